@@ -1,5 +1,5 @@
 import { LIMITS } from '@postrider/domain';
-import type { AlsoStatus, FieldFault, Scope } from '@postrider/domain';
+import type { AlsoStatus, FieldFault, ProblemSlug, Scope } from '@postrider/domain';
 import type { ProblemAnswer } from '../http/answer.ts';
 import { shortened } from './quoted.ts';
 
@@ -8,43 +8,47 @@ import { shortened } from './quoted.ts';
  * the same for every cause, so that a client cannot tell the causes apart.
  */
 
-/** The key is missing, malformed, unknown or revoked. The client cannot tell which (contract 5). */
-export const unauthorized: ProblemAnswer = {
-  kind: 'problem',
-  slug: 'api-key-unauthorized',
-  detail: 'The request carries no valid API key. Send one as "Authorization: Bearer <API key>".',
-};
+function problem(slug: ProblemSlug, detail: string): ProblemAnswer {
+  return { kind: 'problem', slug, detail };
+}
 
-export const noSuchRoute: ProblemAnswer = {
-  kind: 'problem',
-  slug: 'not-found',
-  detail: 'There is no such route.',
-};
+/** The key is missing, malformed, unknown or revoked. The client cannot tell which (contract 5). */
+export const unauthorized = problem(
+  'api-key-unauthorized',
+  'The request carries no valid API key. Send one as "Authorization: Bearer <API key>".',
+);
+
+export const noSuchRoute = problem('not-found', 'There is no such route.');
 
 /**
  * The id is malformed, or unknown, or belongs to another account. The client cannot tell which (contract 5).
  */
 export function noSuch(noun: string): ProblemAnswer {
-  return { kind: 'problem', slug: 'not-found', detail: `There is no such ${noun}.` };
+  return problem('not-found', `There is no such ${noun}.`);
 }
 
 export function forbidden(scope: Scope): ProblemAnswer {
-  return { kind: 'problem', slug: 'api-key-forbidden', detail: `The API key lacks the scope ${scope}.` };
+  return problem('api-key-forbidden', `The API key lacks the scope ${scope}.`);
 }
 
-export const forLiveKeys: ProblemAnswer = {
-  kind: 'problem',
-  slug: 'api-key-forbidden',
-  detail: 'The API key is a test key, and the route is for live keys.',
-};
+export const forLiveKeys = problem(
+  'api-key-forbidden',
+  'The API key is a test key, and the route is for live keys.',
+);
 
 /** @param cost null before the body is read: the request then costs at least 1 */
 export function overLimit(cost: number | null, limitPerMinute: number): ProblemAnswer {
-  return rateLimited(`${costs(cost)}, which does not fit in what is left of ${limit(limitPerMinute)}.`);
+  return problem(
+    'rate-limited',
+    `${costs(cost)}, which does not fit in what is left of ${limit(limitPerMinute)}.`,
+  );
 }
 
 export function limitUnknown(cost: number | null, limitPerMinute: number): ProblemAnswer {
-  return rateLimited(`${costs(cost)}, which could not be counted against ${limit(limitPerMinute)} just now.`);
+  return problem(
+    'rate-limited',
+    `${costs(cost)}, which could not be counted against ${limit(limitPerMinute)} just now.`,
+  );
 }
 
 const NO_CAPACITY =
@@ -57,11 +61,7 @@ const NO_CAPACITY =
  */
 export function noCapacity(cost: number | null, limitPerMinute: number): ProblemAnswer {
   const counted = `${cost === null ? 'could not be' : 'was'} counted against ${limit(limitPerMinute)}`;
-  return rateLimited(`${costs(cost)}, which ${counted}. ${NO_CAPACITY}`);
-}
-
-function rateLimited(detail: string): ProblemAnswer {
-  return { kind: 'problem', slug: 'rate-limited', detail };
+  return problem('rate-limited', `${costs(cost)}, which ${counted}. ${NO_CAPACITY}`);
 }
 
 function costs(cost: number | null): string {
@@ -73,16 +73,12 @@ function limit(perMinute: number): string {
 }
 
 export function tooLarge(bytesMax: number): ProblemAnswer {
-  return {
-    kind: 'problem',
-    slug: 'request-too-large',
-    detail: `The body is larger than the ${bytesMax} bytes that this route takes.`,
-  };
+  return problem('request-too-large', `The body is larger than the ${bytesMax} bytes that this route takes.`);
 }
 
 /** @param status 400 on suppression and topic routes (contract 7.2); absent: 422 */
 export function invalid(detail: string, status?: AlsoStatus): ProblemAnswer {
-  return { kind: 'problem', slug: 'validation-failed', detail, ...(status === undefined ? {} : { status }) };
+  return { ...problem('validation-failed', detail), ...(status === undefined ? {} : { status }) };
 }
 
 /** Lists all faults. Only the send routes do this (contract 7.1). */
@@ -123,104 +119,76 @@ export function tooManyBlockedSenders(max: number): ProblemAnswer {
   return invalid(`The account has as many blocked senders as it may have: ${max}.`);
 }
 
-export const inboxLimit: ProblemAnswer = {
-  kind: 'problem',
-  slug: 'inbox-limit',
-  detail: `The account has ${LIMITS.inboxes} inboxes, which is the maximum.`,
-};
+export const inboxLimit = problem(
+  'inbox-limit',
+  `The account has ${LIMITS.inboxes} inboxes, which is the maximum.`,
+);
 
-export const inboxOverLimit: ProblemAnswer = {
-  kind: 'problem',
-  slug: 'inbox-rate-limited',
-  detail: `The inbox sent ${LIMITS.inboxSendsPerHour} messages in the last hour.`,
-};
+export const inboxOverLimit = problem(
+  'inbox-rate-limited',
+  `The inbox sent ${LIMITS.inboxSendsPerHour} messages in the last hour.`,
+);
 
-export const threadOverLimit: ProblemAnswer = {
-  kind: 'problem',
-  slug: 'thread-rate-limited',
-  detail: `${LIMITS.threadSendsPerHour} messages were sent into the thread in the last hour.`,
-};
+export const threadOverLimit = problem(
+  'thread-rate-limited',
+  `${LIMITS.threadSendsPerHour} messages were sent into the thread in the last hour.`,
+);
 
-export const inboxExists: ProblemAnswer = {
-  kind: 'problem',
-  slug: 'inbox-exists',
-  detail: 'The address is taken.',
-};
+export const inboxExists = problem('inbox-exists', 'The address is taken.');
 
-export const heldNeedsManage: ProblemAnswer = {
-  kind: 'problem',
-  slug: 'held-needs-manage',
-  detail: 'Held mail is shown to keys with the scope inbound:manage.',
-};
+export const heldNeedsManage = problem(
+  'held-needs-manage',
+  'Held mail is shown to keys with the scope inbound:manage.',
+);
 
-export const notHeld: ProblemAnswer = {
-  kind: 'problem',
-  slug: 'not-held',
-  detail: 'The message is not held.',
-};
+export const notHeld = problem('not-held', 'The message is not held.');
 
 /** The link is expired, altered or cut short, or its message is deleted. The client cannot tell which. */
-export const linkExpired: ProblemAnswer = {
-  kind: 'problem',
-  slug: 'link-expired',
-  detail: 'The link has expired or leads nowhere.',
-};
+export const linkExpired = problem('link-expired', 'The link has expired or leads nowhere.');
 
-export const ruleExists: ProblemAnswer = {
-  kind: 'problem',
-  slug: 'route-exists',
-  detail: 'The match is taken.',
-};
+export const ruleExists = problem('route-exists', 'The match is taken.');
 
 /** @param names the domains of From that are not verified */
 export function domainNotVerified(names: readonly string[]): ProblemAnswer {
   const [first = ''] = names;
   const more = names.length > 1 ? ` (and ${names.length - 1} more)` : '';
-  return {
-    kind: 'problem',
-    slug: 'domain-not-verified',
-    detail: `The account has not verified the domain ${shortened(first)}${more}.`,
-  };
+  return problem(
+    'domain-not-verified',
+    `The account has not verified the domain ${shortened(first)}${more}.`,
+  );
 }
 
 export function idempotencyConflict(why: 'another request' | 'unfinished'): ProblemAnswer {
-  return {
-    kind: 'problem',
-    slug: 'idempotency-conflict',
-    detail:
-      why === 'unfinished'
-        ? 'A request with this Idempotency-Key is being served just now.'
-        : 'This Idempotency-Key was used for another request in the last 24 hours.',
-  };
+  return problem(
+    'idempotency-conflict',
+    why === 'unfinished'
+      ? 'A request with this Idempotency-Key is being served just now.'
+      : 'This Idempotency-Key was used for another request in the last 24 hours.',
+  );
 }
 
-export const domainTaken: ProblemAnswer = {
-  kind: 'problem',
-  slug: 'domain-taken',
-  detail: 'The domain has been added already, by this or another account.',
-};
+export const domainTaken = problem(
+  'domain-taken',
+  'The domain has been added already, by this or another account.',
+);
 
 /** @param words the provider's own, which the customer may see */
 export function refusedByProvider(words: string): ProblemAnswer {
-  return { kind: 'problem', slug: 'ses-refused', detail: `The provider refused: ${words}` };
+  return problem('ses-refused', `The provider refused: ${words}`);
 }
 
 /** @param words what happened instead of an answer */
 export function providerUnavailable(words: string): ProblemAnswer {
-  return { kind: 'problem', slug: 'ses-unavailable', detail: `The provider did not answer: ${words}` };
+  return problem('ses-unavailable', `The provider did not answer: ${words}`);
 }
 
 /** @param words why the API did not call the provider in time; the provider is not at fault */
 export function providerNotAsked(words: string): ProblemAnswer {
-  return { kind: 'problem', slug: 'ses-unavailable', detail: `The provider was not asked: ${words}` };
+  return problem('ses-unavailable', `The provider was not asked: ${words}`);
 }
 
 /** The mail provider of this deployment has no domains. */
-export const domainsNotConfigured: ProblemAnswer = {
-  kind: 'problem',
-  slug: 'ses-not-configured',
-  detail: 'This deployment has no sending domains.',
-};
+export const domainsNotConfigured = problem('ses-not-configured', 'This deployment has no sending domains.');
 
 /**
  * The one answer to every message that SNS has not signed or that is refused. Its sender does not learn the
@@ -232,28 +200,22 @@ export const notBelieved: ProblemAnswer = {
 };
 
 /** SNS does not give the certificate or the confirmation now. SNS sends the message again after a 5xx. */
-export const comeAgain: ProblemAnswer = {
-  kind: 'problem',
-  slug: 'not-ready',
-  detail: 'The message cannot be judged at the moment. Send it again later.',
-};
+export const comeAgain = problem(
+  'not-ready',
+  'The message cannot be judged at the moment. Send it again later.',
+);
 
 /** The same for requests without a rate limit. */
-export const noCapacityNow: ProblemAnswer = { kind: 'problem', slug: 'not-ready', detail: NO_CAPACITY };
+export const noCapacityNow = problem('not-ready', NO_CAPACITY);
 
 /** Routes without a rate limit answer this when the account's other requests take too long. */
-export const tooManyInFlight: ProblemAnswer = {
-  kind: 'problem',
-  slug: 'not-ready',
-  detail: 'Too many requests of the account are at work at the moment. Send it again later.',
-};
+export const tooManyInFlight = problem(
+  'not-ready',
+  'Too many requests of the account are at work at the moment. Send it again later.',
+);
 
 /** Postgres is away. */
-export const notReady: ProblemAnswer = {
-  kind: 'problem',
-  slug: 'not-ready',
-  detail: 'The storage cannot be reached at the moment. Try again later.',
-};
+export const notReady = problem('not-ready', 'The storage cannot be reached at the moment. Try again later.');
 
 /** An error of ours. The answer says nothing about its cause. */
 export const internal: ProblemAnswer = { kind: 'problem', slug: 'internal' };
