@@ -30,7 +30,7 @@ import { newOwner, openStore } from './open-store.ts';
 export interface System {
   readonly db: TestDatabase;
   readonly receiver: ScriptedReceiver;
-  /** Trusted by the workers. */
+  /** The workers trust it. */
   readonly authority: TestAuthority;
   readonly accountId: AccountId;
   /** An API key with all scopes and a high limit. */
@@ -42,13 +42,13 @@ export interface System {
     names: Names,
   ): Promise<{ -readonly [Index in keyof Names]: SystemProcess }>;
   /**
-   * Makes the running system fit for the next test: a new account and key, no other rows, and a receiver that has no
-   * requests and answers 200 again. Waits first until no message and no delivery is outstanding.
+   * Prepares the running system for the next test. Waits until no message and no delivery is outstanding.
+   * Then removes all rows, makes a new account and key, and resets the receiver.
    */
   reset(): Promise<void>;
   /** A webhook of the account that delivers to the receiver's path, or to any endpoint. */
   webhook(pathOrUrl: string, events?: Webhook['events']): Promise<{ id: WebhookId; signingSecret: string }>;
-  /** Records events, one transaction each, as a cause would. @returns their ids. */
+  /** Records events, one transaction each. @returns their ids. */
   record(count: number, subject?: string): Promise<string[]>;
   outstanding(): Promise<number>;
   /** Waits until no message waits for the provider. */
@@ -59,11 +59,11 @@ export interface System {
 }
 
 export interface SystemOptions {
-  /** Absent: the queue is in Postgres. */
+  /** Unset: the queue is in Postgres. */
   readonly redisUrl?: string;
-  /** Absent: a clone of the tests' template database. */
+  /** Unset: a clone of the tests' template database. */
   readonly database?: TestDatabase;
-  /** Of every process. */
+  /** Added to the environment of every process. */
   readonly env?: Readonly<Record<string, string>>;
 }
 

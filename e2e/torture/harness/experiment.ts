@@ -1,36 +1,36 @@
 import type { PostgresWish } from './servers/postgres.ts';
 import type { World } from './world/world.ts';
 
-/** One fault, or one kind of faults, under load. Its file says what it does; the checker says whether it held. */
+/** One kind of fault under load. The checker judges whether the invariants held. */
 export interface Experiment {
-  /** Of the list of experiments; also its place in the result page. */
+  /** Its number in the list, and its position on the result page. */
   readonly number: number;
   readonly title: string;
-  /** What must be so in the end, for the result page. */
+  /** The result that it must show, for the result page. */
   readonly shows: string;
   /** `ci`: in every run. `long`: only with `--long`. */
   readonly runs: 'ci' | 'long';
-  /** For `run` (240: many times what it takes on a quiet machine). The rest to come after it has 90 s of its own. */
+  /** The time limit of `run`. Default: 240, many times the need of a quiet machine. */
   readonly deadlineSeconds?: number;
   /**
-   * A Postgres of its own, which it may kill, with what it wishes for. Otherwise it has a database on the one that all
-   * share.
+   * True or a wish: its own Postgres, which it may kill. Default: a database on the shared server.
    */
   readonly ownPostgres?: boolean | PostgresWish;
-  /** Why this machine cannot carry it out, or null: it is skipped then, and the reason told. */
+  /** Returns the reason why this machine cannot run it, or null. It is then skipped. */
   readonly lacks?: () => string | null;
   /**
-   * So far off may signatures be: the clock of a worker is off, or it is frozen when it has signed and has not sent. They
-   * are judged with that much patience.
+   * Added to the tolerance for signatures, when a worker's clock is off, or a worker is frozen between
+   * signing and sending.
    */
   readonly signatureOffMs?: number;
-  /** In place of the harness's own, for everything in the world. */
+  /** Replaces the harness's own lease. */
   readonly leaseSeconds?: number;
-  /** Where the queue is (`redis`). With `postgres` there is no Redis in the world. */
+  /** The place of the queue. Default: `redis`. With `postgres` the world has no Redis. */
   readonly queue?: 'redis' | 'postgres';
   /**
-   * Builds what it needs, does harm, heals it, and returns when there is nothing more to do: it need not wait until
-   * the deliveries have ended. @throws when something did not happen that the experiment depends on.
+   * Causes faults and heals them. It need not wait until the deliveries have ended.
+   *
+   * @throws when something does not happen that the experiment needs
    */
   run(world: World): Promise<void>;
 }

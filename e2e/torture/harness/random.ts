@@ -1,13 +1,13 @@
-/** A stream of numbers that a seed repeats exactly. */
+/** Numbers that a seed repeats exactly. */
 export interface Random {
-  /** From 0, below 1. */
+  /** A number from 0, below 1. */
   next(): number;
   /** A whole number, both ends included. */
   between(least: number, most: number): number;
   pick<T>(choices: readonly T[]): T;
 }
 
-/** Mulberry32: 32 bits of state, far more than enough to choose moments and victims. */
+/** Mulberry32: 32 bits of state are enough to choose moments and processes. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

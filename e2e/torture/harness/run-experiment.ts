@@ -15,7 +15,7 @@ export interface RunOptions {
   readonly servers: Servers;
   readonly seed: number;
   readonly scale: number;
-  /** Where the evidence of a failure goes. */
+  /** The folder for the evidence of a failure. */
   readonly outFolder: string;
   readonly note: (text: string) => void;
 }
@@ -28,21 +28,21 @@ export interface ExperimentResult {
   readonly passed: boolean;
   readonly seconds: number;
   readonly figures: Figures | null;
-  /** By name: how often, and the attempts that were in flight, each time. */
+  /** The number of attempts in flight at each fault, by its name. */
   readonly faults: readonly { readonly name: string; readonly inFlight: readonly number[] }[];
-  /** The most of memory, files and connections that was in use, beside their bounds. */
+  /** The highest use of memory, files and connections, with the bounds. */
   readonly use: readonly PeakUse[];
   readonly claims: readonly Claim[];
   readonly violations: readonly Violation[];
-  /** Why the experiment itself could not be carried out. */
+  /** The reason why the experiment could not run to its end. */
   readonly error: string | null;
 }
 
-/** Many times what any takes on a quiet machine: a busy one must not look like a fault. */
+/** Many times the need of a quiet machine, so that a busy one does not look like a fault. */
 const RUN_WITHIN_SECONDS = 240;
 const SETTLE_WITHIN_MS = 90_000;
 
-/** Runs one experiment in a world of its own, waits for rest, and has its history checked. */
+/** Runs one experiment in its own world, waits until nothing is outstanding, and checks the history. */
 export async function runExperiment(experiment: Experiment, options: RunOptions): Promise<ExperimentResult> {
   const beganAtMs = performance.now();
   const deadline = new AbortController();
@@ -93,7 +93,7 @@ export async function runExperiment(experiment: Experiment, options: RunOptions)
   return result;
 }
 
-/** @returns why it failed, or null. */
+/** @returns the reason of the failure, or null */
 async function runWithin(
   experiment: Experiment,
   { world }: WorldControl,
@@ -122,7 +122,7 @@ function faultsByName(history: History | null): ExperimentResult['faults'] {
   }));
 }
 
-/** The result, the history of every delivery that went wrong, and the logs of all processes. */
+/** Writes the result, the history of every wrong delivery, and the logs of all processes. */
 function keepEvidence(
   folder: string,
   result: ExperimentResult,

@@ -11,7 +11,7 @@ export interface BundledScript {
   remove(): void;
 }
 
-/** Bundles the entry point of a thread as the build does. */
+/** Bundles the entry point of a thread like the build. */
 export function bundleScript(entry: URL): BundledScript {
   const folder = mkdtempSync(join(tmpdir(), 'postrider-thread-'));
   const path = join(folder, 'thread.mjs');

@@ -17,13 +17,13 @@ import {
 const dayMs = 86_400_000;
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
-/** What a server shows: its private key (PKCS #8) and its certificate, both PEM, as `tls.createServer` takes them. */
+/** A server's private key (PKCS #8) and certificate, both PEM, for `tls.createServer`. */
 export interface TestCertificate {
   keyPem: string;
   certPem: string;
 }
 
-/** What a certificate is for. The validity defaults to yesterday until tomorrow. */
+/** The names of a certificate. It is valid from yesterday until tomorrow by default. */
 export interface TestCertificateRequest {
   /** DNS names; one may be a wildcard. */
   names?: string[];
@@ -33,11 +33,11 @@ export interface TestCertificateRequest {
   notAfter?: Date;
 }
 
-/** A certificate authority of a test's own: a client trusts it by `caPem`, a receiver is issued its certificate by it. */
+/** A test's own certificate authority. Clients trust `caPem`; receivers show issued certificates. */
 export interface TestAuthority {
   caPem: string;
   issue(request: TestCertificateRequest): Promise<TestCertificate>;
-  /** A certificate that nobody vouches for, this authority included. */
+  /** A certificate that no authority signed. */
   selfSigned(request: TestCertificateRequest): Promise<TestCertificate>;
 }
 
@@ -45,7 +45,7 @@ export interface TestAuthority {
 export async function createTestAuthority(): Promise<TestAuthority> {
   cryptoProvider.set(webcrypto as unknown as Parameters<typeof cryptoProvider.set>[0]);
   const keys = await generateKeys();
-  // A name of its own: two authorities of one name would be taken for one that changed its key.
+  // A unique name: clients would take two authorities with one name for one that changed its key.
   const name = `CN=Test Authority ${randomBytes(4).toString('hex')}`;
   const extensions = [
     new BasicConstraintsExtension(true, 0, true),

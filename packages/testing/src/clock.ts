@@ -4,7 +4,7 @@ export const systemClock: Clock = { now: () => new Date() };
 
 /** A clock that stands still until a test moves it. */
 export interface FakeClock extends Clock {
-  /** Moves the clock; a negative number moves it back. */
+  /** Moves the clock. A negative number moves it back. */
   advance(ms: number): void;
   set(time: Date): void;
 }

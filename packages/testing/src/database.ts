@@ -4,11 +4,11 @@ import { cloneDatabase, databaseUrl, openClient, withClient } from './admin.ts';
 import { ADMIN_URL_KEY, published, TEMPLATE_KEY } from './environment.ts';
 
 export interface TestDatabase {
-  /** Of a superuser (of the given role under TEST_DATABASE_URL). */
+  /** The URL of a superuser, or of the role in TEST_DATABASE_URL. */
   url: string;
-  /** Runs one statement after the other on a connection of its own that stays open until `drop`. */
+  /** Runs statements in order on one connection, which stays open until `drop`. */
   query<Row extends QueryResultRow = QueryResultRow>(sql: string, params?: unknown[]): Promise<Row[]>;
-  /** Closes that connection, breaks off everybody else's and removes the database. */
+  /** Closes all connections and removes the database. */
   drop(): Promise<void>;
 }
 

@@ -25,13 +25,13 @@ interface Constraint {
   definition: string;
 }
 
-/** The runner's own table is not of the migrations. */
+/** Leaves out the table of the migration runner. */
 const OWN_TABLES = `c.relnamespace = 'public'::regnamespace and c.relname <> '_prisma_migrations'`;
 
 /**
- * The tables of the schema `public` as SQL that would make them: types, columns, defaults, constraints, indexes,
- * partitions and storage parameters, in an order and a form that depend on nothing else.
- * @throws when there is something it has no words for: a view, a function, a trigger
+ * Returns SQL that makes the tables of the schema `public`: types, columns, defaults, constraints, indexes,
+ * partitions and storage parameters. Order and format depend on nothing else.
+ * @throws for a view, a function or a trigger, which it cannot describe
  */
 export async function describeSchema(client: Client): Promise<string> {
   await refuseUnknown(client);
@@ -72,7 +72,7 @@ async function enums(client: Client): Promise<string> {
   return types.map(({ name, labels }) => `CREATE TYPE ${name} AS ENUM (${labels});\n`).join('');
 }
 
-/** Partitions after the table they are of. */
+/** Partitions follow their table. */
 async function tablesOf(client: Client): Promise<Table[]> {
   return rowsOf<Table>(
     client,
@@ -120,7 +120,7 @@ function columnText(column: Column): string {
   return `${column.name} ${column.type}${required}${identity}${column.default === null ? '' : ` DEFAULT ${column.default}`}`;
 }
 
-/** Without foreign keys, and without NOT NULL, which newer versions list as constraints, too. */
+/** Leaves out foreign keys, and NOT NULL, which newer versions list as constraints. */
 async function constraintsOf(client: Client, table: number): Promise<Constraint[]> {
   return rowsOf<Constraint>(
     client,
@@ -130,7 +130,7 @@ async function constraintsOf(client: Client, table: number): Promise<Constraint[
   );
 }
 
-/** Without those that a constraint makes, and those that a partition has from its parent. */
+/** Leaves out the indexes of constraints, and those that a partition inherits. */
 async function indexesOf(client: Client, table: number): Promise<string> {
   const indexes = await rowsOf<{ definition: string }>(
     client,
@@ -144,7 +144,7 @@ async function indexesOf(client: Client, table: number): Promise<string> {
   return indexes.map(({ definition }) => `${definition};\n`).join('');
 }
 
-/** At the end, so that no table is named before it is made. */
+/** Foreign keys are last, so that every table exists. */
 async function foreignKeys(client: Client): Promise<string> {
   const keys = await rowsOf<Constraint>(
     client,

@@ -1,4 +1,4 @@
-/** What Jest's global setup tells its workers, by way of the environment they inherit. */
+/** Jest's global setup passes these values to its workers in their environment. */
 export const ADMIN_URL_KEY = 'POSTRIDER_TEST_ADMIN_URL';
 export const TEMPLATE_KEY = 'POSTRIDER_TEST_TEMPLATE';
 export const REDIS_URL_KEY = 'POSTRIDER_TEST_REDIS_URL';

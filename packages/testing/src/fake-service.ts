@@ -28,7 +28,7 @@ export const hang: HttpReaction = () => undefined;
 /** Ends the connection instead of an answer. */
 export const drop: HttpReaction = (response) => void response.socket?.destroy();
 
-/** An HTTP server on loopback that calls `answer` with each whole request. A request that breaks off is ignored. */
+/** An HTTP server on loopback that answers whole requests. It ignores a request that breaks off. */
 export async function startFakeService(
   answer: (request: IncomingMessage, body: Buffer, response: ServerResponse) => void | Promise<void>,
 ): Promise<ListeningServer> {

@@ -2,8 +2,8 @@
 type Settings = Readonly<Record<string, string>>;
 
 /**
- * Settings of the tests' servers. An operator's server may have each of them. Code that depends on Postgres's own
- * defaults fails here.
+ * Settings of the tests' servers. An operator's server may have each of them. Code that depends on Postgres's
+ * own defaults fails here.
  */
 export const HOSTILE_SETTINGS: Settings = {
   timezone: 'Asia/Kolkata',

@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
-/** A server of TCP or HTTP that listens. */
+/** A TCP or HTTP server that listens. */
 export interface ListeningServer {
-  /** 0 where it listens at a path. */
+  /** 0 when it listens on a path. */
   readonly port: number;
-  /** Connections open now. */
+  /** The number of open connections. */
   readonly openSockets: number;
   /** Ends every connection and stops listening. */
   readonly close: () => Promise<void>;
 }
 
-/** @param at a host, on which it takes any free port, or the path of a unix socket; unset: loopback */
+/** @param at a host with any free port, or the path of a unix socket. Unset: loopback */
 export async function listen(
   server: Server,
   at: { readonly host: string } | { readonly path: string } = { host: '127.0.0.1' },

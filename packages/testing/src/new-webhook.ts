@@ -1,4 +1,4 @@
-/** Registers a webhook of an account that may have any number of them. `webhooks` is a webhook store. */
+/** Registers a webhook without a limit per account. `webhooks` is a webhook store. */
 export async function newWebhook<Request extends { perAccountMax: number }, Created extends { kind: string }>(
   webhooks: { create(request: Request): Promise<Created> },
   request: Omit<Request, 'perAccountMax'>,

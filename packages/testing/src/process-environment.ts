@@ -1,7 +1,7 @@
 /**
- * Sets variables of this very process, for libraries that read them by themselves; undefined unsets one.
+ * Sets environment variables of this process, for libraries that read them. Undefined unsets one.
  *
- * @returns what puts back all of them.
+ * @returns a function that restores all of them
  */
 export function setEnvironment(values: Readonly<Record<string, string | undefined>>): () => void {
   const before = Object.fromEntries(Object.keys(values).map((key) => [key, process.env[key]]));

@@ -4,22 +4,22 @@ import { Redis } from 'ioredis';
 import { startFaultProxy } from './proxy/fault-proxy.ts';
 import { waitFor } from './wait-for.ts';
 
-/** Two Redis servers behind one address that leads to the first. The connections outlive what happens to the roles. */
+/** Two Redis servers behind one address, which leads to the first. Changes of the roles keep connections. */
 export interface RedisFailover {
   /** The address that moves. */
   readonly url: string;
-  /** Makes the first server a replica of the second. Only its answers tell. */
+  /** Makes the first server a replica of the second. Only its answers show it. */
   demote(): Promise<void>;
-  /** The same, and the new replica answers LOADING for 100 s: longer than a test may take. */
+  /** Like `demote`, and the new replica answers LOADING for 100 s, longer than a test may take. */
   demoteLoading(): Promise<void>;
-  /** Resolves when a client has connected to the first server since its demotion. Its address has not moved yet. */
+  /** Resolves when a client has connected to the first server since its demotion. */
   reconnected(): Promise<void>;
-  /** New connections lead to the second server from now on. */
+  /** Leads new connections to the second server. */
   move(): void;
   close(): Promise<void>;
 }
 
-/** So many keys, of which a replica loads 100 a second. */
+/** A replica loads 100 keys per second. */
 const BALLAST_KEYS = 10_000;
 const KEY_LOAD_DELAY_MICROSECONDS = '10000';
 
@@ -40,7 +40,7 @@ export async function startRedisFailover(): Promise<RedisFailover> {
       const ballast = Array.from({ length: BALLAST_KEYS }, (_, n) => [`ballast:${n}`, 'x']).flat();
       await ask(promoted, 'MSET', ...ballast);
       await ask(promoted, 'CONFIG', 'SET', 'repl-diskless-sync-delay', '0');
-      // It answers between chunks of so many bytes only.
+      // It answers only between chunks of this size.
       await ask(demoted, 'CONFIG', 'SET', 'loading-process-events-interval-bytes', '1024');
       await ask(demoted, 'CONFIG', 'SET', 'key-load-delay', KEY_LOAD_DELAY_MICROSECONDS);
       await demote();

@@ -1,10 +1,10 @@
 import { describe, test } from '@jest/globals';
 import { published, REDIS_URL_KEY } from './environment.ts';
 
-/** Where the tests' Redis is, or why there is none. */
+/** The URL of the tests' Redis, or the reason why there is none. */
 export type RedisForTests = { url: string; skip?: never } | { skip: string; url?: never };
 
-/** The Redis that the global setup has started or was given. */
+/** The Redis that the global setup has started or got. */
 export function redisForTests(): RedisForTests {
   const url = published(REDIS_URL_KEY);
   return url === undefined
@@ -13,8 +13,8 @@ export function redisForTests(): RedisForTests {
 }
 
 /**
- * `describe` for what needs Redis. Without one the block is skipped with the reason in its title; with REQUIRE_REDIS=1,
- * as in CI, it fails instead.
+ * A `describe` that needs Redis. Without Redis it is skipped with the reason in its title. With
+ * REQUIRE_REDIS=1, as in CI, it fails instead.
  */
 export function describeWithRedis(title: string, define: (url: string) => void): void {
   const redis = redisForTests();

@@ -13,15 +13,15 @@ import type {
 import { systemClock } from './clock.ts';
 import type { TestDatabase } from './database.ts';
 
-/** A row of `deliveries`; what has a default of its own may be left out. */
+/** A row of `deliveries`. Every field has a default. */
 export interface DeliveryWish {
-  /** How many such rows; each is due a microsecond after the one before. */
+  /** The number of rows. Each is due a microsecond after the one before. */
   count?: number;
-  /** From now; negative: due already. Unset: due for a second. */
+  /** The due time from now. Negative: overdue. Unset: overdue by a second. */
   dueInMs?: number;
   attempts?: number;
   lastStatus?: number;
-  /** Its event; unset makes one, of the webhook's account. */
+  /** Unset: a new event of the webhook's account. */
   eventId?: EventId;
 }
 
@@ -37,7 +37,7 @@ export interface EventWish {
   ageDays?: number;
 }
 
-/** A received message; unset: plain text for a live account of its own, without an inbox, and not held. */
+/** A received message. Default: plain text for a new live account, without an inbox, not held. */
 export interface MessageWish {
   accountId?: AccountId;
   kind?: KeyKind;
@@ -45,7 +45,7 @@ export interface MessageWish {
   held?: boolean;
   text?: string | null;
   html?: string;
-  /** Of the raw bytes. */
+  /** The blob of the raw bytes. */
   blob?: string;
   attachments?: readonly AttachmentWish[];
 }
@@ -58,29 +58,29 @@ export interface AttachmentWish {
   blob?: string;
 }
 
-/** Writes rows straight into the tables, for tests of what finds them there. */
+/** Writes rows directly into the tables. */
 export interface Rows {
   account(): Promise<AccountId>;
   webhook(wish?: WebhookWish): Promise<WebhookId>;
   event(wish?: EventWish): Promise<EventId>;
-  /** @returns the ids, the first due first. */
+  /** @returns the ids in the order of their due times */
   deliveries(webhookId: WebhookId, wish?: DeliveryWish): Promise<string[]>;
   deadLetter(webhookId: WebhookId, eventId: EventId): Promise<DeadLetterId>;
-  /** A message that waits for the provider. @param dueInMs as of deliveries. */
+  /** A message that waits for the provider. @param dueInMs like that of deliveries */
   email(dueInMs?: number, accountId?: AccountId): Promise<EmailId>;
   /** @param status unset: verified */
   domain(accountId: AccountId, name: string, status?: string): Promise<DomainId>;
-  /** A message that was received just now. */
+  /** A message that was received now. */
   message(wish?: MessageWish): Promise<MessageId>;
-  /** Removes every row of every table that holds some. */
+  /** Removes all rows of all tables. */
   clear(): Promise<void>;
 }
 
-/** What every event of the factory carries: keys in an order that no parser would give back. */
+/** The data of every event. No parser gives its keys back in this order. */
 const EVENT_DATA = '{"z":1,"a":"é"}';
 
 export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
-  /** Nobody for a webhook that is not there: a test may want a delivery without one. */
+  /** Empty when the webhook does not exist: a test may want a delivery without one. */
   async function ownerOf(webhookId: WebhookId): Promise<EventWish> {
     const [owner] = await database.query<{ accountId: AccountId }>(
       'select account_id as "accountId" from webhooks where id = $1',
@@ -171,8 +171,9 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
 }
 
 /**
- * The tables that have a page of rows. Running workers announce themselves in `workers`, so it stays. A table counts
- * as large, too, where the role may not switch off foreign keys for a delete: TEST_DATABASE_URL may name such a role.
+ * The tables that have a page of rows. Running workers announce themselves in `workers`, so it stays. A table
+ * counts as large, too, where the role may not switch off foreign keys for a delete: TEST_DATABASE_URL may
+ * name such a role.
  */
 const TABLES_WITH_ROWS = `
   with sized as (
@@ -185,8 +186,8 @@ const TABLES_WITH_ROWS = `
   from sized where bytes > 0`;
 
 /**
- * Deletes small tables and truncates large ones. A truncate makes every file of the table and its indexes anew: 80 ms
- * for the 30 tables, against 3 ms for a delete of a few rows.
+ * Deletes small tables and truncates large ones. A truncate makes new files for the table and its indexes: 80
+ * ms for 30 tables, against 3 ms for a delete of a few rows.
  */
 function clearStatement(tables: readonly { name: string; large: boolean }[]): string {
   if (tables.some(({ large }) => large))

@@ -2,7 +2,7 @@
 const LONG_KEY = 'TEST_LONG';
 
 /**
- * How much a property, fuzz or fault test does: runs, events or milliseconds of its time limit.
+ * The size of a property, fuzz or fault test: runs, events or milliseconds of its time limit.
  * @returns `long` under TEST_LONG=1, else `usual`
  */
 export function runs({ usual, long }: { readonly usual: number; readonly long: number }): number {

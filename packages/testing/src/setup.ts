@@ -7,8 +7,8 @@ import { createRows } from './rows.ts';
 const closers: (() => Promise<unknown>)[] = [];
 
 /**
- * Registers hooks that open something for the test file, or for the `describe` around the call, and close it at the end.
- * What was opened last is closed first.
+ * Registers hooks that open something for the test file, or for the `describe` around the call, and close it
+ * at the end. What was opened last is closed first.
  *
  * @param open resolves to a plain object
  * @returns the same properties. They exist in later hooks and in tests.

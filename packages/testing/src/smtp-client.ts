@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/** One whole answer: lines joined by LF, without their ends. Empty when the server has closed the connection instead. */
+/** One whole answer, its lines joined by LF. Empty when the server closed the connection. */
 export type Answer = string;
 
-/** A client that writes what it is told, byte for byte, also what no proper client would. */
+/** A client that writes any bytes, also wrong ones. */
 export interface SmtpClient {
   /** Writes and does not wait. */
   write(bytes: string | Buffer): void;
@@ -15,11 +15,11 @@ export interface SmtpClient {
   say(line: string): Promise<Answer>;
   /** All answers until the server closes the connection. */
   rest(): Promise<Answer[]>;
-  /** Answers that came and were not asked for yet. */
+  /** The number of answers that the test has not read. */
   pending(): number;
-  /** Resolves when everything written so far was passed to the system. */
+  /** Resolves when the system has taken all written bytes. */
   flushed(): Promise<void>;
-  /** TLS over the same socket: after the answer to STARTTLS. */
+  /** Starts TLS on the socket, after the answer to STARTTLS. */
   secure(ca: string, servername: string): Promise<void>;
   /** SHA-256 of the server's certificate; empty without TLS. */
   fingerprint(): string;
@@ -30,7 +30,7 @@ export interface SmtpClient {
 
 /** Connects. The greeting is the first answer. */
 export async function openSmtpClient(port: number, host = '127.0.0.1'): Promise<SmtpClient> {
-  const socket = connectTcp(port, host).setNoDelay(true); // what is written leaves at once
+  const socket = connectTcp(port, host).setNoDelay(true); // writes leave at once
   await once(socket, 'connect');
   return new LineClient(socket);
 }

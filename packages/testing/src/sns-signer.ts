@@ -10,14 +10,14 @@ const algorithm = {
   publicExponent: new Uint8Array([1, 0, 1]),
 };
 
-/** The fields of an SNS message, as its JSON has them. */
+/** The fields of an SNS message in its JSON. */
 export type SnsFields = Record<string, string>;
 
-/** Plays SNS: signs messages with an RSA key of its own. */
+/** Signs messages like SNS, with its own RSA key. */
 export interface SnsSigner {
-  /** The certificate that its signatures are checked with. */
+  /** The certificate of its key. */
   certPem: string;
-  /** The message with `SignatureVersion`, `Signature` and, unless it has one, a `SigningCertURL` of SNS's own. */
+  /** Adds `SignatureVersion`, `Signature` and, when it is missing, a `SigningCertURL` of SNS. */
   sign(message: SnsFields, version?: '1' | '2'): SnsFields;
 }
 
@@ -54,7 +54,7 @@ export async function createSnsSigner(
   return { certPem: certificate.toString('pem'), sign };
 }
 
-/** Written down apart from the code under test: a mistake made once must not vouch for itself. */
+/** A second copy of the rule, so that a mistake in the code under test is found. */
 function signedNames(message: SnsFields): string[] {
   if (message['Type'] !== 'Notification') {
     return ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'];

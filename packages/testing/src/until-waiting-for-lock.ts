@@ -1,7 +1,7 @@
 import type { TestDatabase } from './database.ts';
 import { waitFor } from './wait-for.ts';
 
-/** Waits until `count` sessions of this database wait for somebody's lock. */
+/** Waits until `count` sessions of this database wait for a lock. */
 export async function untilWaitingForLock(database: Pick<TestDatabase, 'query'>, count = 1): Promise<void> {
   await waitFor(
     async () => {

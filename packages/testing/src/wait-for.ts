@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface WaitOptions {
-  /** What is waited for, as it reads after "waited 20000 ms for". */
+  /** The words after "waited 20000 ms for". */
   what: string;
   timeoutMs?: number;
   intervalMs?: number;
@@ -10,9 +10,9 @@ export interface WaitOptions {
 type Pending = false | null | undefined;
 
 /**
- * Asks again and again until `condition` answers with something, and returns that. An error of `condition` counts as
- * "not yet"; the last one is the cause of the failure.
- * @throws after `timeoutMs` (20 s), saying what was waited for
+ * Calls `condition` until it returns a value, and returns that. An error of `condition` counts as "not yet".
+ * The last one is the cause of the failure.
+ * @throws after `timeoutMs` (20 s)
  */
 export async function waitFor<T>(
   condition: () => T | Pending | Promise<T | Pending>,

@@ -5,7 +5,7 @@ import type { History, Violation } from './history.ts';
 export function findDelays({ neighbours, rules }: History): Violation[] {
   return neighbours.flatMap(({ quietMs, troubledMs }): Violation[] => {
     const [quiet, troubled] = [quantile(quietMs, 0.99), quantile(troubledMs, 0.99)];
-    // Without a sample on either side nothing was shown.
+    // NaN without a sample on one side: nothing was shown.
     if (troubled <= rules.neighbourRatioMax * quiet) return [];
     const text =
       `healthy endpoints waited ${troubled.toFixed(0)} ms (p99 of ${troubledMs.length}) beside the trouble, ` +

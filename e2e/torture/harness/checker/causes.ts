@@ -52,7 +52,7 @@ function eventsWithoutCauses({ store }: History): Violation[] {
     .map((event) => fault(`event ${event.id} (${event.type}) has no cause`));
 }
 
-/** What the producer was told must be so. */
+/** Every answer that the producer got must be true. */
 function broken({ causes, store }: History): Violation[] {
   const direct = new Set(store.causes.map((cause) => cause.id));
   const bySubject = groupBy(store.emails, (email) => email.subject);

@@ -9,7 +9,7 @@ import { findLosses } from './losses.ts';
 import { findRepeats, repeatsOf } from './repeats.ts';
 import { findScheduleFaults } from './schedule.ts';
 
-/** What every experiment is measured by. */
+/** The figures of every experiment. */
 export interface Figures {
   /** Committed. */
   readonly events: number;
@@ -33,7 +33,7 @@ export interface Verdict {
   readonly violations: readonly Violation[];
 }
 
-/** Joins the producer's log, the receivers' log and what Postgres holds, and says what is not as it must be. */
+/** Joins the producer's log, the receivers' log and Postgres' rows, and finds the violations. */
 export function check(whole: History): Verdict {
   const history = withoutWhatWasLost(whole);
   const index = indexHistory(history);

@@ -1,7 +1,7 @@
 import type { DeliveryKey, Receipt, Rules, Violation } from './history.ts';
 import type { HistoryIndex } from './index-history.ts';
 
-/** I6: the same id and the same bytes on every request of a delivery, each with a signature of its own time. */
+/** I6: all requests of a delivery have the same id and bytes. Each has a signature of its own time. */
 export function findContentFaults(index: HistoryIndex, rules: Rules): Violation[] {
   return [...index.receipts].flatMap(([key, receipts]) => {
     const read = receipts.filter((receipt) => receipt.bodySha256 !== null);

@@ -3,9 +3,9 @@ import { isRemoved, isSuccess, webhookIdOf } from './index-history.ts';
 import type { HistoryIndex } from './index-history.ts';
 
 /**
- * I5 by the receivers' log: nothing arrives after a 2xx or a 410 had been sent, unless the attempt was in flight at a
- * fault in between, or the event was replayed; and nothing for a deleted webhook once what was claimed has ended.
- * Also: no answer is in the log of attempts that no endpoint gave.
+ * I5 by the receivers' log. Nothing arrives after a 2xx or a 410, unless the attempt was in flight at a fault
+ * in between, or the event was replayed. Nothing arrives for a deleted webhook after the claimed attempts.
+ * The log of attempts has no answer that no endpoint gave.
  */
 export function findEndingFaults(history: History, index: HistoryIndex): Violation[] {
   return [...new Set([...index.receipts.keys(), ...index.attempts.keys()])].flatMap((key) => [
@@ -41,9 +41,9 @@ function endsTheSet(receipt: Receipt): boolean {
 }
 
 /**
- * What the endpoint answered came too late for this attempt. The request may have come too late, too: one that is given
- * up may still lie in a buffer before an endpoint that is slow to read. Whose it is, the time of its signature says
- * (whole seconds, rounded down).
+ * The endpoint's answer came too late for this attempt. The request may be late, too: it may be in a buffer
+ * before a slow endpoint after the worker gave up. The time of its signature shows its attempt (whole
+ * seconds, rounded down).
  */
 function covers(
   { arrivedAtMs, signedAt }: Receipt,

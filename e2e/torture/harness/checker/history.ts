@@ -1,6 +1,6 @@
 /*
- * Everything that is known of an experiment once the system has come to rest. All times are milliseconds since 1970 on
- * one clock; a delivery is named by its key, `<event id> <webhook id>`.
+ * The record of an experiment, once nothing is outstanding. All times are milliseconds since 1970 on one
+ * clock. The key of a delivery is `<event id> <webhook id>`.
  */
 
 export type DeliveryKey = `${string} ${string}`;
@@ -9,63 +9,63 @@ export function keyOf(delivery: { readonly eventId: string; readonly webhookId: 
   return `${delivery.eventId} ${delivery.webhookId}`;
 }
 
-/** How a cause ended, as its maker saw it. Unknown: no answer, or one that leaves both open. */
+/** The end of a cause, as its maker saw it. Unknown: no answer, or one that leaves it open. */
 export type CauseOutcome = 'ok' | 'failed' | 'unknown';
 
-/** The producer's log: one line for each cause it tried. */
+/** A line of the producer's log: one cause. */
 export interface CauseEntry {
-  /** Of a cause of the harness its id; of an email its subject; of a message that came in its `Message-ID`. */
+  /** The id of a direct cause, the subject of an email, or the `Message-ID` of a received message. */
   readonly cause: string;
   readonly kind: 'direct' | 'email' | 'message';
   outcome: CauseOutcome;
-  /** What the answer named: the event of a direct cause, the id of an email; null of a message that came in. */
+  /** The event of a direct cause, or the id of an email. Null for a received message. */
   id: string | null;
   readonly beganAtMs: number;
   endedAtMs: number;
 }
 
-/** A line of the receivers' log, which is only ever added to. */
+/** A line of the receivers' log. The log only grows. */
 export interface Receipt {
   readonly eventId: string;
   readonly webhookId: string;
   readonly arrivedAtMs: number;
-  /** What the body says; null when it was not read. */
+  /** The event id in the body. Null when the body was not read. */
   readonly bodyEventId: string | null;
   readonly bodySha256: string | null;
-  /** `valid`, or why not; null when the body was not read. */
+  /** `valid`, or the reason why not. Null when the body was not read. */
   readonly signature: string | null;
   /** The `t` of the signature, in seconds. */
   readonly signedAt: number | null;
-  /** The status line that was sent; null: none was. */
+  /** The status that was sent. Null: none. */
   status: number | null;
-  /** When the answer had been handed to the network; null: it never was. */
+  /** The time when the network had the answer. Null: never. */
   answeredAtMs: number | null;
 }
 
 export interface WebhookEntry {
   readonly webhookId: string;
   readonly accountId: string;
-  /** Empty: all. */
+  /** Empty: all types. */
   readonly types: readonly string[];
   readonly createdAtMs: number;
-  /** Its address is not the harness's own: it may be refused. */
+  /** True: its address is not a receiver of the harness, and may be refused. */
   readonly foreign: boolean;
-  /** From when until when its DELETE took; null: it stands. */
+  /** The time of its DELETE. Null: not deleted. */
   removed: { readonly beganAtMs: number; readonly endedAtMs: number } | null;
 }
 
 export interface FaultEntry {
   readonly name: string;
   readonly atMs: number;
-  /** When it was done: a request that left right before may have arrived in between. */
+  /** The end of the fault. A request may have arrived since its begin. */
   readonly endedAtMs: number;
-  /** Whether attempts that were in flight may be made again because of it. */
+  /** True: attempts in flight may be made again because of it. */
   readonly mayRepeat: boolean;
-  /** The attempts begun and not recorded when it struck. */
+  /** The attempts that were begun and not recorded. */
   readonly inFlight: readonly DeliveryKey[];
-  /** By so much it stepped the clock of Postgres: forwards, what waits for its time comes early by that. */
+  /** The step of Postgres' clock. A step forwards makes waiting deliveries early by this time. */
   readonly clockStepMs?: number;
-  /** It put a copy of that moment in the place of Postgres: what was written since is lost. */
+  /** It restored a copy of Postgres of this time. Later writes are lost. */
   readonly losesSinceMs?: number;
 }
 
@@ -76,7 +76,7 @@ export interface StoredEvent {
   readonly createdAtMs: number;
   /** `data.email_id` */
   readonly emailId: string | null;
-  /** Of `message.received` and `message.held`: `data.id`. */
+  /** `data.id` of `message.received` and `message.held`. */
   readonly messageId: string | null;
 }
 
@@ -84,7 +84,7 @@ export interface StoredAttempt {
   readonly deliveryId: string;
   readonly eventId: string;
   readonly webhookId: string;
-  /** From 1 in each set. */
+  /** The number of the attempt, from 1 in each set. */
   readonly attempt: number;
   readonly startedAtMs: number;
   readonly durationMs: number;
@@ -97,11 +97,11 @@ export interface StoredDeadLetter {
   readonly lastError: string;
 }
 
-/** What Postgres held at the end. */
+/** Postgres' rows at the end. */
 export interface StoreState {
   readonly causes: readonly { readonly id: string; readonly eventId: string }[];
   readonly emails: readonly { readonly id: string; readonly subject: string; readonly status: string }[];
-  /** That came in; `header` is the `Message-ID`. */
+  /** Received messages. `header` is the `Message-ID`. */
   readonly messages: readonly {
     readonly id: string;
     readonly header: string | null;
@@ -110,11 +110,11 @@ export interface StoreState {
   readonly events: readonly StoredEvent[];
   readonly attempts: readonly StoredAttempt[];
   readonly deadLetters: readonly StoredDeadLetter[];
-  /** Still outstanding. */
+  /** The outstanding deliveries. */
   readonly deliveries: readonly { readonly eventId: string; readonly webhookId: string }[];
 }
 
-/** The most that was seen of something that must stay within bounds, whatever happens. */
+/** The highest use of something with a bound. */
 export interface PeakUse {
   readonly what: string;
   readonly unit: 'MiB' | 'files' | 'connections';
@@ -122,23 +122,23 @@ export interface PeakUse {
   readonly max: number;
 }
 
-/** Healthy endpoints beside others in trouble: from the cause to the first arrival, in milliseconds. */
+/** Milliseconds from the cause to the first arrival, at healthy endpoints beside others in trouble. */
 export interface NeighbourTimes {
-  /** Before the trouble, in the same run. */
+  /** Times before the trouble, in the same run. */
   readonly quietMs: readonly number[];
   readonly troubledMs: readonly number[];
 }
 
 export interface Rules {
   readonly retryDelaysMs: readonly number[];
-  /** Of the clocks of two processes of one machine, and of the timers between them. */
+  /** The tolerance for the clocks and timers of two processes. */
   readonly earlyToleranceMs: number;
-  /** Between the `t` of a signature and its arrival. */
+  /** The longest time from the `t` of a signature to its arrival. */
   readonly signedWithinMs: number;
-  /** From a DELETE's answer until the last attempt that had been claimed before has ended. */
+  /** The longest time from a DELETE's answer to the end of an attempt claimed before. */
   readonly afterRemovalMs: number;
   readonly recoveryMsMax: number;
-  /** How many times the 99th percentile of the quiet phase that of the trouble may be. */
+  /** The limit of p99 during the trouble, divided by p99 before it. */
   readonly neighbourRatioMax: number;
 }
 
@@ -147,11 +147,11 @@ export interface History {
   readonly receipts: readonly Receipt[];
   readonly webhooks: readonly WebhookEntry[];
   readonly faults: readonly FaultEntry[];
-  /** A line for each replay that answered 200. */
+  /** The delivery of each replay that answered 200. */
   readonly replays: readonly DeliveryKey[];
-  /** Connections that reached a canary, an address that must be refused. */
+  /** The number of connections to canaries, addresses that must be refused. */
   readonly canaryConnections: number;
-  /** Until everything that was due when the last fault had healed was attempted. Null: it never was. */
+  /** From the last healing until all due deliveries were attempted. Null: never. */
   readonly recoveryMs: number | null;
   readonly use: readonly PeakUse[];
   readonly neighbours: readonly NeighbourTimes[];
@@ -159,10 +159,10 @@ export interface History {
   readonly rules: Rules;
 }
 
-/** One thing that must not be. */
+/** One broken invariant. */
 export interface Violation {
   readonly invariant: 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10';
   readonly text: string;
-  /** The delivery it happened to, if it did to one. */
+  /** The delivery, when it concerns one. */
   readonly key?: DeliveryKey;
 }

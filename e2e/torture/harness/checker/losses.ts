@@ -3,7 +3,7 @@ import type { DeliveryKey, History, StoredEvent, Violation, WebhookEntry } from 
 import { isSuccess, webhookIdOf } from './index-history.ts';
 import type { HistoryIndex } from './index-history.ts';
 
-/** I1: every committed event has, for every endpoint that matched it, ended: done, dead-lettered or dropped. */
+/** I1: every committed event has ended for every matching endpoint: done, dead-lettered or dropped. */
 export function findLosses(history: History, index: HistoryIndex): Violation[] {
   const outstanding = new Set(history.store.deliveries.map(keyOf));
   return history.store.events.flatMap((event) =>

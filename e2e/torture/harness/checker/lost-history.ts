@@ -1,14 +1,14 @@
 import type { CauseEntry, FaultEntry, History, Receipt } from './history.ts';
 
-/** The time between a copy of Postgres and the restore of it: nobody can be held to what was said and done then. */
+/** The time between a copy of Postgres and its restore. Answers and writes of this time are lost. */
 interface Gap {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
 /**
- * The history as the restored database has it. A cause of the time that was lost may be there or not; requests of that
- * time are requests for events that are gone, or will be made again.
+ * The history without the lost time. A cause of that time may exist or not. Its requests are for events that
+ * are gone, or that are delivered again.
  */
 export function withoutWhatWasLost(history: History): History {
   const gaps = history.faults.flatMap(gapsOf);

@@ -3,8 +3,8 @@ import { isRemoved } from './index-history.ts';
 import type { HistoryIndex } from './index-history.ts';
 
 /**
- * I2: no request is made twice, except one that was in flight when a fault struck that may repeat it. A duplicate is a
- * request that arrived and is in the log of attempts neither by itself nor by another.
+ * I2: no request is made twice, except one that was in flight at a fault that may repeat it. A duplicate is a
+ * request that arrived without an attempt in the log.
  */
 export function findRepeats(index: HistoryIndex): Violation[] {
   return [...index.receipts.keys()].flatMap((key): Violation[] => {
@@ -21,7 +21,7 @@ export function findRepeats(index: HistoryIndex): Violation[] {
   });
 }
 
-/** Of a deleted webhook the attempts that were under way are not recorded; they are no repetitions. */
+/** Attempts in flight of a deleted webhook are not recorded. They are no duplicates. */
 export function repeatsOf(key: DeliveryKey, index: HistoryIndex): number {
   const received = index.receipts.get(key)?.length ?? 0;
   const recorded = index.attempts.get(key)?.length ?? 0;

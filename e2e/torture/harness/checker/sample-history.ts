@@ -1,8 +1,8 @@
 import type { History, Receipt, StoredAttempt } from './history.ts';
 
 /*
- * A small history in which everything is right, for the checker's own tests: one event goes to two endpoints; one
- * answers 200, the other 503 and then 200. Times are small numbers: only their differences matter.
+ * A small history without violations, for the checker's tests. One event goes to two endpoints. One answers
+ * 200, the other 503 and then 200. Times are small numbers: only their differences matter.
  */
 
 const DELAY_MS = 100;

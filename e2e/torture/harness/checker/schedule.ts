@@ -3,10 +3,10 @@ import { groupBy, isRemoved, isSuccess } from './index-history.ts';
 import type { HistoryIndex } from './index-history.ts';
 
 /**
- * I4: at most 8 attempts a set, numbered without a gap, none before its time. I5: none after the one that ended the
- * set, and as many sets as there were replays, and one.
+ * I4: a set has at most 8 attempts, numbered without a gap, none before its time. I5: no attempt follows the
+ * end of a set, and there is one set more than replays.
  *
- * Both logs are asked: the store's by attempt, and the receivers' wherever each of its lines has its attempt.
+ * It reads the store's log by attempt, and the receivers' log when each line has its attempt.
  */
 export function findScheduleFaults(index: HistoryIndex, rules: Rules): Violation[] {
   return [...index.attempts].flatMap(([key, attempts]) => {
@@ -51,7 +51,7 @@ function faultsOfSet(
   return found;
 }
 
-/** By the receivers' own clock: from the answer to the next arrival. */
+/** Measures by the receivers' clock, from the answer to the next arrival. */
 function earlyArrivals(
   key: DeliveryKey,
   attempts: readonly StoredAttempt[],
@@ -74,7 +74,7 @@ function earlyArrivals(
   });
 }
 
-/** What is due is judged by the clock of Postgres: by so much it was stepped forwards in between. */
+/** Due times follow Postgres' clock. Returns its steps forwards in between. */
 function hastenedMs(fromMs: number, toMs: number, { clockSteps }: HistoryIndex): number {
   return clockSteps
     .filter((step) => step.endedAtMs >= fromMs && step.atMs <= toMs)

@@ -7,7 +7,7 @@ import { waitFor, withClient } from '@postrider/testing';
 
 type Cluster = Pick<RunningPostgres, 'url' | 'pid' | 'dataDir'>;
 
-/** Copies the files of a running cluster, as the manual's chapter on the low-level backup API has it (26.3.4). */
+/** Copies the files of a running cluster by the low-level backup API (manual, 26.3.4). */
 export async function takeBackup({ url, dataDir }: Cluster): Promise<void> {
   const copy = folderOf(dataDir);
   rmSync(copy, { recursive: true, force: true });
@@ -17,7 +17,7 @@ export async function takeBackup({ url, dataDir }: Cluster): Promise<void> {
     const { rows } = await client.query<{ label: string }>(
       'select labelfile as label from pg_backup_stop(wait_for_archive => false)',
     );
-    // What the log says up to here is needed to bring the files to one moment.
+    // Recovery needs the log up to here to bring the files to one moment.
     rmSync(join(copy, 'pg_wal'), { recursive: true });
     execFileSync('cp', ['-a', join(dataDir, 'pg_wal'), join(copy, 'pg_wal')]);
     const label = join(copy, 'backup_label');
@@ -28,7 +28,7 @@ export async function takeBackup({ url, dataDir }: Cluster): Promise<void> {
   });
 }
 
-/** @param cluster whose server has been killed. */
+/** @param cluster its server has been killed */
 export async function putBackupBack({ pid, dataDir }: Cluster): Promise<void> {
   await waitFor(() => !isRunning(pid), { what: 'the killed Postgres to be gone', timeoutMs: 20_000 });
   // Its children end a moment later, and may still write.

@@ -3,36 +3,36 @@ import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A clock beside the machine's, for the processes that are started with its environment. */
+/** A second clock for processes that are started with its environment. */
 export interface SteppedClock {
   readonly environment: Readonly<Record<string, string>>;
-  /** How far it is from the machine's. */
+  /** Its distance from the machine's clock. */
   readonly offMs: number;
-  /** Steps it to so far from the machine's clock, at one moment for all its processes. */
+  /** Steps it for all its processes at once. */
   set(offMs: number): void;
   remove(): void;
 }
 
-/** Why this machine's processes cannot have another clock, or null. */
+/** The reason why processes of this machine cannot have another clock, or null. */
 export function lacksFaketime(): string | null {
   return faketimeLibrary() === null ? 'faketime (libfaketime) is not on PATH' : null;
 }
 
-/** The environment that gives a process a clock so far off (`+1h`), its monotonic one left alone. */
+/** The environment of a process whose clock is off by `offset` (`+1h`). Its monotonic clock is right. */
 export function clockOff(offset: string): Record<string, string> {
   return { ...preloaded(), FAKETIME: offset };
 }
 
-/** A clock that is right until it is set. It stands in a file that its processes read at every look. */
+/** A clock that is right until it is set. Its processes read the offset from a file each time. */
 export function createSteppedClock(): SteppedClock {
   const folder = mkdtempSync(join(tmpdir(), 'postrider-clock-'));
-  chmodSync(folder, 0o755); // as root, Postgres runs as somebody else
+  chmodSync(folder, 0o755); // as root, Postgres runs as another user
   const file = join(folder, 'offset');
   let offMs = 0;
   function write(): void {
     const fresh = `${file}.new`;
     writeFileSync(fresh, `${offMs < 0 ? '-' : '+'}${Math.abs(offMs) / 1000}\n`, { mode: 0o644 });
-    renameSync(fresh, file); // nobody ever reads half of it
+    renameSync(fresh, file); // no process reads a half-written file
   }
   write();
   return {

@@ -11,46 +11,46 @@ import type { SteppedClock } from './faketime.ts';
 import { mountSmallDisk } from './small-disk.ts';
 import type { SmallDisk } from './small-disk.ts';
 
-/** What a Postgres of an experiment's own may have, beside itself. */
+/** The extra parts of an experiment's own Postgres. */
 export interface PostgresWish {
-  /** A clock that can be stepped: see `lacksFaketime`. */
+  /** A clock that can be stepped; see `lacksFaketime`. */
   readonly steppedClock?: boolean;
-  /** A disk of this size for all its files, which can be filled: see `lacksSmallDisk`. */
+  /** A disk of this size for all its files, which can be filled; see `lacksSmallDisk`. */
   readonly diskMib?: number;
 }
 
-/** A private Postgres that writes durably, as in production, and may be killed. */
+/** A private Postgres with durable commits, as in production. It may be killed. */
 export interface PrivatePostgres {
   readonly port: number;
   readonly pid: number;
-  /** @throws when none was wished for. */
+  /** @throws when the experiment has none */
   readonly clock: SteppedClock;
-  /** @throws when none was wished for. */
+  /** @throws when the experiment has none */
   readonly disk: SmallDisk;
   /** A new database with every migration applied, and the table of causes. @returns its address. */
   createDatabase(): Promise<string>;
   dropDatabase(url: string): Promise<void>;
-  /** SIGKILL to the postmaster; its children end with it. */
+  /** Sends SIGKILL to the postmaster. Its children end, too. */
   kill(): void;
-  /** Starts it again where it was, with crash recovery if it did not end in order. Nothing, when it runs. */
+  /** Starts it again on its data, with crash recovery if needed. Does nothing when it runs. */
   start(): Promise<void>;
-  /** A base backup, made while it runs. */
+  /** Makes a base backup of the running server. */
   backUp(): Promise<void>;
-  /** SIGKILL, and a start from the backup: what was written since is lost, and ids are given out again. */
+  /** Sends SIGKILL and starts from the backup. Later writes are lost, and sequences repeat. */
   restore(): Promise<void>;
-  /** The end, of its data, its clock and its disk too. */
+  /** Stops it, and removes its data, its clock and its disk. */
   stop(): Promise<void>;
 }
 
 const TEMPLATE = 'torture_template';
 
-/** What the producer writes in the transaction that records an event: the cause. */
+/** The producer writes a cause in the transaction that records its event. */
 const CAUSES = `
   create schema torture;
   create table torture.causes (id text primary key, event_id text not null);
 `;
 
-/** @param folder where the cluster may be made; it goes with this process. */
+/** @param folder the parent of the data directory. The server ends with this process. */
 export async function startPrivatePostgres(
   folder: string,
   { steppedClock = false, diskMib }: PostgresWish = {},

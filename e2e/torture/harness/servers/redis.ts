@@ -3,17 +3,17 @@ import type { RunningRedis } from '@postrider/embedded';
 import { numberInInfo } from '@postrider/testing';
 import { Redis } from 'ioredis';
 
-/** A private Redis that keeps nothing on disk: after a kill it comes back empty. */
+/** A private Redis without storage: after a kill it starts empty. */
 export interface PrivateRedis {
   readonly url: string;
   readonly port: number;
-  /** Runs a command on a connection of the harness's own, past every proxy. */
+  /** Runs a command on the harness's own connection, past every proxy. */
   command(name: string, ...args: (string | number)[]): Promise<unknown>;
   /** SIGKILL. */
   kill(): Promise<void>;
-  /** Starts it again, empty, on the same port. @param args such as `--maxmemory 10mb`, a word each. */
+  /** Starts it again, empty, on the same port. @param args such as `--maxmemory`, `10mb` */
   start(...args: string[]): Promise<void>;
-  /** SIGSTOP: connections stay open and nothing answers. */
+  /** SIGSTOP: connections stay open and get no answer. */
   pause(): void;
   resume(): void;
   stop(): Promise<void>;

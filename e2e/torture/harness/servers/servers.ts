@@ -4,22 +4,22 @@ import type { PrivatePostgres } from './postgres.ts';
 import { startPrivateRedis } from './redis.ts';
 import type { PrivateRedis } from './redis.ts';
 
-/** The servers of one run: one Postgres that the experiments share, and what they have for themselves. */
+/** The servers of one run: a Postgres that the experiments share, and the experiments' own servers. */
 export interface Servers {
   forExperiment(experiment: Pick<Experiment, 'ownPostgres' | 'queue'>): Promise<ExperimentServers>;
   stop(): Promise<void>;
 }
 
 export interface ExperimentServers {
-  /** For files that go when the servers go. */
+  /** The folder for files that end with the servers. */
   readonly folder: string;
   readonly postgres: PrivatePostgres;
   readonly redis: PrivateRedis | null;
-  /** Stops what is the experiment's own. */
+  /** Stops the experiment's own servers. */
   release(): Promise<void>;
 }
 
-/** @param folder where clusters and files are made; the caller removes it. */
+/** @param folder the parent of clusters and files. The caller removes it. */
 export async function startServers(folder: string): Promise<Servers> {
   const shared = await startPrivatePostgres(folder);
   return {

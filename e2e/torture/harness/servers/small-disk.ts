@@ -7,9 +7,9 @@ import { join } from 'node:path';
 /** A disk of a few megabytes that can be filled to the last byte. */
 export interface SmallDisk {
   readonly folder: string;
-  /** Takes all the room that is left. @returns how many bytes that was. */
+  /** Takes all free bytes. @returns their number */
   fill(): number;
-  /** Gives back what `fill` took. */
+  /** Frees the bytes of `fill`. */
   free(): void;
   unmount(): Promise<void>;
 }
@@ -17,7 +17,7 @@ export interface SmallDisk {
 const BLOCK = Buffer.alloc(64 * 1024);
 const PAGE_BYTES = 4_096;
 
-/** Why no small disk can be had on this machine, or null. */
+/** The reason why this machine cannot have a small disk, or null. */
 export function lacksSmallDisk(): string | null {
   if (process.platform !== 'linux') return 'there is no tmpfs to mount: this is not Linux';
   if (process.getuid?.() !== 0) return 'only root may mount a small disk';
@@ -33,13 +33,13 @@ export function lacksSmallDisk(): string | null {
   }
 }
 
-/** Mounts it. It goes with this process, however that ends. */
+/** Mounts it. It is unmounted when this process ends, even by SIGKILL. */
 export function mountSmallDisk(mib: number): SmallDisk {
   const folder = mkdtempSync(join(tmpdir(), 'postrider-disk-'));
   chmodSync(folder, 0o755);
   mount(folder, mib);
-  // Reads until we are gone or say so; the kernel ends its input even after a SIGKILL. Lazily: the last to have a file
-  // open there may outlive us by a moment.
+  // Reads until this process ends: the kernel closes the input even after SIGKILL. It unmounts lazily,
+  // because another process may have a file open there for a moment.
   const guard = spawn('/bin/sh', ['-c', 'cat > /dev/null; umount -l "$1" && rmdir "$1"', 'guard', folder], {
     detached: true, // Ctrl-C goes to the whole process group
     cwd: '/',
@@ -66,7 +66,7 @@ function mount(folder: string, mib: number): void {
   execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'postrider-torture', folder], { stdio: 'ignore' });
 }
 
-/** Appends until nothing goes in any more: whole blocks, then pages. */
+/** Appends until the disk is full: whole blocks, then pages. */
 function fillWith(file: string): number {
   const descriptor = openSync(file, 'a');
   try {

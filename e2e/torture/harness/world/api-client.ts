@@ -1,21 +1,21 @@
-/** What came of a request to the API. */
+/** The result of a request to the API. */
 export type ApiAnswer =
   | { readonly outcome: 'answered'; readonly status: number; readonly body: unknown }
-  /** Nothing listened: the request was never made. */
+  /** Nothing listened, so the request was not made. */
   | { readonly outcome: 'refused' }
-  /** The connection broke, or no answer came in time: it may have been carried out. */
+  /** The connection broke, or no answer came in time. The API may have done it. */
   | { readonly outcome: 'unknown'; readonly error: string };
 
 /** A customer's client. It never repeats a request. */
 export interface ApiClient {
-  /** The header of that name, for requests that this client cannot make. */
+  /** The header's value, for requests that this client cannot make. */
   readonly authorization: string;
   request(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<ApiAnswer>;
 }
 
 const ANSWER_WITHIN_MS = 15_000;
 
-/** @param baseUrl asked before every request: an API that was killed and started again has another port. */
+/** @param baseUrl is called before each request: a restarted API has another port. */
 export function createApiClient(baseUrl: () => string, apiKey: string): ApiClient {
   const authorization = `Bearer ${apiKey}`;
   return {

@@ -37,10 +37,10 @@ import { watchUse } from './use.ts';
 import type { Claim, World } from './world.ts';
 
 export interface WorldOptions {
-  /** For its files. */
+  /** The folder for its files. */
   readonly folder: string;
   readonly seed: number;
-  /** Of the counts of the full run; 1. */
+  /** The share of the counts of a full run. */
   readonly scale: number;
   readonly postgres: PrivatePostgres;
   /** Null: the queue is in Postgres. */
@@ -51,11 +51,11 @@ export interface WorldOptions {
   readonly note: (text: string) => void;
 }
 
-/** The world, and what only its runner may do with it. */
+/** The world, and the operations of its runner. */
 export interface WorldControl {
   readonly world: World;
   readonly claims: readonly Claim[];
-  /** Waits until nothing is outstanding, and stops every process. @returns why it did not come to rest, or null. */
+  /** Waits until nothing is outstanding, and stops all processes. @returns the failure, or null */
   settle(withinMs: number): Promise<string | null>;
   history(): Promise<History>;
   readonly processes: readonly SystemProcess[];
@@ -64,14 +64,14 @@ export interface WorldControl {
 
 const QUEUE_PREFIX = 'torture';
 const RECEIVER_HOSTS = 4;
-/** Nobody listens there. */
+/** No program listens on it. */
 const NO_PORT = 0;
 /**
- * Standing in one line with a flood of 200,000 would cost a neighbour thousands of times his quiet wait. Two cores that
- * have other things to do cost him up to sixty times, when thousands of new endpoints turn out to be dead: how little it is on quiet ones, the benchmark measures.
+ * In one queue with a flood of 200,000, a neighbour would wait thousands of times longer. Two busy cores cost
+ * it up to sixty times, when thousands of new endpoints are dead. The benchmark measures it on quiet cores.
  */
 const NEIGHBOUR_RATIO_MAX = 150;
-/** Recovery is bounded by two leases and a poll; the rest is for two cores to work off what has piled up. */
+/** Recovery takes at most two leases and a poll. The margin is for two cores to work off the backlog. */
 const RECOVERY_MARGIN_MS = 10_000;
 const DRAINED_WITHIN_MS = 90_000;
 const WAIT_MS = 60_000;
@@ -253,13 +253,13 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
   };
 }
 
-/** How far the clock of Postgres was off, at one time or another. */
+/** All offsets that the clock of Postgres had. */
 function clockOffsets(faults: readonly FaultEntry[]): number[] {
   let offMs = 0;
   return [0, ...faults.map(({ clockStepMs = 0 }) => (offMs += clockStepMs))];
 }
 
-/** In the half of 127.0.0.0/8 that the workers are not excused from refusing. */
+/** Listens in the half of 127.0.0.0/8 that workers must refuse. */
 async function startCanary(
   random: Random,
   canaries: TcpListener[],
@@ -276,7 +276,7 @@ async function startCanary(
 
 async function drained(store: Pick<OpenStore, 'count'>, withinMs: number): Promise<void> {
   const nothingLeft = async (): Promise<boolean> => {
-    // In one statement: a message that is sent meanwhile leaves one table and enters the other.
+    // One statement, because a message that is sent meanwhile moves from one table to the other.
     return (
       (await store.count('(select 1 from deliveries union all select 1 from email_sends) left_over')) === 0
     );
@@ -284,7 +284,7 @@ async function drained(store: Pick<OpenStore, 'count'>, withinMs: number): Promi
   await waitFor(nothingLeft, { what: 'nothing to be outstanding', timeoutMs: withinMs, intervalMs: 50 });
 }
 
-/** Only stopped processes have no attempt under way whose request could still arrive. */
+/** Stops all processes, so that no request can arrive later. */
 async function stopProcesses(processes: Processes, world: World): Promise<void> {
   const crashed = processes.crashed();
   world.claim(

@@ -6,28 +6,28 @@ export interface Endpoint {
   readonly webhookId: string;
   readonly accountId: string;
   readonly url: string;
-  /** The proxy before it, when one was wished for. Its bytes are TLS: they can be held, not read. */
+  /** The proxy before it, if any. Its bytes are TLS: they can be held, not read. */
   readonly proxy: FaultProxy | null;
-  /** What has arrived, in order. */
+  /** The arrivals in order. */
   readonly receipts: readonly Receipt[];
-  /** How it treats every request from now on. */
+  /** Sets the reaction to all later requests. */
   reacts(reaction: Reaction): void;
   /** Waits for a first connection at its proxy. */
   connected(): Promise<void>;
-  /** @throws when not so many requests have arrived, from the start, within the time (a minute). */
+  /** @throws when fewer requests have arrived since the start within the time (a minute) */
   arrived(count: number, withinMs?: number): Promise<void>;
 }
 
-/** What an experiment may ask of an endpoint; everything has a default. */
+/** The settings of an endpoint. All have a default. */
 export interface EndpointWish {
-  /** 200 with an empty body. */
+  /** Default: 200 with an empty body. */
   readonly reaction?: Reaction;
-  /** Event types; all. */
+  /** Event types. Default: all. */
   readonly types?: readonly ('email.sent' | 'email.failed' | 'email.delivered')[];
-  /** The world's own account. */
+  /** Default: the world's own account. */
   readonly accountId?: string;
-  /** A fault proxy stands before it. */
+  /** True: a fault proxy is before it. */
   readonly proxied?: boolean;
-  /** In place of a receiver of the harness: an address that nobody or somebody else answers. */
+  /** Another address, instead of a receiver of the harness. */
   readonly url?: string;
 }

@@ -94,7 +94,7 @@ export function createEndpoints(parts: {
   };
 }
 
-/** On the receiver's own address: its certificate holds there, too. */
+/** Listens on the receiver's own address, so that its certificate is valid. */
 async function proxyBefore(host: ScriptedReceiver): Promise<FaultProxy> {
   const { hostname } = new URL(host.url('/'));
   return startFaultProxy(() => ({ host: hostname, port: host.port }), hostname);

@@ -6,21 +6,21 @@ import type { OpenStore } from '../../../open-store.ts';
 
 export interface FaultWish {
   readonly mayRepeat: boolean;
-  /** By so much it steps the clock of Postgres (0). */
+  /** The step of Postgres' clock. Default: 0. */
   readonly clockStepMs?: number;
-  /** It restores a copy of Postgres of that moment. */
+  /** It restores a copy of Postgres of this time. */
   readonly losesSinceMs?: number;
 }
 
-/** The log of the harm done. */
+/** The log of the faults. */
 export interface Faults {
   readonly log: readonly FaultEntry[];
   strike(name: string, wish: FaultWish, act: () => unknown): Promise<void>;
 }
 
 /**
- * Looks at what is in flight right before and right after the act: a killed worker's attempts are still there
- * afterwards, and what a crash of Postgres undoes was there before.
+ * Reads the attempts in flight right before and right after the act. A killed worker's attempts are there
+ * afterwards. Those that a crash of Postgres undoes were there before.
  */
 export function createFaults(parts: {
   readonly store: Pick<OpenStore, 'query'>;
@@ -29,7 +29,7 @@ export function createFaults(parts: {
 }): Faults {
   const log: FaultEntry[] = [];
 
-  /** What cannot be looked at excuses nothing. */
+  /** Empty when it cannot be read: then the checker excuses nothing. */
   async function inFlight(): Promise<DeliveryKey[]> {
     return readInFlight(parts.store, parts.receipts).catch(() => []);
   }

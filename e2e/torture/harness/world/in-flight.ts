@@ -6,13 +6,13 @@ interface Row {
   readonly eventId: string;
   readonly webhookId: string;
   readonly taken: boolean;
-  /** Recorded so far. */
+  /** The number of recorded attempts. */
   readonly attempts: number;
 }
 
 /**
- * The attempts that are begun and not recorded: what a worker has taken, and what an endpoint has seen more often than
- * the log of attempts has it (after a crash of Postgres, which may undo a lease, only the endpoint knows).
+ * The attempts that are begun and not recorded. A worker has taken the delivery, or the endpoint has seen
+ * more requests than the log of attempts. A crash of Postgres may undo a lease; then only the endpoint knows.
  */
 export async function readInFlight(
   store: Pick<OpenStore, 'query'>,
@@ -21,7 +21,7 @@ export async function readInFlight(
   return (await readUnderWay(store, receipts)).map(({ key }) => key);
 }
 
-/** The same, each with how many attempts of it were recorded before. */
+/** Like `readInFlight`, with the number of recorded attempts. */
 export async function readUnderWay(
   store: Pick<OpenStore, 'query'>,
   receipts: readonly Receipt[],

@@ -7,21 +7,21 @@ import type { CauseEntry } from '../checker/history.ts';
 import { nowMs } from '../times.ts';
 
 /**
- * A mail server outside, with a queue as all have: it tries a message again, the same bytes, until it hears 250 or a refusal
- * for good.
+ * A mail server outside, with a queue. It tries a message again, with the same bytes, until 250 or a
+ * permanent refusal.
  */
 export interface MailSender {
-  /** A line for each message; its cause is the `Message-ID`. */
+  /** A line per message. Its cause is the `Message-ID`. */
   readonly log: readonly CauseEntry[];
-  /** Stands between it and the inbound process that was started last. */
+  /** The proxy before the inbound process that was started last. */
   readonly line: FaultProxy;
-  /** What each message consists of, by `Message-ID`. */
+  /** Length and hash of each message, by `Message-ID`. */
   readonly sent: ReadonlyMap<string, SentBytes>;
-  /** How many messages have heard 250. */
+  /** The number of messages that were answered 250. */
   readonly taken: number;
-  /** How often a message was not taken; with `code` only by this answer, else also without one. */
+  /** The number of failed tries. With `code`: only those with this answer. */
   refused(code?: number): number;
-  /** Sends messages, and resolves when each has heard 250 or a refusal for good. */
+  /** Sends messages. Resolves when each got 250 or a permanent refusal. */
   send(count: number, wish: MailToUs): Promise<void>;
 }
 
@@ -32,20 +32,20 @@ export interface SentBytes {
 
 export interface MailToUs {
   readonly to: string;
-  /** Messages at a time; 1. */
+  /** Messages at once. Default: 1. */
   readonly atOnce?: number;
-  /** Of the attachment; 1,000. */
+  /** The size of the attachment. Default: 1,000. */
   readonly bytes?: () => number;
-  /** Takes no new message from then on. */
+  /** Sends no new message after its abort. */
   readonly until?: AbortSignal;
 }
 
-/** A line of the end of every message: whoever holds it on the wire holds the end. */
+/** The last line of every message. A trap that holds it holds the end. */
 export const LAST_LINE = '--the-end--';
 
 const FROM = 'ann@shop.example';
 const RETRY_AFTER_MS = 100;
-/** Longer than any fault is held for: the fault ends the connection, not the sender. */
+/** Longer than any fault: the fault ends the connection, not the sender. */
 const PATIENCE_MS = 60_000;
 
 interface Message {
@@ -53,7 +53,7 @@ interface Message {
   readonly raw: Buffer;
 }
 
-/** @param signal ends what would be tried for ever. */
+/** @param signal ends tries that would not end */
 export function createMailSender({
   line,
   signal,
@@ -63,10 +63,10 @@ export function createMailSender({
 }): MailSender {
   const log: CauseEntry[] = [];
   const sent = new Map<string, SentBytes>();
-  /** Code of the answer; 0: there was none. */
+  /** The codes of the answers. 0: none. */
   const refusals: number[] = [];
 
-  /** @returns the code of the answer; 0: there was none */
+  /** @returns the code of the answer. 0: none */
   async function attempt({ raw }: Message, to: string): Promise<number> {
     const patience = { greetingTimeout: PATIENCE_MS, socketTimeout: PATIENCE_MS };
     try {
@@ -120,7 +120,7 @@ export function createMailSender({
   };
 }
 
-/** A text and an attachment, which no other message has. */
+/** Makes a message with a unique text and attachment. */
 function newMessage(to: string, bytes: number): Message {
   const id = `${randomUUID()}@shop.example`;
   const attachment =

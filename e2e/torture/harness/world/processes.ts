@@ -7,11 +7,11 @@ import type { ProxiedServer, ServerProxy, StartWish } from './world.ts';
 export interface Processes {
   readonly all: readonly SystemProcess[];
   start(name: ProcessName, wish?: StartWish): Promise<SystemProcess>;
-  /** Notes that the end of a process is wanted: it is no crash. */
+  /** Marks the end of a process as wanted: it is no crash. */
   expectEnd(process: SystemProcess): void;
-  /** Those that ended without anybody asking. */
+  /** The processes that ended without a wish. */
   crashed(): SystemProcess[];
-  /** SIGTERM to all that run. @returns those that did not exit with 0 in time. */
+  /** Sends SIGTERM to all. @returns the processes that did not exit with 0 in time */
   stopAll(): Promise<SystemProcess[]>;
   killAll(): Promise<void>;
 }

@@ -9,37 +9,37 @@ import { nowMs } from '../times.ts';
 import type { ApiClient } from './api-client.ts';
 import type { OpenStore } from '../../../open-store.ts';
 
-/** Makes causes, and notes of each how it ended as far as its maker can know. */
+/** Makes causes, and logs the known end of each. */
 export interface Producer {
   readonly log: readonly CauseEntry[];
   /**
-   * Commits causes of the harness's own, one after another, each with its event in the same transaction. One in twenty
-   * is rolled back on purpose after its event was recorded. @returns the ids of the events committed.
+   * Commits causes one after the other, each with its event in the same transaction. It rolls back one in
+   * twenty on purpose, after its event was recorded. @returns the ids of the committed events
    */
   record(count: number, wish?: { readonly accountId?: string }): Promise<string[]>;
-  /** The same at a steady rate, until it is stopped. */
+  /** Like `record`, at a steady rate, until it is stopped. */
   load(wish: { readonly perSecond: number; readonly accountId?: string }): Load;
-  /** Sends messages through the API, so many at once (4). What is refused or unanswered is noted, never sent again. */
+  /** Sends messages through the API, 4 at once by default. It sends none again. */
   mail(count: number, wish: MailWish): Promise<void>;
-  /** Stops every load that still runs. */
+  /** Stops all loads. */
   stop(): Promise<void>;
 }
 
 export interface MailWish {
   readonly through: ApiClient;
   readonly atOnce?: number;
-  /** Ends it before the count is reached. */
+  /** Ends it early. */
   readonly until?: AbortSignal;
 }
 
 export interface Load {
-  /** Stops and waits for the causes that are under way. */
+  /** Stops, and waits for the causes in progress. */
   stop(): Promise<void>;
 }
 
 const ROLLED_BACK_SHARE = 0.05;
 const IN_FLIGHT_MAX = 8;
-/** A client that finds nobody listening does not try again in the same millisecond. */
+/** The pause of a client after a refused connection. */
 const AFTER_REFUSAL_MS = 20;
 
 class RolledBackOnPurpose extends Error {}
@@ -48,7 +48,7 @@ export function createProducer(parts: {
   readonly store: Pick<OpenStore, 'database'>;
   readonly accountId: string;
   readonly random: Random;
-  /** Ends what would go on for ever while nothing can be committed. */
+  /** Ends work that would not end while no commit is possible. */
   readonly signal: AbortSignal;
 }): Producer {
   const log: CauseEntry[] = [];
@@ -75,7 +75,7 @@ export function createProducer(parts: {
       entry.outcome = 'ok';
       return entry.id;
     } catch (error) {
-      // Anything else leaves open whether the commit went through.
+      // After any other error it is unknown whether the commit succeeded.
       if (error instanceof RolledBackOnPurpose) entry.outcome = 'failed';
       return null;
     } finally {
@@ -153,7 +153,7 @@ async function commitCause(
   });
 }
 
-/** Keeps the rate as long as no more than a few causes are under way: a Postgres that is away must not pile them up. */
+/** Keeps the rate while few causes are in progress, so that they do not pile up without Postgres. */
 function startLoad(cause: () => Promise<unknown>, perSecond: number): Load {
   const underWay = new Set<Promise<unknown>>();
   const stopping = new AbortController();

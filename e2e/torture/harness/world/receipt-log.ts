@@ -3,19 +3,19 @@ import { SignatureVerificationError, verifySignature } from '@postrider/receiver
 import type { Behaviour, Exchange, Reaction, ReceivedRequest } from '@postrider/testing';
 import type { Receipt } from '../checker/history.ts';
 
-/** What the contract recommends to receivers (section 6.3). */
+/** The tolerance that the contract recommends to receivers (section 6.3). */
 const TOLERANCE_SECONDS = 300;
 
-/** What a receipt needs to know of the webhook. */
+/** The webhook of a receipt. */
 interface Recipient {
   readonly webhookId: string;
   readonly signingSecret: string;
-  /** Of the sender, at the most. */
+  /** The largest error of the sender's clock. */
   readonly signatureOffMs: number;
 }
 
 /**
- * Writes a line for every request before it is treated as told, and into it, afterwards, what was answered and when.
+ * Writes a line for each request before the reaction, and adds the answer and its time afterwards.
  */
 export function logging(recipient: Recipient, reaction: Reaction, log: (receipt: Receipt) => void): Reaction {
   if (typeof reaction !== 'function' && reaction.beforeBody === true) {
@@ -42,7 +42,8 @@ async function playLogged(
   log(receipt);
   const { response } = exchange;
   const nowMs = (): number => performance.timeOrigin + performance.now();
-  // Node tells of the end of a write in the next round of the event loop, by when the sender may have had the answer for long.
+  // Node reports the end of a write in the next round of the event loop. The sender may have the answer
+  // before.
   let writtenAtMs: number | null = null;
   response.once('prefinish', () => (writtenAtMs = nowMs()));
   const sent = (): void => {
@@ -51,7 +52,7 @@ async function playLogged(
   };
   response.once('finish', sent);
   await behaviour.play(exchange);
-  // A behaviour that writes its bytes by hand, or a body without end, never finishes the response.
+  // A behaviour that writes raw bytes or an endless body never finishes the response.
   if (behaviour.status !== null && !response.writableEnded && !exchange.socket.destroyed) sent();
 }
 

@@ -3,8 +3,8 @@ import type { ScriptedReceiver, TestAuthority } from '@postrider/testing';
 import type { Random } from '../random.ts';
 
 /**
- * HTTPS servers on addresses of their own, spread over 127.0.0.0/9: to the worker, they are different hosts. Where only
- * 127.0.0.1 may be bound (macOS), they differ by port.
+ * HTTPS servers on different addresses of 127.0.0.0/9: for the worker they are different hosts. On macOS only
+ * 127.0.0.1 can be bound, and they differ by port.
  */
 export async function startReceiverHosts(
   authority: TestAuthority,

@@ -2,20 +2,20 @@ import { nowMs } from '../times.ts';
 import type { OpenStore } from '../../../open-store.ts';
 
 /**
- * Measures how long the system takes, after the last fault has healed, to attempt everything that was due by then.
+ * Measures the time from the last healing until all deliveries that were due by then are attempted.
  */
 export interface RecoveryWatch {
-  /** A fault has healed now: measure from here. A measurement that is not complete is void. */
+  /** Starts a measurement: a fault has healed now. An incomplete measurement is dropped. */
   healed(): void;
-  /** Looks now, and not only when it is time to. */
+  /** Looks now, and not at the next interval. */
   look(): Promise<void>;
-  /** The longest that was measured; null while the last one is not complete. */
+  /** The longest measurement. Null while the last one is not complete. */
   readonly recoveryMs: number | null;
   stop(): void;
 }
 
 const LOOK_EVERY_MS = 100;
-/** An attempted delivery is gone, or due later. A message that was handed over likewise. */
+/** An attempted delivery is gone or due later. A message likewise. */
 const STILL_DUE = `
   select (select count(*) from deliveries where due_at <= to_timestamp($1))
        + (select count(*) from email_sends where due_at <= to_timestamp($1)) as n`;

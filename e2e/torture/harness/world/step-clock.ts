@@ -18,9 +18,9 @@ interface Surroundings {
 }
 
 /**
- * Steps the clock of Postgres. Forwards it ends every lease at once, and a relay is quick to give the deliveries to
- * others: what was in flight could not be told a moment later. So the step falls between two statements, and is over
- * when every request that was under way has arrived.
+ * Steps the clock of Postgres. A step forwards ends all leases at once, and the relay claims the deliveries
+ * again. Then the attempts in flight cannot be known. So the step falls between two statements, and it ends
+ * when every request in flight has arrived.
  */
 export async function stepClock(offMs: number, around: Surroundings): Promise<void> {
   const { clock, faults } = around;

@@ -5,7 +5,7 @@ import type { OpenStore } from '../../../open-store.ts';
 const MS = (column: string): string => `(extract(epoch from ${column}) * 1000)::float8`;
 
 /**
- * Reads everything the checker joins. For a system at rest.
+ * Reads all rows that the checker joins, when nothing is outstanding.
  *
  * @param clockOffsetsMs how far from the harness's the clock of Postgres was, at one time or another
  */

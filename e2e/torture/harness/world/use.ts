@@ -5,9 +5,9 @@ import type { PrivateRedis } from '../servers/redis.ts';
 import { usedMemoryBytes } from '../servers/redis.ts';
 import type { OpenStore } from '../../../open-store.ts';
 
-/** Samples, all along, what the system takes of the machine and of its servers (I9). */
+/** Samples the use of the machine and of the servers during the run (I9). */
 export interface UseWatch {
-  /** Of each thing the sample that came closest to its bound, or went farthest over it. */
+  /** The sample of each thing that is closest to its bound, or farthest over it. */
   peaks(): PeakUse[];
   stop(): void;
 }
@@ -16,25 +16,32 @@ const EVERY_MS = 1_000;
 const ANSWER_WITHIN_MS = 5_000;
 const MIB = 1024 * 1024;
 
-/** Of one process: twice what a worker takes among 500 dead endpoints. A body without end that is kept fills it in seconds. */
+/**
+ * Per process: twice the use of a worker with 500 dead endpoints. An endless body that is kept fills it in
+ * seconds.
+ */
 const MEMORY_MIB_MAX = 1_024;
 /**
- * Of one process. A worker: two lanes of 256 slots with a connection each, 128 idle ones to each of the harness's four
- * hosts; an API: 500 clients at once. The rest, to 1,200, are its files, its servers, and what is just being closed.
+ * Per process. A worker has two lanes of 256 slots with a connection each, and 128 idle connections to each
+ * of the four hosts. An API has 500 clients at once. The rest is for files, servers and closing connections.
  */
 const OPEN_FILES_MAX = 1_200;
-/** Those of DATABASE_POOL_SIZE, its defaults, and of relay and worker one for wake-ups (docs/operations/README.md). */
+/**
+ * The defaults of DATABASE_POOL_SIZE, and one for wake-ups in relay and worker (docs/operations/README.md).
+ */
 const CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = { api: 10, relay: 7, worker: 7, inbound: 7 };
-/** Those of the queue, where it is in Postgres. */
+/** Connections of a queue in Postgres. */
 const QUEUE_CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = {
   api: 0,
   relay: 3,
   worker: 12,
   inbound: 0,
 };
-/** Postgres learns of a killed process with the next byte it sends there: its connections count for so long. */
+/**
+ * Postgres notices a killed process with the next byte that it sends. Its connections count for this time.
+ */
 const NOTICED_WITHIN_MS = 10_000;
-/** The queue holds what is due within a minute and no bodies: however long the backlog is. */
+/** The queue holds jobs that are due within a minute, without bodies, for any backlog. */
 const REDIS_MIB_MAX = 64;
 
 export function watchUse(parts: {
@@ -53,7 +60,7 @@ export function watchUse(parts: {
     }
   }
 
-  /** One question at a time to each. Who is killed, frozen or away gives no sample. */
+  /** Asks each process and server once at a time. A killed or frozen one gives no sample. */
   function ask(whom: unknown, question: () => Promise<void>): void {
     if (asking.has(whom)) return;
     asking.add(whom);
@@ -67,7 +74,7 @@ export function watchUse(parts: {
     const memory = page.read('process_resident_memory_bytes') / MIB;
     note({ what: `memory of the ${process.name}`, unit: 'MiB', most: memory, max: MEMORY_MIB_MAX });
     const files = page.find('process_open_fds');
-    if (files === null) return; // the system does not tell
+    if (files === null) return; // the system does not report it
     note({ what: `open files of the ${process.name}`, unit: 'files', most: files, max: OPEN_FILES_MAX });
   }
 

@@ -16,98 +16,98 @@ export interface ServerProxy extends FaultProxy {
 }
 
 export interface StartWish {
-  /** The proxies that this process reaches its servers through, at most one of each. */
+  /** The proxies between this process and its servers, at most one per server. */
   readonly through?: readonly ServerProxy[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The folder of its bundle, in place of this build's. */
+  /** The folder of its bundle. Default: this build. */
   readonly dist?: string;
 }
 
-/** What an experiment works with. Everything in it is its own, except a shared Postgres server. */
+/** The means of an experiment. All are its own, except a shared Postgres server. */
 export interface World {
   readonly seed: number;
-  /** The only source of chance: the printed seed then repeats the experiment. */
+  /** The only source of chance, so that the printed seed repeats the experiment. */
   readonly random: Random;
-  /** Fires at the deadline. */
+  /** Aborts at the deadline. */
   readonly signal: AbortSignal;
-  /** A count, smaller in the short suite. */
+  /** A count, which is smaller in the short suite. */
   scaled(count: number): number;
 
   readonly postgres: PrivatePostgres;
-  /** Of the experiment's own database, past every proxy. */
+  /** The URL of the experiment's database, past every proxy. */
   readonly databaseUrl: string;
-  /** @throws when the experiment's queue is in Postgres. */
+  /** @throws when the experiment's queue is in Postgres */
   readonly redis: PrivateRedis;
-  /** Of the keys of BullMQ in Redis. */
+  /** The prefix of BullMQ's keys in Redis. */
   readonly queuePrefix: string;
-  /** A statement on the experiment's database, past every proxy. */
+  /** Runs a statement on the experiment's database, past every proxy. */
   readonly query: OpenStore['query'];
-  /** How many rows there are. @param rows a table, or what else may follow `from`, with $1 and so on for `params`. */
+  /** Counts rows. @param rows a table, or other text after `from`, with $1 for `params` */
   count(rows: string, params?: readonly unknown[]): Promise<number>;
-  /** How many deliveries of an account have not ended. */
+  /** The number of an account's outstanding deliveries. */
   outstandingOf(accountId: string): Promise<number>;
-  /** A new fault proxy before a server; processes that are started `through` it are behind it. */
+  /** Starts a fault proxy before a server, for processes that are started `through` it. */
   proxy(server: ProxiedServer): Promise<ServerProxy>;
 
   readonly accountId: string;
-  /** Another tenant. @returns its id. */
+  /** Makes another account. @returns its id */
   newAccount(): Promise<string>;
-  /** Registers a webhook, with an endpoint on one of several hosts behind it. */
+  /** Registers a webhook with an endpoint on one of several hosts. */
   endpoint(wish?: EndpointWish): Promise<Endpoint>;
-  /** Whom the processes trust: for servers that an experiment brings itself. */
+  /** The processes trust it. It is for an experiment's own servers. */
   readonly authority: TestAuthority;
-  /** A port on a loopback address of its own that must never see a connection (I7). */
+  /** A port on another loopback address that must never get a connection (I7). */
   canary(): Promise<TcpListener & { readonly url: string }>;
   readonly producer: Producer;
-  /** Of the world's account, with every scope, at the API that was started last. */
+  /** A client of the world's account, with all scopes, at the API that was started last. */
   readonly api: ApiClient;
-  /** Sends mail to us, to the inbound process that was started last. */
+  /** Sends mail to the inbound process that was started last. */
   readonly sender: MailSender;
-  /** Where the bytes of received mail are, unless an experiment says otherwise. */
+  /** The folder of the bytes of received mail. */
   readonly blobFolder: string;
 
-  /** Starts a real process and waits until it listens. A fault counts as healed at the moment of the last start. */
+  /** Starts a process and waits until it listens. The last start counts as healing. */
   start(name: ProcessName, wish?: StartWish): Promise<SystemProcess>;
-  /** kill -9, logged as a fault. A worker's attempts in flight may be made again, a relay's or an API's may not. */
+  /** Sends SIGKILL and logs a fault. Only a worker's attempts in flight may be made again. */
   kill(process: SystemProcess): Promise<void>;
-  /** SIGTERM; a claim that it exits 0 within the deadline. Nothing may be repeated because of it. */
+  /** Sends SIGTERM and claims an exit with 0 within the deadline. No attempt may be repeated. */
   stop(process: SystemProcess): Promise<void>;
 
   /**
-   * Does harm, and logs it with the attempts that are in flight. Whatever must not cost a duplicate says
-   * `mayRepeat: false`, and the checker then excuses none.
+   * Causes a fault, and logs it with the attempts in flight. With `mayRepeat: false` the checker excuses no
+   * duplicate.
    */
   fault(name: string, wish: { readonly mayRepeat: boolean }, act: () => unknown): Promise<void>;
-  /** Kills Postgres and starts it from its backup, which was made at that moment. Causes since then may be lost. */
+  /** Kills Postgres and starts it from the backup of this time. Later causes may be lost. */
   restore(backedUpAtMs: number): Promise<void>;
   /**
-   * Steps the clock of an own Postgres to so far from the machine's, a fault of its own. Forwards it ends leases before
-   * their time: attempts in flight may be made again.
+   * Sets the distance of its own Postgres' clock from the machine's, and logs a fault. A step forwards ends
+   * leases early, so attempts in flight may be made again.
    */
   stepClock(offMs: number): Promise<void>;
-  /** From now on nothing is broken any more: recovery is measured from here (else from the last fault or start). */
+  /** All faults have healed. Recovery is measured from here, or else from the last fault or start. */
   healed(): void;
-  /** Waits for a condition. @throws after `withinMs` (a minute), saying what was waited for. */
+  /** Waits for a condition. @throws after `withinMs` (a minute) */
   until(what: string, condition: () => boolean | Promise<boolean>, withinMs?: number): Promise<void>;
-  /** Waits until nothing is outstanding, for claims about what came of it all. @throws after `withinMs` (90 s). */
+  /** Waits until nothing is outstanding. @throws after `withinMs` (90 s) */
   drained(withinMs?: number): Promise<void>;
-  /** Runs what deletes an endpoint's webhook. Afterwards nothing may arrive there. */
+  /** Runs the deletion of an endpoint's webhook. Afterwards nothing may arrive there. */
   removing(endpoint: Endpoint, act: () => Promise<unknown>): Promise<void>;
-  /** A replay that was answered with success: a fresh set of attempts may follow. */
+  /** Logs a successful replay: a new set of attempts may follow. */
   noteReplay(eventId: string, webhookId: string): void;
 
-  /** The arrivals at healthy endpoints beside others in trouble, for the checker to compare with the time before (I8). */
+  /** Logs the times of healthy endpoints before and beside others in trouble, for the checker (I8). */
   noteNeighbours(times: NeighbourTimes): void;
 
-  /** Something that the experiment itself must see, beside what the checker looks at. */
+  /** Claims something that only the experiment can see. */
   claim(text: string, held: boolean, saw?: string): void;
-  /** A line for whoever watches. */
+  /** Prints a line. */
   note(text: string): void;
 }
 
 export interface Claim {
   readonly text: string;
   readonly held: boolean;
-  /** What was seen instead, or besides. */
+  /** The observed fact. */
   readonly saw: string | null;
 }

@@ -1,13 +1,13 @@
 import { isIPv6 } from 'node:net';
 
-/** The few parts of RFC 1035 that the name servers of tests speak. */
+/** The parts of RFC 1035 that the name servers of tests need. */
 
 export const DNS_TYPES = { A: 1, CNAME: 5, PTR: 12, MX: 15, TXT: 16, AAAA: 28 } as const;
 
 export const REPLY_CODES = { noerror: 0, servfail: 2, nxdomain: 3 } as const;
 
 export interface Question {
-  /** In lower case, without trailing dot. */
+  /** The name in lower case, without trailing dot. */
   name: string;
   type: number;
   /** Offset behind the question. */

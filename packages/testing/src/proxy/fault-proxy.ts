@@ -10,8 +10,8 @@ import type { Caught, Trap, TrapRequest } from './trap.ts';
 const BOTH: readonly Direction[] = ['toServer', 'toClient'];
 
 /**
- * A TCP proxy before a server, such as Postgres or Redis, that causes faults on request. A mode holds for open
- * and for later connections. The end of a client waits behind held bytes, like everything else.
+ * A TCP proxy before a server, such as Postgres or Redis, that causes faults on request. A mode holds for
+ * open and for later connections. The end of a client waits behind held bytes, like everything else.
  */
 export interface FaultProxy {
   readonly port: number;

@@ -94,8 +94,8 @@ export function createFlow(source: Socket, target: Socket, options: FlowOptions)
 }
 
 /**
- * Ends a connection with a reset. While a shutdown is pending, libuv refuses a reset (EINVAL), so the socket is
- * closed instead.
+ * Ends a connection with a reset. While a shutdown is pending, libuv refuses a reset (EINVAL), so the socket
+ * is closed instead.
  */
 export function resetConnection(socket: Socket): void {
   if (socket.writableEnded && !socket.writableFinished) socket.destroy();

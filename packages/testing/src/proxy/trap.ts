@@ -3,8 +3,8 @@ import type { Direction } from './flow.ts';
 /** The text to wait for on the wire, and the direction to hold when it is seen. */
 export interface TrapRequest {
   /**
-   * Text that the protocol carries in the clear: `COMMIT`, the name of a prepared statement (`take-deliveries`,
-   * `finish-done`: it is in every Bind), a Redis command.
+   * Plain text of the protocol: `COMMIT`, a Redis command, or the name of a prepared statement
+   * (`take-deliveries`, `finish-done`), which is in every Bind.
    */
   readonly sees: string;
   readonly in: Direction;

@@ -1,51 +1,51 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 
-/** One request as the receiver got it. */
+/** One request that the receiver got. */
 export interface ReceivedRequest {
   method: string;
-  /** Path and query, as in the request line. */
+  /** Path and query of the request line. */
   path: string;
   headers: IncomingHttpHeaders;
-  /** Names and values in turn, in the order and spelling of the wire. */
+  /** Names and values in turn, in their order and spelling on the wire. */
   rawHeaders: string[];
-  /** The whole body; empty when the behaviour answers before it reads. */
+  /** The whole body. Empty when the behaviour answers before it reads. */
   body: Buffer;
-  /** When the head arrived, on the monotonic clock of `performance.now()`. */
+  /** The arrival of the head, by `performance.now()`. */
   receivedAtMs: number;
   /** The same moment on the wall clock. */
   receivedAt: Date;
-  /** Numbers the receiver's connections from 1, in the order they were made. */
+  /** The number of the connection, from 1. */
   socketId: number;
-  /** The SNI name, null when the sender gave none (it addressed an IP literal). */
+  /** The SNI name. Null when the sender gave none, because it addressed an IP literal. */
   serverName: string | null;
-  /** The status line that was sent or begun; null when the behaviour sends none, or none yet. */
+  /** The status that was sent. Null when none was sent yet, or the behaviour sends none. */
   status: number | null;
 }
 
-/** What a behaviour may use to answer. */
+/** The means of a behaviour to answer. */
 export interface Exchange {
   request: ReceivedRequest;
-  /** For an answer by the book. */
+  /** Sends a correct answer. */
   response: ServerResponse;
-  /** For everything else: bytes written here go out as they are, inside TLS. */
+  /** Sends any bytes, inside TLS. */
   socket: TLSSocket;
   /** Ends the connection with a TCP RST. */
   reset: () => void;
-  /** Repeats an action until the connection is closed. */
+  /** Repeats an action until the connection closes. */
   every: (intervalMs: number, action: () => void) => void;
-  /** Writes a chunk again and again, as fast as the other side reads, until the connection is closed. */
+  /** Writes a chunk repeatedly, as fast as the client reads, until the connection closes. */
   pump: (chunk: string | Buffer) => void;
 }
 
-/** How one request is treated. */
+/** The answer to one request. */
 export interface Behaviour {
   /** Reported as `ReceivedRequest.status`. */
   status: number | null;
-  /** Play as soon as the head is there and leave the body unread. */
+  /** True: plays when the head is there, and leaves the body unread. */
   beforeBody?: boolean;
   play(exchange: Exchange): void | Promise<void>;
 }
 
-/** A behaviour, or a function that chooses one for the request at hand, once its body is there. */
+/** A behaviour, or a function that chooses one when the body of the request is there. */
 export type Reaction = Behaviour | ((request: ReceivedRequest) => Behaviour);

@@ -23,7 +23,7 @@ export function redirectTo(location: string, status = 302): Behaviour {
   return answer(status, { headers: { location } });
 }
 
-/** An endpoint that takes so long for each request before it treats it as told. */
+/** Waits `ms` before each answer. */
 export function takingMs(ms: number, next: Behaviour): Behaviour {
   return {
     status: next.status,
@@ -34,7 +34,7 @@ export function takingMs(ms: number, next: Behaviour): Behaviour {
   };
 }
 
-/** Holds the request until the gate opens, then treats it as told. */
+/** Holds the answer until the gate opens. */
 export function after(gate: Promise<unknown>, next: Behaviour): Behaviour {
   return {
     status: next.status,
@@ -45,7 +45,7 @@ export function after(gate: Promise<unknown>, next: Behaviour): Behaviour {
   };
 }
 
-/** Exactly these bytes, then silence on an open connection. For status lines and bodies that no library would send. */
+/** Sends exactly these bytes, then nothing. The connection stays open. No library sends such bytes. */
 export function raw(bytes: string | Buffer, status: number | null = null): Behaviour {
   return { status, play: ({ socket }) => void socket.write(bytes) };
 }
@@ -60,7 +60,7 @@ export function hang(): Behaviour {
   return { status: null, play: () => undefined };
 }
 
-/** Begins a status line and sends one more byte of the head every interval, for ever. */
+/** Sends one byte of the head per interval, without end. */
 export function dripHead(intervalMs = 20): Behaviour {
   return {
     status: null,
@@ -71,7 +71,7 @@ export function dripHead(intervalMs = 20): Behaviour {
   };
 }
 
-/** Sends header lines for ever, as fast as they are read. */
+/** Sends header lines without end, as fast as the client reads. */
 export function endlessHead(): Behaviour {
   return {
     status: null,
@@ -87,7 +87,7 @@ export function headerBomb(bytes = 65_536): Behaviour {
   return raw(`${head200}x-bomb: ${'x'.repeat(bytes)}\r\ncontent-length: 0\r\n\r\n`);
 }
 
-/** A complete head, then one byte of the body every interval, for ever. */
+/** Sends a complete head, then one byte of the body per interval, without end. */
 export function dripBody(status = 200, intervalMs = 20): Behaviour {
   return {
     status,
@@ -98,7 +98,7 @@ export function dripBody(status = 200, intervalMs = 20): Behaviour {
   };
 }
 
-/** A complete head, then a body without end, as fast as it is read. */
+/** Sends a complete head, then a body without end, as fast as the client reads. */
 export function endlessBody(status = 200): Behaviour {
   return {
     status,
@@ -109,18 +109,18 @@ export function endlessBody(status = 200): Behaviour {
   };
 }
 
-/** 101, with the headers of an upgrade or bare of them, then silence. */
+/** Sends 101 with or without the headers of an upgrade, then nothing. */
 export function switchProtocols(parts: { upgrade: boolean } = { upgrade: true }): Behaviour {
   const headers = parts.upgrade ? 'connection: upgrade\r\nupgrade: websocket\r\n' : '';
   return raw(`HTTP/1.1 101 Switching Protocols\r\n${headers}\r\n`, 101);
 }
 
-/** Interim heads (100, 102, 103) for ever, never a final one. */
+/** Sends interim heads (100, 102, 103) without end, and no final one. */
 export function interimFlood(status: 100 | 102 | 103 = 103): Behaviour {
   return { status: null, play: ({ pump }) => pump(`HTTP/1.1 ${status} Interim\r\n\r\n`) };
 }
 
-/** Bytes that are no HTTP at all. */
+/** Sends bytes that are not HTTP. */
 export function garbage(): Behaviour {
   return raw('SSH-2.0-OpenSSH_9.2\r\n\u0000\u001b[31m\r\n\r\n');
 }
@@ -150,7 +150,7 @@ export function closeInsideHead(): Behaviour {
   return { status: null, play: ({ socket }) => void socket.end(`${head200}content-le`) };
 }
 
-/** A complete head that announces a body, then TCP RST. */
+/** Sends a complete head that announces a body, then TCP RST. */
 export function resetAfterHead(status = 200): Behaviour {
   return {
     status,
@@ -161,7 +161,7 @@ export function resetAfterHead(status = 200): Behaviour {
   };
 }
 
-/** A complete head, less of a body than it announced, then an orderly end of the connection. */
+/** Sends a complete head and a part of the announced body, then ends the connection in order. */
 export function truncatedBody(status = 200): Behaviour {
   return {
     status,
@@ -169,17 +169,17 @@ export function truncatedBody(status = 200): Behaviour {
   };
 }
 
-/** A complete head, then a body that is not the chunks it announced. */
+/** Sends a complete head, then a body that is not chunked as announced. */
 export function malformedBody(status = 200): Behaviour {
   return raw(`HTTP/1.1 ${status} Bad\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nnot a chunk\r\n`, status);
 }
 
-/** A good answer on a connection that is reset as soon as the next request arrives on it: a stale pooled connection. */
+/** Answers, and resets the connection when the next request arrives on it: a stale pooled connection. */
 export function answerThenResetNext(status = 200): Behaviour {
   return {
     status,
     play({ response, socket, reset }) {
-      // The server's own listener goes, so that the next request is never parsed and never counted.
+      // Removes the server's own listener, so that the next request is not parsed and not counted.
       response.once('finish', () => socket.removeAllListeners('data').once('data', reset));
       response.writeHead(status, { 'content-length': 0 });
       response.end();

@@ -27,7 +27,7 @@ async function post(path: string, body = ''): Promise<number | undefined> {
   return response.statusCode;
 }
 
-test('plays the script of a path in order, then its standing reaction, and 200 elsewhere', async () => {
+test('plays the script of a path in order, then its usual reaction, and 200 elsewhere', async () => {
   receiver.script('/hook', [answer(503), () => answer(410)]);
   receiver.script('/hook', [answer(204)]);
   receiver.always('/hook', answer(500));

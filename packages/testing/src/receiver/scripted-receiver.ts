@@ -8,7 +8,7 @@ import type { Exchange, Reaction, ReceivedRequest } from './behaviour.ts';
 import { answer } from './behaviours.ts';
 
 /**
- * An HTTPS server that treats each request as it was told to, and remembers everything it received.
+ * An HTTPS server that answers by a test's script and remembers all requests.
  *
  * @example
  * const receiver = await startScriptedReceiver({ authority: await createTestAuthority() });
@@ -21,32 +21,32 @@ import { answer } from './behaviours.ts';
 export interface ScriptedReceiver {
   /** The port it listens on. */
   port: number;
-  /** Every request so far, in the order of their heads. A request is listed when its behaviour is about to be played. */
+  /** All requests so far. A request is added just before its behaviour plays. */
   requests: readonly ReceivedRequest[];
-  /** TCP connections accepted so far. */
+  /** The number of TCP connections accepted so far. */
   readonly connections: number;
-  /** TCP connections open now. */
+  /** The number of open TCP connections. */
   readonly openSockets: number;
-  /** `https://127.0.0.1:<port><path>`, or the same under a name that resolves to the receiver. */
+  /** `https://127.0.0.1:<port><path>`, or with a name that resolves to the receiver. */
   url(path: string, hostname?: string): string;
   /** Queues reactions for the next requests to a path (without its query), in this order. */
   script(path: string, reactions: readonly Reaction[]): void;
-  /** Sets the reaction for every request to a path that finds nothing queued. Without it: 200. */
+  /** Sets the reaction of a path when nothing is queued. Default: 200. */
   always(path: string, reaction: Reaction): void;
-  /** Waits until so many requests (to that path) have been received, counted from the start, and returns all of them. */
+  /** Waits until `count` requests (to that path) have arrived since the start, and returns all of them. */
   waitForRequests(count: number, options?: { path?: string; withinMs?: number }): Promise<ReceivedRequest[]>;
-  /** Forgets every request and every reaction. Connections stay open and stay counted. */
+  /** Forgets all requests and reactions. Connections stay open and stay counted. */
   reset(): void;
   /** Ends every connection and stops listening. */
   close(): Promise<void>;
 }
 
 export interface ScriptedReceiverOptions {
-  /** Issues the certificate, unless one is given. */
+  /** Issues the certificate when none is given. */
   authority: TestAuthority;
-  /** DNS names the certificate is valid for, beside the host's address. */
+  /** DNS names of the certificate, besides the host's address. */
   names?: string[];
-  /** A certificate of the test's own: expired, self-signed, for another name. */
+  /** The test's own certificate: expired, self-signed, or of another name. */
   certificate?: TestCertificate;
   /** Default `127.0.0.1`. */
   host?: string;
@@ -70,7 +70,7 @@ export async function startScriptedReceiver(options: ScriptedReceiverOptions): P
   const script = createScript();
   const log = createRequestLog();
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    // A sender that gives up half-way is an ordinary thing here; its request is not listed.
+    // A sender may give up half-way. Its request is not listed.
     receive(request, response, { sockets, script, log }).catch(() => request.socket.destroy());
   });
   server.listen(options.port ?? 0, host);
@@ -158,7 +158,7 @@ function createExchange(
   };
 }
 
-/** Knows the TCP socket beneath each TLS socket: only that one can be reset. */
+/** Finds the TCP socket of each TLS socket: only the TCP socket can be reset. */
 function trackSockets(server: Server) {
   const open = new Map<string, { id: number; tcp: Socket }>();
   const secure = new Map<string, { id: number; tls: TLSSocket; tcp: Socket }>();
@@ -190,16 +190,16 @@ function trackSockets(server: Server) {
 
 function createScript() {
   const queued = new Map<string, Reaction[]>();
-  const standing = new Map<string, Reaction>();
+  const usual = new Map<string, Reaction>();
   return {
     queue: (path: string, reactions: readonly Reaction[]) =>
       void queued.set(path, [...(queued.get(path) ?? []), ...reactions]),
-    always: (path: string, reaction: Reaction) => void standing.set(path, reaction),
+    always: (path: string, reaction: Reaction) => void usual.set(path, reaction),
     clear() {
       queued.clear();
-      standing.clear();
+      usual.clear();
     },
-    next: (path: string): Reaction => queued.get(path)?.shift() ?? standing.get(path) ?? answer(200),
+    next: (path: string): Reaction => queued.get(path)?.shift() ?? usual.get(path) ?? answer(200),
   };
 }
 

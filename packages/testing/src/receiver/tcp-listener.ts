@@ -1,18 +1,18 @@
 import { createServer, type Socket } from 'node:net';
 import { listen } from '../listening-server.ts';
 
-/** A bare TCP port, beneath TLS: a canary that counts who connects, or a server that breaks the handshake. */
+/** A bare TCP port: a canary that counts connections, or a server that breaks the TLS handshake. */
 export interface TcpListener {
   port: number;
   readonly connections: number;
   readonly openSockets: number;
-  /** Everything that was received, over all connections. */
+  /** All received bytes of all connections. */
   readonly received: Buffer;
   close(): Promise<void>;
 }
 
 /**
- * @param onSocket what to do with a connection; without it the connection stays open in silence
+ * @param onSocket gets each connection. Unset: the connection stays open in silence
  * @param host default `127.0.0.1`
  */
 export async function startTcpListener(

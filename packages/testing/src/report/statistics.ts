@@ -15,7 +15,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: median(sorted), min: sorted[0] ?? 0, max: sorted.at(-1) ?? 0, samples: sorted.length };
 }
 
-/** With an even count, the mean of the middle two. */
+/** The mean of the middle two when the count is even. */
 export function median(values: readonly number[]): number {
   const sorted = ascending(values);
   const middle = sorted.length / 2;

@@ -10,7 +10,7 @@ export interface FakeS3Object {
   readonly lastModified: Date;
 }
 
-/** One request as the fake got it. */
+/** One request that the fake got. */
 export interface S3Request {
   readonly operation: S3Operation;
   readonly bucket: string;
@@ -39,7 +39,7 @@ export function readRequest(method: string, url: string, headers: IncomingHttpHe
   return operation === undefined ? null : { operation, bucket, key, query, headers };
 }
 
-/** What S3 does with the request when nothing is scripted. Every bucket exists. */
+/** S3's own reaction, when nothing is scripted. Every bucket exists. */
 export function perform(request: S3Request, body: Buffer, objects: Map<string, FakeS3Object>): S3Reaction {
   const { operation, bucket, key } = request;
   const path = `${bucket}/${key}`;
@@ -96,7 +96,7 @@ function rangeIn(header: string, size: number): { start: number; end: number } |
   return start <= end ? { start, end } : null;
 }
 
-/** In the order of keys, as S3 lists; a page's token is the last key of the page before it. */
+/** Lists in the order of keys, like S3. The token of a page is the last key of the page before. */
 function list({ bucket, query }: S3Request, objects: ReadonlyMap<string, FakeS3Object>): S3Reaction {
   const { prefix = '', 'continuation-token': token } = query;
   const pageSize = Math.min(Number(query['max-keys'] ?? PAGE_SIZE_MAX), PAGE_SIZE_MAX);

@@ -2,22 +2,23 @@ import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
 import { listen } from '../listening-server.ts';
 
-/** The test file of the European Institute for Computer Antivirus Research. In two parts, lest a scanner find it here. */
+/** The EICAR test file. It is in two parts, so that no scanner finds it here. */
 export const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
 
 /**
- * How it treats a scan: `scan` looks for EICAR; `hang` never replies; `close` hangs up after the first bytes;
- * `refuse` replies at once that the stream is too large, and hangs up; anything else is the reply.
+ * The reaction to a scan. `scan` looks for EICAR, `hang` never replies, `close` ends the connection after the
+ * first bytes, `refuse` replies that the stream is too large and ends the connection. `reply` is any other
+ * reply.
  */
 export type ClamdBehaviour = 'scan' | 'hang' | 'close' | 'refuse' | { reply: string };
 
-/** ClamAV's daemon, as far as INSTREAM goes. */
+/** ClamAV's daemon with INSTREAM only. */
 export interface FakeClamd {
   /** `127.0.0.1:<port>`, or `unix:/path`. */
   readonly address: string;
-  /** The streams received whole. */
+  /** The streams that were received whole. */
   readonly streams: readonly Buffer[];
-  /** Connections open now. */
+  /** The number of open connections. */
   readonly openSockets: number;
   behaviour: ClamdBehaviour;
   /** Ends every connection and stops listening. */
@@ -70,9 +71,9 @@ export async function startFakeClamd(path?: string): Promise<FakeClamd> {
   };
 }
 
-/** Null: not whole yet. A client that does not speak INSTREAM never gets that far. */
+/** Returns null while the stream is not whole. */
 function readStream(chunks: readonly Buffer[]): Buffer | null {
-  // Until its last byte is that of an empty part it cannot be whole.
+  // The last part is empty, so a whole stream ends with a zero.
   if (chunks.at(-1)?.at(-1) !== 0) return null;
   const received = Buffer.concat(chunks);
   if (!received.subarray(0, COMMAND.length).equals(COMMAND)) return null;

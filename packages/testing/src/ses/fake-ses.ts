@@ -8,7 +8,7 @@ import type { SesOperation } from './operations.ts';
 import { sesError } from './reactions.ts';
 import type { SesReaction } from './reactions.ts';
 
-/** One request as the fake got it. */
+/** One request that the fake got. */
 export interface SesRequest {
   readonly operation: SesOperation;
   readonly path: string;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 type Status = 'PENDING' | 'SUCCESS' | 'FAILED' | 'TEMPORARY_FAILURE' | 'NOT_STARTED';
 
-/** An identity as GetEmailIdentity shows it, as far as this fake knows one. */
+/** The fields of GetEmailIdentity that this fake knows. */
 export interface FakeIdentity {
   VerifiedForSendingStatus: boolean;
   VerificationStatus: Status;
@@ -11,7 +11,7 @@ export interface FakeIdentity {
   Tags: { Key: string; Value: string }[];
 }
 
-/** A new identity that nobody has verified, with three DKIM tokens of its own. */
+/** A new unverified identity with three new DKIM tokens. */
 export function newIdentity(tags: FakeIdentity['Tags'] = []): FakeIdentity {
   return {
     VerifiedForSendingStatus: false,
@@ -21,7 +21,7 @@ export function newIdentity(tags: FakeIdentity['Tags'] = []): FakeIdentity {
   };
 }
 
-/** The domain's own keys are found in its DNS: SES sends for it. */
+/** SES finds the domain's keys in its DNS, and sends for it. */
 export function publishKeys(identity: FakeIdentity): void {
   identity.VerifiedForSendingStatus = true;
   identity.VerificationStatus = 'SUCCESS';

@@ -19,7 +19,7 @@ const ROUTES: readonly (readonly [method: string, path: RegExp, operation: SesOp
   ['PUT', /^\/v2\/email\/identities\/([^/]+)\/mail-from$/, 'PutEmailIdentityMailFromAttributes'],
 ];
 
-/** @returns null for a request that is none of the operations this fake knows. */
+/** @returns null for an operation that this fake does not know */
 export function operationOf(
   method: string,
   path: string,
@@ -32,7 +32,7 @@ export function operationOf(
   return null;
 }
 
-/** What SES does with the request when nothing is scripted. */
+/** SES's own reaction, when nothing is scripted. */
 export function perform(
   operation: SesOperation,
   identity: string,
@@ -70,7 +70,7 @@ export function perform(
   }
 }
 
-/** SES sends for a domain as soon as it does for one above it, whatever keys the new one has. */
+/** SES sends for a domain when it sends for a parent domain, whatever the keys are. */
 function liesUnderSendingDomain(name: string, identities: ReadonlyMap<string, FakeIdentity>): boolean {
   return [...identities].some(
     ([above, identity]) => identity.VerifiedForSendingStatus && name.endsWith(`.${above}`),

@@ -1,17 +1,17 @@
 export interface ReceivedWish {
   readonly recipients: readonly string[];
-  /** The message itself, as the SNS action brings it, or where the S3 action has put it. */
+  /** The message of an SNS action. An S3 action names the object instead. */
   readonly content?: string;
   readonly object?: { readonly bucket: string; readonly key: string };
   readonly source?: string;
   readonly messageId?: string;
-  /** `spamVerdict` and its like by what is their status, and `dmarcPolicy`. Not given: all pass. */
+  /** The status of `spamVerdict` and the others, and `dmarcPolicy`. Default: all pass. */
   readonly verdicts?: Readonly<Record<string, string>>;
 }
 
 const VERDICTS = ['spamVerdict', 'virusVerdict', 'spfVerdict', 'dkimVerdict', 'dmarcVerdict'];
 
-/** What SES tells of mail that it received, in the shape of its developer guide. */
+/** The notification of SES for received mail, in the format of its developer guide. */
 export function sesReceived(wish: ReceivedWish) {
   const { recipients, content, object, source = 'ann@shop.example', messageId = 'ses-received-1' } = wish;
   const { dmarcPolicy, ...statuses } = wish.verdicts ?? {};

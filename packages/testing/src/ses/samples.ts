@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { SnsFields } from '../sns-signer.ts';
 
 /*
- * Messages in the formats of SES and SNS, and in expected.json the event that each makes. Addresses and ids are made up.
+ * Messages in the formats of SES and SNS. expected.json has the event of each. Addresses and ids are made up.
  */
 
 export interface ExpectedSesEvent {
@@ -14,7 +14,7 @@ function read(file: string): string {
   return readFileSync(new URL(`fixtures/${file}`, import.meta.url), 'utf8');
 }
 
-/** By the name of the sample; null: it makes no event. `<stored>` stands for what the stored message has. */
+/** The events by sample. Null: no event. `<stored>` stands for a value of the stored message. */
 export function expectedSesEvents(): Record<string, ExpectedSesEvent | null> {
   return JSON.parse(read('expected.json')) as Record<string, ExpectedSesEvent | null>;
 }

@@ -1,15 +1,15 @@
-/** What a process tells of itself at one moment, in Prometheus' text format. */
+/** The metrics of a process at one moment, in Prometheus' text format. */
 export interface MetricsPage {
   /**
-   * @param sample its name, and such labels as it must have, as `name_sum{pass="deliveries"}`; it may have more
+   * @param sample name and required labels, such as `name_sum{pass="deliveries"}`. It may have more labels
    * @throws when there is none
    */
   read(sample: string): number;
-  /** The same; null: there is none, as the open files of a process where the system does not tell. */
+  /** Like `read`. Null: there is none. */
   find(sample: string): number | null;
 }
 
-/** @param port where the process serves its metrics; of the API, its own */
+/** @param port the metrics port of the process, or the API's own port */
 export async function fetchMetrics(port: number, signal?: AbortSignal): Promise<MetricsPage> {
   const answer = await fetch(`http://127.0.0.1:${port}/metrics`, signal === undefined ? {} : { signal });
   const text = await answer.text();

@@ -11,7 +11,7 @@ export type ProcessName = 'api' | 'relay' | 'worker' | 'inbound';
 /** One JSON line of a process's log. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** For a busy machine: a start takes half a second of CPU time. */
+/** Long, for a busy machine. A start takes half a second of CPU time. */
 const START_MS_MAX = 60_000;
 
 /** A real process of the system, started from its bundle. */
