@@ -1,6 +1,7 @@
-import type { AccountId, WebhookId } from '@postrider/domain';
+import type { WebhookId } from '@postrider/domain';
 import type { Lane } from '@postrider/queue';
 import type { ClaimedDelivery, ClaimRequest } from '@postrider/store';
+import { LRUCache } from 'lru-cache';
 import { LIMITS, stateAfterClaim, stateAfterStuck, NEW_WEBHOOK } from './webhook-state.ts';
 import type { Health, WebhookState } from './webhook-state.ts';
 
@@ -18,8 +19,8 @@ const FAST_LIMIT: Readonly<Record<Health, (limit: number) => number>> = {
   unresponsive: () => 0,
 };
 /**
- * Webhooks remembered. The relay forgets the one that it served longest ago; that webhook starts again at the
- * first limit.
+ * Webhooks remembered. The relay forgets the one that it claimed for longest ago; that webhook starts again
+ * at the first limit.
  */
 const WEBHOOKS_MAX = 50_000;
 
@@ -46,7 +47,11 @@ interface AccountShare {
 export class ConcurrencyLimits {
   readonly #fleetSlots: () => number;
   readonly #nowMs: () => number;
-  readonly #states = new Map<WebhookId, WebhookState>();
+  readonly #states = new LRUCache<WebhookId, WebhookState>({
+    max: WEBHOOKS_MAX,
+    noDisposeOnSet: true,
+    dispose: (state, webhookId) => this.#removeFromOwner(webhookId, ownerOf(webhookId, state)),
+  });
   /** The webhooks of each account that may have deliveries in flight. */
   readonly #webhooksOf = new Map<string, Set<WebhookId>>();
   #claims = 0;
@@ -66,7 +71,9 @@ export class ConcurrencyLimits {
     return webhookIds.map((webhookId) => {
       const state = this.#stateOf(webhookId);
       const owner = ownerOf(webhookId, state);
-      const shares = [all.get(owner), state.answers ? undefined : notAnswering.get(owner)].filter(isDefined);
+      const shares = [all.get(owner), state.answers ? undefined : notAnswering.get(owner)].filter(
+        (share) => share !== undefined,
+      );
       const own = this.#inFlight(state);
       const limit = Math.min(state.limit, ...shares.map(({ fair, spare }) => Math.max(fair, own + spare)));
       const inFlight = all.get(owner)?.inFlight ?? 0;
@@ -87,7 +94,7 @@ export class ConcurrencyLimits {
     counts: (webhookId: WebhookId) => boolean,
   ): Map<string, AccountShare> {
     const shares = new Map<string, AccountShare>();
-    for (const [owner, asked] of this.#byAccount(webhookIds.filter(counts))) {
+    for (const [owner, asked] of this.#byOwner(webhookIds.filter(counts))) {
       const busy = this.#busyOf(owner).filter(counts);
       const inFlight = busy.reduce((sum, id) => sum + this.#inFlight(this.#stateOf(id)), 0);
       const count = new Set([...busy, ...asked]).size;
@@ -109,11 +116,15 @@ export class ConcurrencyLimits {
    * short.
    */
   #busyOf(owner: string): WebhookId[] {
+    for (const id of this.#webhooksOf.get(owner) ?? [])
+      if (this.#inFlight(this.#stateOf(id)) === 0) this.#removeFromOwner(id, owner);
+    return [...(this.#webhooksOf.get(owner) ?? [])];
+  }
+
+  #removeFromOwner(webhookId: WebhookId, owner: string): void {
     const webhooks = this.#webhooksOf.get(owner);
-    if (webhooks === undefined) return [];
-    for (const id of webhooks) if (this.#inFlight(this.#stateOf(id)) === 0) webhooks.delete(id);
-    if (webhooks.size === 0) this.#webhooksOf.delete(owner);
-    return [...webhooks];
+    webhooks?.delete(webhookId);
+    if (webhooks?.size === 0) this.#webhooksOf.delete(owner);
   }
 
   #inFlight({ inFlight, idle }: WebhookState): number {
@@ -126,7 +137,6 @@ export class ConcurrencyLimits {
    */
   noteStuck(webhookId: WebhookId): void {
     this.#states.set(webhookId, stateAfterStuck(this.#stateOf(webhookId), this.#nowMs()));
-    this.#forgetOldest();
   }
 
   /**
@@ -164,25 +174,19 @@ export class ConcurrencyLimits {
    */
   claimOrder(webhookIds: Iterable<WebhookId>): WebhookId[] {
     const lastClaim = (id: WebhookId) => this.#stateOf(id).lastClaim;
-    const byAccount = this.#byAccount([...webhookIds].sort((a, b) => lastClaim(a) - lastClaim(b)));
-    return roundRobin([...byAccount.values()]);
+    const inOrder = [...webhookIds].sort((a, b) => lastClaim(a) - lastClaim(b));
+    return roundRobin([...this.#byOwner(inOrder).values()]);
   }
 
-  #byAccount(webhookIds: readonly WebhookId[]): Map<string, WebhookId[]> {
-    const byAccount = new Map<string, WebhookId[]>();
-    for (const id of webhookIds) {
-      const owner = ownerOf(id, this.#stateOf(id));
-      const others = byAccount.get(owner);
-      if (others === undefined) byAccount.set(owner, [id]);
-      else others.push(id);
-    }
-    return byAccount;
+  #byOwner(webhookIds: readonly WebhookId[]): Map<string, WebhookId[]> {
+    return Map.groupBy(webhookIds, (id) => ownerOf(id, this.#stateOf(id)));
   }
 
   /** Updates the state of the webhooks after a claim. */
   observe(claimed: readonly ClaimedDelivery[]): void {
     this.#claims += 1;
-    for (const [webhookId, deliveries] of byWebhook(claimed)) this.#observeWebhook(webhookId, deliveries);
+    for (const [webhookId, deliveries] of Map.groupBy(claimed, (delivery) => delivery.webhookId))
+      this.#observeWebhook(webhookId, deliveries);
   }
 
   #observeWebhook(webhookId: WebhookId, claimed: readonly ClaimedDelivery[]): void {
@@ -197,17 +201,9 @@ export class ConcurrencyLimits {
       othersServed,
       accountLimit,
     });
-    this.#states.delete(webhookId); // moves it to the end: the map keeps the order of use
     this.#states.set(webhookId, { ...after, lastClaim: this.#claims });
-    this.#noteOwner(webhookId, after.accountId);
-    this.#forgetOldest();
-  }
-
-  #noteOwner(webhookId: WebhookId, accountId: AccountId | null): void {
-    if (accountId === null) return;
-    const others = this.#webhooksOf.get(accountId);
-    if (others === undefined) this.#webhooksOf.set(accountId, new Set([webhookId]));
-    else others.add(webhookId);
+    const owner = ownerOf(webhookId, after);
+    this.#webhooksOf.set(owner, (this.#webhooksOf.get(owner) ?? new Set()).add(webhookId));
   }
 
   /**
@@ -215,34 +211,19 @@ export class ConcurrencyLimits {
    */
   noteReleased(claimed: readonly ClaimedDelivery[]): void {
     for (const { webhookId, delayMs } of claimed) {
-      const state = this.#states.get(webhookId);
+      const state = this.#states.peek(webhookId);
       if (delayMs > 0 || state === undefined) continue;
       this.#states.set(webhookId, { ...state, inFlight: state.inFlight - 1 });
     }
   }
 
   #stateOf(webhookId: WebhookId): WebhookState {
-    return this.#states.get(webhookId) ?? NEW_WEBHOOK;
-  }
-
-  #forgetOldest(): void {
-    if (this.#states.size <= WEBHOOKS_MAX) return;
-    const oldest = this.#states.entries().next();
-    if (oldest.done === true) return;
-    const [webhookId, { accountId }] = oldest.value;
-    this.#states.delete(webhookId);
-    const others = accountId === null ? undefined : this.#webhooksOf.get(accountId);
-    others?.delete(webhookId);
-    if (accountId !== null && others?.size === 0) this.#webhooksOf.delete(accountId);
+    return this.#states.peek(webhookId) ?? NEW_WEBHOOK;
   }
 }
 
-function isDefined<T>(value: T | undefined): value is T {
-  return value !== undefined;
-}
-
-/** A webhook whose account is unknown counts as its own account. */
-function ownerOf(webhookId: WebhookId, { accountId }: WebhookState): string {
+/** While the account is unknown, the webhook counts as an account of its own. */
+function ownerOf(webhookId: WebhookId, { accountId }: Pick<WebhookState, 'accountId'>): string {
   return accountId ?? webhookId;
 }
 
@@ -254,14 +235,4 @@ function roundRobin<T>(lists: readonly (readonly T[])[]): T[] {
     for (const list of lists) if (index < list.length) result.push(list[index] as T);
   }
   return result;
-}
-
-function byWebhook(claimed: readonly ClaimedDelivery[]): Map<WebhookId, ClaimedDelivery[]> {
-  const groups = new Map<WebhookId, ClaimedDelivery[]>();
-  for (const delivery of claimed) {
-    const group = groups.get(delivery.webhookId);
-    if (group === undefined) groups.set(delivery.webhookId, [delivery]);
-    else group.push(delivery);
-  }
-  return groups;
 }

@@ -3,8 +3,8 @@ import type { WebhookId } from '@postrider/domain';
 import type { DeliveryJob, Lane, JobToAdd, Producer } from '@postrider/queue';
 import type { ClaimedDelivery, DeliveryOutbox } from '@postrider/store';
 import { ConcurrencyLimits } from './concurrency-limits.ts';
-import { createLaneDepthTracker } from './lane-depths.ts';
-import type { LaneDepthTracker, LaneDepths } from './lane-depths.ts';
+import { LaneDepthTracker } from './lane-depths.ts';
+import type { LaneDepths } from './lane-depths.ts';
 import { OutstandingWebhooks } from './outstanding-webhooks.ts';
 import { LIMITS } from './webhook-state.ts';
 
@@ -45,8 +45,8 @@ export const WAITING_MAX = 128;
  */
 export const REFILL_AT = WAITING_MAX / 2;
 /**
- * The relay asks the queue for its depth when fewer free places than this seem left. Workers may have taken
- * jobs since.
+ * The relay asks the queue for its depth when a lane seems to accept fewer jobs than this. Workers may have
+ * taken jobs since.
  */
 const ASK_BELOW_FREE = 32;
 /** Webhooks per claim, at most. */
@@ -55,7 +55,7 @@ export const WEBHOOKS_PER_CLAIM = 500;
 const EARLY_ROWS_MAX = 500;
 /** Deliveries due within this time become delayed jobs. Later ones wait in Postgres. */
 const LOOK_AHEAD_SECONDS = 60;
-/** An attempt that takes longer is stuck. An endpoint whose attempts stay stuck goes to the slow lane. */
+/** An attempt that takes longer is stuck. An endpoint goes to the slow lane when its attempts stay stuck. */
 export const STUCK_AFTER_SECONDS = 1;
 /**
  * Delayed jobs in both lanes. Delayed jobs become ready ahead of later work, and the relay can no longer
@@ -84,7 +84,7 @@ export class DeliveryClaims {
     const { queue, fleetSlots, nowMs = () => performance.now() } = parts;
     this.#parts = parts;
     this.limits = new ConcurrencyLimits({ fleetSlots, nowMs });
-    this.#depths = createLaneDepthTracker({ queue, nowMs });
+    this.#depths = new LaneDepthTracker(queue, nowMs);
   }
 
   /** The lanes that may take deliveries of this webhook. */

@@ -1,18 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import type { Sweep, SweptWebhook } from '@postrider/store';
-import { createSweepPass } from './delivery-sweep-pass.ts';
+import { SweepPass } from './delivery-sweep-pass.ts';
 import { OutstandingWebhooks } from './outstanding-webhooks.ts';
 
 const MARK = { dueAt: '2026-01-01 00:00:00+00', deliveryId: '0' };
 const swept = (id: string): SweptWebhook => ({ webhookId: id as WebhookId, scanFrom: MARK });
 
-/** A sweep over a store that answers what the test gives it, each step taking some time of the clock. */
+/** A sweep over a store that returns the given steps. Each step takes `tookMs` of the test's clock. */
 function sweepOver(steps: (Sweep | Error)[], tookMs: number) {
   let nowMs = 0;
   const cursors: string[] = [];
   const found: WebhookId[] = [];
-  const sweep = createSweepPass({
+  const sweep = new SweepPass({
     store: {
       async sweep(cursor) {
         cursors.push(cursor);
@@ -45,7 +45,7 @@ describe('the sweep', () => {
     expect(cursors).toHaveLength(2);
   });
 
-  test('continues after its last step, rests as long as each step took, and counts all of them', async () => {
+  test('continues where its last step ended, rests as long as each step took, and counts the time of all steps', async () => {
     const steps = [
       { webhooks: [swept('wh_1')], cursor: 'wh_1' },
       { webhooks: [swept('wh_2')], cursor: null },
@@ -58,7 +58,7 @@ describe('the sweep', () => {
     ]);
   });
 
-  test('starts anew after a failure, after a rest in proportion to its time', async () => {
+  test('starts again after a failure, and rests in proportion to the time that it took', async () => {
     const steps = [{ webhooks: [], cursor: 'wh_1' }, new Error('statement timeout')];
     const { sweep, cursors, pass } = sweepOver(steps, 15_000);
     await sweep.run();

@@ -2,15 +2,15 @@ import { expect, test } from '@jest/globals';
 import { createFleetWatch } from './fleet-watch.ts';
 
 test('the fleet’s slots are those that workers announce; without any, those of one worker', async () => {
-  let said = 0;
-  const watch = createFleetWatch({ fleet: { slots: async () => said }, slotsPerWorker: 768 });
+  let announced = 0;
+  const watch = createFleetWatch({ slots: async () => announced }, 768);
   expect(watch.slots()).toBe(768);
   await watch.run();
   expect(watch.slots()).toBe(768);
-  said = 1_536;
+  announced = 1_536;
   await watch.run();
   expect(watch.slots()).toBe(1_536);
-  said = 0;
+  announced = 0;
   await watch.run();
   expect(watch.slots()).toBe(768);
 });

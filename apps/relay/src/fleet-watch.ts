@@ -7,16 +7,13 @@ const EVERY_MS = 1_000;
  * Counts the attempts that all workers together can have in flight.
  * @param slotsPerWorker used while no worker has announced itself, as when everything starts together
  */
-export function createFleetWatch(parts: {
-  readonly fleet: Pick<Fleet, 'slots'>;
-  readonly slotsPerWorker: number;
-}) {
+export function createFleetWatch(fleet: Pick<Fleet, 'slots'>, slotsPerWorker: number) {
   let slots = 0;
   return {
-    slots: () => (slots > 0 ? slots : parts.slotsPerWorker),
+    slots: () => (slots > 0 ? slots : slotsPerWorker),
     /** Runs once. @returns the pause before the next run, in milliseconds. */
     async run(): Promise<number> {
-      slots = await parts.fleet.slots();
+      slots = await fleet.slots();
       return EVERY_MS;
     },
   };

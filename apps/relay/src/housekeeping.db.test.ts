@@ -12,7 +12,7 @@ let lines: LoggedLine[];
 
 beforeEach(() => void (lines = []));
 
-/** By Postgres's clock, in UTC. */
+/** Today by Postgres's clock, in UTC. */
 async function today(): Promise<unknown> {
   const [row] = await store.database.query(`select (now() at time zone 'utc')::date::text as today`);
   return row?.['today'];
@@ -27,44 +27,44 @@ test('each step runs, logs what it did, and repeats after an hour', async () => 
     housekeeping: createHousekeeping(store.pool),
     config: { attemptRetentionDays: 30 },
   });
-  const turns = async () => {
+  const runAll = async () => {
     for (const step of steps) expect(await housekeepingPass(step, keepingLogger(lines))).toBe(HOUR_MS);
   };
   let day = await today();
-  await turns();
+  await runAll();
   const done = (fields: Record<string, unknown>) => ({ level: 'info', msg: 'housekeeping done', fields });
   expect(lines).toEqual([done({ days_made: expect.any(Array) }), done({ records_expired: 1 })]);
   expect(lines[0]?.fields['days_made']).toHaveLength(8);
 
-  // Again where midnight has fallen in between: then there was a day to make.
+  // If midnight came between, there was a day to make: run again.
   let before: unknown;
   do {
     lines = [];
-    await turns();
+    await runAll();
     [before, day] = [day, await today()];
   } while (before !== day);
-  expect(lines).toEqual([]); // nothing was to be done, so nothing is said
+  expect(lines).toEqual([]); // nothing to do, so no line
 });
 
 test('an interrupted DELETE is finished a minute later, and a running one is left alone', async () => {
-  const [cut, underWay, standing] = [
+  const [interrupted, running, active] = [
     await store.rows.webhook(),
     await store.rows.webhook(),
     await store.rows.webhook(),
   ];
-  for (const id of [cut, underWay, standing]) await store.rows.deliveries(id, { count: 2 });
-  await store.rows.deadLetter(cut, await store.rows.event());
+  for (const id of [interrupted, running, active]) await store.rows.deliveries(id, { count: 2 });
+  await store.rows.deadLetter(interrupted, await store.rows.event());
   const mark = `update webhooks set removed_at = now() - make_interval(secs => $2) where id = $1`;
-  await store.database.query(mark, [cut, 61]);
-  await store.database.query(mark, [underWay, 1]);
-  const turn = async () => removalsPass(createHousekeeping(store.pool), keepingLogger(lines));
-  expect(await turn()).toBe(60_000);
-  expect(await turn()).toBe(60_000);
+  await store.database.query(mark, [interrupted, 61]);
+  await store.database.query(mark, [running, 1]);
+  const run = async () => removalsPass(createHousekeeping(store.pool), keepingLogger(lines));
+  expect(await run()).toBe(60_000);
+  expect(await run()).toBe(60_000);
   expect(lines).toEqual([{ level: 'info', msg: 'removals finished', fields: { webhooks: 1 } }]);
   const left = async (sql: string) => (await store.database.query<{ id: string }>(sql)).map((row) => row.id);
-  expect(await left('select id from webhooks order by id')).toEqual([underWay, standing].sort());
+  expect(await left('select id from webhooks order by id')).toEqual([running, active].sort());
   expect(await left('select distinct webhook_id as id from deliveries order by 1')).toEqual(
-    [underWay, standing].sort(),
+    [running, active].sort(),
   );
   expect(await left('select id from dead_letters')).toEqual([]);
 });
@@ -72,8 +72,8 @@ test('an interrupted DELETE is finished a minute later, and a running one is lef
 test('a removal with rows left continues after a second; a failed one is logged', async () => {
   const webhookId = await store.rows.webhook();
   const error = new Error('not this one');
-  const came = { removed: 0, underWay: 1, failed: [{ webhookId, error }] };
-  const finishRemovals = async () => came;
+  const result = { removed: 0, unfinished: 1, failed: [{ webhookId, error }] };
+  const finishRemovals = async () => result;
   expect(await removalsPass({ finishRemovals }, keepingLogger(lines))).toBe(1_000);
   expect(lines).toEqual([{ level: 'warn', msg: 'removal failed', fields: { webhook_id: webhookId, error } }]);
 });

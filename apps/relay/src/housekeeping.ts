@@ -1,6 +1,5 @@
-import type { Logger, RelayPass } from '@postrider/runtime';
+import type { ConfigurationOf, Logger, RelayPass } from '@postrider/runtime';
 import type { AttemptLog, ErasureStore, Housekeeping } from '@postrider/store';
-import type { RelayConfig } from './config.ts';
 
 const STEP_EVERY_MS = 60 * 60 * 1000;
 /**
@@ -16,15 +15,15 @@ const REMOVALS_CONTINUE_AFTER_MS = 1000;
 export interface HousekeepingParts {
   readonly attemptLog: AttemptLog;
   readonly housekeeping: Pick<Housekeeping, 'dropExpired'>;
-  readonly config: Pick<RelayConfig, 'attemptRetentionDays'>;
+  readonly config: Pick<ConfigurationOf<'relay'>, 'attemptRetentionDays'>;
 }
 
 /** Each step is its own pass: a step that fails or waits holds up no other. */
 export interface HousekeepingStep {
   /** Name of the pass, and of the log field that holds the result. */
   readonly name: RelayPass;
-  /** @returns the names of the days, or the number of rows. */
-  run(): Promise<readonly string[] | number>;
+  /** Resolves to the names of the days, or to the number of rows. */
+  readonly run: () => Promise<readonly string[] | number>;
 }
 
 export function housekeepingSteps({
@@ -54,10 +53,10 @@ export async function removalsPass(
   housekeeping: Pick<Housekeeping, 'finishRemovals'>,
   logger: Logger,
 ): Promise<number> {
-  const { removed, underWay, failed } = await housekeeping.finishRemovals();
+  const { removed, unfinished, failed } = await housekeeping.finishRemovals();
   if (removed > 0) logger.info('removals finished', { webhooks: removed });
   for (const { webhookId, error } of failed) logger.warn('removal failed', { webhook_id: webhookId, error });
-  return underWay > 0 ? REMOVALS_CONTINUE_AFTER_MS : REMOVALS_EVERY_MS;
+  return unfinished > 0 ? REMOVALS_CONTINUE_AFTER_MS : REMOVALS_EVERY_MS;
 }
 
 /** Deletes the rows of deleted inboxes. @returns the pause before the next run. */
@@ -65,9 +64,9 @@ export async function inboxRemovalsPass(
   housekeeping: Pick<Housekeeping, 'removeInboxes'>,
   logger: Logger,
 ): Promise<number> {
-  const { removed, underWay } = await housekeeping.removeInboxes();
+  const { removed, unfinished } = await housekeeping.removeInboxes();
   if (removed > 0) logger.info('removals finished', { inboxes: removed });
-  return underWay > 0 ? REMOVALS_CONTINUE_AFTER_MS : REMOVALS_EVERY_MS;
+  return unfinished > 0 ? REMOVALS_CONTINUE_AFTER_MS : REMOVALS_EVERY_MS;
 }
 
 /** Continues erasures that wait for deliveries or mail to end. @returns the pause before the next run. */

@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { QueueUnavailableError } from '@postrider/queue';
 import type { QueueDepth, Producer } from '@postrider/queue';
-import { createLaneDepthTracker } from './lane-depths.ts';
-import type { LaneDepthTracker } from './lane-depths.ts';
+import { LaneDepthTracker } from './lane-depths.ts';
 
 const NOTHING: QueueDepth = { waiting: 0, delayed: 0 };
 const NOW = { delayMs: 0 };
 const LATER = { delayMs: 30_000 };
 
-/** What the queue would answer, and how often it was asked. */
+/** The queue's answer. */
 let held: Awaited<ReturnType<Producer['depth']>>;
+/** Number of questions to the queue. */
 let asked: number;
 let nowMs: number;
 let depths: LaneDepthTracker;
@@ -18,15 +18,11 @@ beforeEach(() => {
   held = { fast: NOTHING, slow: NOTHING, mail: NOTHING };
   asked = 0;
   nowMs = 1_000;
-  depths = createLaneDepthTracker({
-    queue: {
-      depth: async () => {
-        asked += 1;
-        return held;
-      },
-    },
-    nowMs: () => nowMs,
-  });
+  const depth = async () => {
+    asked += 1;
+    return held;
+  };
+  depths = new LaneDepthTracker({ depth }, () => nowMs);
 });
 
 const BOTH = ['fast', 'slow'] as const;
@@ -92,7 +88,7 @@ describe('the queue is asked each time', () => {
   test('after a call to it has failed', async () => {
     await now();
     depths.forget();
-    depths.noteAdded('fast', [NOW]); // of a call that was under way
+    depths.noteAdded('fast', [NOW]); // by a call that began before
     expect(await now()).toMatchObject({ fast: NOTHING });
     expect(asked).toBe(2);
   });
@@ -122,8 +118,7 @@ describe('while the queue is being asked', () => {
 });
 
 test('an unavailable queue is an error for the caller', async () => {
-  const away = createLaneDepthTracker({
-    queue: { depth: () => Promise.reject(new QueueUnavailableError(new Error('gone'))) },
-  });
+  const depth = () => Promise.reject(new QueueUnavailableError(new Error('gone')));
+  const away = new LaneDepthTracker({ depth }, () => nowMs);
   await expect(away.read(BOTH, 4)).rejects.toThrow(QueueUnavailableError);
 });

@@ -1,12 +1,10 @@
+import type { ConfigurationOf } from '@postrider/runtime';
 import { createPool } from '@postrider/store';
-import type { RelayConfig } from './config.ts';
-
-type RelayPoolConfig = Pick<RelayConfig, 'databaseUrl' | 'databasePoolSize'>;
 
 export interface RelayPools {
-  /** For claims. Postgres plans them once, because at low rates planning would take longer than the claim. */
+  /** Claims use this pool. Postgres plans them once, because at low rates planning would take longer than the claim. */
   readonly claims: ReturnType<typeof createPool>;
-  /** For all other statements. Counts and clean-ups may need a whole table, so each is planned anew. */
+  /** All other statements use this pool. Counts and clean-ups may need a whole table, so each is planned anew. */
   readonly pool: ReturnType<typeof createPool>;
 }
 
@@ -14,7 +12,10 @@ export interface RelayPools {
 const CLAIM_POOL_SIZE = 2;
 
 /** The relay's connections to Postgres. Opens none before the first statement. */
-export function openRelayPools(config: RelayPoolConfig, onError: (error: Error) => void): RelayPools {
+export function openRelayPools(
+  config: Pick<ConfigurationOf<'relay'>, 'databaseUrl' | 'databasePoolSize'>,
+  onError: (error: Error) => void,
+): RelayPools {
   const options = {
     databaseUrl: config.databaseUrl,
     applicationName: 'postrider-relay',

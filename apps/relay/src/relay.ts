@@ -1,7 +1,15 @@
 import type { WebhookId } from '@postrider/domain';
 import { Producer } from '@postrider/queue';
 import type { QueueLocation } from '@postrider/queue';
-import type { Lifecycle, Logger, Metrics, PeriodicTask, RelayPass } from '@postrider/runtime';
+import { slotsPerWorker } from '@postrider/runtime';
+import type {
+  ConfigurationOf,
+  Lifecycle,
+  Logger,
+  Metrics,
+  PeriodicTask,
+  RelayPass,
+} from '@postrider/runtime';
 import {
   createAttemptLog,
   createDeliveryOutbox,
@@ -14,11 +22,10 @@ import {
   readOutstanding,
 } from '@postrider/store';
 import type { createPool } from '@postrider/store';
-import type { RelayConfig } from './config.ts';
 import { DeliveryClaims } from './delivery-claims.ts';
-import { createWakeUpPass } from './delivery-wake-up-pass.ts';
+import { WakeUpPass } from './delivery-wake-up-pass.ts';
 import { PollingPass } from './delivery-polling-pass.ts';
-import { createSweepPass } from './delivery-sweep-pass.ts';
+import { SweepPass } from './delivery-sweep-pass.ts';
 import { createFleetWatch } from './fleet-watch.ts';
 import {
   erasuresPass,
@@ -34,7 +41,7 @@ import { createEvictionWatch, REPORT_EVERY_MS, reportPass } from './reports.ts';
 import { retentionSteps, retentionPass } from './retention.ts';
 
 export interface RelayParts {
-  readonly config: RelayConfig;
+  readonly config: ConfigurationOf<'relay'>;
   readonly location: QueueLocation;
   /** Connections for claims of deliveries. */
   readonly claims: ReturnType<typeof createPool>;
@@ -64,9 +71,9 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   const queue = new Producer(parts.location, parts.onQueueError, () => report.wake());
   lifecycle.add('queue', { stop: () => queue.close() });
 
-  const startPass: StartPass = (name, turn, pauseAfterErrorMs) =>
-    createPass({ name, run: turn, pauseAfterErrorMs, logger, metrics });
-  const fleet = createFleetWatch({ fleet: createFleet(pool), slotsPerWorker: slotsOf(config) });
+  const startPass: StartPass = (name, run, pauseAfterErrorMs) =>
+    createPass({ name, run, pauseAfterErrorMs, logger, metrics });
+  const fleet = createFleetWatch(createFleet(pool), slotsPerWorker(config));
   const deliveries = createDeliveryPasses(parts, queue, startPass, () => fleet.slots());
   const mails = createMailPass(parts, queue, startPass);
   const housekeeping = createHousekeeping(pool);
@@ -74,15 +81,13 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   const retention = retentionSteps({ pool, config, metrics, logger });
   const erasures = createErasureStore(pool);
   const reported = {
+    metrics,
+    queue,
     readOutstanding: () => readOutstanding(pool),
     oldestSnapshotSeconds: createSnapshotWatch(pool),
+    onEvictionPolicy: createEvictionWatch(metrics, logger),
   };
-  const onEvictionPolicy = createEvictionWatch(metrics, logger);
-  const report = startPass(
-    'report',
-    () => reportPass(metrics, reported, queue, onEvictionPolicy),
-    REPORT_EVERY_MS,
-  );
+  const report = startPass('report', () => reportPass(reported), REPORT_EVERY_MS);
   const stepRetryMs = parts.stepRetryAfterErrorMs ?? STEP_RETRY_AFTER_ERROR_MS;
   const passes = [
     ...deliveries.passes,
@@ -133,7 +138,7 @@ function createDeliveryPasses(
   });
   const polling = new PollingPass({ store, claims });
   const pollingTask = startPass('deliveries', () => polling.run(), PASS_PAUSE_AFTER_ERROR_MS);
-  const wakeUps = createWakeUpPass({
+  const wakeUps = new WakeUpPass({
     claims,
     onBacklog(webhooks) {
       polling.add(webhooks);
@@ -141,7 +146,7 @@ function createDeliveryPasses(
     },
   });
   const wakeUpTask = startPass('news', () => wakeUps.run(), PASS_PAUSE_AFTER_ERROR_MS);
-  const sweep = createSweepPass({
+  const sweep = new SweepPass({
     store,
     claims,
     onFound(webhooks) {
@@ -160,14 +165,6 @@ function createDeliveryPasses(
       sweepTask.wake();
     },
   };
-}
-
-/**
- * Slots of one worker with the same settings as this relay: the fast lane's, as many parked attempts, and the
- * slow lane's.
- */
-function slotsOf({ deliveryConcurrency, slowLaneConcurrency }: RelayConfig): number {
-  return 2 * deliveryConcurrency + slowLaneConcurrency;
 }
 
 function createMailPass(

@@ -7,6 +7,7 @@ import { inMemoryQueue } from '../test/in-memory-queue.ts';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
 import { createEvictionWatch, REPORT_EVERY_MS, reportPass } from './reports.ts';
+import type { ReportParts } from './reports.ts';
 
 const BACKLOG: Backlog = {
   outstanding: 12,
@@ -18,10 +19,20 @@ const BACKLOG: Backlog = {
   failingWebhooks: 1,
 };
 
-const STORE = { readOutstanding: async () => BACKLOG, oldestSnapshotSeconds: async () => 60 };
-
 let metrics: Metrics<'relay'>;
 beforeEach(() => void (metrics = createMetrics('relay', { processMetrics: false })));
+
+const report = (
+  queue: ReportParts['queue'],
+  onEvictionPolicy: ReportParts['onEvictionPolicy'] = () => undefined,
+) =>
+  reportPass({
+    metrics,
+    queue,
+    readOutstanding: async () => BACKLOG,
+    oldestSnapshotSeconds: async () => 60,
+    onEvictionPolicy,
+  });
 
 /** Every sample of a gauge, without the name of the service. */
 async function samples(name: string): Promise<Record<string, number>> {
@@ -37,7 +48,7 @@ test('a report sets the gauges from the backlog and the queues', async () => {
   queue.fill('fast', 'waiting', 7);
   queue.fill('slow', 'delayed', 8);
   queue.fill('mail', 'waiting', 9);
-  expect(await reportPass(metrics, STORE, queue, () => undefined)).toBe(REPORT_EVERY_MS);
+  expect(await report(queue)).toBe(REPORT_EVERY_MS);
   expect(await samples('postrider_outstanding_deliveries')).toEqual({ '': 12 });
   expect(await samples('postrider_oldest_due_age_seconds')).toEqual({ '': 3.5 });
   expect(await samples('postrider_oldest_first_attempt_age_seconds')).toEqual({ '': 4.5 });
@@ -55,7 +66,7 @@ test('a report sets the gauges from the backlog and the queues', async () => {
 test('the backlog is reported while the queue is unavailable, and the pass fails', async () => {
   const queue = inMemoryQueue();
   queue.fail('depth');
-  await expect(reportPass(metrics, STORE, queue, () => undefined)).rejects.toThrow(QueueUnavailableError);
+  await expect(report(queue)).rejects.toThrow(QueueUnavailableError);
   expect(await samples('postrider_outstanding_deliveries')).toEqual({ '': 12 });
 });
 
@@ -72,12 +83,11 @@ test('a Redis that may evict jobs is logged once, and again after a safe one', a
     },
   };
   const gauge = async () => (await samples('postrider_redis_may_evict'))[''];
-  const report = async () => reportPass(metrics, STORE, queue, note);
 
-  await expect(report()).rejects.toThrow(QueueUnavailableError);
+  await expect(report(queue, note)).rejects.toThrow(QueueUnavailableError);
   const seen: unknown[] = [];
   while (answers.length > 0) {
-    await report();
+    await report(queue, note);
     seen.push([await gauge(), lines.length]);
   }
   expect(seen).toEqual([

@@ -1,4 +1,4 @@
-import type { QueueDepth, QueueKey, Producer } from '@postrider/queue';
+import type { Producer } from '@postrider/queue';
 import { evicts, QUEUE_KEYS } from '@postrider/queue';
 import type { Logger, Metrics } from '@postrider/runtime';
 import type { Outstanding } from '@postrider/store';
@@ -6,38 +6,30 @@ import type { Outstanding } from '@postrider/store';
 /** Time between two reports: gauges are at most this old. */
 export const REPORT_EVERY_MS = 15_000;
 
-/** What the gauges read from Postgres. */
-export interface ReportedStore {
-  readOutstanding(): Promise<Outstanding>;
-  oldestSnapshotSeconds(): Promise<number>;
+export interface ReportParts {
+  readonly metrics: Metrics<'relay'>;
+  readonly queue: Pick<Producer, 'depth' | 'evictionPolicy'>;
+  readonly readOutstanding: () => Promise<Outstanding>;
+  readonly oldestSnapshotSeconds: () => Promise<number>;
+  /** Receives Redis's policy last. So the other gauges work for a Redis user without INFO. */
+  readonly onEvictionPolicy: (policy: string | null) => void;
 }
 
-/**
- * Sets the gauges for outstanding deliveries and queues. @returns the pause before the next report.
- *
- * @param onEvictionPolicy receives Redis's policy last. So the other gauges work for a Redis user without
- * INFO.
- */
-export async function reportPass(
-  metrics: Metrics<'relay'>,
-  store: ReportedStore,
-  queue: Pick<Producer, 'depth' | 'evictionPolicy'>,
-  onEvictionPolicy: (policy: string | null) => void,
-): Promise<number> {
-  metrics.oldestSnapshotAge.set(await store.oldestSnapshotSeconds());
-  const deliveries = await store.readOutstanding();
+/** Sets the gauges for outstanding deliveries and queues. @returns the pause before the next report. */
+export async function reportPass(parts: ReportParts): Promise<number> {
+  const { metrics, queue } = parts;
+  metrics.oldestSnapshotAge.set(await parts.oldestSnapshotSeconds());
+  const deliveries = await parts.readOutstanding();
   metrics.outstandingDeliveries.set(deliveries.outstanding);
   metrics.oldestDueAge.set(deliveries.oldestDueSeconds);
   metrics.oldestFirstAttemptAge.set(deliveries.oldestFirstAttemptSeconds);
   const depths = await queue.depth();
-  for (const key of QUEUE_KEYS) setDepth(metrics, key, depths[key]);
-  onEvictionPolicy(await queue.evictionPolicy());
+  for (const key of QUEUE_KEYS) {
+    metrics.queueDepth.set({ queue: key, state: 'waiting' }, depths[key].waiting);
+    metrics.queueDepth.set({ queue: key, state: 'delayed' }, depths[key].delayed);
+  }
+  parts.onEvictionPolicy(await queue.evictionPolicy());
   return REPORT_EVERY_MS;
-}
-
-function setDepth(metrics: Metrics<'relay'>, queue: QueueKey, depth: QueueDepth): void {
-  metrics.queueDepth.set({ queue, state: 'waiting' }, depth.waiting);
-  metrics.queueDepth.set({ queue, state: 'delayed' }, depth.delayed);
 }
 
 /**

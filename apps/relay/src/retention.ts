@@ -1,4 +1,4 @@
-import type { Logger, Metrics } from '@postrider/runtime';
+import type { ConfigurationOf, Logger, Metrics } from '@postrider/runtime';
 import {
   dropMailContents,
   dropOldDeadLetters,
@@ -10,10 +10,9 @@ import {
   dropSurplusDeadLetters,
 } from '@postrider/store';
 import type { createPool } from '@postrider/store';
-import type { RelayConfig } from './config.ts';
 
 export type RetentionConfig = Pick<
-  RelayConfig,
+  ConfigurationOf<'relay'>,
   | 'attemptRetentionDays'
   | 'eventRetentionDays'
   | 'mailContentRetentionDays'

@@ -31,7 +31,7 @@ const SERVED_RECENTLY_MS = 1_000;
  */
 export type Health = 'healthy' | 'unknown' | 'unresponsive';
 
-/** What this relay knows about one webhook. */
+/** The relay's knowledge about one webhook. */
 export interface WebhookState {
   /** Null until the first claim that got a delivery. */
   readonly accountId: AccountId | null;
@@ -52,7 +52,7 @@ export interface WebhookState {
   readonly hung: boolean;
   /** Number of the claim that last served the webhook. Claims count from 1. */
   readonly lastClaim: number;
-  /** Time of that claim. */
+  /** The time when that claim ended. */
   readonly servedAtMs: number;
   readonly flightTime: FlightTime;
 }
@@ -105,7 +105,7 @@ export function stateAfterClaim(
   if (fails) {
     return { ...now, limit: LIMITS.failing, health: 'unknown', answers: false, flightTime: NO_FLIGHT_TIME };
   }
-  // A delivery whose lease expired has not ended. Its job or its worker was lost.
+  // When a lease expired, the delivery has not ended: its job or its worker was lost.
   const lapsed = claimed.filter((delivery) => delivery.leaseExpired).length;
   // The claim read no more rows than its limit. If the limit fell, further deliveries may be in flight.
   const expected = Math.min(before.inFlight, before.claimLimit);
@@ -146,7 +146,7 @@ function answersSoon(flightTime: FlightTime): boolean {
 
 /**
  * The state after two scans found the first attempt stuck. One slow answer in a hundred does not make an
- * endpoint unresponsive, because parking frees the slot of that attempt.
+ * endpoint unresponsive, because parking frees its slot.
  */
 export function stateAfterStuck(before: WebhookState, nowMs: number): WebhookState {
   const answers = nowMs < before.servedAtMs + SERVED_RECENTLY_MS && answersSoon(before.flightTime);

@@ -3,41 +3,39 @@ import type { DeliveryJob, Lane, JobToAdd } from '@postrider/queue';
 import { createDeliveryOutbox, createDeliveryWork } from '@postrider/store';
 import type { ClaimedDelivery, DeliveryPosition } from '@postrider/store';
 import { DeliveryClaims } from '../src/delivery-claims.ts';
-import { createWakeUpPass } from '../src/delivery-wake-up-pass.ts';
-import type { WakeUpPass } from '../src/delivery-wake-up-pass.ts';
+import { WakeUpPass } from '../src/delivery-wake-up-pass.ts';
 import { PollingPass } from '../src/delivery-polling-pass.ts';
-import { createSweepPass } from '../src/delivery-sweep-pass.ts';
-import type { SweepPass } from '../src/delivery-sweep-pass.ts';
+import { SweepPass } from '../src/delivery-sweep-pass.ts';
 import { inMemoryQueue } from './in-memory-queue.ts';
 import type { RelayStore } from './setup-relay-store.ts';
 
 export const BUSY_PAUSE_MS = 10;
 const SCAN_EVERY_MAX_MS = 2_000;
 
-/** A relay's rounds, news and sweep on a real database and a queue in memory, with what they do in view. */
+/** The relay's three delivery passes on a real database and a queue in memory. Records what they do. */
 export class DeliveryFixture {
   readonly store: RelayStore;
   readonly queue = inMemoryQueue();
   readonly claims: (readonly ClaimedDelivery[])[] = [];
   /** The webhooks of each claim. */
   readonly asked: WebhookId[][] = [];
-  /** Where the last claim for each webhook began. */
+  /** The position where the last claim for each webhook began. */
   readonly claimedFrom = new Map<WebhookId, DeliveryPosition | null>();
-  /** What the account of each webhook had in flight at the last claim for it, as far as the relay knew. */
+  /** The relay's count of deliveries in flight, per webhook for its account, at the last claim. */
   readonly accountInFlight = new Map<WebhookId, number>();
-  /** How often the store was asked to sweep, and to scan. */
+  /** Number of sweeps and scans. */
   sweeps = 0;
   scans = 0;
-  /** May throw: the database is away then. */
+  /** May throw, as if the database were away. */
   duringSweep: () => void = () => undefined;
   duringScan: () => void = () => undefined;
-  /** The scan's answer is there, and the relay does not have it yet. */
+  /** Runs between the scan's statement and the relay's use of its result. */
   afterScan: () => Promise<void> = async () => undefined;
   duringClaim: () => Promise<void> = async () => undefined;
   polling: PollingPass;
   wakeUps: WakeUpPass;
   sweep: SweepPass;
-  /** The relay's clock stands still but for the pauses between rounds. */
+  /** The relay's clock. It moves only by `advance`. */
   #nowMs = 0;
 
   constructor(store: RelayStore) {
@@ -83,12 +81,12 @@ export class DeliveryFixture {
       return outbox.sweep(...args);
     };
     const polling = new PollingPass({ store: { scan }, claims, nowMs });
-    const wakeUps = createWakeUpPass({ claims, onBacklog: (ids) => polling.add(ids), nowMs });
+    const wakeUps = new WakeUpPass({ claims, onBacklog: (ids) => polling.add(ids), nowMs });
     const onFound = (ids: readonly WebhookId[]): void => polling.addOnce(ids);
     return {
       polling,
       wakeUps,
-      sweep: createSweepPass({ store: { sweep: sweepOnce }, claims, onFound, nowMs }),
+      sweep: new SweepPass({ store: { sweep: sweepOnce }, claims, onFound, nowMs }),
     };
   }
 
@@ -119,26 +117,26 @@ export class DeliveryFixture {
     this.#nowMs += ms;
   }
 
-  /** A sweep, if one is due, and a round. @returns the pause that the round asks for. */
+  /** Runs the sweep, if it is due, and the polling pass. @returns the pause that the polling pass asks for */
   async poll(): Promise<number> {
     this.advance(BUSY_PAUSE_MS);
     await this.sweep.run();
     return this.polling.run();
   }
 
-  /** Rounds until every webhook with outstanding deliveries was looked at once more, by a sweep and by a scan after it. */
+  /** Polls until a sweep, and then a scan, has read every webhook with outstanding deliveries again. */
   async untilSwept(): Promise<void> {
     for (const before = this.sweeps; this.sweeps === before;) await this.poll();
     await this.untilScanned();
   }
 
-  /** Rounds until the webhooks that the relay knows were looked at once more. */
+  /** Polls until a scan has read the webhooks that the relay knows. */
   async untilScanned(): Promise<void> {
-    const endsAt = this.#nowMs + SCAN_EVERY_MAX_MS; // none is asked for where the relay knows no webhook
+    const endsAt = this.#nowMs + SCAN_EVERY_MAX_MS; // a relay that knows no webhook scans none
     for (const before = this.scans; this.scans === before && this.#nowMs <= endsAt;) await this.poll();
   }
 
-  /** What workers would do with the jobs of a lane: take the rows and end them with a 200. */
+  /** Does the workers' part for the jobs of a lane: takes the rows and ends them with a 200. */
   async work(lane: Lane): Promise<Map<WebhookId, number>> {
     const worker = createDeliveryWork(this.store.pool, this.store.pool);
     const taken = await worker.take(this.queue.take(lane) as JobToAdd<DeliveryJob>[], 30);

@@ -6,7 +6,7 @@ import type { MailProviderOptions } from '@postrider/mail';
 import { AddressGuard, EndpointClient } from '@postrider/outbound';
 import { Consumer } from '@postrider/queue';
 import type { MailJob, QueueLocation } from '@postrider/queue';
-import { PARK_AFTER_MS, PARKED_PER_SLOT } from '@postrider/runtime';
+import { PARK_AFTER_MS, PARKED_PER_SLOT, slotsPerWorker } from '@postrider/runtime';
 import type { ConfigurationOf, Lifecycle, Logger, Metrics } from '@postrider/runtime';
 import { createDeliveryWork, createFleet, createMailWork } from '@postrider/store';
 import type { createPool, Database, DeliveryClaim } from '@postrider/store';
@@ -102,10 +102,14 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
       await Promise.all(Object.values(consumers).map((each) => each.stop(remainingMs - STOP_RESERVE_MS)));
     },
   });
-  // The fast lane's slots, as many parked attempts, and the slow lane's slots. More may be parked, but that
-  // gives no account a larger share.
-  const slots = 2 * deliveryConcurrency + slowLaneConcurrency;
-  lifecycle.add('announcements', createAnnouncements({ ...parts, fleet: createFleet(parts.leases), slots }));
+  lifecycle.add(
+    'announcements',
+    createAnnouncements({
+      fleet: createFleet(parts.leases),
+      slots: slotsPerWorker(config),
+      logger: parts.logger,
+    }),
+  );
 }
 
 /** The stages that both lanes share. */

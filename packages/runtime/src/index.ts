@@ -1,7 +1,7 @@
 export { type Clock, systemClock } from './clock.ts';
 export type { ConfigurationOf } from './config/configuration.ts';
 export { ConfigurationError, loadConfig } from './config/load.ts';
-export { PARK_AFTER_MS, PARKED_PER_SLOT } from './config/settings/delivery.ts';
+export { PARK_AFTER_MS, PARKED_PER_SLOT, slotsPerWorker } from './config/settings/delivery.ts';
 export type { Environment } from './config/setting.ts';
 export {
   createMetricsHandler,

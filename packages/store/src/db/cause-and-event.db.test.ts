@@ -356,7 +356,7 @@ test('a DELETE whose mark a cause does not see waits for it, and takes its deliv
       const removals = createHousekeeping(store.db.pool).finishRemovals();
       await untilWaitingForLock(store.outside);
       await cause.query('commit');
-      expect(await removals).toEqual({ removed: 1, underWay: 0, failed: [] });
+      expect(await removals).toEqual({ removed: 1, unfinished: 0, failed: [] });
     });
   });
   expect(await expectLaw()).toEqual([ADDRESS]);

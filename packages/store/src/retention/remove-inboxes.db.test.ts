@@ -110,7 +110,7 @@ test('a deleted inbox frees its address and its place at once, and all that it h
     byOperator: [],
     reply: { kind: 'missing' },
   });
-  expect(await createHousekeeping(store.db.pool).removeInboxes()).toEqual({ removed: 1, underWay: 0 });
+  expect(await createHousekeeping(store.db.pool).removeInboxes()).toEqual({ removed: 1, unfinished: 0 });
   expect(await rowsLeft()).toEqual([0, 0, 0, 0, 0]);
   expect(await seen()).toEqual(before);
 
@@ -140,9 +140,9 @@ test('rows of a large inbox go in steps, some hundred a look; mail that it sent 
   const replacement = idOf(await makeInbox());
   const kept = await received();
   const housekeeping = createHousekeeping(store.db.pool);
-  expect(await housekeeping.removeInboxes()).toEqual({ removed: 0, underWay: 1 });
+  expect(await housekeeping.removeInboxes()).toEqual({ removed: 0, unfinished: 1 });
   expect(await count(`messages where inbox_id = '${inboxId}'`)).toBeGreaterThan(0);
-  expect(await housekeeping.removeInboxes()).toEqual({ removed: 1, underWay: 0 });
+  expect(await housekeeping.removeInboxes()).toEqual({ removed: 1, unfinished: 0 });
   expect(await rowsLeft()).toEqual([1, 0, 1, 0, 0]);
   expect(await count('emails')).toBe(1);
   expect(await createMessageStore(store.db, store.clock).find(reader, kept)).toMatchObject({
@@ -157,10 +157,10 @@ test('rows that others hold are left for the next look, and a thread stays with 
   const housekeeping = createHousekeeping(store.db.pool);
   await inUndoneTransaction(store.db.pool, async (somebody) => {
     await somebody.query('select from messages where id = $1 for no key update', [id]);
-    expect(await housekeeping.removeInboxes()).toEqual({ removed: 0, underWay: 1 });
+    expect(await housekeeping.removeInboxes()).toEqual({ removed: 0, unfinished: 1 });
     expect(await rowsLeft()).toEqual([1, 0, 1, 0, 1]);
   });
-  expect(await housekeeping.removeInboxes()).toEqual({ removed: 1, underWay: 0 });
+  expect(await housekeeping.removeInboxes()).toEqual({ removed: 1, unfinished: 0 });
 });
 
 test('mail that is being stored while its inbox is deleted goes with it, or is refused', async () => {

@@ -11,7 +11,7 @@ export interface InboxRemovals {
   /** Inboxes without any rows left. */
   readonly removed: number;
   /** Inboxes with rows left for the next pass. */
-  readonly underWay: number;
+  readonly unfinished: number;
 }
 
 /**
@@ -22,7 +22,7 @@ export async function removeInboxes(pool: Pool): Promise<InboxRemovals> {
   const { rows } = await queryOn<{ id: string }>(pool, 'select id from removed_inboxes order by id');
   let removed = 0;
   for (const { id } of rows) if (await removeRows(pool, id)) removed += 1;
-  return { removed, underWay: rows.length - removed };
+  return { removed, unfinished: rows.length - removed };
 }
 
 /** @returns whether the inbox has no rows left. */

@@ -101,7 +101,10 @@ test('a DELETE in which a cause that has matched never ends is answered, and the
   await impatient.end();
   expect(await store.outside.query('select from deliveries')).toEqual([]);
   await longAgo();
-  expect(await createHousekeeping(store.db.pool).finishRemovals()).toMatchObject({ removed: 1, underWay: 0 });
+  expect(await createHousekeeping(store.db.pool).finishRemovals()).toMatchObject({
+    removed: 1,
+    unfinished: 0,
+  });
   expect(await store.outside.query('select from webhooks')).toEqual([]);
 });
 
@@ -140,9 +143,9 @@ describe('a webhook with a backlog beyond one request', () => {
     await rows.deliveries(webhookId, { count: BACKLOG });
     await longAgo();
     const housekeeping = createHousekeeping(store.db.pool);
-    expect(await housekeeping.finishRemovals()).toEqual({ removed: 0, underWay: 1, failed: [] });
-    expect(await housekeeping.finishRemovals()).toEqual({ removed: 1, underWay: 0, failed: [] });
-    expect(await housekeeping.finishRemovals()).toEqual({ removed: 0, underWay: 0, failed: [] });
+    expect(await housekeeping.finishRemovals()).toEqual({ removed: 0, unfinished: 1, failed: [] });
+    expect(await housekeeping.finishRemovals()).toEqual({ removed: 1, unfinished: 0, failed: [] });
+    expect(await housekeeping.finishRemovals()).toEqual({ removed: 0, unfinished: 0, failed: [] });
     const left = await store.outside.query('select distinct webhook_id from deliveries');
     expect(left).toEqual([{ webhook_id: standing }]);
     expect(await store.outside.query('select from dead_letters')).toEqual([]);

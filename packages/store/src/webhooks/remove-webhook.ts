@@ -16,7 +16,7 @@ export interface Removals {
   /** Webhooks that were deleted. */
   readonly removed: number;
   /** Webhooks with rows left for the next pass. */
-  readonly underWay: number;
+  readonly unfinished: number;
   readonly failed: readonly { readonly webhookId: WebhookId; readonly error: unknown }[];
 }
 
@@ -101,5 +101,5 @@ export async function finishRemovals(pool: Pool): Promise<Removals> {
       failed.push({ webhookId: id, error });
     }
   }
-  return { removed, underWay: rows.length - removed - failed.length, failed };
+  return { removed, unfinished: rows.length - removed - failed.length, failed };
 }

@@ -17,6 +17,17 @@ export const PARKED_PER_SLOT = 3;
 
 const CONCURRENCY_DEFAULT = 256;
 
+/**
+ * Attempts that one worker announces: the fast lane's slots, as many parked attempts, and the slow lane's
+ * slots. More may be parked, but that gives no account a larger share.
+ */
+export function slotsPerWorker(config: {
+  readonly deliveryConcurrency: number;
+  readonly slowLaneConcurrency: number;
+}): number {
+  return 2 * config.deliveryConcurrency + config.slowLaneConcurrency;
+}
+
 /** The default follows DELIVERY_TIMEOUT_MS, so that a process with a longer timeout still starts. */
 function leaseDefault(env: Environment): string {
   const timeoutSeconds = Math.ceil(Number(env['DELIVERY_TIMEOUT_MS'] ?? 0) / 1000);

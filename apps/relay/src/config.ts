@@ -1,3 +1,0 @@
-import type { ConfigurationOf } from '@postrider/runtime';
-
-export type RelayConfig = ConfigurationOf<'relay'>;
