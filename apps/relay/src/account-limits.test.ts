@@ -20,12 +20,12 @@ beforeEach(() => {
   limits = new ConcurrencyLimits({ fleetSlots: () => fleetSlots, nowMs: () => now });
 });
 
-/** What a webhook may have in flight when it alone is claimed for. */
+/** The limit of a webhook in a claim for it alone. */
 function limitOf(webhookId: WebhookId): number {
   return limits.claimRequests([webhookId])[0]?.limit ?? 0;
 }
 
-/** A scan, later, finds that what these had in flight has ended. */
+/** Later, a scan finds no deliveries of these webhooks in flight. */
 function nothingInFlight(...webhookIds: WebhookId[]): void {
   now += 2_000;
   for (const id of webhookIds) limits.noteIdle(id, now);
@@ -74,10 +74,10 @@ describe('the limit of an account’s webhooks that fail or have not answered ye
 });
 
 describe('the limit of an account', () => {
-  /** As many claims as it takes to earn the webhook more than its account may have. */
+  /** Claims until the webhook's own limit exceeds the limit of its account. */
   function earn(webhookId: WebhookId, accountId: AccountId): void {
-    for (let round = 0; round < 20; round += 1) {
-      now += 200; // too slow to be held at what a quick one needs
+    for (let claim = 0; claim < 20; claim += 1) {
+      now += 200; // slow, so the limit of quick endpoints does not apply
       limits.observe(claimed(limitOf(webhookId), { webhookId, accountId }));
     }
     nothingInFlight(webhookId);
@@ -175,7 +175,7 @@ describe('the limit of an account', () => {
     expect(busy.waiting).toBeLessThan(5);
   });
 
-  /** A webhook whose attempts take so long, and a claim for it. */
+  /** Simulates a webhook with attempts of `takesMs`. */
   function simulated(webhookId: WebhookId, takesMs: number, waiting: number) {
     const endsAtMs: number[] = [];
     const webhook = {
@@ -193,9 +193,9 @@ describe('the limit of an account', () => {
         if (stuck && webhook.wasStuck) limits.noteStuck(webhookId);
         webhook.wasStuck = stuck;
       },
-      claim(room: number): ClaimedDelivery[] {
-        const inFlight = Math.min(room, webhook.inFlight());
-        const count = Math.min(webhook.waiting, room - inFlight);
+      claim(limit: number): ClaimedDelivery[] {
+        const inFlight = Math.min(limit, webhook.inFlight());
+        const count = Math.min(webhook.waiting, limit - inFlight);
         webhook.waiting -= count;
         for (let n = 0; n < count; n += 1) endsAtMs.push(now + takesMs);
         return claimed(count, { webhookId, inFlight });

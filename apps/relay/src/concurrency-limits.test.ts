@@ -18,7 +18,7 @@ beforeEach(() => {
   limits = new ConcurrencyLimits({ fleetSlots: () => fleetSlots, nowMs: () => now });
 });
 
-/** What a webhook may have in flight when it alone is claimed for. */
+/** The limit of a webhook in a claim for it alone. */
 function limitOf(webhookId: WebhookId): number {
   return limits.claimRequests([webhookId])[0]?.limit ?? 0;
 }
@@ -26,7 +26,7 @@ function limitOf(webhookId: WebhookId): number {
 describe('the limit of a webhook', () => {
   test('starts at 8, grows with ended deliveries, and has an upper bound', () => {
     const allowed = [limitOf(A)];
-    for (let round = 0; round < 8; round += 1) {
+    for (let claim = 0; claim < 8; claim += 1) {
       limits.observe(claimed(limitOf(A)));
       allowed.push(limitOf(A));
     }
@@ -36,7 +36,7 @@ describe('the limit of a webhook', () => {
   });
 
   test('is 48 for a quick endpoint while others are served, and for two seconds after', () => {
-    for (let round = 0; round < 9; round += 1) limits.observe(claimed(limitOf(A)));
+    for (let claim = 0; claim < 9; claim += 1) limits.observe(claimed(limitOf(A)));
     limits.observe(claimed(1, { webhookId: B }));
     limits.observe(claimed(100, { inFlight: 20 }));
     expect(limitOf(A)).toBe(LIMITS.shared);
@@ -51,7 +51,7 @@ describe('the limit of a webhook', () => {
   test.each([120, 600, 4_000])(
     'is the account’s limit for an endpoint that takes %d ms, also while others are served',
     (flightMs) => {
-      for (let round = 0; round < 100; round += 1) {
+      for (let claim = 0; claim < 100; claim += 1) {
         limits.observe(claimed(1, { webhookId: B, accountId: OTHER }));
         serve(1, flightMs, flightMs / 8);
       }
@@ -84,7 +84,7 @@ describe('the limit of a webhook', () => {
     },
   );
 
-  /** Beside another webhook, for so long. */
+  /** Serves the webhook for `forMs` while another webhook is served, too. @returns its limit */
   function serveBeside(forMs: number, flightMs: number): number {
     for (let elapsedMs = 0; elapsedMs < forMs; elapsedMs += 20) {
       limits.observe(claimed(1, { webhookId: B, accountId: OTHER }));
@@ -95,7 +95,7 @@ describe('the limit of a webhook', () => {
 
   test('does not mistake a slow endpoint for a quick one when many deliveries end right after a claim', () => {
     serve(50, 600, 10);
-    for (let round = 0; round < 20; round += 1) {
+    for (let claim = 0; claim < 20; claim += 1) {
       limits.observe(claimed(1, { webhookId: B, accountId: OTHER }));
       now += 1;
       const limit = limitOf(A);
@@ -107,7 +107,7 @@ describe('the limit of a webhook', () => {
   });
 
   test('stays while an attempt takes long, because the endpoint may still answer', () => {
-    for (let round = 0; round < 6; round += 1) limits.observe(claimed(limitOf(A)));
+    for (let claim = 0; claim < 6; claim += 1) limits.observe(claimed(limitOf(A)));
     const before = limitOf(A);
     limits.observe(claimed(1, { stuck: true, inFlight: before - 1 }));
     expect(limitOf(A)).toBeGreaterThanOrEqual(before);
@@ -122,7 +122,7 @@ describe('the limit of a webhook', () => {
   });
 
   test('falls to 4 when the endpoint fails, and grows again when it answers', () => {
-    for (let round = 0; round < 5; round += 1) limits.observe(claimed(limitOf(A)));
+    for (let claim = 0; claim < 5; claim += 1) limits.observe(claimed(limitOf(A)));
     limits.observe(claimed(1, { failing: true }));
     expect(limitOf(A)).toBe(LIMITS.failing);
     limits.observe(claimed(4));
@@ -130,13 +130,13 @@ describe('the limit of a webhook', () => {
     expect(limitOf(A)).toBe(LIMITS.failing + 10);
   });
 
-  /** Claims that find as many ended as their time in flight lets end, and fill the limit again. */
-  function serve(rounds: number, flightMs: number, roundMs = 20): number {
-    for (let round = 0; round < rounds; round += 1) {
-      const room = Math.floor(limitOf(A));
-      const ended = Math.max(1, Math.min(room - 1, Math.round((room * roundMs) / flightMs)));
-      now += roundMs;
-      limits.observe(claimed(ended, { inFlight: room - ended }));
+  /** Each claim finds the deliveries ended that took `flightMs`, and fills the limit again. */
+  function serve(claims: number, flightMs: number, intervalMs = 20): number {
+    for (let claim = 0; claim < claims; claim += 1) {
+      const limit = Math.floor(limitOf(A));
+      const ended = Math.max(1, Math.min(limit - 1, Math.round((limit * intervalMs) / flightMs)));
+      now += intervalMs;
+      limits.observe(claimed(ended, { inFlight: limit - ended }));
     }
     return limitOf(A);
   }
@@ -168,7 +168,7 @@ describe('the limit of a webhook', () => {
   });
 
   test('does not grow by deliveries that could not be queued', () => {
-    for (let round = 0; round < 5; round += 1) {
+    for (let claim = 0; claim < 5; claim += 1) {
       const deliveries = claimed(8);
       limits.observe(deliveries);
       limits.noteReleased(deliveries);
@@ -251,11 +251,11 @@ describe('the limit in the fast lane', () => {
   });
 
   describe('of an endpoint with a few answers that take seconds', () => {
-    /** 100 events a second; so many of the answers are outstanding for long. */
-    function serve(rounds: number, outstanding: number): void {
-      for (let round = 0; round < rounds; round += 1) {
+    /** 100 events a second. `slow` attempts take seconds. */
+    function serve(claims: number, slow: number): void {
+      for (let claim = 0; claim < claims; claim += 1) {
         now += 10;
-        limits.observe(claimed(1, { inFlight: outstanding, stuck: true }));
+        limits.observe(claimed(1, { inFlight: slow, stuck: true }));
         if (now % 250 === 0) limits.noteStuck(A); // the scan sees it
       }
     }

@@ -6,8 +6,8 @@ import { DeliveryFixture } from '../test/delivery-fixture.ts';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
 
 const WAITING_MAX = 128;
-/** So many more may wait at the end of a scan. */
-const IN_TURN = 32;
+/** Extra jobs per lane after a scan. */
+const WAITING_EXTRA = 32;
 const DELAYED_MAX = 2_000;
 const FIRST_LIMIT = 8;
 const WEBHOOKS_PER_CLAIM = 500;
@@ -81,10 +81,11 @@ describe('while the queue is unavailable', () => {
 describe('the depth of the lanes', () => {
   test('limits new jobs: a full lane takes none', async () => {
     await store.rows.deliveries(await store.rows.webhook(), { count: 2 });
-    for (const lane of ['fast', 'slow'] as const) fixture.queue.fill(lane, 'waiting', WAITING_MAX + IN_TURN);
+    for (const lane of ['fast', 'slow'] as const)
+      fixture.queue.fill(lane, 'waiting', WAITING_MAX + WAITING_EXTRA);
     for (let n = 0; n < 15; n += 1) await fixture.poll();
     expect([fixture.queued(), await fixture.leased()]).toEqual([[], 0]);
-    fixture.queue.fill('fast', 'waiting', WAITING_MAX + IN_TURN - 1);
+    fixture.queue.fill('fast', 'waiting', WAITING_MAX + WAITING_EXTRA - 1);
     await fixture.untilSwept();
     expect(await fixture.leased()).toBe(1);
   });
@@ -92,11 +93,11 @@ describe('the depth of the lanes', () => {
   test('of one lane does not affect the other', async () => {
     const [failing, well] = [await store.rows.webhook({ failing: true }), await store.rows.webhook()];
     for (const id of [failing, well]) await store.rows.deliveries(id, { count: 2 });
-    fixture.queue.fill('slow', 'waiting', WAITING_MAX + IN_TURN);
+    fixture.queue.fill('slow', 'waiting', WAITING_MAX + WAITING_EXTRA);
     await fixture.untilSwept();
-    expect(fixture.claims.flat().map(({ webhookId }) => webhookId)).toEqual([well]); // a new one has one of the fast lane
+    expect(fixture.claims.flat().map(({ webhookId }) => webhookId)).toEqual([well]); // a new webhook has one delivery in the fast lane
     fixture.queue.fill('slow', 'waiting', 0);
-    fixture.queue.fill('fast', 'waiting', WAITING_MAX + IN_TURN);
+    fixture.queue.fill('fast', 'waiting', WAITING_MAX + WAITING_EXTRA);
     await fixture.untilSwept();
     expect(fixture.claims.flat().filter(({ webhookId }) => webhookId === failing)).toHaveLength(2);
   });
@@ -163,18 +164,18 @@ describe('fairness', () => {
     for (const id of busy) await store.rows.deliveries(id, { count: 100 });
     fixture.queue.fill('fast', 'waiting', WAITING_MAX - 3); // three may be added per pass
     fixture.queue.fill('slow', 'waiting', WAITING_MAX);
-    const served = await work(60, () => fixture.wakeUp(...busy.slice(0, 10))); // always new events
+    const served = await work(60, () => fixture.wakeUp(...busy.slice(0, 10))); // these always have new events
     const counts = busy.map((id) => served.get(id) ?? 0);
-    const share = counts.reduce((sum, count) => sum + count, 0) / busy.length;
-    expect(share).toBeGreaterThanOrEqual(5);
-    expect(Math.min(...counts)).toBeGreaterThanOrEqual(share / 3);
+    const mean = counts.reduce((sum, count) => sum + count, 0) / busy.length;
+    expect(mean).toBeGreaterThanOrEqual(5);
+    expect(Math.min(...counts)).toBeGreaterThanOrEqual(mean / 3);
   });
 
   test('webhooks with fresh events that keep the lanes full starve no other webhook', async () => {
     const chatty = [await store.rows.webhook(), await store.rows.webhook(), await store.rows.webhook()];
     const waiting = [await store.rows.webhook(), await store.rows.webhook()];
     for (const id of waiting) await store.rows.deliveries(id, { count: 100 });
-    await work(3, async () => undefined); // they are known to answer
+    await work(3, async () => undefined); // the relay has seen them answer
     fixture.queue.fill('fast', 'waiting', WAITING_MAX - chatty.length);
     fixture.queue.fill('slow', 'waiting', WAITING_MAX);
     const served = await work(60, async () => {
@@ -190,11 +191,11 @@ describe('fairness', () => {
       failing.push(await store.rows.webhook({ failing: true }));
     for (const id of failing) await store.rows.deliveries(id, { count: 12 });
     const well = await store.rows.webhook();
-    await work(7, async () => fixture.polling.add(failing)); // each is known for what it is
+    await work(7, async () => fixture.polling.add(failing)); // the relay knows the health of each
     await store.rows.deliveries(well);
     await work(1, () => fixture.wakeUp(well));
     for (const lane of ['fast', 'slow'] as const) fixture.queue.fill(lane, 'waiting', WAITING_MAX);
-    await fixture.untilSwept(); // what was known of the queue is old by now
+    await fixture.untilSwept(); // afterwards the relay asks the queue for its depth
     await Promise.all([fixture.work('fast'), fixture.work('slow')]);
     await store.rows.deliveries(well);
     fixture.polling.add([...failing, well]);
@@ -202,10 +203,10 @@ describe('fairness', () => {
     expect((await fixture.work('fast')).get(well)).toBe(1);
   });
 
-  /** Rounds, before each of which something happens and after each of which workers take all. @returns what they served */
-  async function work(rounds: number, before: () => Promise<unknown>): Promise<Map<WebhookId, number>> {
+  /** Runs `before` and the polling pass; then workers end all jobs. @returns the deliveries served per webhook */
+  async function work(times: number, before: () => Promise<unknown>): Promise<Map<WebhookId, number>> {
     const served = new Map<WebhookId, number>();
-    for (let n = 0; n < rounds; n += 1) {
+    for (let n = 0; n < times; n += 1) {
       await before();
       await fixture.poll();
       for (const lane of ['fast', 'slow'] as const) {

@@ -16,7 +16,7 @@ beforeEach(() => void (fixture = new DeliveryFixture(store)));
 
 const byNumber = (ids: readonly string[]) => [...ids].sort((a, b) => Number(a) - Number(b));
 
-/** Each with a delivery: 2,300 of them, of which a step of a scan or a sweep holds a thousand. */
+/** 2,300 webhooks with a delivery each. A step of a scan or a sweep reads a thousand. */
 async function threeStepsOfWebhooks(dueIn: string): Promise<WebhookId[]> {
   const made = await store.database.query<{ webhook_id: WebhookId }>(
     `with many as (
@@ -93,7 +93,7 @@ describe('the polling pass', () => {
   test('reads behind a leased first delivery only after a sweep', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId);
-    for (let n = 0; n < 12; n += 1) await fixture.poll(); // served, and then left to scan and sweep
+    for (let n = 0; n < 12; n += 1) await fixture.poll(); // served; afterwards only scan and sweep find it
     await store.rows.deliveries(webhookId); // no wake-up
     await fixture.untilScanned();
     await fixture.poll();
@@ -138,7 +138,7 @@ describe('the polling pass', () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { dueInMs: -60_000 });
     await fixture.wakeUp(webhookId);
-    expect(fixture.claimedFrom.get(webhookId)).toBeNull(); // the relay knows nothing of it yet
+    expect(fixture.claimedFrom.get(webhookId)).toBeNull(); // the relay does not know the webhook yet
     await fixture.work('fast');
     await fixture.untilScanned();
     await store.rows.deliveries(webhookId);
@@ -165,7 +165,7 @@ describe('the polling pass', () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 40 });
     await fixture.poll();
-    await Promise.all([fixture.work('fast'), fixture.work('slow')]); // it is proven now
+    await Promise.all([fixture.work('fast'), fixture.work('slow')]); // the webhook is healthy now
     await fixture.untilScanned();
     const hanging = fixture.queue.take('fast').length + fixture.queue.take('slow').length;
     const takenAgo = (seconds: number) =>
@@ -196,7 +196,7 @@ describe('the polling pass', () => {
       `update deliveries set taken_at = now() - interval '2 s' where leased_until > now()`,
     );
     await fixture.untilScanned();
-    fixture.queue.take('slow'); // what was claimed while it was slow
+    fixture.queue.take('slow'); // claimed while the webhook was slow
     await store.database.query('delete from deliveries where leased_until > now()');
     await fixture.untilScanned();
     expect([fixture.jobs('fast').length > 0, fixture.jobs('slow').length]).toEqual([true, 0]);
@@ -208,10 +208,10 @@ describe('the polling pass', () => {
     await fixture.poll();
     await Promise.all([fixture.work('fast'), fixture.work('slow')]);
     await store.rows.deliveries(webhookId);
-    await fixture.untilSwept(); // it has been seen to answer
+    await fixture.untilSwept(); // the relay has seen it answer
     await fixture.work('fast');
     fixture.queue.fill('fast', 'waiting', WAITING_MAX / 2 + 1);
-    await fixture.untilSwept(); // what was known of the queue is old by now
+    await fixture.untilSwept(); // afterwards the relay asks the queue for its depth
     const [waits = ''] = await store.rows.deliveries(webhookId);
     fixture.polling.add([webhookId]);
     await fixture.poll();
@@ -258,7 +258,7 @@ describe('the polling pass', () => {
   test('counts the time of all steps of a scan', async () => {
     const webhooks = await threeStepsOfWebhooks('1 h');
     while (webhooks.length > 0) await fixture.wakeUp(...webhooks.splice(0, 500));
-    for (let n = 0; n < 15; n += 1) await fixture.poll(); // nothing is due: all are left to scan and sweep
+    for (let n = 0; n < 15; n += 1) await fixture.poll(); // nothing is due: only scan and sweep find them
     fixture.advance(SCAN_EVERY_MAX_MS);
     fixture.duringScan = () => fixture.advance(10);
     const pauses = [await fixture.poll(), await fixture.poll(), await fixture.poll()];
@@ -372,12 +372,15 @@ describe('the polling pass', () => {
 
   test.each([
     ['sweeps more webhooks than one step holds', () => undefined],
-    ['sweeps on to the end, however often something may have been missed', () => fixture.sweep.restart()],
-  ])('%s', async (_, beforeEachTurn) => {
+    [
+      'continues a sweep to its end, however often a wake-up may have been missed',
+      () => fixture.sweep.restart(),
+    ],
+  ])('%s', async (_, beforePoll) => {
     await threeStepsOfWebhooks('0 s');
     await waitFor(
       async () => {
-        beforeEachTurn();
+        beforePoll();
         await fixture.poll();
         fixture.queue.lose();
         return fixture.claims.flat().length === 2300;

@@ -11,7 +11,7 @@ export interface PollingPassParts {
 }
 
 /**
- * Extra jobs after each scan, for the webhooks whose lane is filled enough. Otherwise webhooks with new
+ * Extra jobs after each scan, for webhooks of a lane that is not refilled. Otherwise webhooks with new
  * events could keep the lane full and starve the rest.
  */
 const WAITING_EXTRA = 32;
@@ -52,7 +52,7 @@ export class PollingPass {
   #toScan: WebhookId[] = [];
   /** Time that the current scan has taken so far. */
   #scanTookMs = 0;
-  /** Webhooks whose first attempt was stuck in the current scan, and in the scan before. */
+  /** Webhooks with a stuck first attempt in the current scan, and in the scan before. */
   #stuck = { now: new Set<WebhookId>(), before: new Set<WebhookId>() };
   #scanDueAt = 0;
   #restUntil = 0;
@@ -68,7 +68,7 @@ export class PollingPass {
     for (const id of webhooks) this.#keepActive(id, 0);
   }
 
-  /** The next run claims for these webhooks, once. It repeats this only for those whose lanes are full. */
+  /** The next run claims for these webhooks, once. It repeats this only while their lanes are full. */
   addOnce(webhooks: readonly WebhookId[]): void {
     for (const id of webhooks) this.#keepActive(id, PASSES_WITHOUT_WORK_MAX);
   }
@@ -135,8 +135,8 @@ export class PollingPass {
   }
 
   /**
-   * A webhook counts as stuck after two scans in a row. After one, the database may have recorded the end of
-   * the attempt late.
+   * A webhook counts as stuck after two scans in a row. One scan is not enough: the database may have
+   * recorded the end of the attempt late.
    */
   #noteStuck(webhookId: WebhookId): void {
     this.#stuck.now.add(webhookId);

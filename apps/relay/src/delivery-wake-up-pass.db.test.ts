@@ -125,10 +125,10 @@ describe('a woken webhook', () => {
     await fixture.wakeUp(webhookId);
     await fixture.work('fast');
     await store.rows.deliveries(webhookId);
-    await fixture.wakeUp(webhookId); // it has been seen to answer
+    await fixture.wakeUp(webhookId); // the relay has seen it answer
     await fixture.work('fast');
     fixture.queue.fill('slow', 'waiting', WAITING_MAX);
-    for (let n = 0; n < 2; n += 1) await fixture.untilSwept(); // what was known of the queue is old by now
+    for (let n = 0; n < 2; n += 1) await fixture.untilSwept(); // afterwards the relay asks the queue for its depth
     for (let n = 0; n < 2; n += 1) {
       await store.rows.deliveries(webhookId);
       await fixture.wakeUp(webhookId);

@@ -6,7 +6,7 @@ function after(samples: readonly FlightSample[], before: FlightTime = NO_FLIGHT_
   return samples.reduce(flightTimeAfter, before).shortestMs;
 }
 
-/** Samples at a steady rate: 10 in flight, one of which ends every `flightMs / 10`. */
+/** Samples at a steady rate: 10 are in flight, and one ends every `flightMs / 10`. */
 function steady(count: number, flightMs: number): FlightSample[] {
   return Array.from({ length: count }, () => ({
     inFlight: 10,
@@ -48,7 +48,7 @@ test('counts an hour in which this relay stalled as 10 s', () => {
 });
 
 test('is no shorter when many deliveries end together', () => {
-  // 200 in flight for 600 ms each, which end in two bursts: right one after the other, then not for 580 ms.
+  // 200 deliveries take 600 ms each and end in two bursts, 10 ms apart.
   const burst = (ended: number, elapsedMs: number) => ({
     inFlight: 200,
     ended,

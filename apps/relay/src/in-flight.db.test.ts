@@ -18,7 +18,7 @@ beforeEach(async () => {
   await fixture.untilScanned();
 });
 
-/** What the relay takes the account to have in flight: it says so with a claim for another webhook. */
+/** The account's deliveries in flight, as the relay passes them with a claim for another webhook. */
 async function accountInFlight(): Promise<number | undefined> {
   await fixture.wakeUp(sibling);
   return fixture.accountInFlight.get(sibling);
@@ -52,7 +52,7 @@ describe('a claimed delivery', () => {
 
   test('is in flight when a new webhook’s first delivery finds the fast lane full', async () => {
     fixture.queue.fill('fast', 'waiting', 1_000);
-    fixture.advance(2_000); // what was known of the queue is old
+    fixture.advance(2_000); // the relay asks the queue for its depth again
     await store.rows.deliveries(webhookId, { count: 3 });
     await fixture.wakeUp(webhookId);
     await fixture.untilScanned();
@@ -64,11 +64,11 @@ describe('a claimed delivery', () => {
   test('is not in flight after its lease expires', async () => {
     await store.rows.deliveries(webhookId);
     await fixture.wakeUp(webhookId);
-    await work(); // it answers
+    await work(); // the endpoint answers
     await store.rows.deliveries(webhookId, { count: 3 });
     await fixture.wakeUp(webhookId);
-    for (const lane of ['fast', 'slow'] as const) fixture.queue.fill(lane, 'waiting', 1_000); // no claim gets it
-    fixture.advance(2_000); // what was known of the queue is old
+    for (const lane of ['fast', 'slow'] as const) fixture.queue.fill(lane, 'waiting', 1_000); // no claim leases anything
+    fixture.advance(2_000); // the relay asks the queue for its depth again
     await store.database.query(`update deliveries set leased_until = now() - interval '1 ms'`);
     await fixture.untilScanned();
     for (const lane of ['fast', 'slow'] as const) fixture.queue.fill(lane, 'waiting', 0);
@@ -77,7 +77,7 @@ describe('a claimed delivery', () => {
   });
 
   test('is in flight although a scan that began earlier found nothing', async () => {
-    await fixture.wakeUp(webhookId); // the relay knows it, and looks at it
+    await fixture.wakeUp(webhookId); // the next scan reads this webhook
     fixture.afterScan = async () => {
       fixture.afterScan = async () => undefined;
       await store.rows.deliveries(webhookId, { count: 3 });

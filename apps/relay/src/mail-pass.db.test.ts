@@ -20,7 +20,7 @@ beforeEach(async () => {
   claims = [];
 });
 
-async function turn(): Promise<number> {
+async function run(): Promise<number> {
   const onClaim = (claimed: readonly ClaimedEmail[]) => void claims.push(claimed);
   return mailPass({ store: createMailOutbox(store.pool), queue, leaseSeconds: 30, onClaim });
 }
@@ -36,8 +36,8 @@ describe('the mail pass', () => {
     const due = await store.rows.email();
     const soon = await store.rows.email(50_000);
     await store.rows.email(120_000);
-    expect(await turn()).toBe(IDLE_PAUSE_MS);
-    await turn();
+    expect(await run()).toBe(IDLE_PAUSE_MS);
+    await run();
     const delays = new Map(jobs().map(({ emailId, claim, delayMs }) => [`${emailId} ${claim}`, delayMs]));
     expect([...delays.keys()].sort()).toEqual([`${due} 0`, `${soon} 0`].sort());
     expect(delays.get(`${due} 0`)).toBe(0);
@@ -47,61 +47,61 @@ describe('the mail pass', () => {
 
   test('finds a lost job when its lease expires', async () => {
     const emailId = await store.rows.email();
-    await turn();
+    await run();
     queue.lose();
-    await turn();
+    await run();
     expect(jobs()).toEqual([]);
     await store.database.query(`update email_sends set leased_until = now() - interval '1 ms'`);
-    await turn();
+    await run();
     expect(jobs()).toEqual([{ emailId, claim: 1, delayMs: 0, faults: 0, group: expect.any(String) }]);
   });
 
   test('releases mail at once that could not be queued', async () => {
     await store.rows.email();
     queue.fail('addMail');
-    await expect(turn()).rejects.toThrow(QueueUnavailableError);
+    await expect(run()).rejects.toThrow(QueueUnavailableError);
     expect(await leased()).toBe(0);
     queue.fail();
-    await turn();
+    await run();
     expect(jobs()).toHaveLength(1);
   });
 
   test('claims nothing while the queue’s depth is unknown', async () => {
     await store.rows.email();
     queue.fail('depth');
-    await expect(turn()).rejects.toThrow(QueueUnavailableError);
+    await expect(run()).rejects.toThrow(QueueUnavailableError);
     expect(await leased()).toBe(0);
   });
 
   test('groups mail by account, but gives a message with a fault its own job', async () => {
     const accounts = [await store.rows.account(), await store.rows.account()];
     for (const accountId of [...accounts, ...accounts]) await store.rows.email(0, accountId);
-    const suspect = await store.rows.email(0, accounts[0]);
-    await store.database.query('update email_sends set unrecorded = 1 where email_id = $1', [suspect]);
-    await turn();
+    const faulty = await store.rows.email(0, accounts[0]);
+    await store.database.query('update email_sends set unrecorded = 1 where email_id = $1', [faulty]);
+    await run();
     const owned = await store.database.query('select id, account_id from emails');
     const groups = new Map(jobs().map(({ emailId, group }) => [emailId, group]));
     for (const { id, account_id: accountId } of owned)
-      expect(groups.get(id as string)).toBe(id === suspect ? undefined : accountId);
+      expect(groups.get(id as string)).toBe(id === faulty ? undefined : accountId);
   });
 
   test('refills the queue only when it is at most half full', async () => {
     for (let n = 0; n < 3; n += 1) await store.rows.email();
     queue.fill('mail', 'waiting', 65);
-    expect(await turn()).toBe(BUSY_PAUSE_MS);
+    expect(await run()).toBe(BUSY_PAUSE_MS);
     expect(await leased()).toBe(0);
     queue.fill('mail', 'waiting', 64);
-    await turn();
+    await run();
     expect(await leased()).toBe(3);
   });
 
   test('runs again soon when more mail was due than the depth allowed', async () => {
     for (let n = 0; n < 65; n += 1) await store.rows.email();
     queue.fill('mail', 'waiting', 64);
-    expect(await turn()).toBe(BUSY_PAUSE_MS);
+    expect(await run()).toBe(BUSY_PAUSE_MS);
     expect(await leased()).toBe(64);
     queue.fill('mail', 'waiting', 0);
-    expect(await turn()).toBe(IDLE_PAUSE_MS);
+    expect(await run()).toBe(IDLE_PAUSE_MS);
     expect(await leased()).toBe(65);
   });
 
@@ -109,7 +109,7 @@ describe('the mail pass', () => {
     const due = await store.rows.email();
     await store.rows.email(50_000);
     queue.fill('mail', 'delayed', 10_001);
-    await turn();
+    await run();
     expect(jobs().map(({ emailId }) => emailId)).toEqual([due]);
   });
 });

@@ -62,8 +62,8 @@ export class OutstandingWebhooks {
   }
 
   /**
-   * Where a claim starts. A webhook at its limit has enough after its first due delivery: rows that commit
-   * late can wait for a scan.
+   * The position where a claim starts. A webhook at its limit has enough after its first due delivery: rows
+   * that commit late can wait for a scan.
    */
   claimFrom(webhookId: WebhookId, isFull: boolean): DeliveryPosition | null {
     const start = this.#starts.peek(webhookId);

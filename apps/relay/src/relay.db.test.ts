@@ -41,7 +41,7 @@ function relayConfigOf({ database }: RelayStore) {
   return loadConfig('relay', { DATABASE_URL: database.url });
 }
 
-/** The relay's parts on the queue in Postgres, in this process. @returns what stops it as SIGTERM does. */
+/** Starts a relay in this process, with the queue in Postgres. @returns a function that stops it as SIGTERM does. */
 async function startRelay(): Promise<() => Promise<number>> {
   const config = relayConfigOf(store);
   const logger = keepingLogger(lines);
@@ -99,12 +99,12 @@ describe('the relay', () => {
         (await store.database.query('select from email_sends where leased_until > now()')).length === 1,
       { what: 'the message to be claimed' },
     );
-    await store.rows.deliveries(webhookId); // nobody is told of this one
+    await store.rows.deliveries(webhookId); // no wake-up names this one
     await waitFor(async () => (await all()) === 0, { what: 'the sweep to find it' });
     expect(await value('postrider_relay_reconciled_rows_total')).toBe(0);
     const queued = async () => {
       const { fast, slow, mail } = await producer.depth();
-      return fast.waiting === 1 && slow.waiting === 1 && mail.waiting === 1; // of a new webhook one is in the fast lane
+      return fast.waiting === 1 && slow.waiting === 1 && mail.waiting === 1; // a new webhook has one delivery in the fast lane
     };
     await waitFor(queued, { what: 'their jobs' }); // a lease is committed before its job is added
   });
@@ -126,7 +126,7 @@ describe('the relay', () => {
     await waitFor(async () => (await leased()) === 3, { what: 'three leases' });
     await store.database.query(`update deliveries set leased_until = now() - interval '1 ms'`);
     await waitFor(async () => (await value('postrider_relay_reconciled_rows_total')) === 3, {
-      what: 'three rows to be put back',
+      what: 'three rows to be queued again',
     });
     expect(await leased()).toBe(3);
   });
@@ -145,7 +145,7 @@ describe('the relay', () => {
     );
   });
 
-  /** An hour old, `evt_1`. */
+  /** The event is an hour old. */
   async function accountWithEventOfBob() {
     const accountId = await store.rows.account();
     await store.database.query(
@@ -168,8 +168,8 @@ describe('the relay', () => {
     const left = async () => (await store.database.query('select from erasures')).length;
     await waitFor(async () => (await left()) === 0, { what: 'the request to be finished' });
     expect(await store.database.query('select from events')).toEqual([]);
-    const told = lines.filter(({ msg }) => msg === 'person erased');
-    expect(told.map(({ fields }) => fields)).toEqual([
+    const logged = lines.filter(({ msg }) => msg === 'person erased');
+    expect(logged.map(({ fields }) => fields)).toEqual([
       {
         account_id: accountId,
         requested_at: expect.any(Date),
@@ -189,9 +189,9 @@ describe('the relay', () => {
     );
     await stop();
     stop = await startRelay();
-    const told = () => lines.find(({ msg }) => msg === 'erasure waits');
-    await waitFor(() => told() !== undefined, { what: 'the line' });
-    expect(told()).toMatchObject({
+    const line = () => lines.find(({ msg }) => msg === 'erasure waits');
+    await waitFor(() => line() !== undefined, { what: 'the line' });
+    expect(line()).toMatchObject({
       level: 'info',
       fields: { account_id: accountId, pending: { events: 1 }, pending_ids: ['evt_1'] },
     });

@@ -55,9 +55,9 @@ test('each kind is deleted by its own setting, logged and counted, every hour', 
   );
   const metrics = createMetrics('relay', { processMetrics: false });
   const steps = retentionSteps({ pool: store.pool, config: CONFIG, metrics, logger: keepingLogger(lines) });
-  const turn = async () => retentionPass(steps, keepingLogger(lines));
+  const run = async () => retentionPass(steps, keepingLogger(lines));
 
-  expect(await turn()).toBe(HOUR_MS);
+  expect(await run()).toBe(HOUR_MS);
   expect(lines.map(({ msg, fields }) => [msg, fields])).toEqual([
     ['retention done', { what: 'events', dropped: 1 }],
     ['retention done', { what: 'mail_contents', dropped: 3 }],
@@ -77,8 +77,8 @@ test('each kind is deleted by its own setting, logged and counted, every hour', 
   expect(messages?.values.map(({ value }) => value)).toEqual([1]);
 
   lines = [];
-  expect(await turn()).toBe(HOUR_MS);
-  expect(lines).toEqual([]); // nothing was to be done, so nothing is said
+  expect(await run()).toBe(HOUR_MS);
+  expect(lines).toEqual([]); // nothing to do, so no line
 });
 
 test('a failed step is logged, does not stop the others, and is tried again in a minute', async () => {

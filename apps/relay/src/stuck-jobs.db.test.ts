@@ -14,7 +14,7 @@ const LEASE_SECONDS = 30;
 
 const store = setupRelayStore();
 
-/** A job sits in the queue and does not run: as where the clocks of relay and worker differ, or BullMQ has lost it. */
+/** A job sits in the queue and does not run: clocks of relay and worker differ, or BullMQ has lost it. */
 function stuckJobs(locationOf: () => QueueLocation): void {
   const quiet = () => undefined;
   let queue: Producer;
@@ -85,7 +85,7 @@ describe('a stuck job in the queue on Postgres', () => {
   stuckJobs(() => ({ kind: 'postgres', databaseUrl: store.database.url }));
 });
 
-describeWithRedis('a job that is there and never runs, in the queue on Redis,', (redisUrl) => {
+describeWithRedis('a stuck job in the queue on Redis', (redisUrl) => {
   const prefix = `test-${randomBytes(6).toString('hex')}`;
   stuckJobs(() => ({ kind: 'redis', redisUrl, prefix }));
 });

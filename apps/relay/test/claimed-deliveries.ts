@@ -1,7 +1,7 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { ClaimedDelivery } from '@postrider/store';
 
-/** What a claim returns: so many deliveries of webhook `wh_a`, of account `acct_1`, or as told. */
+/** The result of a claim: `count` deliveries. Default: of webhook `wh_a` and account `acct_1`. */
 export function claimed(count: number, more: Partial<ClaimedDelivery> = {}): ClaimedDelivery[] {
   return Array.from({ length: count }, (_, n) => ({
     deliveryId: String(n),

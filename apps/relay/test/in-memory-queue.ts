@@ -3,19 +3,19 @@ import type { DeliveryJob, Lane, MailJob, QueueKey, JobToAdd, Producer } from '@
 
 type Job = JobToAdd<DeliveryJob> | JobToAdd<MailJob>;
 
-/** A queue that keeps its jobs in a map, for the passes to talk to: a third back-end, and one that obeys the test. */
+/** A queue that keeps its jobs in memory, and fails when the test says so. */
 export interface InMemoryQueue extends Pick<Producer, keyof Producer> {
-  /** The jobs of one queue, in the order they came. */
+  /** The jobs of one queue, in the order of their arrival. */
   jobs(key: QueueKey): Job[];
-  /** All jobs leave one queue, as if workers had taken them. */
+  /** Removes and returns all jobs of one queue, as workers do. */
   take(key: QueueKey): Job[];
-  /** FLUSHALL. */
+  /** Loses all jobs, like FLUSHALL. */
   lose(): void;
-  /** As if so many jobs of others waited there. */
+  /** Adds `count` jobs of other relays to the depth. */
   fill(key: QueueKey, state: 'waiting' | 'delayed', count: number): void;
-  /** Once, as deliveries are added. */
+  /** The hook runs once, before deliveries are added. */
   onNextDeliveries(hook: () => Promise<void>): void;
-  /** From now on these calls fail; none: all of them work again. */
+  /** These calls fail until the next `fail`. */
   fail(...calls: ('depth' | 'addDeliveries' | 'addMail')[]): void;
 }
 
@@ -30,7 +30,7 @@ export function inMemoryQueue(): InMemoryQueue {
   let onNext: () => Promise<void> = async () => undefined;
 
   function check(call: string): void {
-    if (failing.has(call)) throw new QueueUnavailableError(new Error('told to fail'));
+    if (failing.has(call)) throw new QueueUnavailableError(new Error('the test makes it fail'));
   }
 
   function add(key: QueueKey, id: string, job: Job): void {
