@@ -2,9 +2,9 @@ import type { ConfigurationOf } from '@postrider/runtime';
 import { createPool } from '@postrider/store';
 
 export interface RelayPools {
-  /** Claims use this pool. Postgres plans them once, because at low rates planning would take longer than the claim. */
+  /** Claims use this pool. Postgres plans them once: at low rates, planning takes longer than a claim. */
   readonly claims: ReturnType<typeof createPool>;
-  /** All other statements use this pool. Counts and clean-ups may need a whole table, so each is planned anew. */
+  /** All other statements. Counts and clean-ups may need a whole table, so each is planned anew. */
   readonly pool: ReturnType<typeof createPool>;
 }
 

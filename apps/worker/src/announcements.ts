@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { within } from '@postrider/limits';
+import { settlesWithin } from '@postrider/limits';
 import { periodicTask } from '@postrider/runtime';
 import type { Logger } from '@postrider/runtime';
 import type { Fleet } from '@postrider/store';
@@ -37,15 +37,11 @@ export function createAnnouncements({ fleet, slots, logger }: AnnouncementsParts
     },
     /** Resolves within a second, also while Postgres is away: a row that stays counts for 3 s. */
     async stop(): Promise<void> {
-      const leave = async () => {
-        await task.stop();
-        await fleet.leave(workerId);
-      };
-      await within(
-        () => leave().catch((error: unknown) => logger.debug('worker not signed off', { error })),
-        LEAVE_TIMEOUT_MS,
-        () => undefined,
-      );
+      const left = task
+        .stop()
+        .then(() => fleet.leave(workerId))
+        .catch((error: unknown) => logger.debug('worker not signed off', { error }));
+      await settlesWithin(LEAVE_TIMEOUT_MS, left);
     },
   };
 }

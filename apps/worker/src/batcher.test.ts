@@ -1,30 +1,28 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { createBatcher } from './batcher.ts';
-import type { Batcher } from './batcher.ts';
+import { Batcher } from './batcher.ts';
 
 const SIZE_MAX = 30;
-/** Calls that make it busy. */
+/** So many calls make the call rate high. */
 const MANY = 'abcdefghijklmnopqrstuvwx';
 
 let batcher: Batcher<string, string>;
-/** The batches so far, in order, and what ends the one under way. */
+/** The batches so far, in order. */
 let batches: (readonly string[])[];
+/** End the running batch. */
 let end: () => Promise<void>;
 let fail: (error: Error) => Promise<void>;
 
 beforeEach(() => {
   jest.useFakeTimers();
   batches = [];
-  batcher = createBatcher<string, string>({
-    sizeMax: SIZE_MAX,
-    run(items) {
-      batches.push(items);
-      return new Promise((resolve, reject) => {
-        end = async () => settled(() => resolve(items.map((item) => item.toUpperCase())));
-        fail = async (error) => settled(() => reject(error));
-      });
-    },
-  });
+  const run = (items: readonly string[]) => {
+    batches.push(items);
+    return new Promise<string[]>((resolve, reject) => {
+      end = async () => settled(() => resolve(items.map((item) => item.toUpperCase())));
+      fail = async (error) => settled(() => reject(error));
+    });
+  };
+  batcher = new Batcher(run, SIZE_MAX);
 });
 afterEach(() => void jest.useRealTimers());
 

@@ -1,24 +1,24 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { createPacing } from './pacing.ts';
 
-/** At 1.25 of the rate at which they come free: 100 ms apart when work takes a second. */
+/** When work takes a second, it starts every 100 ms: 1.25 times as fast as slots free up. */
 const SLOTS = 8;
 
-let spaced: ReturnType<typeof createPacing>;
+let paced: ReturnType<typeof createPacing>;
 let startedMs: number;
 
 beforeEach(() => {
   jest.useFakeTimers();
-  spaced = createPacing({ slots: SLOTS, nowMs: () => Date.now() });
+  paced = createPacing({ slots: SLOTS, nowMs: () => Date.now() });
   startedMs = Date.now();
 });
 afterEach(() => void jest.useRealTimers());
 
-/** Asks for so many works at once, which take so long each. @returns when each began, as they begin */
+/** Asks for `count` works at once. Each takes `tookMs`. @returns their start times, which grow as they start */
 function ask(count: number, tookMs: number): number[] {
   const began: number[] = [];
   for (let n = 0; n < count; n += 1) {
-    void spaced(async () => {
+    void paced(async () => {
       began.push(Date.now() - startedMs);
       await new Promise((resolve) => setTimeout(resolve, tookMs));
     });
@@ -26,7 +26,7 @@ function ask(count: number, tookMs: number): number[] {
   return began;
 }
 
-/** Lets so much work of a second come to its end that this is the mean. */
+/** Ends work of one second until the mean duration is one second. */
 async function learnThatWorkTakesASecond(): Promise<void> {
   for (let n = 0; n < 10; n += 1) {
     ask(SLOTS, 1_000);
@@ -78,7 +78,7 @@ test('waiting work starts sooner when work becomes quick', async () => {
 
 test('work that fails counts, and rejects', async () => {
   for (let n = 0; n < 80; n += 1) {
-    const failed = spaced(
+    const failed = paced(
       () => new Promise((_, reject) => setTimeout(() => reject(new Error('away')), 1_000)),
     );
     const [result] = await Promise.all([

@@ -4,18 +4,17 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { startTcpListener } from '@postrider/testing';
-import { createParking } from './parking.ts';
-import type { Parking } from './parking.ts';
+import { Parking } from './parking.ts';
 
 const AFTER_MS = 1_000;
 
 let parking: Parking;
-/** The names of the works whose slots are free again, in that order. */
+/** The names of work that has freed its slot, in order. */
 let freed: string[];
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['setImmediate'] });
-  parking = createParking({ afterMs: AFTER_MS, parkedMax: 2 });
+  parking = new Parking({ afterMs: AFTER_MS, parkedMax: 2 });
   freed = [];
 });
 afterEach(() => void jest.useRealTimers());
@@ -25,7 +24,7 @@ async function elapse(ms: number): Promise<void> {
   await nextImmediate();
 }
 
-/** Starts work that lasts until it is told to end. */
+/** Starts work that lasts until `end` is called. */
 function work(name: string): { end: () => Promise<void> } {
   let end: () => void = () => undefined;
   const running = new Promise<void>((resolve) => (end = resolve));
@@ -61,7 +60,7 @@ test('work is not parked when its answer is there but the event loop was busy', 
   const endpoint = await connected;
   const order: string[] = [];
   const attempt = once(socket, 'data').then(() => void order.push('answered'));
-  const freed = createParking({ afterMs: 1, parkedMax: 1 })
+  const freed = new Parking({ afterMs: 1, parkedMax: 1 })
     .untilEndedOrParked(attempt)
     .then(() => order.push('freed'));
   endpoint.write('answer'); // at once in the kernel's buffer
@@ -81,7 +80,7 @@ test('at the parking limit work keeps its slot until parked work ends, oldest fi
   expect(freed).toEqual(['a', 'b']);
   await first.end();
   expect(freed).toEqual(['a', 'b', 'c']);
-  await fourth.end(); // it waited for a place; it needs none any more
+  await fourth.end(); // it waited to be parked, and has ended now
   await second.end();
   expect(freed).toEqual(['a', 'b', 'c', 'd', 'e']);
 });

@@ -5,7 +5,7 @@ import { untilLeaseEnds } from './until-lease-ends.ts';
 const AWAY = new StoreUnavailableError(new Error('connect ECONNREFUSED'));
 
 let startMs: number;
-/** When each try was made, in ms from the start. */
+/** The time of each try, in ms from the start. */
 let tries: number[];
 
 beforeEach(() => {
@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => void jest.useRealTimers());
 
-/** Records under a lease of so many ms; what `answer` throws is what Postgres says to that try. */
+/** Records under a lease of `leaseMs`. An error that `answer` throws is Postgres's answer to that try. */
 async function recording(leaseMs: number, answer: (attempt: number) => string): Promise<unknown> {
   const recorded = untilLeaseEnds(startMs + leaseMs, async () => {
     tries.push(Math.round(performance.now() - startMs));

@@ -18,13 +18,12 @@ import { createLoader } from './delivery/load.ts';
 import { createOpenedSecrets } from './delivery/opened-secrets.ts';
 import { createRecorder } from './delivery/record.ts';
 import { createReporter } from './delivery/report.ts';
-import { inBatches } from './mail/batches.ts';
-import { outgoingMessage } from './mail/outgoing-message.ts';
+import { MailBatches } from './mail/batches.ts';
 import { quarantineFaulty } from './mail/quarantine.ts';
-import { sendMail } from './mail/send.ts';
+import { outgoingMessage, sendMail } from './mail/send.ts';
 import type { MailStages } from './mail/send.ts';
 import { createUnsubscribeUrls } from './mail/unsubscribe-url.ts';
-import { createParking } from './parking.ts';
+import { Parking } from './parking.ts';
 import { createPacing } from './pacing.ts';
 import { StageFault } from './stage-fault.ts';
 
@@ -34,7 +33,7 @@ export interface WorkerParts {
   readonly mailProvider: MailProviderOptions['provider'];
   readonly location: QueueLocation;
   readonly database: Database;
-  /** For leases only: commits need not be durable. */
+  /** The pool for leases: commits need not be durable. */
   readonly leases: ReturnType<typeof createPool>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -65,7 +64,7 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
   const stopping = new AbortController();
   const mailStages = addMailStages(lifecycle, parts, stopping.signal);
   const parkedMax = PARKED_PER_SLOT * deliveryConcurrency;
-  const parking = createParking({ afterMs: PARK_AFTER_MS, parkedMax });
+  const parking = new Parking({ afterMs: PARK_AFTER_MS, parkedMax });
   lifecycle.add('parked attempts', { stop: (remainingMs) => parking.drain(remainingMs - STOP_RESERVE_MS) });
 
   const lock = { lockSeconds: config.leaseSeconds };
@@ -132,7 +131,7 @@ function createDeliveryStages(parts: WorkerParts): Omit<DeliveryStages, 'attempt
   };
 }
 
-/** Builds the handler of one lane's deliveries, with its own connections. */
+/** Builds a lane's handler of deliveries, with its own connections. */
 function addLane(
   lifecycle: Lifecycle,
   parts: WorkerParts,
@@ -190,9 +189,9 @@ function addMailStages(lifecycle: Lifecycle, parts: WorkerParts, stopped: AbortS
   const leaseSeconds = Math.ceil(config.mailTimeoutMs / 1000) + MAIL_LEASE_MARGIN_SECONDS;
   const store = createMailWork(parts.database, clock, { verifiedDomainsOnly: parts.mailProvider === 'ses' });
   return {
-    store: inBatches(store, { leaseSeconds, logger }),
+    store: new MailBatches(store, { leaseSeconds, logger }),
     slots: new Semaphore(config.mailConcurrency, stopped),
-    send: (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
+    send: (email) => provider.send(outgoingMessage(email, unsubscribeUrlOf(email))),
     schedule: retrySchedule(config.mailRetryDelaysSeconds),
     leaseSeconds,
     logger,

@@ -32,7 +32,7 @@ import { createReporter } from '../src/delivery/report.ts';
 import { keepLog } from './kept-log.ts';
 import type { KeptLog } from './kept-log.ts';
 
-/** What every endpoint of the fixture signs with. */
+/** The signing secret of each endpoint in the fixture. */
 export const SECRET = 'whsec_of-the-tests-own';
 const SECRETS = createSecretBox([Buffer.alloc(32, 1)]);
 
@@ -41,9 +41,9 @@ export interface EndpointRow {
   readonly webhookId: WebhookId;
 }
 
-/** What one worker of a test has of its own. */
+/** The properties of one worker in a test. */
 export interface WorkerOptions {
-  /** Default: 20 s, which nothing here takes. */
+  /** Default: 20 s. No attempt here takes that long. */
   readonly timeoutMs?: number;
   /** Default: 30. */
   readonly leaseSeconds?: number;
@@ -53,23 +53,23 @@ export interface WorkerOptions {
   readonly database?: Database;
 }
 
-/** A database, an endpoint's server and a name server, all real, for the stages of deliveries between them. */
+/** A real database, endpoint server and name server, for the stages of a delivery. */
 export interface DeliveryFixture {
   readonly database: TestDatabase;
   readonly rows: Rows;
   readonly db: Database;
   readonly receiver: ScriptedReceiver;
-  /** What attempts are signed by. */
+  /** The clock for signatures. */
   readonly clock: FakeClock;
   readonly log: KeptLog;
   readonly metrics: Metrics<'worker'>;
-  /** A webhook at this address, or at this path of the receiver. */
+  /** Adds a webhook at this address, or at this path of the receiver. */
   endpoint(address: string): Promise<EndpointRow>;
-  /** One due delivery, as the job that the relay makes of it. */
+  /** Adds a due delivery. @returns the job that the relay would add */
   job(webhookId: WebhookId, options?: DeliveryWish): Promise<DeliveryClaim>;
   /** The job of the next claim. A retry becomes due first; a lease runs out first. */
   nextJob(webhookId: WebhookId): Promise<DeliveryClaim>;
-  /** A worker's whole way from job to report. */
+  /** A worker that handles a job with all stages, from load to report. */
   worker(options?: WorkerOptions): (job: DeliveryClaim) => Promise<void>;
 }
 
@@ -122,11 +122,11 @@ async function openDeliveryFixture(names: (name: string) => NameReply) {
   };
 }
 
-/** What all workers of a fixture share. */
+/** The parts that all workers of a fixture share. */
 interface WorkerParts extends Pick<DeliveryFixture, 'db' | 'clock' | 'log' | 'metrics'> {
   readonly resolver: NameResolver;
   readonly ca: readonly string[];
-  /** Those made so far, to be closed. */
+  /** `close` closes these. */
   readonly clients: EndpointClient[];
 }
 
@@ -201,7 +201,7 @@ export function setupWorkerConnection(database: TestDatabase): Database {
   );
 }
 
-/** As a worker opens it. Wake-ups go nowhere: here the tests make the jobs. */
+/** Opens the database as a worker does. Wake-ups go nowhere, because the tests make the jobs. */
 export function openTestDatabase(databaseUrl: string): Database {
   return openDatabase(
     { databaseUrl, size: 4, applicationName: 'worker-test', onError: () => undefined },

@@ -1,4 +1,4 @@
-/** Something to wait for that a test brings about. */
+/** A promise that the test resolves. */
 export interface Gate {
   readonly opened: Promise<void>;
   readonly open: () => void;

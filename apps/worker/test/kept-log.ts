@@ -4,10 +4,10 @@ import type { Logger } from '@postrider/runtime';
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** The real logger, and what it wrote. */
+/** The real logger, and the lines that it wrote. */
 export interface KeptLog {
   readonly logger: Logger;
-  /** All that was written, as text. */
+  /** All lines, as text. */
   text(): string;
   /** The lines with this message, in order. */
   lines(msg: string): Line[];

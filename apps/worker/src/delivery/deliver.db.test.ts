@@ -25,12 +25,12 @@ const fixture = setupDeliveries((name) =>
   name === 'inside.hooks.example' ? { addresses: ['10.0.0.1'] } : 'nxdomain',
 );
 let deliver: (job: DeliveryClaim) => Promise<void>;
-/** A path of the test's own. */
+/** A new path for each test. */
 let path: string;
 let paths = 0;
 
 beforeEach(async () => {
-  deliver = fixture.worker(); // with connections of its own: some behaviours leave theirs in no state to be used again
+  deliver = fixture.worker(); // with new connections: some behaviours break theirs
   path = `/hook-${(paths += 1)}`;
 });
 
@@ -40,7 +40,7 @@ const letters = () => fixture.database.query('select * from dead_letters');
 const lines = () => fixture.log.lines('delivery.attempted');
 const requests = () => fixture.receiver.requests.filter((request) => request.path === path);
 
-/** What stands in the tables, the least that tells the states of contract section 3 apart. */
+/** The columns that distinguish the states of contract section 3. */
 async function stored() {
   const outstanding = await deliveries();
   const logged = await attempts();
@@ -56,7 +56,7 @@ async function stored() {
   };
 }
 
-/** How much longer than its duration and `delaySeconds` the row waits from the attempt's start, to the millisecond. */
+/** The difference between the retry's delay, from the attempt's end, and `delaySeconds`, in milliseconds. */
 async function delayError(delaySeconds: number): Promise<number> {
   const [row] = await fixture.database.query<{ ms: number }>(
     `select (extract(epoch from d.due_at - a.started_at) * 1000 - a.duration_ms - $1::float8 * 1000)::float8 as ms
@@ -77,7 +77,7 @@ describe('the states of contract section 3', () => {
     expect(await stored()).toEqual({ outstanding: [], logged: [[1, status, null]], dead: [] });
   });
 
-  test('200 is done, though its body never ends', async () => {
+  test('200 is done, although its body never ends', async () => {
     fixture.receiver.always(path, dripBody(200));
     const impatient = fixture.worker({ timeoutMs: TIMEOUT_MS });
     await impatient(await fixture.job((await fixture.endpoint(path)).webhookId));
@@ -141,7 +141,7 @@ describe('the states of contract section 3', () => {
     expect(await delayError(30)).toBeLessThan(1);
   });
 
-  test('a port where nobody listens and a name that does not resolve are tried again', async () => {
+  test('a port without a listener and a name that does not resolve are tried again', async () => {
     const listener = await startTcpListener();
     await listener.close();
     const port = String(listener.port);
@@ -266,7 +266,7 @@ describe('a late outcome', () => {
     expect(lines()).toMatchObject([{ webhook_id: webhookId, unrecorded: true }]);
   });
 
-  test.each(answers)('%i after another has taken the row changes nothing', async (status) => {
+  test.each(answers)('%i after another worker has taken the row changes nothing', async (status) => {
     const { opened, open } = createGate();
     fixture.receiver.script(path, [after(opened, answer(status)), answer(500)]);
     const { webhookId } = await fixture.endpoint(path);
@@ -289,17 +289,17 @@ describe('a late outcome', () => {
 });
 
 describe('jobs', () => {
-  test('a job that comes early waits until its delivery is due', async () => {
+  test('that come early wait until their delivery is due', async () => {
     const { webhookId } = await fixture.endpoint(path);
     await deliver(await fixture.job(webhookId, { dueInMs: 700 }));
     const [row] = await fixture.database.query<{ waited: boolean }>(
-      // The rows are 700 ms apart; what is left of it is for timers that fire a little before their time.
+      // The row is due after 700 ms. Timers may fire slightly early.
       `select a.started_at - e.created_at > interval '600 ms' as waited from attempts a join events e on e.id = a.event_id`,
     );
     expect(row).toEqual({ waited: true });
   });
 
-  test('doubled in one batch they make one attempt', async () => {
+  test('that are duplicates in one batch make one attempt', async () => {
     const job = await fixture.job((await fixture.endpoint(path)).webhookId);
     await Promise.all([deliver(job), deliver(job), deliver(job)]);
     expect(requests()).toHaveLength(1);

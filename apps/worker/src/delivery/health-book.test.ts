@@ -1,16 +1,15 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
-import { createHealthBook } from './health-book.ts';
-import type { HealthBook } from './health-book.ts';
+import { HealthBook } from './health-book.ts';
 
 const WEBHOOK = 'wh_1' as WebhookId;
 
 let book: HealthBook;
-/** What stands in the database; a change that the book tells is written there. */
+/** The state in the database. The test stores each change that the book reports. */
 let written: boolean;
 
 beforeEach(() => {
-  book = createHealthBook();
+  book = new HealthBook();
   written = false;
 });
 
@@ -45,12 +44,12 @@ test('an endpoint stored as failing starts as failing in a new process', () => {
 test('a delivery taken before a change was stored does not undo it', () => {
   times(4, () => note(false));
   expect(written).toBe(true);
-  expect(book.note(WEBHOOK, false, false)).toBe(true); // the same news once more, for the same outcome
+  expect(book.note(WEBHOOK, false, false)).toBe(true); // the same change again
   expect(book.note(WEBHOOK, true, false)).toBe(null);
 });
 
 test('two workers do not undo each other’s changes', () => {
-  const other = createHealthBook();
+  const other = new HealthBook();
   times(6, () => note(false, book));
   times(12, () => note(true, other));
   expect(written).toBe(false);
@@ -59,8 +58,8 @@ test('two workers do not undo each other’s changes', () => {
   expect(written).toBe(false);
 });
 
-test('the number of endpoints is bounded: the one heard of longest ago is forgotten first', () => {
+test('the number of endpoints is bounded: the one noted longest ago is forgotten first', () => {
   times(3, () => note(false));
   for (let n = 0; n < 50_000; n += 1) book.note(`wh_x${n}` as WebhookId, false, false);
-  expect(note(false)).toBe(null); // the fourth, had the three been remembered
+  expect(note(false)).toBe(null); // would be the fourth, if the book remembered the three
 });

@@ -2,20 +2,8 @@ import type { WebhookId } from '@postrider/domain';
 import { LRUCache } from 'lru-cache';
 
 /**
- * Tracks how endpoints answer, and reports when one starts to fail or recovers. Each outcome moves a score
- * between 0 and 1. Two thresholds keep the state stable.
- */
-export interface HealthBook {
-  /**
-   * @param storedFailing the state in the database. An endpoint that is new to this process starts with it.
-   * @returns whether the webhook is failing, if that differs from the stored state; else null.
-   */
-  note(webhookId: WebhookId, succeeded: boolean, storedFailing: boolean): boolean | null;
-}
-
-/**
- * Weight of one outcome. Four failures in a row move the score from 1 to 0.41; eight successes move it from 0
- * to 0.83.
+ * Each outcome moves the score by this part of its distance. Four failures in a row move it from 1 to 0.41;
+ * eight successes move it from 0 to 0.83.
  */
 const STEP = 0.2;
 const FAILING_BELOW = 0.5;
@@ -31,27 +19,33 @@ interface Score {
   readonly storedFailing: boolean;
 }
 
-export function createHealthBook(): HealthBook {
-  const scores = new LRUCache<WebhookId, Score>({ max: SCORES_MAX });
+/**
+ * Tracks how endpoints answer, and reports when one starts to fail or recovers. Each outcome moves a score
+ * between 0 and 1. Two thresholds keep the state stable.
+ */
+export class HealthBook {
+  readonly #scores = new LRUCache<WebhookId, Score>({ max: SCORES_MAX });
 
-  return {
-    note(webhookId, succeeded, storedFailing) {
-      const before = beforeThis(scores.peek(webhookId), storedFailing);
-      const value = before.value + STEP * ((succeeded ? 1 : 0) - before.value);
-      const failing = before.failing ? value <= WELL_ABOVE : value < FAILING_BELOW;
-      const perfect = succeeded && !storedFailing && before.value === 1;
-      if (!perfect) scores.set(webhookId, { value, failing, storedFailing });
-      // A success is no reason to call an endpoint failing, nor a failure to call it healthy.
-      return failing === storedFailing || failing === succeeded ? null : failing;
-    },
-  };
+  /**
+   * @param storedFailing the state in the database. An endpoint that is new to this process starts with it.
+   * @returns whether the webhook is failing, if that differs from the stored state. Otherwise null.
+   */
+  note(webhookId: WebhookId, succeeded: boolean, storedFailing: boolean): boolean | null {
+    const before = scoreBefore(this.#scores.peek(webhookId), storedFailing);
+    const value = before.value + STEP * ((succeeded ? 1 : 0) - before.value);
+    const failing = before.failing ? value <= WELL_ABOVE : value < FAILING_BELOW;
+    const perfect = succeeded && !storedFailing && before.value === 1;
+    if (!perfect) this.#scores.set(webhookId, { value, failing, storedFailing });
+    // A success is no reason to call an endpoint failing, nor a failure to call it healthy.
+    return failing === storedFailing || failing === succeeded ? null : failing;
+  }
 }
 
 /**
  * The score before this outcome. If another worker changed the stored state, that state counts more than this
  * process's score.
  */
-function beforeThis(score: Score | undefined, storedFailing: boolean): Pick<Score, 'value' | 'failing'> {
+function scoreBefore(score: Score | undefined, storedFailing: boolean): Pick<Score, 'value' | 'failing'> {
   const changedElsewhere =
     score !== undefined && score.storedFailing !== storedFailing && score.failing !== storedFailing;
   if (score !== undefined && !changedElsewhere) return score;

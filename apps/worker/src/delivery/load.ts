@@ -1,13 +1,11 @@
 import type { DeliveryClaim, DeliveryWork, TakenDelivery } from '@postrider/store';
-import { createBatcher } from '../batcher.ts';
+import { Batcher } from '../batcher.ts';
 
 /** A delivery that this worker has taken, and when its lease ends (on this process's monotonic clock). */
 export interface LoadedDelivery extends TakenDelivery {
   readonly takenAtMs: number;
   readonly leaseEndsAtMs: number;
 }
-
-const BATCH_SIZE_MAX = 200;
 
 /**
  * Stage 4: takes the delivery of a job. One statement takes the deliveries of all concurrent jobs.
@@ -18,18 +16,15 @@ export function createLoader(
   store: Pick<DeliveryWork, 'take'>,
   leaseSeconds: number,
 ): (job: DeliveryClaim) => Promise<LoadedDelivery | null> {
-  const batcher = createBatcher<DeliveryClaim, LoadedDelivery | null>({
-    sizeMax: BATCH_SIZE_MAX,
-    async run(jobs) {
-      const takenAtMs = performance.now();
-      const taken = new Map((await store.take(jobs, leaseSeconds)).map((row) => [row.deliveryId, row]));
-      return jobs.map((job) => {
-        const row = taken.get(job.deliveryId);
-        taken.delete(job.deliveryId); // of two jobs for one row, the first gets it
-        if (row === undefined) return null;
-        return { ...row, takenAtMs, leaseEndsAtMs: takenAtMs + row.earlyMs + leaseSeconds * 1000 };
-      });
-    },
+  const batcher = new Batcher<DeliveryClaim, LoadedDelivery | null>(async (jobs) => {
+    const takenAtMs = performance.now();
+    const taken = new Map((await store.take(jobs, leaseSeconds)).map((row) => [row.deliveryId, row]));
+    return jobs.map((job) => {
+      const row = taken.get(job.deliveryId);
+      taken.delete(job.deliveryId); // of two jobs for one row, the first gets it
+      if (row === undefined) return null;
+      return { ...row, takenAtMs, leaseEndsAtMs: takenAtMs + row.earlyMs + leaseSeconds * 1000 };
+    });
   });
   return (job) => batcher.add(job);
 }

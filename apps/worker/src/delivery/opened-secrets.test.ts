@@ -6,7 +6,7 @@ import { createOpenedSecrets } from './opened-secrets.ts';
 
 const box = createSecretBox([randomBytes(32)]);
 
-/** What is opened, by owner, each time that the box itself is asked. */
+/** Records the owner of each secret that the box opens. */
 function counted(openedMax?: number) {
   const asked: string[] = [];
   const open = (sealed: SealedSecret, owner: string) => {
@@ -16,7 +16,7 @@ function counted(openedMax?: number) {
   return { asked, secrets: createOpenedSecrets({ open }, openedMax) };
 }
 
-test('a secret is opened once, though each delivery brings bytes of its own', () => {
+test('a secret is opened once, although each delivery has its own copy of the bytes', () => {
   const { asked, secrets } = counted();
   const sealed = box.seal('whsec_1', 'wh_1');
   for (let times = 0; times < 3; times += 1) {
@@ -26,7 +26,7 @@ test('a secret is opened once, though each delivery brings bytes of its own', ()
   expect(asked).toEqual(['wh_1']);
 });
 
-test('another secret of the same webhook is opened, and from then on is the one that is known', () => {
+test('a new secret of the same webhook is opened, and replaces the old one in the cache', () => {
   const { asked, secrets } = counted();
   const [before, after] = [box.seal('whsec_before', 'wh_1'), box.seal('whsec_after', 'wh_1')];
   expect([before, after, after].map((sealed) => secrets.open(sealed, 'wh_1'))).toEqual([
@@ -56,7 +56,7 @@ test('bytes that were altered, and a key that is not there, are refused though t
   expect(secrets.open(sealed, 'wh_1')).toBe('whsec_1');
 });
 
-test('of too many the one that was longest not used is forgotten', () => {
+test('above its maximum the cache forgets the least recently used secret', () => {
   const { asked, secrets } = counted(2);
   const sealed = new Map(['wh_1', 'wh_2', 'wh_3'].map((owner) => [owner, box.seal(`of ${owner}`, owner)]));
   for (const owner of ['wh_1', 'wh_2', 'wh_1', 'wh_3', 'wh_1', 'wh_2']) {

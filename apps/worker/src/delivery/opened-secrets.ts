@@ -1,9 +1,9 @@
-import type { SealedSecret, SecretBox } from '@postrider/domain';
+import type { SecretBox } from '@postrider/domain';
 import { LRUCache } from 'lru-cache';
 
 interface Opened {
   readonly keyId: string;
-  /** A copy, because a row's bytes are part of a larger buffer and would keep all of it in memory. */
+  /** A copy: a row's bytes are part of a larger buffer, and would keep the whole buffer in memory. */
   readonly sealed: Uint8Array;
   readonly secret: string;
 }
@@ -23,20 +23,12 @@ export function createOpenedSecrets(
   const opened = new LRUCache<string, Opened>({ max: openedMax });
 
   return {
-    open(box, owner) {
+    open({ keyId, sealed }, owner) {
       const known = opened.get(owner);
-      if (known !== undefined && isSame(known, box)) return known.secret;
-      const current = openedNow(secrets, box, owner);
-      opened.set(owner, current);
-      return current.secret;
+      if (known?.keyId === keyId && Buffer.compare(known.sealed, sealed) === 0) return known.secret;
+      const secret = secrets.open({ keyId, sealed }, owner);
+      opened.set(owner, { keyId, sealed: new Uint8Array(sealed), secret });
+      return secret;
     },
   };
-}
-
-function openedNow(secrets: Pick<SecretBox, 'open'>, { keyId, sealed }: SealedSecret, owner: string): Opened {
-  return { keyId, sealed: new Uint8Array(sealed), secret: secrets.open({ keyId, sealed }, owner) };
-}
-
-function isSame(one: Opened, other: SealedSecret): boolean {
-  return one.keyId === other.keyId && Buffer.compare(one.sealed, other.sealed) === 0;
 }

@@ -12,7 +12,7 @@ const ANSWERS = [200, 503, 410];
 
 const fixture = setupDeliveries(() => 'nxdomain');
 let line: FaultProxy;
-/** By the line. */
+/** Connects through `line`. */
 let database: Database;
 let gate: Gate;
 let webhookId: WebhookId;
@@ -28,7 +28,7 @@ afterEach(async () => {
   await line.close();
 });
 
-/** A worker that has made its attempt but for the answer, which comes when the gate opens. */
+/** Starts an attempt. Its answer comes when the gate opens. */
 async function attempting(status: number, leaseSeconds = 30): Promise<{ recorded: Promise<void> }> {
   fixture.receiver.script('/hook', [after(gate.opened, answer(status))]);
   const before = fixture.receiver.requests.length;
@@ -42,7 +42,7 @@ const attempts = () => fixture.database.query('select attempt, status from attem
 const deliveries = () => fixture.database.query('select attempts, last_status, leased_until from deliveries');
 const letters = () => fixture.database.query('select attempts, reason, status_code from dead_letters');
 
-/** What the tables say once the answer has been recorded. */
+/** The rows when the answer is recorded. */
 const ROWS = {
   200: { outstanding: [], dead: [] },
   503: { outstanding: [{ attempts: 1, last_status: 503, leased_until: null }], dead: [] },
@@ -60,7 +60,7 @@ test.each(ANSWERS)('%i, answered while Postgres is away, is recorded when it is 
   const { recorded } = await attempting(status);
   line.takeAway();
   gate.open();
-  await waitFor(() => line.refused >= 2, { what: 'two tries to record it in vain' });
+  await waitFor(() => line.refused >= 2, { what: 'two failed tries to record it' });
   expect(await attempts()).toEqual([]);
   line.restore();
   await recorded;
@@ -72,7 +72,7 @@ test('a retry that could not be recorded at once is due its delay after the atte
   const { recorded } = await attempting(503);
   line.takeAway();
   gate.open();
-  await waitFor(() => line.refused >= 2, { what: 'two tries to record it in vain' });
+  await waitFor(() => line.refused >= 2, { what: 'two failed tries to record it' });
   line.restore();
   await recorded;
   const [row] = await fixture.database.query<{ ms: number }>(
@@ -93,7 +93,7 @@ test.each(ANSWERS)('%i, whose record was written but not confirmed, is recorded 
   await expectRecordedOnce(status);
 });
 
-test('with Postgres away until the lease is over nothing is recorded, and the next attempt is the first', async () => {
+test('while Postgres is away until the lease ends, nothing is recorded, and the next attempt is the first', async () => {
   const { recorded } = await attempting(503, 1);
   const rejected = expect(recorded).rejects.toMatchObject({
     stage: 'record',
@@ -111,12 +111,12 @@ test('with Postgres away until the lease is over nothing is recorded, and the ne
 });
 
 test.each(ANSWERS)(
-  '%i twice at once, under a lease that ran out and under the one after it, is recorded once',
+  '%i twice at once, under an expired lease and under the next one, is recorded once',
   async (status) => {
     const answers = [after(gate.opened, answer(status)), after(gate.opened, answer(status))];
     fixture.receiver.script('/hook', answers);
     const before = fixture.receiver.requests.length;
-    const deliver = fixture.worker(); // both in one worker's hands, and so in one batch
+    const deliver = fixture.worker(); // one worker handles both, so they are in one batch
     const late = deliver(await fixture.job(webhookId));
     await fixture.receiver.waitForRequests(before + 1);
     const held = deliver(await fixture.nextJob(webhookId));
@@ -124,7 +124,7 @@ test.each(ANSWERS)(
     gate.open();
     await Promise.all([late, held]);
     await expectRecordedOnce(status);
-    const told = fixture.log.lines('delivery.attempted').map((line) => line['unrecorded'] === true);
-    expect(told.sort()).toEqual([false, true]);
+    const unrecorded = fixture.log.lines('delivery.attempted').map((line) => line['unrecorded'] === true);
+    expect(unrecorded.sort()).toEqual([false, true]);
   },
 );

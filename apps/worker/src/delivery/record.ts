@@ -1,13 +1,10 @@
 import { newId } from '@postrider/domain';
 import type { Clock, DeliveryOutcome } from '@postrider/domain';
 import type { DeadAttempt, DeliveryWork, FinishedAttempt, RetriedAttempt } from '@postrider/store';
-import { createBatcher } from '../batcher.ts';
-import type { Batcher } from '../batcher.ts';
+import { Batcher } from '../batcher.ts';
 import { untilLeaseEnds } from '../until-lease-ends.ts';
 import type { Attempt } from './attempt.ts';
 import type { LoadedDelivery } from './load.ts';
-
-const BATCH_SIZE_MAX = 200;
 
 /** An entry of a batch. Its times become "ago" when the statement is sent. */
 interface Entry {
@@ -67,15 +64,12 @@ export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dea
 function batcherOf<E extends Entry>(
   finish: (entries: readonly E[]) => Promise<string[]>,
 ): Batcher<E, boolean> {
-  return createBatcher<E, boolean>({
-    sizeMax: BATCH_SIZE_MAX,
-    async run(entries) {
-      const ended = new Set(await finish(entries));
-      const held = latestClaims(entries);
-      return entries.map(
-        ({ delivery: { deliveryId, claim } }) => ended.has(deliveryId) && held.get(deliveryId) === claim,
-      );
-    },
+  return new Batcher<E, boolean>(async (entries) => {
+    const ended = new Set(await finish(entries));
+    const latest = latestClaims(entries);
+    return entries.map(
+      ({ delivery: { deliveryId, claim } }) => ended.has(deliveryId) && latest.get(deliveryId) === claim,
+    );
   });
 }
 

@@ -115,7 +115,7 @@ test('attempts are counted by result and dead letters by reason, with duration a
     'postrider_delivery_attempts_total{result="dead",service="worker"} 1',
     'postrider_dead_letters_total{reason="attempts_exhausted",service="worker"} 1',
     'postrider_delivery_attempt_duration_seconds_count{service="worker"} 4',
-    // Of each attempt: 0.25 s late when taken, 0.1 s more until its start.
+    // Each attempt was 0.25 s late when it was taken, and began 0.1 s later.
     'postrider_delivery_lateness_seconds_sum{service="worker"} 1.4',
     'postrider_delivery_lateness_seconds_count{service="worker"} 4',
   ]) {
@@ -143,7 +143,7 @@ describe('the endpoint’s health', () => {
     for (let n = 0; n < 20; n += 1) report(delivery(), attempt(503), RETRY, true);
     const since = await waitFor(failingSince, { what: 'the webhook to be failing' });
     await waitFor(() => log.lines('endpoint.failing').length > 0, { what: 'the line' });
-    report(delivery(), attempt(503), RETRY, true); // taken before the change was written: the same news again
+    report(delivery(), attempt(503), RETRY, true); // taken before the change was stored: the same change again
     for (let n = 0; n < 40; n += 1) report(delivery({ failing: true }), attempt(), DONE, true);
     await waitFor(() => log.lines('endpoint.recovered').length > 0, { what: 'the other line' });
     expect(await failingSince()).toBe(null);

@@ -1,12 +1,10 @@
 import type { DeliveryOutcome, WebhookId } from '@postrider/domain';
 import type { Logger, Metrics } from '@postrider/runtime';
 import type { DeliveryWork } from '@postrider/store';
-import { createBatcher } from '../batcher.ts';
+import { Batcher } from '../batcher.ts';
 import type { Attempt } from './attempt.ts';
-import { createHealthBook } from './health-book.ts';
+import { HealthBook } from './health-book.ts';
 import type { LoadedDelivery } from './load.ts';
-
-const HEALTH_BATCH_SIZE_MAX = 200;
 
 export interface ReporterParts {
   readonly logger: Logger;
@@ -19,17 +17,14 @@ export function createReporter(
   parts: ReporterParts,
 ): (delivery: LoadedDelivery, attempt: Attempt, outcome: DeliveryOutcome, recorded: boolean) => void {
   const { logger, metrics, store } = parts;
-  const health = createHealthBook();
+  const health = new HealthBook();
   // Many attempts may notice a change before it is stored. They share a statement, and only the first changes
   // the row.
-  const changes = createBatcher<{ webhookId: WebhookId; failing: boolean }, boolean>({
-    sizeMax: HEALTH_BATCH_SIZE_MAX,
-    async run(batch) {
-      const latest = new Map(batch.map((change) => [change.webhookId, change]));
-      const changed = new Set(await store.markHealth([...latest.values()]));
-      // Of several changes for one webhook, the last one was stored.
-      return batch.map((change) => latest.get(change.webhookId) === change && changed.has(change.webhookId));
-    },
+  const changes = new Batcher<{ webhookId: WebhookId; failing: boolean }, boolean>(async (batch) => {
+    const latest = new Map(batch.map((change) => [change.webhookId, change]));
+    const changed = new Set(await store.markHealth([...latest.values()]));
+    // If a webhook changed several times, the last change was stored.
+    return batch.map((change) => latest.get(change.webhookId) === change && changed.has(change.webhookId));
   });
 
   return (delivery, attempt, outcome, recorded) => {

@@ -1,8 +1,14 @@
 import type { Logger } from '@postrider/runtime';
 import { StoreUnavailableError } from '@postrider/store';
-import type { EndedEmail, MailClaim, MailWork, RetriedEmail, TakenEmail } from '@postrider/store';
-import { createBatcher } from '../batcher.ts';
-import type { Batcher } from '../batcher.ts';
+import type {
+  AcceptedAnswer,
+  EndedEmail,
+  MailClaim,
+  MailWork,
+  RetriedEmail,
+  TakenEmail,
+} from '@postrider/store';
+import { Batcher } from '../batcher.ts';
 
 /** The job for one claim of a message. */
 export interface SendJob extends MailClaim {
@@ -10,94 +16,105 @@ export interface SendJob extends MailClaim {
   readonly faults?: number | undefined;
 }
 
-/** The store's mail work, one message per call. */
-export interface SingleMailWork extends Omit<MailWork, 'take' | 'endTogether' | 'retry' | 'release'> {
-  /** @returns null for a stale or duplicate job. */
-  take(job: SendJob): Promise<TakenEmail | null>;
-  /** @returns false when the message was no longer this worker's. */
-  retry(email: TakenEmail, delayMs: number): Promise<boolean>;
-  /** Releases a message that was not taken. Never rejects: on failure its lease expires. */
-  release(job: SendJob): Promise<void>;
-}
-
-const BATCH_SIZE_MAX = 200;
-
 /**
- * Takes and ends messages in batches. A fault of one message does not count against others in its batch. A
- * message that failed internally before goes alone. When a batch fails, its messages are tried one by one.
+ * Takes and ends messages in batches; each caller has one message. A fault of one message does not count
+ * against others in its batch. A message that failed internally before goes alone. When a batch fails, its
+ * messages are tried one by one.
  */
-export function inBatches(
-  store: MailWork,
-  { leaseSeconds, logger }: { readonly leaseSeconds: number; readonly logger: Logger },
-): SingleMailWork {
-  const take = createBatcher<SendJob, TakenEmail | null>({
-    sizeMax: BATCH_SIZE_MAX,
-    run: (jobs) =>
-      store.take(jobs, leaseSeconds).catch((error: unknown) => {
-        // The take may have been committed. Each message's fault is forgiven.
-        if (error instanceof StoreUnavailableError) throw error;
-        return jobs.map(async (job) => {
-          const email = await takeAlone(job);
-          if (email === null) throw error;
-          return email;
-        });
-      }),
-  });
-  const takeAlone = async (job: SendJob): Promise<TakenEmail | null> =>
-    (await (await store.take([job], leaseSeconds))[0]) ?? null;
-  const sent = endBatcher<EndedEmail>((ends) => store.endTogether('sent', ends), logger);
-  const failed = endBatcher<EndedEmail>((ends) => store.endTogether('failed', ends), logger);
-  const retry = endBatcher<RetriedEmail>((retries) => store.retry(retries), logger);
-  const release = createBatcher<SendJob, void>({
-    sizeMax: BATCH_SIZE_MAX,
-    async run(jobs) {
-      try {
-        await store.release(jobs);
-      } catch (error) {
-        logger.warn('mail left to its lease by the stop', { count: jobs.length, error });
-      }
-      return jobs.map(() => undefined);
-    },
-  });
+export class MailBatches {
+  readonly #store: MailWork;
+  readonly #leaseSeconds: number;
+  readonly #logger: Logger;
+  readonly #takes = new Batcher<SendJob, TakenEmail | null>((jobs) => this.#takeTogether(jobs));
+  readonly #sent = this.#endBatcher<EndedEmail>((ends) => this.#store.endTogether('sent', ends));
+  readonly #failed = this.#endBatcher<EndedEmail>((ends) => this.#store.endTogether('failed', ends));
+  readonly #retries = this.#endBatcher<RetriedEmail>((retries) => this.#store.retry(retries));
+  readonly #releases = new Batcher<SendJob, void>((jobs) => this.#releaseTogether(jobs));
 
-  return {
-    take: (job) => ((job.faults ?? 0) > 0 ? takeAlone(job) : take.add(job)),
-    async sent(email, answer) {
-      const { providerMessageId, notifications } = answer;
-      const alone = () => store.sent(email, answer);
-      if (email.faults > 0 || notifications.length > 0) return alone();
-      return (await sent.add({ email, providerMessageId, error: null })) || alone();
-    },
-    async failed(email, error) {
-      const alone = () => store.failed(email, error);
-      if (email.faults > 0) return alone();
-      return (await failed.add({ email, providerMessageId: null, error })) || alone();
-    },
-    async retry(email, delayMs) {
-      const alone = async () => (await store.retry([{ email, delayMs }])).has(email);
-      if (email.faults > 0) return alone();
-      return (await retry.add({ email, delayMs })) || alone();
-    },
-    release: (job) => release.add(job),
-    forgiveFault: (job) => store.forgiveFault(job),
-  };
-}
+  constructor(
+    store: MailWork,
+    { leaseSeconds, logger }: { readonly leaseSeconds: number; readonly logger: Logger },
+  ) {
+    this.#store = store;
+    this.#leaseSeconds = leaseSeconds;
+    this.#logger = logger;
+  }
 
-/** Each entry resolves to whether its message has ended: false for all when the batch failed. */
-function endBatcher<End extends { readonly email: TakenEmail }>(
-  end: (ends: readonly End[]) => Promise<ReadonlySet<TakenEmail>>,
-  logger: Logger,
-): Batcher<End, boolean> {
-  return createBatcher<End, boolean>({
-    sizeMax: BATCH_SIZE_MAX,
-    async run(ends) {
+  /** @returns null for a stale or duplicate job. */
+  take(job: SendJob): Promise<TakenEmail | null> {
+    return (job.faults ?? 0) > 0 ? this.#takeAlone(job) : this.#takes.add(job);
+  }
+
+  /** Ends a message that the provider accepted. @returns false when it was no longer this worker's. */
+  async sent(email: TakenEmail, answer: AcceptedAnswer): Promise<boolean> {
+    const { providerMessageId, notifications } = answer;
+    const together = email.faults === 0 && notifications.length === 0;
+    if (together && (await this.#sent.add({ email, providerMessageId, error: null }))) return true;
+    return this.#store.sent(email, answer);
+  }
+
+  /** Ends a message that Postrider gave up. @returns false when it was no longer this worker's. */
+  async failed(email: TakenEmail, error: string): Promise<boolean> {
+    const together = email.faults === 0;
+    if (together && (await this.#failed.add({ email, providerMessageId: null, error }))) return true;
+    return this.#store.failed(email, error);
+  }
+
+  /** Makes a message due again. @returns false when it was no longer this worker's. */
+  async retry(email: TakenEmail, delayMs: number): Promise<boolean> {
+    const together = email.faults === 0;
+    if (together && (await this.#retries.add({ email, delayMs }))) return true;
+    return (await this.#store.retry([{ email, delayMs }])).has(email);
+  }
+
+  /** Releases a message that was not taken. Never rejects: on failure its lease expires. */
+  release(job: SendJob): Promise<void> {
+    return this.#releases.add(job);
+  }
+
+  forgiveFault(job: MailClaim): Promise<void> {
+    return this.#store.forgiveFault(job);
+  }
+
+  async #takeTogether(jobs: readonly SendJob[]): Promise<readonly Promise<TakenEmail | null>[]> {
+    try {
+      return await this.#store.take(jobs, this.#leaseSeconds);
+    } catch (error) {
+      // The take may have been committed. Each message's fault is forgiven.
+      if (error instanceof StoreUnavailableError) throw error;
+      return jobs.map(async (job) => {
+        const email = await this.#takeAlone(job);
+        if (email === null) throw error;
+        return email;
+      });
+    }
+  }
+
+  async #takeAlone(job: SendJob): Promise<TakenEmail | null> {
+    return (await (await this.#store.take([job], this.#leaseSeconds))[0]) ?? null;
+  }
+
+  async #releaseTogether(jobs: readonly SendJob[]): Promise<readonly undefined[]> {
+    try {
+      await this.#store.release(jobs);
+    } catch (error) {
+      this.#logger.warn('mail left to its lease by the stop', { count: jobs.length, error });
+    }
+    return jobs.map(() => undefined);
+  }
+
+  /** Each entry resolves to whether its message has ended: false for all when the batch failed. */
+  #endBatcher<End extends { readonly email: TakenEmail }>(
+    end: (ends: readonly End[]) => Promise<ReadonlySet<TakenEmail>>,
+  ): Batcher<End, boolean> {
+    return new Batcher<End, boolean>(async (ends) => {
       try {
         const ended = await end(ends);
         return ends.map(({ email }) => ended.has(email));
       } catch (error) {
-        logger.warn('mail ends one by one', { count: ends.length, error });
+        this.#logger.warn('mail ends one by one', { count: ends.length, error });
         return ends.map(() => false);
       }
-    },
-  });
+    });
+  }
 }

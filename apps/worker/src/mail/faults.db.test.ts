@@ -22,13 +22,12 @@ import {
 } from '@postrider/testing';
 import { openTestDatabase, setupWorkerConnection } from '../../test/delivery-fixture.ts';
 import { keepLog } from '../../test/kept-log.ts';
-import { inBatches } from './batches.ts';
-import { outgoingMessage } from './outgoing-message.ts';
+import { MailBatches } from './batches.ts';
 import { quarantineFaulty } from './quarantine.ts';
-import { sendMail } from './send.ts';
+import { outgoingMessage, sendMail } from './send.ts';
 import type { MailStages } from './send.ts';
 
-/* Hand-overs that end in a fault of ours: there are eight of a message at the most. */
+/* Sends that end in an internal fault. At the eighth, the message fails. */
 
 const GIVEN_UP = 'gave up after 8 internal faults';
 
@@ -60,12 +59,12 @@ beforeEach(async () => {
 
 function stagesOn(by: Database): MailStages {
   return {
-    store: inBatches(
+    store: new MailBatches(
       createMailWork(by, fakeClock('2026-03-01T12:00:00.000Z'), { verifiedDomainsOnly: false }),
       { leaseSeconds: 30, logger: log.logger },
     ),
     slots: new Semaphore(10),
-    send: async (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf: () => null })),
+    send: async (email) => provider.send(outgoingMessage(email, null)),
     schedule: retrySchedule([30, 60]),
     leaseSeconds: 30,
     logger: log.logger,
@@ -73,7 +72,7 @@ function stagesOn(by: Database): MailStages {
   };
 }
 
-/** The jobs of the next hand-overs: what was put back is made due, a lease is made to run out. */
+/** The jobs of the next claim. Messages become due first, and leases end. */
 async function nextJobs(rowsMax = 2): Promise<readonly ClaimedEmail[]> {
   await database.query('update email_sends set due_at = least(due_at, now()), leased_until = null');
   return createMailOutbox(db.pool).claim({ lookAheadSeconds: 0, rowsMax, leaseSeconds: 30 });
@@ -97,17 +96,17 @@ async function eventTypes(): Promise<unknown[]> {
   return found.map((row): unknown => row['type']);
 }
 
-/** Gives the message to workers again and again, until it has ended. @returns how often it was handed over */
-async function handOverTillTheEnd(on: MailStages = stages): Promise<number> {
-  let handedOver = 0;
+/** Sends the message repeatedly, until it has ended. @returns how often the provider got it */
+async function sendUntilEnded(on: MailStages = stages): Promise<number> {
+  let sent = 0;
   const sendToProvider: MailStages['send'] = async (message) => {
-    handedOver += 1;
+    sent += 1;
     return on.send(message);
   };
-  for (let turn = 0; turn < 20 && (await sends()).length > 0; turn += 1) {
+  for (let tries = 0; tries < 20 && (await sends()).length > 0; tries += 1) {
     await sendMail(await nextJob(), { ...on, send: sendToProvider }).catch(() => undefined);
   }
-  return handedOver;
+  return sent;
 }
 
 async function expectGivenUp(): Promise<void> {
@@ -122,7 +121,7 @@ async function expectGivenUp(): Promise<void> {
   expect(await metrics.registry.metrics()).toContain('postrider_mail_given_up_total{service="worker"} 1');
 }
 
-test('an outcome that cannot be recorded: eight times, then the message has failed', async () => {
+test('a message whose outcome cannot be recorded fails after eight sends', async () => {
   await database.query(
     `create function refuse() returns trigger language plpgsql as $$ begin raise 'not this one'; end $$`,
   );
@@ -130,25 +129,25 @@ test('an outcome that cannot be recorded: eight times, then the message has fail
     `create trigger refuse before insert on events for each row when (new.type = 'email.sent') execute function refuse()`,
   );
   try {
-    expect(await handOverTillTheEnd()).toBe(8);
+    expect(await sendUntilEnded()).toBe(8);
     await expectGivenUp();
   } finally {
     await database.query('drop function refuse cascade');
   }
 });
 
-test('a message that cannot be composed: the same', async () => {
+test('a message that cannot be composed fails after eight sends, too', async () => {
   await database.query(`update emails set from_address = 'nobody'`);
-  expect(await handOverTillTheEnd()).toBe(8);
+  expect(await sendUntilEnded()).toBe(8);
   await expectGivenUp();
 });
 
-test('a lock on the events is none of them, though Postgres answers others', async () => {
+test('a lock on the events is no internal fault, although Postgres answers others', async () => {
   await withClient(database.url, async (session) => {
     await session.query('begin; lock table events in exclusive mode');
     const sending = sendMail(await nextJob(), { ...stages, leaseSeconds: 0 });
     const ended = expect(sending).rejects.toThrow('Postgres is not available');
-    // What the statement time-out does after 15 s.
+    // This is what the statement time-out does after 15 s.
     const cancel = `select pg_cancel_backend(pid) from pg_stat_activity
                     where datname = current_database() and wait_event_type = 'Lock'`;
     await waitFor(async () => (await database.query(cancel)).length > 0, { what: 'the record to wait' });
@@ -161,9 +160,9 @@ test('a lock on the events is none of them, though Postgres answers others', asy
 
 test('recording an outcome holds no slot: the provider gets the next message', async () => {
   await rows.email();
-  const handedOver: EmailId[] = [];
+  const sentIds: EmailId[] = [];
   const sendToProvider: MailStages['send'] = async (message) => {
-    handedOver.push(message.emailId);
+    sentIds.push(message.emailId);
     return stages.send(message);
   };
   const oneSlot = { ...stages, slots: new Semaphore(1), send: sendToProvider };
@@ -173,7 +172,7 @@ test('recording an outcome holds no slot: the provider gets the next message', a
     const begun = [sendMail(first, oneSlot)];
     await untilWaitingForLock(database);
     begun.push(sendMail(second, oneSlot));
-    await waitFor(() => handedOver.length === 2, { what: 'the second message to be handed over' });
+    await waitFor(() => sentIds.length === 2, { what: 'the provider to get the second message' });
     return begun;
   });
   await Promise.all(sending);
@@ -188,7 +187,7 @@ test('a take that never reached Postgres forgives no earlier fault', async () =>
   try {
     line.takeAway();
     const sending = expect(sendMail(job, stagesOn(byLine))).rejects.toThrow('Postgres is not available');
-    await waitFor(() => line.refused >= 2, { what: 'the take and a try to excuse it' });
+    await waitFor(() => line.refused >= 2, { what: 'the take, and a try to forgive its fault' });
     line.restore();
     await sending;
     expect(await database.query('select unrecorded from email_sends')).toEqual([{ unrecorded: 3 }]);
@@ -201,16 +200,16 @@ test('a take that never reached Postgres forgives no earlier fault', async () =>
 test('a message that crashes its worker pays alone: its neighbours are sent', async () => {
   const poison = emailId;
   const innocent = await Promise.all(Array.from({ length: 5 }, () => rows.email()));
-  const handedOver: EmailId[] = [];
-  for (let round = 0; round < 20 && (await sends()).length > 0; round += 1) {
+  const sentIds: EmailId[] = [];
+  for (let worker = 0; worker < 20 && (await sends()).length > 0; worker += 1) {
     const never = new Promise<never>(() => undefined);
     let crash = (): void => undefined;
     const crashed = new Promise<void>((resolve) => (crash = resolve));
     let dead = false;
-    // One worker process. Its death is that nothing in it goes on.
+    // This is one worker process. When it is dead, nothing in it continues.
     const sendToProvider: MailStages['send'] = async (message) => {
-      handedOver.push(message.emailId);
-      for (let turn = 0; turn < 20 && message.emailId !== poison; turn += 1) {
+      sentIds.push(message.emailId);
+      for (let query = 0; query < 20 && message.emailId !== poison; query += 1) {
         await db.pool.query('select 1');
         if (dead) return never;
       }
@@ -229,14 +228,14 @@ test('a message that crashes its worker pays alone: its neighbours are sent', as
   const ended = await database.query('select id, status from emails order by id');
   const expected = [poison, ...innocent].map((id) => ({ id, status: id === poison ? 'failed' : 'sent' }));
   expect(ended).toEqual(expected.sort((a, b) => (a.id < b.id ? -1 : 1)));
-  for (const id of innocent) expect(handedOver.filter((each) => each === id).length).toBeLessThanOrEqual(3);
+  for (const id of innocent) expect(sentIds.filter((each) => each === id).length).toBeLessThanOrEqual(3);
 });
 
-test('another message beside it is sent, whatever comes of this one', async () => {
+test('a message in the same batch is sent, although this one fails', async () => {
   const broken = emailId;
   await database.query(`update emails set from_address = 'nobody'`);
   const others: EmailId[] = [];
-  for (let turn = 0; turn < 9; turn += 1) {
+  for (let times = 0; times < 9; times += 1) {
     const other = await rows.email();
     others.push(other);
     const jobs = await nextJobs();
@@ -250,7 +249,7 @@ test('another message beside it is sent, whatever comes of this one', async () =
 test('deferred tries do not count as faults', async () => {
   await database.query(`update emails set to_addresses = '{deferred@sandbox.postrider.example}'`);
   const patient = { ...stages, schedule: retrySchedule(Array.from({ length: 11 }, () => 1)) };
-  expect(await handOverTillTheEnd(patient)).toBe(12);
+  expect(await sendUntilEnded(patient)).toBe(12);
   expect(await email()).toMatchObject({ error: expect.stringMatching(/^gave up after 12 attempts/) });
   expect(log.lines('mail given up after faults of our own')).toEqual([]);
 });
@@ -259,7 +258,7 @@ test('an unreachable Postgres never counts as a fault', async () => {
   const line = await startFaultProxy(database.url);
   const byLine = openTestDatabase(line.url(database.url));
   try {
-    // Without a lease the first try to record is the last.
+    // The lease has ended, so the first try to record is the last.
     const onLine = { ...stagesOn(byLine), leaseSeconds: 0 };
     let cuts = 0;
     const sendToProvider: MailStages['send'] = async (message) => {
@@ -268,10 +267,10 @@ test('an unreachable Postgres never counts as a fault', async () => {
       cuts += 1;
       return answer;
     };
-    for (let turn = 1; turn <= 9; turn += 1) {
+    for (let times = 1; times <= 9; times += 1) {
       const sending = sendMail(await nextJob(), { ...onLine, send: sendToProvider });
       const ended = expect(sending).rejects.toThrow('Postgres is not available');
-      await waitFor(() => cuts === turn && line.refused >= 2, { what: 'tries in vain' });
+      await waitFor(() => cuts === times && line.refused >= 2, { what: 'tries to record it' });
       line.restore();
       await ended;
     }

@@ -22,14 +22,13 @@ import {
 import { openTestDatabase, setupWorkerConnection } from '../../test/delivery-fixture.ts';
 import { createGate } from '../../test/gate.ts';
 import { keepLog } from '../../test/kept-log.ts';
-import { inBatches } from './batches.ts';
-import { outgoingMessage } from './outgoing-message.ts';
-import { sendMail } from './send.ts';
+import { MailBatches } from './batches.ts';
+import { outgoingMessage, sendMail } from './send.ts';
 import type { MailStages } from './send.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
 const DELAYS_SECONDS = [30, 60];
-/** A claim of everything that is due. */
+/** Claims everything that is due. */
 const ALL = { lookAheadSeconds: 0, rowsMax: 10, leaseSeconds: 30 };
 
 const log = keepLog();
@@ -62,18 +61,18 @@ beforeEach(async () => {
   webhookId = await rows.webhook({ accountId });
 });
 
-/** As one that leads to the topic and to nothing of the recipient. */
+/** A URL that names the topic only. */
 const unsubscribeUrlOf = ({ draft }: TakenEmail): string | null =>
   draft.topicId === null ? null : `https://api.example/u/${draft.topicId}`;
 
 function stagesOn(by: Database): MailStages {
   return {
-    store: inBatches(createMailWork(by, fakeClock(NOW), { verifiedDomainsOnly: false }), {
+    store: new MailBatches(createMailWork(by, fakeClock(NOW), { verifiedDomainsOnly: false }), {
       leaseSeconds: 30,
       logger: log.logger,
     }),
     slots: new Semaphore(10),
-    send: async (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
+    send: async (email) => provider.send(outgoingMessage(email, unsubscribeUrlOf(email))),
     schedule: retrySchedule(DELAYS_SECONDS),
     leaseSeconds: 30,
     logger: log.logger,
@@ -114,18 +113,18 @@ const send = async () => sendMail(await nextJob(), stages);
 const sends = () => database.query('select attempts, leased_until from email_sends');
 const email = () => sole('select status, last_event, error, sent_at, provider_message_id from emails');
 
-/** Each event with its data, oldest first; every one has its delivery. */
+/** Each event with its data, oldest first. Checks that each event has its delivery. */
 async function events(): Promise<[string, unknown][]> {
-  const found = await database.query<{ type: string; data: string; told: string | null }>(
-    `select e.type, e.data, d.webhook_id as told from events e left join deliveries d on d.event_id = e.id order by d.id`,
+  const found = await database.query<{ type: string; data: string; webhookId: string | null }>(
+    `select e.type, e.data, d.webhook_id as "webhookId" from events e left join deliveries d on d.event_id = e.id order by d.id`,
   );
-  expect(found.map(({ told }) => told)).toEqual(found.map(() => webhookId));
+  expect(found.map((event) => event.webhookId)).toEqual(found.map(() => webhookId));
   return found.map(({ type, data }) => [type, JSON.parse(data)]);
 }
 
 const result = (error: string | null) => ({ email_id: emailId, from: 'a@a.example', subject: 'Hi', error });
 
-test('an accepted message is sent: its row goes, and email.sent is told to the webhooks', async () => {
+test('an accepted message is sent: its row goes, and the webhooks get email.sent', async () => {
   await send();
   expect(await sends()).toEqual([]);
   expect(await email()).toEqual({
@@ -179,7 +178,7 @@ test('a deferred message is tried again after each delay, and has failed when th
   for (const [index, delaySeconds] of DELAYS_SECONDS.entries()) {
     await send();
     expect(await sends()).toEqual([{ attempts: index + 1, leased_until: null }]);
-    // Due in as long as the delay, less what the test has taken since.
+    // It is due after the delay, less the time that the test has taken since.
     expect(
       await sole(
         `select ceil(extract(epoch from due_at - now()) / 30) * 30 = ${delaySeconds} as due from email_sends`,
@@ -196,7 +195,7 @@ test('a deferred message is tried again after each delay, and has failed when th
   expect(log.lines('mail.attempted').map((line) => line['outcome'])).toEqual(['retry', 'retry', 'failed']);
 });
 
-test('a provider that cannot be reached: the event has a plain sentence, the log has the error code', async () => {
+test('when the provider is unreachable, the event has a plain sentence and the log has the error code', async () => {
   const sendToProvider: MailStages['send'] = async () => ({
     kind: 'deferred',
     error: 'no answer',
@@ -220,11 +219,11 @@ test('a message that was deferred once can still be sent', async () => {
   expect((await events()).map(([type]) => type)).toEqual(['email.sent']);
 });
 
-test('what the provider reports at once follows email.sent, one event for each report', async () => {
+test('each report in the provider’s answer becomes an event after email.sent', async () => {
   await addressedTo('delivered', 'bounced', 'bounced+2', 'soft-bounced', 'complained', 'delayed', 'anyone');
   await send();
-  const told = await events();
-  expect(told.map(([type]) => type)).toEqual([
+  const recorded = await events();
+  expect(recorded.map(([type]) => type)).toEqual([
     'email.sent',
     'email.delivered',
     'email.bounced',
@@ -232,7 +231,7 @@ test('what the provider reports at once follows email.sent, one event for each r
     'email.complained',
     'email.delivery_delayed',
   ]);
-  expect(told[2]?.[1]).toMatchObject({
+  expect(recorded[2]?.[1]).toMatchObject({
     email_id: emailId,
     recipients: ['bounced@sandbox.postrider.example', 'bounced+2@sandbox.postrider.example'],
     occurred_at: NOW,
@@ -241,7 +240,7 @@ test('what the provider reports at once follows email.sent, one event for each r
   expect(await email()).toMatchObject({ status: 'sent', last_event: 'complained' });
 });
 
-test('recipients of the sandbox act by name every time: no report suppresses them', async () => {
+test('a report never suppresses a recipient of the sandbox', async () => {
   await addressedTo('bounced', 'complained');
   await send();
   await rows.email();
@@ -261,7 +260,7 @@ describe('with suppressed recipients', () => {
       `${name}@sandbox.postrider.example`,
     ]);
 
-  test('the others are written to, and the message says who was left out', async () => {
+  test('the others get the message, and the message lists the suppressed ones', async () => {
     await addressedTo('Anyone', 'gone');
     await suppress('gone');
     await send();
@@ -274,7 +273,7 @@ describe('with suppressed recipients', () => {
     expect(source).not.toContain('gone@');
   });
 
-  test('and no other, it has failed, and the provider was never asked', async () => {
+  test('and no others, the message fails and the provider does not get it', async () => {
     await addressedTo('Gone', 'refused');
     await suppress('gone');
     await suppress('refused');
@@ -300,7 +299,7 @@ test('attachments reach the provider byte for byte, and a topic its unsubscribe 
   expect(source).toContain('List-Unsubscribe: <https://api.example/u/top_1>');
 });
 
-test('about a topic that was deleted while it waited, a message has failed, and the provider was never asked', async () => {
+test('a message about a topic that was deleted meanwhile fails, and the provider does not get it', async () => {
   await aboutTopic('top_2');
   const unsubscribed = { accountId, topicId: 'top_2' as TopicId, address: 'b@b.example' };
   await createUnsubscribeStore(db, fakeClock(NOW)).unsubscribe(unsubscribed, 'one_click');
@@ -315,7 +314,7 @@ test('about a topic that was deleted while it waited, a message has failed, and 
 
 describe('the fence', () => {
   test.each(['anyone', 'refused', 'deferred'])(
-    '%s: an answer that comes after another worker has taken the message changes nothing',
+    '%s: a late answer changes nothing after another worker has taken the message',
     async (name) => {
       await addressedTo(name);
       const [held, reached] = [createGate(), createGate()];
@@ -340,21 +339,21 @@ describe('the fence', () => {
 
   test('stale or duplicate jobs send nothing', async () => {
     const job = await nextJob();
-    let handedOver = 0;
+    let sent = 0;
     const sendToProvider: MailStages['send'] = async (message) => {
-      handedOver += 1;
+      sent += 1;
       return stages.send(message);
     };
     const counting = { ...stages, send: sendToProvider };
     await Promise.all([sendMail(job, counting), sendMail(job, counting)]);
     await sendMail(job, counting);
-    expect(handedOver).toBe(1);
+    expect(sent).toBe(1);
     expect((await events()).map(([type]) => type)).toEqual(['email.sent']);
   });
 });
 
-/** Hands over six messages at once, while Postgres refuses a statement about the first. */
-async function handOverAllButOne(refused: string): Promise<void> {
+/** Sends six messages at once, while Postgres refuses a statement about the first. */
+async function sendAllButOne(refused: string): Promise<void> {
   const ids = [emailId, ...(await Promise.all(Array.from({ length: 5 }, () => rows.email())))];
   await database.query(
     `create function refuse() returns trigger language plpgsql as $$ begin raise 'not this one'; end $$`,
@@ -370,15 +369,13 @@ async function handOverAllButOne(refused: string): Promise<void> {
   );
 }
 
-test('messages sent together are taken and ended together; a faulty one pays alone', async () => {
-  await handOverAllButOne(
-    `insert on events for each row when (new.data::json ->> 'email_id' = '${emailId}')`,
-  );
+test('messages sent together are taken and ended together; only the faulty one fails', async () => {
+  await sendAllButOne(`insert on events for each row when (new.data::json ->> 'email_id' = '${emailId}')`);
   expect(log.lines('mail ends one by one')).not.toEqual([]);
 });
 
-test('messages are taken one by one when a batch fails, and the faulty one pays alone', async () => {
-  await handOverAllButOne(
+test('messages are taken one by one when a batch fails; only the faulty one fails', async () => {
+  await sendAllButOne(
     `update on email_sends for each row
      when (new.email_id = '${emailId}' and new.unrecorded > old.unrecorded)`,
   );
@@ -417,7 +414,7 @@ test('a message accepted while Postgres is unavailable is recorded later, and se
       return answer;
     };
     const sent = sendMail(await nextJob(), { ...onLine, send: sendToProvider });
-    await waitFor(() => line.refused >= 2, { what: 'two tries to record it in vain' });
+    await waitFor(() => line.refused >= 2, { what: 'two failed tries to record it' });
     expect(await events()).toEqual([]);
     line.restore();
     await sent;

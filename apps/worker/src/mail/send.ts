@@ -2,15 +2,16 @@ import { decideMailOutcome } from '@postrider/domain';
 import type { ProviderResult, MailOutcome, RetrySchedule } from '@postrider/domain';
 import type { Semaphore } from '@postrider/limits';
 import { withCode } from '@postrider/mail';
+import type { OutgoingMessage } from '@postrider/mail';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { StoreUnavailableError } from '@postrider/store';
 import type { TakenEmail } from '@postrider/store';
 import { during, StageFault } from '../stage-fault.ts';
 import { untilLeaseEnds } from '../until-lease-ends.ts';
-import type { SendJob, SingleMailWork } from './batches.ts';
+import type { MailBatches, SendJob } from './batches.ts';
 
 export interface MailStages {
-  readonly store: SingleMailWork;
+  readonly store: MailBatches;
   /**
    * A message holds a slot from its take to the provider's answer. A message that waits for a slot is not
    * taken.
@@ -78,6 +79,15 @@ async function untilAnswered(job: SendJob, stages: MailStages) {
   return { email, answer, leaseEndsAtMs };
 }
 
+/**
+ * Converts a taken message to the provider's format.
+ * @param unsubscribeUrl URL where the recipient unsubscribes with one click; null: none
+ */
+export function outgoingMessage(email: TakenEmail, unsubscribeUrl: string | null): OutgoingMessage {
+  const { emailId, accountId, createdAt, draft, attachments, suppressed } = email;
+  return { ...draft, emailId, accountId, createdAt, attachments, suppressed, unsubscribeUrl };
+}
+
 function report(email: TakenEmail, outcome: MailOutcome, recorded: boolean, stages: MailStages): void {
   const { metrics, logger } = stages;
   const ids = { email_id: email.emailId, account_id: email.accountId };
@@ -103,7 +113,7 @@ function refusalOf({ faults, topicGone, unverifiedDomain }: TakenEmail): Provide
   return { kind: 'refused', error: `the account has not verified the domain ${unverifiedDomain}` };
 }
 
-function record(store: SingleMailWork, email: TakenEmail, outcome: MailOutcome): Promise<boolean> {
+function record(store: MailBatches, email: TakenEmail, outcome: MailOutcome): Promise<boolean> {
   switch (outcome.kind) {
     case 'sent':
       return store.sent(email, outcome.result);

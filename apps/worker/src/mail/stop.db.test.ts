@@ -10,7 +10,7 @@ import { openTestDatabase, setupWorkerConnection } from '../../test/delivery-fix
 import { createGate } from '../../test/gate.ts';
 import type { Gate } from '../../test/gate.ts';
 import { keepLog } from '../../test/kept-log.ts';
-import { inBatches } from './batches.ts';
+import { MailBatches } from './batches.ts';
 import { sendMail } from './send.ts';
 
 /* A worker with one slot is stopped: a message is with the provider, and two wait for the slot. */
@@ -20,11 +20,11 @@ const log = keepLog();
 const database = setupDatabase();
 const rows = createRows(database);
 const db = setupWorkerConnection(database);
-let handedOver: EmailId[];
+let sent: EmailId[];
 
 beforeEach(async () => {
   log.clear();
-  handedOver = [];
+  sent = [];
   for (let n = 0; n < 3; n += 1) await rows.email(-1_000 * (3 - n));
 });
 
@@ -32,15 +32,15 @@ async function claim(): Promise<readonly ClaimedEmail[]> {
   return createMailOutbox(db.pool).claim({ lookAheadSeconds: 0, rowsMax: 10, leaseSeconds: 600 });
 }
 
-/** A worker whose provider accepts everything once `answers` is open. */
+/** A worker with a provider that accepts everything when `answers` is open. */
 function workerOn(by: Database, answers: Gate) {
   const stopping = new AbortController();
   const work = createMailWork(by, fakeClock('2026-03-01T12:00:00.000Z'), { verifiedDomainsOnly: false });
   const stages = {
-    store: inBatches(work, { leaseSeconds: 30, logger: log.logger }),
+    store: new MailBatches(work, { leaseSeconds: 30, logger: log.logger }),
     slots: new Semaphore(1, stopping.signal),
     async send({ emailId }: { readonly emailId: EmailId }) {
-      handedOver.push(emailId);
+      sent.push(emailId);
       await answers.opened;
       return { kind: 'accepted', providerMessageId: null, notifications: [] } as const;
     },
@@ -52,11 +52,11 @@ function workerOn(by: Database, answers: Gate) {
   return { stop: () => stopping.abort(), send: async (job: ClaimedEmail) => sendMail(job, stages) };
 }
 
-/** @returns the sends of all jobs: that of the first is with the provider. */
+/** Starts to send all jobs. @returns when the provider has the first message */
 async function begin(worker: ReturnType<typeof workerOn>, jobs: readonly ClaimedEmail[]) {
   const [first, ...others] = jobs.map((job) => worker.send(job));
-  await waitFor(() => handedOver.length === 1, { what: 'the first message to be handed over' });
-  return { underWay: first, waiting: Promise.all(others) };
+  await waitFor(() => sent.length === 1, { what: 'the provider to get the first message' });
+  return { sending: first, waiting: Promise.all(others) };
 }
 
 const unsent = () => database.query('select * from email_sends order by email_id');
@@ -66,22 +66,22 @@ test('a waiting message is released at the stop, and another worker sends it; ea
   const answers = createGate();
   const worker = workerOn(db, answers);
   const jobs = await claim();
-  const { underWay, waiting } = await begin(worker, jobs);
+  const { sending, waiting } = await begin(worker, jobs);
   worker.stop();
   await waiting;
   const again = await claim();
-  expect(again).toEqual(jobs.slice(1).map((job) => ({ ...job, claim: 1 }))); // with no fault more
+  expect(again).toEqual(jobs.slice(1).map((job) => ({ ...job, claim: 1 }))); // the release counts no fault
   answers.open();
   const other = workerOn(db, answers);
-  await Promise.all([underWay, ...again.map((job) => other.send(job))]);
+  await Promise.all([sending, ...again.map((job) => other.send(job))]);
   expect(await unsent()).toEqual([]);
-  expect(handedOver).toEqual(jobs.map(({ emailId }) => emailId));
+  expect(sent).toEqual(jobs.map(({ emailId }) => emailId));
 });
 
 test('a stale job changes nothing', async () => {
   const answers = createGate();
   const worker = workerOn(db, answers);
-  const { underWay, waiting } = await begin(worker, await claim());
+  const { sending, waiting } = await begin(worker, await claim());
   await database.query(
     `update email_sends set claim = claim + 1, leased_until = now() + interval '1 h' where taken_at is null`,
   );
@@ -90,7 +90,7 @@ test('a stale job changes nothing', async () => {
   await waiting;
   expect(await unsent()).toEqual(before);
   answers.open();
-  await underWay;
+  await sending;
 });
 
 test('while Postgres is unavailable its lease expires, with one log line', async () => {
@@ -99,7 +99,7 @@ test('while Postgres is unavailable its lease expires, with one log line', async
   try {
     const answers = createGate();
     const worker = workerOn(byLine, answers);
-    const { underWay, waiting } = await begin(worker, await claim());
+    const { sending, waiting } = await begin(worker, await claim());
     const before = await unsent();
     line.takeAway();
     worker.stop();
@@ -110,7 +110,7 @@ test('while Postgres is unavailable its lease expires, with one log line', async
     ]);
     line.restore();
     answers.open();
-    await underWay;
+    await sending;
   } finally {
     await byLine.close();
     await line.close();

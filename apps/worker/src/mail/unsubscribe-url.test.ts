@@ -17,7 +17,7 @@ function mail(
   return { accountId: ACCOUNT, draft: { to: [], cc: [], bcc: [], topicId: TOPIC, ...draft }, suppressed };
 }
 
-/** Whom the URL would unsubscribe. */
+/** Reads the account, topic and address from the URL. */
 function targetOf(url: string | null) {
   expect(url).toMatch(/^https:\/\/mail\.example\/base\/u\/[\w-]+$/);
   return tokens.open(url?.split('/').at(-1) ?? '');
@@ -28,9 +28,9 @@ describe('a message about a topic to one person', () => {
     ['written with a name, in any case', mail({ to: ['Bob <Bob@B.Example>'] })],
     ['in bcc', mail({ bcc: ['bob@b.example'] })],
     ['named twice', mail({ to: ['bob@b.example'], cc: ['BOB@b.example'] })],
-    ['left of several', mail({ to: ['eve@e.example', 'bob@b.example'] }, ['eve@e.example'])],
+    ['the only one not suppressed', mail({ to: ['eve@e.example', 'bob@b.example'] }, ['eve@e.example'])],
     [
-      'left of several, written otherwise',
+      'the only one not suppressed, in another case',
       mail({ to: ['Eve <EVE@e.example>', 'bob@b.example'] }, ['eve@e.example']),
     ],
   ])('%s has a URL that names that person and the topic', (_, message) => {
@@ -45,7 +45,7 @@ describe('a message about a topic to one person', () => {
 test.each([
   ['without a topic', mail({ to: ['bob@b.example'], topicId: null })],
   ['to two people', mail({ to: ['bob@b.example'], bcc: ['eve@e.example'] })],
-  ['to nobody who is left', mail({ to: ['bob@b.example'] }, ['bob@b.example'])],
+  ['with suppressed recipients only', mail({ to: ['bob@b.example'] }, ['bob@b.example'])],
 ])('a message %s has none', (_, message) => {
   expect(urlOf(message)).toBeNull();
 });

@@ -1,17 +1,10 @@
 import { parseEmailAddress, plainAddress } from '@postrider/domain';
-import type { AccountId, TopicId, UnsubscribeTokens } from '@postrider/domain';
+import type { UnsubscribeTokens } from '@postrider/domain';
+import type { TakenEmail } from '@postrider/store';
 
 /** The part of a message that says who can unsubscribe, and from which topic. */
-interface MailAboutTopic {
-  readonly accountId: AccountId;
-  readonly draft: {
-    readonly to: readonly string[];
-    readonly cc: readonly string[];
-    readonly bcc: readonly string[];
-    readonly topicId: TopicId | null;
-  };
-  /** Suppressed addresses: the message does not go to them. */
-  readonly suppressed: readonly string[];
+interface MailAboutTopic extends Pick<TakenEmail, 'accountId' | 'suppressed'> {
+  readonly draft: Pick<TakenEmail['draft'], 'to' | 'cc' | 'bcc' | 'topicId'>;
 }
 
 export interface UnsubscribeUrlParts {
