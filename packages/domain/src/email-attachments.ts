@@ -3,11 +3,12 @@ import { hasControlCharacter } from './email-address.ts';
 import { limitedList } from './limited-list.ts';
 import { LIMITS } from './limits.ts';
 import { isMediaType } from './media-type.ts';
+import { isBytes } from './request-digest.ts';
 
 /** A file in a send request. */
 export interface AttachmentDraft {
   readonly filename: string;
-  /** Base64 as written, up to 5 MiB. It is decoded once, when it is stored. */
+  /** Base64, up to 5 MiB. It is decoded once, when it is stored. */
   readonly content: string;
   /** Null: derived from the filename. */
   readonly contentType: string | null;
@@ -36,10 +37,44 @@ const filename = z
   .refine((text) => text.isWellFormed(), { error: 'contains half of a surrogate pair' })
   .meta({ minLength: 1 });
 
+/**
+ * The bytes of a content that is not base64. Resend's SDKs for Go and Python send an array of bytes. Its SDK
+ * for Node up to 6.36 sends a Buffer as `JSON.stringify` writes it. Null: the content is neither.
+ */
+function bytesIn(written: unknown): readonly unknown[] | null {
+  if (Array.isArray(written)) return written;
+  if (typeof written !== 'object' || written === null) return null;
+  const { type, data } = written as { readonly type?: unknown; readonly data?: unknown };
+  return type === 'Buffer' && Array.isArray(data) ? data : null;
+}
+
+/** The length of a content in base64, for the limit of a message; 0 for what is no content. */
+export function contentLength(written: unknown): number {
+  if (typeof written === 'string') return Buffer.byteLength(written);
+  return Math.ceil((bytesIn(written)?.length ?? 0) / 3) * QUANTUM;
+}
+
+const BYTES = { type: 'array', items: { type: 'integer', minimum: 0, maximum: 255 } };
+
 const content = z
-  .string({ error: 'must be a string' })
-  .refine(isBase64, { error: 'is not valid base64' })
-  .meta({ contentEncoding: 'base64' });
+  // Not an array of zod: it would take a second for a million bytes.
+  .unknown()
+  .transform((written, context): string => {
+    const bytes = bytesIn(written);
+    if (bytes !== null && isBytes(bytes)) return Buffer.from(bytes).toString('base64');
+    if (typeof written === 'string' && isBase64(written)) return written;
+    const isText = typeof written === 'string';
+    context.addIssue(isText ? 'is not valid base64' : 'must be base64 or an array of bytes');
+    return z.NEVER;
+  })
+  .meta({
+    description: 'In base64, or its bytes as Resend’s SDKs send them.',
+    anyOf: [
+      { type: 'string', contentEncoding: 'base64' },
+      BYTES,
+      { type: 'object', required: ['type', 'data'], properties: { type: { const: 'Buffer' }, data: BYTES } },
+    ],
+  });
 
 const contentType = z
   .string({ error: 'must be a string' })
@@ -63,6 +98,7 @@ const attachment = z
       content,
       content_type: contentType,
       content_id: contentId,
+      inline_content_id: contentId.meta({ description: 'The same as `content_id`, which wins.' }),
       path: z
         .null({ error: 'is not supported: nothing is fetched from elsewhere' })
         .optional()
@@ -74,7 +110,7 @@ const attachment = z
     filename: written.filename,
     content: written.content,
     contentType: written.content_type ?? null,
-    contentId: written.content_id ?? null,
+    contentId: written.content_id ?? written.inline_content_id ?? null,
   }));
 
 export const attachmentsField = limitedList(

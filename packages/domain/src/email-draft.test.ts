@@ -13,6 +13,7 @@ function faultsOf(body: unknown): string[] {
   return parsed.ok ? [] : parsed.faults.map(({ field, message }) => `${field}: ${message}`);
 }
 
+const NO_BYTES = 'must be base64 or an array of bytes';
 const TOPIC = 'top_01jd0000000000000000000001';
 /** One file, with `change` over it. */
 const file = (change: object) => ({ attachments: [{ filename: 'a.txt', content: 'YQ==', ...change }] });
@@ -198,7 +199,9 @@ describe('a fault stands under its path as written in the request (contract 7.1)
     [file({ filename: 'a\r\nX: 1' }), ['attachments[0].filename: contains a control character']],
     [file({ filename: '\ud800' }), ['attachments[0].filename: contains half of a surrogate pair']],
     [file({ filename: 'x'.repeat(256) }), ['attachments[0].filename: is longer than 255 characters']],
-    [file({ content: null }), ['attachments[0].content: must be a string']],
+    ...[null, 5, {}, { type: 'Buffer' }, { type: 'Buffer', data: 'YQ==' }, [256], [-1], [1.5], ['1']].map(
+      (content): [object, string[]] => [file({ content }), [`attachments[0].content: ${NO_BYTES}`]],
+    ),
     [file({ content: 'YQ' }), [`attachments[0].content: ${BASE64}`]],
     [file({ content_type: '' }), ['attachments[0].content_type: is not a media type']],
     [file({ content_type: 'text/plain\r\nX: 1' }), ['attachments[0].content_type: is not a media type']],
@@ -362,6 +365,38 @@ describe('the limits of a message (contract 8)', () => {
     const attachments = (count: number) => Array<object>(count).fill({ filename: 'a', content: '' });
     expect(faults({ attachments: attachments(50) })).toEqual([]);
     expect(faults({ attachments: attachments(51) })).toEqual(['attachments: has more than 50 attachments']);
+  });
+
+  test.each([
+    ['base64', 'aGk='],
+    ['an array of bytes', [104, 105]],
+    ['a Buffer as Node writes it to JSON', JSON.parse(JSON.stringify(Buffer.from('hi'))) as unknown],
+  ])('the content of an attachment may be %s', (_, content) => {
+    const parsed = parseEmailDraft({ ...good, ...file({ content }) });
+    expect(parsed.ok && parsed.draft.attachments[0]?.content).toBe('aGk=');
+  });
+
+  test('`inline_content_id` means `content_id`, which wins', () => {
+    const idOf = (change: object) => {
+      const parsed = parseEmailDraft({ ...good, ...file(change) });
+      return parsed.ok && parsed.draft.attachments[0]?.contentId;
+    };
+    expect(idOf({ inline_content_id: 'logo' })).toBe('logo');
+    expect(idOf({ inline_content_id: 'logo', content_id: null })).toBe('logo');
+    expect(idOf({ inline_content_id: 'logo', content_id: 'other' })).toBe('other');
+    expect(faults(file({ inline_content_id: 'a b' }))).toEqual([
+      'attachments[0].inline_content_id: contains a character that a Content-ID cannot have',
+    ]);
+  });
+
+  test('an array of bytes counts as long as its base64', () => {
+    const text = 'x'.repeat(5 * 1024 * 1024 - 4);
+    expect(faults({ text, ...file({ content: [1, 2, 3] }) })).toEqual([]);
+    for (const content of [[1, 2, 3, 4], { type: 'Buffer', data: [1, 2, 3, 4] }]) {
+      expect(faults({ text, ...file({ content }) })).toEqual([
+        'attachments: exceed 5 MiB in base64, together with text and html',
+      ]);
+    }
   });
 
   test('5 MiB of text, html and attachments in base64 together are accepted, four characters more are not', () => {

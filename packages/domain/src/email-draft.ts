@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isAscii } from './domain-name.ts';
 import { hasControlCharacter, parseEmailAddress } from './email-address.ts';
-import { attachmentsField } from './email-attachments.ts';
+import { attachmentsField, contentLength } from './email-attachments.ts';
 import type { AttachmentDraft } from './email-attachments.ts';
 import { headerFaults } from './email-headers.ts';
 import { tagsField } from './email-tags.ts';
@@ -211,7 +211,7 @@ function sizeFault({ html, text, attachments }: Record<string, unknown>): FieldF
   }
   const files: unknown[] = Array.isArray(attachments) ? attachments : [];
   const encoded = files.reduce<number>(
-    (sum, file) => sum + (isRecord(file) ? byteLength(file['content']) : 0),
+    (sum, file) => sum + (isRecord(file) ? contentLength(file['content']) : 0),
     0,
   );
   return bodies + encoded > LIMITS.messageBytes

@@ -33,6 +33,15 @@ test.each([
   expect(digestOf(one)).not.toBe(digestOf(two));
 });
 
+test('long arrays of bytes have one digest exactly when they are equal', () => {
+  const bytes = (length: number, last: unknown) => [...Array<number>(length - 1).fill(7), last];
+  const digests = [bytes(5_000, 7), bytes(5_000, 8), bytes(5_001, 7), bytes(5_000, '7'), bytes(5_000, 256)]
+    .flatMap((list) => [list, [list, 7], { list }])
+    .map((value) => requestDigest(value).toString('hex'));
+  expect(new Set(digests).size).toBe(digests.length);
+  expect(requestDigest(bytes(5_000, 7))).toEqual(requestDigest(bytes(5_000, 7)));
+});
+
 test('two values have one digest exactly when their sorted JSON is one', () => {
   const sorted = (value: unknown): string =>
     JSON.stringify(value, (_, part: unknown) =>

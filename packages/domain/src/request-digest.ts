@@ -14,6 +14,14 @@ interface Container {
 /** Characters per update of the hash. An update for each small value would take many times as long. */
 const PIECE_LENGTH = 16 * 1024;
 
+/** An attachment may be an array of millions of bytes. From this length on, such an array is hashed at once. */
+const BYTES_MIN = 1_024;
+
+/** Whether each entry is a whole number from 0 to 255. */
+export function isBytes(list: readonly unknown[]): list is readonly number[] {
+  return list.every((each) => Number.isInteger(each) && (each as number) >= 0 && (each as number) <= 255);
+}
+
 /**
  * SHA-256 of a parsed JSON body. The order of members, white space and escapes do not change it.
  *
@@ -29,7 +37,10 @@ export function requestDigest(body: unknown): Buffer {
     text += innermost.before;
     innermost.before = innermost.between;
     if (done === true) text += open.pop()?.end ?? '';
-    else if (typeof value === 'object' && value !== null) open.push(containerOf(value));
+    else if (Array.isArray(value) && value.length >= BYTES_MIN && isBytes(value)) {
+      hash.update(`${text}bytes ${value.length}:`, 'utf16le').update(Uint8Array.from(value));
+      text = '';
+    } else if (typeof value === 'object' && value !== null) open.push(containerOf(value));
     // JSON has no infinity, but `JSON.parse` reads 1e999 as one.
     else text += typeof value === 'string' ? stringText(value) : String(value);
     if (text.length < PIECE_LENGTH) continue;

@@ -41,6 +41,21 @@ describe('the schema of a message says what the API says', () => {
       { text: 'Hi', attachments: [{ filename: 'a', content: '', path: '/a' }] },
       false,
     ],
+    ['an attachment in bytes', { text: 'Hi', attachments: [{ filename: 'a', content: [0, 255] }] }, true],
+    ['a byte of 256', { text: 'Hi', attachments: [{ filename: 'a', content: [256] }] }, false],
+    [
+      'a Buffer as Node writes it to JSON, inline',
+      {
+        text: 'Hi',
+        attachments: [{ filename: 'a', content: { type: 'Buffer', data: [1] }, inline_content_id: 'a' }],
+      },
+      true,
+    ],
+    [
+      'an object without bytes',
+      { text: 'Hi', attachments: [{ filename: 'a', content: { data: [1] } }] },
+      false,
+    ],
     [
       'an attachment whose path is null',
       { text: 'Hi', attachments: [{ filename: 'a', content: 'aGk=', path: null }] },

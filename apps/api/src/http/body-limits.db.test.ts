@@ -141,6 +141,12 @@ test('a body with too many JSON values is refused unparsed', async () => {
   expect(await raw.until('"instance"')).toMatch(/HTTP\/1.1 422 [^]*has more than 250000 values/);
 });
 
+test('a body with more numbers than a message may have bytes is refused unparsed', async () => {
+  const raw = await begun();
+  raw.send(whole([{ ...MESSAGE, unknown: Array<number>(3_932_161).fill(1) }]));
+  expect(await raw.until('"instance"')).toMatch(/HTTP\/1.1 422 [^]*has more than 3932160 numbers in arrays/);
+});
+
 test('a batch that breaks off is charged, even unread', async () => {
   await begun();
   await begun();

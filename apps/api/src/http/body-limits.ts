@@ -4,6 +4,7 @@ import { FairByteBudget, KeyedQueue } from '@postrider/limits';
 import type { BodyBytes, Slot } from '@postrider/limits';
 import { bodyFault, onceBodyBroken } from './broken-body.ts';
 import type { BodyFault } from './broken-body.ts';
+import type { JsonCounts } from './json-values.ts';
 
 interface BodyLimitValues {
   /** Each key may have this many batch bodies in flight. */
@@ -30,6 +31,8 @@ const VALUES: BodyLimitValues = {
 
 /** A parsed value takes at most this much besides its text: an object with one member of a unique name. */
 const VALUE_BYTES = 256;
+/** A number in an array takes 8 bytes, or 24 when it is no small integer (measured with Node 24). */
+const NUMBER_BYTES = 24;
 
 /** The time limit of a body ended while the API had no memory for it. The client did nothing wrong. */
 export class BodyNotAdmittedError extends Error {
@@ -98,13 +101,16 @@ export class BodySlots {
   /**
    * Waits until the API has memory for the parsed body.
    *
-   * @param values the number of JSON values in the body.
    * @returns null when the body need not wait. Resolves to false when the client has disconnected.
    */
-  admitParsed(bytes: number, values: number, response: ServerResponse): Promise<boolean> | null {
+  admitParsed(
+    bytes: number,
+    { values, numbers }: JsonCounts,
+    response: ServerResponse,
+  ): Promise<boolean> | null {
     const { bytesFree, parsedBytesMax } = this.#limits.values;
     if (bytes <= bytesFree) return null;
-    const size = Math.min(bytes + values * VALUE_BYTES, parsedBytesMax);
+    const size = Math.min(bytes + values * VALUE_BYTES + numbers * NUMBER_BYTES, parsedBytesMax);
     this.#parsed = this.#limits.parsed.join(this.#owner, size);
     const { granted } = this.#parsed;
     if (granted === null) return null;

@@ -8,7 +8,7 @@ import type { BodySlots } from './body-limits.ts';
 import type { BodyRule } from './body-rules.ts';
 import { bodyFault, onceBodyBroken } from './broken-body.ts';
 import type { BodyFault } from './broken-body.ts';
-import { countJsonValues, JSON_VALUES_MAX } from './json-values.ts';
+import { countJsonValues, JSON_NUMBERS_MAX, JSON_VALUES_MAX } from './json-values.ts';
 import { contextOf } from './request-context.ts';
 import { declaredBytes } from './unread-body.ts';
 
@@ -64,9 +64,12 @@ export async function readBytes(
   const bytes = await collect(request, rule.bytesMax, slots);
   if (bytes === null) return refused(rule.tooLarge(declared));
   if (typeof bytes === 'string') return refused(rule.unreadable(bytes));
-  const values = countJsonValues(bytes);
-  if (values > JSON_VALUES_MAX) return refused(rule.unreadable(`has more than ${JSON_VALUES_MAX} values`));
-  const parsing = slots.admitParsed(bytes.length, values, response);
+  const counts = countJsonValues(bytes);
+  if (counts.values > JSON_VALUES_MAX)
+    return refused(rule.unreadable(`has more than ${JSON_VALUES_MAX} values`));
+  if (counts.numbers > JSON_NUMBERS_MAX)
+    return refused(rule.unreadable(`has more than ${JSON_NUMBERS_MAX} numbers in arrays`));
+  const parsing = slots.admitParsed(bytes.length, counts, response);
   if (parsing !== null && !(await parsing)) {
     throw new RequestAbortedError('the client was gone before its body was parsed');
   }

@@ -147,6 +147,37 @@ describe('POST /v1/emails', () => {
     expect((await get(id)).body).toMatchObject({ tags: [{ name: 'order', value: '17' }] });
   });
 
+  test('an attachment may be an array of bytes, with more numbers than a body may have JSON values', async () => {
+    const bytes = Buffer.alloc(1_000_000, 'Hi!');
+    const file = { filename: 'a.txt', inline_content_id: 'a' };
+    const attachments = [
+      { ...file, content: [...bytes] },
+      { ...file, content: bytes.subarray(0, 6) },
+    ];
+    const send = async () =>
+      request(api.url)
+        .post('/v1/emails')
+        .set(headers())
+        .send({ ...MESSAGE, attachments });
+    const headers = () => ({ authorization: caller.authorization, 'idempotency-key': 'bytes' });
+    const [first, again] = [await send(), await send()];
+    expect(first.status).toBe(200);
+    expect(again.body).toEqual(first.body);
+    const { id } = first.body as { id: string };
+    const stored = await api.database.query<{ content: Buffer; content_id: string }>(
+      'select content, content_id from email_attachments where email_id = $1 order by position',
+      [id],
+    );
+    expect(stored.map(({ content }) => content.equals(bytes.subarray(0, content.length)))).toEqual([
+      true,
+      true,
+    ]);
+    expect(stored.map(({ content, content_id }) => [content.length, content_id])).toEqual([
+      [1_000_000, 'a'],
+      [6, 'a'],
+    ]);
+  });
+
   test('a topic of the account is kept; another account’s is a fault, listed with all others', async () => {
     const [own, foreign] = [await newTopic(caller), await newTopic(await api.newCaller())];
     const id = await sent({ ...MESSAGE, topic_id: own });
