@@ -179,3 +179,18 @@ test('a request that is refused for its body or its scope takes no slot', async 
   });
   await statuses(begun);
 });
+
+test('a key that is revoked while its request waits for a slot gets 401, and nothing is stored', async () => {
+  const other = await api.newCaller({ accountId: caller.accountId, scopes: SCOPES });
+  const begun = await whileLocked(async () => {
+    const inFlight = begin(IN_FLIGHT_MAX);
+    await untilInFlight();
+    const waiting = begin(WAITING_MAX + 1, { by: other, at: api });
+    // The queue is full, so the others wait.
+    expect(await firstOf(waiting)).toEqual(REFUSED);
+    await api.revoke(other.keyId);
+    return { inFlight, waiting };
+  });
+  expect(await statuses(begun.waiting)).toEqual({ 401: WAITING_MAX, 503: 1 });
+  expect(await statuses(begun.inFlight)).toEqual({ 201: IN_FLIGHT_MAX });
+});

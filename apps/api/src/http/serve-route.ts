@@ -48,8 +48,8 @@ const KEYLESS = 'keyless';
 
 /**
  * Serves one route. Every route keeps one order: key (401), rate limit (429), scope and kind of key (403),
- * body (413, syntax), then the route's own rules. The 404 for a missing route comes earlier. A keyless route
- * begins with the body.
+ * body (413, syntax), the key again (401, 403), then the route's own rules. The 404 for a missing route comes
+ * earlier. A keyless route begins with the body.
  *
  * A route with a `cost` charges after its body is read. Before that, the key needs at least 1 left, and the
  * body waits for a batch slot.
@@ -104,9 +104,35 @@ async function plainAnswer(
 ): Promise<Answer> {
   const read = await readBody(key, route, request, response, slots);
   if (!read.ok) return read.refusal;
-  const handle = async (): Promise<Answer> => handled(key, route, request, read.body);
+  const handle = async (): Promise<Answer> => {
+    const now = await keyNow(route, services, request, response);
+    return now.ok ? handled(now.key, route, request, read.body) : now.refusal;
+  };
   if (route.limited) return handle();
   return (await services.accountSlots.run(key.accountId, handle, response)) ?? tooManyInFlight;
+}
+
+/**
+ * Checks the key again. A body or a wait for a slot may take half a minute. Meanwhile the operator may revoke
+ * the key, or change its scopes or its limit.
+ */
+async function keyNow(
+  route: KeyedRoute,
+  { apiKeys }: StageServices,
+  request: MatchedRequest,
+  response: ServerResponse,
+): Promise<{ readonly ok: true; readonly key: ApiKey } | { readonly ok: false; readonly refusal: Answer }> {
+  const key = await authenticate(request, apiKeys);
+  if (key === null) return { ok: false, refusal: unauthorized };
+  contextOf(response).key = key;
+  const refusal = keyRefusal(key, route);
+  return refusal === null ? { ok: true, key } : { ok: false, refusal };
+}
+
+/** Contract 5: the key needs the scope, and the kind, of the route. */
+function keyRefusal(key: ApiKey, route: KeyedRoute): Answer | null {
+  if (!grants(key.scopes, route.scope)) return forbidden(route.scope);
+  return route.liveOnly === true && key.kind !== 'live' ? forLiveKeys : null;
 }
 
 /** A route that charges for the contents of the body. */
@@ -132,11 +158,12 @@ async function pricedAnswer(
     if (!(error instanceof BodyNotAdmittedError)) await refuseOverLimit(key, COST, services, response);
     throw error;
   });
-  const { cost, refusal } = read.ok ? route.cost(read.body) : { cost: COST, refusal: null };
-  const overLimit = cost > 0 ? await refuseOverLimit(key, cost, services, response) : null;
-  if (overLimit !== null) return overLimit;
-  if (refusal !== null) return refusal;
-  return read.ok ? handled(key, route, request, read.body) : read.refusal;
+  if (!read.ok) return (await refuseOverLimit(key, COST, services, response)) ?? read.refusal;
+  const now = await keyNow(route, services, request, response);
+  if (!now.ok) return now.refusal;
+  const { cost, refusal } = route.cost(read.body);
+  const overLimit = cost > 0 ? await refuseOverLimit(now.key, cost, services, response) : null;
+  return overLimit ?? refusal ?? handled(now.key, route, request, read.body);
 }
 
 async function handled(
@@ -164,8 +191,8 @@ async function readBody(
   response: ServerResponse,
   slots: BodySlots,
 ): Promise<BodyRead<unknown>> {
-  if (!grants(key.scopes, route.scope)) return { ok: false, refusal: forbidden(route.scope) };
-  if (route.liveOnly === true && key.kind !== 'live') return { ok: false, refusal: forLiveKeys };
+  const unfit = keyRefusal(key, route);
+  if (unfit !== null) return { ok: false, refusal: unfit };
   if (route.body !== 'ignored') return readJson(request, response, route.body, slots);
   const refusal = refuseIgnored(request);
   return refusal === null ? { ok: true, body: undefined } : { ok: false, refusal };
