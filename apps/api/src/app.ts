@@ -4,6 +4,7 @@ import { createMetricsHandler, createReadinessHandler, healthHandler } from '@po
 import type { Logger, Metrics, ReadinessCheck } from '@postrider/runtime';
 import type { ApiKeyStore } from '@postrider/store';
 import { createUnmeteredSlots } from './http/account-slots.ts';
+import type { DeliveryLimits } from './http/account-slots.ts';
 import { createAccessLog } from './http/access-log.ts';
 import { BodyLimits } from './http/body-limits.ts';
 import { createCharge } from './http/charge.ts';
@@ -22,6 +23,7 @@ export interface AppOptions extends RouteParts {
   readonly limiter: RateLimiter;
   /** The number of connections to Postgres that all routes share. */
   readonly storeConnections: number;
+  readonly deliveryLimits: DeliveryLimits;
   /** Applies to each key that has no limit of its own. */
   readonly keyRateLimitPerMinute: number;
   readonly problemBases: ProblemBases;
@@ -40,7 +42,7 @@ export function createApp(options: AppOptions): RequestListener {
   const limitOf: LimitOf = (key) => key.rateLimitPerMinute ?? options.keyRateLimitPerMinute;
   const charge = createCharge(options.limiter, limitOf);
   const bodies = new BodyLimits();
-  const accountSlots = createUnmeteredSlots(options.storeConnections);
+  const accountSlots = createUnmeteredSlots(options.storeConnections, options.deliveryLimits);
   const services = { apiKeys: stores.apiKeys, limitOf, charge, bodies, accountSlots, metrics };
 
   const app = createExpress();

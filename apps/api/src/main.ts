@@ -30,6 +30,7 @@ import {
   createWakeUps,
   createWebhookStore,
   openDatabase,
+  outstandingOf,
   readiness,
   requireMigrated,
 } from '@postrider/store';
@@ -106,6 +107,11 @@ function addServer(provider: MailProviderName): void {
     blobs,
     limiter,
     storeConnections: shares.stores,
+    deliveryLimits: {
+      perSecond: config.deliveriesPerAccountPerSecond,
+      outstandingMax: config.outstandingDeliveriesPerAccountMax,
+      outstandingOf: async (accountId) => outstandingOf(database.pool, accountId),
+    },
     keyRateLimitPerMinute: config.keyRateLimitPerMinute,
     problemBases: problemBasesOf(config),
     rules: {

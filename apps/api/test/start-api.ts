@@ -33,12 +33,14 @@ import {
   createWakeUps,
   createWebhookStore,
   openDatabase,
+  outstandingOf,
   readiness,
 } from '@postrider/store';
 import type { Database, DomainLimits, IncomingMessage, TurnLength } from '@postrider/store';
 import { createRows, createTestDatabase, setup } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { createApp } from '../src/app.ts';
+import type { DeliveryLimits } from '../src/http/account-slots.ts';
 import type { RouteRules } from '../src/routes/table.ts';
 import { SendingDomains } from '../src/domains/sending-domains.ts';
 import { ApiServer } from '../src/server.ts';
@@ -106,6 +108,8 @@ export interface TestApiOptions {
   readonly storeConnections?: number;
   /** Default: as many as no test makes. */
   readonly webhooksPerAccountMax?: number;
+  /** Default: more than any test writes. */
+  readonly deliveryLimits?: Partial<Pick<DeliveryLimits, 'perSecond' | 'outstandingMax'>>;
   /** Absent: the deployment has no domains. */
   readonly domainProvider?: Omit<DomainProvider, 'close'>;
   readonly domainTurn?: TurnLength;
@@ -175,7 +179,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     links: { tokens: createLinkTokens(SECRET_KEYS, systemClock), publicUrl: options.publicUrl },
     blobs: options.blobsThrough?.(blobs) ?? blobs,
     limiter,
-    storeConnections: options.storeConnections ?? POOL_SIZE,
+    ...limitsOf(behind, options),
     keyRateLimitPerMinute: options.keyRateLimitPerMinute ?? MANY,
     problemBases: BASES,
     rules: rulesOf(options),
@@ -207,6 +211,16 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+function limitsOf({ pool }: Database, options: TestApiOptions) {
+  const deliveryLimits: DeliveryLimits = {
+    perSecond: MANY,
+    outstandingMax: MANY,
+    outstandingOf: async (accountId) => outstandingOf(pool, accountId),
+    ...options.deliveryLimits,
+  };
+  return { storeConnections: options.storeConnections ?? POOL_SIZE, deliveryLimits };
 }
 
 function rulesOf(options: TestApiOptions): RouteRules {

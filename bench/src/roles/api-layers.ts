@@ -56,12 +56,18 @@ export function apiLayersCommands(): ApiLayersCommands {
   };
 }
 
+const UNLIMITED = {
+  perSecond: Infinity,
+  outstandingMax: Infinity,
+  outstandingOf: async () => Promise.resolve(0),
+};
+
 function layered(has: (layer: ApiLayer) => boolean, apiKeys: ApiKeyStore): RequestListener {
   const logger = createLogger({ level: 'info', service: 'bench', stream: nowhere() });
   const metrics = createMetrics('api');
   const send = createSend(BASES, logger);
   const bodies = new BodyLimits();
-  const accountSlots = createUnmeteredSlots(CONNECTIONS);
+  const accountSlots = createUnmeteredSlots(CONNECTIONS, UNLIMITED);
 
   async function served(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const key = has('key') ? await authenticate(request, apiKeys) : null;
@@ -108,7 +114,10 @@ async function readLimited(bodies: BodyLimits, request: IncomingMessage, respons
 }
 
 const addNowhere: SuppressionStore['add'] = async (_accountId, addresses) =>
-  Promise.resolve(addresses.map((address) => ({ id: newSuppression(), address, isNew: true })));
+  Promise.resolve({
+    added: addresses.map((address) => ({ id: newSuppression(), address, isNew: true })),
+    deliveries: 0,
+  });
 
 function newSuppression() {
   return newId('suppression', systemClock);

@@ -42,10 +42,10 @@ const filename = z
  * for Node up to 6.36 sends a Buffer as `JSON.stringify` writes it. Null: the content is neither.
  */
 function bytesIn(written: unknown): readonly unknown[] | null {
-  if (Array.isArray(written)) return written;
+  if (Array.isArray(written)) return written as unknown[];
   if (typeof written !== 'object' || written === null) return null;
   const { type, data } = written as { readonly type?: unknown; readonly data?: unknown };
-  return type === 'Buffer' && Array.isArray(data) ? data : null;
+  return type === 'Buffer' && Array.isArray(data) ? (data as unknown[]) : null;
 }
 
 /** The length of a content in base64, for the limit of a message; 0 for what is no content. */

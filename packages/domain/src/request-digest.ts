@@ -14,7 +14,7 @@ interface Container {
 /** Characters per update of the hash. An update for each small value would take many times as long. */
 const PIECE_LENGTH = 16 * 1024;
 
-/** An attachment may be an array of millions of bytes. From this length on, such an array is hashed at once. */
+/** An attachment may be an array of millions of bytes. From this length on, an array is hashed at once. */
 const BYTES_MIN = 1_024;
 
 /** Whether each entry is a whole number from 0 to 255. */

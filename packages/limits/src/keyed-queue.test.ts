@@ -83,3 +83,15 @@ test('a second release has no effect', async () => {
   join('b1', 'b', 1);
   expect(await granted()).toBe('a1 a2');
 });
+
+test('a slot that shrinks leaves the total to others, and keeps its key', async () => {
+  const { join, granted } = queueOf(1, 10);
+  const held = join('a1', 'a', 10);
+  join('a2', 'a', 1);
+  join('b1', 'b', 10);
+  expect(await granted()).toBe('a1');
+  held.shrink();
+  expect(await granted()).toBe('a1 b1');
+  held.release();
+  expect(await granted()).toBe('a1 b1');
+});

@@ -10,13 +10,15 @@ export interface Slot {
    * Null: the slot was free at once. Otherwise it resolves when the slot is free, or never after `release`.
    */
   readonly granted: Promise<void> | null;
+  /** Gives the slot's part of the total back, and keeps the slot of its key. */
+  shrink(): void;
   /** Frees the slot, or leaves the queue. Only the first call counts. */
   release(): void;
 }
 
 interface Entry {
   readonly key: string;
-  readonly size: number;
+  size: number;
   state: 'waiting' | 'granted' | 'released';
   grant: () => void;
 }
@@ -44,7 +46,13 @@ export class KeyedQueue {
     this.#grantNext();
     const granted =
       entry.state === 'granted' ? null : new Promise<void>((resolve) => (entry.grant = resolve));
-    return { granted, release: () => this.#release(entry) };
+    return { granted, shrink: () => this.#shrink(entry), release: () => this.#release(entry) };
+  }
+
+  #shrink(entry: Entry): void {
+    if (entry.state === 'granted') this.#total -= entry.size;
+    entry.size = 0;
+    this.#grantNext();
   }
 
   #release(entry: Entry): void {

@@ -5,7 +5,7 @@ export { createAttemptLog } from './deliveries/attempt-log.ts';
 export type { AttemptLog } from './deliveries/attempt-log.ts';
 export { createAttemptStore } from './deliveries/attempts.ts';
 export type { AttemptCursor, AttemptStore, LoggedAttempt } from './deliveries/attempts.ts';
-export { readBacklog, readOutstanding } from './deliveries/backlog.ts';
+export { outstandingOf, readBacklog, readOutstanding } from './deliveries/backlog.ts';
 export { createSnapshotWatch } from './db/oldest-snapshot.ts';
 export type { Backlog, Outstanding } from './deliveries/backlog.ts';
 export { openDatabase } from './db/database.ts';

@@ -61,7 +61,7 @@ const ACCOUNT_LIMITS = { inFlightMax: 1, waitingMax: Infinity, waitMs: 30_000, t
  */
 export class SendingDomains {
   readonly #parts: DomainParts;
-  readonly #accountSlots = new AccountSlots(ACCOUNT_LIMITS);
+  readonly #accountSlots = new AccountSlots(ACCOUNT_LIMITS, null);
 
   constructor(parts: DomainParts) {
     this.#parts = parts;

@@ -148,8 +148,9 @@ test('a request whose client has disconnected is not served, even when a slot is
   const response = new ServerResponse(new IncomingMessage(new Socket()));
   response.destroy();
   const work = async (): Promise<string> => Promise.resolve('done');
-  expect(await createUnmeteredSlots(2).run('acct_1', work, response)).toBeNull();
-  expect(await createUnmeteredSlots(2).run('acct_1', work)).toBe('done');
+  const limits = { perSecond: 1, outstandingMax: 1, outstandingOf: async () => Promise.resolve(0) };
+  expect(await createUnmeteredSlots(2, limits).run('acct_1', work, response)).toBeNull();
+  expect(await createUnmeteredSlots(2, limits).run('acct_1', work)).toBe('done');
 });
 
 test('the requests of disconnected clients leave the queue', async () => {

@@ -8,6 +8,8 @@ export interface JsonAnswer<Body extends object = object> {
   readonly kind: 'json';
   readonly status: 200 | 201 | 202;
   readonly body: Body;
+  /** The deliveries that the request wrote, on routes without a rate limit. Default: 0. */
+  readonly deliveries?: number;
 }
 
 /** A complete HTML document for a person. */

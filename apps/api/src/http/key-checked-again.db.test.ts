@@ -19,7 +19,7 @@ afterAll(() => api.stop());
 interface Begun {
   readonly name: string;
   /** Sends the rest of the body. @returns the status line of the answer. */
-  end(): Promise<string>;
+  readonly end: () => Promise<string>;
 }
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { grants } from '@postrider/domain';
+import { networkOf } from '@postrider/limits';
 import type { Metrics } from '@postrider/runtime';
 import type { ApiKey, ApiKeyStore } from '@postrider/store';
 import {
@@ -7,6 +8,7 @@ import {
   forLiveKeys,
   noCapacity,
   noCapacityNow,
+  tooManyFromClient,
   tooManyInFlight,
   unauthorized,
 } from '../problems/answers.ts';
@@ -109,7 +111,12 @@ async function plainAnswer(
     return now.ok ? handled(now.key, route, request, read.body) : now.refusal;
   };
   if (route.limited) return handle();
-  return (await services.accountSlots.run(key.accountId, handle, response)) ?? tooManyInFlight;
+  const handleAndCount = async (wrote: (deliveries: number) => void): Promise<Answer> => {
+    const answer = await handle();
+    if (answer.kind === 'json') wrote(answer.deliveries ?? 0);
+    return answer;
+  };
+  return (await services.accountSlots.run(key.accountId, handleAndCount, response)) ?? tooManyInFlight;
 }
 
 /**
@@ -200,24 +207,34 @@ async function readBody(
 
 async function keylessAnswer(
   route: KeylessRoute,
-  { bodies }: StageServices,
+  { bodies, accountSlots }: StageServices,
   request: MatchedRequest,
   response: ServerResponse,
 ): Promise<Answer> {
   const { requestId } = contextOf(response);
   const { method = '', headers } = request;
   const given = { id: idOf(paramsOf(request)), method, headers, requestId };
-  if (route.body === 'ignored') return refuseIgnored(request) ?? route.handle({ ...given, body: NO_BODY });
+  const handle = async (body: Buffer): Promise<Answer> => {
+    const work = async (): Promise<Answer> => route.handle({ ...given, body });
+    if (route.slotPerClient !== true) return work();
+    return (await accountSlots.run(clientOf(request), work, response)) ?? tooManyFromClient;
+  };
+  if (route.body === 'ignored') return refuseIgnored(request) ?? handle(NO_BODY);
   const slots = new BodySlots(bodies, KEYLESS, false);
   try {
     const read = await readBytes(request, response, route.body, slots);
-    return read.ok ? await route.handle({ ...given, body: read.body }) : read.refusal;
+    return read.ok ? await handle(read.body) : read.refusal;
   } catch (error) {
     if (error instanceof BodyNotAdmittedError) return noCapacityNow;
     throw error;
   } finally {
     slots.release();
   }
+}
+
+/** Clients in one /64 of IPv6 count together, and so do those behind one proxy. */
+function clientOf({ socket: { remoteAddress = '' } }: IncomingMessage): string {
+  return `address ${networkOf(remoteAddress) ?? remoteAddress}`;
 }
 
 function paramsOf({ params }: MatchedRequest): Record<string, string> {

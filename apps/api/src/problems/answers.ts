@@ -208,10 +208,16 @@ export const comeAgain = problem(
 /** The same for requests without a rate limit. */
 export const noCapacityNow = problem('not-ready', NO_CAPACITY);
 
-/** Routes without a rate limit answer this when the account's other requests take too long. */
+/** Routes without a rate limit answer this when the account's other requests take or write too much. */
 export const tooManyInFlight = problem(
   'not-ready',
   'Too many requests of the account are at work at the moment. Send it again later.',
+);
+
+/** Keyless routes answer this to a client address that has too many requests in flight. */
+export const tooManyFromClient = problem(
+  'not-ready',
+  'Too many requests from this address are at work at the moment. Send it again later.',
 );
 
 /** Postgres is away. */

@@ -73,6 +73,8 @@ export interface BodyCost {
 /** A route without an API key and so without a rate limit, for callers who cannot have a key. */
 export interface KeylessRoute extends RouteBase {
   readonly scope: null;
+  /** True: requests from the same client address share slots, as an account's do on unlimited routes. */
+  readonly slotPerClient?: true;
   readonly handle: HandleKeyless;
 }
 

@@ -55,10 +55,11 @@ export function addSuppression(suppressions: Pick<SuppressionStore, 'add'>): Doc
     async handle({ key, body }) {
       const parsed = parseFields(body, suppressionRequest, ['email'], suppressionFields);
       if (!parsed.ok) return parsed.refusal;
-      const added = await suppressions.add(key.accountId, [parsed.fields.email]);
+      const { added, deliveries } = await suppressions.add(key.accountId, [parsed.fields.email]);
       const [first] = added;
       if (first === undefined) throw new Error('the store returned no suppression for an address');
-      return json<AnswerOf<typeof oneCreated>>(statusOf(added), { object: 'suppression', id: first.id });
+      const created: AnswerOf<typeof oneCreated> = { object: 'suppression', id: first.id };
+      return { ...json(statusOf(added), created), deliveries };
     },
   };
 }
@@ -98,14 +99,14 @@ function addSuppressions(suppressions: Pick<SuppressionStore, 'add'>): Documente
       const parsed = parseFields(body, suppressionBatchRequest, ['emails'], suppressionFields);
       if (!parsed.ok) return parsed.refusal;
       const { emails } = parsed.fields;
-      const added = await suppressions.add(key.accountId, [...new Set(emails)]);
+      const { added, deliveries } = await suppressions.add(key.accountId, [...new Set(emails)]);
       const ids = new Map(added.map(({ address, id }) => [address, id]));
       const data = emails.map((address) => {
         const id = ids.get(address);
         if (id === undefined) throw new Error('the store returned no suppression for an address');
         return { object: 'suppression', id } as const;
       });
-      return json<AnswerOf<typeof manyCreated>>(statusOf(added), { data });
+      return { ...json<AnswerOf<typeof manyCreated>>(statusOf(added), { data }), deliveries };
     },
   };
 }

@@ -34,6 +34,7 @@ function showUnsubscribe(
     method: 'get',
     path: '/u/:id',
     scope: null,
+    slotPerClient: true,
     body: 'ignored',
     docs: {
       operationId: 'showUnsubscribe',
@@ -82,6 +83,7 @@ function unsubscribe(
     method: 'post',
     path: '/u/:id',
     scope: null,
+    slotPerClient: true,
     body: resourceBody,
     docs: {
       operationId: 'unsubscribe',

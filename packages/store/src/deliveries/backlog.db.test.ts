@@ -1,10 +1,11 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { AccountId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
 import { createPool } from '../db/pool.ts';
-import { readBacklog, readOutstanding } from './backlog.ts';
+import { outstandingOf, readBacklog, readOutstanding } from './backlog.ts';
 
 const store = setupStore();
 let rows: Rows;
@@ -48,6 +49,14 @@ test('counts what is outstanding, due, unsent, dead by reason, and failing', asy
     deadLetters: { attempts_exhausted: 2, rejected: 1 },
     failingWebhooks: 1,
   });
+});
+
+test('the outstanding deliveries of one account are counted', async () => {
+  const accountId = await rows.account();
+  for (let n = 1; n <= 2; n += 1) await rows.deliveries(await rows.webhook({ accountId }), { count: n });
+  await rows.deliveries(await rows.webhook(), { count: 4 });
+  expect(await outstandingOf(store.db.pool, accountId)).toBe(3);
+  expect(await outstandingOf(store.db.pool, await rows.account())).toBe(0);
 });
 
 test('the oldest due is told of what nobody has in hand: a lease that runs counts as a hand, one that ran out does not', async () => {
@@ -110,6 +119,13 @@ describe('of a table beyond what is read whole', () => {
     expect(told.outstanding).toBeGreaterThan(ROWS / 2);
     expect(told.outstanding).toBeLessThan(ROWS * 2);
     expect(told.dueNow).toBeLessThan(told.outstanding);
+    const [{ account } = { account: '' }] = await store.outside.query<{ account: AccountId }>(
+      'select account_id as account from webhooks where id = $1',
+      [busy],
+    );
+    const ofAccount = await outstandingOf(store.db.pool, account as AccountId, PAGES);
+    expect(ofAccount).toBeGreaterThan(ROWS / 2);
+    expect(ofAccount).toBeLessThan(ROWS * 2);
     expect(Math.floor(told.oldestDueSeconds / 60)).toBe(60);
     expect(Math.floor(told.oldestFirstAttemptSeconds / 60)).toBe(120);
   });

@@ -1,4 +1,4 @@
-import type { DeadLetterReason } from '@postrider/domain';
+import type { AccountId, DeadLetterReason } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { queryOn } from '../db/database.ts';
 
@@ -45,6 +45,29 @@ export async function readOutstanding(pool: Pool, pagesReadMax = PAGES_READ_MAX)
     outstanding: Math.round(row.outstanding * scale),
     dueNow: Math.round(row.dueNow * scale),
   };
+}
+
+/**
+ * The account's deliveries that are neither done nor given up.
+ *
+ * @param pagesReadMax as for `readOutstanding`.
+ */
+export async function outstandingOf(
+  pool: Pool,
+  accountId: AccountId,
+  pagesReadMax = PAGES_READ_MAX,
+): Promise<number> {
+  const { pages } = await readOne<{ pages: number }>(pool, PAGES);
+  const percent = Math.min(100, (100 * pagesReadMax) / Math.max(1, pages));
+  const sample = percent < 100 ? 'tablesample system ($2::float4)' : '';
+  const { found } = await readOne<{ found: number }>(
+    pool,
+    `select count(*)::float8 as found
+     from deliveries d ${sample}
+     where d.webhook_id = any (array(select w.id from webhooks w where w.account_id = $1))`,
+    percent < 100 ? [accountId, percent] : [accountId],
+  );
+  return Math.round((found * 100) / percent);
 }
 
 const PAGES = `select (pg_relation_size('deliveries') / current_setting('block_size')::int)::int as pages`;

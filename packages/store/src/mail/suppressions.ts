@@ -30,6 +30,12 @@ export interface AddedSuppression {
   readonly isNew: boolean;
 }
 
+export interface Additions {
+  readonly added: readonly AddedSuppression[];
+  /** The deliveries of their events. */
+  readonly deliveries: number;
+}
+
 /** An address names its suppression for all mail. A suppression for one topic has only its id. */
 export type SuppressionKey =
   | { readonly id: SuppressionId; readonly address?: never }
@@ -53,7 +59,7 @@ export function createSuppressionStore(db: Database, clock: Clock) {
      *
      * @param addresses each once. @returns one entry for each, in their order.
      */
-    async add(accountId: AccountId, addresses: readonly string[]): Promise<AddedSuppression[]> {
+    async add(accountId: AccountId, addresses: readonly string[]): Promise<Additions> {
       return add(db, clock, accountId, addresses);
     },
     async find(accountId: AccountId, { id, address }: SuppressionKey): Promise<Suppression | null> {
@@ -101,23 +107,28 @@ async function add(
   clock: Clock,
   accountId: AccountId,
   addresses: readonly string[],
-): Promise<AddedSuppression[]> {
+): Promise<Additions> {
   const now = clock.now();
   const data = addresses.map((address) => unsubscribed(address, now));
-  const events = newEvents('email.unsubscribed', data, clock);
+  const batch = newEvents('email.unsubscribed', data, clock);
   const given = addresses.map(() => newId('suppression', clock));
-  const row = await recordCause<{ addresses: readonly string[]; ids: readonly SuppressionId[] }>(
-    db,
-    addSuppressions,
-    { accountId, inboundSubject: null, ...events },
-    [addresses, given, now.toISOString()],
-  );
+  const row = await recordCause<{
+    addresses: readonly string[];
+    ids: readonly SuppressionId[];
+    webhooks: readonly string[];
+  }>(db, addSuppressions, { accountId, inboundSubject: null, ...batch }, [
+    addresses,
+    given,
+    now.toISOString(),
+  ]);
   const ids = new Map(row?.addresses.map((address, index) => [address, row.ids[index]]));
-  return addresses.map((address, index) => {
+  const added = addresses.map((address, index): AddedSuppression => {
     const id = ids.get(address);
     if (id === undefined) throw new Error('an address was neither added nor found');
     return { id, address, isNew: id === given[index] };
   });
+  const events = added.filter(({ isNew }) => isNew).length;
+  return { added, deliveries: events * (row?.webhooks.length ?? 0) };
 }
 
 function unsubscribed(address: string, at: Date): EventData<'email.unsubscribed'> {

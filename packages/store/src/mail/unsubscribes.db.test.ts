@@ -70,6 +70,15 @@ test('is one statement', async () => {
   expect([(await rows()).length, (await events()).length]).toEqual([1, 1]);
 });
 
+test('a repetition locks nothing, so it does not wait for the disk', async () => {
+  await unsubscribes.unsubscribe(target, 'page');
+  const version = async () =>
+    store.outside.query('select xmin, xmax from topics where id = $1', [target.topicId]);
+  const before = await version();
+  await unsubscribes.unsubscribe(target, 'page');
+  expect(await version()).toEqual(before);
+});
+
 test('the suppression rolls back when its event cannot be written', async () => {
   await store.outside.query('alter table events rename to away');
   try {

@@ -51,6 +51,25 @@ export const httpSettings = {
     default: '60',
     processes: ['api', 'cli'],
   }),
+  deliveriesPerAccountPerSecond: defineSetting({
+    key: 'DELIVERIES_PER_ACCOUNT_PER_SECOND',
+    description:
+      'Deliveries that one account may write by requests without a rate limit, on average and in one API process. Further ' +
+      'such requests wait, then get 503.',
+    unit: 'deliveries/s',
+    schema: wholeNumber(1, 1_000_000),
+    default: '2000',
+    processes: ['api'],
+  }),
+  outstandingDeliveriesPerAccountMax: defineSetting({
+    key: 'OUTSTANDING_DELIVERIES_PER_ACCOUNT_MAX',
+    description:
+      'While an account has about this many outstanding deliveries, its requests without a rate limit wait, then get 503.',
+    unit: 'deliveries',
+    schema: wholeNumber(1, 1_000_000_000),
+    default: '1000000',
+    processes: ['api'],
+  }),
   webhooksPerAccountMax: defineSetting({
     key: 'WEBHOOKS_PER_ACCOUNT_MAX',
     description:

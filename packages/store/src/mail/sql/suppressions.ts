@@ -108,6 +108,8 @@ export const removeSuppressionsOfTopic = statement('remove-suppressions-of-topic
  * address for one topic at the same time, exactly one gets a row. For a deleted topic nothing is written, so
  * no suppression is left without its topic. The worker does not send queued mail about a deleted topic.
  *
+ * A repetition locks and writes nothing, so its commit does not wait for the disk.
+ *
  * $1 to $6 as in `eventCtes`, with one event; $7 address, $8 id, $9 created at, $10 topic. Returns a row if
  * the suppression is new: the webhooks that got deliveries.
  */
@@ -117,6 +119,9 @@ export const unsubscribe = statement('unsubscribe')`
       select $8::text, t.account_id, $7::text, t.id, 'unsubscribe', $9::timestamptz
       from topics t
       where t.id = $10::text and t.account_id = $2::text
+        and not exists (
+          select from suppressions s where s.account_id = $2::text and s.address = $7::text and s.topic_id = $10::text
+        )
       for key share of t
       on conflict (account_id, address, topic_id) do nothing
       returning id

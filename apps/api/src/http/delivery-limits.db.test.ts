@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, expect, test } from '@jest/globals';
+import { SCOPES } from '@postrider/domain';
+import { withClient } from '@postrider/testing';
+import request from 'supertest';
+import { expectProblem } from '../../test/expect-problem.ts';
+import { createOwnResources } from '../../test/own-resources.ts';
+import { startApi } from '../../test/start-api.ts';
+import type { Caller, TestApi, TestApiOptions } from '../../test/start-api.ts';
+
+/* Requests without a rate limit write one delivery for each address and webhook. */
+
+const IN_FLIGHT_MAX = 4;
+const WAITING_MAX = 32;
+
+let api: TestApi;
+let stopped: AbortController;
+
+afterEach(async () => {
+  stopped.abort();
+  await api.stop();
+});
+
+async function start(options: TestApiOptions): Promise<Caller> {
+  stopped = new AbortController();
+  api = await startApi(options);
+  return accountWithWebhook();
+}
+
+async function accountWithWebhook(): Promise<Caller> {
+  const caller = await api.newCaller({ scopes: SCOPES });
+  await createOwnResources(api, caller).idOf('webhook');
+  return caller;
+}
+
+/** Suppresses new addresses. @returns the status of the answer. */
+async function suppress({ authorization }: Caller, count: number): Promise<number> {
+  const emails = Array.from({ length: count }, () => `${randomUUID()}@b.example`);
+  const answer = await fetch(`${api.url}/v1/suppressions/batch/add`, {
+    method: 'POST',
+    headers: { authorization },
+    body: JSON.stringify({ emails }),
+    signal: stopped.signal,
+  });
+  return answer.status;
+}
+
+/** Fills the queue of the account. One request is refused at once. @returns the others, which wait. */
+async function fillQueue(caller: Caller): Promise<{ readonly waiting: Promise<number>[] }> {
+  const sent = Array.from({ length: WAITING_MAX + 1 }, async () => suppress(caller, 1));
+  for (const each of sent) each.catch(() => undefined);
+  const refused = await Promise.race(
+    sent.map(async (each, index) => each.then((status) => ({ status, index }))),
+  );
+  expect(refused.status).toBe(503);
+  return { waiting: sent.filter((_, index) => index !== refused.index) };
+}
+
+test('requests that wrote more deliveries than the limit per second keep their slots; only the account’s own wait', async () => {
+  const caller = await start({ deliveryLimits: { perSecond: 1 } });
+  for (let n = 0; n < IN_FLIGHT_MAX; n += 1) expect(await suppress(caller, 100)).toBe(201);
+  await fillQueue(caller);
+  const webhooks = await request(api.url).get('/v1/webhooks').set('authorization', caller.authorization);
+  expect(webhooks.status).toBe(200);
+  expect(await suppress(await accountWithWebhook(), 1)).toBe(201);
+  expectProblem(
+    await request(api.url).get('/v1/topics').set('authorization', caller.authorization),
+    'not-ready',
+  );
+});
+
+test('deliveries within the limit per second hold no slot', async () => {
+  const caller = await start({ deliveryLimits: { perSecond: 1_000_000 } });
+  const sent = Array.from({ length: WAITING_MAX }, async () => suppress(caller, 100));
+  expect(await Promise.all(sent)).toEqual(Array<number>(WAITING_MAX).fill(201));
+});
+
+test('above the limit of outstanding deliveries requests wait until some are done', async () => {
+  const caller = await start({ deliveryLimits: { outstandingMax: 10 } });
+  for (let n = 0; n < IN_FLIGHT_MAX; n += 1) expect(await suppress(caller, 10)).toBe(201);
+  const { waiting } = await fillQueue(caller);
+  const [{ count } = { count: 0 }] = await api.database.query<{ count: number }>(
+    'select count(*)::int as count from deliveries',
+  );
+  expect(count).toBe(10 * IN_FLIGHT_MAX);
+  await api.database.query('delete from deliveries');
+  expect(await Promise.race(waiting)).toBe(201);
+});
+
+test('a client address has 4 requests to unsubscribe in flight and 32 waiting; the next is refused', async () => {
+  const caller = await start({});
+  const own = createOwnResources(api, caller);
+  const tokens = await Promise.all(
+    Array.from({ length: IN_FLIGHT_MAX + WAITING_MAX + 1 }, () => own.idOf('token')),
+  );
+  const sent = await withClient(api.database.url, async (session) => {
+    await session.query('begin; lock table suppressions in access exclusive mode');
+    const all = tokens.map(async (token) => fetch(`${api.url}/u/${token}`, { method: 'POST' }));
+    const first = await Promise.race(all);
+    expect(first.status).toBe(503);
+    expect(await first.text()).toContain('Too many requests from this address');
+    expect((await request(api.url).get('/v1/topics').set('authorization', caller.authorization)).status).toBe(
+      200,
+    );
+    await session.query('rollback');
+    return all;
+  });
+  const statuses = (await Promise.all(sent)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(IN_FLIGHT_MAX + WAITING_MAX);
+});
