@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { publishKeys, startFakeSes, waitFor } from '@postrider/testing';
-import type { FakeSes, SesMessage, SystemProcess } from '@postrider/testing';
+import { publishKeys, startFakeSes, startZoneServer, waitFor } from '@postrider/testing';
+import type { FakeSes, SesMessage, SystemProcess, ZoneServer } from '@postrider/testing';
 import { Resend } from 'resend';
 import type { ListInboxThreadsOptions } from 'resend';
 import { sendMail } from './send-mail.ts';
@@ -12,22 +12,21 @@ import type { System } from './start-system.ts';
 const PUBLIC_URL = 'https://mail.example.com';
 
 let ses: FakeSes;
+let names: ZoneServer;
 let system: System;
 let resend: Resend;
-
 let api: SystemProcess;
 let inbound: SystemProcess;
 
 beforeAll(async () => {
-  ses = await startFakeSes();
-  system = await startSystem({
-    env: { ...ses.environment, MAIL_PROVIDER: 'ses', KEY_RATE_LIMIT_PER_MINUTE: '10000', PUBLIC_URL },
-  });
+  [ses, names] = await Promise.all([startFakeSes(), startZoneServer()]);
+  const options = { MAIL_PROVIDER: 'ses', KEY_RATE_LIMIT_PER_MINUTE: '10000', PUBLIC_URL };
+  system = await startSystem({ env: { ...ses.environment, DNS_SERVERS: names.address, ...options } });
   [api, inbound] = await system.startAll(['api', 'inbound', 'relay', 'worker']);
 }, 90_000);
 afterAll(async () => {
   await system.close();
-  await ses.close();
+  await Promise.all([ses.close(), names.close()]);
 });
 beforeEach(async () => {
   await system.reset();

@@ -1,5 +1,3 @@
-import { decodeWords } from 'postal-mime';
-import { decodeCharset, withoutMisreadControls } from './charset.ts';
 import { LINE_CHARACTERS_MAX } from './limits.ts';
 
 const NUL = 0;
@@ -7,26 +5,10 @@ const LF = 0x0a;
 const CR = 0x0d;
 const REPLACEMENT = 0xfffd;
 
-/**
- * Unfolds and decodes a header value (RFC 2047).
- * @param raw its bytes, one byte per character
- */
-export function headerText(raw: string): string {
-  return oneLine(decodeWords(rawText(raw)));
-}
-
-/**
- * Decodes the bytes of a header value, without RFC 2047.
- * @param raw its bytes, one byte per character
- */
-export function rawText(raw: string): string {
-  return oneLine(decodeCharset(Buffer.from(raw, 'latin1')));
-}
-
 /** Makes one line without control characters. So decoded text cannot begin a header field or a log line. */
 export function oneLine(text: string): string {
   const line = text.replaceAll(/[\t\r\n\u2028\u2029]+/g, ' ');
-  return wellFormed(withoutMisreadControls(line).replaceAll(/\p{Cc}/gu, '')).trim();
+  return wellFormed(line.replaceAll(/\p{Cc}/gu, '')).trim();
 }
 
 /** Like `oneLine`, cut to the length of a line. For ids and names. */

@@ -1,6 +1,5 @@
 import { ThreadPool, type ThreadPoolOptions } from '@postrider/sandboxed-threads';
 import { transferOf, withBuffers } from './message-transfer.ts';
-import { parseHeaderOnly } from './parse-message.ts';
 import type { ParsedMessage } from './parsed-message.ts';
 
 /**
@@ -9,26 +8,41 @@ import type { ParsedMessage } from './parsed-message.ts';
  */
 export type MessageParserOptions = ThreadPoolOptions;
 
-/**
- * Parses messages in worker threads, so that a hostile message harms no other message. `parseMessage` makes
- * no large heap allocation, because that would end the process instead of the thread. So it builds no array
- * of all lines, and calls no `replaceAll` on a whole body.
- */
+/** The raw bytes are stored all the same. Without an author, the message is held. */
+const UNREAD: ParsedMessage = {
+  messageId: null,
+  inReplyTo: null,
+  references: [],
+  from: '',
+  fromAddresses: null,
+  to: [],
+  cc: [],
+  replyTo: [],
+  subject: null,
+  text: null,
+  html: null,
+  headers: [],
+  attachments: [],
+  automatic: false,
+  complete: false,
+};
+
+/** Parses messages in worker threads, so that a hostile message harms no other message. */
 export class MessageParser {
   readonly #pool: ThreadPool<Uint8Array, ParsedMessage>;
 
-  /** @throws Error when the script does not exist: we would read only the header of every message */
+  /** @throws Error when the script does not exist: we would read no message */
   constructor(options: MessageParserOptions) {
     this.#pool = new ThreadPool(options);
   }
 
   /**
-   * A message that costs two threads gives only what its header says, with `complete: false`.
+   * A message that costs two threads is unread: nothing of it may run in the main thread.
    * @throws Error when the parser is closed: the sender must send the message again
    */
   async parse(raw: Buffer): Promise<ParsedMessage> {
     const message = await this.#pool.run(() => transferOf(raw));
-    return message === null ? parseHeaderOnly(raw) : withBuffers(message);
+    return message === null ? UNREAD : withBuffers(message);
   }
 
   /** Ends the worker threads. Running and waiting messages reject. */

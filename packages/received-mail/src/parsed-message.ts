@@ -8,8 +8,8 @@ export interface ParsedMessage {
   /** `Name <address>` or the bare address of the first mailbox in From; empty when there is none. */
   from: string;
   /**
-   * Each address from all From fields once: lower case, domain in ASCII. Null when a limit left an address
-   * out: an unread author must not look like an absent one.
+   * Each address in From once: lower case, domain in ASCII. Null when the author cannot be told: see
+   * `agreedAuthors`.
    */
   fromAddresses: string[] | null;
   /** `Name <address>` or bare, groups flattened. */
@@ -23,9 +23,9 @@ export interface ParsedMessage {
   /** All fields in order, unfolded and decoded, without control characters. */
   headers: ReceivedHeader[];
   attachments: ReceivedAttachment[];
-  /** `Auto-Submitted` other than `no` (RFC 3834), or `Precedence: bulk`, `list` or `junk`. */
+  /** A program sent the message, by its own words. */
   automatic: boolean;
-  /** False when a limit was hit or the structure was unreadable. The readable parts are there. */
+  /** False when a part of the message was not read. The other parts are there. */
   complete: boolean;
 }
 

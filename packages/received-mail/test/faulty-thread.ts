@@ -22,16 +22,17 @@ const FAULTS: Readonly<Record<string, () => unknown>> = {
   next: () => {
     breaksNext = true;
   },
-  late: () => {
-    setImmediate(() => {
-      throw new Error('a fault after the answer');
-    });
-  },
 };
 
 answerMessages(async (raw) => {
   if (breaksNext) throw new Error('a fault of the message before');
   const fault = /^X-Fault: (\w+)$/m.exec(raw.toString('latin1'))?.[1] ?? 'none';
   await FAULTS[fault]?.();
-  return parseMessage(raw);
+  const parsed = await parseMessage(raw);
+  if (fault === 'late') {
+    setImmediate(() => {
+      throw new Error('a fault after the answer');
+    });
+  }
+  return parsed;
 });

@@ -23,24 +23,22 @@ function wordsInWords(depth: number): string {
   return `=?windows-1252?q?${written}?=`;
 }
 
+/** 64 KiB of groups in groups, with the same in encoded words, two levels deep. */
+export function nestedGroups(depth = 2): string {
+  const groups = 'a:'.repeat(50);
+  const words = depth === 0 ? 'x' : `=?utf-8?b?${Buffer.from(nestedGroups(depth - 1)).toString('base64')}?=`;
+  return `${groups}"${words.slice(0, 12_000)}"`.repeat(depth === 2 ? 80 : 1);
+}
+
 /** The largest messages, each full of one thing that costs a parser time and memory. */
 export const floods: readonly (readonly [title: string, raw: () => Buffer])[] = [
   ['line feeds', flood(text(''), '\n')],
   ['CRLF', flood(text(''), '\r\n')],
-  ['short lines', flood(text('; charset=utf-8'), 'ü\r\n')],
-  ['one line', flood(text(''), 'a')],
   ['flowed empty lines', flood(text('; format=flowed'), '\n')],
-  ['flowed short lines', flood(text('; format=flowed; delsp=yes'), 'ü \n>')],
-  ['NUL', flood(text(''), '\0a')],
-  ['windows-1252', flood(text('; charset=iso-8859-1'), Buffer.from([0x80, 0x93]))],
-  ['broken UTF-8', flood(text('; charset=utf-8'), Buffer.from([0xff, 0xc3, 0xbc]))],
-  ['GB18030', flood(text('; charset=gb18030'), Buffer.from([0x81, 0x30, 0x81, 0x30]))],
   ['UTF-16 surrogates', flood(text('; charset=utf-16le'), Buffer.from([0x00, 0xd8]))],
   ['quoted-printable', flood(text('', 'Content-Transfer-Encoding: quoted-printable\r\n'), '=41=\n')],
   ['base64', flood(text('', 'Content-Transfer-Encoding: base64\r\n'), 'QQ\n')],
-  ['equals signs', flood(text('', 'Content-Transfer-Encoding: quoted-printable\r\n'), '=')],
   ['header fields', flood('', 'a:\n')],
-  ['header lines without a colon', flood('', 'a\n')],
   ['folds', flood('X-Long: a\r\n', ' a\n')],
   ['one header field', flood('X-Long: ', 'a ')],
   ['encoded words', flood('X-Long: ', '=?utf-8?q?=C3?= ')],
@@ -61,10 +59,7 @@ export const floods: readonly (readonly [title: string, raw: () => Buffer])[] = 
   ['nested parts', flood('', 'Content-Type: multipart/mixed; boundary=b\n\n--b\n')],
   ['almost delimiters', flood('Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\n', '--bb\n')],
   ['parameters', flood('Content-Type: text/plain', '; a=b')],
-  ['HTML elements', flood('Content-Type: text/html\r\n\r\n', '<div>')],
   ['HTML quotes', flood(`Content-Type: text/html\r\n\r\n${'<blockquote>'.repeat(400)}`, 'x<br>')],
   ['HTML text', flood('Content-Type: text/html\r\n\r\n', 'x\n')],
-  ['HTML references', flood('Content-Type: text/html\r\n\r\n', '&#xD800;')],
-  ['HTML attributes', flood('Content-Type: text/html\r\n\r\n<a ', 'b=c ')],
   ['HTML links', flood('Content-Type: text/html\r\n\r\n', '<a href=http://a.example>b</a>')],
 ];

@@ -7,9 +7,14 @@ export interface SenderVerdict {
   readonly auth: { readonly spf: AuthResult; readonly dkim: AuthResult; readonly dmarc: AuthResult };
   /** The policy that the domain in From publishes for failed DMARC; `none` without a record. */
   readonly dmarcPolicy: DmarcPolicy;
+  /**
+   * True when no name server answered for the policy of the author's domain, and DMARC did not pass. A later
+   * try may know more.
+   */
+  readonly isAuthorUnavailable: boolean;
 }
 
-export interface Verdicts extends SenderVerdict {
+export interface Verdicts extends Omit<SenderVerdict, 'isAuthorUnavailable'> {
   /** Also false when no scanner judged the message. */
   readonly virus: boolean;
   /** Null when no scanner judged the message. */

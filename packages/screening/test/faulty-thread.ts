@@ -11,7 +11,11 @@ answerJobs(async (job): Promise<Transfer<SenderVerdict>> => {
   if (text === 'exit') process.exit(7);
   if (text === 'silence') await new Promise(() => undefined);
   return {
-    value: { auth: { spf: 'pass', dkim: 'pass', dmarc: 'pass' }, dmarcPolicy: 'none' },
+    value: {
+      auth: { spf: 'pass', dkim: 'pass', dmarc: 'pass' },
+      dmarcPolicy: 'none',
+      isAuthorUnavailable: false,
+    },
     transferList: [],
   };
 });

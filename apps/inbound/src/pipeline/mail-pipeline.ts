@@ -107,7 +107,7 @@ async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception>
   ]);
   const message: IncomingMessage = {
     ...parsed,
-    ...screened,
+    ...(fromAddresses === null ? withUnknownAuthor(screened) : screened),
     digest: digestOf(mail),
     blob,
     size: content.length,
@@ -126,6 +126,11 @@ async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception>
 function digestOf({ mailFrom, recipients, content }: Mail): Buffer {
   const envelope = JSON.stringify([mailFrom, recipients.toSorted()]);
   return createHash('sha256').update(envelope).update(content).digest();
+}
+
+/** DMARC of an author who cannot be judged fails, as for a policy of quarantine, whoever judged it. */
+function withUnknownAuthor({ auth, heldReason }: Screened): Screened {
+  return { auth: { ...auth, dmarc: 'fail' }, heldReason: heldReason ?? 'auth_failed' };
 }
 
 /**

@@ -75,7 +75,13 @@ async function startScreening() {
     () => names.close(),
     () => authentication.close(),
   );
-  const scanners = { virusScanner: null, spamScanner: null, required: true, onUnjudged: onThreadLost };
+  const scanners = {
+    virusScanner: null,
+    spamScanner: null,
+    triesUntilJudged: 3,
+    required: true,
+    onUnjudged: onThreadLost,
+  };
   return new Screening({ authentication, ...scanners });
 }
 

@@ -7,7 +7,11 @@ import { Screening } from './screening.ts';
 import { StageTimer } from './stage-timer.ts';
 
 const ENVELOPE = { remoteAddress: '203.0.113.7', helo: 'a.example', mailFrom: 'a@a.example' };
-const NONE: SenderVerdict = { auth: { spf: 'none', dkim: 'none', dmarc: 'none' }, dmarcPolicy: 'none' };
+const NONE: SenderVerdict = {
+  auth: { spf: 'none', dkim: 'none', dmarc: 'none' },
+  dmarcPolicy: 'none',
+  isAuthorUnavailable: false,
+};
 const CLEAN: VirusScan = { virus: false, signature: null };
 const HAM: SpamScan = { spam: false, score: 0 };
 const AWAY = new ScreeningUnavailableError('clamd', 'away');
@@ -47,6 +51,7 @@ test.each<[string, (held: Promise<void>) => Readers]>([
     authentication: { authenticate: async () => sender },
     virusScanner: { scan: async () => virus },
     spamScanner: { scan: async () => spam },
+    triesUntilJudged: 3,
     required: true,
     onUnjudged: () => undefined,
   });
@@ -56,4 +61,31 @@ test.each<[string, (held: Promise<void>) => Readers]>([
   expect(await Promise.race([failed, nextIteration('held')])).toBe('held');
   letGo();
   expect(await failed).toBe(AWAY);
+});
+
+test('a message waits while the policy of its author is unavailable, until the third try of its sender', async () => {
+  const sender: SenderVerdict = {
+    ...NONE,
+    auth: { ...NONE.auth, dmarc: 'temperror' },
+    isAuthorUnavailable: true,
+  };
+  const screening = new Screening({
+    authentication: { authenticate: async () => sender },
+    virusScanner: null,
+    spamScanner: null,
+    triesUntilJudged: 3,
+    required: false,
+    onUnjudged: () => undefined,
+  });
+  const stages = new StageTimer(createMetrics('inbound', { processMetrics: false }));
+  const tryOnce = async (text: string, to = 'b@b.example') =>
+    screening
+      .screen(Buffer.from(text), { ...ENVELOPE, rcptTo: [to] }, stages)
+      .catch((error: unknown) => error);
+  const later = expect.any(ScreeningUnavailableError);
+  expect(await tryOnce('one')).toEqual(later);
+  expect(await tryOnce('two')).toEqual(later);
+  expect(await tryOnce('one')).toEqual(later);
+  expect(await tryOnce('one', 'c@b.example')).toEqual(later);
+  expect(await tryOnce('one')).toEqual({ auth: sender.auth, heldReason: null });
 });

@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import type { AuthResult, HeldReason } from '@postrider/domain';
 import { heldReason } from '@postrider/screening';
 import type { ClamdScanner, Envelope, RspamdScanner, SenderAuthentication } from '@postrider/screening';
 import { ScreeningUnavailableError } from '@postrider/screening';
 import { settleAll } from './settle-all.ts';
 import type { StageTimer } from './stage-timer.ts';
+import { TryCounter } from './try-counter.ts';
 
 export interface Screened {
   readonly auth: { readonly spf: AuthResult; readonly dkim: AuthResult; readonly dmarc: AuthResult };
@@ -16,6 +18,8 @@ export interface ScreeningParts {
   /** Null when none is configured. */
   readonly virusScanner: Pick<ClamdScanner, 'scan'> | null;
   readonly spamScanner: Pick<RspamdScanner, 'scan'> | null;
+  /** The sender's try that is judged, also while the policy of the author is unavailable. */
+  readonly triesUntilJudged: number;
   /** True: mail waits while a scanner is away. False: mail is received without its verdict. */
   readonly required: boolean;
   /** Called when a scanner is away and not required. */
@@ -24,6 +28,7 @@ export interface ScreeningParts {
 
 export class Screening {
   readonly #parts: ScreeningParts;
+  readonly #tries = new TryCounter();
 
   constructor(parts: ScreeningParts) {
     this.#parts = parts;
@@ -31,10 +36,11 @@ export class Screening {
 
   /**
    * It settles only when nothing reads the bytes any more.
-   * @throws ScreeningUnavailableError when a required scanner is away
+   * @throws ScreeningUnavailableError when a required scanner is away, or the policy of the author is
+   * unavailable and the sender can still try again
    */
   async screen(raw: Buffer, envelope: Envelope, timer: StageTimer): Promise<Screened> {
-    const { authentication, virusScanner, spamScanner } = this.#parts;
+    const { authentication, virusScanner, spamScanner, triesUntilJudged } = this.#parts;
     const [sender, [virus, spam]] = await settleAll([
       timer.timed('authenticate', authentication.authenticate(raw, envelope)),
       timer.timed(
@@ -42,6 +48,8 @@ export class Screening {
         settleAll([this.#judged(virusScanner?.scan(raw)), this.#judged(spamScanner?.scan(raw, envelope))]),
       ),
     ]);
+    if (sender.isAuthorUnavailable && this.#tries.count(keyOf(raw, envelope)) < triesUntilJudged)
+      throw new ScreeningUnavailableError('name servers', 'no policy of the author');
     const verdicts = { ...sender, virus: virus?.virus ?? false, spam: spam?.spam ?? null };
     return { auth: sender.auth, heldReason: heldReason(verdicts) };
   }
@@ -57,4 +65,12 @@ export class Screening {
       return null;
     }
   }
+}
+
+/** A sender repeats a message with the same bytes and the same envelope. */
+function keyOf(raw: Buffer, { mailFrom, rcptTo }: Envelope): string {
+  return createHash('sha256')
+    .update(raw)
+    .update([mailFrom, ...rcptTo].join('\n'))
+    .digest('hex');
 }

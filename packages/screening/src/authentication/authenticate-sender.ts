@@ -1,12 +1,9 @@
-import type { AuthResult } from '@postrider/domain';
+import { cutHeader, readAuthors } from '@postrider/received-mail';
 import type { Envelope, SenderVerdict } from '../verdicts.ts';
-import { AUTHOR_DOMAINS_MAX, authorDomains } from './author-domains.ts';
+import { authorDomains } from './author-domains.ts';
 import { BoundedResolver } from './bounded-resolver.ts';
-import type { Resolve } from './bounded-resolver.ts';
-import { checkDkim, dkimWord, SIGNATURES_MAX } from './dkim.ts';
-import { findAuthor, judgeDmarc } from './dmarc.ts';
-import type { Author } from './dmarc.ts';
-import { splitMessage } from './message-fields.ts';
+import { checkDkim, dkimWord } from './dkim.ts';
+import { judgeDmarc, prefetchPolicies, UNKNOWN_AUTHOR } from './dmarc.ts';
 import { checkSpf } from './spf.ts';
 
 /** These options can be cloned into a worker thread. */
@@ -17,7 +14,7 @@ export interface AuthenticationOptions {
   readonly timeoutMs: number;
   /**
    * False over LMTP, where the client is not the sending machine. Then `spf` is `none`, and `dmarc` is never
-   * `fail`.
+   * `fail` for want of SPF.
    */
   readonly spf: boolean;
 }
@@ -27,15 +24,20 @@ export interface AuthenticationOptions {
  * 40.
  */
 const SPF_QUERIES_MAX = 100;
+/** One for each signature, and one for an ARC signature. */
+const DKIM_QUERIES_MAX = 6;
+/** The tree walks of 4 authors and of 6 authenticated domains, 8 queries each, and tests for existence. */
+const DMARC_QUERIES_MAX = 128;
 
 /**
- * Authenticates the sender of a message by SPF (RFC 7208), DKIM (RFC 6376) and DMARC (RFC 7489).
+ * Authenticates the sender of a message by SPF (RFC 7208), DKIM (RFC 6376) and DMARC (RFC 9989), with
+ * mailauth.
  *
- * It sends at most {@link SPF_QUERIES_MAX} DNS queries for SPF, 10 for DKIM and 8 for DMARC. The three run
- * at the same time with separate limits. So a sender who uses up one limit does not stop the others.
+ * SPF, DKIM and the query for the author's policy run at the same time with separate limits. So a sender who
+ * uses up one limit does not stop the others.
  *
- * It runs in the calling thread: body hashes, canonical forms and RSA. 10 MiB take about 0.1 s, a hostile
- * message a few times that. Run it in a worker thread when the caller has other work.
+ * It runs in the calling thread: body hashes, canonical forms and RSA. A hostile message takes seconds. Run
+ * it in a worker thread.
  *
  * @param raw the message as received, starting at its first header field
  */
@@ -44,29 +46,23 @@ export async function authenticateSender(
   envelope: Envelope,
   options: AuthenticationOptions,
 ): Promise<SenderVerdict> {
-  const message = splitMessage(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength));
+  const { bytes, headerBytes, isCut } = cutHeader(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength));
+  const authors = isCut ? null : authorDomains(await readAuthors(bytes.subarray(0, headerBytes)));
   const resolver = new BoundedResolver({ servers: options.dnsServers, timeoutMs: options.timeoutMs });
+  const resolvePolicy = resolver.limitedTo(DMARC_QUERIES_MAX);
   try {
-    const [spf, dkim, authors] = await Promise.all([
+    const [spf, dkim] = await Promise.all([
       options.spf ? checkSpf(envelope, resolver.limitedTo(SPF_QUERIES_MAX)) : null,
-      checkDkim(message, resolver.limitedTo(SIGNATURES_MAX)),
-      findAuthors(authorDomains(message.fields), resolver.limitedTo(2 * AUTHOR_DOMAINS_MAX)),
+      checkDkim(bytes, resolver.limitedTo(DKIM_QUERIES_MAX)),
+      authors === null ? null : prefetchPolicies(authors, resolvePolicy),
     ]);
-    const dmarc = judgeDmarc(authors, { spf, dkim });
-    const auth: Record<'spf' | 'dkim' | 'dmarc', AuthResult> = {
-      spf: spf?.word ?? 'none',
-      dkim: dkimWord(dkim),
-      dmarc: dmarc.word,
+    const dmarc = authors === null ? UNKNOWN_AUTHOR : await judgeDmarc(authors, { spf, dkim }, resolvePolicy);
+    return {
+      auth: { spf: spf?.word ?? 'none', dkim: dkimWord(dkim), dmarc: dmarc.word },
+      dmarcPolicy: dmarc.policy,
+      isAuthorUnavailable: dmarc.isAuthorUnavailable,
     };
-    return { auth, dmarcPolicy: dmarc.policy };
   } finally {
     resolver.close();
   }
-}
-
-async function findAuthors(
-  domains: readonly string[] | null,
-  resolve: Resolve,
-): Promise<readonly Author[] | null> {
-  return domains === null ? null : Promise.all(domains.map((domain) => findAuthor(domain, resolve)));
 }

@@ -1,29 +1,19 @@
 import { writtenDomains } from '@postrider/domain';
-import { addressesIn } from '@postrider/received-mail';
-import { FROM_BYTES_MAX, valueOf } from './message-fields.ts';
-import type { HeaderField } from './message-fields.ts';
+import type { WrittenAuthors } from '@postrider/received-mail';
 
-/** Limits DNS queries and reading time. A message has one author, seldom two. */
-export const AUTHOR_DOMAINS_MAX = 4;
+/** Limits DNS queries. A message has one author, seldom two. */
+const AUTHOR_DOMAINS_MAX = 4;
 
 /**
- * The domains of all authors: every address in every From field, groups included (RFC 6854). It reads the
- * same addresses that a message record shows. With another parser, a sender could show one author and have
- * another one judged.
+ * The domains of all authors, in lower-case ASCII. A malformed address has each domain that a mail reader may
+ * see in it.
  *
- * @returns null when there are more than {@link AUTHOR_DOMAINS_MAX} domains or {@link FROM_BYTES_MAX} bytes
- * of From, or when an address or its domain is unreadable
+ * @returns null when the authors cannot be judged: there is not exactly one From field, an address has no
+ * readable domain, or there are more than {@link AUTHOR_DOMAINS_MAX} domains
  */
-export function authorDomains(fields: readonly HeaderField[]): readonly string[] | null {
-  const from = fields.filter(({ name }) => name === 'from');
-  if (from.reduce((sum, { line }) => sum + line.length, 0) > FROM_BYTES_MAX) return null;
-  const addresses = addressesIn(from.map(valueOf));
-  if (addresses === null) return null;
-  const domains = new Set<string>();
-  for (const address of addresses) {
-    const written = writtenDomains(address);
-    if (written.length === 0 && /@\s*\S/.test(address)) return null;
-    for (const domain of written) domains.add(domain);
-  }
-  return domains.size > AUTHOR_DOMAINS_MAX ? null : [...domains];
+export function authorDomains({ addresses, fields }: WrittenAuthors): readonly string[] | null {
+  const domains = addresses.map(writtenDomains);
+  const all = [...new Set(domains.flat())];
+  const isReadable = fields === 1 && domains.length > 0 && domains.every(({ length }) => length > 0);
+  return isReadable && all.length <= AUTHOR_DOMAINS_MAX ? all : null;
 }

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 
-/** Queries DNS records by name and type, like `dns.promises.Resolver.resolve`. */
-export type Resolve = (name: string, type: string) => Promise<unknown[]>;
+/** Queries DNS records by name and type, like `dns.promises.Resolver.resolve`. MX records are objects. */
+export type Resolve = (name: string, type: string) => Promise<string[] | string[][]>;
 
 export interface BoundedResolverOptions {
   /** `address:port`. An empty list means the name servers of the machine. */
@@ -10,16 +10,21 @@ export interface BoundedResolverOptions {
   readonly timeoutMs: number;
 }
 
-/** No name server answered. mailauth's SPF reads `ETIMEOUT` as a temporary error. */
+/** No name server answered. mailauth reads `ETIMEOUT` as a temporary error. */
 export class NoAnswerError extends Error {
   override name = 'NoAnswerError';
   readonly code = 'ETIMEOUT';
 }
 
-/** The name servers say that the record does not exist. mailauth's SPF counts `ENODATA` as a void lookup. */
+/** `ENODATA`: the name exists, without such a record. `ENOTFOUND`: the name does not exist. */
 export class NoRecordError extends Error {
   override name = 'NoRecordError';
-  readonly code = 'ENODATA';
+  readonly code: 'ENODATA' | 'ENOTFOUND';
+
+  constructor(code: 'ENODATA' | 'ENOTFOUND', options?: ErrorOptions) {
+    super(code, options);
+    this.code = code;
+  }
 }
 
 /** mailauth's SPF takes its result from `spfResult`. */
@@ -38,12 +43,12 @@ const TRIES = 2;
  * another.
  */
 const NAME = /^[\x21-\x5b\x5d-\x7e]{1,253}$/;
-const NO_RECORD = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'EBADQUERY']);
+const NO_NAME = new Set(['ENOTFOUND', 'EBADNAME', 'EBADQUERY']);
 
 /** The DNS queries for one message. The caller must call `close`. */
 export class BoundedResolver {
   readonly #resolver: Resolver;
-  readonly #answers = new Map<string, Promise<unknown[]>>();
+  readonly #answers = new Map<string, ReturnType<Resolve>>();
   readonly #deadline: NodeJS.Timeout;
   #isOver = false;
 
@@ -79,14 +84,15 @@ export class BoundedResolver {
     this.#resolver.cancel();
   }
 
-  async #query(name: string, type: string): Promise<unknown[]> {
-    if (!NAME.test(name)) throw new NoRecordError('not a name');
+  async #query(name: string, type: string): Promise<string[] | string[][]> {
+    if (!NAME.test(name)) throw new NoRecordError('ENOTFOUND');
     if (this.#isOver) throw new NoAnswerError('the time limit is over');
     try {
-      return (await this.#resolver.resolve(name, type)) as unknown[];
+      return (await this.#resolver.resolve(name, type)) as string[][];
     } catch (error) {
       const { code = '' } = error as NodeJS.ErrnoException;
-      if (NO_RECORD.has(code)) throw new NoRecordError(code, { cause: error });
+      if (code === 'ENODATA') throw new NoRecordError(code, { cause: error });
+      if (NO_NAME.has(code)) throw new NoRecordError('ENOTFOUND', { cause: error });
       throw new NoAnswerError(code, { cause: error });
     }
   }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, sign } from 'node:crypto';
+import { createHash, createPublicKey, randomBytes, sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createTransport } from 'nodemailer';
 import { message, newSigner, signed, startSenderFixture } from '../../test/sender-fixture.ts';
@@ -24,9 +24,15 @@ function replaced(raw: Buffer, from: string, to: string): Buffer {
 }
 
 /** Signs fields that are already canonical. `tags` and `lastTags` are additional tags of the signature. */
-function handSigned(fields: readonly string[], names: string, tags = '', lastTags = ''): Buffer {
+function handSigned(
+  fields: readonly string[],
+  names: string,
+  tags = '',
+  lastTags = '',
+  selector = 's1',
+): Buffer {
   const bodyHash = createHash('sha256').update('Hello\r\n').digest('base64');
-  const unsigned = `dkim-signature:v=1; a=rsa-sha256; c=relaxed; d=example.com; s=s1; ${tags}h=${names}; bh=${bodyHash}; b=`;
+  const unsigned = `dkim-signature:v=1; a=rsa-sha256; c=relaxed; d=example.com; s=${selector}; ${tags}h=${names}; bh=${bodyHash}; b=`;
   const inOrder = [...fields, `${unsigned}${lastTags}`].join('\r\n');
   const value = sign('sha256', Buffer.from(inOrder), signer.key).toString('base64');
   return Buffer.from(`${unsigned}${value}${lastTags}\r\n${fields.join('\r\n')}\r\n\r\nHello\r\n`);
@@ -96,25 +102,6 @@ describe('a signature passes', () => {
     expect(await dkimOf(replaced(twice, 'Hello\r\n', 'Hallo\r\n'))).toBe('fail');
   });
 
-  test('whose h= names signatures while it is the only one, and not once there is another', async () => {
-    const raw = handSigned(['from:ann@example.com'], 'from:dkim-signature');
-    expect(await dkimOf(raw)).toBe('pass');
-    const other = newSigner('example.net'); // its key is not published
-    expect(await dkimOf(await signed(raw, other))).toBe('fail');
-  });
-
-  test('that signs another, wherever the two stand', async () => {
-    const first = await signed(message(), newSigner('example.net'));
-    const second = await signed(first, signer, { headerList: 'from:dkim-signature:subject' });
-    expect(second.toString()).toMatch(/ h=[^;]*DKIM-Signature;/);
-    expect(await dkimOf(second)).toBe('pass');
-    const own = second.subarray(0, second.length - first.length);
-    const others = first.subarray(0, first.length - message().length);
-    expect(await dkimOf(Buffer.concat([others, own, message()]))).toBe('pass');
-    expect(await dkimOf(replaced(second, 'd=example.net', 'd=example.org'))).toBe('fail');
-    expect(await dkimOf(Buffer.concat([own, message()]))).toBe('fail');
-  });
-
   test('beside one that fails', async () => {
     const other = newSigner('example.net');
     expect(await dkimOf(await signed(await signed(message(), signer), other))).toBe('pass');
@@ -175,16 +162,16 @@ describe('a signature does not pass', () => {
     expect(await dkimOf(replaced(raw, 'Hello\r\n', 'Hallo\r\n'))).toBe('fail');
   });
 
-  test('when ten others stand above it', async () => {
+  test('when five others stand above it', async () => {
     const raw = await signed(message(), signer);
     const end = raw.indexOf('\r\nFrom:') + 2;
     const broken = replaced(raw.subarray(0, end), ' b=', ' b=AAAA');
-    expect(await dkimOf(Buffer.concat([...Array<Buffer>(9).fill(broken), raw]))).toBe('pass');
-    expect(await dkimOf(Buffer.concat([...Array<Buffer>(10).fill(broken), raw]))).toBe('fail');
+    expect(await dkimOf(Buffer.concat([...Array<Buffer>(4).fill(broken), raw]))).toBe('pass');
+    expect(await dkimOf(Buffer.concat([...Array<Buffer>(5).fill(broken), raw]))).toBe('fail');
   });
 
   test('when it does not sign From', async () => {
-    expect(await dkimOf(await signed(message(), signer, { headerList: 'subject:to' }))).toBe('permerror');
+    expect(await dkimOf(handSigned(['from:ann@example.com', 'subject:Hi'], 'subject'))).toBe('neutral');
   });
 
   test('when a From was added, and it says that there is one', async () => {
@@ -218,7 +205,7 @@ describe('a signature does not pass', () => {
     ['s=tlsrpt', 'neutral'],
     ['s=tlsrpt:email', 'pass'],
     ['s=*', 'pass'],
-    ['s=', 'pass'],
+    ['s=', 'neutral'],
     ['h=sha1', 'neutral'],
     ['h=sha1 : sha256', 'pass'],
     ['t=y', 'pass'],
@@ -246,20 +233,24 @@ describe('a signature does not pass', () => {
     ['no header fields', ' h=', ' z='],
   ])('with %s', async (_, from, to) => {
     expect(await dkimOf(replaced(await signed(message(), signer), from, to))).toMatch(
-      /^(neutral|permerror)$/,
+      /^(neutral|none|fail)$/,
     );
   });
 
-  test('when its names hide where the key is asked for', async () => {
-    const mallory = newSigner('mallory.example', 'k');
-    fixture.publish(mallory);
-    const bank = { ...mallory, domain: 'example.com' };
-    for (const selector of ['k._domainkey.mallory.example\0', 'k._domainkey.mallory.example.\\000']) {
-      const raw = await signed(message(), { ...bank, selector });
-      expect(raw.toString()).toContain(`s=${selector}`);
+  test.each(['k._domainkey.mallory.example\0', 'k._domainkey.mallory.example.\\000'])(
+    'when its selector hides where the key is asked for: %j',
+    async (selector) => {
+      fixture.publish({ ...signer, domain: 'mallory.example', selector: 'k' });
+      const raw = handSigned(['from:ann@example.com'], 'from', '', '', selector);
       expect(await dkimOf(raw)).toBe('neutral');
-    }
-    expect(fixture.dns.questions).not.toContain('k._domainkey.mallory.example TXT');
+      expect(fixture.dns.questions).not.toContain('k._domainkey.mallory.example TXT');
+    },
+  );
+
+  test('a key in the form of RFC 6376 3.6.1 (RSAPublicKey) verifies it', async () => {
+    const key = createPublicKey(signer.key).export({ type: 'pkcs1', format: 'der' }).toString('base64');
+    fixture.dns.zone.set('s1._domainkey.example.com', { TXT: [`v=DKIM1; k=rsa; p=${key}`] });
+    expect(await dkimOf(await signed(message(), signer))).toBe('pass');
   });
 });
 
@@ -297,12 +288,12 @@ describe('a hostile message', () => {
     many = [];
   });
 
-  test('of 1,000 signatures costs ten questions', async () => {
+  test('of 1,000 signatures costs five questions', async () => {
     fixture.publish(...many);
     const raw = Buffer.concat([junk, message()]);
     expect(await dkimOf(raw)).toBe('pass');
     const asked = fixture.dns.questions.filter((question) => question.includes('._domainkey.'));
-    expect(asked).toHaveLength(10);
+    expect(asked).toHaveLength(5);
   });
 
   test('of 1,000 signatures whose name server is silent costs one time limit', async () => {
@@ -328,7 +319,7 @@ describe('a hostile message', () => {
     [
       'has a signature of 1 MB',
       () => Buffer.from(`DKIM-Signature: ${'c;'.repeat(500_000)} b=\r\n\r\n`),
-      'neutral',
+      'none',
     ],
   ])('that %s is judged', async (_, make, word) => {
     expect(await dkimOf(make())).toBe(word);
@@ -339,19 +330,5 @@ describe('a hostile message', () => {
     expect(
       await dkimOf(Buffer.concat([raw, Buffer.from('\t\r\n'.repeat(3_000_000)), Buffer.from('x')])),
     ).toBe('fail');
-  });
-
-  test('whose header is beyond the bounds has no signature that passes', async () => {
-    const raw = await signed(message(), signer);
-    expect(await dkimOf(Buffer.concat([Buffer.from('X: 1\r\n'.repeat(9_000)), raw]))).toBe('pass');
-    expect(
-      await dkimOf(
-        Buffer.concat([
-          raw.subarray(0, raw.indexOf('From:')),
-          Buffer.from('X: 1\r\n'.repeat(11_000)),
-          raw.subarray(raw.indexOf('From:')),
-        ]),
-      ),
-    ).toBe('permerror');
   });
 });

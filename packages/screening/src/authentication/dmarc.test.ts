@@ -22,10 +22,6 @@ function permit(domain: string): void {
   fixture.dns.zone.set(domain, { TXT: ['v=spf1 ip4:192.0.2.10 -all'] });
 }
 
-function manyGroups(address: string): string {
-  return `${'a:'.repeat(60)}${address}${';'.repeat(60)}`;
-}
-
 function encodedWord(text: string): string {
   return `=?utf-8?b?${Buffer.from(text).toString('base64')}?=`;
 }
@@ -66,10 +62,10 @@ describe('DMARC fails', () => {
   beforeEach(() => publish('example.com', 'v=DMARC1; p=reject; sp=quarantine'));
 
   test('for an author behind a byte order mark', async () => {
-    expect(await dmarcOf(Buffer.concat([Buffer.from('\ufeff'), message()]))).toBe('fail reject');
+    expect(await dmarcOf(Buffer.concat([Buffer.from('\ufeff'), message()]))).toBe('fail quarantine');
   });
-  test('for an author in an encoded word, which a record shows', async () => {
-    expect(await dmarcOf(message(encodedWord('<ann@example.com>')))).toBe('fail reject');
+  test('for an author in an encoded word', async () => {
+    expect(await dmarcOf(message(encodedWord('<ann@example.com>')))).toBe('fail quarantine');
   });
   describe.each([
     ['95 spaces', ' '.repeat(95)],
@@ -85,7 +81,7 @@ describe('DMARC fails', () => {
       publish('example.net', 'v=DMARC1; p=none');
       const raw = await signed(message('x@example.net'), stranger);
       expect(await dmarcOf(raw)).toBe('pass none');
-      expect(await dmarcOf(Buffer.concat([field, raw]))).toBe('fail reject');
+      expect(await dmarcOf(Buffer.concat([field, raw]))).toBe('fail quarantine');
     });
   });
   test('without any authentication', async () => {
@@ -188,8 +184,7 @@ describe('the policy', () => {
     ['v=DMARC1; p=quarantine', 'fail quarantine'],
     ['v=DMARC1;p=REJECT', 'fail reject'],
     ['v=DMARC1; p=reject; pct=50', 'fail reject'],
-    ['v=DMARC1; p=reject; pct=0', 'fail quarantine'],
-    ['v=DMARC1; p=quarantine; pct=0', 'fail none'],
+    ['v=DMARC1; p=reject; pct=0', 'fail reject'],
     ['v=DMARC1; rua=mailto:x@example.com', 'fail none'],
     ['v=DMARC1; p=whatever', 'none none'],
     ['v=DMARC2; p=reject', 'none none'],
@@ -209,41 +204,54 @@ describe('the policy', () => {
   });
 });
 
-describe('a name server that fails holds nothing', () => {
-  async function expectNotHeld(...args: Parameters<SenderFixture['authenticate']>) {
-    const verdict = await fixture.authenticate(...args);
-    expect(verdict.auth.dmarc).toBe('temperror');
+describe('while the name servers of the author fail', () => {
+  async function expectUnavailable(...[raw, envelope]: Parameters<SenderFixture['authenticate']>) {
+    const verdict = await fixture.authenticate(raw, envelope, { timeoutMs: 300 });
+    expect(verdict).toMatchObject({ auth: { dmarc: 'temperror' }, isAuthorUnavailable: true });
     expect(heldReason({ ...verdict, virus: false, spam: null })).toBeNull();
   }
 
-  test('all of it, in silence', async () => {
+  test('all of them, in silence, the policy is unavailable', async () => {
     fixture.dns.zone.clear();
     fixture.dns.otherwise = 'silence';
-    await expectNotHeld(await signed(message(), signer), {}, { timeoutMs: 300 });
+    await expectUnavailable(await signed(message(), signer));
   });
 
-  test.each(['servfail', 'silence'] as const)('at the policy: %s', async (failure) => {
+  test.each(['servfail', 'silence'] as const)('at the policy, it is unavailable: %s', async (failure) => {
     fixture.dns.zone.set('_dmarc.example.com', failure);
-    await expectNotHeld(message(), {}, { timeoutMs: 300 });
+    await expectUnavailable(message());
   });
 
-  test.each(['servfail', 'silence'] as const)('at the key: %s', async (failure) => {
+  test('a message that passes all the same is not late', async () => {
+    publish('news.example.com', 'v=DMARC1; p=reject');
+    fixture.dns.zone.set('_dmarc.example.com', 'servfail');
+    const verdict = await fixture.authenticate(await signed(message('ann@news.example.com'), below));
+    expect(verdict).toMatchObject({ auth: { dmarc: 'pass' }, isAuthorUnavailable: false });
+  });
+
+  test('for a domain below only, the policy of the domain above applies', async () => {
     publish('example.com', 'v=DMARC1; p=reject');
+    fixture.dns.zone.set('_dmarc.lame.example.com', 'servfail');
+    const verdict = await fixture.authenticate(message('ceo@lame.example.com'));
+    expect(verdict).toMatchObject({
+      auth: { dmarc: 'fail' },
+      dmarcPolicy: 'reject',
+      isAuthorUnavailable: true,
+    });
+  });
+});
+
+describe('a check without an answer counts as absent', () => {
+  beforeEach(() => publish('example.com', 'v=DMARC1; p=reject'));
+
+  test.each(['servfail', 'silence'] as const)('the key: %s', async (failure) => {
     fixture.dns.zone.set('s1._domainkey.example.com', failure);
-    await expectNotHeld(await signed(message(), signer), {}, { timeoutMs: 300 });
+    expect(await dmarcOf(await signed(message(), signer), {}, { timeoutMs: 300 })).toBe('fail reject');
   });
 
-  test.each(['servfail', 'silence'] as const)('at SPF: %s', async (failure) => {
-    publish('example.com', 'v=DMARC1; p=reject');
+  test.each(['servfail', 'silence'] as const)('SPF: %s', async (failure) => {
     fixture.dns.zone.set('example.com', failure);
-    await expectNotHeld(message(), {}, { timeoutMs: 300 });
-  });
-
-  test('but does not excuse a sender whose own name servers fail', async () => {
-    publish('example.com', 'v=DMARC1; p=reject');
-    for (const name of ['example.net', 's1._domainkey.example.net']) fixture.dns.zone.set(name, 'silence');
-    const raw = await signed(message(), stranger);
-    expect(await dmarcOf(raw, { mailFrom: 'x@example.net' }, { timeoutMs: 300 })).toBe('fail reject');
+    expect(await dmarcOf(message(), {}, { timeoutMs: 300 })).toBe('fail reject');
   });
 });
 
@@ -255,8 +263,6 @@ describe('a message with several authors', () => {
 
   test.each([
     ['in one field', 'ann@example.com, ceo@bank.example'],
-    ['in two fields', ['ann@example.com', 'ceo@bank.example']],
-    ['in two fields, the other way', ['ceo@bank.example', 'ann@example.com']],
     ['in a group', 'Both: ann@example.com, ceo@bank.example;'],
   ])('fails by the one that fails, %s', async (_, from) => {
     expect(await dmarcOf(await signed(message(from), signer))).toBe('fail reject');
@@ -278,7 +284,6 @@ describe('a message with several authors', () => {
   test('fails when there are too many to ask for', async () => {
     const from = ['a', 'b', 'c', 'd', 'e'].map((name) => `x@${name}.example`).join(', ');
     expect(await dmarcOf(message(from))).toBe('fail quarantine');
-    expect(await dmarcOf(message(from), {}, { spf: false })).toBe('none quarantine');
     expect(fixture.dns.questions.filter((question) => question.startsWith('_dmarc'))).toEqual([]);
   });
 
@@ -287,29 +292,23 @@ describe('a message with several authors', () => {
     expect(await dmarcOf(await signed(message(from), signer))).toBe('fail reject');
   });
 
-  test.each([
-    ['whose address is longer than a line', `${'a'.repeat(1_000)}@bank.example`],
-    ['in more groups than are read', manyGroups('ceo@bank.example')],
-    ['in more groups than are read, in an encoded word', encodedWord(manyGroups('<ceo@bank.example>'))],
-  ])('fails by one %s, alone too', async (_, ceo) => {
-    for (const from of [ceo, ['ann@example.com', ceo], `ann@example.com, ${ceo}`]) {
-      const raw = await signed(message(from), signer);
-      expect(await dmarcOf(raw)).toBe('fail quarantine');
-      expect(await dmarcOf(raw, {}, { spf: false })).toBe('none quarantine');
-    }
+  test('fails in two fields, whoever they are', async () => {
+    expect(await dmarcOf(await signed(message(['ann@example.com', 'ann@example.com']), signer))).toBe(
+      'fail quarantine',
+    );
   });
 
   test('cannot hide one behind a header beyond the bounds', async () => {
-    const raw = Buffer.from(
-      `From: ann@nothing.example\r\n${'X: 1\r\n'.repeat(200_000)}From: ceo@bank.example\r\n\r\nHi\r\n`,
+    const header = `From: ann@nothing.example\r\n${'X: 1\r\n'.repeat(5_000)}`;
+    expect(await dmarcOf(Buffer.from(`${header}From: ceo@bank.example\r\n\r\nHi\r\n`))).toBe(
+      'fail quarantine',
     );
-    expect(await dmarcOf(raw)).toBe('fail reject');
   });
 });
 
 test.each(['To: x@example.com\r\n\r\nHi', 'From: nobody\r\n\r\nHi', 'From:\r\n\r\nHi', '\r\nHi'])(
-  'a message without an author is none: %j',
+  'a message without an author fails: %j',
   async (raw) => {
-    expect(await dmarcOf(Buffer.from(raw))).toBe('none none');
+    expect(await dmarcOf(Buffer.from(raw))).toBe('fail quarantine');
   },
 );

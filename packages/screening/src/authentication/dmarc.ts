@@ -1,22 +1,15 @@
+import { evaluateDmarc } from 'mailauth/lib/dmarc/index.js';
 import type { AuthResult } from '@postrider/domain';
-import type { DmarcPolicy } from '../verdicts.ts';
-import { NoAnswerError } from './bounded-resolver.ts';
+import type { DmarcPolicy, SenderVerdict } from '../verdicts.ts';
+import { NoAnswerError, NoRecordError } from './bounded-resolver.ts';
 import type { Resolve } from './bounded-resolver.ts';
 import type { DkimResult } from './dkim.ts';
-import { findDmarcRecord, organizationalDomain } from './dmarc-record.ts';
-import type { DmarcRecord } from './dmarc-record.ts';
 import type { SpfResult } from './spf.ts';
-
-/** An author's domain and its DMARC record. */
-export interface Author {
-  readonly domain: string;
-  /** `temperror` when no name server answered. */
-  readonly record: DmarcRecord | null | 'temperror';
-}
 
 export interface DmarcResult {
   readonly word: AuthResult;
   readonly policy: DmarcPolicy;
+  readonly isAuthorUnavailable: SenderVerdict['isAuthorUnavailable'];
 }
 
 /** The authenticated domains of the message. `spf` is null when SPF was not judged. */
@@ -27,54 +20,81 @@ export interface Identifiers {
 
 const STRICTEST_FIRST: readonly DmarcPolicy[] = ['reject', 'quarantine', 'none'];
 const WORST_FIRST: readonly AuthResult[] = ['fail', 'temperror', 'none'];
+const NOBODY: Identifiers = { spf: null, dkim: [] };
 
-export async function findAuthor(domain: string, resolve: Resolve): Promise<Author> {
-  try {
-    return { domain, record: await findDmarcRecord(domain, resolve) };
-  } catch (error) {
-    if (error instanceof NoAnswerError) return { domain, record: 'temperror' };
-    throw error;
-  }
+/** The result for authors who cannot be judged: one of them could hide behind another one. */
+export const UNKNOWN_AUTHOR: DmarcResult = { word: 'fail', policy: 'quarantine', isAuthorUnavailable: false };
+
+/** Queries the policies of the authors. `resolve` remembers them, so that `judgeDmarc` has them at once. */
+export async function prefetchPolicies(authors: readonly string[], resolve: Resolve): Promise<void> {
+  await Promise.all(authors.map((author) => judgeAuthor(author, NOBODY, resolve)));
 }
 
 /**
- * Judges DMARC (RFC 7489, section 6.6.2). We do not use mailauth's version. It relaxes strict alignment, and
- * it reports a failure when no name server gave the key.
+ * Judges DMARC by RFC 9989. A check that got no answer from the name servers counts as absent: the sender
+ * chooses the domains of MAIL FROM and of signatures, and could choose one whose name servers fail.
  *
- * RFC 5322 requires one From field. With several authors, we judge each domain and take the worst result:
- * `pass` needs every domain to pass (section 6.6.1). Without an author the result is `none` (section 11.2).
- *
- * @param authors null when there are too many authors, or one is unreadable. The result is a failure with the
- * policy `quarantine`: one domain could hide behind the others.
+ * With several authors, we judge each domain and take the worst result: `pass` needs every domain to pass.
  */
-export function judgeDmarc(authors: readonly Author[] | null, identifiers: Identifiers): DmarcResult {
-  if (authors === null) return { word: identifiers.spf === null ? 'none' : 'fail', policy: 'quarantine' };
-  const results = authors.map((author) => judgeAuthor(author, identifiers));
-  const word = WORST_FIRST.find((worst) => results.some((result) => result.word === worst));
-  const counted = results.filter((result) => result.word === (word ?? 'pass'));
+export async function judgeDmarc(
+  authors: readonly string[],
+  identifiers: Identifiers,
+  resolve: Resolve,
+): Promise<DmarcResult> {
+  const results = await Promise.all(authors.map((author) => judgeAuthor(author, identifiers, resolve)));
+  const word = WORST_FIRST.find((worst) => results.some((result) => result.word === worst)) ?? 'pass';
+  const counted = results.filter((result) => result.word === word);
   const policy = STRICTEST_FIRST.find((strictest) => counted.some((result) => result.policy === strictest));
-  return { word: results.length === 0 ? 'none' : (word ?? 'pass'), policy: policy ?? 'none' };
+  const isAuthorUnavailable = results.some((result) => result.isAuthorUnavailable);
+  return { word, policy: policy ?? 'none', isAuthorUnavailable };
 }
 
-function judgeAuthor({ domain, record }: Author, { spf, dkim }: Identifiers): DmarcResult {
-  if (record === 'temperror') return { word: 'temperror', policy: 'none' };
-  if (record === null) return { word: 'none', policy: 'none' };
-  const words = [
-    ...dkim.filter((result) => isAligned(domain, result.domain, record.isDkimStrict)),
-    ...(spf !== null && isAligned(domain, spf.domain, record.isSpfStrict) ? [spf] : []),
-  ].map(({ word }) => word);
-  const { policy } = record;
-  if (words.includes('pass')) return { word: 'pass', policy };
-  // A check of the author's domain got no answer from the name servers. It might have passed.
-  if (words.includes('temperror')) return { word: 'temperror', policy };
+async function judgeAuthor(
+  author: string,
+  { spf, dkim }: Identifiers,
+  resolve: Resolve,
+): Promise<DmarcResult> {
+  const records = new AuthorRecords(author, resolve);
+  const { response } = await evaluateDmarc({
+    headerFrom: author,
+    spfDomains: spf?.word === 'pass' ? [spf.domain] : [],
+    dkimDomains: dkim.filter(({ word }) => word === 'pass').map(({ domain }) => ({ domain })),
+    resolver: records.resolve,
+  });
+  if (response === false) return UNKNOWN_AUTHOR;
+  const { status } = response;
+  const policy = STRICTEST_FIRST.find((each) => each === response.policy) ?? 'none';
+  if (status.result === 'pass') return { word: 'pass', policy, isAuthorUnavailable: false };
+  const isAuthorUnavailable = records.isUnavailable;
+  if (status.result === 'none')
+    return { word: isAuthorUnavailable ? 'temperror' : 'none', policy, isAuthorUnavailable };
   // Without SPF, the result is unknown: SPF alone might have passed.
-  return { word: spf === null ? 'none' : 'fail', policy };
+  return { word: spf === null ? 'none' : 'fail', policy, isAuthorUnavailable };
 }
 
-/** Identifier alignment (RFC 7489, section 3.1). */
-function isAligned(author: string, authenticated: string, isStrict: boolean): boolean {
-  if (authenticated === '') return false;
-  return isStrict
-    ? author === authenticated
-    : organizationalDomain(author) === organizationalDomain(authenticated);
+/** The DNS names that decide about one author. When no name server answers, they count as absent. */
+class AuthorRecords {
+  readonly #author: string;
+  readonly #resolve: Resolve;
+  /** True when a name server did not answer for the author's domain or a domain above it. */
+  isUnavailable = false;
+
+  constructor(author: string, resolve: Resolve) {
+    this.#author = author;
+    this.#resolve = resolve;
+  }
+
+  readonly resolve: Resolve = async (name, type) => {
+    try {
+      return await this.#resolve(name, type);
+    } catch (error) {
+      if (!(error instanceof NoAnswerError) || !this.#isOwn(name)) throw error;
+      this.isUnavailable = true;
+      throw new NoRecordError('ENODATA', { cause: error });
+    }
+  };
+
+  #isOwn(name: string): boolean {
+    return `.${this.#author}`.endsWith(`.${name.replace(/^_dmarc\./, '')}`);
+  }
 }

@@ -4,8 +4,16 @@ import type { BundledScript } from '@postrider/testing';
 import { SenderAuthentication } from './sender-authentication.ts';
 
 const ENVELOPE = { remoteAddress: '192.0.2.1', helo: 'mail.example', mailFrom: '', rcptTo: [] };
-const PASS = { auth: { spf: 'pass', dkim: 'pass', dmarc: 'pass' }, dmarcPolicy: 'none' };
-const UNKNOWN = { auth: { spf: 'temperror', dkim: 'temperror', dmarc: 'temperror' }, dmarcPolicy: 'none' };
+const PASS = {
+  auth: { spf: 'pass', dkim: 'pass', dmarc: 'pass' },
+  dmarcPolicy: 'none',
+  isAuthorUnavailable: false,
+};
+const UNKNOWN = {
+  auth: { spf: 'temperror', dkim: 'temperror', dmarc: 'fail' },
+  dmarcPolicy: 'quarantine',
+  isAuthorUnavailable: false,
+};
 
 let faulty: BundledScript;
 let real: BundledScript;
@@ -42,8 +50,9 @@ test('a message without a sender gets the same verdict in a worker thread as wit
   const authentication = open(real, lost);
   const raw = Buffer.from('Subject: Hi\r\n\r\nHi\r\n');
   expect(await authentication.authenticate(raw, ENVELOPE)).toEqual({
-    auth: { spf: 'none', dkim: 'none', dmarc: 'none' },
-    dmarcPolicy: 'none',
+    auth: { spf: 'none', dkim: 'none', dmarc: 'fail' },
+    dmarcPolicy: 'quarantine',
+    isAuthorUnavailable: false,
   });
   expect(raw.toString()).toBe('Subject: Hi\r\n\r\nHi\r\n');
   await authentication.close();
@@ -64,7 +73,7 @@ test('10 MiB of From fields fail DMARC, and cost no thread', async () => {
 });
 
 test.each(['throw', 'exit', 'silence'])(
-  'a message that costs its worker thread (%s) is a temperror, and waiting messages are judged',
+  'a message that costs its worker thread (%s) fails, and waiting messages are judged',
   async (fault) => {
     const lost: string[] = [];
     const authentication = open(faulty, lost);

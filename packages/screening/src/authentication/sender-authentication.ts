@@ -19,9 +19,11 @@ export interface AuthenticationJob {
   readonly options: AuthenticationOptions;
 }
 
+/** A sender who avoids our judgement must not profit from it. */
 const UNKNOWN: SenderVerdict = {
-  auth: { spf: 'temperror', dkim: 'temperror', dmarc: 'temperror' },
-  dmarcPolicy: 'none',
+  auth: { spf: 'temperror', dkim: 'temperror', dmarc: 'fail' },
+  dmarcPolicy: 'quarantine',
+  isAuthorUnavailable: false,
 };
 
 /** Runs `authenticateSender` in worker threads, so that a hostile message harms no other message. */
@@ -36,7 +38,7 @@ export class SenderAuthentication {
   }
 
   /**
-   * A message that costs two threads gives `temperror`, which never holds a message.
+   * A message that costs two threads fails DMARC, as for a policy of quarantine.
    * @throws Error when this is closed: the sender must send the message again
    */
   async authenticate(raw: Buffer, envelope: Envelope): Promise<SenderVerdict> {

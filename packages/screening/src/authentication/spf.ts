@@ -1,4 +1,3 @@
-import { domainToASCII } from 'node:url';
 import { spf } from 'mailauth/lib/spf/index.js';
 import { AUTH_RESULTS } from '@postrider/domain';
 import type { AuthResult } from '@postrider/domain';
@@ -11,34 +10,16 @@ export interface SpfResult {
   readonly domain: string;
 }
 
-const WORDS: ReadonlySet<string> = new Set(AUTH_RESULTS);
-
 /**
  * Evaluates SPF. More than 10 terms with DNS queries or more than 2 void lookups give `permerror` (RFC 7208,
  * section 4.6.4).
  */
 export async function checkSpf(envelope: Envelope, resolve: Resolve): Promise<SpfResult> {
   const { domain, status } = await spf({
-    sender: senderOf(envelope),
+    sender: envelope.mailFrom,
     ip: envelope.remoteAddress.replace(/%.*$/, ''), // fe80::1%eth0
     helo: envelope.helo,
-    resolver: (name, type) => forgivingPtr(resolve, name, type),
+    resolver: resolve,
   });
-  return { word: WORDS.has(status.result) ? (status.result as AuthResult) : 'neutral', domain };
-}
-
-function senderOf({ mailFrom, helo }: Envelope): string {
-  const at = mailFrom.lastIndexOf('@');
-  if (at === -1) return `postmaster@${helo}`;
-  // mailauth needs the domain in the form that DNS uses.
-  return `${mailFrom.slice(0, at)}@${domainToASCII(mailFrom.slice(at + 1))}`;
-}
-
-/**
- * An unanswered reverse query makes `ptr` not match (RFC 7208, section 5.5). It must not give `temperror`:
- * the owner of the sending machine controls this zone.
- */
-async function forgivingPtr(resolve: Resolve, name: string, type: string): Promise<unknown[]> {
-  if (type !== 'PTR') return resolve(name, type);
-  return resolve(name, type).catch(() => []);
+  return { word: AUTH_RESULTS.find((word) => word === status.result) ?? 'neutral', domain };
 }

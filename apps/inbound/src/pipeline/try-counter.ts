@@ -1,0 +1,20 @@
+/** One message has a key of 64 characters. */
+const MESSAGES_MAX = 10_000;
+
+/**
+ * Counts the tries of a message that we deferred. It forgets the message that came longest ago: its sender
+ * then waits for one more try.
+ */
+export class TryCounter {
+  readonly #tries = new Map<string, number>();
+
+  /** @returns the number of tries, this one included */
+  count(key: string): number {
+    const tries = (this.#tries.get(key) ?? 0) + 1;
+    this.#tries.delete(key);
+    this.#tries.set(key, tries);
+    const [oldest] = this.#tries.keys();
+    if (this.#tries.size > MESSAGES_MAX && oldest !== undefined) this.#tries.delete(oldest);
+    return tries;
+  }
+}

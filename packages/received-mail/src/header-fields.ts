@@ -1,0 +1,62 @@
+import { isUtf8 } from 'node:buffer';
+import libmime from 'libmime';
+import { parseAddressHeader } from 'mailparser';
+import type { HeaderLines } from 'mailparser';
+import { oneLine } from './clean-text.ts';
+import { LINE_CHARACTERS_MAX } from './limits.ts';
+import type { Mailbox } from './mailbox.ts';
+import type { ReceivedHeader } from './parsed-message.ts';
+
+interface Field {
+  /** The name in lower case. */
+  readonly key: string;
+  /** The name as written. */
+  readonly name: string;
+  /** Unfolded, with encoded words. */
+  readonly value: string;
+}
+
+/** The header of a message. mailparser finds the fields; this class decodes their text. */
+export class HeaderFields {
+  readonly #fields: readonly Field[];
+
+  constructor(lines: HeaderLines) {
+    this.#fields = lines.filter(({ key }) => key !== '').map(readField);
+  }
+
+  /** The values with this name, unfolded, with encoded words. */
+  named(...keys: readonly string[]): string[] {
+    return this.#fields.filter(({ key }) => keys.includes(key)).map(({ value }) => value);
+  }
+
+  /** The first value with this name, decoded. */
+  text(key: string): string | null {
+    const [value] = this.named(key);
+    return value === undefined ? null : decoded(value);
+  }
+
+  /** The mailboxes of all fields with this name, groups flattened. Text without an address is left out. */
+  mailboxes(key: string): Mailbox[] {
+    const { value } = parseAddressHeader(this.named(key), { flatten: true, decodePunycode: false });
+    return value
+      .map(({ name, address = '' }) => ({ name, address: oneLine(address) }))
+      .filter(({ address }) => address !== '' && address.length <= LINE_CHARACTERS_MAX);
+  }
+
+  /** The fields in order. */
+  listed(): ReceivedHeader[] {
+    return this.#fields.map(({ name, value }) => ({ name, value: decoded(value) }));
+  }
+}
+
+/** mailparser gives one byte per character. Old programs send ISO 8859-1 where RFC 6532 wants UTF-8. */
+function readField({ key, line }: HeaderLines[number]): Field {
+  const bytes = Buffer.from(line, 'latin1');
+  const text = isUtf8(bytes) ? bytes.toString() : line;
+  const colon = text.indexOf(':');
+  return { key, name: oneLine(text.slice(0, colon)), value: text.slice(colon + 1).replaceAll(/\r?\n/g, '') };
+}
+
+function decoded(value: string): string {
+  return oneLine(libmime.decodeWords(value));
+}

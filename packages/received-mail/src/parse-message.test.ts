@@ -1,0 +1,98 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseMessage } from './parse-message.ts';
+
+const FROM = 'From: Ann <ann@sender.example>\r\n';
+const parse = (text: string) => parseMessage(Buffer.from(text, 'latin1'));
+const withPart = (header: string, content: string) =>
+  parse(
+    `${FROM}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nbody\r\n--b\r\n${header}\r\n\r\n${content}\r\n--b--\r\n`,
+  );
+
+describe('a part', () => {
+  test('of two padded pieces of base64 is whole', async () => {
+    const pieces = 'UEsDBBQAAAAIAA==\r\nemVkIGZpbGUgY29udGVudA==';
+    const header = 'Content-Type: application/zip; name=a.zip\r\nContent-Transfer-Encoding: base64';
+    const { attachments } = await withPart(header, pieces);
+    expect(attachments.map(({ content }) => content.toString('latin1'))).toEqual([
+      'PK\x03\x04\x14\0\0\0\b\0zed file content',
+    ]);
+  });
+
+  test.each(['text', 'html'] as const)('that is named and inline is the body: %s', async (kind) => {
+    const type = kind === 'text' ? 'plain' : 'html';
+    const message = await parse(
+      `${FROM}Content-Type: text/${type}\r\nContent-Disposition: inline; filename=a.txt\r\n\r\nhello`,
+    );
+    expect(message).toMatchObject({ [kind]: 'hello', attachments: [] });
+  });
+
+  test.each([
+    ['application-x-gzip; name="a.xml.gz"', 'a.xml.gz'],
+    ['BINARY; name="Alice"', 'Alice'],
+    ['PDF; name="d.pdf"', 'd.pdf'],
+  ])('of an unreadable type with a name is a file: %s', async (type, filename) => {
+    const { text, attachments } = await withPart(`Content-Type: ${type}`, '%PDF');
+    expect(text).toBe('body');
+    expect(attachments).toEqual([
+      { filename, contentType: 'application/octet-stream', contentId: null, content: Buffer.from('%PDF') },
+    ]);
+  });
+});
+
+describe('a text', () => {
+  test.each([
+    ['iso-2022-kr', '\x1b$)C\x0e>H3g\x0f'],
+    ['utf-16', '\xfe\xff\0H\0i'],
+    ['windows-1251', '\xcf\xf0'],
+    ['cp850', '\x81'],
+  ])('in %s is decoded', async (charset, bytes) => {
+    const { text } = await parse(`${FROM}Content-Type: text/plain; charset=${charset}\r\n\r\n${bytes}`);
+    expect(text).not.toBeNull();
+    expect(text).not.toMatch(/\ufffd/);
+  });
+
+  test('in an encoded word may be split within a character', async () => {
+    const { subject } = await parse(`${FROM}Subject: =?UTF-8?Q?=C3?= =?utf-8?Q?=BC?=\r\n\r\n`);
+    expect(subject).toBe('ü');
+  });
+});
+
+describe('a program', () => {
+  test.each([
+    'Precedence: auto_reply',
+    'X-Precedence: bulk',
+    'X-Autoreply: yes',
+    'X-Autorespond: out of office',
+    'X-Auto-Response-Suppress: All',
+    'List-Id: <l.example>',
+    'List-Unsubscribe: <mailto:u@l.example>',
+    'Content-Type: multipart/report; report-type=delivery-status; boundary=b',
+    'Auto-Submitted: (by a robot) auto-replied',
+  ])('says so by %s', async (field) => {
+    expect((await parse(`${FROM}${field}\r\n\r\nHi`)).automatic).toBe(true);
+  });
+
+  test.each(['Auto-Submitted: no', 'X-Auto-Response-Suppress: None', 'Precedence: first-class', 'X-A: b'])(
+    'does not write %s',
+    async (field) => {
+      expect((await parse(`${FROM}${field}\r\n\r\nHi`)).automatic).toBe(false);
+    },
+  );
+});
+
+describe('ids', () => {
+  test('of In-Reply-To all lead to a thread without References', async () => {
+    const { inReplyTo, references } = await parse(`${FROM}In-Reply-To: <a@x> <b@x>\r\n\r\n`);
+    expect({ inReplyTo, references }).toEqual({ inReplyTo: 'b@x', references: ['a@x', 'b@x'] });
+  });
+
+  test('in the old form stand behind the address', async () => {
+    expect(await parse(`${FROM}In-Reply-To: Bob <bob@x> message <q@x>\r\n\r\n`)).toMatchObject({
+      inReplyTo: 'q@x',
+    });
+  });
+
+  test('may be a lone word', async () => {
+    expect(await parse(`${FROM}Message-ID: 000200\r\n\r\n`)).toMatchObject({ messageId: '000200' });
+  });
+});
