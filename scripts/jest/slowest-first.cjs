@@ -4,14 +4,16 @@ const Sequencer = require('@jest/test-sequencer').default;
 
 /** The files that take longest, the longest first. One that began last would run alone on one core. */
 const SLOWEST = [
-  'inbound-routes.fuzz',
-  'outbound-routes.fuzz',
-  'hosts-met-once',
-  'faults.e2e',
+  'killed-worker-and-inbound.e2e',
+  'redis-away.e2e',
   'quickstart.e2e',
-  'torture.e2e',
-  'retention-bounds',
+  'outbound-routes.fuzz',
+  'inbound-screening.e2e',
+  'killed-processes.e2e',
+  'killed-api-and-relay.e2e',
+  'redis-faults',
   'plans.db',
+  'retention-bounds',
 ];
 
 /**

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { answer, takingMs } from '@postrider/testing';
+import { answer, takingMs, waitFor } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
 import type { ServerProxy, World } from '../harness/world/world.ts';
 
@@ -156,8 +156,15 @@ function isAsSent(bytes: Buffer, sent: { length: number; sha256: string } | unde
   return createHash('sha256').update(message).digest('hex') === sent.sha256;
 }
 
+/** Asks again after a 429: on a busy machine the limiter may not count in time. */
 async function read<Body>(world: World, path: string): Promise<Body> {
-  const answered = await world.api.request('GET', path);
+  const answered = await waitFor(
+    async () => {
+      const answer = await world.api.request('GET', path);
+      return answer.outcome === 'answered' && answer.status === 429 ? null : answer;
+    },
+    { what: `an answer to GET ${path}` },
+  );
   if (answered.outcome !== 'answered' || answered.status !== 200)
     throw new Error(`GET ${path}: ${JSON.stringify(answered)}`);
   return answered.body as Body;

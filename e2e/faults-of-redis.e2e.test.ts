@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { startRedis } from '@postrider/embedded';
+import type { RunningRedis } from '@postrider/embedded';
+import { answer, describeWithRedis, runs, takingMs } from '@postrider/testing';
+import { Redis } from 'ioredis';
+import { arrivedAtLeast, EVENTS, expectNoneLost, SHORT_LEASES, TIMEOUT_MS } from './short-leases.ts';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
+
+const WIPES_MAX = runs({ usual: 6, long: 60 });
+
+describeWithRedis('with the queue in Redis', () => {
+  let system: System;
+  let redis: RunningRedis;
+
+  beforeEach(async () => {
+    redis = await startRedis();
+    system = await startSystem({ redisUrl: redis.url, env: SHORT_LEASES });
+  });
+  afterEach(async () => {
+    await system.close();
+    await redis.stop();
+  });
+
+  test(
+    'a wiped Redis, in full flight and again and again, loses nothing',
+    async () => {
+      system.receiver.always('/hook', takingMs(20, answer(200)));
+      await system.webhook('/hook');
+      await system.startAll(['relay', 'worker']);
+      const client = new Redis(redis.url);
+      let wipes = 0;
+      const wiping = (async () => {
+        while ((await system.outstanding()) > 0 || wipes === 0) {
+          await arrivedAtLeast(system, Math.min(EVENTS, 100 * (wipes + 1)));
+          await client.flushall();
+          wipes += 1;
+          if (wipes >= WIPES_MAX) return;
+        }
+      })();
+      const ids = await system.record(EVENTS);
+      await wiping;
+      client.disconnect();
+      await system.drained(TIMEOUT_MS / 2);
+      expectNoneLost(system, ids);
+      expect(wipes).toBeGreaterThan(3);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'a Redis that is killed and comes back empty loses nothing',
+    async () => {
+      await system.webhook('/hook');
+      await system.startAll(['relay', 'worker']);
+      const ids = await system.record(200);
+      await arrivedAtLeast(system, 50);
+      const port = redis.port;
+      redis.kill('SIGKILL');
+      ids.push(...(await system.record(200))); // a cause does not wait for Redis
+      redis = await startRedis({ port });
+      await system.drained(TIMEOUT_MS / 2);
+      expectNoneLost(system, ids);
+    },
+    TIMEOUT_MS,
+  );
+});
