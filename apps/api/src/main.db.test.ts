@@ -1,25 +1,24 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { newApiKey } from '@postrider/domain';
 import type { Scope } from '@postrider/domain';
-import { createTestDatabase, startTcpListener, waitFor, withClient } from '@postrider/testing';
-import type { TestDatabase } from '@postrider/testing';
-import { build } from 'esbuild';
+import {
+  createTestDatabase,
+  DIST,
+  setupDatabase,
+  startTcpListener,
+  waitFor,
+  withClient,
+} from '@postrider/testing';
 import request from 'supertest';
 
-/** Inside the repository: a program finds its migrations in a parent folder. */
-const dist = fileURLToPath(new URL('../dist/', import.meta.url));
-mkdirSync(dist, { recursive: true });
-const folder = mkdtempSync(join(dist, 'test-'));
-const bundle = join(folder, 'api.mjs');
 const SECRETS_KEY = Buffer.alloc(32, 5).toString('base64');
 
 const OWN_ADDRESS = Object.values(networkInterfaces())
@@ -28,33 +27,15 @@ const OWN_ADDRESS = Object.values(networkInterfaces())
 
 const BLOCKED = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
-let database: TestDatabase;
+const database = setupDatabase();
 let children: RunningApi[] = [];
 
-beforeAll(async () => {
-  await build({
-    entryPoints: [fileURLToPath(new URL('main.ts', import.meta.url))],
-    outfile: bundle,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    external: ['pg-native'],
-    banner: {
-      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
-    },
-  });
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-beforeEach(async () => {
-  database = await createTestDatabase();
-});
 afterEach(async () => {
   for (const { child, exited } of children) {
     child.kill('SIGKILL');
     await exited;
   }
   children = [];
-  await database.drop();
 });
 
 interface RunningApi {
@@ -66,7 +47,7 @@ interface RunningApi {
 }
 
 function startProcess(env: Record<string, string>): RunningApi {
-  const child = spawn(process.execPath, [bundle], {
+  const child = spawn(process.execPath, [join(DIST, 'api.js')], {
     env: { SECRETS_KEY, PORT: '0', LOG_LEVEL: 'info', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -180,14 +161,16 @@ describe('the process', () => {
   });
 
   test('refuses to start on a database that lacks migrations, in one line that says what to do', async () => {
-    const rows = await database.query<{ migration_name: string }>(
+    const behind = await createTestDatabase();
+    const rows = await behind.query<{ migration_name: string }>(
       'delete from _prisma_migrations returning migration_name',
     );
     const names = rows.map((row) => row.migration_name).sort();
     await expectRefusesToStart(
-      { DATABASE_URL: database.url },
+      { DATABASE_URL: behind.url },
       `postrider: cannot start database: the database lacks migrations (${names.join(', ')}); run \`npm run migrate\` first`,
     );
+    await behind.drop();
   });
 
   test('refuses to start while Postgres cannot be reached, in one line', async () => {

@@ -12,7 +12,7 @@ import { MessageParser } from '@postrider/received-mail';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
 import { SenderAuthentication } from '@postrider/screening';
 import { createReceivedMessageStore } from '@postrider/store';
-import { bundleScript, runs, startZoneServer, waitFor } from '@postrider/testing';
+import { DIST, runs, startZoneServer, waitFor } from '@postrider/testing';
 import type { SmtpClient } from '@postrider/testing';
 import { mutated } from '../../../../packages/received-mail/test/mutated.ts';
 import { testServers, type TestServer } from '../../test/test-server.ts';
@@ -27,7 +27,6 @@ const SESSIONS = runs({ usual: 20, long: 1_000 });
 const MESSAGE_BYTES_MAX = 32 * 1024;
 /** The blocks of two messages. Messages come one at a time, so the test notices a block that is not released. */
 const BYTES_IN_FLIGHT_MAX = 128 * 1024;
-const PACKAGES = new URL('../../../../packages/', import.meta.url);
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -48,12 +47,6 @@ const cleanups: (() => unknown)[] = [];
 const pool = { threads: 2, timeoutMs: 60_000, memoryMb: 256 };
 const onThreadLost = (error: Error) => void lost.push(error.message);
 
-function threadScript(path: string): string {
-  const script = bundleScript(new URL(path, PACKAGES));
-  cleanups.push(() => script.remove());
-  return script.path;
-}
-
 /**
  * The sender of the corpus publishes quarantine. Its mail is held when the envelope has another sender or
  * none.
@@ -67,7 +60,7 @@ async function startScreening() {
     authentication: { dnsServers: [names.address], timeoutMs: 5_000, spf: true },
     pool: {
       ...pool,
-      script: threadScript('screening/src/authentication/authenticate-thread.ts'),
+      script: join(DIST, 'authenticate-thread.js'),
       onThreadLost,
     },
   });
@@ -90,7 +83,7 @@ beforeAll(async () => {
   blobs = createBlobStore(`file:${folder}`);
   const parser = new MessageParser({
     ...pool,
-    script: threadScript('received-mail/src/parse-thread.ts'),
+    script: join(DIST, 'parse-thread.js'),
     onThreadLost,
   });
   const servers = testServers();

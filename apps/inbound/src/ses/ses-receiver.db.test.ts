@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createBlobStore, createObjectSource } from '@postrider/blobs';
@@ -9,7 +10,7 @@ import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
 import { createReceivedMessageStore, createSesMailStore, createSesMailWork } from '@postrider/store';
 import type { SesMailWork } from '@postrider/store';
 import {
-  bundleScript,
+  DIST,
   adminDatabaseUrl,
   setup,
   s3Error,
@@ -223,15 +224,11 @@ describe('mail waits during an outage, and is stored afterwards:', () => {
   });
 
   test('the worker threads of the parser are closed: the message is deferred and tried again', async () => {
-    const script = bundleScript(
-      new URL('../../../../packages/received-mail/src/parse-thread.ts', import.meta.url),
-    );
-    cleanups.push(() => script.remove());
     const parser = new MessageParser({
       threads: 1,
       timeoutMs: HOUR_MS,
       memoryMb: 64,
-      script: script.path,
+      script: join(DIST, 'parse-thread.js'),
       onThreadLost: () => undefined,
     });
     await parser.close();
