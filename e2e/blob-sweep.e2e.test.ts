@@ -58,7 +58,7 @@ test('an inbound process sweeps at its start, and counts what it removed', async
   expect(await metrics.text()).toMatch(/postrider_blobs_swept_total{[^}]*} 20\n/);
 }, 60_000);
 
-test('a message with bytes that a killed sweep had in hand is stored when the lease is over, with its bytes', async () => {
+test('a message with bytes that a killed sweep had taken is stored when the lease is over, with its bytes', async () => {
   const logo = randomBytes(100);
   put(logo);
   s3.fail(s3Hang, { operation: 'DeleteObject' });

@@ -38,18 +38,18 @@ async function waitingJobs(): Promise<number[]> {
   const ids = await Promise.all(
     lanes().flatMap((lane) => [
       redis.lrange(`${lane}:wait`, 0, -1),
-      redis.zrange(`${lane}:prioritized`, 0, '-1'), // what is late gives way
+      redis.zrange(`${lane}:prioritized`, 0, '-1'), // late jobs yield to others
     ]),
   );
   return ids.flat().map((id) => id.split('.').length);
 }
 
 /** The keys of the jobs that a worker has fetched and not ended. */
-async function jobsInHand(): Promise<string[]> {
-  const inHand = lanes().map(async (lane) =>
+async function fetchedJobs(): Promise<string[]> {
+  const active = lanes().map(async (lane) =>
     (await redis.lrange(`${lane}:active`, 0, -1)).map((id) => `${lane}:${id}`),
   );
-  return (await Promise.all(inHand)).flat();
+  return (await Promise.all(active)).flat();
 }
 
 function gate(): { opened: Promise<void>; open: () => void } {
@@ -111,7 +111,7 @@ describeWithRedis('a job of several deliveries', (redisUrl) => {
     await system.receiver.waitForRequests(EVENTS);
     await waitFor(async () => (await system.outstanding()) === EVENTS - answered, { what: 'three to end' });
     await doomed.kill();
-    const left = await jobsInHand();
+    const left = await fetchedJobs();
     expect(left).not.toEqual([]);
     await system.start('worker');
     await waitFor(async () => (await redis.exists(left)) === 0, {

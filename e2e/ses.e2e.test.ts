@@ -144,7 +144,7 @@ test('a report that is faster than the answer of SES makes its event once the an
     answered = () => response.end(JSON.stringify({ MessageId: 'early-1' }));
     response.writeHead(200, { 'content-type': 'application/json' });
   };
-  // Where the answer is late beyond the limit, the next hand-over has it at once.
+  // Where the answer is later than the limit, the next claim has it at once.
   ses.script('SendEmail', [late]);
   ses.always('SendEmail', (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });

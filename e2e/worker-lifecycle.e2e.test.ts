@@ -140,7 +140,7 @@ describeWithRedis('with Redis killed', () => {
     60_000,
   );
 
-  test('a worker finishes and records what it has in hand, then exits 0', async () => {
+  test('a worker finishes and records its attempts in flight, then exits 0', async () => {
     const { opened, open } = gate();
     system.receiver.always('/hook', after(opened, answer(200)));
     await system.webhook('/hook');

@@ -339,11 +339,11 @@ describe('stopping', () => {
     const agent = new Agent({ keepAlive: true });
     const sent = httpRequest({ host: HOST, port, agent }).end();
     const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
-    const [, inHand] = await next();
+    const [, inFlight] = await next();
     const stopped = server.stop(NEVER_MS);
     expect(server.stopping).toBe(true);
     await expect(openRaw(port).then(async (raw) => raw.closed())).resolves.toBe('');
-    inHand.end('done');
+    inFlight.end('done');
     const [response] = await answered;
     expect(response.headers.connection).toBe('close');
     expect(await text(response)).toBe('done');
@@ -366,7 +366,7 @@ describe('stopping', () => {
     const { port, next } = await listening();
     const [busy, late] = [await openRaw(port), await openRaw(port)];
     busy.send('GET /busy HTTP/1.1\r\nHost: a\r\n\r\n');
-    const [, inHand] = await next();
+    const [, inFlight] = await next();
     late.send('GET /late HTTP/1.1\r\nHo');
     // Node counts a connection as active once a request has begun. Wait one event-loop turn, so that Node has
     // read it.
@@ -378,7 +378,7 @@ describe('stopping', () => {
     expect(request.url).toBe('/late');
     response.end('late');
     expect(await late.closed()).toMatch(/connection: close[^]*late$/i);
-    inHand.end();
+    inFlight.end();
     await stopped;
     await busy.closed();
   });

@@ -104,12 +104,12 @@ describe('the body of a reply', () => {
     const path = await received('agent@mine.example');
     const written = (content: string) =>
       JSON.stringify({ text: 'Hi', attachments: [{ filename: 'a.bin', content }] });
-    const room = FOUR_MIB - written('').length;
-    const most = written('A'.repeat(room - (room % 4)));
+    const bytesLeft = FOUR_MIB - written('').length;
+    const most = written('A'.repeat(bytesLeft - (bytesLeft % 4)));
     expect((await reply(path, most.padEnd(FOUR_MIB, ' '))).status).toBe(202);
     expect(
       await api.database.query('select filename, length(content) as bytes from email_attachments'),
-    ).toEqual([{ filename: 'a.bin', bytes: ((room - (room % 4)) / 4) * 3 }]);
+    ).toEqual([{ filename: 'a.bin', bytes: ((bytesLeft - (bytesLeft % 4)) / 4) * 3 }]);
     expectProblem(await reply(path, most.padEnd(FOUR_MIB + 1, ' ')), 'request-too-large');
   });
 

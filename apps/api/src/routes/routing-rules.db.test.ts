@@ -257,10 +257,10 @@ describe('the webhook of a rule', () => {
   });
 
   test('has dead letters that can be listed and replayed and that are deleted with the rule', async () => {
-    const [{ id, webhook }, standing] = [await made(rule(ADDRESS)), await made(rule(`b@${SHARED_DOMAIN}`))];
+    const [{ id, webhook }, other] = [await made(rule(ADDRESS)), await made(rule(`b@${SHARED_DOMAIN}`))];
     const dead: string[] = [];
     for (let n = 0; n < 2; n += 1) dead.push(await api.newDeadLetter(caller.accountId, webhook));
-    const kept = await api.newDeadLetter(caller.accountId, standing.webhook);
+    const kept = await api.newDeadLetter(caller.accountId, other.webhook);
     const letters = async () => {
       const response = await ask('get', '/v1/webhooks/dead-letters');
       return (response.body as { data: { id: string }[] }).data.map((letter) => letter.id).sort();
@@ -273,7 +273,7 @@ describe('the webhook of a rule', () => {
     expect((await ask('delete', one(id))).status).toBe(200);
     expect(await letters()).toEqual([kept]);
     expect(await outstanding()).toEqual([]);
-    expect(await api.database.query('select id from webhooks')).toEqual([{ id: standing.webhook }]);
+    expect(await api.database.query('select id from webhooks')).toEqual([{ id: other.webhook }]);
     expect(await api.database.query('select id from dead_letters')).toEqual([{ id: kept }]);
   });
 });
