@@ -32,7 +32,7 @@ import {
   openDatabase,
   outstandingOf,
   readiness,
-  requireMigrated,
+  requireDatabase,
 } from '@postrider/store';
 import type { MailProviderName } from '@postrider/store';
 import { createApp } from './app.ts';
@@ -179,7 +179,7 @@ function openDomains(provider: MailProviderName): DomainProvider | null {
 
 await lifecycle
   .add('wake-ups', { stop: () => wakeUps.close() })
-  .add('database', { start: () => requireMigrated(database.pool), stop: () => database.close() })
+  .add('database', { start: () => requireDatabase(database.pool), stop: () => database.close() })
   .add('database of the keys', { stop: () => keysDatabase.close() })
   .add('SNS_SIGNING_CERT_FILE', { start: () => sns.start() })
   .add('blob store', { stop: async () => blobs.close() })

@@ -1,7 +1,7 @@
 import { within } from '@postrider/limits';
 import { createLogger, loadConfig } from '@postrider/runtime';
 import type { ConfigurationOf, Logger } from '@postrider/runtime';
-import { createPool, createWakeUps, openDatabase, requireMigrated } from '@postrider/store';
+import { createPool, createWakeUps, openDatabase, requireDatabase } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import type { Io } from './io.ts';
 import { note } from './print.ts';
@@ -50,7 +50,7 @@ export async function withDatabase(io: Io, work: (session: Session) => Promise<v
   const wakeUps = createWakeUps(connection);
   const database = openDatabase({ ...connection, size: POOL_SIZE }, wakeUps);
   try {
-    await requireMigrated(database.pool);
+    await requireDatabase(database.pool);
     await work({ config, database });
   } finally {
     // Sends the pending wake-up before it closes the connection.

@@ -14,7 +14,7 @@ import {
   createWakeUps,
   openDatabase,
   readiness,
-  requireMigrated,
+  requireDatabase,
 } from '@postrider/store';
 import type { MailProviderName } from '@postrider/store';
 import { BlobSweep } from './blob-sweep.ts';
@@ -186,7 +186,7 @@ function createServer(sink: MessageSink): InboundServer {
 
 await lifecycle
   .add('wake-ups', { stop: () => wakeUps.close() })
-  .add('database', { start: () => requireMigrated(database.pool), stop: () => database.close() })
+  .add('database', { start: () => requireDatabase(database.pool), stop: () => database.close() })
   .add('blob store', { stop: async () => blobs.close() })
   .add('blob sweep', { start: async () => blobSweep.start(), stop: () => blobSweep.stop() })
   .add(

@@ -1,6 +1,6 @@
 import { queueLocation, requireQueueSchema } from '@postrider/queue';
 import { operationsServer, processShell } from '@postrider/runtime';
-import { readiness, requireMigrated } from '@postrider/store';
+import { readiness, requireDatabase } from '@postrider/store';
 import { openRelayPools } from './open-pools.ts';
 import { addRelay } from './relay.ts';
 
@@ -16,7 +16,7 @@ const onQueueError = (error: Error) => {
 const { claims, pool } = openRelayPools(config, onPostgresError);
 lifecycle.add('database', {
   async start() {
-    await requireMigrated(pool);
+    await requireDatabase(pool);
     await requireQueueSchema(location);
   },
   stop: () => Promise.all([claims.end(), pool.end()]),

@@ -6,7 +6,7 @@ import {
   createWakeUps,
   openDatabase,
   readiness,
-  requireMigrated,
+  requireDatabase,
 } from '@postrider/store';
 import { addWorker } from './worker.ts';
 
@@ -40,7 +40,7 @@ const leases = createPool({ ...connection, size: LEASE_POOL_SIZE, durableCommits
 
 lifecycle.add('database', {
   async start() {
-    await requireMigrated(database.pool);
+    await requireDatabase(database.pool);
     await requireQueueSchema(location);
   },
   stop: () => Promise.all([wakeUps.close(), leases.end(), database.close()]),

@@ -101,7 +101,7 @@ export type { PoolOptions } from './db/pool.ts';
 export { openSession } from './db/session.ts';
 export { createProviderNotificationStore } from './mail/provider-notifications.ts';
 export type { ProviderNotificationStore } from './mail/provider-notifications.ts';
-export { readiness, requireMigrated } from './schema/readiness.ts';
+export { readiness, requireDatabase } from './schema/readiness.ts';
 export { createSuppressionStore } from './mail/suppressions.ts';
 export type {
   AddedSuppression,

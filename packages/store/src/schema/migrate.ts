@@ -1,6 +1,7 @@
 import { mappingUnavailable } from '../db/errors.ts';
 import { openSession } from '../db/session.ts';
 import type { Queryable } from '../db/statement.ts';
+import { refuseTransactionPooler } from '../db/transaction-pooler.ts';
 import { applyMigration } from './apply-migration.ts';
 import { interruptVacuum, MigrationLockError } from './lock-tries.ts';
 import { migrationFiles } from './migration-files.ts';
@@ -29,7 +30,8 @@ export interface MigrateOptions {
  * transaction. A file that begins with `-- no transaction` runs statement by statement.
  *
  * @returns the names of the migrations applied now.
- * @throws Error when an applied migration differs from its file: migrations are append-only.
+ * @throws Error when an applied migration differs from its file: migrations are append-only. Also through a
+ * pooler in transaction mode, where the lock would hold nothing.
  * @throws MigrationLockError when a lock was not available in any try.
  * @throws StoreUnavailableError when Postgres does not answer.
  */
@@ -38,6 +40,7 @@ export async function migrate(
   { say = () => undefined, directory, limits = MIGRATE_LIMITS }: MigrateOptions = {},
 ): Promise<string[]> {
   return mappingUnavailable(async () => {
+    await refuseTransactionPooler(databaseUrl);
     const client = await openSession({
       connectionString: databaseUrl,
       application_name: 'postrider-migrate',

@@ -1,4 +1,6 @@
+import type { Pool } from 'pg';
 import type { Queryable } from '../db/statement.ts';
+import { refuseTransactionPooler } from '../db/transaction-pooler.ts';
 import { pendingMigrations } from './migrate.ts';
 
 /** `reason` is safe to publish. `cause` names hosts and tables: it is for the log only. */
@@ -17,11 +19,15 @@ export async function readiness(db: Queryable): Promise<Readiness> {
 }
 
 /**
- * @throws Error that names the remedy, when the database lacks migrations.
+ * Checks at the start of a process that it can work with this database.
+ *
+ * @throws Error that names the remedy, when the database lacks migrations, or a pooler in transaction mode
+ * stands before it.
  * @throws StoreUnavailableError when Postgres does not answer.
  */
-export async function requireMigrated(db: Queryable): Promise<void> {
-  const pending = await pendingMigrations(db);
+export async function requireDatabase(pool: Pool): Promise<void> {
+  await refuseTransactionPooler(pool.options.connectionString ?? '');
+  const pending = await pendingMigrations(pool);
   if (pending.length > 0) throw lacksMigrations(pending);
 }
 

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createTestDatabase } from '@postrider/testing';
+import type { TestDatabase } from '@postrider/testing';
+import { startTestPooler } from '../../test/test-pooler.ts';
+import type { TestPoolerOptions } from '../../test/test-pooler.ts';
+import { migrate } from '../schema/migrate.ts';
+import { requireDatabase } from '../schema/readiness.ts';
+import { StoreUnavailableError } from './errors.ts';
+import { createPool } from './pool.ts';
+import { refuseTransactionPooler } from './transaction-pooler.ts';
+
+let database: TestDatabase;
+beforeAll(async () => void (database = await createTestDatabase()));
+afterAll(() => database.drop());
+
+const REFUSAL =
+  /^the pooler before Postgres shares sessions between clients \(transaction mode\): use session mode/;
+
+async function through(options: TestPoolerOptions, work: (url: string) => Promise<void>): Promise<void> {
+  const pooler = await startTestPooler(database.url, options);
+  try {
+    await work(pooler.url);
+  } finally {
+    await pooler.close();
+  }
+}
+
+describe('a pooler in transaction mode is refused', () => {
+  test.each(
+    [1, 2, 5].flatMap((size) =>
+      (['last', 'first'] as const).flatMap((order) =>
+        (['after each transaction', 'never'] as const).map((cleans) => ({ size, order, cleans })),
+      ),
+    ),
+  )(
+    'with $size sessions, the $order one used first, cleaned $cleans',
+    async (options) => {
+      await through({ mode: 'transaction', ...options }, async (url) => {
+        await expect(refuseTransactionPooler(url)).rejects.toThrow(REFUSAL);
+      });
+    },
+    20_000,
+  );
+
+  test('by each process at its start, and by the migrator, before they set anything', async () => {
+    await through({ mode: 'transaction', size: 1, order: 'last', cleans: 'never' }, async (url) => {
+      const options = { databaseUrl: url, size: 1, applicationName: 'pooler-test', durableCommits: true };
+      const pool = createPool({ ...options, onError: () => undefined });
+      await expect(requireDatabase(pool)).rejects.toThrow(REFUSAL);
+      await pool.end();
+      await expect(migrate(url)).rejects.toThrow(REFUSAL);
+    });
+  }, 30_000);
+});
+
+describe('whoever keeps a session to itself is accepted', () => {
+  test('Postgres, also by many at once', async () => {
+    await Promise.all(Array.from({ length: 10 }, () => refuseTransactionPooler(database.url)));
+  });
+
+  test.each([1, 3])('a pooler in session mode with %s sessions', async (size) => {
+    const mode = { mode: 'session', order: 'last', cleans: 'when the client leaves' } as const;
+    await through({ ...mode, size }, async (url) => {
+      await refuseTransactionPooler(url);
+      await refuseTransactionPooler(url);
+    });
+  });
+});
+
+test('a Postgres that is away is unavailable', async () => {
+  const away = { databaseUrl: 'postgres://nobody@127.0.0.1:9/none', size: 1, applicationName: 'pooler-test' };
+  const pool = createPool({ ...away, durableCommits: true, onError: () => undefined });
+  await expect(requireDatabase(pool)).rejects.toThrow(StoreUnavailableError);
+  await pool.end();
+});
