@@ -1,3 +1,5 @@
+import { LIMITS } from './limits.ts';
+
 /** Selects the base of a problem's type URI (contract 7.1). */
 export type ProblemFamily = 'service' | 'platform';
 
@@ -41,7 +43,7 @@ export const PROBLEMS = {
     status: 403,
     title: 'Inbox limit reached',
     family: 'service',
-    when: 'The account has 100 inboxes, which is the maximum. Those of test keys count.',
+    when: `The account has ${LIMITS.inboxes} inboxes, which is the maximum. Those of test keys count.`,
     remedy: 'Delete an inbox.',
   },
   'held-needs-manage': {
@@ -127,14 +129,14 @@ export const PROBLEMS = {
     status: 429,
     title: 'Inbox rate limit exceeded',
     family: 'service',
-    when: 'The inbox sent 60 messages in the last hour, or a batch from its address does not fit. Nothing was stored.',
+    when: `The inbox sent ${LIMITS.inboxSendsPerHour} messages in the last hour, or a batch from its address does not fit. Nothing was stored.`,
     remedy: BACK_OFF,
   },
   'thread-rate-limited': {
     status: 429,
     title: 'Thread rate limit exceeded',
     family: 'service',
-    when: '10 messages were sent into the thread in the last hour. Nothing was stored.',
+    when: `${LIMITS.threadSendsPerHour} messages were sent into the thread in the last hour. Nothing was stored.`,
     remedy: BACK_OFF,
   },
   internal: {

@@ -1,0 +1,168 @@
+import { globSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { metricCatalogue } from '../packages/runtime/src/metrics/catalogue.ts';
+
+/* The docs name numbers, metrics and settings of the code. Here each of them is compared with the code. */
+
+const ROOT = new URL('..', import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
+
+const SOURCES = {
+  batches: 'packages/queue/src/batches.ts',
+  claims: 'apps/relay/src/delivery-claims.ts',
+  polling: 'apps/relay/src/delivery-polling-pass.ts',
+  delivery: 'packages/runtime/src/config/settings/delivery.ts',
+  domain: 'packages/domain/src/limits.ts',
+  http: 'packages/runtime/src/config/settings/http.ts',
+  jsonValues: 'apps/api/src/http/json-values.ts',
+  mailPass: 'apps/relay/src/mail-pass.ts',
+  slots: 'apps/api/src/http/account-slots.ts',
+} as const;
+
+/**
+ * The value of a constant, a property or the default of a setting, as the source writes it.
+ *
+ * @throws Error when the source has no such name.
+ */
+function valueIn(source: keyof typeof SOURCES, name: string): number {
+  const text = read(SOURCES[source]);
+  const written =
+    new RegExp(`\\b${name}(?: =|:) ([\\d_]+(?: \\* [\\d_]+)*)[;,\\n ]`).exec(text)?.[1] ??
+    new RegExp(`key: '${name}'[^]*?default: '(\\d+)'`).exec(text)?.[1];
+  if (written === undefined) throw new Error(`${SOURCES[source]} has no ${name}`);
+  return written
+    .split('*')
+    .map((factor) => Number(factor.replaceAll('_', '')))
+    .reduce((product, factor) => product * factor);
+}
+
+const FAIRNESS = 'docs/decisions/0003-fairness-is-the-relays-work.md';
+const SCALE = 'docs/operations/scale.md';
+const KIB = 1024;
+const MIB = 1024 * 1024;
+
+/** Each expression finds one number of a page, which must be the number behind it. */
+const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[] = [
+  [FAIRNESS, /takes longer than (\d+) ms gives its slot away/, valueIn('delivery', 'PARK_AFTER_MS')],
+  [FAIRNESS, /holds at most ([\d,]+) waiting jobs/, valueIn('claims', 'WAITING_MAX')],
+  [FAIRNESS, /within (\d+) s becomes a delayed job/, valueIn('claims', 'LOOK_AHEAD_SECONDS')],
+  [FAIRNESS, /together hold at most ([\d,]+) of these/, valueIn('claims', 'DELAYED_MAX')],
+  [FAIRNESS, /get up to (\d+) jobs more/, valueIn('polling', 'WAITING_EXTRA')],
+  [
+    'docs/architecture.md',
+    /runs for more than (\d+) ms gives its fast slot away/,
+    valueIn('delivery', 'PARK_AFTER_MS'),
+  ],
+  [SCALE, /takes longer than (\d+) ms frees its slot/, valueIn('delivery', 'PARK_AFTER_MS')],
+  [SCALE, /holds about ([\d,]+) waiting deliveries/, valueIn('claims', 'WAITING_MAX')],
+  [SCALE, /some ([\d,]+) deliveries and some [\d,]+ messages are delayed/, valueIn('claims', 'DELAYED_MAX')],
+  [
+    SCALE,
+    /some [\d,]+ deliveries and some ([\d,]+) messages are delayed/,
+    valueIn('mailPass', 'DELAYED_MAX'),
+  ],
+  ['docs/api.md', /A body of more than ([\d,]+) JSON values/, valueIn('jsonValues', 'JSON_VALUES_MAX')],
+  ['docs/api.md', /an account has (\d+) such requests at work/, valueIn('slots', 'inFlightMax')],
+  ['docs/api.md', /and (\d+) more of the account wait/, valueIn('slots', 'waitingMax')],
+  ['docs/api.md', /wait their turn for up to (\d+) s/, valueIn('slots', 'waitMs') / 1_000],
+  ['docs/suppressions.md', /has\s+(\d+) such requests at work/, valueIn('slots', 'inFlightMax')],
+  ['docs/api.md', /(\d+) requests per minute and key/, valueIn('http', 'KEY_RATE_LIMIT_PER_MINUTE')],
+  ['docs/api.md', /An account may have (\d+) webhooks/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
+  ['docs/api.md', /URL of at most ([\d,]+) characters/, valueIn('domain', 'endpointLength')],
+  ['docs/api.md', /answers at most (\d+) entries, the newest first/, valueIn('domain', 'deadLettersListed')],
+  [
+    'docs/api.md',
+    /at most ([\d,]+) a request\. `webhook` is required/,
+    valueIn('domain', 'deadLettersReplayed'),
+  ],
+  ['docs/api.md', /At most (\d+) recipients in/, valueIn('domain', 'recipients')],
+  ['docs/api.md', /at most (\d+) headers/, valueIn('domain', 'headers')],
+  ['docs/api.md', /header's value at most (\d+) characters/, valueIn('domain', 'headerLength')],
+  ['docs/api.md', /`attachments`: at most (\d+)/, valueIn('domain', 'attachments')],
+  ['docs/api.md', /`filename` \(at most (\d+) characters/, valueIn('domain', 'filenameLength')],
+  ['docs/api.md', /`content_id` \(at most (\d+)/, valueIn('domain', 'contentIdLength')],
+  ['docs/api.md', /attachments' base64 at most (\d+) MiB/, valueIn('domain', 'messageBytes') / MIB],
+  ['docs/api.md', /`tags`: at most (\d+)/, valueIn('domain', 'tags')],
+  ['docs/api.md', /of 1 to (\d+) ASCII letters/, valueIn('domain', 'tagLength')],
+  ['docs/api.md', /JSON array of 1 to (\d+) such messages/, valueIn('domain', 'batchMessages')],
+  ['docs/api.md', /`Idempotency-Key` \(1 to (\d+) characters\)/, valueIn('domain', 'idempotencyKeyLength')],
+  ['docs/api.md', /`POST \/v1\/emails` +\| (\d+) MiB/, valueIn('domain', 'emailBodyBytes') / MIB],
+  ['docs/api.md', /`POST \/v1\/emails\/batch` +\| (\d+) MiB/, valueIn('domain', 'batchBodyBytes') / MIB],
+  ['docs/api.md', /`POST \/internal\/ses\/sns` +\| (\d+) KiB/, valueIn('domain', 'snsBodyBytes') / KIB],
+  ['docs/api.md', /every other route +\| (\d+) KiB/, valueIn('domain', 'bodyBytes') / KIB],
+  ['docs/api.md', /at most `limit` entries, 1 to (\d+)/, valueIn('domain', 'pageEntries')],
+  [
+    'docs/api.md',
+    /1 to \d+, (\d+) when left out\. `after` is the id/,
+    valueIn('domain', 'pageEntriesDefault'),
+  ],
+  ['docs/suppressions.md', /A batch has 1 to (\d+) addresses/, valueIn('domain', 'suppressionsBatch')],
+  [
+    'docs/suppressions.md',
+    /\(at most (\d+) characters, not\s+blank\)/,
+    valueIn('domain', 'suppressionReasonLength'),
+  ],
+  ['docs/suppressions.md', /`name` has 1 to (\d+) characters/, valueIn('domain', 'topicNameLength')],
+  [
+    'docs/suppressions.md',
+    /`description` at most (\d+) or null/,
+    valueIn('domain', 'topicDescriptionLength'),
+  ],
+  ['docs/configuration.md', /Up to (\d+) more may run/, valueIn('batches', 'BATCH_MAX') - 1],
+  ['bench/notes/drain.md', /carries up to (\d+) deliveries/, valueIn('batches', 'BATCH_MAX')],
+  [
+    'docs/api.md',
+    /writes ([\d,]+) deliveries a second/,
+    valueIn('http', 'DELIVERIES_PER_ACCOUNT_PER_SECOND'),
+  ],
+  ['docs/api.md', /of them a body may have ([\d,]+)/, (valueIn('domain', 'messageBytes') / 4) * 3],
+  ['docs/benchmark-method.md', /with (\d+) webhooks makes/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
+];
+
+test.each(CLAIMS)('%s, %s: the code has %d', (page, words, number) => {
+  const found = [...read(page).matchAll(new RegExp(words, 'g'))].map(([, written = '']) => written);
+  expect([...new Set(found)]).toEqual([number.toLocaleString('en')]);
+});
+
+const PAGES = ['README.md', ...globSync('{docs,bench/notes}/**/*.md', { cwd: ROOT })];
+
+/** What every page says, with its name before it. */
+function namedIn(pattern: RegExp): { page: string; match: RegExpMatchArray }[] {
+  return PAGES.flatMap((page) => [...read(page).matchAll(pattern)].map((match) => ({ page, match })));
+}
+
+describe('what the pages name exists', () => {
+  const metrics = new Map(Object.values(metricCatalogue).map((metric) => [metric.name as string, metric]));
+
+  test('metrics, with their labels and the values of these', () => {
+    const unknown = namedIn(
+      /\b(postrider_[a-z_]+?)(?:_bucket|_sum|_count)?\b(?:\{(\w+)[=~!]+"([^"]*)"\})?/g,
+    ).filter(({ match: [, name = '', label, value = ''] }) => {
+      const metric = metrics.get(name);
+      if (metric === undefined) return true;
+      if (label === undefined) return false;
+      const isKnown = (metric.labels as readonly string[]).includes(label);
+      return !isKnown || (/^[a-z_]+$/.test(value) && !metric.help.includes(value));
+    });
+    expect(unknown.map(({ page, match: [text] }) => `${page}: ${text}`)).toEqual([]);
+  });
+
+  test('settings and constants', () => {
+    const sources = globSync('{apps,packages,e2e,bench,scripts}/**/*.{ts,mjs}', {
+      cwd: ROOT,
+      exclude: ['**/node_modules/**', '**/dist/**'],
+    });
+    const code = [...sources, 'docker/compose.yaml', 'package.json'].map(read).join('\n');
+    const names = new Set(code.match(/\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/g));
+    const unknown = namedIn(/`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)`/g).filter(
+      ({ match: [, name = ''] }) => !names.has(name),
+    );
+    expect(unknown.map(({ page, match: [, name] }) => `${page}: ${name}`)).toEqual([]);
+  });
+
+  test('files', () => {
+    const paths = namedIn(/`((?:apps|packages|e2e|bench|scripts|docker|prisma|docs)\/[\w./-]+\.\w+)`/g);
+    const missing = paths.filter(({ match: [, path = ''] }) => globSync(path, { cwd: ROOT }).length === 0);
+    expect(missing.map(({ page, match: [, path] }) => `${page}: ${path}`)).toEqual([]);
+  });
+});
