@@ -35,7 +35,7 @@ test.each(ROUTES)(
 );
 
 test.each(ROUTES)('%s: a route that reads a body says what it reads', (_, route) => {
-  expect(route.docs.request === undefined).toBe(route.body === 'ignored');
+  expect(route.docs.request === undefined).toBe(route.body === undefined);
 });
 
 /** What the provider of domains may make a route answer, and every route but for that (contract 7.2). */
@@ -77,7 +77,7 @@ function operationOf(name: string): Operation {
 }
 
 describe('a body', () => {
-  const READING = ROUTES.filter(([, { body }]) => body !== 'ignored').map(([name]) => name);
+  const READING = ROUTES.filter(([, { body }]) => body !== undefined).map(([name]) => name);
   const OPTIONAL = [
     'POST /v1/webhooks/dead-letters/:id/replay',
     'DELETE /v1/suppressions/:id',

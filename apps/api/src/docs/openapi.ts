@@ -122,7 +122,7 @@ function operation(route: Documented): Schema {
     ...(description === '' ? {} : { description }),
     security: route.scope === null ? [] : [{ apiKey: [route.scope] }],
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(docs.request === undefined || route.body === 'ignored'
+    ...(docs.request === undefined || route.body === undefined
       ? {}
       : { requestBody: requestBody(route.body, docs.request, docs.requestMedia ?? AS_JSON) }),
     responses: responses(route),

@@ -200,7 +200,7 @@ async function readBody(
 ): Promise<BodyRead<unknown>> {
   const unfit = keyRefusal(key, route);
   if (unfit !== null) return { ok: false, refusal: unfit };
-  if (route.body !== 'ignored') return readJson(request, response, route.body, slots);
+  if (route.body !== undefined) return readJson(request, response, route.body, slots);
   const refusal = refuseIgnored(request);
   return refusal === null ? { ok: true, body: undefined } : { ok: false, refusal };
 }
@@ -219,7 +219,7 @@ async function keylessAnswer(
     if (route.slotPerClient !== true) return work();
     return (await accountSlots.run(clientOf(request), work, response)) ?? tooManyFromClient;
   };
-  if (route.body === 'ignored') return refuseIgnored(request) ?? handle(NO_BODY);
+  if (route.body === undefined) return refuseIgnored(request) ?? handle(NO_BODY);
   const slots = new BodySlots(bodies, KEYLESS, false);
   try {
     const read = await readBytes(request, response, route.body, slots);

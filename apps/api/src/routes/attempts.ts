@@ -57,7 +57,6 @@ export function listAttempts(attempts: AttemptStore): Documented<KeyedRoute> {
     path: '/v1/webhooks/:id/attempts',
     scope: 'webhooks:manage',
     limited: true,
-    body: 'ignored',
     docs: {
       operationId: 'listAttempts',
       summary: 'List what the endpoint of a webhook answered, newest first',

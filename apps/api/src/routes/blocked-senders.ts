@@ -71,7 +71,6 @@ function listBlockedSenders(senders: Pick<BlockedSenderStore, 'list'>): Document
     ...MANAGE,
     method: 'get',
     path: '/v1/inbound/blocked-senders',
-    body: 'ignored',
     docs: {
       operationId: 'listBlockedSenders',
       summary: 'List blocked senders, newest first',
@@ -94,7 +93,6 @@ function getBlockedSender(senders: Pick<BlockedSenderStore, 'find'>): Documented
     ...MANAGE,
     method: 'get',
     path: '/v1/inbound/blocked-senders/:id',
-    body: 'ignored',
     docs: {
       operationId: 'getBlockedSender',
       summary: 'Read a blocked sender',
@@ -116,7 +114,6 @@ function unblockSender(senders: Pick<BlockedSenderStore, 'delete'>): Documented<
     ...MANAGE,
     method: 'delete',
     path: '/v1/inbound/blocked-senders/:id',
-    body: 'ignored',
     docs: {
       operationId: 'unblockSender',
       summary: 'Hold the mail of a sender no longer',

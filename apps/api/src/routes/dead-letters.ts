@@ -72,7 +72,6 @@ function listDeadLetters(deadLetters: Pick<DeadLetterStore, 'list'>): Documented
     ...MANAGE,
     method: 'get',
     path: '/v1/webhooks/dead-letters',
-    body: 'ignored',
     docs: {
       operationId: 'listDeadLetters',
       summary: 'List the newest dead letters',

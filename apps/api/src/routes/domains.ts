@@ -117,7 +117,6 @@ function listDomains(domains: Pick<DomainStore, 'list'> | null): Documented<Keye
     ...MANAGE,
     method: 'get',
     path: '/v1/domains',
-    body: 'ignored',
     docs: {
       operationId: 'listDomains',
       summary: 'List domains, newest first',
@@ -142,7 +141,6 @@ function getDomain(domains: Pick<DomainStore, 'find'> | null): Documented<KeyedR
     ...MANAGE,
     method: 'get',
     path: '/v1/domains/:id',
-    body: 'ignored',
     docs: {
       operationId: 'getDomain',
       summary: 'Read a domain and the records to publish',
@@ -166,7 +164,6 @@ function verifyDomain(domains: Pick<SendingDomains, 'verify'> | null): Documente
     ...MANAGE,
     method: 'post',
     path: '/v1/domains/:id/verify',
-    body: 'ignored',
     docs: {
       operationId: 'verifyDomain',
       summary: 'Ask the provider now whether a domain is verified',
@@ -191,7 +188,6 @@ function deleteDomain(domains: Pick<SendingDomains, 'delete'> | null): Documente
     ...MANAGE,
     method: 'delete',
     path: '/v1/domains/:id',
-    body: 'ignored',
     docs: {
       operationId: 'deleteDomain',
       summary: 'Remove a domain, here and at the provider',

@@ -137,7 +137,6 @@ function listEmails(emails: Pick<EmailStore, 'list'>): Documented<KeyedRoute> {
     ...READ,
     method: 'get',
     path: '/v1/emails',
-    body: 'ignored',
     docs: {
       operationId: 'listEmails',
       summary: 'List messages, newest first',
@@ -172,7 +171,6 @@ function getEmail(emails: Pick<EmailStore, 'find'>): Documented<KeyedRoute> {
     ...READ,
     method: 'get',
     path: '/v1/emails/:id',
-    body: 'ignored',
     docs: {
       operationId: 'getEmail',
       summary: 'Read a message and what is last known of it',

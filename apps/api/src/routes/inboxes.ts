@@ -115,7 +115,6 @@ function listInboxes(inboxes: Pick<InboxStore, 'list'>): Documented<KeyedRoute> 
     ...READ,
     method: 'get',
     path: '/v1/inboxes',
-    body: 'ignored',
     docs: {
       operationId: 'listInboxes',
       summary: 'List inboxes, newest first',
@@ -148,7 +147,6 @@ function getInbox(inboxes: Pick<InboxStore, 'find'>): Documented<KeyedRoute> {
     ...READ,
     method: 'get',
     path: '/v1/inboxes/:id',
-    body: 'ignored',
     docs: {
       operationId: 'getInbox',
       summary: 'Read an inbox, by its id or its address',
@@ -176,7 +174,6 @@ function deleteInbox(inboxes: Pick<InboxStore, 'delete'>): Documented<KeyedRoute
     ...MANAGE,
     method: 'delete',
     path: '/v1/inboxes/:id',
-    body: 'ignored',
     docs: {
       operationId: 'deleteInbox',
       summary: 'Delete an inbox, by its id or its address, with its messages and threads',

@@ -53,7 +53,6 @@ export function openLink(
     method: 'get',
     path: '/links/:id',
     scope: null,
-    body: 'ignored',
     docs: {
       operationId: 'openLink',
       summary: 'Get the bytes that a link leads to',

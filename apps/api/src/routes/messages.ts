@@ -48,7 +48,6 @@ function listMessages(messages: Pick<MessageStore, 'list'>): Documented<KeyedRou
     ...READ,
     method: 'get',
     path: '/v1/inbound/messages',
-    body: 'ignored',
     docs: {
       operationId: 'listMessages',
       summary: 'List received messages, newest first',
@@ -88,7 +87,6 @@ function getMessage(messages: Pick<MessageStore, 'find'>): Documented<KeyedRoute
     ...READ,
     method: 'get',
     path: '/v1/inbound/messages/:id',
-    body: 'ignored',
     docs: {
       operationId: 'getMessage',
       summary: 'Read a received message whole',
@@ -114,7 +112,6 @@ function getRaw(messages: Pick<MessageStore, 'find'>, links: LinkMaker): Documen
     ...READ,
     method: 'get',
     path: '/v1/inbound/messages/:id/raw',
-    body: 'ignored',
     docs: {
       operationId: 'getRawMessage',
       summary: 'Get a link to a message as it came',
@@ -151,7 +148,6 @@ function listAttachments(messages: Pick<MessageStore, 'find'>, links: LinkMaker)
     ...READ,
     method: 'get',
     path: '/v1/inbound/messages/:id/attachments',
-    body: 'ignored',
     docs: {
       operationId: 'listAttachments',
       summary: 'List all attachments of a message, each with a link',
@@ -179,7 +175,6 @@ function getAttachment(messages: Pick<MessageStore, 'find'>, links: LinkMaker): 
     ...READ,
     method: 'get',
     path: '/v1/inbound/messages/:id/attachments/:attachment',
-    body: 'ignored',
     docs: {
       operationId: 'getAttachment',
       summary: 'Read an attachment of a message, with a link',

@@ -38,14 +38,15 @@ export interface KeylessRequest {
 export type Handle = (request: RouteRequest) => Promise<Answer>;
 export type HandleKeyless = (request: KeylessRequest) => Promise<Answer>;
 
-/** An HTTP route. It must state who may call it, whether it is limited, and how many bytes it reads. */
+/** An HTTP route. It must state who may call it, whether it is limited, and how it reads a body. */
 export type Route = KeyedRoute | KeylessRoute;
 
 interface RouteBase {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
   /** The first parameter is called `:id`. */
   readonly path: string;
-  readonly body: BodyRule | 'ignored';
+  /** Absent: the route reads no body. */
+  readonly body?: BodyRule | undefined;
 }
 
 /** A route that needs an API key. It sees the data of the key's account. Its body is JSON. */

@@ -107,7 +107,6 @@ function listRules(rules: Pick<RoutingRuleStore, 'list'>): Documented<KeyedRoute
     ...MANAGE,
     method: 'get',
     path: '/v1/inbound/routes',
-    body: 'ignored',
     docs: {
       operationId: 'listInboundRoutes',
       summary: 'List the rules of received mail, newest first',
@@ -130,7 +129,6 @@ function getRule(rules: Pick<RoutingRuleStore, 'find'>): Documented<KeyedRoute> 
     ...MANAGE,
     method: 'get',
     path: '/v1/inbound/routes/:id',
-    body: 'ignored',
     docs: {
       operationId: 'getInboundRoute',
       summary: 'Read a rule, without its signing secret',
@@ -152,7 +150,6 @@ function deleteRule(rules: Pick<RoutingRuleStore, 'delete'>): Documented<KeyedRo
     ...MANAGE,
     method: 'delete',
     path: '/v1/inbound/routes/:id',
-    body: 'ignored',
     docs: {
       operationId: 'deleteInboundRoute',
       summary: 'Delete a rule, with its webhook, its queued deliveries and its dead letters',

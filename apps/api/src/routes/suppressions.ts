@@ -139,7 +139,6 @@ function listSuppressions(suppressions: Pick<SuppressionStore, 'list'>): Documen
     ...MANAGE,
     method: 'get',
     path: '/v1/suppressions',
-    body: 'ignored',
     docs: {
       operationId: 'listSuppressions',
       summary: 'List suppressions, newest first',
@@ -173,7 +172,6 @@ function getSuppression(suppressions: Pick<SuppressionStore, 'find'>): Documente
     ...MANAGE,
     method: 'get',
     path: '/v1/suppressions/:id',
-    body: 'ignored',
     docs: {
       operationId: 'getSuppression',
       summary: 'Read a suppression, by its id or its address',

@@ -47,7 +47,6 @@ function listThreadEmails(stores: ThreadStores, awsRegion: string | undefined): 
     ...READ,
     method: 'get',
     path: '/v1/inboxes/:id/threads/:thread/emails',
-    body: 'ignored',
     docs: {
       operationId: 'listThreadEmails',
       summary: 'List what a thread received and sent, newest first',
@@ -78,7 +77,6 @@ function getThreadEmail(stores: ThreadStores, awsRegion: string | undefined): Do
     ...READ,
     method: 'get',
     path: '/v1/inboxes/:id/threads/:thread/emails/:email',
-    body: 'ignored',
     docs: {
       operationId: 'getThreadEmail',
       summary: 'Read a message of a thread',

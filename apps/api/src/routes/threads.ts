@@ -65,7 +65,6 @@ function listThreads(stores: ThreadStores): Documented<KeyedRoute> {
     ...READ,
     method: 'get',
     path: '/v1/inboxes/:id/threads',
-    body: 'ignored',
     docs: {
       operationId: 'listThreads',
       summary: 'List threads of an inbox, that with the newest message first',
@@ -112,7 +111,6 @@ function getThread(stores: ThreadStores): Documented<KeyedRoute> {
     ...READ,
     method: 'get',
     path: '/v1/inboxes/:id/threads/:thread',
-    body: 'ignored',
     docs: {
       operationId: 'getThread',
       summary: 'Read a thread',

@@ -70,7 +70,6 @@ function listTopics(topics: Pick<TopicStore, 'list'>): Documented<KeyedRoute> {
     ...MANAGE,
     method: 'get',
     path: '/v1/topics',
-    body: 'ignored',
     docs: {
       operationId: 'listTopics',
       summary: 'List topics, newest first',
@@ -96,7 +95,6 @@ function getTopic(topics: Pick<TopicStore, 'find'>): Documented<KeyedRoute> {
     ...MANAGE,
     method: 'get',
     path: '/v1/topics/:id',
-    body: 'ignored',
     docs: {
       operationId: 'getTopic',
       summary: 'Read a topic',
@@ -119,7 +117,6 @@ function deleteTopic(topics: Pick<TopicStore, 'delete'>): Documented<KeyedRoute>
     ...MANAGE,
     method: 'delete',
     path: '/v1/topics/:id',
-    body: 'ignored',
     docs: {
       operationId: 'deleteTopic',
       summary: 'Delete a topic, with its suppressions; its mail stays',

@@ -35,7 +35,6 @@ function showUnsubscribe(
     path: '/u/:id',
     scope: null,
     slotPerClient: true,
-    body: 'ignored',
     docs: {
       operationId: 'showUnsubscribe',
       summary: 'For recipients: a page to confirm on; changes nothing',

@@ -111,7 +111,6 @@ function listWebhooks(webhooks: Pick<WebhookStore, 'list'>): Documented<KeyedRou
     ...MANAGE,
     method: 'get',
     path: '/v1/webhooks',
-    body: 'ignored',
     docs: {
       operationId: 'listWebhooks',
       summary: 'List all webhooks, newest first',
@@ -130,7 +129,6 @@ function getWebhook(webhooks: Pick<WebhookStore, 'find'>): Documented<KeyedRoute
     ...MANAGE,
     method: 'get',
     path: '/v1/webhooks/:id',
-    body: 'ignored',
     docs: {
       operationId: 'getWebhook',
       summary: 'Read a webhook, without its signing secret',
@@ -153,7 +151,6 @@ function deleteWebhook(webhooks: Pick<WebhookStore, 'delete'>): Documented<Keyed
     ...MANAGE,
     method: 'delete',
     path: '/v1/webhooks/:id',
-    body: 'ignored',
     docs: {
       operationId: 'deleteWebhook',
       summary: 'Delete a webhook, with its queued deliveries and its dead letters',
