@@ -75,15 +75,14 @@ async function keyedAnswer(
   const key = await authenticate(request, services.apiKeys);
   contextOf(response).key = key;
   if (key === null) return unauthorized;
-  const isPriced = isPricedByBody(route);
+  const isPriced = route.cost !== undefined;
   const cost = isPriced ? null : COST;
   const refusal = isPriced || route.limited ? await refuseOverLimit(key, cost, services, response) : null;
   if (refusal !== null) return refusal;
   const slots = new BodySlots(services.bodies, key.id, isPriced);
+  const call: KeyedCall = { route, key, services, request, response, slots };
   try {
-    return isPriced
-      ? await pricedAnswer(route, key, services, request, response, slots)
-      : await plainAnswer(route, key, services, request, response, slots);
+    return route.cost === undefined ? await plainAnswer(call) : await pricedAnswer(call, route.cost);
   } catch (error) {
     if (!(error instanceof BodyNotAdmittedError)) throw error;
     return isPriced || route.limited ? noCapacity(cost, services.limitOf(key)) : noCapacityNow;
@@ -92,23 +91,27 @@ async function keyedAnswer(
   }
 }
 
+/** A request whose key is known, and what serves it. */
+interface KeyedCall {
+  readonly route: KeyedRoute;
+  readonly key: ApiKey;
+  readonly services: StageServices;
+  readonly request: MatchedRequest;
+  readonly response: ServerResponse;
+  readonly slots: BodySlots;
+}
+
 /**
  * Serves a request whose cost is already charged, or that costs nothing. The latter waits for an account
  * slot.
  */
-async function plainAnswer(
-  route: KeyedRoute,
-  key: ApiKey,
-  services: StageServices,
-  request: MatchedRequest,
-  response: ServerResponse,
-  slots: BodySlots,
-): Promise<Answer> {
-  const read = await readBody(key, route, request, response, slots);
+async function plainAnswer(call: KeyedCall): Promise<Answer> {
+  const { route, key, services, response } = call;
+  const read = await readBody(call);
   if (!read.ok) return read.refusal;
   const handle = async (): Promise<Answer> => {
-    const now = await keyNow(route, services, request, response);
-    return now.ok ? handled(now.key, route, request, read.body) : now.refusal;
+    const now = await keyNow(call);
+    return now.ok ? handled({ ...call, key: now.key }, read.body) : now.refusal;
   };
   if (route.limited) return handle();
   const handleAndCount = async (wrote: (deliveries: number) => void): Promise<Answer> => {
@@ -123,13 +126,15 @@ async function plainAnswer(
  * Checks the key again. A body or a wait for a slot may take half a minute. Meanwhile the operator may revoke
  * the key, or change its scopes or its limit.
  */
-async function keyNow(
-  route: KeyedRoute,
-  { apiKeys }: StageServices,
-  request: MatchedRequest,
-  response: ServerResponse,
-): Promise<{ readonly ok: true; readonly key: ApiKey } | { readonly ok: false; readonly refusal: Answer }> {
-  const key = await authenticate(request, apiKeys);
+async function keyNow({
+  route,
+  services,
+  request,
+  response,
+}: KeyedCall): Promise<
+  { readonly ok: true; readonly key: ApiKey } | { readonly ok: false; readonly refusal: Answer }
+> {
+  const key = await authenticate(request, services.apiKeys);
   if (key === null) return { ok: false, refusal: unauthorized };
   contextOf(response).key = key;
   const refusal = keyRefusal(key, route);
@@ -142,43 +147,25 @@ function keyRefusal(key: ApiKey, route: KeyedRoute): Answer | null {
   return route.liveOnly === true && key.kind !== 'live' ? forLiveKeys : null;
 }
 
-/** A route that charges for the contents of the body. */
-type PricedRoute = KeyedRoute & Required<Pick<KeyedRoute, 'cost'>>;
-
-function isPricedByBody(route: KeyedRoute): route is PricedRoute {
-  return route.cost !== undefined;
-}
-
 /**
  * Serves a request that is charged after its body. An aborted body costs 1, unless the API could not admit
  * it.
  */
-async function pricedAnswer(
-  route: PricedRoute,
-  key: ApiKey,
-  services: StageServices,
-  request: MatchedRequest,
-  response: ServerResponse,
-  slots: BodySlots,
-): Promise<Answer> {
-  const read = await readBody(key, route, request, response, slots).catch(async (error: unknown) => {
+async function pricedAnswer(call: KeyedCall, costOf: NonNullable<KeyedRoute['cost']>): Promise<Answer> {
+  const { key, services, response } = call;
+  const read = await readBody(call).catch(async (error: unknown) => {
     if (!(error instanceof BodyNotAdmittedError)) await refuseOverLimit(key, COST, services, response);
     throw error;
   });
   if (!read.ok) return (await refuseOverLimit(key, COST, services, response)) ?? read.refusal;
-  const now = await keyNow(route, services, request, response);
+  const now = await keyNow(call);
   if (!now.ok) return now.refusal;
-  const { cost, refusal } = route.cost(read.body);
+  const { cost, refusal } = costOf(read.body);
   const overLimit = cost > 0 ? await refuseOverLimit(now.key, cost, services, response) : null;
-  return overLimit ?? refusal ?? handled(now.key, route, request, read.body);
+  return overLimit ?? refusal ?? handled({ ...call, key: now.key }, read.body);
 }
 
-async function handled(
-  key: ApiKey,
-  route: KeyedRoute,
-  request: MatchedRequest,
-  body: unknown,
-): Promise<Answer> {
+async function handled({ route, key, request }: KeyedCall, body: unknown): Promise<Answer> {
   const params = paramsOf(request);
   return route.handle({
     key,
@@ -191,13 +178,7 @@ async function handled(
   });
 }
 
-async function readBody(
-  key: ApiKey,
-  route: KeyedRoute,
-  request: MatchedRequest,
-  response: ServerResponse,
-  slots: BodySlots,
-): Promise<BodyRead<unknown>> {
+async function readBody({ route, key, request, response, slots }: KeyedCall): Promise<BodyRead<unknown>> {
   const unfit = keyRefusal(key, route);
   if (unfit !== null) return { ok: false, refusal: unfit };
   if (route.body !== undefined) return readJson(request, response, route.body, slots);
