@@ -73,7 +73,7 @@ export type {
 export { inboundSubject, newEvents, recordEvent } from './record-event.ts';
 export type { EventBatch, EventDraft, OutboxTransaction } from './record-event.ts';
 export { reportedEventData, reportedEventDraft } from './reported-event.ts';
-export type { ReportedEvent } from './reported-event.ts';
+export type { ReportedEmail, ReportedEvent } from './reported-event.ts';
 export { parseReply, replyRequest } from './reply-draft.ts';
 export { requestDigest } from './request-digest.ts';
 export { CONTRACT_RETRY_DELAYS_SECONDS, retrySchedule } from './retry-schedule.ts';

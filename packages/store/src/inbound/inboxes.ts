@@ -141,12 +141,7 @@ function whereIs({ accountId, kind }: MailReader, idOrAddress: string) {
 }
 
 /** A row of `read-inboxes`. */
-interface InboxMail {
-  readonly id: string;
-  readonly unread: number;
-  readonly lastReceived: Date | null;
-  readonly domainId: DomainId | null;
-}
+type InboxMail = Pick<Inbox, 'unread' | 'lastReceived' | 'domainId'> & { readonly id: string };
 
 async function withMail(db: Database, rows: readonly InboxRow[]): Promise<Inbox[]> {
   const mail = await runOn<InboxMail>(db.pool, readInboxes, [rows.map(({ id }) => id)]);

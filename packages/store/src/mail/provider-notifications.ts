@@ -5,7 +5,7 @@ import {
   reportedEventData,
   reportedEventDraft,
 } from '@postrider/domain';
-import type { AccountId, Clock, EmailId, EventDraft, KeyKind, WebhookId } from '@postrider/domain';
+import type { Clock, EmailId, EventDraft, KeyKind, ReportedEmail, WebhookId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { recordBehindLocks, recordCause } from '../db/record-cause.ts';
 import { eventValues } from '../db/sql/event-ctes.ts';
@@ -33,13 +33,6 @@ export interface ProviderReport extends ReportedChange {
  * message is of a test key, so it has no events; it was never sent to the provider.
  */
 export type ReportOutcome = 'recorded' | 'repeated' | 'unknown-mail' | 'test-mail';
-
-interface NotifiedEmail {
-  readonly id: EmailId;
-  readonly accountId: AccountId;
-  readonly from: string;
-  readonly subject: string;
-}
 
 interface TakenReport {
   readonly kind: KeyKind;
@@ -111,10 +104,10 @@ async function recordLocked(
   });
 }
 
-async function emailOf(client: Queryable, report: ProviderReport): Promise<NotifiedEmail | undefined> {
+async function emailOf(client: Queryable, report: ProviderReport): Promise<ReportedEmail | undefined> {
   const { emailId, providerMessageId, writtenEmailId } = report;
   const ids = [emailId, providerMessageId, writtenEmailId];
-  const [email] = await run<NotifiedEmail>(client, lockNotifiedEmail, ids);
+  const [email] = await run<ReportedEmail>(client, lockNotifiedEmail, ids);
   return email;
 }
 
@@ -124,7 +117,7 @@ async function emailOf(client: Queryable, report: ProviderReport): Promise<Notif
 async function emailJustAccepted(
   client: Queryable,
   report: ProviderReport,
-): Promise<NotifiedEmail | undefined> {
+): Promise<ReportedEmail | undefined> {
   const { messageId, providerMessageId } = report;
   if (providerMessageId === null) return undefined;
   await waitForAcceptance(client, providerMessageId);
