@@ -6,6 +6,7 @@ import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
 import { sumOf, watchCpu } from '../load/cpu-watch.ts';
 import type { CpuSeconds } from '../load/cpu-watch.ts';
 import { drainBurst } from '../load/drain-burst.ts';
+import { installWithEndpoint } from '../load/one-endpoint.ts';
 import { judging } from '../result/result.ts';
 import type { Plot } from '../result/result.ts';
 import { BARE_CLIENTS } from '../roles/bare-client.ts';
@@ -48,10 +49,7 @@ export const drain: Figure = {
 };
 
 async function prepare(fixture: Fixture) {
-  const { process: receiver, origins } = await fixture.receiver();
-  const endpoint = `${origins[0] ?? ''}/at-once`;
-  const installation = await fixture.install();
-  const webhooks = await installation.addWebhooks(await installation.addAccount(), [endpoint]);
+  const { receiver, installation, url, webhooks } = await installWithEndpoint(fixture);
   await installation.start('relay');
   await installation.start('worker');
   const bare = fixture.bare();
@@ -59,7 +57,7 @@ async function prepare(fixture: Fixture) {
   async function bareBurst(client: BareClientName, count: number): Promise<Cost> {
     await receiver.call('reset', null);
     const cpu = watchCpu([['receiver', { pid: receiver.pid }]]);
-    const cost = await postBareBurst(bare, { client, url: endpoint, count });
+    const cost = await postBareBurst(bare, { client, url, count });
     return costOf(count, cost.seconds, { client: cost.cpuSeconds, ...cpu() });
   }
 

@@ -6,6 +6,7 @@ import { withInboundFixture } from '../load/inbound-fixture.ts';
 import type { InboundFixture } from '../load/inbound-fixture.ts';
 import { paceIncoming } from '../load/incoming-mail.ts';
 import type { MailTarget, TakenMail } from '../load/incoming-mail.ts';
+import { installWithEndpoint } from '../load/one-endpoint.ts';
 import { judging } from '../result/result.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
@@ -37,10 +38,7 @@ export const inboundLatency: Figure = {
 };
 
 async function measure(fixture: Fixture, mail: InboundFixture): Promise<Outcome> {
-  const { process: receiver, origins } = await fixture.receiver();
-  const installation = await fixture.install();
-  const accountId = await installation.addAccount();
-  await installation.addWebhooks(accountId, [`${origins[0] ?? ''}/at-once`]);
+  const { receiver, installation, accountId } = await installWithEndpoint(fixture);
   const to = await mail.addInbox(installation, accountId);
   for (const name of ['relay', 'worker'] as const) await installation.start(name);
   const { port } = await mail.start(installation);

@@ -4,6 +4,7 @@ import { quantile, quantilesInWords } from '@postrider/testing';
 import { BARE_BODY } from '../fixture/installation.ts';
 import { measureArrivals } from '../load/arrival-times.ts';
 import type { ArrivalTimes } from '../load/arrival-times.ts';
+import { installWithEndpoint } from '../load/one-endpoint.ts';
 import type { BareCommands } from '../roles/bare-posts.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
@@ -27,11 +28,7 @@ export const latency: Figure = {
     'body. The yardstick posts at the same rate to the same receiver, measured from the call of `got`.',
   limitSeconds: 240,
   async run(fixture) {
-    const { process: receiver, origins } = await fixture.receiver();
-    const endpoint = `${origins[0] ?? ''}/at-once`;
-    const installation = await fixture.install();
-    const accountId = await installation.addAccount();
-    const webhooks = await installation.addWebhooks(accountId, [endpoint]);
+    const { receiver, installation, accountId, url, webhooks } = await installWithEndpoint(fixture);
     for (const name of ['api', 'relay', 'worker'] as const) await installation.start(name);
     const caller = fixture.caller(installation, CALLER_CONNECTIONS);
     const bare = fixture.bare();
@@ -39,7 +36,7 @@ export const latency: Figure = {
     const postrider = (forSeconds: number) =>
       measureArrivals({ receiver, caller, accountId, perSecond, seconds: forSeconds });
     const yardstick = (forSeconds: number) =>
-      measureBare(receiver, bare, { url: endpoint, body: BARE_BODY, perSecond, seconds: forSeconds });
+      measureBare(receiver, bare, { url, body: BARE_BODY, perSecond, seconds: forSeconds });
     await yardstick(1);
     await installation.queue(webhooks, Math.min(WARM_UP_BURST, fixture.sizes.burst));
     await installation.drained(webhooks);

@@ -1,6 +1,7 @@
 import type { WebhookId } from '@postrider/domain';
 import { median, slopeOf } from '@postrider/testing';
 import { createApiTraffic } from '../load/api-traffic.ts';
+import { installWithEndpoint } from '../load/one-endpoint.ts';
 import { measureRounds } from '../figure.ts';
 import type { Figure, Fixture, Outcome } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
@@ -51,12 +52,8 @@ export const processMemory: Figure = {
   limitSeconds: 600,
   async run(fixture) {
     requireProcessFigures();
-    const { process: receiver, origins } = await fixture.receiver();
-    const installation = await fixture.install();
-    const webhooks = await installation.addWebhooks(await installation.addAccount(), [
-      `${origins[0] ?? ''}/at-once`,
-    ]);
-    const measure = () => runOnce(fixture, { installation, receiver, webhooks });
+    const prepared = await installWithEndpoint(fixture);
+    const measure = () => runOnce(fixture, prepared);
     const describe = ({ api }: Run): string => `the api answered ${api.answered} requests`;
     return measurement(
       await measureRounds(fixture, measure, describe, RUNS_MAX),

@@ -7,6 +7,7 @@ import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
 import { everyProcess, sumOf, watchCpu } from '../load/cpu-watch.ts';
 import type { CpuSeconds } from '../load/cpu-watch.ts';
 import { postAtRate, postRequests } from '../load/post-requests.ts';
+import { installWithEndpoint } from '../load/one-endpoint.ts';
 import { monotonicMs } from '../monotonic.ts';
 import { judging } from '../result/result.ts';
 
@@ -50,11 +51,7 @@ export const requestToArrival: Figure = {
 };
 
 async function prepare(fixture: Fixture): Promise<(count: number, seconds: number) => Promise<Round>> {
-  const { process: receiver, origins } = await fixture.receiver();
-  const url = `${origins[0] ?? ''}/at-once`;
-  const installation = await fixture.install();
-  const accountId = await installation.addAccount();
-  const webhooks = await installation.addWebhooks(accountId, [url]);
+  const { receiver, installation, accountId, url, webhooks } = await installWithEndpoint(fixture);
   const { port } = await installation.start('api');
   await installation.start('relay');
   await installation.start('worker');

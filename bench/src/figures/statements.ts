@@ -3,6 +3,7 @@ import type { Figure } from '../figure.ts';
 import type { BenchDatabase } from '../fixture/cluster.ts';
 import { countStatements, PRODUCT_ROLE } from '../fixture/cluster.ts';
 import { drainBurst } from '../load/drain-burst.ts';
+import { installWithEndpoint } from '../load/one-endpoint.ts';
 import { judging } from '../result/result.ts';
 
 const TABLE_ROWS = 12;
@@ -24,13 +25,9 @@ export const statements: Figure = {
   limitSeconds: 240,
   async run(fixture) {
     if (fixture.cluster.notCounting !== null) throw new Error(fixture.cluster.notCounting);
-    const { process: receiver, origins } = await fixture.receiver();
-    const installation = await fixture.install();
+    const { receiver, installation, webhooks } = await installWithEndpoint(fixture);
     const { database } = installation;
     await countStatements(database);
-    const webhooks = await installation.addWebhooks(await installation.addAccount(), [
-      `${origins[0] ?? ''}/at-once`,
-    ]);
     await installation.start('relay');
     await installation.start('worker');
     const { burst } = fixture.sizes;

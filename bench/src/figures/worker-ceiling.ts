@@ -4,6 +4,7 @@ import type { Figure, Fixture, Outcome } from '../figure.ts';
 import { sumOf } from '../load/cpu-watch.ts';
 import { drainBurst } from '../load/drain-burst.ts';
 import type { Burst } from '../load/drain-burst.ts';
+import { installWithEndpoint } from '../load/one-endpoint.ts';
 import { judging } from '../result/result.ts';
 
 /** The processes on the other cores. */
@@ -38,10 +39,7 @@ async function prepare(
   fixture: Fixture,
   lastCore: ReturnType<typeof keepLastCoreFree>,
 ): Promise<() => Promise<Burst>> {
-  const { process: receiver, origins } = await fixture.receiver();
-  const installation = await fixture.install();
-  const accountId = await installation.addAccount();
-  const webhooks = await installation.addWebhooks(accountId, [`${origins[0] ?? ''}/at-once`]);
+  const { receiver, installation, webhooks } = await installWithEndpoint(fixture);
   await installation.start('relay');
   lastCore.give((await installation.start('worker')).pid);
   return () => drainBurst(fixture, installation, receiver, { webhooks, count: fixture.sizes.burst });

@@ -8,6 +8,7 @@ import { withInboundFixture } from '../load/inbound-fixture.ts';
 import type { InboundFixture } from '../load/inbound-fixture.ts';
 import { floodIncoming } from '../load/incoming-mail.ts';
 import { startAnew, warmUp } from '../load/start-anew.ts';
+import { installWithEndpoint } from '../load/one-endpoint.ts';
 import { monotonicMs } from '../monotonic.ts';
 import { judging } from '../result/result.ts';
 import { FULL } from '../sizes.ts';
@@ -39,10 +40,7 @@ export const inboundFlood: Figure = {
 };
 
 async function measure(fixture: Fixture, mail: InboundFixture): Promise<Outcome> {
-  const { process: receiver, origins } = await fixture.receiver();
-  const installation = await fixture.install();
-  const accountId = await installation.addAccount();
-  const healthy = await installation.addWebhooks(accountId, [`${origins[0] ?? ''}/at-once`]);
+  const { receiver, origins, installation, accountId, webhooks } = await installWithEndpoint(fixture);
   const flooder = await installation.addAccount();
   await installation.addWebhooks(flooder, [`${origins[1] ?? ''}/at-once`]);
   const to = await mail.addInbox(installation, flooder);
@@ -52,7 +50,7 @@ async function measure(fixture: Fixture, mail: InboundFixture): Promise<Outcome>
 
   async function oneRun(isFlooded: boolean): Promise<Omit<Round, 'alone' | 'beside'> & { p99: number }> {
     await startAnew(installation);
-    await warmUp(installation, healthy, load);
+    await warmUp(installation, webhooks, load);
     const flood = isFlooded
       ? floodIncoming(
           { port: (await mail.start(installation)).port, to, bytes: MAIL_BYTES },
