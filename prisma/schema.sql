@@ -144,6 +144,8 @@ CREATE TABLE email_sends (
   attempts smallint NOT NULL DEFAULT 0,
   taken_at timestamp with time zone,
   unrecorded integer NOT NULL DEFAULT 0,
+  unconfirmed smallint NOT NULL DEFAULT 0,
+  rest text[],
   CONSTRAINT email_sends_pkey PRIMARY KEY (email_id)
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, fillfactor=70);
 CREATE INDEX email_sends_due ON email_sends USING btree (due_at, email_id);

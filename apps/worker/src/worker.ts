@@ -174,8 +174,12 @@ function addMailStages(lifecycle: Lifecycle, parts: WorkerParts, stopped: AbortS
   const provider = createMailProvider({
     provider: parts.mailProvider,
     connectionsMax: config.mailConcurrency,
-    smtpUrl: config.smtpUrl,
-    smtpAllowPlaintext: config.smtpAllowPlaintext,
+    smtp: {
+      url: config.smtpUrl,
+      allowPlaintext: config.smtpAllowPlaintext,
+      replyTimeoutMs: config.smtpReplyTimeoutMs,
+      finalReplyTimeoutMs: config.smtpFinalReplyTimeoutMs,
+    },
     sandboxDir: config.sandboxDir,
     awsRegion: config.awsRegion,
     sesConfigurationSet: config.sesConfigurationSet,

@@ -47,7 +47,7 @@ export { createLinkTokens } from './link-token.ts';
 export type { LinkTarget, LinkTokens } from './link-token.ts';
 export { isMediaType } from './media-type.ts';
 export { decideMailOutcome } from './mail-outcome.ts';
-export type { ProviderResult, MailOutcome, ProviderNotification } from './mail-outcome.ts';
+export type { MailOutcome, NextAttempt, ProviderNotification, ProviderResult } from './mail-outcome.ts';
 export type { MailReader } from './mail-reader.ts';
 export { namesAddress } from './names-address.ts';
 export {

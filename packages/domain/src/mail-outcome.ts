@@ -1,5 +1,6 @@
 import { delayAfter } from './retry-schedule.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
+import { notificationDetailOf } from './event-data.ts';
 import type { EventData } from './event-data.ts';
 
 type ProviderEventType =
@@ -28,14 +29,18 @@ export type ProviderResult =
       readonly providerMessageId: string | null;
       /**
        * Reports that come with the answer: for sandbox recipients, and for recipients that an SMTP server
-       * rejected.
+       * rejected or deferred.
        */
       readonly notifications: readonly ProviderNotification[];
+      /** Recipients that the server deferred, while it accepted the message for others. Absent: none. */
+      readonly deferred?: readonly string[];
     }
   /** The provider rejects the message for good. */
-  | { readonly kind: 'refused'; readonly error: string }
+  | ({ readonly kind: 'refused'; readonly notifications?: readonly ProviderNotification[] } & MailFault)
   /** The provider is away or busy, or it asks us to try later. */
-  | ({ readonly kind: 'deferred' } & MailFault);
+  | ({ readonly kind: 'deferred' } & MailFault)
+  /** The provider got the whole message and gave no answer. It may deliver the message or not. */
+  | ({ readonly kind: 'unconfirmed' } & MailFault);
 
 export interface MailFault {
   /** The customer reads this: the provider's words, or a sentence without our inner error codes. */
@@ -44,22 +49,113 @@ export interface MailFault {
   readonly code?: string | undefined;
 }
 
-export type MailOutcome =
-  | { readonly kind: 'sent'; readonly result: Extract<ProviderResult, { kind: 'accepted' }> }
-  | ({ readonly kind: 'retry'; readonly delayMs: number } & MailFault)
-  | ({ readonly kind: 'failed' } & MailFault);
+/** A message on its way, as an attempt finds it. */
+export interface MailProgress {
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+  /** The recipients of this attempt. */
+  readonly recipients: readonly string[];
+  /** The provider has accepted the message before. These recipients were deferred. */
+  readonly isRest: boolean;
+  /** Earlier attempts that the provider did not confirm. */
+  readonly unconfirmed: number;
+}
 
-/** Decides what happens to the message. @param attempt 1 for the first attempt. */
+/** The next attempt. */
+export interface NextAttempt {
+  readonly delayMs: number;
+  /** Attempts made so far. The schedule's delays follow this number. */
+  readonly attempts: number;
+  readonly unconfirmed: number;
+  /** The recipients that are left, when the provider has accepted the message for the others. Null: all. */
+  readonly rest: readonly string[] | null;
+}
+
+interface Reported {
+  readonly notifications: readonly ProviderNotification[];
+}
+
+export type MailOutcome =
+  /** `next` is for deferred recipients. */
+  | ({
+      readonly kind: 'sent';
+      readonly providerMessageId: string | null;
+      readonly next: NextAttempt | null;
+    } & Reported)
+  | ({ readonly kind: 'retry'; readonly next: NextAttempt } & MailFault & Reported)
+  | ({ readonly kind: 'failed' } & MailFault & Reported);
+
+/**
+ * Each attempt that the provider did not confirm may have made a copy. So there are at most three, each after
+ * the longest delay of the schedule: a provider that was away for an hour loses no message.
+ */
+const UNCONFIRMED_MAX = 3;
+
+/** Decides what happens to the message, or to the recipients that are left. */
 export function decideMailOutcome(
   answer: ProviderResult,
-  attempt: number,
+  progress: MailProgress,
   schedule: RetrySchedule,
 ): MailOutcome {
-  if (answer.kind === 'accepted') return { kind: 'sent', result: answer };
-  if (answer.kind === 'refused') return { kind: 'failed', error: answer.error };
-  const delayMs = delayAfter(schedule, attempt);
+  if (answer.kind === 'accepted') return sent(answer, progress, schedule);
   const { error, code } = answer;
-  return delayMs === null
-    ? { kind: 'failed', error: `gave up after ${attempt} attempts: ${error}`, code }
-    : { kind: 'retry', delayMs, error, code };
+  if (answer.kind === 'refused') return failed({ error, code }, progress, answer.notifications);
+  const { attempt, isRest, recipients } = progress;
+  const isUnconfirmed = answer.kind === 'unconfirmed';
+  const unconfirmed = progress.unconfirmed + (isUnconfirmed ? 1 : 0);
+  const delayMs = delayAfter(schedule, attempt);
+  if (delayMs === null || unconfirmed >= UNCONFIRMED_MAX) {
+    const words = `gave up after ${attempt} attempts: ${error}`;
+    return failed({ error: words, code }, { ...progress, unconfirmed });
+  }
+  const next = {
+    delayMs: isUnconfirmed ? Math.max(...schedule.delaysMs) : delayMs,
+    attempts: attempt,
+    unconfirmed,
+    rest: isRest ? recipients : null,
+  };
+  const isNews = isUnconfirmed && progress.unconfirmed === 0 && !isRest;
+  const notifications = isNews
+    ? reports('email.delivery_delayed', recipients, `${error}; it may be delivered, and a copy of it later`)
+    : [];
+  return { kind: 'retry', next, error, code, notifications };
+}
+
+/** Deferred recipients are due as the rest of the message. Their attempts are counted from this one on. */
+function sent(
+  { providerMessageId, notifications, deferred = [] }: Extract<ProviderResult, { kind: 'accepted' }>,
+  { isRest }: MailProgress,
+  schedule: RetrySchedule,
+): MailOutcome {
+  const delayMs = delayAfter(schedule, 1);
+  const next =
+    deferred.length === 0 || delayMs === null
+      ? null
+      : { delayMs, attempts: 1, unconfirmed: 0, rest: deferred };
+  // The event says once that a recipient waits.
+  const news = isRest ? notifications.filter(({ type }) => type !== 'email.delivery_delayed') : notifications;
+  return { kind: 'sent', providerMessageId, notifications: news, next };
+}
+
+function failed(
+  { error, code }: MailFault,
+  { recipients, isRest, unconfirmed }: MailProgress,
+  notifications: readonly ProviderNotification[] = [],
+): MailOutcome {
+  const words = unconfirmed > 0 ? `${error}; an attempt without an answer may have delivered it` : error;
+  const named = new Set(notifications.flatMap((each) => each.recipients.map((name) => name.toLowerCase())));
+  const unnamed = isRest ? recipients.filter((address) => !named.has(address.toLowerCase())) : [];
+  const bounces = reports('email.soft_bounced', unnamed, words);
+  return { kind: 'failed', error: words, code, notifications: [...notifications, ...bounces] };
+}
+
+/** A report in our own words, if there are recipients. */
+function reports(
+  type: 'email.delivery_delayed' | 'email.soft_bounced',
+  recipients: readonly string[],
+  words: string,
+): ProviderNotification[] {
+  if (recipients.length === 0) return [];
+  const kind = type === 'email.soft_bounced' ? { bounce_type: 'Transient', bounce_sub_type: 'General' } : {};
+  return [{ type, recipients, detail: notificationDetailOf({ ...kind, diagnostic: `smtp; ${words}` }) }];
 }

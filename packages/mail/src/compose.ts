@@ -29,7 +29,9 @@ export function messageIdOf(message: Pick<AddressedMessage, 'emailId' | 'from'>)
 /** Writes the message in MIME. It never fetches a URL or reads a file that the message names. */
 export async function composeMessage(message: AddressedMessage): Promise<ComposedMessage> {
   const recipients = recipientsByField(message);
-  const to = [...recipients.to, ...recipients.cc, ...recipients.bcc];
+  const only = message.only === null ? null : new Set(message.only);
+  const all = [...recipients.to, ...recipients.cc, ...recipients.bcc];
+  const to = all.filter((address) => only === null || only.has(address));
   const envelope = { from: mailbox(message.from).address, to };
   const composed = await composer.sendMail({
     envelope,

@@ -4,23 +4,26 @@ import type { MailTransport } from './mail-provider.ts';
 import { createSandboxTransport } from './sandbox.ts';
 import type { SesOptions } from './ses/client.ts';
 import { createSmtpTransport } from './smtp.ts';
+import type { SmtpOptions } from './smtp.ts';
 
 export interface MailProviderOptions {
   readonly provider: 'sandbox' | 'smtp' | 'ses';
   /** Required for `smtp`. */
-  readonly smtpUrl?: string | undefined;
-  /** Allows `smtp` to use a server on another machine that has no TLS. */
-  readonly smtpAllowPlaintext?: boolean | undefined;
+  readonly smtp?: SmtpSettings | undefined;
   /** The folder in which `sandbox` stores messages. */
   readonly sandboxDir: string;
   /** Required for `ses`. The SDK reads its other settings from its own variables and files. */
   readonly awsRegion?: string | undefined;
   /** The configuration set of every message to `ses`. It decides what SES reports, and to which topic. */
   readonly sesConfigurationSet?: string | undefined;
-  /** Limits one attempt. */
+  /** Limits one attempt of `ses`. With `smtp` it limits the time until the connection is open. */
   readonly timeoutMs: number;
   /** Connection limit of `smtp` and `ses`. It also limits the messages in flight. */
   readonly connectionsMax?: number | undefined;
+}
+
+export interface SmtpSettings extends Omit<SmtpOptions, 'url' | 'timeoutMs' | 'connectionsMax'> {
+  readonly url: string | undefined;
 }
 
 /** Opens no connection yet. @throws Error when `smtp` has no URL or `ses` has no region. */
@@ -29,19 +32,13 @@ export function createMailProvider(options: MailProviderOptions): MailProvider {
 }
 
 function createTransport(options: MailProviderOptions): MailTransport {
-  const { provider, sandboxDir, smtpUrl, awsRegion, sesConfigurationSet, timeoutMs, connectionsMax } =
-    options;
+  const { provider, sandboxDir, smtp, awsRegion, sesConfigurationSet, timeoutMs, connectionsMax } = options;
   switch (provider) {
     case 'sandbox':
       return createSandboxTransport(sandboxDir);
     case 'smtp':
-      if (smtpUrl === undefined) throw new Error('the mail provider smtp needs SMTP_URL');
-      return createSmtpTransport({
-        url: smtpUrl,
-        allowPlaintext: options.smtpAllowPlaintext === true,
-        timeoutMs,
-        ...(connectionsMax === undefined ? {} : { connectionsMax }),
-      });
+      if (smtp?.url === undefined) throw new Error('the mail provider smtp needs SMTP_URL');
+      return createSmtpTransport({ ...smtp, url: smtp.url, timeoutMs, connectionsMax });
     case 'ses':
       if (awsRegion === undefined) throw new Error('the mail provider ses needs AWS_REGION');
       return lazySesTransport({

@@ -15,6 +15,8 @@ export interface OutgoingMessage extends Pick<
   readonly tags: readonly { readonly name: string; readonly value: string }[];
   /** Addresses to leave out of the envelope and the headers. Case does not matter. */
   readonly suppressed: readonly string[];
+  /** The envelope's recipients: those that did not get the message yet. The headers name all. Null: all. */
+  readonly only: readonly string[] | null;
   /**
    * An `https:` URL that accepts the POST of RFC 8058. It is written as `List-Unsubscribe` and
    * `List-Unsubscribe-Post`. A `List-Unsubscribe` in the customer's own headers replaces both.
@@ -38,7 +40,7 @@ export type AddressedMessage = Omit<OutgoingMessage, 'suppressed'>;
 export interface MailTransport {
   readonly name: 'sandbox' | 'smtp' | 'ses';
   /**
-   * Makes one attempt, within the transport's time limit. A provider that is away or silent is a result, not
+   * Makes one attempt, within the transport's time limits. A provider that is away or silent is a result, not
    * an error. When an answer is lost, the message may arrive twice, with the same Message-ID. SES replaces
    * the Message-ID; both copies then carry the same tag `email_id`.
    */
@@ -85,5 +87,6 @@ function withoutSuppressed({ suppressed, ...message }: OutgoingMessage): Address
   const to = message.to.filter(isReachable);
   const cc = message.cc.filter(isReachable);
   const bcc = message.bcc.filter(isReachable);
-  return to.length + cc.length + bcc.length === 0 ? null : { ...message, to, cc, bcc };
+  const left = (message.only ?? [...to, ...cc, ...bcc]).filter(isReachable);
+  return left.length === 0 ? null : { ...message, to, cc, bcc };
 }

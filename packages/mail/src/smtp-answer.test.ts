@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { resultOfFault } from './smtp-answer.ts';
+import { reportsOf, resultOfFault } from './smtp-answer.ts';
 import type { SmtpFault } from './smtp-answer.ts';
 
 const NO_ANSWER = 'no answer from the mail server';
@@ -19,4 +19,52 @@ test.each<[Partial<SmtpFault> & { message: string }, string, string]>([
 test('what the server said itself is told in its words, without a code', () => {
   const fault: SmtpFault = Object.assign(new Error('x'), { code: 'EPROTOCOL', response: '421 4.3.2 later' });
   expect(resultOfFault(fault)).toEqual({ kind: 'deferred', error: '421 4.3.2 later' });
+});
+
+const reported = (response: string) => {
+  const responseCode = Number(response.slice(0, 3));
+  const fault = Object.assign(new Error('x'), { recipient: 'a@b.example', response, responseCode });
+  return reportsOf([fault]).notifications[0]?.type;
+};
+
+test.each([
+  '550 5.1.1 <a@b.example>: Recipient address rejected: User unknown',
+  '550-5.1.1 The account does not exist\n550 5.1.1 Try another',
+  '550 5.1.2 Bad destination system',
+  '550 5.1.10 Recipient not found',
+  '550 5.2.1 The email account is disabled',
+  '550 No such user here',
+  '550 Requested action not taken: mailbox unavailable',
+  '551 User not local',
+  '553 Mailbox name not allowed',
+])('a reply about the mailbox bounces, and so suppresses: %s', (response) => {
+  expect(reported(response)).toBe('email.bounced');
+});
+
+test.each([
+  '552 5.2.2 Mailbox is full',
+  '552 5.3.4 Message too big',
+  '554 5.7.1 Relay access denied',
+  '550 5.4.5 Daily user sending limit exceeded',
+  '550 5.7.1 Service unavailable; client blocked using Spamhaus',
+  '550 5.7.26 This mail is unauthenticated',
+  '553 5.1.8 Sender address rejected: Domain not found',
+  '501 5.1.7 Bad sender address syntax',
+  '550 Administrative prohibition',
+  '550 User a@b.example exceeded the quota',
+  '550 Mailbox rejects mail by policy',
+  '554 No such user',
+])('a reply about us, policy, quota or size suppresses nobody: %s', (response) => {
+  expect(reported(response)).toBe('email.soft_bounced');
+});
+
+test.each([
+  '450 4.7.1 Greylisted',
+  '452 4.5.3 Too many recipients',
+  '552 5.5.3 Too many recipients',
+  '552 Too many recipients',
+  '450 5.1.1 Try later',
+  '530 5.7.0 Authentication required',
+])('a reply that may be different next time defers: %s', (response) => {
+  expect(reported(response)).toBe('email.delivery_delayed');
 });

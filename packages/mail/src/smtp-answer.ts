@@ -21,6 +21,11 @@ export interface RecipientFault extends Error {
 const LOGIN_CODES = new Set([530, 534, 535, 538]);
 const TEXT_LENGTH_MAX = 500;
 
+/** True for a negative reply to a command (RFC 5321 4.2.1). Other text answers nothing. */
+export function isReply(response: SmtpFault['response']): boolean {
+  return /^[45]\d\d/.test(response || '');
+}
+
 /**
  * Sorts a failed attempt. It is refused only when the server permanently rejects (5xx) this message, its
  * sender or all its recipients. All other failures may succeed later: 4xx, no connection, a timeout, a 5xx
@@ -28,38 +33,81 @@ const TEXT_LENGTH_MAX = 500;
  */
 export function resultOfFault(fault: SmtpFault): ProviderResult {
   const { error, code } = readText(fault);
-  return isRefusal(fault) ? { kind: 'refused', error } : { kind: 'deferred', error, code };
+  if (!isRefusal(fault)) return { kind: 'deferred', error, code };
+  const { notifications } = reportsOf(fault.rejectedErrors ?? []);
+  return notifications.length === 0 ? { kind: 'refused', error } : { kind: 'refused', error, notifications };
 }
 
-/** @param rejected recipients that the server rejected while it accepted the message for others. */
-export function notificationsOfRejected(rejected: readonly RecipientFault[]): ProviderNotification[] {
-  return rejected.flatMap(({ recipient, response, responseCode, message }) => {
-    if (recipient === undefined) return [];
-    const permanent = isPermanent(responseCode);
-    return [
-      {
-        type: permanent ? 'email.bounced' : 'email.soft_bounced',
-        recipients: [recipient],
-        detail: notificationDetailOf({
-          bounce_type: permanent ? 'Permanent' : 'Transient',
-          bounce_sub_type: 'General',
-          diagnostic: `smtp; ${oneLine(response || message)}`,
-        }),
-      } satisfies ProviderNotification,
-    ];
-  });
+interface RecipientReports {
+  readonly notifications: ProviderNotification[];
+  readonly deferred: string[];
+}
+
+/** @param rejected the server's replies to the recipients that it did not accept. */
+export function reportsOf(rejected: readonly RecipientFault[]): RecipientReports {
+  const reports: RecipientReports = { notifications: [], deferred: [] };
+  for (const fault of rejected) {
+    const { recipient, response, message } = fault;
+    if (recipient === undefined) continue;
+    const verdict = judgeRecipient(fault);
+    if (verdict === 'email.delivery_delayed') reports.deferred.push(recipient);
+    const bounceType = BOUNCE_TYPES[verdict];
+    reports.notifications.push({
+      type: verdict,
+      recipients: [recipient],
+      detail: notificationDetailOf({
+        bounce_type: bounceType,
+        bounce_sub_type: bounceType === null ? null : 'General',
+        diagnostic: `smtp; ${oneLine(response || message)}`,
+      }),
+    });
+  }
+  return reports;
+}
+
+const BOUNCE_TYPES = {
+  'email.bounced': 'Permanent',
+  'email.soft_bounced': 'Transient',
+  'email.delivery_delayed': null,
+} as const;
+
+/** Mailbox codes of RFC 3463 3.2 and 3.3. 5.1.7 and 5.1.8 are about the sender. */
+const MAILBOX_GONE = /^(5\.1\.(?![78]$)\d+|5\.2\.1)$/;
+/** A reply without an enhanced code may say that the user does not exist. */
+const BARE_CODES = new Set([550, 551, 553]);
+const ABOUT_USER = /\b(user|mailbox|recipient|account|address|alias)\b/i;
+const ABOUT_US =
+  /\b(relay|polic|spam|block|black|reput|quota|full|limit|rate|auth|login|sender|spf|dkim|dmarc|rbl|denied|reject.*(content|message))/i;
+
+/**
+ * A bounce suppresses its address. So only a reply about the mailbox itself is one: not about policy, quota,
+ * size or reputation.
+ */
+function judgeRecipient({ response, responseCode = 0 }: RecipientFault): keyof typeof BOUNCE_TYPES {
+  const text = response || '';
+  const enhanced = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(text)?.[1];
+  if (!isPermanent(responseCode) || LOGIN_CODES.has(responseCode)) return 'email.delivery_delayed';
+  // RFC 5321 4.5.3.1.10: the older 552 for too many recipients means the same as 452.
+  if (responseCode === 552 && (enhanced === '5.5.3' || /too many/i.test(text)))
+    return 'email.delivery_delayed';
+  const isGone =
+    enhanced === undefined
+      ? BARE_CODES.has(responseCode) && ABOUT_USER.test(text) && !ABOUT_US.test(text)
+      : MAILBOX_GONE.test(enhanced);
+  return isGone ? 'email.bounced' : 'email.soft_bounced';
 }
 
 function isRefusal(fault: SmtpFault): boolean {
   if (fault.code !== 'EENVELOPE' && fault.code !== 'EMESSAGE') return false;
   const rejected = fault.rejectedErrors ?? [];
-  const codes = rejected.length > 0 ? rejected.map(({ responseCode }) => responseCode) : [fault.responseCode];
+  if (rejected.length > 0) return rejected.every((each) => judgeRecipient(each) !== 'email.delivery_delayed');
+  const code = fault.responseCode;
   // No code: nodemailer rejected it before sending, for its size or an invalid address.
-  return codes.every((code) => code === undefined || (isPermanent(code) && !LOGIN_CODES.has(code)));
+  return code === undefined || (isPermanent(code) && !LOGIN_CODES.has(code));
 }
 
-function isPermanent(code: number | undefined): boolean {
-  return code !== undefined && code >= 500;
+function isPermanent(code: number): boolean {
+  return code >= 500;
 }
 
 /**

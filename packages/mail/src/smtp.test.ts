@@ -1,44 +1,16 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
-import type { ProviderResult } from '@postrider/domain';
+import { describe, expect, test } from '@jest/globals';
 import PostalMime from 'postal-mime';
 import type { SMTPServerOptions } from 'smtp-server';
-import { startMailServer, startRawServer } from '../test/mail-server.ts';
-import type { MailServer, RawServer } from '../test/mail-server.ts';
+import { startMailServer } from '../test/mail-server.ts';
 import { outgoingMessage } from '../test/outgoing-message.ts';
+import { ACCEPTED, LONG_MS, useSmtp } from '../test/smtp-fixture.ts';
 import { createMailProvider } from './create-mail-provider.ts';
-import type { MailTransport } from './mail-provider.ts';
-import { createSmtpTransport } from './smtp.ts';
 
-/** Far longer than any exchange here takes; and short, where it is to run out. */
-const LONG_MS = 20_000;
-const SHORT_MS = 300;
-
-const cleanups: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-function provide(url: string, timeoutMs = LONG_MS, connectionsMax = 4): MailTransport {
-  const provider = createSmtpTransport({ url, timeoutMs, connectionsMax });
-  cleanups.push(() => provider.close());
-  return provider;
-}
-
-async function mailServer(options: SMTPServerOptions = {}): Promise<MailServer> {
-  const server = await startMailServer(options);
-  cleanups.push(() => server.close());
-  return server;
-}
-
-async function rawServer(...script: Parameters<typeof startRawServer>): Promise<RawServer> {
-  const server = await startRawServer(...script);
-  cleanups.push(() => server.close());
-  return server;
-}
+const { provide, mailServer, rawServer, atEnd } = useSmtp();
+const LONG = { replyTimeoutMs: LONG_MS, finalReplyTimeoutMs: LONG_MS };
 
 const fault = (code: number, text: string) => Object.assign(new Error(text), { responseCode: code });
 const NO_LOGIN = 'the mail server does not accept our login';
-const accepted: ProviderResult = { kind: 'accepted', providerMessageId: null, notifications: [] };
 
 describe('a server that takes mail', () => {
   test('gets the message byte for byte: dots, unicode, and bcc only in the envelope', async () => {
@@ -50,7 +22,7 @@ describe('a server that takes mail', () => {
       text: '.\n..\n.leading dot\nend 🎉\n',
       html: '<p>.</p>\n.\n',
     });
-    expect(await provide(server.url).send(message)).toEqual(accepted);
+    expect(await provide(server.url).send(message)).toEqual(ACCEPTED);
 
     expect(server.taken.map(({ envelope }) => envelope)).toEqual([
       { from: 'orders@mail.example.com', to: ['j@example.net', 'secret@example.net'] },
@@ -68,7 +40,7 @@ describe('a server that takes mail', () => {
   test('gets a domain in Unicode as ASCII', async () => {
     const server = await mailServer();
     const message = outgoingMessage({ to: ['Jörg <j@bücher.example>'] });
-    expect(await provide(server.url).send(message)).toEqual(accepted);
+    expect(await provide(server.url).send(message)).toEqual(ACCEPTED);
     const [taken] = server.taken;
     expect(taken?.envelope.to).toEqual(['j@bücher.example']); // as smtp-server shows it
     expect(taken?.bytes.toString('latin1')).toMatch(/^To: .*<j@xn--bcher-kva\.example>\r$/m);
@@ -78,7 +50,7 @@ describe('a server that takes mail', () => {
     const server = await mailServer();
     const provider = provide(server.url, LONG_MS, 2);
     const answers = await Promise.all(Array.from({ length: 20 }, () => provider.send(outgoingMessage())));
-    expect(answers).toEqual(Array.from({ length: 20 }, () => accepted));
+    expect(answers).toEqual(Array.from({ length: 20 }, () => ACCEPTED));
     expect(server.taken).toHaveLength(20);
     expect(server.connections()).toBe(2);
   });
@@ -92,19 +64,19 @@ describe('a server that takes mail', () => {
       },
     });
     const url = server.url.replace('smtp://', 'smtp://user:p%40ss@');
-    expect(await provide(url).send(outgoingMessage())).toEqual(accepted);
+    expect(await provide(url).send(outgoingMessage())).toEqual(ACCEPTED);
   });
 
   test('is what createMailProvider connects to', async () => {
     const server = await mailServer();
     const provider = createMailProvider({
       provider: 'smtp',
-      smtpUrl: server.url,
+      smtp: { url: server.url, ...LONG },
       sandboxDir: '/nowhere',
       timeoutMs: LONG_MS,
     });
-    cleanups.push(() => provider.close());
-    expect([provider.name, await provider.send(outgoingMessage())]).toEqual(['smtp', accepted]);
+    atEnd(() => provider.close());
+    expect([provider.name, await provider.send(outgoingMessage())]).toEqual(['smtp', ACCEPTED]);
   });
 });
 
@@ -148,13 +120,12 @@ describe('a server on another machine that offers no TLS', () => {
     const server = await mailServer({ onAuth: (_auth, _session, done) => done(null, { user: 'user' }) });
     const provider = createMailProvider({
       provider: 'smtp',
-      smtpUrl: elsewhere(server.url),
-      smtpAllowPlaintext: true,
+      smtp: { url: elsewhere(server.url), allowPlaintext: true, ...LONG },
       sandboxDir: '/nowhere',
       timeoutMs: LONG_MS,
     });
-    cleanups.push(() => provider.close());
-    expect(await provider.send(outgoingMessage())).toEqual(accepted);
+    atEnd(() => provider.close());
+    expect(await provider.send(outgoingMessage())).toEqual(ACCEPTED);
   });
 
   test('gets it on loopback', async () => {
@@ -179,7 +150,7 @@ describe('a final no to the message is a refusal, in the words of the server', (
     ],
   ])('to %s', async (_what, options, error) => {
     const server = await mailServer(options);
-    expect(await provide(server.url).send(outgoingMessage())).toEqual({ kind: 'refused', error });
+    expect(await provide(server.url).send(outgoingMessage())).toMatchObject({ kind: 'refused', error });
   });
 
   test('to the size, which the server announced', async () => {
@@ -200,49 +171,75 @@ describe('a final no to the message is a refusal, in the words of the server', (
 });
 
 describe('recipients of whom some are turned down', () => {
+  const REPLIES: Record<string, [number, string]> = {
+    bad: [550, '5.1.1 No such user'],
+    busy: [452, '4.2.2 Over quota'],
+    grey: [450, '4.7.1 Greylisted'],
+    policy: [550, '5.7.1 Blocked using a list'],
+  };
   const options: SMTPServerOptions = {
     onRcptTo: ({ address }, _session, done) => {
-      if (address.startsWith('bad')) done(fault(550, '5.1.1 No such user'));
-      else if (address.startsWith('busy')) done(fault(452, '4.2.2 Over quota'));
-      else done();
+      const reply = REPLIES[address.split('@', 1)[0] ?? ''];
+      done(reply === undefined ? null : fault(...reply));
     },
   };
+  const report = (type: string, name: string, kind: string | null) => ({
+    type,
+    recipients: [`${name}@example.net`],
+    detail: {
+      bounce_type: kind,
+      bounce_sub_type: kind === null ? null : 'General',
+      diagnostic: `smtp; ${REPLIES[name]?.join(' ') ?? ''}`,
+    },
+  });
 
-  test('are reported, and the message is accepted for the others', async () => {
+  test('are reported, and the message is accepted for the others; 4xx is due again', async () => {
     const server = await mailServer(options);
-    const to = ['good@example.net', 'bad@example.net', 'busy@example.net'];
+    const to = ['good@example.net', 'bad@example.net', 'Busy <busy@Example.net>', 'policy@example.net'];
     expect(await provide(server.url).send(outgoingMessage({ to }))).toMatchObject({
       kind: 'accepted',
       notifications: [
-        {
-          type: 'email.bounced',
-          recipients: ['bad@example.net'],
-          detail: {
-            bounce_type: 'Permanent',
-            bounce_sub_type: 'General',
-            diagnostic: 'smtp; 550 5.1.1 No such user',
-          },
-        },
-        {
-          type: 'email.soft_bounced',
-          recipients: ['busy@example.net'],
-          detail: {
-            bounce_type: 'Transient',
-            bounce_sub_type: 'General',
-            diagnostic: 'smtp; 452 4.2.2 Over quota',
-          },
-        },
+        report('email.bounced', 'bad', 'Permanent'),
+        report('email.delivery_delayed', 'busy', null),
+        report('email.soft_bounced', 'policy', 'Transient'),
       ],
+      deferred: ['busy@Example.net'],
     });
     expect(server.taken[0]?.envelope.to).toEqual(['good@example.net']);
+  });
+
+  test('the rest of a message gets the bytes that the others got', async () => {
+    const server = await mailServer();
+    const message = outgoingMessage({ to: ['a@example.net', 'b@example.net'], bcc: ['c@example.net'] });
+    await provide(server.url).send(message);
+    await provide(server.url).send({ ...message, only: ['b@example.net', 'c@example.net'] });
+    const [whole, rest] = server.taken;
+    expect(rest?.envelope.to).toEqual(['b@example.net', 'c@example.net']);
+    const isBoundary = /--_NmP-[^\r"]*/g;
+    const bytes = [whole, rest].map((taken) => taken?.bytes.toString('latin1').replaceAll(isBoundary, ''));
+    expect(bytes[1]).toBe(bytes[0]);
   });
 
   test('all turned down, one of them not for good: deferred', async () => {
     const server = await mailServer(options);
     const answer = await provide(server.url).send(
-      outgoingMessage({ to: ['busy@example.net', 'bad@example.net'] }),
+      outgoingMessage({ to: ['grey@example.net', 'bad@example.net'] }),
     );
-    expect(answer).toEqual({ kind: 'deferred', error: '452 4.2.2 Over quota' });
+    expect(answer).toEqual({ kind: 'deferred', error: '450 4.7.1 Greylisted' });
+  });
+
+  test('all turned down for good: refused, and each is reported', async () => {
+    const server = await mailServer(options);
+    const answer = await provide(server.url).send(
+      outgoingMessage({ to: ['policy@example.net', 'bad@example.net'] }),
+    );
+    expect(answer).toMatchObject({
+      kind: 'refused',
+      notifications: [
+        report('email.soft_bounced', 'policy', 'Transient'),
+        report('email.bounced', 'bad', 'Permanent'),
+      ],
+    });
   });
 });
 
@@ -300,60 +297,6 @@ describe('what may be different next time is deferred', () => {
       return '250 OK';
     });
     expect((await provide(server.url).send(outgoingMessage())).kind).toBe('deferred');
-  });
-});
-
-describe('the time limit fires whatever the server does', () => {
-  const silence = (answer: ProviderResult) =>
-    expect(answer).toEqual({
-      kind: 'deferred',
-      error: `no answer from the mail server within ${SHORT_MS} ms`,
-    });
-
-  test('that never greets', async () => {
-    const server = await rawServer(null, () => null);
-    const answer = await provide(server.url, SHORT_MS).send(outgoingMessage());
-    expect(answer.kind).toBe('deferred');
-  });
-
-  test('that hangs after DATA', async () => {
-    const server = await rawServer('220 hello', (line) => {
-      if (line === 'DATA') return '354 go on';
-      return /^(EHLO|MAIL|RCPT)/.test(line) ? '250 OK' : null;
-    });
-    const answer = await provide(server.url, SHORT_MS).send(outgoingMessage());
-    expect(answer.kind).toBe('deferred');
-    expect(server.lines).toContain('.');
-  });
-
-  test('that keeps us waiting with a line now and then', async () => {
-    const timers: NodeJS.Timeout[] = [];
-    cleanups.push(async () => timers.forEach(clearInterval));
-    const server = await rawServer('220 hello', (line, socket) => {
-      if (line.startsWith('EHLO')) timers.push(setInterval(() => socket.write('250-STILL\r\n'), 20));
-      return null;
-    });
-    silence(await provide(server.url, SHORT_MS).send(outgoingMessage()));
-  });
-
-  test('that has no connection free for us', async () => {
-    const server = await rawServer('220 hello', (line) => (line.startsWith('EHLO') ? '250 OK' : null));
-    const provider = provide(server.url, SHORT_MS, 1);
-    const answers = await Promise.all([provider.send(outgoingMessage()), provider.send(outgoingMessage())]);
-    expect(answers.map(({ kind }) => kind)).toEqual(['deferred', 'deferred']);
-  });
-
-  test('and the provider goes on when the server does', async () => {
-    let hanging = true;
-    const server = await rawServer('220 hello', (line) => {
-      if (hanging) return null;
-      if (line === 'DATA') return '354 go on';
-      return /^(EHLO|MAIL|RCPT|\.$)/.test(line) ? '250 OK' : null;
-    });
-    const provider = provide(server.url, SHORT_MS, 1);
-    expect((await provider.send(outgoingMessage())).kind).toBe('deferred');
-    hanging = false;
-    expect((await provider.send(outgoingMessage())).kind).toBe('accepted');
   });
 });
 

@@ -19,6 +19,7 @@ export function outgoingMessage(change: Partial<OutgoingMessage> = {}): Outgoing
     attachments: [],
     tags: [],
     suppressed: [],
+    only: null,
     unsubscribeUrl: null,
     ...change,
   };

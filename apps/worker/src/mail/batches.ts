@@ -1,7 +1,7 @@
+import type { MailOutcome } from '@postrider/domain';
 import type { Logger } from '@postrider/runtime';
 import { StoreUnavailableError } from '@postrider/store';
 import type {
-  AcceptedAnswer,
   EndedEmail,
   MailClaim,
   MailWork,
@@ -29,6 +29,10 @@ export class MailBatches {
   readonly #sent = this.#endBatcher<EndedEmail>((ends) => this.#store.endTogether('sent', ends));
   readonly #failed = this.#endBatcher<EndedEmail>((ends) => this.#store.endTogether('failed', ends));
   readonly #retries = this.#endBatcher<RetriedEmail>((retries) => this.#store.retry(retries));
+  readonly #renewals = new Batcher<TakenEmail, boolean>(async (emails) => {
+    const held = await this.#store.renew(emails, this.#leaseSeconds);
+    return emails.map((email) => held.has(email));
+  });
   readonly #releases = new Batcher<SendJob, void>((jobs) => this.#releaseTogether(jobs));
 
   constructor(
@@ -45,26 +49,44 @@ export class MailBatches {
     return (job.faults ?? 0) > 0 ? this.#takeAlone(job) : this.#takes.add(job);
   }
 
-  /** Ends a message that the provider accepted. @returns false when it was no longer this worker's. */
-  async sent(email: TakenEmail, answer: AcceptedAnswer): Promise<boolean> {
-    const { providerMessageId, notifications } = answer;
-    const together = email.faults === 0 && notifications.length === 0;
-    if (together && (await this.#sent.add({ email, providerMessageId, error: null }))) return true;
-    return this.#store.sent(email, answer);
+  /**
+   * Records an attempt. Plain outcomes go in batches. An outcome with reports or with a rest of recipients goes
+   * alone.
+   *
+   * @returns false when the message was no longer this worker's.
+   */
+  async record(email: TakenEmail, outcome: MailOutcome): Promise<boolean> {
+    const { kind, notifications } = outcome;
+    const providerMessageId = kind === 'sent' ? outcome.providerMessageId : null;
+    const error = kind === 'failed' ? outcome.error : null;
+    const next = kind === 'failed' ? null : outcome.next;
+    const isPlain =
+      email.rest === null &&
+      notifications.length === 0 &&
+      (kind === 'retry' ? outcome.next.unconfirmed === email.unconfirmed : next === null);
+    if (!isPlain) {
+      const status = kind === 'retry' ? null : kind;
+      return this.#store.reported(email, { status, providerMessageId, error, notifications, next });
+    }
+    const together = email.faults === 0;
+    switch (kind) {
+      case 'sent':
+        if (together && (await this.#sent.add({ email, providerMessageId, error }))) return true;
+        return this.#store.sent(email, { providerMessageId, notifications });
+      case 'failed':
+        if (together && (await this.#failed.add({ email, providerMessageId, error }))) return true;
+        return this.#store.failed(email, outcome.error);
+      case 'retry': {
+        const retried = { email, delayMs: outcome.next.delayMs };
+        if (together && (await this.#retries.add(retried))) return true;
+        return (await this.#store.retry([retried])).has(email);
+      }
+    }
   }
 
-  /** Ends a message that Postrider gave up. @returns false when it was no longer this worker's. */
-  async failed(email: TakenEmail, error: string): Promise<boolean> {
-    const together = email.faults === 0;
-    if (together && (await this.#failed.add({ email, providerMessageId: null, error }))) return true;
-    return this.#store.failed(email, error);
-  }
-
-  /** Makes a message due again. @returns false when it was no longer this worker's. */
-  async retry(email: TakenEmail, delayMs: number): Promise<boolean> {
-    const together = email.faults === 0;
-    if (together && (await this.#retries.add({ email, delayMs }))) return true;
-    return (await this.#store.retry([{ email, delayMs }])).has(email);
+  /** Renews the lease. @returns false when the message was no longer this worker's. */
+  renew(email: TakenEmail): Promise<boolean> {
+    return this.#renewals.add(email);
   }
 
   /** Releases a message that was not taken. Never rejects: on failure its lease expires. */

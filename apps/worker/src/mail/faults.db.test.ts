@@ -260,6 +260,7 @@ test('an unreachable Postgres never counts as a fault', async () => {
   try {
     // The lease has ended, so the first try to record is the last.
     const onLine = { ...stagesOn(byLine), leaseSeconds: 0 };
+    onLine.store.renew = async () => false;
     let cuts = 0;
     const sendToProvider: MailStages['send'] = async (message) => {
       const answer = await onLine.send(message);

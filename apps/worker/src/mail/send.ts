@@ -1,4 +1,4 @@
-import { decideMailOutcome } from '@postrider/domain';
+import { decideMailOutcome, parseEmailAddress, plainAddress } from '@postrider/domain';
 import type { ProviderResult, MailOutcome, RetrySchedule } from '@postrider/domain';
 import type { Semaphore } from '@postrider/limits';
 import { withCode } from '@postrider/mail';
@@ -26,6 +26,8 @@ export interface MailStages {
 
 /** A message fails after this many internal faults, such as an outcome that cannot be recorded. */
 const FAULTS_MAX = 8;
+/** Two renewals may fail before the lease ends. */
+const RENEWALS_PER_LEASE = 3;
 /** The list of unsubscribed recipients was deleted with the topic. So the message must not be sent. */
 const TOPIC_GONE: ProviderResult = { kind: 'refused', error: 'the topic of the message was deleted' };
 const GIVEN_UP: ProviderResult = { kind: 'refused', error: `gave up after ${FAULTS_MAX} internal faults` };
@@ -60,11 +62,18 @@ async function sendOnce(job: SendJob, stages: MailStages): Promise<void> {
   );
   if (answered === null) return;
   const { email, answer, leaseEndsAtMs } = answered;
-  const outcome = decideMailOutcome(answer, email.attemptsMade + 1, stages.schedule);
+  const progress = {
+    attempt: email.attemptsMade + 1,
+    recipients: recipientsOf(email),
+    isRest: email.rest !== null,
+    unconfirmed: email.unconfirmed,
+  };
+  const outcome = decideMailOutcome(answer, progress, stages.schedule);
   const recorded = await during(
     'record',
-    untilLeaseEnds(leaseEndsAtMs, () => record(stages.store, email, outcome)),
+    untilLeaseEnds(leaseEndsAtMs, () => stages.store.record(email, outcome)),
   );
+  if (answer.kind === 'unconfirmed') stages.metrics.mailUnconfirmed.inc();
   report(email, outcome, recorded, stages);
 }
 
@@ -74,9 +83,24 @@ async function untilAnswered(job: SendJob, stages: MailStages) {
   const email = await during('load', stages.store.take(job));
   if (email === null) return null;
   if (email.earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, email.earlyMs));
-  const leaseEndsAtMs = takenAtMs + email.earlyMs + stages.leaseSeconds * 1000;
-  const answer = refusalOf(email) ?? (await during('hand_over', stages.send(email)));
-  return { email, answer, leaseEndsAtMs };
+  const leaseMs = stages.leaseSeconds * 1000;
+  let leaseEndsAtMs = takenAtMs + email.earlyMs + leaseMs;
+  // A provider may take minutes. A worker that dies must not hold its messages for so long.
+  const renewal = setInterval(() => {
+    const renewedAtMs = performance.now();
+    stages.store.renew(email).then(
+      (isHeld) => {
+        if (isHeld) leaseEndsAtMs = renewedAtMs + leaseMs;
+      },
+      (error: unknown) => stages.logger.warn('lease of mail not renewed', { email_id: email.emailId, error }),
+    );
+  }, leaseMs / RENEWALS_PER_LEASE);
+  try {
+    const answer = refusalOf(email) ?? (await during('hand_over', stages.send(email)));
+    return { email, answer, leaseEndsAtMs };
+  } finally {
+    clearInterval(renewal);
+  }
 }
 
 /**
@@ -84,8 +108,8 @@ async function untilAnswered(job: SendJob, stages: MailStages) {
  * @param unsubscribeUrl URL where the recipient unsubscribes with one click; null: none
  */
 export function outgoingMessage(email: TakenEmail, unsubscribeUrl: string | null): OutgoingMessage {
-  const { emailId, accountId, createdAt, draft, attachments, suppressed } = email;
-  return { ...draft, emailId, accountId, createdAt, attachments, suppressed, unsubscribeUrl };
+  const { emailId, accountId, createdAt, draft, attachments, suppressed, rest: only } = email;
+  return { ...draft, emailId, accountId, createdAt, attachments, suppressed, only, unsubscribeUrl };
 }
 
 function report(email: TakenEmail, outcome: MailOutcome, recorded: boolean, stages: MailStages): void {
@@ -113,13 +137,9 @@ function refusalOf({ faults, topicGone, unverifiedDomain }: TakenEmail): Provide
   return { kind: 'refused', error: `the account has not verified the domain ${unverifiedDomain}` };
 }
 
-function record(store: MailBatches, email: TakenEmail, outcome: MailOutcome): Promise<boolean> {
-  switch (outcome.kind) {
-    case 'sent':
-      return store.sent(email, outcome.result);
-    case 'failed':
-      return store.failed(email, outcome.error);
-    case 'retry':
-      return store.retry(email, outcome.delayMs);
-  }
+/** The addresses that this attempt is for. */
+function recipientsOf({ draft, rest, suppressed }: TakenEmail): string[] {
+  const written = rest ?? [...draft.to, ...draft.cc, ...draft.bcc];
+  const addresses = written.flatMap((text) => parseEmailAddress(text)?.address ?? []);
+  return [...new Set(addresses)].filter((address) => !suppressed.includes(plainAddress(address) ?? address));
 }

@@ -65,6 +65,8 @@ describe('defaults', () => {
       deliveryDeniedNetworks: [],
       mailConcurrency: 16,
       mailTimeoutMs: 30_000,
+      smtpReplyTimeoutMs: 300_000,
+      smtpFinalReplyTimeoutMs: 600_000,
       sandboxDir: '.data/sandbox',
       queuePrefix: 'postrider',
       databasePoolSize: 6,

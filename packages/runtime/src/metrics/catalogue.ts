@@ -112,6 +112,13 @@ export const metricCatalogue = {
     help: 'Messages sent to the mail provider, by result: sent, retry (another attempt follows), failed.',
     labels: ['result'],
   },
+  mailUnconfirmed: {
+    processes: ['worker'],
+    kind: 'counter',
+    name: 'postrider_mail_unconfirmed_total',
+    help: 'Attempts that gave a whole message to the mail server and got no answer. Another attempt may make a copy.',
+    labels: [],
+  },
   mailGivenUp: {
     processes: ['worker'],
     kind: 'counter',

@@ -10,6 +10,7 @@ import type {
   Clock,
   EmailId,
   EventType,
+  NextAttempt,
   ProviderNotification,
   ReportedEvent,
   WebhookId,
@@ -20,7 +21,7 @@ import { recordBehindLocks } from '../db/record-cause.ts';
 import { eventValues } from '../db/sql/event-ctes.ts';
 import { run, runForRow, runIn } from '../db/statement.ts';
 import type { Statement } from '../db/statement.ts';
-import { awaitEmail, endEmails, retryEmails } from './sql/end-emails.ts';
+import { awaitEmail, endEmails, leaveOutbox, queueAgain, retryEmails } from './sql/end-emails.ts';
 import { suppressBlamed } from './suppress-blamed.ts';
 import { fenceOf } from './take-mail.ts';
 import type { MailClaim, TakenEmail } from './take-mail.ts';
@@ -45,6 +46,15 @@ export interface AcceptedAnswer {
   readonly providerMessageId: string | null;
   /** Notifications that came with the answer. */
   readonly notifications: readonly ProviderNotification[];
+}
+
+/** The outcome of one attempt, with reports about recipients or with a rest of recipients. */
+export interface ReportedOutcome extends AcceptedAnswer {
+  /** Null: the provider has neither accepted nor refused the message. */
+  readonly status: 'sent' | 'failed' | null;
+  readonly error: string | null;
+  /** Null: no attempt follows. */
+  readonly next: NextAttempt | null;
 }
 
 interface Ending {
@@ -77,15 +87,19 @@ export async function end(
   return new Set(ended.flatMap((id) => ends.get(id)?.email ?? []));
 }
 
-/** Ends one message with all reports of the provider about it. Each report has its event. */
+/**
+ * Records an attempt with all reports of the provider about the message. Each report has its event. A message
+ * ends once: for a rest of its recipients, only reports are written.
+ */
 export async function endReported(
   db: Database,
   clock: Clock,
   email: TakenEmail,
-  { providerMessageId, notifications }: AcceptedAnswer,
+  outcome: ReportedOutcome,
 ): Promise<boolean> {
-  const ends = [{ email, providerMessageId, error: null }];
-  const { emailId: id, accountId, draft } = email;
+  const { providerMessageId, notifications, error, status, next } = outcome;
+  const ends = [{ email, providerMessageId, error }];
+  const { emailId: id, accountId, draft, claim } = email;
   return db.transactions.run(async (tx) => {
     const held = await runIn(tx.client, awaitEmail, lockValues(ends));
     if (held.length === 0) return false;
@@ -95,9 +109,19 @@ export async function endReported(
     const blamed = reports.flatMap(({ suppress }) => suppress);
     await suppressBlamed(tx, blamed, { id, accountId }, clock);
     const events = reports.map(({ event }) => event);
-    const [ended] = await runIn<EndedRow>(tx.client, endEmails, endValues('sent', ends, clock, events));
-    if (ended?.ended.length !== 1) throw new Error('a message that was held did not end');
-    for (const webhook of ended.webhooks) tx.wakeWebhook(webhook);
+    if (status === null || email.rest !== null) {
+      const lastEvent = events.map(({ type }) => type).reduce<string>(lastEventAfter, '');
+      const kept = lastEventsAtLeast(`email.${lastEvent}` as EventType);
+      await runIn(tx.client, leaveOutbox, [id, lastEvent, kept]);
+    } else {
+      const [ended] = await runIn<EndedRow>(tx.client, endEmails, endValues(status, ends, clock, events));
+      if (ended?.ended.length !== 1) throw new Error('a message that was held did not end');
+      for (const webhook of ended.webhooks) tx.wakeWebhook(webhook);
+    }
+    if (next !== null) {
+      const { delayMs, attempts, unconfirmed, rest } = next;
+      await runIn(tx.client, queueAgain, [id, delayMs, claim + 1, attempts, unconfirmed, rest]);
+    }
     const { from, subject } = draft;
     for (const event of events) {
       await recordEvent(tx, reportedEventDraft(event, { id, accountId, from, subject }), clock);

@@ -143,3 +143,24 @@ describe('mail that a worker releases untaken', () => {
     });
   });
 });
+
+describe('mail whose lease a worker renews', () => {
+  const work = () => createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
+
+  test('stays with the worker that holds it, and with no other', async () => {
+    const [held, lost] = [await rows.email(), await rows.email()];
+    const emails = [
+      await takeHeld(work(), { emailId: held, claim: 0 }),
+      await takeHeld(work(), { emailId: lost, claim: 0 }),
+    ];
+    await expireLeases();
+    expect(idsOf(await claim(1))).toEqual([held]);
+    await takeHeld(work(), { emailId: held, claim: 1 });
+    const before = await store.outside.query('select * from email_sends where email_id = $1', [held]);
+    expect(await work().renew(emails, 600)).toEqual(new Set(emails.slice(1)));
+    expect(await store.outside.query('select * from email_sends where email_id = $1', [held])).toEqual(
+      before,
+    );
+    expect(await claim()).toEqual([]);
+  });
+});

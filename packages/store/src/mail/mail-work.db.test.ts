@@ -63,6 +63,8 @@ describe('take', () => {
       accountId: row?.['account_id'] as string,
       attemptsMade: 0,
       faults: 0,
+      unconfirmed: 0,
+      rest: null,
       createdAt: row?.['created_at'] as Date,
       earlyMs: 0,
       attachments: [],
@@ -143,6 +145,14 @@ describe('take', () => {
     expect(await taken(1)).toMatchObject({ topicGone: true });
     await store.outside.query('delete from topics');
     expect(await taken(2)).toMatchObject({ topicGone: true });
+  });
+
+  test('returns what earlier attempts left: the rest of the recipients, and copies that may exist', async () => {
+    const rest = ['b@b.example'];
+    const next = { delayMs: 0, attempts: 1, unconfirmed: 2, rest };
+    const notifications: readonly never[] = [];
+    await work.reported(await taken(), { ...ACCEPTED, notifications, status: 'sent', error: null, next });
+    expect(await taken(2)).toMatchObject({ attemptsMade: 1, faults: 0, unconfirmed: 2, rest });
   });
 
   describe('when only verified domains may send', () => {

@@ -1,9 +1,9 @@
-import type { Clock } from '@postrider/domain';
+import type { Clock, EmailId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { end, endReported, retryTogether } from './end-mail.ts';
-import type { AcceptedAnswer, EndedEmail, RetriedEmail } from './end-mail.ts';
-import { releaseUnbegunEmails } from './sql/claim-emails.ts';
+import type { AcceptedAnswer, EndedEmail, ReportedOutcome, RetriedEmail } from './end-mail.ts';
+import { releaseUnbegunEmails, renewEmailLeases } from './sql/claim-emails.ts';
 import { awaitEmail, forgiveFault, lockEmails } from './sql/end-emails.ts';
 import { takeMail } from './take-mail.ts';
 import type { MailClaim, MailRules, TakenEmail } from './take-mail.ts';
@@ -46,12 +46,16 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules) {
      * reports so far, and the suppressions that follow from them.
      */
     async sent(email: TakenEmail, answer: AcceptedAnswer): Promise<boolean> {
-      return endReported(db, clock, email, answer);
+      return endReported(db, clock, email, { ...answer, status: 'sent', error: null, next: null });
     },
     /** Ends a message that Postrider gave up. The same transaction writes `email.failed`. */
     async failed(email: TakenEmail, error: string): Promise<boolean> {
       const ends = [{ email, providerMessageId: null, error }];
       return (await end(db, clock, { locks: awaitEmail, status: 'failed', ends })).has(email);
+    },
+    /** Records an attempt as `sent` and `failed` do, with its reports, and with the attempt that follows. */
+    async reported(email: TakenEmail, outcome: ReportedOutcome): Promise<boolean> {
+      return endReported(db, clock, email, outcome);
     },
     /**
      * Makes messages due again after their delays. @returns the messages that still belonged to the caller.
@@ -63,6 +67,16 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules) {
     async release(jobs: readonly MailClaim[]): Promise<void> {
       const ids = jobs.map(({ emailId }) => emailId);
       await runOn(db.pool, releaseUnbegunEmails, [ids, jobs.map(({ claim }) => claim)]);
+    },
+    /** Renews the leases of messages. @returns the messages that still belonged to the caller. */
+    async renew(emails: readonly TakenEmail[], leaseSeconds: number): Promise<ReadonlySet<TakenEmail>> {
+      const rows = await runOn<{ id: EmailId }>(db.pool, renewEmailLeases, [
+        emails.map(({ emailId }) => emailId),
+        emails.map(({ claim }) => claim),
+        leaseSeconds,
+      ]);
+      const held = new Set(rows.map(({ id }) => id));
+      return new Set(emails.filter(({ emailId }) => held.has(emailId)));
     },
     /** Subtracts one from the faults of a message, when the message was not the cause. */
     async forgiveFault(job: MailClaim): Promise<void> {

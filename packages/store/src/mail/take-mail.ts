@@ -16,6 +16,10 @@ export interface TakenEmail extends MailClaim {
   readonly attemptsMade: number;
   /** Earlier send attempts without a recorded outcome, because of an internal fault. */
   readonly faults: number;
+  /** Earlier attempts that the provider did not confirm. */
+  readonly unconfirmed: number;
+  /** The recipients that are left, when the provider has accepted the message for the others. Null: all. */
+  readonly rest: readonly string[] | null;
   readonly draft: Omit<EmailDraft, 'attachments'>;
   readonly attachments: readonly StoredAttachment[];
   /**
@@ -137,7 +141,7 @@ async function attachmentsOf(db: Database, { emailId, attachments }: TakenRow): 
 }
 
 function takenOf(row: TakenRow, checks: Checks, attachments: readonly StoredAttachment[]): TakenEmail {
-  const { emailId, claim, accountId, attemptsMade, faults, createdAt, earlyMs } = row;
+  const { emailId, claim, accountId, attemptsMade, faults, unconfirmed, rest, createdAt, earlyMs } = row;
   const { from, to, cc, bcc, replyTo, subject, html, text, headers, tags, topicId } = row;
   return {
     emailId,
@@ -145,6 +149,8 @@ function takenOf(row: TakenRow, checks: Checks, attachments: readonly StoredAtta
     accountId,
     attemptsMade,
     faults,
+    unconfirmed,
+    rest,
     draft: { from, to, cc, bcc, replyTo, subject, html, text, headers, tags, topicId },
     attachments,
     ...checks,

@@ -58,10 +58,32 @@ export const mailSettings = {
   }),
   mailTimeoutMs: defineSetting({
     key: 'MAIL_TIMEOUT_MS',
-    description: 'Time limit of one attempt to send a message to the provider.',
+    description:
+      'Time limit of one attempt to send a message to SES. With `smtp`: until the connection is open; the two settings ' +
+      'below limit the rest.',
     unit: 'ms',
     schema: wholeNumber(1, 600_000),
     default: '30000',
+    processes: ['worker'],
+  }),
+  smtpReplyTimeoutMs: defineSetting({
+    key: 'SMTP_REPLY_TIMEOUT_MS',
+    description:
+      'How long the server of `SMTP_URL` may take for its greeting, for each reply, and for each 64 KiB of a message ' +
+      '(RFC 5321 4.5.3.2).',
+    unit: 'ms',
+    schema: wholeNumber(1, 3_600_000),
+    default: '300000',
+    processes: ['worker'],
+  }),
+  smtpFinalReplyTimeoutMs: defineSetting({
+    key: 'SMTP_FINAL_REPLY_TIMEOUT_MS',
+    description:
+      'How long the server of `SMTP_URL` may take for its reply to a whole message. After that time the message may ' +
+      'have been delivered: a shorter time makes copies (RFC 5321 4.5.3.2.6).',
+    unit: 'ms',
+    schema: wholeNumber(1, 3_600_000),
+    default: '600000',
     processes: ['worker'],
   }),
   mailRetryDelaysSeconds: defineSetting({

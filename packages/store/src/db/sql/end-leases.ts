@@ -5,7 +5,7 @@
  * A locked row is skipped: another session takes or deletes it now. Waiting for it could deadlock, since a
  * DELETE locks in another order.
  *
- * $1 ids, $2 claims under which they were leased.
+ * $1 ids, $2 claims under which they were leased. Returns the id of each row that changed.
  *
  * @param at an SQL expression: the new end of the lease, or null.
  */
@@ -15,7 +15,7 @@ export function endLeases({
   id,
   idType,
 }: {
-  readonly at: 'null' | 'now()';
+  readonly at: 'null' | 'now()' | 'now() + make_interval(secs => $3)';
   readonly table: string;
   readonly id: string;
   readonly idType: string;
@@ -30,5 +30,6 @@ export function endLeases({
     )
     update ${table} d
     set leased_until = ${at}
-    where d.${id} = any (array(select ${id} from mine))`;
+    where d.${id} = any (array(select ${id} from mine))
+    returning d.${id} as id`;
 }

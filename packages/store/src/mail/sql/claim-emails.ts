@@ -48,3 +48,17 @@ export const releaseUnbegunEmails: Statement = {
   name: 'release-unbegun-emails',
   text: endLeases({ at: 'now()', table: 'email_sends', id: 'email_id', idType: 'text' }),
 };
+
+/**
+ * Renews the leases of mail that workers hold, while the provider takes long. $1 email ids, $2 claims held:
+ * see `endLeases`; $3 the new lease in seconds, from now on.
+ */
+export const renewEmailLeases: Statement = {
+  name: 'renew-email-leases',
+  text: endLeases({
+    at: 'now() + make_interval(secs => $3)',
+    table: 'email_sends',
+    id: 'email_id',
+    idType: 'text',
+  }),
+};

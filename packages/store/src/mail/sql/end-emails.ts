@@ -136,3 +136,26 @@ export const forgiveFault = statement('forgive-fault')`
     update email_sends
     set unrecorded = greatest(0, unrecorded - 1)
     where email_id = $1 and claim > $2`;
+
+/**
+ * Takes a message out of the outbox without its end: it has ended before, or another attempt follows.
+ *
+ * Run it after `await-email`, in the same transaction. $1 email id, $2 new last event, or an empty text, $3
+ * last events that are not replaced.
+ */
+export const leaveOutbox = statement('leave-outbox')`
+    with gone as (
+      delete from email_sends where email_id = $1
+    )
+    update emails set last_event = $2::text
+    where id = $1 and $2::text <> '' and last_event <> all ($3::text[])`;
+
+/**
+ * Puts a message into the outbox again, after `end-emails` or `leave-outbox`.
+ *
+ * $1 email id, $2 delay in ms, $3 claim, which no job has, $4 attempts made, $5 attempts that the provider
+ * did not confirm, $6 the recipients that are left, or null for all.
+ */
+export const queueAgain = statement('queue-again')`
+    insert into email_sends (email_id, due_at, claim, attempts, unconfirmed, rest)
+    values ($1, now() + make_interval(secs => $2::float8 / 1000), $3, $4, $5, $6::text[])`;

@@ -48,9 +48,9 @@ export const takeEmails = statement('take-emails')`
       set claim = s.claim + 1, unrecorded = s.unrecorded + 1, leased_until = greatest(s.due_at, now()) + make_interval(secs => $3),
           taken_at = greatest(s.due_at, now())
       where s.email_id = any (array(select email_id from mine))
-      returning s.email_id, s.claim, s.attempts, s.unrecorded, s.due_at
+      returning s.email_id, s.claim, s.attempts, s.unrecorded, s.unconfirmed, s.rest, s.due_at
     )
-    select t.claim, t.attempts as "attemptsMade", t.unrecorded - 1 as faults, e.id as "emailId",
+    select t.claim, t.attempts as "attemptsMade", t.unrecorded - 1 as faults, t.unconfirmed, t.rest, e.id as "emailId",
            e.account_id as "accountId", e.from_address as "from", e.from_domain as "fromDomain",
            $4::boolean and not ${SENDER_VERIFIED} as "domainUnverified", e.to_addresses as "to", e.cc_addresses as cc,
            e.bcc_addresses as bcc, e.reply_to_addresses as "replyTo", e.subject, e.html, e.text, e.headers, e.tags,
