@@ -1,5 +1,6 @@
 export { apiKeyDigest, bearerKey, KEY_KINDS, newApiKey } from './api-key.ts';
 export type { KeyKind } from './api-key.ts';
+export { awsPartitionOf } from './aws-partitions.ts';
 export { blamedAddresses, SANDBOX_DOMAIN, addressesToSuppress } from './blamed-addresses.ts';
 export type { BlamedAddress } from './blamed-addresses.ts';
 export type { Clock } from './clock.ts';

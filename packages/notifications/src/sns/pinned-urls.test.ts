@@ -11,6 +11,11 @@ describe('the signing certificate', () => {
     `https://sns.ap-southeast-2.amazonaws.com/${file}`,
     `https://sns.us-gov-west-1.amazonaws.com/${file}`,
     `https://sns.cn-north-1.amazonaws.com.cn/${file}`,
+    `https://sns.eusc-de-east-1.amazonaws.eu/${file}`,
+    `https://sns.us-iso-east-1.c2s.ic.gov/${file}`,
+    `https://sns.us-isob-east-1.sc2s.sgov.gov/${file}`,
+    `https://sns.eu-isoe-west-1.cloud.adc-e.uk/${file}`,
+    `https://sns.us-isof-south-1.csp.hci.ic.gov/${file}`,
   ])('lies at %s', (text) => {
     expect(parseSigningCertUrl(text)?.href).toBe(text);
   });
@@ -32,6 +37,8 @@ describe('the signing certificate', () => {
     ['no region', `https://sns.amazonaws.com/${file}`],
     ['a region of China outside .cn', `https://sns.cn-north-1.amazonaws.com/${file}`],
     ['a region elsewhere inside .cn', `https://sns.us-east-1.amazonaws.com.cn/${file}`],
+    ['a sovereign region outside its partition', `https://sns.eusc-de-east-1.amazonaws.com/${file}`],
+    ['a region elsewhere inside the sovereign partition', `https://sns.eu-central-1.amazonaws.eu/${file}`],
     ['a host in capitals', `https://SNS.us-east-1.amazonaws.com/${file}`],
     ['a scheme in capitals', `HTTPS://sns.us-east-1.amazonaws.com/${file}`],
     ['a host with a final dot', `https://sns.us-east-1.amazonaws.com./${file}`],

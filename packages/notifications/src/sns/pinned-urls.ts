@@ -1,3 +1,4 @@
+import { awsPartitionOf } from '@postrider/domain';
 import type { SnsSubscriptionConfirmation } from './envelope.ts';
 
 /*
@@ -6,10 +7,10 @@ import type { SnsSubscriptionConfirmation } from './envelope.ts';
  */
 
 /**
- * `us-east-1`, `us-gov-west-1`, `cn-north-1`. A looser pattern accepts `sns.s3-us-west-2.amazonaws.com`. That
- * is a storage bucket called "sns", which any AWS customer may own.
+ * The region must be one of a partition. A looser pattern accepts `sns.s3-us-west-2.amazonaws.com`. That is a
+ * storage bucket called "sns", which any AWS customer may own.
  */
-const HOST = /^https:\/\/sns\.([a-z]{2,4}(?:-[a-z]{2,20}){1,3}-\d{1,2})\.amazonaws\.com(\.cn)?(\/.*)$/;
+const HOST = /^https:\/\/sns\.([a-z0-9-]{1,40})\.([a-z0-9.-]{1,40})(\/.*)$/;
 const CERTIFICATE_PATH = /^\/SimpleNotificationService-[0-9a-f]{1,128}\.pem$/;
 const QUERY_PATH = /^\/\?[\w.~:%&=+-]+$/;
 
@@ -18,11 +19,11 @@ interface SnsUrl {
   pathAndQuery: string;
 }
 
-/** @returns null when the text is not an address of SNS. Only the hosts of China's regions end in `.cn`. */
+/** @returns null when the text is not an address of SNS. Each partition of AWS has a domain of its own. */
 function readSnsUrl(text: string): SnsUrl | null {
-  const [, region, china, pathAndQuery] = HOST.exec(text) ?? [];
+  const [, region, domain, pathAndQuery] = HOST.exec(text) ?? [];
   if (region === undefined || pathAndQuery === undefined) return null;
-  return region.startsWith('cn-') === (china !== undefined) ? { region, pathAndQuery } : null;
+  return awsPartitionOf(region)?.domain === domain ? { region, pathAndQuery } : null;
 }
 
 /** The address of a signing certificate. Null for any other address. */

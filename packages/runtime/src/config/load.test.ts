@@ -295,6 +295,14 @@ describe('addresses', () => {
       `${arn}2`,
     ]);
     expect(problemsOf('api', { ...BASE, SNS_TOPIC_ARNS: 'ses-events' })).toHaveLength(1);
+    for (const [partition, region] of [
+      ['aws', 'moon-base-1'],
+      ['aws', 'eusc-de-east-1'],
+      ['aws-eusc', 'eu-central-1'],
+    ] as const) {
+      const unknown = `arn:${partition}:sns:${region}:123456789012:t`;
+      expect(problemsOf('api', { ...BASE, SNS_TOPIC_ARNS: unknown })).toHaveLength(1);
+    }
   });
 
   test('buckets of inbound mail are names', () => {
@@ -355,6 +363,7 @@ describe('rules between variables', () => {
       'AWS_REGION is required when MAIL_PROVIDER=ses',
     ]);
     expect(loadConfig(process, { ...env, AWS_REGION: 'eu-central-1' }).awsRegion).toBe('eu-central-1');
+    expect(problemsOf(process, { ...env, AWS_REGION: 'moon-base-1' })).toHaveLength(1);
   });
 
   test('a configuration set of SES is named as SES names one', () => {

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { awsPartitionOf } from '@postrider/domain';
 import { z } from 'zod';
 
 const WHOLE_NUMBER = /^\d+$/;
@@ -7,7 +8,7 @@ const DECIMAL_NUMBER = /^\d+(\.\d+)?$/;
 // RFC 9110, section 5.6.2.
 const HTTP_TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const BASE64_32_BYTES = /^[A-Za-z0-9+/_-]{43}=?$/;
-const TOPIC_ARN = /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w.-]{1,260}$/;
+const TOPIC_ARN = /^arn:([\w-]+):sns:([\w-]+):\d{12}:[\w.-]{1,260}$/;
 
 /** A schema with one error message. The loader puts the key before it: `PORT must be …`. */
 function text(must: string, test: (value: string) => boolean) {
@@ -114,13 +115,17 @@ export const bucketNames = listOf(
 );
 
 export const topicArns = listOf(
-  'must be a comma-separated list of SNS topic ARNs',
-  (entry) => TOPIC_ARN.test(entry),
+  'must be a comma-separated list of SNS topic ARNs in regions of AWS',
+  (entry) => {
+    const [, partition, region] = TOPIC_ARN.exec(entry) ?? [];
+    return region !== undefined && awsPartitionOf(region)?.id === partition;
+  },
   String,
 );
 
-export const awsRegion = text('must be an AWS region such as eu-central-1', (value) =>
-  /^[a-z0-9-]+$/.test(value),
+export const awsRegion = text(
+  'must be an AWS region such as eu-central-1',
+  (value) => awsPartitionOf(value) !== undefined,
 );
 
 export const sesConfigurationSet = text(
