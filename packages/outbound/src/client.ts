@@ -96,6 +96,8 @@ function postTo(url: URL, { headers, body }: EndpointRequest): OutgoingPost {
     body,
     headers: {
       'user-agent': USER_AGENT,
+      // The attempt log shows the start of the body as text (RFC 9110 12.5.3).
+      'accept-encoding': 'identity',
       'content-type': 'application/json',
       ...(Object.fromEntries(own) as Record<string, string>),
       'content-length': String(body.length),

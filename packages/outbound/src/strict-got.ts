@@ -32,6 +32,6 @@ export function createStrictGot({ agent, ca }: StrictGotOptions): Got {
     maxHeaderSize: headBytesMax,
     retry: { limit: 0 },
     throwHttpErrors: false,
-    headers: { 'user-agent': USER_AGENT, 'accept-encoding': undefined },
+    headers: { 'user-agent': USER_AGENT, 'accept-encoding': 'identity' },
   });
 }

@@ -51,7 +51,8 @@ forEachHttpClient((fixture) => {
       expect(request?.body).toEqual(body);
       // Every client sends the same bytes: an endpoint does not see which it is.
       const head = [
-        ...['user-agent', 'Postrider/1', 'content-type', 'application/json', 'service-event-id', 'evt_1'],
+        ...['user-agent', 'Postrider/1', 'accept-encoding', 'identity'],
+        ...['content-type', 'application/json', 'service-event-id', 'evt_1'],
         ...['content-length', String(body.length), 'Host', `127.0.0.1:${receiver.port}`],
         ...['Connection', 'keep-alive'],
       ];
