@@ -61,12 +61,20 @@ describe('the line for the owner of the endpoint', () => {
   });
 });
 
-test.each(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS'])(
+test.each(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'ERR_SSL_MALLOC_FAILURE'])(
   '%s is a fault of our own, not of the endpoint',
   (code) => {
     expect(describeFailure(nodeError(code, { syscall: 'connect' }), facts)).toBeNull();
   },
 );
+
+test('a machine without a local port left is at fault, also beside an address that fails otherwise', () => {
+  const noPort = nodeError('EADDRNOTAVAIL', { syscall: 'connect', address: '192.0.2.1', port: 443 });
+  const noRoute = nodeError('ENETUNREACH', { syscall: 'connect', address: '2606::1', port: 443 });
+  expect(describeFailure(noPort, facts)).toBeNull();
+  const both = Object.assign(new Error(''), { code: 'ENETUNREACH', errors: [noRoute, noPort] });
+  expect(describeFailure(both, facts)).toBeNull();
+});
 
 test('an error without a code is a fault of our own', () => {
   expect(describeFailure(new Error('a bug'), facts)).toBeNull();

@@ -1,3 +1,5 @@
+import { isIPv4 } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import type { Failure, FailureCause, Refused } from './endpoint-answer.ts';
 import { NameLookupError } from './resolve/name-resolver.ts';
 
@@ -17,7 +19,7 @@ export const headBytesMax = 16_384;
 const errorCharactersMax = 200;
 
 /** This machine has no descriptors or memory left. That must not count against an endpoint. */
-const ownFaults = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS']);
+const ownFaults = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'ERR_SSL_MALLOC_FAILURE']);
 
 /** The common certificate faults, by Node's names of OpenSSL's results. */
 const certificateFaults: Readonly<Record<string, string>> = {
@@ -62,7 +64,7 @@ export function describeFailure(error: unknown, facts: ConnectionFacts): Failure
   if (error instanceof NameLookupError) return failed('dns', error.message);
   const { code, syscall, address, port, message, errors } = error as ConnectionError;
   if (errors !== undefined) return describeFailure(mostTelling(errors), facts);
-  if (typeof code !== 'string' || ownFaults.has(code)) return null;
+  if (typeof code !== 'string' || isOwnFault(code, address)) return null;
   if (code === 'HPE_HEADER_OVERFLOW')
     return failed('protocol', `response head larger than ${headBytesMax} bytes`);
   if (code.startsWith('HPE_')) return failed('protocol', 'malformed response');
@@ -82,9 +84,31 @@ function describeTls(code: string, message: string, hostname: string): string | 
   return certificateFaults[code] ?? null;
 }
 
-/** The first error of the tried addresses that is not a timeout, because it names a reason. */
+/**
+ * EADDRNOTAVAIL means that no local port is left. For an IPv6 address it also means that this machine has no
+ * IPv6. Then it counts: an endpoint with IPv6 only would be tried for ever.
+ */
+function isOwnFault(code: string, address = ''): boolean {
+  return ownFaults.has(code) || (code === 'EADDRNOTAVAIL' && (isIPv4(address) || hasIpv6()));
+}
+
+/** Link-local addresses lead to no endpoint. */
+function hasIpv6(): boolean {
+  const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  return addresses.some(({ family, internal, address }) => family === 'IPv6' && !internal && !/^fe80:/i.test(address));
+}
+
+/**
+ * A fault of ours, because the address was not tried then. Otherwise the first error that is not a timeout,
+ * because it names a reason.
+ */
 function mostTelling(errors: unknown[]): unknown {
-  return errors.find((error) => (error as NodeJS.ErrnoException).code !== 'ETIMEDOUT') ?? errors[0];
+  const tried = errors as ConnectionError[];
+  return (
+    tried.find(({ code, address }) => code !== undefined && isOwnFault(code, address)) ??
+    tried.find(({ code }) => code !== 'ETIMEDOUT') ??
+    errors[0]
+  );
 }
 
 function formatAddress(address: string | undefined, port: number | undefined): string {

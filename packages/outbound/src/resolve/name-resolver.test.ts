@@ -1,6 +1,11 @@
+import { Resolver } from 'node:dns/promises';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { type NameReply, type NameServer, startNameServer } from '@postrider/testing';
-import { NameLookupError, NameResolver } from './name-resolver.ts';
+import { NameLookupError, NameResolver, NameServersUnreachableError } from './name-resolver.ts';
 
 let server: NameServer | null = null;
 let resolver: NameResolver | null = null;
@@ -8,6 +13,7 @@ let resolver: NameResolver | null = null;
 afterEach(async () => {
   resolver?.close();
   await server?.close();
+  [resolver, server] = [null, null];
 });
 
 async function start(reply: (name: string, type: 'A' | 'AAAA') => NameReply, nowMs?: () => number) {
@@ -46,6 +52,39 @@ describe('resolve', () => {
     const failure = resolver.resolve('gone.example.com');
     await expect(failure).rejects.toThrow(NameLookupError);
     await expect(failure).rejects.toThrow('DNS: gone.example.com does not exist');
+  });
+});
+
+describe('the name servers of the machine', () => {
+  test('are read again within 5 s of a change', async () => {
+    let now = 1_000_000;
+    const old = await startNameServer(() => 'silence');
+    const current = await startNameServer(() => ({ addresses: ['192.0.2.1'] }));
+    const folder = await mkdtemp(join(tmpdir(), 'resolv-'));
+    const file = join(folder, 'resolv.conf');
+    try {
+      await writeFile(file, old.address);
+      const create = (from: string) => {
+        const made = new Resolver({ timeout: 100, tries: 1 });
+        made.setServers([readFileSync(from, 'utf8')]);
+        return made;
+      };
+      resolver = new NameResolver({ systemServers: { file, create }, nowMs: () => now });
+      await expect(resolver.resolve('hooks.example.com')).rejects.toThrow(NameLookupError);
+      await writeFile(file, current.address);
+      now += 5_001;
+      expect(await resolver.resolve('hooks.example.com')).toEqual(['192.0.2.1']);
+    } finally {
+      await Promise.all([old.close(), current.close(), rm(folder, { recursive: true })]);
+    }
+  });
+
+  test('are at fault, and no endpoint is, when none takes a query', async () => {
+    const gone = await startNameServer(() => 'silence');
+    await gone.close();
+    resolver = new NameResolver({ servers: [gone.address] });
+    await expect(resolver.resolve('hooks.example.com')).rejects.toThrow(NameServersUnreachableError);
+    await expect(resolver.resolveIpv6('hooks.example.com')).rejects.toThrow(NameServersUnreachableError);
   });
 });
 

@@ -1,5 +1,15 @@
-import { Resolver } from 'node:dns/promises';
+import type { Resolver } from 'node:dns/promises';
 import { LRUCache } from 'lru-cache';
+import { CurrentResolver } from './current-resolver.ts';
+import type { CurrentResolverOptions } from './current-resolver.ts';
+
+/**
+ * This machine could not ask: it has no descriptors or memory left, or no name server takes queries. That must
+ * not count against an endpoint.
+ */
+export class NameServersUnreachableError extends Error {
+  override name = 'NameServersUnreachableError';
+}
 
 /** The name has no address to connect to. The endpoint's owner reads the message. */
 export class NameLookupError extends Error {
@@ -11,6 +21,8 @@ export interface NameResolverOptions {
   servers?: readonly string[];
   /** Monotonic time in milliseconds, for the age of cached answers. */
   nowMs?: () => number;
+  /** For tests: the file that names the machine's name servers, and its reader. */
+  systemServers?: Pick<CurrentResolverOptions, 'file' | 'create'>;
 }
 
 /** Two tries, the first with 1 s, limit a lookup to about 3 s. An attempt has 10 s. */
@@ -36,21 +48,27 @@ type Outcome = { addresses: readonly string[]; cachedMs: number } | { failure: s
  * or a search list. Without a reachable name server every lookup fails within its time limit.
  */
 export class NameResolver {
-  readonly #resolver = new Resolver({ timeout: queryTimeoutMs, tries: queryTries });
+  readonly #resolver: CurrentResolver;
   readonly #cache: LRUCache<string, Outcome>;
   readonly #inFlight = new Map<string, Promise<Outcome>>();
 
   constructor(options: NameResolverOptions = {}) {
-    if (options.servers !== undefined) this.#resolver.setServers(options.servers);
+    const nowMs = options.nowMs ?? (() => performance.now());
+    const limits = { timeout: queryTimeoutMs, tries: queryTries };
+    this.#resolver = new CurrentResolver({ ...limits, nowMs, servers: options.servers, ...options.systemServers });
     this.#cache = new LRUCache({
       max: namesMax,
       ttl: cachedMsMax,
       ttlResolution: 0,
-      perf: { now: options.nowMs ?? (() => performance.now()) },
+      perf: { now: nowMs },
     });
   }
 
-  /** The IPv4 addresses, then the IPv6 addresses. Never empty. @throws NameLookupError */
+  /**
+   * The IPv4 addresses, then the IPv6 addresses. Never empty.
+   *
+   * @throws NameLookupError or NameServersUnreachableError
+   */
   async resolve(hostname: string): Promise<readonly string[]> {
     let outcome = this.#cache.get(hostname) ?? this.#inFlight.get(hostname);
     if (outcome === undefined) {
@@ -69,10 +87,11 @@ export class NameResolver {
    */
   async resolveIpv6(hostname: string): Promise<readonly string[]> {
     try {
-      return await this.#resolver.resolve6(hostname);
+      return await this.#resolver.get().resolve6(hostname);
     } catch (error) {
       const code = codeOf(error);
       if (code === 'ENODATA' || code === 'ENOTFOUND') return [];
+      if (OWN_FAULTS.has(code)) throw unreachable(hostname, code);
       throw new NameLookupError(describe(hostname, [code]), { cause: error });
     }
   }
@@ -84,13 +103,20 @@ export class NameResolver {
 
   async #ask(hostname: string): Promise<Outcome> {
     try {
-      const outcome = await query(this.#resolver, hostname);
+      const outcome = await query(this.#resolver.get(), hostname);
       this.#cache.set(hostname, outcome, { ttl: outcome.cachedMs });
       return outcome;
     } finally {
       this.#inFlight.delete(hostname);
     }
   }
+}
+
+/** c-ares reports ECONNREFUSED when no server takes a query, and also when it cannot open a socket. */
+const OWN_FAULTS = new Set(['ECONNREFUSED', 'ENOMEM', 'EFILE', 'ENOTINITIALIZED', 'EMFILE', 'ENFILE']);
+
+function unreachable(hostname: string, code: string): NameServersUnreachableError {
+  return new NameServersUnreachableError(`no name server could be asked for ${hostname} (${code})`);
 }
 
 interface AddressRecord {
@@ -107,6 +133,8 @@ async function query(resolver: Resolver, hostname: string): Promise<Outcome> {
   const records = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
   if (records.length === 0) {
     const codes = answers.map((answer) => (answer.status === 'rejected' ? codeOf(answer.reason) : 'ENODATA'));
+    const own = codes.find((code) => OWN_FAULTS.has(code));
+    if (own !== undefined) throw unreachable(hostname, own);
     return { failure: describe(hostname, codes), cachedMs: failureCachedMs };
   }
   const ttlMs = Math.min(...records.map((record) => record.ttl)) * 1000;
