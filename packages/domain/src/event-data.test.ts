@@ -145,3 +145,13 @@ test('a detail is null where nothing is known, keys in the contract order', () =
       '"smtp_response":null,"reject_reason":null,"link":"https://x.example/"}',
   );
 });
+
+test('text with half of a surrogate pair is refused in every place', () => {
+  const half = 'cut \ud83d';
+  expect(EVENT_DATA['email.failed'].safeParse({ ...sent, error: half }).success).toBe(false);
+  expect(EVENT_DATA['email.bounced'].safeParse({ ...notification, recipients: [half] }).success).toBe(false);
+  const halfDetail = { ...notification, detail: { ...detail, diagnostic: half } };
+  expect(EVENT_DATA['email.bounced'].safeParse(halfDetail).success).toBe(false);
+  expect(EVENT_DATA['message.received'].safeParse({ ...message, text: half }).success).toBe(false);
+  expect(EVENT_DATA['message.received'].safeParse({ ...message, text: 'whole 🎉' }).success).toBe(true);
+});

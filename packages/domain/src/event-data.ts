@@ -4,12 +4,16 @@ import { AUTH_RESULTS, HELD_REASONS } from './screening-words.ts';
 
 /** ISO 8601 UTC with milliseconds. Every timestamp that leaves the service has this form. */
 const timestamp = z.iso.datetime({ precision: 3 });
-const nullableText = z.string().nullable();
+/** Half of a surrogate pair is no text: Postgres and other JSON readers refuse it. */
+const text = z
+  .string()
+  .refine((written) => written.isWellFormed(), { error: 'contains half of a surrogate pair' });
+const nullableText = text.nullable();
 
 const sendResult = {
-  email_id: z.string(),
-  from: z.string(),
-  subject: z.string(),
+  email_id: text,
+  from: text,
+  subject: text,
 };
 
 /** Every key is always present (contract 2.3). A key that does not apply to the type is null. */
@@ -41,8 +45,8 @@ export function notificationDetailOf(known: Partial<NotificationDetail>): Notifi
 }
 
 const providerNotification = z.strictObject({
-  email_id: z.string(),
-  recipients: z.array(z.string()).min(1),
+  email_id: text,
+  recipients: z.array(text).min(1),
   occurred_at: timestamp,
   detail: notificationDetail,
 });
@@ -50,7 +54,7 @@ const providerNotification = z.strictObject({
 const unsubscribed = z
   .strictObject({
     email_id: z.null(),
-    to: z.string(),
+    to: text,
     topic: nullableText,
     scope: z.enum(['all', 'topic']),
     source: z.enum(['one_click', 'page', 'api']),
@@ -61,9 +65,9 @@ const unsubscribed = z
   });
 
 const attachment = z.strictObject({
-  id: z.string(),
+  id: text,
   filename: nullableText,
-  content_type: z.string(),
+  content_type: text,
   content_id: nullableText,
   size: z.int().nonnegative(),
 });
@@ -77,18 +81,18 @@ const authResult = z.enum(AUTH_RESULTS);
  */
 const receivedMessage = z.strictObject({
   object: z.literal('message'),
-  id: z.string(),
+  id: text,
   status: z.enum(['received', 'held', 'released']),
   inbox_id: nullableText,
   thread_id: nullableText,
   rule_id: nullableText,
   message_id: nullableText,
   in_reply_to: nullableText,
-  from: z.string(),
-  to: z.array(z.string()),
-  cc: z.array(z.string()),
-  reply_to: z.array(z.string()),
-  received_for: z.array(z.string()),
+  from: text,
+  to: z.array(text),
+  cc: z.array(text),
+  reply_to: z.array(text),
+  received_for: z.array(text),
   subject: nullableText,
   text: nullableText,
   text_truncated: z.boolean(),
@@ -103,7 +107,7 @@ const receivedMessage = z.strictObject({
 /** The `data` of each event type (contract 2.3): exactly these keys, in this order. */
 export const EVENT_DATA = {
   'email.sent': z.strictObject({ ...sendResult, error: z.null() }),
-  'email.failed': z.strictObject({ ...sendResult, error: z.string().min(1) }),
+  'email.failed': z.strictObject({ ...sendResult, error: text.min(1) }),
   'email.delivered': providerNotification,
   'email.delivery_delayed': providerNotification,
   'email.bounced': providerNotification,

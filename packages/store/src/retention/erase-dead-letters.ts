@@ -1,7 +1,7 @@
 import { namesAddress } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { inBoundedStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
-import { needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
+import { needleOf, NOTHING, outcomeOf, subjectOf, together } from './erasure.ts';
 import type { Erased, Erasure, Named } from './erasure.ts';
 
 /** Each step searches the attempts in every partition of the log, about forty. */
@@ -33,7 +33,7 @@ const PAGE = `
     select exists (
       select from erased_emails m
       where m.account_id = $1 and m.address = $5
-        and m.email_id = coalesce(l.data::json ->> 'email_id', l.data::json ->> 'id')) as yes
+        and m.email_id = ${subjectOf('l.data')}) as yes
   ) m
   order by l.created_at, l.id`;
 

@@ -1,7 +1,7 @@
 import { namesAddress } from '@postrider/domain';
 import type { Pool, PoolClient } from 'pg';
 import { inBoundedStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
-import { needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
+import { needleOf, NOTHING, outcomeOf, subjectOf, together } from './erasure.ts';
 import type { Erased, Erasure, Named } from './erasure.ts';
 
 /** Each step searches the attempts in every partition of the log, about forty. */
@@ -32,7 +32,7 @@ const PAGE = `
     select p.*, exists (
              select from erased_emails m
              where m.account_id = $2 and m.address = $3
-               and m.email_id = coalesce(p.data::json ->> 'email_id', p.data::json ->> 'id')
+               and m.email_id = ${subjectOf('p.data')}
            ) as of_mail
     from page p where p.account_id = $2
   )

@@ -141,6 +141,17 @@ describe('a person is forgotten', () => {
     expect(await suppressions.find(accountId, { address: BOB })).not.toBeNull();
   });
 
+  test('although another event, and its dead letter, hold half of a character', async () => {
+    await rows.deadLetter(webhookId, await rows.event({ accountId }));
+    const broken = `{"email_id":"em_other","from":"a@a.example","subject":"x","error":"no \\ud83d"}`;
+    for (const table of ['events', 'dead_letters'])
+      await store.outside.query(`update ${table} set data = $1`, [broken]);
+    await sent({ to: [BOB] });
+    await end('done');
+    expect(await erasures.erase(accountId, BOB)).toEqual(result({ emails: 1, events: 1, attempts: 1 }));
+    expect(await lookLater()).toEqual([lastResult()]);
+  });
+
   test('and nobody else: not those with a like address, nor what other accounts have', async () => {
     const other = await rows.account();
     const otherWebhook = await rows.webhook({ accountId: other });
