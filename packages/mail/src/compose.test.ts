@@ -167,6 +167,30 @@ describe('a composed message', () => {
   });
 });
 
+test('no line is longer than 998 octets, whatever the name', async () => {
+  for (const name of ['\\'.repeat(600), 'a\\ '.repeat(200), 'ü'.repeat(600), 'n'.repeat(960)]) {
+    const { source } = await composed({ to: [`${name} <jane@example.net>`] });
+    expect(Math.max(...source.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998);
+  }
+});
+
+test.each(['text', 'html'])('every line end of %s becomes CRLF: no CR or LF stands alone', async (field) => {
+  const written = 'progress 10%\rprogress 20%\nsaved\r\r\ntwice\r\n.\r.\rMAIL FROM:<ceo@other.example>\r';
+  const { source, mail } = await composed({ text: null, [field]: written });
+  expect(source).not.toMatch(/\r(?!\n)|(?<!\r)\n/);
+  const lines = (field === 'text' ? mail.text : mail.html)?.trimEnd().split(/\r?\n/);
+  expect(lines).toEqual([
+    'progress 10%',
+    'progress 20%',
+    'saved',
+    '',
+    'twice',
+    '.',
+    '.',
+    'MAIL FROM:<ceo@other.example>',
+  ]);
+});
+
 describe('attachments', () => {
   /** Every byte, line ends of all kinds, and a line far over what a mail server takes. */
   const bytes = Buffer.concat([

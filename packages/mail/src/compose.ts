@@ -1,4 +1,5 @@
 import { parseEmailAddress } from '@postrider/domain';
+import type { ProviderResult } from '@postrider/domain';
 import { createTransport } from 'nodemailer';
 import { attachmentParts } from './attachment-parts.ts';
 import type { AddressedMessage } from './mail-provider.ts';
@@ -15,6 +16,8 @@ export interface ComposedMessage {
 
 const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
 
+/** A line has 998 octets. The header's name and quotes take some of them. */
+const NAME_WORD_LENGTH_MAX = 970;
 /** The value of an empty `To` (RFC 5322 A.1.3). Some servers treat a message without `To` as spam. */
 const NOBODY_NAMED = 'undisclosed-recipients:;';
 
@@ -24,6 +27,23 @@ const NOBODY_NAMED = 'undisclosed-recipients:;';
 export function messageIdOf(message: Pick<AddressedMessage, 'emailId' | 'from'>): string {
   const { address } = mailbox(message.from);
   return `<${message.emailId}@${address.slice(address.lastIndexOf('@') + 1).toLowerCase()}>`;
+}
+
+/**
+ * Composes the message and sends it. A message that cannot be composed is refused: the next attempt would
+ * fail in the same way.
+ */
+export async function withComposed(
+  message: AddressedMessage,
+  send: (composed: ComposedMessage) => Promise<ProviderResult>,
+): Promise<ProviderResult> {
+  let composed: ComposedMessage;
+  try {
+    composed = await composeMessage(message);
+  } catch (error) {
+    return { kind: 'refused', error: 'the message cannot be composed', code: (error as Error).message };
+  }
+  return send(composed);
 }
 
 /** Writes the message in MIME. It never fetches a URL or reads a file that the message names. */
@@ -43,8 +63,8 @@ export async function composeMessage(message: AddressedMessage): Promise<Compose
     date: message.createdAt,
     messageId: messageIdOf(message),
     headers: headersOf(message).map(([key, value]) => ({ key, value: singleSpaced(value) })),
-    ...(message.text === null ? {} : { text: message.text }),
-    ...(message.html === null ? {} : { html: message.html }),
+    ...(message.text === null ? {} : { text: withCrlf(message.text) }),
+    ...(message.html === null ? {} : { html: withCrlf(message.html) }),
     attachments: attachmentParts(message.attachments),
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -86,14 +106,25 @@ function unsubscribeHeaders({ headers, unsubscribeUrl }: AddressedMessage): [str
   ];
 }
 
+/** A lone CR or LF is no line end in mail (RFC 5322 2.3). Servers refuse it, or read it in different ways. */
+function withCrlf(text: string): string {
+  return text.replaceAll(/\r\n|\r|\n/g, '\r\n');
+}
+
 /** Headers are folded at spaces. A run of spaces could become a blank line, which RFC 5322 3.2.2 forbids. */
 function singleSpaced(text: string): string {
   return text.replaceAll(/ {2,}/g, ' ').trim();
+}
+
+/** Leaves out a name that a header line cannot hold: quotes double its backslashes (RFC 5322 2.1.1). */
+function foldable(name: string): string {
+  const words = name.replaceAll(/["\\]/g, '\\$&').split(' ');
+  return words.every(({ length }) => length <= NAME_WORD_LENGTH_MAX) ? name : '';
 }
 
 /** Splits an address, so that the composer quotes the name and does not parse the text again. */
 function mailbox(text: string): { name: string; address: string } {
   const parsed = parseEmailAddress(text);
   if (parsed === null) throw new Error('a stored message holds an invalid address');
-  return { name: parsed.name ?? '', address: parsed.address };
+  return { name: foldable(parsed.name ?? ''), address: parsed.address };
 }

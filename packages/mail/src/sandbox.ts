@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ProviderResult } from '@postrider/domain';
-import { composeMessage, messageIdOf } from './compose.ts';
-import type { AddressedMessage, MailTransport } from './mail-provider.ts';
+import type { EmailId, ProviderResult } from '@postrider/domain';
+import { messageIdOf, withComposed } from './compose.ts';
+import type { MailTransport } from './mail-provider.ts';
 import { sandboxRecipients } from './sandbox-recipients.ts';
 
 /** Mail is private: only the owner of the process may read the stored files. */
@@ -35,8 +35,10 @@ export function createSandboxTransport(directory: string): MailTransport {
           error: `451 4.3.2 the sandbox is not available for <${deferred.join('>, <')}>`,
         };
       }
-      const fault = await writeMessage(folder, message);
-      return fault ?? { kind: 'accepted', providerMessageId: messageIdOf(message), notifications };
+      return withComposed(message, async ({ bytes }) => {
+        const fault = await writeMessage(folder, message.emailId, bytes);
+        return fault ?? { kind: 'accepted', providerMessageId: messageIdOf(message), notifications };
+      });
     },
     close: () => Promise.resolve(),
   };
@@ -81,14 +83,14 @@ class MessageFolder {
 /** Writes to a temporary file and renames it, so that no reader of the folder sees half a message. */
 async function writeMessage(
   folder: MessageFolder,
-  message: AddressedMessage,
+  emailId: EmailId,
+  bytes: Buffer,
 ): Promise<ProviderResult | null> {
-  const { bytes } = await composeMessage(message);
-  const temporary = join(folder.path, `.${message.emailId}.${randomBytes(6).toString('hex')}`);
+  const temporary = join(folder.path, `.${emailId}.${randomBytes(6).toString('hex')}`);
   try {
     await folder.withFolder(async () => {
       await writeFile(temporary, bytes, { flag: 'wx', mode: OWNER_FILE });
-      await rename(temporary, join(folder.path, `${message.emailId}.eml`));
+      await rename(temporary, join(folder.path, `${emailId}.eml`));
     });
     return null;
   } catch (error) {

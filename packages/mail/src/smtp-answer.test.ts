@@ -21,6 +21,16 @@ test('what the server said itself is told in its words, without a code', () => {
   expect(resultOfFault(fault)).toEqual({ kind: 'deferred', error: '421 4.3.2 later' });
 });
 
+test('long words are cut between characters', () => {
+  const response = `550 ${'x'.repeat(495)}🎉 and more`;
+  const { error } = resultOfFault(
+    Object.assign(new Error('x'), { code: 'EMESSAGE', responseCode: 550, response }),
+  ) as {
+    error: string;
+  };
+  expect(error).toBe(`550 ${'x'.repeat(495)}`);
+});
+
 const reported = (response: string) => {
   const responseCode = Number(response.slice(0, 3));
   const fault = Object.assign(new Error('x'), { recipient: 'a@b.example', response, responseCode });

@@ -1,5 +1,6 @@
 import { notificationDetailOf } from '@postrider/domain';
 import type { ProviderResult, ProviderNotification } from '@postrider/domain';
+import { oneLine } from './one-line.ts';
 
 /** The fields of nodemailer's error that we read. */
 export interface SmtpFault extends Error {
@@ -19,7 +20,6 @@ export interface RecipientFault extends Error {
 
 /** The server wants a login or encryption (RFC 4954 section 6, RFC 3207). Our configuration is at fault. */
 const LOGIN_CODES = new Set([530, 534, 535, 538]);
-const TEXT_LENGTH_MAX = 500;
 
 /** True for a negative reply to a command (RFC 5321 4.2.1). Other text answers nothing. */
 export function isReply(response: SmtpFault['response']): boolean {
@@ -123,11 +123,4 @@ function readText(fault: SmtpFault): { error: string; code?: string } {
   if (fault.code === 'EENVELOPE' || fault.code === 'EMESSAGE') return { error: oneLine(fault.message) };
   const system = /\bE[A-Z]{4,}\b/.exec(fault.message)?.[0];
   return { error: 'no answer from the mail server', code: system ?? fault.code ?? 'unknown' };
-}
-
-function oneLine(text: string): string {
-  return text
-    .replaceAll(/[\u0000-\u001f\u007f]+/g, ' ')
-    .trim()
-    .slice(0, TEXT_LENGTH_MAX);
 }

@@ -170,6 +170,15 @@ describe('a final no to the message is a refusal, in the words of the server', (
   });
 });
 
+test('a message that cannot be composed is refused, and no server is asked', async () => {
+  const server = await rawServer('220 hello', () => null);
+  expect(await provide(server.url).send(outgoingMessage({ from: 'nobody' }))).toMatchObject({
+    kind: 'refused',
+    error: 'the message cannot be composed',
+  });
+  expect(server.lines).toEqual([]);
+});
+
 describe('recipients of whom some are turned down', () => {
   const REPLIES: Record<string, [number, string]> = {
     bad: [550, '5.1.1 No such user'],

@@ -1,5 +1,5 @@
 import { Semaphore } from '@postrider/limits';
-import { composeMessage } from './compose.ts';
+import { withComposed } from './compose.ts';
 import type { MailTransport } from './mail-provider.ts';
 import { SmtpConnection } from './smtp-connection.ts';
 import type { SmtpTimeouts } from './smtp-connection.ts';
@@ -38,21 +38,21 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
 
   return {
     name: 'smtp',
-    async send(message) {
-      const composed = await composeMessage(message);
-      return slots.run(
-        async () => {
-          // The last one used is the least likely to be closed by the server.
-          const connection = free.pop() ?? open();
-          try {
-            return await connection.send(composed);
-          } finally {
-            free.push(connection);
-          }
-        },
-        async () => ({ kind: 'deferred', error: 'no connection to the mail server' }),
-      );
-    },
+    send: (message) =>
+      withComposed(message, (composed) =>
+        slots.run(
+          async () => {
+            // The last one used is the least likely to be closed by the server.
+            const connection = free.pop() ?? open();
+            try {
+              return await connection.send(composed);
+            } finally {
+              free.push(connection);
+            }
+          },
+          async () => ({ kind: 'deferred', error: 'no connection to the mail server' }),
+        ),
+      ),
     close() {
       stopped.abort();
       for (const connection of connections) connection.close();

@@ -136,10 +136,17 @@ test('a message whose outcome cannot be recorded fails after eight sends', async
   }
 });
 
-test('a message that cannot be composed fails after eight sends, too', async () => {
-  await database.query(`update emails set from_address = 'nobody'`);
-  expect(await sendUntilEnded()).toBe(8);
+test('a message whose send throws fails after eight sends, too', async () => {
+  const broken: MailStages['send'] = async () => Promise.reject(new Error('a bug'));
+  expect(await sendUntilEnded({ ...stages, send: broken })).toBe(8);
   await expectGivenUp();
+});
+
+test('a message that cannot be composed fails at once', async () => {
+  await database.query(`update emails set from_address = 'nobody'`);
+  expect(await sendUntilEnded()).toBe(1);
+  expect(await email()).toMatchObject({ status: 'failed', error: 'the message cannot be composed' });
+  expect(await eventTypes()).toEqual(['email.failed']);
 });
 
 test('a lock on the events is no internal fault, although Postgres answers others', async () => {
@@ -233,14 +240,17 @@ test('a message that crashes its worker pays alone: its neighbours are sent', as
 
 test('a message in the same batch is sent, although this one fails', async () => {
   const broken = emailId;
-  await database.query(`update emails set from_address = 'nobody'`);
+  const failing: MailStages['send'] = async (message) => {
+    if (message.emailId === broken) throw new Error('a bug');
+    return stages.send(message);
+  };
   const others: EmailId[] = [];
   for (let times = 0; times < 9; times += 1) {
     const other = await rows.email();
     others.push(other);
     const jobs = await nextJobs();
     expect(jobs).toHaveLength(2);
-    await Promise.allSettled(jobs.map(async (job) => sendMail(job, stages)));
+    await Promise.allSettled(jobs.map(async (job) => sendMail(job, { ...stages, send: failing })));
   }
   const ended = await database.query('select id, status from emails order by created_at, id');
   expect(ended).toEqual([broken, ...others].map((id) => ({ id, status: id === broken ? 'failed' : 'sent' })));

@@ -1,4 +1,5 @@
 import { SESv2ServiceException } from '@aws-sdk/client-sesv2';
+import { oneLine } from '../one-line.ts';
 
 /** SES did not answer before the time limit, or before the client was closed. */
 export class SesNoAnswerError extends Error {
@@ -38,7 +39,6 @@ const ACCOUNT = new Set([
 /** Their messages name our users, roles and keys. */
 const CREDENTIALS =
   /^(AccessDenied|ExpiredToken|IncompleteSignature|InvalidAccessKeyId|InvalidClientTokenId|InvalidSignature|MissingAuthenticationToken|NotAuthorized|OptInRequired|RequestExpired|RequestInTheFuture|SignatureDoesNotMatch|UnrecognizedClient)/;
-const TEXT_LENGTH_MAX = 500;
 
 /** The SDK throws this for network faults, for its own faults, and for an answer that it cannot parse. */
 interface SdkFault extends NodeJS.ErrnoException {
@@ -79,11 +79,4 @@ function readServiceException(error: SESv2ServiceException): SesFault {
 
 function isPassing(status: number): boolean {
   return status < 400 || status >= 500 || status === 408 || status === 429;
-}
-
-function oneLine(text: string): string {
-  return text
-    .replaceAll(/[\u0000-\u001f\u007f]+/g, ' ')
-    .trim()
-    .slice(0, TEXT_LENGTH_MAX);
 }

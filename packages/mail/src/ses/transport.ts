@@ -1,7 +1,8 @@
 import { SendEmailCommand } from '@aws-sdk/client-sesv2';
 import type { MessageTag, SendEmailRequest } from '@aws-sdk/client-sesv2';
 import type { ProviderResult } from '@postrider/domain';
-import { composeMessage } from '../compose.ts';
+import { withComposed } from '../compose.ts';
+import type { ComposedMessage } from '../compose.ts';
 import type { AddressedMessage, MailTransport } from '../mail-provider.ts';
 import { SesClient } from './client.ts';
 import type { SesOptions } from './client.ts';
@@ -23,17 +24,18 @@ export function createSesTransport(options: SesOptions): MailTransport {
   const client = new SesClient(options);
   return {
     name: 'ses',
-    async send(message) {
-      const request = await sendRequest(message, options.configurationSet);
-      try {
-        const { MessageId } = await client.operation((sdk, commandOptions) =>
-          sdk.send(new SendEmailCommand(request), commandOptions),
-        );
-        return { kind: 'accepted', providerMessageId: MessageId ?? null, notifications: [] };
-      } catch (error) {
-        return resultOfFault(error);
-      }
-    },
+    send: (message) =>
+      withComposed(message, async (composed) => {
+        const request = sendRequest(message, composed, options.configurationSet);
+        try {
+          const { MessageId } = await client.operation((sdk, commandOptions) =>
+            sdk.send(new SendEmailCommand(request), commandOptions),
+          );
+          return { kind: 'accepted', providerMessageId: MessageId ?? null, notifications: [] };
+        } catch (error) {
+          return resultOfFault(error);
+        }
+      }),
     close() {
       client.close();
       return Promise.resolve();
@@ -51,11 +53,11 @@ function resultOfFault(error: unknown): ProviderResult {
 /**
  * Leaves out `FromEmailAddress`: SES would replace the message's From header and its display name with it.
  */
-async function sendRequest(
+function sendRequest(
   message: AddressedMessage,
+  { recipients, bytes }: ComposedMessage,
   configurationSet: string | undefined,
-): Promise<SendEmailRequest> {
-  const { recipients, bytes } = await composeMessage(message);
+): SendEmailRequest {
   return {
     Destination: { ToAddresses: recipients.to, CcAddresses: recipients.cc, BccAddresses: recipients.bcc },
     Content: { Raw: { Data: bytes } },
