@@ -121,6 +121,8 @@ forEachHttpClient((fixture) => {
         raw('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\nHTTP/1.1 500 No\r\n\r\n'),
         200,
       ],
+      ['a folded header', raw('HTTP/1.1 200 OK\r\nX-Note: one\r\n two\r\ncontent-length: 0\r\n\r\n'), 200],
+      ['a folded header of a 410', raw('HTTP/1.1 410 Gone\r\nx: a\r\n\tb\r\ncontent-length: 0\r\n\r\n'), 410],
       [
         'a content encoding that does not hold',
         answer(200, { headers: { 'content-encoding': 'gzip' }, body: 'x' }),
@@ -190,6 +192,11 @@ forEachHttpClient((fixture) => {
       [
         'a control character in a header',
         raw('HTTP/1.1 200 OK\r\nx: \u0000\u001b[31m\r\n\r\n'),
+        'malformed response',
+      ],
+      [
+        'a length beside chunks',
+        raw('HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n'),
         'malformed response',
       ],
       ['header bomb', headerBomb(), 'response head larger than 16384 bytes'],

@@ -1,12 +1,16 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import { request } from 'node:https';
 import type { Agent } from 'node:https';
 import type { Socket } from 'node:net';
 import { createStrictGot } from '../strict-got.ts';
+import { headFault, LENIENT_PARSER } from './transport.ts';
 import type { Transport } from './transport.ts';
 
 /** The fallback client. got also fetches SNS's certificates. */
 export function createGotTransport(agent: Agent): Transport {
-  const http = createStrictGot({ agent });
+  const http = createStrictGot({ agent }).extend({
+    request: (url, options, callback) => request(url, { ...options, ...LENIENT_PARSER }, callback),
+  });
   return {
     post({ url, headers, body }, listener) {
       let native: ClientRequest | undefined;
@@ -28,6 +32,11 @@ export function createGotTransport(agent: Agent): Transport {
       stream.on('information', () => listener.onInterimHead());
       stream.once('upgrade', (response: IncomingMessage) => listener.onHead(response.statusCode ?? 101));
       stream.once('response', (response: IncomingMessage) => {
+        const fault = headFault(response);
+        if (fault !== null) {
+          listener.onError(fault);
+          return void stream.destroy();
+        }
         listener.onHead(response.statusCode ?? 0);
         stream.on('data', (chunk: Buffer) => listener.onBody(chunk));
         stream.once('end', () => listener.onEnd());

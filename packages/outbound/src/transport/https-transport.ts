@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Agent, request } from 'node:https';
 import { headBytesMax } from '../failure.ts';
 import { withoutBrackets } from '../guard/names.ts';
+import { headFault, LENIENT_PARSER } from './transport.ts';
 import type { Transport } from './transport.ts';
 
 /** Node's own client. A post costs less than half the CPU of a post through got. */
@@ -16,6 +17,7 @@ export function createHttpsTransport(agent: Agent): Transport {
         path: url.pathname + url.search,
         headers,
         maxHeaderSize: headBytesMax,
+        ...LENIENT_PARSER,
       });
       sent.once('error', (error) => listener.onError(error));
       // A second error would end the process.
@@ -24,6 +26,11 @@ export function createHttpsTransport(agent: Agent): Transport {
       sent.on('information', () => listener.onInterimHead());
       sent.once('upgrade', (response) => listener.onHead(response.statusCode ?? 101));
       sent.once('response', (response: IncomingMessage) => {
+        const fault = headFault(response);
+        if (fault !== null) {
+          listener.onError(fault);
+          return void sent.destroy();
+        }
         listener.onHead(response.statusCode ?? 0);
         response.on('data', (chunk: Buffer) => listener.onBody(chunk));
         response.once('close', () => listener.onEnd());

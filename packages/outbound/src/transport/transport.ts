@@ -1,4 +1,20 @@
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+
+/**
+ * Node's strict parser rejects a folded header, but a client must accept one (RFC 9112 5.2). The lenient parser
+ * also accepts what `headFault` finds.
+ */
+export const LENIENT_PARSER = { insecureHTTPParser: true };
+
+/** The fault of a head that the lenient parser accepts, with the code of the strict parser. Null: none. */
+export function headFault({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): Error | null {
+  const names = rawHeaders.filter((_text, index) => index % 2 === 0).map((name) => name.toLowerCase());
+  const hasControl = rawHeaders.some((text) => /[\u0000-\u0008\u000a-\u001f\u007f]/.test(text));
+  const isAmbiguous = names.includes('content-length') && names.includes('transfer-encoding');
+  if (!hasControl && !isAmbiguous) return null;
+  return Object.assign(new Error('malformed response head'), { code: 'HPE_INVALID_HEADER_TOKEN' });
+}
 
 /** A POST that is ready to send. */
 export interface OutgoingPost {
