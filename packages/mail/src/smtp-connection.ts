@@ -27,10 +27,10 @@ const STEPS_MAX = 1000;
 const NEVER_MS = 2 ** 31 - 1;
 /** The longest time that a closed connection stays half open. */
 const SOCKET_CLOSE_TIMEOUT_MS = 1000;
-/** Nodemailer's log entries that show that a step has ended: connected, a whole reply, a connection reused. */
+/** Nodemailer's log entries at the end of a step: connected, a whole reply, a connection reused. */
 const STEP_ENDS = new Set(['network', 'server', 'send']);
 
-/** One connection, for one message at a time. It stays open for the next message, and opens again on demand. */
+/** One connection, for one message at a time. It stays open for the next message. */
 export class SmtpConnection {
   readonly #transport: Transporter<SMTPPool.SentMessageInfo, SMTPPool.Options>;
   readonly #timeouts: SmtpTimeouts;

@@ -95,7 +95,9 @@ function isOwnFault(code: string, address = ''): boolean {
 /** Link-local addresses lead to no endpoint. */
 function hasIpv6(): boolean {
   const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
-  return addresses.some(({ family, internal, address }) => family === 'IPv6' && !internal && !/^fe80:/i.test(address));
+  return addresses.some(
+    ({ family, internal, address }) => family === 'IPv6' && !internal && !/^fe80:/i.test(address),
+  );
 }
 
 /**

@@ -1,13 +1,7 @@
 import type { MailOutcome } from '@postrider/domain';
 import type { Logger } from '@postrider/runtime';
 import { StoreUnavailableError } from '@postrider/store';
-import type {
-  EndedEmail,
-  MailClaim,
-  MailWork,
-  RetriedEmail,
-  TakenEmail,
-} from '@postrider/store';
+import type { EndedEmail, MailClaim, MailWork, RetriedEmail, TakenEmail } from '@postrider/store';
 import { Batcher } from '../batcher.ts';
 
 /** The job for one claim of a message. */
@@ -50,8 +44,8 @@ export class MailBatches {
   }
 
   /**
-   * Records an attempt. Plain outcomes go in batches. An outcome with reports or with a rest of recipients goes
-   * alone.
+   * Records an attempt. Plain outcomes go in batches. An outcome with reports or with a rest of recipients
+   * goes alone.
    *
    * @returns false when the message was no longer this worker's.
    */

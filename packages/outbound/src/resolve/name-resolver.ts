@@ -4,8 +4,8 @@ import { CurrentResolver } from './current-resolver.ts';
 import type { CurrentResolverOptions } from './current-resolver.ts';
 
 /**
- * This machine could not ask: it has no descriptors or memory left, or no name server takes queries. That must
- * not count against an endpoint.
+ * This machine could not ask: it has no descriptors or memory left, or no name server takes queries. That
+ * must not count against an endpoint.
  */
 export class NameServersUnreachableError extends Error {
   override name = 'NameServersUnreachableError';
@@ -55,7 +55,12 @@ export class NameResolver {
   constructor(options: NameResolverOptions = {}) {
     const nowMs = options.nowMs ?? (() => performance.now());
     const limits = { timeout: queryTimeoutMs, tries: queryTries };
-    this.#resolver = new CurrentResolver({ ...limits, nowMs, servers: options.servers, ...options.systemServers });
+    this.#resolver = new CurrentResolver({
+      ...limits,
+      nowMs,
+      servers: options.servers,
+      ...options.systemServers,
+    });
     this.#cache = new LRUCache({
       max: namesMax,
       ttl: cachedMsMax,

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Node's strict parser rejects a folded header, but a client must accept one (RFC 9112 5.2). The lenient parser
- * also accepts what `headFault` finds.
+ * Node's strict parser rejects a folded header, but a client must accept one (RFC 9112 5.2). The lenient
+ * parser also accepts what `headFault` finds.
  */
 export const LENIENT_PARSER = { insecureHTTPParser: true };
 

@@ -54,8 +54,9 @@ export function outcomeOf(found: readonly Named[], gone: readonly string[]): Era
 }
 
 /**
- * An SQL expression: the id of the message that an event is about, or null. It reads the first key of the text
- * as `EVENT_DATA` writes it. A JSON function would fail for a whole page if one text holds an invalid escape.
+ * An SQL expression: the id of the message that an event is about, or null. It reads the first key of the
+ * text as `EVENT_DATA` writes it. A JSON function would fail for a whole page if one text holds an invalid
+ * escape.
  */
 export function subjectOf(data: 'p.data' | 'l.data'): string {
   return `substring(${data} from '^[{]"(?:email_id|object":"message","id)":"([^"]+)"')`;
