@@ -319,6 +319,7 @@ CREATE TABLE messages (
   dmarc text NOT NULL,
   automatic boolean NOT NULL,
   notified_at timestamp(3) with time zone,
+  complete boolean NOT NULL DEFAULT true,
   CONSTRAINT messages_pkey PRIMARY KEY (id)
 );
 CREATE INDEX messages_by_blob ON messages USING btree (blob);

@@ -349,6 +349,7 @@ function anyMessage() {
     headers: [],
     attachments: [],
     automatic: false,
+    complete: true,
     heldReason: null,
     auth: { spf: 'pass', dkim: 'none', dmarc: 'none' },
   } satisfies Partial<IncomingMessage>;

@@ -35,6 +35,7 @@ const message = {
   auth: { spf: 'pass', dkim: 'none', dmarc: 'none' },
   automatic: false,
   held_reason: null,
+  complete: true,
 };
 const unsubscribed = {
   email_id: null,

@@ -102,6 +102,7 @@ const receivedMessage = z.strictObject({
   auth: z.strictObject({ spf: authResult, dkim: authResult, dmarc: authResult }),
   automatic: z.boolean(),
   held_reason: z.enum(HELD_REASONS).nullable(),
+  complete: z.boolean(),
 });
 
 /** The `data` of each event type (contract 2.3): exactly these keys, in this order. */

@@ -28,6 +28,7 @@ const MESSAGE: ReceivedMessage = {
   attachments: [],
   automatic: false,
   heldReason: null,
+  complete: true,
   auth: { spf: 'none', dkim: 'none', dmarc: 'none' },
 };
 

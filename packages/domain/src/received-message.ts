@@ -48,6 +48,8 @@ export interface ReceivedMessage {
   /** True: a program sent it, such as an out-of-office reply. */
   readonly automatic: boolean;
   readonly heldReason: HeldReason | null;
+  /** False: a part of the message was not read. Its raw bytes have all of it. */
+  readonly complete: boolean;
 }
 
 /** The limits of a message's record. */
@@ -111,6 +113,7 @@ function recordWithin(bounds: Bounds, message: ReceivedMessage): EventData<'mess
     auth: message.auth,
     automatic: message.automatic,
     held_reason: message.heldReason,
+    complete: message.complete,
   };
 }
 

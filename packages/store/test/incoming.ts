@@ -26,6 +26,7 @@ export function incoming(more: Partial<IncomingMessage> = {}): IncomingMessage {
     attachments: [],
     auth: { spf: 'pass', dkim: 'none', dmarc: 'none' },
     automatic: false,
+    complete: true,
     heldReason: null,
     ...more,
   };

@@ -68,6 +68,7 @@ const record = (id: MessageId, more: object = {}) => ({
   attachments: [],
   auth: { spf: 'pass', dkim: 'none', dmarc: 'none' },
   automatic: false,
+  complete: true,
   held_reason: null,
   ...more,
 });

@@ -53,6 +53,7 @@ function judgeMessage(doc: Document): void {
     auth: { spf: 'pass', dkim: 'none', dmarc: 'none' },
     automatic: false,
     held_reason: doc['status'] === 'received' ? null : 'spam',
+    complete: true,
   });
   expect(['received', 'held', 'released']).toContain(doc['status']);
 }

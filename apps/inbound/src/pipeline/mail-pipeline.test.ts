@@ -158,6 +158,15 @@ describe('a message', () => {
     ]);
   });
 
+  test('that no thread could read is stored with its envelope and its bytes, and held', async () => {
+    const unread = { ...(await parseMessage(Buffer.from(''))), complete: false };
+    await take({ parse: async () => unread });
+    expect(steps).toEqual([`put ${TRACE.length + CONTENT.length}`, 'store']);
+    expect(messages).toMatchObject([
+      { recipients: ['a@in.example'], complete: false, senders: null, heldReason: 'auth_failed' },
+    ]);
+  });
+
   test.each([
     ['the null sender', '', CONTENT, true],
     [

@@ -106,6 +106,7 @@ describe('a message', () => {
       headers: [{ name: 'Subject', value: 'Hi' }],
       auth: message.auth,
       automatic: false,
+      complete: true,
       size: 1_000,
       blob: message.blob,
       attachments: [{ id: expect.stringMatching(/^att_/), ...ATTACHMENT, blob: 'c'.repeat(64) }],

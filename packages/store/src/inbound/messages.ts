@@ -235,6 +235,7 @@ function wholeOf(row: MessageRow & { readonly attachments: readonly AttachmentRo
     size: row.size,
     blob: row.blob,
     automatic: row.automatic,
+    complete: row.complete,
     attachments: row.attachments.map(attachmentOf),
   };
 }

@@ -42,6 +42,7 @@ type RecordPart = Pick<
   | 'size'
   | 'auth'
   | 'automatic'
+  | 'complete'
 >;
 
 /** Mail that the pipeline has parsed and screened. */
@@ -235,8 +236,9 @@ async function store(
 }
 
 function recordPartOf(message: IncomingMessage): RecordPart {
-  const { messageId, inReplyTo, from, to, cc, replyTo, subject, text, size, auth, automatic } = message;
-  return { messageId, inReplyTo, from, to, cc, replyTo, subject, text, size, auth, automatic };
+  const { messageId, inReplyTo, from, to, cc, replyTo, subject, text, size, auth } = message;
+  const { automatic, complete } = message;
+  return { messageId, inReplyTo, from, to, cc, replyTo, subject, text, size, auth, automatic, complete };
 }
 
 /** Records the event of a message that arrived or was released. Mail to a test inbox has no event. */

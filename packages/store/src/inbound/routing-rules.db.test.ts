@@ -62,6 +62,7 @@ function incoming(local: string, more: Partial<IncomingMessage> = {}): IncomingM
     headers: [],
     attachments: [],
     automatic: false,
+    complete: true,
     heldReason: null,
     auth: { spf: 'none', dkim: 'none', dmarc: 'none' },
     ...more,

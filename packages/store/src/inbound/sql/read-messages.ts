@@ -84,7 +84,7 @@ export const readRecords = statement('read-records')`
            m.cc_addresses[:$3::int] as cc, m.reply_to_addresses[:$3::int] as "replyTo",
            m.received_for[:$3::int] as "receivedFor", left(m.subject, $4::int) as subject, left(m.text, $2::int) as text,
            m.created_at as "receivedAt", m.size,
-           json_build_object('spf', m.spf, 'dkim', m.dkim, 'dmarc', m.dmarc) as auth, m.automatic,
+           json_build_object('spf', m.spf, 'dkim', m.dkim, 'dmarc', m.dmarc) as auth, m.automatic, m.complete,
            m.held_reason as "heldReason",
            (select coalesce(json_agg(json_build_object('id', a.id, 'filename', a.filename, 'contentType', a.content_type,
                                                        'contentId', a.content_id, 'size', a.size) order by a.position), '[]')
