@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createTestDatabase, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { openDatabase } from './database.ts';
+import { isUnavailable, StoreUnavailableError } from './errors.ts';
 import { createPool } from './pool.ts';
 import type { PoolOptions } from './pool.ts';
 import { openSession } from './session.ts';
@@ -125,6 +126,61 @@ describe('whatever the settings of the server, the database or the role', () => 
       );
       expect(rows).toEqual([{ at, ms: at.getTime() }]);
     });
+  });
+});
+
+describe('a server that only reads', () => {
+  afterAll(() => alterDatabase('reset all'));
+
+  test('is refused, and taken again when it writes', async () => {
+    await alterDatabase('set default_transaction_read_only = on');
+    await withPool({}, async (pool) => {
+      const error = await pool.query('select 1').catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ code: '25006' });
+      expect(isUnavailable(error)).toBe(true);
+      await alterDatabase('reset default_transaction_read_only');
+      expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    });
+  });
+
+  const pidOf = `select pg_backend_pid() as pid`;
+
+  test.each([
+    ['that says so', 'set default_transaction_read_only = on'],
+    ['that refuses a write', `do $$ begin raise sqlstate '25006'; end $$`],
+  ])('%s loses all connections that were opened before, held ones too', async (_, sql) => {
+    await withPool({ size: 3 }, async (pool) => {
+      const clients = [await pool.connect(), await pool.connect(), await pool.connect()] as const;
+      const ask = async (client: (typeof clients)[number]) =>
+        (await client.query<{ pid: number }>(pidOf)).rows[0]?.pid;
+      const [first, second, third] = clients;
+      const before = [await ask(first), await ask(second), await ask(third)];
+      const ended = [first, second].map((client) => new Promise((resolve) => client.once('end', resolve)));
+      await second.query(sql).catch(() => undefined);
+      await Promise.all(ended);
+      for (const client of [first, second]) await expect(client.query('select 1')).rejects.toThrow();
+      expect(await ask(third)).toBe(before[2]); // opened later: it may lead to the new server
+      for (const client of clients) client.release();
+      const [row] = (await pool.query<{ pid: number }>(pidOf)).rows;
+      expect(row?.pid).toBe(before[2]);
+      expect(pool.totalCount).toBe(1);
+    });
+  });
+
+  test('loses the connection that Prisma holds', async () => {
+    const options = { databaseUrl: database.url, size: 1, applicationName: 'pool-test' };
+    const db = openDatabase(
+      { ...options, onError: () => undefined },
+      { send: () => undefined, close: async () => undefined },
+    );
+    const refused = db.transactions.run((tx) =>
+      tx.client.$executeRawUnsafe(`do $$ begin raise sqlstate '25006'; end $$`),
+    );
+    await expect(refused).rejects.toThrow(StoreUnavailableError);
+    const writes = (): Promise<unknown> => db.prisma.$queryRawUnsafe('select 1 as one');
+    await waitFor(async () => writes().catch(() => false), { what: 'a new connection' });
+    expect(db.pool.totalCount).toBe(1);
+    await db.close();
   });
 });
 

@@ -1,8 +1,8 @@
 import { Pool } from 'pg';
 import type { PoolClient } from 'pg';
 import { mappingUnavailable } from './errors.ts';
-import { prepareSession } from './session.ts';
-import type { SessionSettings } from './session.ts';
+import { endSession, prepareSession } from './session.ts';
+import type { Session, SessionSettings } from './session.ts';
 
 export interface PoolOptions {
   readonly databaseUrl: string;
@@ -41,6 +41,14 @@ const ANSWER_TIMEOUT_MS = 20_000;
 
 export function createPool(options: PoolOptions): Pool {
   const settings = settingsOf(options);
+  const opened = new Set<PoolClient>();
+  /** A server stopped writing: the connections before this one may lead to it, too. */
+  function endUpTo(last: unknown): void {
+    for (const client of opened) {
+      endSession(client);
+      if (client === last) return;
+    }
+  }
   const pool = new Pool({
     connectionString: options.databaseUrl,
     max: options.size,
@@ -51,12 +59,16 @@ export function createPool(options: PoolOptions): Pool {
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it
-    onConnect: (client) => prepareSession(client, settings),
+    onConnect: (client) => prepareSession(client as unknown as Session, settings, () => endUpTo(client)),
   });
   pool.on('error', options.onError);
   // A connection that is checked out may break between two statements. Without a listener, the error event
   // would end the process. The next statement on the connection fails in any case.
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  pool.on('connect', (client) => {
+    client.on('error', () => undefined);
+    opened.add(client);
+  });
+  pool.on('remove', (client) => void opened.delete(client));
   return pool;
 }
 

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import type { ClientBase, ClientConfig } from 'pg';
+import type { ClientConfig } from 'pg';
 
 /** Values of Postgres settings, by name. */
 export type SessionSettings = Readonly<Record<string, string>>;
@@ -36,13 +36,22 @@ const PINNED: SessionSettings = {
  * because the search path is not pinned yet.
  */
 const PIN = `
-  select pg_catalog.set_config(name, value, false)
+  select pg_catalog.set_config(name, value, false),
+         pg_catalog.current_setting('transaction_read_only') = 'on' as "readOnly"
   from pg_catalog.jsonb_each_text($1) as pin (name, value)
   where pg_catalog.current_setting(name, true) is not null
     and (value <> 'on' or name <> 'synchronous_commit' or pg_catalog.current_setting(name, true) = 'off')`;
 
 /** A server that accepts the connection and does not answer is an error. */
 const ANSWER_TIMEOUT_MS = 5_000;
+
+/** SQLSTATE of a write in a session that only reads. */
+const READ_ONLY = '25006';
+/** Postgres reports a change of these with the answer to the session's next statement. */
+const READ_ONLY_SETTINGS = ['in_hot_standby', 'default_transaction_read_only'];
+
+/** A connection. The types of pg-pool promise less than it gives. */
+export type Session = Pick<Client, 'query' | 'connection'>;
 
 /** Opens a connection outside a pool. It has no time limit for a statement. */
 export async function openSession(config: ClientConfig): Promise<Client> {
@@ -63,10 +72,49 @@ export async function openSession(config: ClientConfig): Promise<Client> {
  * Pins the settings of a new connection. Every connection of ours passes here. Poolers refuse or drop startup
  * parameters, so a statement sets the values.
  *
+ * A server that only reads is refused: after a failover, it would serve old rows for ever. The connection
+ * ends when its server stops writing.
+ *
  * @param settings values beside the pinned ones, or in their place.
+ * @param onReadOnly is called when the server has stopped writing.
+ * @throws Error with SQLSTATE 25006 when the server only reads.
  */
-export async function prepareSession(client: ClientBase, settings: SessionSettings = {}): Promise<void> {
+export async function prepareSession(
+  client: Session,
+  settings: SessionSettings = {},
+  onReadOnly: () => void = () => undefined,
+): Promise<void> {
   const values = [{ ...PINNED, ...settings }];
   const statement = { text: PIN, values, query_timeout: ANSWER_TIMEOUT_MS };
-  await client.query(statement);
+  const { rows } = await client.query<{ readOnly: boolean }>(statement);
+  if (rows[0]?.readOnly !== false) throw readOnlyError();
+  endWhenReadOnly(client, onReadOnly);
+}
+
+/** Prisma's driver reads the code only beside a severity. */
+function readOnlyError(): Error {
+  const message = 'this server only reads (transaction_read_only is on)';
+  return Object.assign(new Error(message), { code: READ_ONLY, severity: 'FATAL' });
+}
+
+/** Ends a connection also while somebody holds it, such as Prisma in a transaction. */
+function endWhenReadOnly({ connection }: Pick<Session, 'connection'>, onReadOnly: () => void): void {
+  function end(): void {
+    // The statement that is running gets its answer first.
+    connection.once('readyForQuery', () => {
+      endSession({ connection });
+      onReadOnly();
+    });
+  }
+  connection.on('errorMessage', ({ code }: { code?: string }) => {
+    if (code === READ_ONLY) end();
+  });
+  connection.on('parameterStatus', (report: { parameterName: string; parameterValue: string }) => {
+    if (READ_ONLY_SETTINGS.includes(report.parameterName) && report.parameterValue === 'on') end();
+  });
+}
+
+/** Cuts the connection, as a server that goes away does. A pool replaces it. */
+export function endSession({ connection }: Pick<Session, 'connection'>): void {
+  connection.stream.destroy();
 }
