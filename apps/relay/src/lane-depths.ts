@@ -28,8 +28,8 @@ export class LaneDepthTracker {
   }
 
   /**
-   * The depths: the queue's last answer plus the jobs added since. Asks the queue again when that answer is a
-   * second old, or when more than `waitingMax` jobs wait in one of these lanes.
+   * The depths: the queue's last answer plus the jobs added since. Asks the queue again after a second. Asks
+   * it at once when more than `waitingMax` jobs wait in one of these lanes.
    */
   async read(lanes: readonly Lane[], waitingMax: number): Promise<LaneDepths> {
     const known = this.#known;

@@ -26,12 +26,12 @@ function stuckJobs(locationOf: () => QueueLocation): void {
     queue = new Producer(locationOf(), quiet);
     await waitFor(() => queue.depth(), { what: 'the queue to be connected' });
     [deliveries, mails] = [[], []];
-    const shared = { concurrency: 1, onError: quiet };
     const note = async (job: DeliveryJob) => void deliveries.push(job);
+    const noteMail = async (job: MailJob) => void mails.push(job);
     consumers = [
-      new Consumer(locationOf(), 'fast', { ...shared, handle: note }),
-      new Consumer(locationOf(), 'slow', { ...shared, handle: note }),
-      new Consumer(locationOf(), 'mail', { ...shared, handle: async (job) => void mails.push(job) }),
+      new Consumer(locationOf(), 'fast', { concurrency: 1, handle: note, onError: quiet }),
+      new Consumer(locationOf(), 'slow', { concurrency: 1, handle: note, onError: quiet }),
+      new Consumer(locationOf(), 'mail', { concurrency: 1, handle: noteMail, onError: quiet }),
     ];
     for (const consumer of consumers) consumer.start();
   });

@@ -140,8 +140,16 @@ export class DeliveryFixture {
   async work(lane: Lane): Promise<Map<WebhookId, number>> {
     const worker = createDeliveryWork(this.store.pool, this.store.pool);
     const taken = await worker.take(this.queue.take(lane) as JobToAdd<DeliveryJob>[], 30);
-    const times = { startedAgoMs: 1, endedAgoMs: 0, durationMs: 1 };
-    await worker.done(taken.map((delivery) => ({ ...delivery, ...times, statusCode: 200, answer: null })));
+    await worker.done(
+      taken.map((delivery) => ({
+        ...delivery,
+        startedAgoMs: 1,
+        endedAgoMs: 0,
+        durationMs: 1,
+        statusCode: 200,
+        answer: null,
+      })),
+    );
     const served = new Map<WebhookId, number>();
     for (const { webhookId } of taken) served.set(webhookId, (served.get(webhookId) ?? 0) + 1);
     return served;

@@ -5,9 +5,9 @@ type Job = JobToAdd<DeliveryJob> | JobToAdd<MailJob>;
 
 /** A queue that keeps its jobs in memory, and fails when the test says so. */
 export interface InMemoryQueue extends Pick<Producer, keyof Producer> {
-  /** The jobs of one queue, in the order of their arrival. */
+  /** The jobs of a queue, in the order of their arrival. */
   jobs(key: QueueKey): Job[];
-  /** Removes and returns all jobs of one queue, as workers do. */
+  /** Removes and returns all jobs of a queue, as workers do. */
   take(key: QueueKey): Job[];
   /** Loses all jobs, like FLUSHALL. */
   lose(): void;

@@ -10,8 +10,13 @@ let pool: ReturnType<typeof createPool>;
 const quiet = { debug: () => undefined };
 
 function openPool(databaseUrl: string) {
-  const options = { applicationName: 'test', size: 1, durableCommits: false, onError: () => undefined };
-  return createPool({ ...options, databaseUrl });
+  return createPool({
+    databaseUrl,
+    applicationName: 'test',
+    size: 1,
+    durableCommits: false,
+    onError: () => undefined,
+  });
 }
 
 beforeAll(async () => {
@@ -28,8 +33,8 @@ test('a worker announces itself until it stops', async () => {
   const announcements = createAnnouncements({ fleet: createFleet(pool), slots: 768, logger: quiet });
   await announcements.start();
   try {
-    const first = await waitFor(() => heardAt(), { what: 'the worker to be heard of' });
-    await waitFor(async () => (await heardAt()) !== first, { what: 'the worker to be heard of again' });
+    const first = await waitFor(() => heardAt(), { what: 'the worker to announce itself' });
+    await waitFor(async () => (await heardAt()) !== first, { what: 'the worker to announce itself again' });
     expect(await db.query('select slots from workers')).toEqual([{ slots: 768 }]);
   } finally {
     await announcements.stop();

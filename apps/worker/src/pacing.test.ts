@@ -26,7 +26,7 @@ function ask(count: number, tookMs: number): number[] {
   return began;
 }
 
-/** Ends work of one second until the mean duration is one second. */
+/** Runs work that takes a second, until the mean duration is a second. */
 async function learnThatWorkTakesASecond(): Promise<void> {
   for (let n = 0; n < 10; n += 1) {
     ask(SLOTS, 1_000);

@@ -67,18 +67,17 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
   const parking = new Parking({ afterMs: PARK_AFTER_MS, parkedMax });
   lifecycle.add('parked attempts', { stop: (remainingMs) => parking.drain(remainingMs - STOP_RESERVE_MS) });
 
-  const lock = { lockSeconds: config.leaseSeconds };
   const consumers = {
     fast: new Consumer(location, 'fast', {
       concurrency: deliveryConcurrency,
       handle: (job) => parking.untilEndedOrParked(fast(job)),
-      ...lock,
+      lockSeconds: config.leaseSeconds,
       onError: onQueueError,
     }),
     slow: new Consumer(location, 'slow', {
       concurrency: slowLaneConcurrency,
       handle: (job) => paced(() => slow(job)),
-      ...lock,
+      lockSeconds: config.leaseSeconds,
       onError: onQueueError,
     }),
     mail: new Consumer(location, 'mail', {

@@ -41,7 +41,7 @@ export interface EndpointRow {
   readonly webhookId: WebhookId;
 }
 
-/** The properties of one worker in a test. */
+/** The properties of a worker in a test. */
 export interface WorkerOptions {
   /** Default: 20 s. No attempt here takes that long. */
   readonly timeoutMs?: number;
@@ -181,8 +181,15 @@ function rowsOf(
         'update deliveries set due_at = least(due_at, now()), leased_until = null where webhook_id = $1',
         [webhookId],
       );
-      const lanes = { fastRowsMax: 9, slowRowsMax: 9, earlyRowsMax: 9, failingLimit: 1 };
-      const limits = { ...lanes, lookAheadSeconds: 0, leaseSeconds: 30, stuckAfterSeconds: 1 };
+      const limits = {
+        fastRowsMax: 9,
+        slowRowsMax: 9,
+        earlyRowsMax: 9,
+        failingLimit: 1,
+        lookAheadSeconds: 0,
+        leaseSeconds: 30,
+        stuckAfterSeconds: 1,
+      };
       const [job] = await createDeliveryOutbox(db.pool).claim(
         [{ webhookId, limit: 1, fastLimit: 1 }],
         limits,

@@ -12,8 +12,8 @@ const sizes = (...added: JobToAdd<DeliveryJob>[]) => inBatches(added).map((batch
 describe('a batch', () => {
   test('is of one group, in the order of its jobs', () => {
     const [one, two] = [jobs(3, { group: 'one' }), jobs(3, { group: 'two' })];
-    const dealt = one.flatMap((job, n) => [job, two[n] as JobToAdd<DeliveryJob>]);
-    expect(inBatches(dealt)).toEqual([one, two]);
+    const alternating = one.flatMap((job, n) => [job, two[n] as JobToAdd<DeliveryJob>]);
+    expect(inBatches(alternating)).toEqual([one, two]);
   });
 
   test('has at most 16', () => {
@@ -38,12 +38,12 @@ describe('a batch', () => {
   });
 });
 
-test('the ids of batches say how many jobs they carry', () => {
+test('the number of jobs is read from the ids of batches', () => {
   expect(jobsIn([])).toBe(0);
   expect(jobsIn([batchId(['d_1_0']), batchId(['d_2_0', 'd_3_1', 'd_4_0'])])).toBe(4);
 });
 
-describe('what a batch carries', () => {
+describe('the data of a batch', () => {
   const read = (data: unknown) => batchOf(deliveryJob).safeParse(data).data;
   const three = jobs(3).map(({ deliveryId, claim }) => ({ deliveryId, claim }));
 

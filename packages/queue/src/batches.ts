@@ -5,16 +5,16 @@ import type { JobToAdd } from './jobs.ts';
 export type Batch<Job> = [JobToAdd<Job>, ...JobToAdd<Job>[]];
 
 /**
- * Jobs per batch, at most. They share the round trips of one BullMQ job. Larger batches could overload one
- * worker while another is idle.
+ * Jobs per batch, at most. A batch needs the round trips of a single BullMQ job. Larger batches could
+ * overload one worker while another is idle.
  */
 const BATCH_MAX = 16;
 /** Our ids never contain this character. */
 const ID_SEPARATOR = '.';
 
 /**
- * Groups due jobs of one group into batches. Small batches come first, so a single job does not wait behind
- * sixteen.
+ * Puts due jobs with the same group into batches. Small batches come first, so a single job does not wait
+ * behind sixteen.
  */
 export function inBatches<Job>(jobs: readonly JobToAdd<Job>[]): Batch<Job>[] {
   const batches: Batch<Job>[] = [];

@@ -14,7 +14,7 @@ export type QueueLocation =
     }
   | { readonly kind: 'postgres'; readonly databaseUrl: string };
 
-/** Redis if configured, else the database. */
+/** The queues are on Redis if it is configured. Otherwise they are in the database. */
 export function queueLocation(config: {
   readonly redisUrl: string | undefined;
   readonly queuePrefix: string;

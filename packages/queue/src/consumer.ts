@@ -51,8 +51,8 @@ const CLOSE_TIMEOUT_MS = 2_000;
 const START_RETRY_MS = 1_000;
 
 /**
- * A worker's side of one queue. One job is one attempt, and Postgres records its outcome. BullMQ neither
- * retries nor counts: a failed job is completed like any other.
+ * The worker takes jobs from a queue by this class. One job is one attempt, and Postgres records its outcome.
+ * BullMQ neither retries nor counts: a failed job is completed like any other.
  */
 export class Consumer<K extends QueueKey = QueueKey> {
   readonly #onError: (error: Error) => void;
@@ -71,7 +71,7 @@ export class Consumer<K extends QueueKey = QueueKey> {
       slots: options.concurrency,
       start(data) {
         const parsed = batch.safeParse(data);
-        // A job whose Redis hash was lost has no data. Its rows come back when their leases expire.
+        // A job has no data when Redis lost its hash. Its rows come back when their leases expire.
         return parsed.success ? parsed.data.map((job) => options.handle(job)) : [];
       },
       stopped: this.#stopped.signal,

@@ -3,7 +3,7 @@ import type { Redis, RedisOptions } from 'ioredis';
 /** A line of Redis's INFO answer. Lines end with CR LF. */
 const POLICY_LINE = /^maxmemory_policy:(.*?)\r?$/m;
 
-/** What Redis does at its memory limit. @returns null when Redis does not report it. */
+/** Reads Redis's `maxmemory_policy`. @returns null when Redis does not report it. */
 export async function readEvictionPolicy(redis: Redis): Promise<string | null> {
   return POLICY_LINE.exec(String(await redis.call('INFO', 'memory')))?.[1] ?? null;
 }
@@ -21,7 +21,7 @@ export function hideEvictionPolicy(redis: Redis): Redis {
   });
 }
 
-/** Whether Redis may evict jobs under this policy. An unknown policy counts as safe. */
+/** Returns true when Redis may evict jobs under this policy. An unknown policy counts as safe. */
 export function evicts(policy: string | null): boolean {
   return policy !== null && policy !== 'noeviction';
 }

@@ -4,21 +4,21 @@ import type { Job } from 'bullmq';
 import { JobFetcher } from './job-fetcher.ts';
 import type { JobSource } from './job-fetcher.ts';
 
-/** What BullMQ rejects with when a job is gone. */
+/** BullMQ rejects with such an error when a job is gone. */
 const GONE = Object.assign(new Error('Missing key for job'), { code: -1 });
 
-/** A queue that obeys the test. Its jobs carry a number, or several: then the first names the job. */
+/** A queue that the test controls. A job carries one number, or several: then the first names the job. */
 class FakeQueue implements JobSource {
   readonly waiting: (number | number[])[] = [];
   readonly ended: number[] = [];
   readonly returned: number[] = [];
-  /** Questions that are open. */
-  asked = 0;
-  /** Of what is asked at the same time, the most so far. */
-  askedAtOnce = 0;
+  /** Fetches in flight. */
+  fetches = 0;
+  /** The highest number of fetches in flight so far. */
+  fetchesMax = 0;
   #wake: (() => void)[] = [];
 
-  /** What BullMQ's own jobs want of their worker. */
+  /** BullMQ's own jobs use these properties of their worker. */
   readonly toKey = (type: string): string => type;
   readonly opts = {};
   readonly backend = {
@@ -26,7 +26,7 @@ class FakeQueue implements JobSource {
   };
   readonly #added = new Map<number, number | number[]>();
 
-  /** What the end of a job comes to. */
+  /** The queue's answer to a completion. */
   end: (n: number, fetchNext: boolean) => Promise<unknown> = async (n) => void this.ended.push(n);
 
   add(...jobs: (number | number[])[]): void {
@@ -35,7 +35,7 @@ class FakeQueue implements JobSource {
     this.wake();
   }
 
-  /** The next job, as BullMQ gives it in return for the end of another. */
+  /** The next job, in the form in which BullMQ returns it with a completion. */
   nextInReturn(): unknown {
     const data = this.waiting.shift();
     if (data === undefined) return [];
@@ -48,11 +48,11 @@ class FakeQueue implements JobSource {
   }
 
   async getNextJob(): Promise<Job | undefined> {
-    this.asked += 1;
-    this.askedAtOnce = Math.max(this.askedAtOnce, this.asked);
+    this.fetches += 1;
+    this.fetchesMax = Math.max(this.fetchesMax, this.fetches);
     if (this.waiting.length === 0) await new Promise<void>((resolve) => this.#wake.push(resolve));
     else await Promise.resolve();
-    this.asked -= 1;
+    this.fetches -= 1;
     const data = this.waiting.shift();
     return data === undefined ? undefined : this.#job(data);
   }
@@ -78,7 +78,7 @@ function nameOf(data: number | number[]): number {
   return [data].flat()[0] ?? 0;
 }
 
-/** A full job: 16 numbers, from this one on. */
+/** The largest batch: 16 numbers, from `first` on. */
 function full(first: number): number[] {
   return Array.from({ length: 16 }, (_, n) => first + n);
 }
@@ -89,7 +89,7 @@ let errors: Error[];
 let begun: number[];
 let endWork: Map<number, () => void>;
 let run: Promise<void>;
-let intake: JobFetcher;
+let fetcher: JobFetcher;
 
 beforeEach(() => {
   queue = new FakeQueue();
@@ -105,7 +105,7 @@ afterEach(async () => {
 });
 
 function start(slots: number): void {
-  intake = new JobFetcher({
+  fetcher = new JobFetcher({
     slots,
     stopped: stop.signal,
     onError: (error) => errors.push(error),
@@ -115,7 +115,7 @@ function start(slots: number): void {
       return pieces.map((n) => new Promise<void>((resolve) => endWork.set(n, resolve)));
     },
   });
-  run = intake.run(queue);
+  run = fetcher.run(queue);
 }
 
 const until = (isTrue: () => boolean, what: string) => waitFor(isTrue, { what, intervalMs: 1 });
@@ -124,53 +124,53 @@ describe('a job fetcher', () => {
   test('fetches more at once while every answer brings a job, up to its slots', async () => {
     queue.add(...Array.from({ length: 40 }, (_, n) => n));
     start(21);
-    await until(() => begun.length === 21, 'all slots to be full');
-    expect(queue.askedAtOnce).toBe(8);
+    await until(() => begun.length === 21, 'all slots to be in use');
+    expect(queue.fetchesMax).toBe(8);
     expect(queue.waiting).toHaveLength(19);
   });
 
   test('fetches one at a time while the queue is empty', async () => {
     start(8);
-    await until(() => queue.asked === 1, 'the first question');
+    await until(() => queue.fetches === 1, 'the first fetch');
     queue.wake();
-    await until(() => queue.asked === 1, 'the next one');
-    expect(queue.askedAtOnce).toBe(1);
+    await until(() => queue.fetches === 1, 'the next fetch');
+    expect(queue.fetchesMax).toBe(1);
   });
 
   test('fetches one at a time after a single job', async () => {
     start(8);
     for (const n of [0, 1, 2]) {
-      await until(() => queue.asked === 1, 'the next question');
+      await until(() => queue.fetches === 1, 'the next fetch');
       queue.add(n);
       await until(() => begun.length === n + 1, 'the work to begin');
       endWork.get(n)?.();
-      await until(() => queue.asked > 0, 'the one after it');
-      queue.wake(); // none: as BullMQ says before it waits
+      await until(() => queue.fetches > 0, 'the fetch after it');
+      queue.wake(); // an empty answer: BullMQ gives one before it waits
     }
-    expect(queue.askedAtOnce).toBe(1);
+    expect(queue.fetchesMax).toBe(1);
   });
 
   test('fetches again at once after the first empty answer', async () => {
     const getNextJob = queue.getNextJob.bind(queue);
-    let questions = 0;
+    let fetches = 0;
     queue.getNextJob = async () => {
-      questions += 1;
-      return questions === 1 ? undefined : getNextJob();
+      fetches += 1;
+      return fetches === 1 ? undefined : getNextJob();
     };
     start(1);
-    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    expect(questions).toBe(2);
+    for (let n = 0; n < 10; n += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(fetches).toBe(2);
   });
 
   test('paces fetches when the queue answers at once', async () => {
-    let questions = 0;
+    let fetches = 0;
     queue.getNextJob = async () => {
-      questions += 1;
+      fetches += 1;
       return undefined;
     };
     start(1);
     await new Promise((resolve) => setTimeout(resolve, 1));
-    expect(questions).toBeLessThan(1_000);
+    expect(fetches).toBeLessThan(1_000);
   });
 
   test('continues after failed fetches, with one pause for all of them', async () => {
@@ -198,7 +198,7 @@ describe('a job fetcher', () => {
     start(1);
     await until(() => begun.length === 1, 'the job');
     endWork.get(1)?.();
-    await until(() => queue.ended.length === 1, 'its end to be known');
+    await until(() => queue.ended.length === 1, 'its completion');
     expect(errors).toHaveLength(1);
   });
 
@@ -226,7 +226,7 @@ describe('a job fetcher', () => {
     endWork.get(1)?.();
     await until(() => queue.ended.length === 1, 'its end');
     queue.add(...Array.from({ length: 40 }, (_, n) => n + 2));
-    await until(() => begun.length === 16, 'all slots to be full');
+    await until(() => begun.length === 16, 'all slots to be in use');
     endWork.get(2)?.();
     await until(() => queue.ended.length === 2, 'the end of one of many');
     expect(asked).toEqual([false, true]);
@@ -242,7 +242,7 @@ describe('a batch', () => {
     await until(() => begun.length === 4, 'one in the free slot');
     endWork.get(1)?.();
     await until(() => begun.length === 5, 'one in the next');
-    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    for (let n = 0; n < 10; n += 1) await new Promise((resolve) => setImmediate(resolve));
     expect([begun, queue.ended]).toEqual([[1, 2, 3, 4, 5], []]);
   });
 
@@ -264,8 +264,8 @@ describe('a batch', () => {
     };
     queue.add(...Array.from({ length: 40 }, (_, n) => [2 * n, 2 * n + 1]));
     start(64);
-    await until(() => begun.length === 64, 'all slots to be full');
-    expect(queue.askedAtOnce).toBe(16);
+    await until(() => begun.length === 64, 'all slots to be in use');
+    expect(queue.fetchesMax).toBe(16);
     endWork.get(0)?.();
     endWork.get(1)?.();
     await until(() => queue.ended.length === 1, 'the end of one');
@@ -275,42 +275,42 @@ describe('a batch', () => {
   test('may exceed the slots by one batch', async () => {
     queue.add(...Array.from({ length: 40 }, (_, n) => [4 * n, 4 * n + 1, 4 * n + 2, 4 * n + 3]));
     start(21);
-    await until(() => begun.length >= 21, 'all slots to be full');
-    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => begun.length >= 21, 'all slots to be in use');
+    for (let n = 0; n < 20; n += 1) await new Promise((resolve) => setImmediate(resolve));
     expect(begun).toHaveLength(24);
     for (const n of begun.slice()) endWork.get(n)?.();
-    await until(() => begun.length >= 45, 'all slots to be full again');
-    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => begun.length >= 45, 'all slots to be in use again');
+    for (let n = 0; n < 20; n += 1) await new Promise((resolve) => setImmediate(resolve));
     expect(begun).toHaveLength(48);
   });
 });
 
 describe('batches that arrive where single jobs were expected', () => {
   const SLOTS = 24;
-  let inHand: number;
+  let inFlight: number;
   let most: number;
   let ends: (() => void)[];
 
-  /** Like {@link start}, with all work counted. It ends when the test says so. */
+  /** Like {@link start}, but it counts the jobs in flight, and the test ends them. */
   function startCounting(): void {
-    [inHand, most, ends] = [0, 0, []];
-    intake = new JobFetcher({
+    [inFlight, most, ends] = [0, 0, []];
+    fetcher = new JobFetcher({
       slots: SLOTS,
       stopped: stop.signal,
       onError: (error) => errors.push(error),
       start(data) {
         const pieces = [data as number | number[]].flat();
         begun.push(...pieces);
-        inHand += pieces.length;
-        most = Math.max(most, inHand);
+        inFlight += pieces.length;
+        most = Math.max(most, inFlight);
         return pieces.map(() =>
           new Promise<void>((resolve) => ends.push(resolve)).then(() => {
-            inHand -= 1;
+            inFlight -= 1;
           }),
         );
       },
     });
-    run = intake.run(queue);
+    run = fetcher.run(queue);
   }
 
   /** Ends the jobs in flight repeatedly, until every added job has started. */
@@ -324,7 +324,7 @@ describe('batches that arrive where single jobs were expected', () => {
     );
   }
 
-  async function expectOneJobOver(count: number): Promise<void> {
+  async function expectOneBatchOver(count: number): Promise<void> {
     await workThrough(count);
     expect(most).toBeLessThanOrEqual(SLOTS + 15);
     expect(begun).toHaveLength(count);
@@ -335,7 +335,7 @@ describe('batches that arrive where single jobs were expected', () => {
     const lone = Array.from({ length: 16 }, (_, n) => n);
     queue.add(...lone, ...Array.from({ length: 20 }, (_, n) => full(100 * (n + 1))));
     startCounting();
-    await expectOneJobOver(16 + 20 * 16);
+    await expectOneBatchOver(16 + 20 * 16);
     expect(queue.returned).not.toEqual([]);
   });
 
@@ -347,9 +347,9 @@ describe('batches that arrive where single jobs were expected', () => {
     };
     queue.add(...Array.from({ length: SLOTS }, (_, n) => n));
     startCounting();
-    await until(() => begun.length === SLOTS, 'all slots to be full');
+    await until(() => begun.length === SLOTS, 'all slots to be in use');
     queue.add(...Array.from({ length: 20 }, (_, n) => full(100 * (n + 1))));
-    await expectOneJobOver(SLOTS + 20 * 16);
+    await expectOneBatchOver(SLOTS + 20 * 16);
     expect(queue.returned).not.toEqual([]);
   });
 
@@ -368,7 +368,7 @@ describe('batches that arrive where single jobs were expected', () => {
     ]);
     queue.add(...runs);
     startCounting();
-    await expectOneJobOver(10 * (60 + 20 * 16));
+    await expectOneBatchOver(10 * (60 + 20 * 16));
   });
 });
 
@@ -380,15 +380,15 @@ describe('a stopped job fetcher', () => {
     await until(() => begun.length === 1, 'the job');
     stop.abort();
     let ended = false;
-    void intake.completed().then(() => (ended = true));
+    void fetcher.completed().then(() => (ended = true));
     endWork.get(1)?.();
-    await intake.handled();
+    await fetcher.handled();
     expect(ended).toBe(false);
   });
 
   test('returns a job that was being fetched', async () => {
     start(1);
-    await until(() => queue.asked === 1, 'a question');
+    await until(() => queue.fetches === 1, 'a fetch');
     stop.abort();
     queue.add(7);
     await run;
@@ -404,7 +404,7 @@ describe('a stopped job fetcher', () => {
     start(1);
     await until(() => begun.length === 1, 'the job');
     endWork.get(1)?.();
-    await intake.completed();
+    await fetcher.completed();
     expect([begun, queue.returned]).toEqual([[1], [8]]);
   });
 });

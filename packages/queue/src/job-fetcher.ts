@@ -125,8 +125,8 @@ export class JobFetcher {
   }
 
   /**
-   * Whether a fetched job may start. Otherwise it returns to the queue: the worker is stopping, or larger
-   * jobs than expected took all slots.
+   * A fetched job starts while a slot is free. Otherwise it returns to the queue: the worker is stopping, or
+   * larger jobs than expected took all slots.
    */
   #mayStart(): boolean {
     const { slots, stopped } = this.#options;

@@ -50,6 +50,6 @@ export type JobToAdd<Job> = Job & {
   readonly delayMs: number;
   /** Jobs without low priority run first. */
   readonly lowPriority?: boolean;
-  /** Due jobs of one call with the same group share BullMQ jobs, up to 16 in each. */
+  /** Due jobs with the same group, added by one call, share BullMQ jobs: up to 16 in each. */
   readonly group?: string;
 };

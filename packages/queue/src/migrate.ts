@@ -16,8 +16,8 @@ export async function migrateQueueSchema(databaseUrl: string): Promise<void> {
 }
 
 /**
- * Whether BullMQ's tables exist in at least this release's version. BullMQ's own check accepts older ones.
- * Throws for newer tables that this release cannot use.
+ * Returns true when BullMQ's tables exist in at least this release's version. BullMQ's own check accepts
+ * older ones. Throws for newer tables that this release cannot use.
  */
 export async function queueSchemaIsCurrent(databaseUrl: string): Promise<boolean> {
   return connected(databaseUrl, async (client) => {

@@ -30,7 +30,7 @@ function open(databaseUrl: string, handle: () => Promise<void> = async () => und
   );
 }
 
-/** Puts a job into the queue until it is taken, and waits until it arrives. */
+/** Adds a job until the queue accepts it, and waits until the job arrives. */
 async function takes(deliveryId: string): Promise<void> {
   const job = { deliveryId, claim: 0, delayMs: 0 };
   await waitFor(
@@ -64,7 +64,7 @@ describe('broken sessions of the queue', () => {
   }
 
   test('are replaced, idle or with a running job: every job arrives', async () => {
-    const { opened, open: letGo } = gate();
+    const { opened, open: release } = gate();
     open(database.url, () => (seen.at(-1) === '2' ? opened : Promise.resolve()));
     await takes('1');
     await takes('2'); // stays in flight
@@ -72,7 +72,7 @@ describe('broken sessions of the queue', () => {
       await cutAll();
       await takes(id);
     }
-    letGo();
+    release();
     await cutAll();
     await takes('7');
   });
@@ -96,19 +96,19 @@ describe('a Postgres that', () => {
     rmSync(join(dataDir, '..'), { recursive: true, force: true });
   });
 
-  test('is stopped and started: calls fail meanwhile, and both sides find back by themselves', async () => {
-    const { opened, open: letGo } = gate();
+  test('is stopped and started: calls fail meanwhile, and both sides recover by themselves', async () => {
+    const { opened, open: release } = gate();
     open(postgres.url, () => (seen.at(-1) === '2' ? opened : Promise.resolve()));
     await takes('1');
     await takes('2'); // stays in flight
     await postgres.stop();
     await refuses();
-    letGo();
+    release();
     postgres = await start(postgres.port);
     for (const id of ['3', '4', '5']) await takes(id);
   }, 60_000);
 
-  test('is not up yet: calls fail, and both sides begin when it comes', async () => {
+  test('is not up yet: calls fail, and both sides begin when it starts', async () => {
     await postgres.stop();
     open(postgres.url);
     await refuses();
@@ -118,13 +118,13 @@ describe('a Postgres that', () => {
   }, 60_000);
 
   test('is gone does not block closing a queue', async () => {
-    const { opened, open: letGo } = gate();
+    const { opened, open: release } = gate();
     open(postgres.url, () => (seen.length > 1 ? opened : Promise.resolve()));
     await takes('1');
     await takes('2'); // stays in flight
     await postgres.stop();
     const stopped = consumer.stop(20_000);
-    letGo();
+    release();
     await stopped;
     await queue.producer.close();
   }, 60_000);

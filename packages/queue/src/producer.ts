@@ -9,11 +9,11 @@ import { readEvictionPolicy } from './eviction-policy.ts';
 import { deliveryJobId, mailJobId, QUEUES } from './jobs.ts';
 import type { DeliveryJob, JobToAdd, Lane, MailJob, QueueKey } from './jobs.ts';
 
-/** Depth of one queue. Each job in a batch counts. */
+/** The depth counts each job in a batch. */
 export interface QueueDepth {
   /** Jobs that can run now. */
   readonly waiting: number;
-  /** Jobs whose delay has not passed. */
+  /** Jobs with a delay that has not passed. */
   readonly delayed: number;
 }
 

@@ -34,16 +34,16 @@ async function command(port: number, ...words: [string, ...string[]]): Promise<v
 
 describeWithRedis('a Redis that', () => {
   test('is wiped while a job is in flight: the consumer goes on', async () => {
-    const { opened, open: letGo } = gate();
+    const { opened, open: release } = gate();
     const { port } = await openOnRedis(() => (on.seen.length > 1 ? opened : Promise.resolve()));
     await on.takes('2');
     await command(port, 'FLUSHALL');
     await on.takes('3');
-    letGo();
+    release();
     await on.takes('4');
   });
 
-  test('forgets its scripts: nothing is noticed', async () => {
+  test('forgets its scripts: no call fails', async () => {
     const { port } = await openOnRedis();
     for (const id of ['2', '3', '4']) {
       await command(port, 'SCRIPT', 'FLUSH');
@@ -52,7 +52,7 @@ describeWithRedis('a Redis that', () => {
     expect(on.queue.errors).toEqual([]);
   });
 
-  test('is killed and comes back empty: calls fail meanwhile, and both sides find back by themselves', async () => {
+  test('is killed and comes back empty: calls fail meanwhile, and both sides recover by themselves', async () => {
     const server = await openOnRedis();
     server.kill('SIGKILL');
     await untilItRefuses();
@@ -61,7 +61,7 @@ describeWithRedis('a Redis that', () => {
     await on.takes('2');
   });
 
-  test('hangs: calls fail within their time limit, and both sides go on when it does', async () => {
+  test('hangs: calls fail within their time limit, and both sides continue when it does', async () => {
     const server = await openOnRedis();
     server.pause();
     await on.refuses();
@@ -69,7 +69,7 @@ describeWithRedis('a Redis that', () => {
     await on.takes('2');
   });
 
-  test('is behind connections that died without a word: both sides give them up and make new ones', async () => {
+  test('is behind silently dead connections: both sides replace them', async () => {
     redis = await startRedis();
     const line = await startFaultProxy(redis.url);
     try {
@@ -83,7 +83,7 @@ describeWithRedis('a Redis that', () => {
     }
   }, 120_000);
 
-  test('hangs before the first call: the producer recovers all the same', async () => {
+  test('hangs before the first call: the producer recovers', async () => {
     redis = await startRedis();
     const server = redis;
     on.open(server.port);
@@ -94,7 +94,7 @@ describeWithRedis('a Redis that', () => {
     await on.takes('1');
   });
 
-  test('is not up yet: calls fail at once, and both sides begin when it comes', async () => {
+  test('is not up yet: calls fail at once, and both sides begin when it starts', async () => {
     const port = await freePort();
     on.open(port);
     await on.refuses();
@@ -103,12 +103,12 @@ describeWithRedis('a Redis that', () => {
   });
 
   test('is killed, and a job in flight ends meanwhile: its consumer goes on afterwards', async () => {
-    const { opened, open: letGo } = gate();
+    const { opened, open: release } = gate();
     const server = await openOnRedis(() => (on.seen.length > 1 ? opened : Promise.resolve()));
     await on.takes('2');
     server.kill('SIGKILL');
     await untilItRefuses();
-    letGo();
+    release();
     redis = await startRedis({ port: server.port });
     await on.takes('3');
     await on.takes('4');
@@ -117,24 +117,24 @@ describeWithRedis('a Redis that', () => {
 
 describeWithRedis('a queue can be closed', () => {
   test('with Redis killed, when the last job ends', async () => {
-    const { opened, open: letGo } = gate();
+    const { opened, open: release } = gate();
     const server = await openOnRedis(() => (on.seen.length > 1 ? opened : Promise.resolve()));
     await on.takes('2');
     server.kill('SIGKILL');
     await untilItRefuses();
     const stopped = on.consumer.stop(20_000);
-    letGo();
+    release();
     await stopped;
     await on.queue.producer.close();
   });
 
   test('with Redis killed, at the deadline of a job that does not end', async () => {
-    const { opened, open: letGo } = gate();
+    const { opened, open: release } = gate();
     const server = await openOnRedis(() => (on.seen.length > 1 ? opened : Promise.resolve()));
     await on.takes('2');
     server.kill('SIGKILL');
     await on.consumer.stop(100);
-    letGo();
+    release();
   });
 
   test('with Redis hanging', async () => {
@@ -146,7 +146,7 @@ describeWithRedis('a queue can be closed', () => {
 });
 
 describe('without any Redis', () => {
-  test('a queue can be closed that never was connected', async () => {
+  test('a queue that never was connected can be closed', async () => {
     on.open(await freePort());
     await on.refuses();
     await on.consumer.stop(1_000);
@@ -155,7 +155,7 @@ describe('without any Redis', () => {
   });
 });
 
-/** Waits until so many clients are connected, beside the one that asks. */
+/** Waits until `count` other clients are connected. */
 async function connectedClients(port: number, count: number): Promise<void> {
   const client = new Redis(port);
   await waitFor(async () => ((await client.client('LIST')) as string).trim().split('\n').length > count, {

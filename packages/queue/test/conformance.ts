@@ -5,10 +5,10 @@ import type { DeliveryJob, MailJob, QueueLocation } from '../src/index.ts';
 import { gate, jobs, openQueue, reaches } from './queue-under-test.ts';
 import type { QueueUnderTest } from './queue-under-test.ts';
 
-/** A back-end of a test's own, empty. */
+/** A new, empty back-end for one test. */
 export interface Backend {
   readonly location: QueueLocation;
-  /** Puts something into a queue of BullMQ's, past the producer. */
+  /** Adds data to a BullMQ queue without the producer. */
   addForeign(queueName: string, jobId: string, data: object): Promise<void>;
   close(): Promise<void>;
 }
@@ -17,13 +17,13 @@ export interface Backend {
 const ROUNDING_MS = 2;
 const EMPTY = { waiting: 0, delayed: 0 };
 
-/** What a test of the suite works with; new for each. */
+/** The parts of a test; new for each test. */
 interface Bench {
   backend: Backend;
   queue: QueueUnderTest;
 }
 
-/** What the relay and the worker rely on, whatever the queue runs on. */
+/** The promises that the relay and the worker rely on, on each back-end. */
 export function queueConformance(openBackend: () => Promise<Backend>): void {
   const bench = {} as Bench;
 
@@ -40,30 +40,30 @@ export function queueConformance(openBackend: () => Promise<Backend>): void {
   describe('a job', () => {
     jobTests(bench);
     delayTests(bench);
-    precedenceTests(bench);
-    doubleTests(bench);
+    priorityTests(bench);
+    duplicateTests(bench);
     groupTests(bench);
   });
   describe('the producer', () => producerTests(bench));
   describe('consumers', () => {
     sharingTests(bench);
-    beginningTests(bench);
-    goingOnTests(bench);
+    startTests(bench);
+    errorTests(bench);
   });
   describe('a consumer that is stopped', () => {
-    endingTests(bench);
-    intakeTests(bench);
+    stopTests(bench);
+    fetchAfterStopTests(bench);
   });
 }
 
-/** Puts one more job behind all others and waits for it: what was before it has been handed out. */
-async function untilPassedBy(queue: QueueUnderTest, seen: readonly DeliveryJob[]): Promise<void> {
+/** Adds a job behind all others and waits until a consumer gets it. All jobs before it have been fetched. */
+async function untilAllFetched(queue: QueueUnderTest, seen: readonly DeliveryJob[]): Promise<void> {
   await queue.producer.addDeliveries('fast', [{ deliveryId: '999', claim: 0, delayMs: 0 }]);
-  await waitFor(() => seen.some((job) => job.deliveryId === '999'), { what: 'the job behind' });
+  await waitFor(() => seen.some((job) => job.deliveryId === '999'), { what: 'the last job' });
 }
 
 function jobTests(bench: Bench): void {
-  test('reaches a consumer of its lane, with the ids and the claim and nothing else', async () => {
+  test('reaches a consumer of its lane, with its id and claim only', async () => {
     const slow = bench.queue.noting({ lane: 'slow' });
     const fast = bench.queue.noting();
     await bench.queue.producer.addDeliveries('slow', [
@@ -89,7 +89,7 @@ function jobTests(bench: Bench): void {
     expect(seen).toEqual([{ emailId: 'em_1', claim: 2 }]);
   });
 
-  test('of another claim is another job', async () => {
+  test('with another claim is another job', async () => {
     await bench.queue.producer.addDeliveries('fast', [...jobs(1), ...jobs(1, { claim: 1 })]);
     const seen = bench.queue.noting();
     await reaches(seen, 2);
@@ -98,7 +98,7 @@ function jobTests(bench: Bench): void {
 }
 
 function delayTests(bench: Bench): void {
-  test.each([0.5, 250, 300.7])('with a delay of %d ms comes, and not before its time', async (delayMs) => {
+  test.each([0.5, 250, 300.7])('with a delay of %d ms arrives, and not early', async (delayMs) => {
     const arrivedAtMs: number[] = [];
     bench.queue.consume(async () => void arrivedAtMs.push(performance.now()));
     const addedAtMs = performance.now();
@@ -107,15 +107,15 @@ function delayTests(bench: Bench): void {
     expect((arrivedAtMs[0] ?? 0) - addedAtMs).toBeGreaterThanOrEqual(delayMs - ROUNDING_MS);
   });
 
-  test('that is late already comes at once', async () => {
+  test('with a negative delay arrives at once', async () => {
     const seen = bench.queue.noting();
     await bench.queue.producer.addDeliveries('fast', jobs(1, { delayMs: -1_500.5 }));
     await reaches(seen, 1);
   });
 }
 
-function precedenceTests(bench: Bench): void {
-  test('with low priority comes after the others, each in order', async () => {
+function priorityTests(bench: Bench): void {
+  test('with low priority arrives after the others, each in order', async () => {
     const added = jobs(4).map((job, index) => ({ ...job, lowPriority: index % 2 === 0 }));
     await bench.queue.producer.addDeliveries('fast', added);
     expect((await bench.queue.producer.depth()).fast).toEqual({ waiting: 4, delayed: 0 });
@@ -125,7 +125,7 @@ function precedenceTests(bench: Bench): void {
   });
 }
 
-function doubleTests(bench: Bench): void {
+function duplicateTests(bench: Bench): void {
   test('that is added twice runs once', async () => {
     const { opened, open } = gate();
     const seen: DeliveryJob[] = [];
@@ -140,44 +140,41 @@ function doubleTests(bench: Bench): void {
     );
     await reaches(seen, 1);
     await bench.queue.producer.addDeliveries('fast', jobs(1));
-    await untilPassedBy(bench.queue, seen);
+    await untilAllFetched(bench.queue, seen);
     open();
     expect(seen.filter((job) => job.deliveryId === '1')).toHaveLength(1);
   });
 
-  test.each(['well', 'with a rejection'])(
-    'that ended %s leaves nothing behind: the same one comes again',
-    async (end) => {
-      const seen: DeliveryJob[] = [];
-      bench.queue.consume(async (job) => {
-        seen.push(job);
-        if (end !== 'well') throw new Error('the handler failed');
-      });
-      for (let times = 1; times <= 3; times += 1) {
-        // While the queue still ends the one before, the same id is refused as doubled: hand it in until it is new.
-        await waitFor(
-          async () => {
-            await bench.queue.producer.addDeliveries('fast', jobs(1));
-            return seen.length >= times;
-          },
-          { what: `time ${times}` },
-        );
-      }
-    },
-  );
+  test.each(['well', 'with a rejection'])('that ended %s can be added again', async (end) => {
+    const seen: DeliveryJob[] = [];
+    bench.queue.consume(async (job) => {
+      seen.push(job);
+      if (end !== 'well') throw new Error('the handler failed');
+    });
+    for (let times = 1; times <= 3; times += 1) {
+      // The queue drops the same id as a duplicate until the job before is completed. So add it repeatedly.
+      await waitFor(
+        async () => {
+          await bench.queue.producer.addDeliveries('fast', jobs(1));
+          return seen.length >= times;
+        },
+        { what: `time ${times}` },
+      );
+    }
+  });
 }
 
 function groupTests(bench: Bench): void {
-  test('of a group runs once, and each job counts while it waits', async () => {
+  test('of a group runs once, and counts in the depth while it waits', async () => {
     const groups = ['one', 'two', 'three'].flatMap((group, index) =>
       jobs(50, { group }).map((job) => ({ ...job, claim: index, lowPriority: index === 2 })),
     );
     await bench.queue.producer.addDeliveries('fast', groups);
-    await bench.queue.producer.addDeliveries('fast', groups); // doubled, all of them
+    await bench.queue.producer.addDeliveries('fast', groups); // duplicates
     expect((await bench.queue.producer.depth()).fast).toEqual({ waiting: 150, delayed: 0 });
     const seen = bench.queue.noting({ concurrency: 10 });
     await reaches(seen, 150);
-    await untilPassedBy(bench.queue, seen); // as would be whatever came twice
+    await untilAllFetched(bench.queue, seen); // a duplicate would arrive before that
     const names = seen.map(({ deliveryId, claim }) => `${deliveryId} ${claim}`);
     const expected = groups.map(({ deliveryId, claim }) => `${deliveryId} ${claim}`);
     expect(names.sort()).toEqual([...expected, '999 0'].sort());
@@ -190,13 +187,13 @@ function groupTests(bench: Bench): void {
       if (job.deliveryId === '2') throw new Error('the handler failed');
     });
     await bench.queue.producer.addDeliveries('fast', jobs(3, { group: 'one' }));
-    await untilPassedBy(bench.queue, seen);
+    await untilAllFetched(bench.queue, seen);
     expect(seen.map(({ deliveryId }) => deliveryId)).toEqual(['1', '2', '3', '999']);
   });
 }
 
 function producerTests(bench: Bench): void {
-  test('a thousand jobs in bulk run once each', async () => {
+  test('a thousand jobs in one call run once each', async () => {
     await bench.queue.producer.addDeliveries('fast', jobs(1_000));
     expect((await bench.queue.producer.depth()).fast).toEqual({ waiting: 1_000, delayed: 0 });
     const seen = bench.queue.noting({ concurrency: 50 });
@@ -208,7 +205,7 @@ function producerTests(bench: Bench): void {
     expect(seen).toHaveLength(1_000);
   });
 
-  test('an empty bulk is no call at all', async () => {
+  test('a call without jobs changes nothing', async () => {
     await bench.queue.producer.addDeliveries('fast', []);
     expect((await bench.queue.producer.depth()).fast).toEqual(EMPTY);
   });
@@ -226,31 +223,31 @@ function producerTests(bench: Bench): void {
 }
 
 function sharingTests(bench: Bench): void {
-  test('share the jobs: each fills its slots, and no job runs twice', async () => {
+  test('share the jobs: each uses its slots, and no job runs twice', async () => {
     const { opened, open } = gate();
-    const hands: DeliveryJob[][] = [[], []];
-    for (const hand of hands) {
+    const handled: DeliveryJob[][] = [[], []];
+    for (const mine of handled) {
       const handle = async (job: DeliveryJob) => {
-        hand.push(job);
+        mine.push(job);
         await opened;
       };
       bench.queue.consume(handle, { concurrency: 5 });
     }
     await bench.queue.producer.addDeliveries('fast', jobs(10));
-    await waitFor(() => hands.every((hand) => hand.length === 5), { what: 'both to be full' });
+    await waitFor(() => handled.every((mine) => mine.length === 5), { what: 'both to use all slots' });
     open();
-    expect(new Set(hands.flat().map((job) => job.deliveryId)).size).toBe(10);
+    expect(new Set(handled.flat().map((job) => job.deliveryId)).size).toBe(10);
   });
 
   test('never handle more single jobs than they have slots', async () => {
-    let inHand = 0;
+    let inFlight = 0;
     let most = 0;
     let ended = 0;
     const handle = async () => {
-      inHand += 1;
-      most = Math.max(most, inHand);
+      inFlight += 1;
+      most = Math.max(most, inFlight);
       await new Promise((resolve) => setTimeout(resolve, 1));
-      inHand -= 1;
+      inFlight -= 1;
       ended += 1;
     };
     bench.queue.consume(handle, { concurrency: 3 });
@@ -260,33 +257,33 @@ function sharingTests(bench: Bench): void {
   });
 
   test('exceed their slots by at most one batch, when single jobs and batches alternate', async () => {
-    const [slots, full, rounds] = [20, 16, 4];
+    const [slots, batchSize, times] = [20, 16, 4];
     const seen: DeliveryJob[] = [];
-    let inHand = 0;
+    let inFlight = 0;
     let most = 0;
     const handle = async (job: DeliveryJob) => {
       seen.push(job);
-      inHand += 1;
-      most = Math.max(most, inHand);
+      inFlight += 1;
+      most = Math.max(most, inFlight);
       await new Promise((resolve) => setTimeout(resolve, 1));
-      inHand -= 1;
+      inFlight -= 1;
     };
-    for (let round = 0; round < rounds; round += 1) {
-      await bench.queue.producer.addDeliveries('fast', jobs(60, { claim: 2 * round }));
+    for (let time = 0; time < times; time += 1) {
+      await bench.queue.producer.addDeliveries('fast', jobs(60, { claim: 2 * time }));
       await bench.queue.producer.addDeliveries(
         'fast',
-        jobs(20 * full, { claim: 2 * round + 1, group: 'one' }),
+        jobs(20 * batchSize, { claim: 2 * time + 1, group: 'one' }),
       );
     }
     bench.queue.consume(handle, { concurrency: slots });
-    await reaches(seen, rounds * (60 + 20 * full));
-    await untilPassedBy(bench.queue, seen); // as would be whatever came twice
-    expect(most).toBeLessThan(slots + full);
+    await reaches(seen, times * (60 + 20 * batchSize));
+    await untilAllFetched(bench.queue, seen); // a duplicate would arrive before that
+    expect(most).toBeLessThan(slots + batchSize);
     expect(new Set(seen.map(({ deliveryId, claim }) => `${deliveryId} ${claim}`)).size).toBe(seen.length);
   });
 }
 
-function beginningTests(bench: Bench): void {
+function startTests(bench: Bench): void {
   test('start a job as soon as it arrives, while there are more to fetch', async () => {
     await bench.queue.producer.addDeliveries('fast', jobs(1_000));
     const depths: Promise<{ fast: { waiting: number } }>[] = [];
@@ -299,7 +296,7 @@ function beginningTests(bench: Bench): void {
   });
 }
 
-function goingOnTests(bench: Bench): void {
+function errorTests(bench: Bench): void {
   test('continue after a handler that rejects, and do not repeat its job', async () => {
     const seen: DeliveryJob[] = [];
     bench.queue.consume(async (job) => {
@@ -307,7 +304,7 @@ function goingOnTests(bench: Bench): void {
       if (Number(job.deliveryId) % 2 === 0) throw new Error('the handler failed');
     });
     await bench.queue.producer.addDeliveries('fast', jobs(20));
-    await untilPassedBy(bench.queue, seen);
+    await untilAllFetched(bench.queue, seen);
     expect(seen).toHaveLength(21);
   });
 
@@ -323,26 +320,26 @@ function goingOnTests(bench: Bench): void {
       await bench.backend.addForeign('deliveries-fast', `foreign-${index}`, data);
     }
     const seen = bench.queue.noting();
-    await untilPassedBy(bench.queue, seen);
+    await untilAllFetched(bench.queue, seen);
     expect(seen).toEqual([{ deliveryId: '999', claim: 0 }]);
   });
 
   test('lose and repeat no delayed job: 600 over two consumers', async () => {
-    const hands = [bench.queue.noting({ concurrency: 8 }), bench.queue.noting({ concurrency: 8 })];
+    const handled = [bench.queue.noting({ concurrency: 8 }), bench.queue.noting({ concurrency: 8 })];
     const delayed = jobs(600).map((job, index) => ({ ...job, delayMs: (index * 1.37) % 1_000 }));
     for (let first = 0; first < 600; first += 100) {
       await bench.queue.producer.addDeliveries('fast', delayed.slice(first, first + 100));
     }
-    await waitFor(() => hands.flat().length >= 600, { what: 'all to arrive' });
+    await waitFor(() => handled.flat().length >= 600, { what: 'all to arrive' });
     await waitFor(async () => (await bench.queue.producer.depth()).fast.waiting === 0, {
       what: 'nothing to wait',
     });
-    expect(new Set(hands.flat().map((job) => job.deliveryId)).size).toBe(600);
-    expect(hands.flat()).toHaveLength(600);
+    expect(new Set(handled.flat().map((job) => job.deliveryId)).size).toBe(600);
+    expect(handled.flat()).toHaveLength(600);
   });
 }
 
-function endingTests(bench: Bench): void {
+function stopTests(bench: Bench): void {
   test('waits for its running jobs, and completes them', async () => {
     const { opened, open } = gate();
     const steps: string[] = [];
@@ -355,7 +352,7 @@ function endingTests(bench: Bench): void {
     await reaches(steps, 1);
     const stopped = consumer.stop(20_000).then(() => steps.push('stopped'));
     const other = bench.queue.noting();
-    await untilPassedBy(bench.queue, other); // all the time a stop that does not wait would need
+    await untilAllFetched(bench.queue, other); // a stop that does not wait would have returned by now
     open();
     await stopped;
     expect(steps).toEqual(['begun', 'ended', 'stopped']);
@@ -381,7 +378,7 @@ function endingTests(bench: Bench): void {
   });
 }
 
-function intakeTests(bench: Bench): void {
+function fetchAfterStopTests(bench: Bench): void {
   test('leaves an uncompleted job to another consumer when its lock expires', async () => {
     const { opened, open } = gate();
     let begun = false;

@@ -13,11 +13,11 @@ interface ConsumeOptions {
 /** A producer and any number of consumers on one back-end, closed together. */
 export interface QueueUnderTest {
   readonly producer: Producer;
-  /** Starts a consumer. Unset: one slot, the fast lane. */
+  /** Starts a consumer. Default: one slot, the fast lane. */
   consume(handle: Handle, options?: ConsumeOptions): Consumer;
-  /** Starts a consumer that only notes what it is handed. */
+  /** Starts a consumer that records its jobs. */
   noting(options?: ConsumeOptions): DeliveryJob[];
-  /** What the queue told of its own trouble. */
+  /** The errors of the queue itself. */
   readonly errors: readonly Error[];
   close(): Promise<void>;
 }
@@ -53,7 +53,7 @@ export async function reaches(seen: readonly unknown[], count: number): Promise<
   await waitFor(() => seen.length >= count, { what: `${count} jobs to arrive` });
 }
 
-/** Jobs for deliveries 1 to `count`, due now and with claim 0 unless told otherwise. */
+/** Jobs for deliveries 1 to `count`. Default: due now, claim 0. */
 export function jobs(count: number, more: Partial<JobToAdd<DeliveryJob>> = {}): JobToAdd<DeliveryJob>[] {
   return Array.from({ length: count }, (_, index) => ({
     deliveryId: String(index + 1),
@@ -63,7 +63,7 @@ export function jobs(count: number, more: Partial<JobToAdd<DeliveryJob>> = {}): 
   }));
 }
 
-/** Something that handlers wait for until the test opens it. */
+/** Handlers wait until the test opens the gate. */
 export interface Gate {
   readonly opened: Promise<void>;
   readonly open: () => void;

@@ -11,8 +11,8 @@ export interface SendJob extends MailClaim {
 }
 
 /**
- * Takes and ends messages in batches; each caller has one message. A fault of one message does not count
- * against others in its batch. A message that failed internally before goes alone. When a batch fails, its
+ * Takes and ends messages in batches; each caller has one message. A message's fault does not count against
+ * others in its batch. A message that failed internally before goes alone. When a batch fails, its
  * messages are tried one by one.
  */
 export class MailBatches {
