@@ -255,6 +255,28 @@ describe('the result of a message is counted and logged, with ids and no content
   });
 });
 
+test.each([
+  ['are written four at a time', false, 10],
+  ['are not begun any more after one could not be written', true, 4],
+])('attachments %s', async (_, isAway, begun) => {
+  const files = Array.from(
+    { length: 9 },
+    (__, n) => `--b\r\nContent-Type: application/pdf\r\n\r\n%PD${n}\r\n`,
+  );
+  const content = Buffer.from(String(CONTENT).replace('--b--', `${files.join('')}--b--`));
+  let [count, inFlight, most] = [0, 0, 0];
+  const put = async ({ length }: Buffer) => {
+    if (length !== 4) return;
+    [count, inFlight] = [count + 1, inFlight + 1];
+    most = Math.max(most, inFlight);
+    await nextIteration();
+    inFlight -= 1;
+    if (isAway) throw new BlobStoreUnavailableError('away');
+  };
+  expect(await take({ mail: { content }, put })).toMatchObject({ kind: isAway ? 'later' : 'stored' });
+  expect([count, most]).toEqual([begun, 4]);
+});
+
 describe('the bytes of a message that cannot be stored count until the last reader ends:', () => {
   const isAway = async () => Promise.reject(new BlobStoreUnavailableError('away'));
   const TWO_FILES = Buffer.from(

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { BlobStoreUnavailableError } from '@postrider/blobs';
 import type { BlobStore } from '@postrider/blobs';
+import { Semaphore } from '@postrider/limits';
 import type { MessageParser, ParsedMessage } from '@postrider/received-mail';
 import type { LogFields, Logger, Metrics } from '@postrider/runtime';
 import { ScreeningUnavailableError } from '@postrider/screening';
@@ -134,23 +135,26 @@ function withUnknownAuthor({ auth, heldReason }: Screened): Screened {
 }
 
 /**
- * Writes the contents of attachments.
+ * Writes the contents of attachments. After a failed write no other begins.
  * @throws BlobStoreUnavailableError
  */
 async function storeAttachments(
   blobs: Pick<BlobStore, 'put'>,
   attachments: ParsedMessage['attachments'],
 ): Promise<IncomingAttachment[]> {
-  const stored: IncomingAttachment[] = [];
-  for (let at = 0; at < attachments.length; at += CONCURRENT_WRITES) {
-    const batch = attachments.slice(at, at + CONCURRENT_WRITES).map(async ({ content, ...attachment }) => ({
-      ...attachment,
-      size: content.length,
-      blob: await blobs.put(content),
-    }));
-    stored.push(...(await settleAll(batch)));
-  }
-  return stored;
+  const failed = new AbortController();
+  const slots = new Semaphore(CONCURRENT_WRITES, failed.signal);
+  const writes = attachments.map(({ content, ...attachment }) =>
+    slots.run(async () => {
+      try {
+        return { ...attachment, size: content.length, blob: await blobs.put(content) };
+      } catch (error) {
+        failed.abort(error);
+        throw error;
+      }
+    }),
+  );
+  return settleAll(writes);
 }
 
 function reasonOf(error: unknown): string {
