@@ -63,6 +63,22 @@ async function beginMessage(client: SmtpClient): Promise<void> {
   expect(await client.say('DATA')).toMatch(/^354 /);
 }
 
+test('mail to postmaster is refused, and the start warns, until the operator names an inbox', async () => {
+  await makeInbox();
+  const inbound = await system.start('inbound');
+  const warning =
+    'mail to postmaster is refused: `postrider installation set postmaster ibx_…` names the inbox that gets it';
+  await says(inbound, warning);
+  const client = await greet(inbound);
+  await client.say(`MAIL FROM:<${FROM}>`);
+  expect(await client.say('RCPT TO:<postmaster>')).toMatch(/^550 /);
+  await system.db.query('update inboxes set postmaster = true');
+  expect(await client.say('RCPT TO:<postmaster>')).toMatch(/^250 /);
+  const second = await system.start('inbound');
+  await waitFor(async () => (await second.smtpPort()) > 0, { what: 'the second inbound process' });
+  expect(second.log.filter(({ msg }) => msg === warning)).toEqual([]);
+});
+
 const stored = async (): Promise<{ subject: string; events: number }[]> =>
   system.db.query(
     `select m.subject, (select count(*)::int from events e where e.data::json ->> 'id' = m.id) as events

@@ -261,10 +261,12 @@ CREATE TABLE inboxes (
   from_name text,
   created_at timestamp(3) with time zone NOT NULL,
   updated_at timestamp(3) with time zone NOT NULL,
+  postmaster boolean NOT NULL DEFAULT false,
   CONSTRAINT inboxes_pkey PRIMARY KEY (id)
 );
 CREATE UNIQUE INDEX inboxes_address ON inboxes USING btree (address, account_id);
 CREATE INDEX inboxes_of_account ON inboxes USING btree (account_id, created_at DESC, id DESC);
+CREATE UNIQUE INDEX inboxes_postmaster ON inboxes USING btree (postmaster) WHERE postmaster;
 
 CREATE TABLE installation (
   single boolean NOT NULL DEFAULT true,
@@ -345,6 +347,14 @@ CREATE UNLOGGED TABLE rate_limits (
   ends_at timestamp with time zone NOT NULL,
   CONSTRAINT rate_limits_pkey PRIMARY KEY (key)
 ) WITH (fillfactor=50);
+
+CREATE TABLE released_addresses (
+  address text NOT NULL,
+  account_id text NOT NULL,
+  released_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT released_addresses_pkey PRIMARY KEY (address)
+);
+CREATE INDEX released_addresses_by_age ON released_addresses USING btree (released_at);
 
 CREATE TABLE released_domains (
   name text NOT NULL,

@@ -4,6 +4,7 @@ import {
   createSecretBox,
   createUnsubscribeTokens,
   LIMITS,
+  RESERVED_NAMES,
   sharedInboundDomains,
 } from '@postrider/domain';
 import { createDomainProvider } from '@postrider/mail';
@@ -78,6 +79,7 @@ if (config.snsSigningCertFile !== undefined) {
 function addServer(provider: MailProviderName): void {
   const { sendingDomains, domainWork } = openSendingDomains(provider);
   const sharedDomains = sharedInboundDomains(config.inboundDomains, provider);
+  const reservedNames = [...RESERVED_NAMES, ...config.inboundReservedNames];
 
   const app = createApp({
     stores: {
@@ -91,9 +93,14 @@ function addServer(provider: MailProviderName): void {
       topics: createTopicStore(database, systemClock),
       threads: createThreadStore(database),
       messages: createMessageStore(database, systemClock),
-      inboxes: createInboxStore(database, systemClock, { sharedDomains, perAccountMax: LIMITS.inboxes }),
+      inboxes: createInboxStore(database, systemClock, {
+        sharedDomains,
+        reservedNames,
+        perAccountMax: LIMITS.inboxes,
+      }),
       routingRules: createRoutingRuleStore(database, secrets, systemClock, {
         sharedDomains,
+        reservedNames,
         webhooksPerAccountMax: config.webhooksPerAccountMax,
       }),
       blockedSenders: createBlockedSenderStore(database, systemClock, LIMITS.blockedSenders),

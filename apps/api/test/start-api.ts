@@ -5,7 +5,14 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { createBlobStore } from '@postrider/blobs';
 import type { BlobStore } from '@postrider/blobs';
-import { createLinkTokens, createSecretBox, createUnsubscribeTokens, LIMITS, newId } from '@postrider/domain';
+import {
+  createLinkTokens,
+  createSecretBox,
+  createUnsubscribeTokens,
+  LIMITS,
+  newId,
+  RESERVED_NAMES,
+} from '@postrider/domain';
 import type { AccountId, DeadLetterId, KeyKind, RateLimiter, Scope, WebhookId } from '@postrider/domain';
 import type { DomainProvider } from '@postrider/mail';
 import { createPostgresRateLimiter } from '@postrider/rate-limit';
@@ -258,9 +265,14 @@ function createStores(database: Database, webhooksPerAccountMax: number) {
     topics: createTopicStore(database, systemClock),
     threads: createThreadStore(database),
     messages: createMessageStore(database, systemClock),
-    inboxes: createInboxStore(database, systemClock, { sharedDomains, perAccountMax: MANY }),
+    inboxes: createInboxStore(database, systemClock, {
+      sharedDomains,
+      reservedNames: RESERVED_NAMES,
+      perAccountMax: MANY,
+    }),
     routingRules: createRoutingRuleStore(database, secrets, systemClock, {
       sharedDomains,
+      reservedNames: RESERVED_NAMES,
       webhooksPerAccountMax,
     }),
     blockedSenders: createBlockedSenderStore(database, systemClock, LIMITS.blockedSenders),

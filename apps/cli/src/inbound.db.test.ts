@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { newId } from '@postrider/domain';
+import { systemClock } from '@postrider/runtime';
 import { setupCli } from '../test/run-in-process.ts';
 
 const { cli, json, database, rows } = setupCli();
@@ -50,4 +52,30 @@ describe('inbound find', () => {
       expect(await find(...args)).toMatchObject({ code: 2 });
     },
   );
+});
+
+describe('installation set postmaster', () => {
+  const set = (...args: string[]) => cli('installation', 'set', 'postmaster', ...args);
+
+  test('names the inbox that gets the mail to postmaster', async () => {
+    const account = await rows.account();
+    const [id, address] = [newId('inbox', systemClock), 'ops@in.example'];
+    await database.query(
+      `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
+       values ($1, $2, 'live', $3, 'ops', now(), now())`,
+      [id, account, address],
+    );
+    expect(await set(id)).toMatchObject({
+      code: 0,
+      stdout: 'mail to postmaster goes to ops@in.example from now on\n',
+    });
+    expect(JSON.parse((await set(id, '--json')).stdout)).toEqual({ postmaster: id, email_address: address });
+    expect(await database.query('select id from inboxes where postmaster')).toEqual([{ id }]);
+  });
+
+  test('fails for an inbox that does not exist, and for what is no id', async () => {
+    const id = newId('inbox', systemClock);
+    expect(await set(id)).toMatchObject({ code: 1, stderr: expect.stringContaining(`no inbox ${id}`) });
+    expect(await set('ops@in.example')).toMatchObject({ code: 2 });
+  });
 });

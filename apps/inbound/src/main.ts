@@ -13,6 +13,7 @@ import {
   createSweptBlobs,
   createWakeUps,
   openDatabase,
+  postmasterInbox,
   readiness,
   requireDatabase,
 } from '@postrider/store';
@@ -122,6 +123,11 @@ function addReceivers(provider: MailProviderName): void {
   const ses = createSes(pipeline);
   lifecycle.add('intake of mail', {
     async start() {
+      if (sharedDomains.length > 0 && (await postmasterInbox(database)) === null) {
+        logger.warn(
+          'mail to postmaster is refused: `postrider installation set postmaster ibx_…` names the inbox that gets it',
+        );
+      }
       await server.start();
       ses.start();
     },

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { inboundAddress, inboundDomain } from './inbound-address.ts';
+import { inboundAddress, inboundDomain, inboundName } from './inbound-address.ts';
+import { RESERVED_NAMES } from './reserved-names.ts';
 
 test.each([
   ['Support@Shop.Example', 'support@shop.example'],
@@ -37,4 +39,10 @@ test.each([
 
 test('its domain stands behind the last at sign', () => {
   expect(inboundDomain('support@shop.example')).toBe('shop.example');
+  expect(inboundName('support@shop.example')).toBe('support');
+});
+
+test('docs/inbound.md lists the reserved names', () => {
+  const page = readFileSync(new URL('../../../docs/inbound.md', import.meta.url), 'utf8');
+  expect(page.replaceAll(/\s+/g, ' ')).toContain(RESERVED_NAMES.map((name) => `\`${name}\``).join(', '));
 });

@@ -18,6 +18,11 @@ export function inboundAddress(text: string): string | null {
   return base === '*' || !BASE.test(base) ? null : `${base}${address.slice(at)}`;
 }
 
+/** The local part of an address as `inboundAddress` writes it. */
+export function inboundName(address: string): string {
+  return address.slice(0, address.lastIndexOf('@'));
+}
+
 /** The domain of an address as `inboundAddress` writes it. */
 export function inboundDomain(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1);

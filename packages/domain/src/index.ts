@@ -37,8 +37,9 @@ export type {
   TopicId,
   WebhookId,
 } from './ids.ts';
-export { inboundAddress, inboundDomain } from './inbound-address.ts';
+export { inboundAddress, inboundDomain, inboundName } from './inbound-address.ts';
 export { sharedInboundDomains } from './inbound-domains.ts';
+export { RESERVED_NAMES } from './reserved-names.ts';
 export { parseInboundMatch } from './inbound-match.ts';
 export type { InboundMatch } from './inbound-match.ts';
 export { parseIsoTime } from './iso-time.ts';

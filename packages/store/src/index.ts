@@ -58,7 +58,7 @@ export { findMessages } from './inbound/find-messages.ts';
 export type { FoundMessage, MessageSearch } from './inbound/find-messages.ts';
 export { createRoutingRuleStore } from './inbound/routing-rules.ts';
 export type { RoutingRule, RoutingRuleStore } from './inbound/routing-rules.ts';
-export { createInboxStore } from './inbound/inboxes.ts';
+export { createInboxStore, postmasterInbox, setPostmaster } from './inbound/inboxes.ts';
 export type { Inbox, InboxIdentity, InboxStore } from './inbound/inboxes.ts';
 export { createReceivedMessageStore } from './inbound/received-message-store.ts';
 export type {

@@ -107,6 +107,11 @@ export function foreignInboundDomain(address: string): ProblemAnswer {
   );
 }
 
+/** @param address on a shared domain */
+export function reservedName(address: string): ProblemAnswer {
+  return invalid(`${shortened(address)} is reserved: no account may have it on a shared domain.`);
+}
+
 /** @param match `*@` and a domain, in normalised form */
 export function foreignWholeDomain(match: string): ProblemAnswer {
   return invalid(

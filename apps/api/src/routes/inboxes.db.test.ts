@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { newId, SCOPES } from '@postrider/domain';
+import { newId, RESERVED_NAMES, SCOPES } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import type { Rows } from '@postrider/testing';
 import request from 'supertest';
@@ -16,6 +16,7 @@ let caller: Caller;
 beforeEach(async () => {
   await api.database.query('delete from inboxes');
   await api.database.query('delete from domains');
+  await api.database.query('delete from released_addresses');
   caller = await api.newCaller({ scopes: SCOPES });
 });
 
@@ -86,6 +87,42 @@ describe('an inbox', () => {
     for (const domain of ['sub.shop.example', 'pending.example', 'other.example', 'nobody.example']) {
       expectProblem(await post({ email_address: `a@${domain}` }), 'validation-failed');
     }
+  });
+
+  test.each(RESERVED_NAMES)('never has the name %s on a shared domain', async (name) => {
+    const address = `${name.toUpperCase()}+tag@${SHARED_DOMAIN}`;
+    for (const body of [{ email_address: address }, { username: name, domain: SHARED_DOMAIN }]) {
+      const answer = await post(body);
+      expectProblem(answer, 'validation-failed');
+      expect((answer.body as { detail: string }).detail).toBe(
+        `${name}@${SHARED_DOMAIN} is reserved: no account may have it on a shared domain.`,
+      );
+    }
+    await ownDomain(caller.accountId, 'shop.example');
+    await made({ email_address: `${name}@shop.example` });
+  });
+
+  test('leaves its address on a shared domain to its account alone, for 30 days', async () => {
+    const address = `left@${SHARED_DOMAIN}`;
+    const stranger = await api.newCaller({ scopes: SCOPES });
+    await made({ email_address: address });
+    await ask('delete', `/${encodeURIComponent(address)}`);
+    expectProblem(await post({ email_address: address }, stranger), 'inbox-exists');
+    await made({ email_address: address });
+    await ask('delete', `/${encodeURIComponent(address)}`);
+    const age = (days: string) =>
+      api.database.query('update released_addresses set released_at = now() - $1::interval', [days]);
+    await age('29 days 23 hours');
+    expectProblem(await post({ email_address: address }, stranger), 'inbox-exists');
+    await age('30 days 1 hour');
+    await made({ email_address: address }, stranger);
+  });
+
+  test('leaves nothing reserved on a domain of the account', async () => {
+    await ownDomain(caller.accountId, 'shop.example');
+    await made({ email_address: 'left@shop.example' });
+    await ask('delete', '/left%40shop.example');
+    expect(await api.database.query('select address from released_addresses')).toEqual([]);
   });
 
   test('is listed in pages of the key’s account and kind, newest first', async () => {

@@ -7,7 +7,7 @@ import { parseFields, resourceFields } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { parsedText } from '../http/parsed-text.ts';
 import { shownText } from '../http/shown-text.ts';
-import { foreignInboundDomain, inboxExists, inboxLimit, noSuch } from '../problems/answers.ts';
+import { foreignInboundDomain, inboxExists, inboxLimit, noSuch, reservedName } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { count, deleted, idOf, named, nullableText, pageOf, text, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
@@ -87,6 +87,8 @@ function createInbox(inboxes: Pick<InboxStore, 'create'>): Documented<KeyedRoute
           return json<AnswerOf<typeof createdInbox>>(201, { object: 'inbox', id: creation.id });
         case 'foreign-domain':
           return foreignInboundDomain(emailAddress);
+        case 'reserved-name':
+          return reservedName(emailAddress);
         case 'limit-reached':
           return inboxLimit;
         case 'exists':

@@ -26,7 +26,7 @@ let caller: Caller;
 let other: Caller;
 
 beforeEach(async () => {
-  for (const table of ['inboxes', 'inbound_routes', 'webhooks', 'domains']) {
+  for (const table of ['inboxes', 'inbound_routes', 'released_addresses', 'webhooks', 'domains']) {
     await api.database.query(`delete from ${table}`);
   }
   [caller, other] = [await api.newCaller({ scopes: SCOPES }), await api.newCaller({ scopes: SCOPES })];
@@ -84,7 +84,8 @@ describe('a routing rule', () => {
       body: { object: 'inbound_route', id, deleted: true },
     });
     for (const method of ['get', 'delete'] as const) expectProblem(await ask(method, one(id)), 'not-found');
-    await made(rule(`sup.port@${SHARED_DOMAIN}`), other); // its address is free
+    expectProblem(await post(rule(`sup.port@${SHARED_DOMAIN}`), other), 'route-exists');
+    await made(rule(`sup.port@${SHARED_DOMAIN}`)); // its address stays with the account
   });
 
   test.each([

@@ -12,6 +12,7 @@ import {
   foreignInboundDomain,
   foreignWholeDomain,
   noSuch,
+  reservedName,
   ruleExists,
   tooManyWebhooks,
 } from '../problems/answers.ts';
@@ -90,6 +91,8 @@ function createRule(rules: Pick<RoutingRuleStore, 'create'>): Documented<KeyedRo
           });
         case 'foreign-domain':
           return match.isWholeDomain ? foreignWholeDomain(match.match) : foreignInboundDomain(match.match);
+        case 'reserved-name':
+          return reservedName(match.match);
         case 'limit-reached':
           return tooManyWebhooks(creation.max);
         case 'exists':

@@ -1,26 +1,50 @@
-import { MAIL_PROVIDERS, setMailProvider } from '@postrider/store';
+import { MAIL_PROVIDERS, setMailProvider, setPostmaster } from '@postrider/store';
 import type { MailProviderName } from '@postrider/store';
 import { Argument } from 'commander';
 import type { Command } from 'commander';
+import { Failure, UsageError } from '../failure.ts';
+import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { printJson, printLines } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 const RESTART = 'restart every API and worker: until then they go on with what they found at their start';
 
+const SETTINGS = { 'mail-provider': changeMailProvider, postmaster: changePostmaster };
+
 /** `installation set`: stores a value that holds for every process. */
 export function addInstallationSet(installation: Command, io: Io): void {
   installation
     .command('set')
     .description('change what holds for the whole installation')
-    .addArgument(new Argument('<setting>', 'what to change').choices(['mail-provider']))
-    .addArgument(new Argument('<value>', 'its new value').choices(MAIL_PROVIDERS))
+    .addArgument(new Argument('<setting>', 'what to change').choices(Object.keys(SETTINGS)))
+    .argument('<value>', `${MAIL_PROVIDERS.join(', ')}; for postmaster the id of an inbox`)
     .option('--json', 'print one JSON document')
-    .action(async (_setting: string, value: MailProviderName, { json }: { json?: true }) => {
-      await withDatabase(io, async ({ database }) => {
-        const before = await setMailProvider(database, value);
-        if (json === true) printJson(io, { mail_provider: value, was: before });
-        else printLines(io, [`the mail provider is ${value} (was: ${before ?? 'not set'})`, RESTART]);
-      });
-    });
+    .action(async (setting: keyof typeof SETTINGS, value: string, { json }: { json?: true }) =>
+      SETTINGS[setting](io, value, json === true),
+    );
+}
+
+async function changeMailProvider(io: Io, value: string, json: boolean): Promise<void> {
+  if (!isMailProvider(value))
+    throw new UsageError(`the mail provider is one of ${MAIL_PROVIDERS.join(', ')}`);
+  await withDatabase(io, async ({ database }) => {
+    const before = await setMailProvider(database, value);
+    if (json) printJson(io, { mail_provider: value, was: before });
+    else printLines(io, [`the mail provider is ${value} (was: ${before ?? 'not set'})`, RESTART]);
+  });
+}
+
+async function changePostmaster(io: Io, value: string, json: boolean): Promise<void> {
+  const id = requireId('inbox', value, 'an inbox');
+  await withDatabase(io, async ({ database }) => {
+    const address = await setPostmaster(database, id);
+    if (address === null) throw new Failure(`no inbox ${id}`);
+    if (json) printJson(io, { postmaster: id, email_address: address });
+    else printLines(io, [`mail to postmaster goes to ${address} from now on`]);
+  });
+}
+
+function isMailProvider(value: string): value is MailProviderName {
+  return (MAIL_PROVIDERS as readonly string[]).includes(value);
 }

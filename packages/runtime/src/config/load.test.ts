@@ -43,6 +43,7 @@ describe('defaults', () => {
       snsAllowSha1: false,
       snsSigningCertFile: undefined,
       inboundDomains: undefined,
+      inboundReservedNames: [],
       inboundS3Buckets: [],
       blobStore: 'file:.data/blobs',
       nodeEnv: undefined,

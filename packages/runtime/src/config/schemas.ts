@@ -78,6 +78,12 @@ export const domainNames = listOf(
   String,
 );
 
+export const localParts = listOf(
+  'must be a comma-separated list of local parts of addresses in lower case',
+  (entry) => /^[a-z0-9.!#$%&'*/=?^_`{|}~-]{1,64}$/.test(entry),
+  String,
+);
+
 /** `rspamd:11333`, `127.0.0.1:53`, `[::1]:53`. */
 const HOST_PORT = /^(?:\[([0-9a-fA-F:]+)\]|([^\s/:[\]]+)):(\d{1,5})$/;
 

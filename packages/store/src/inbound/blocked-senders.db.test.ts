@@ -27,7 +27,11 @@ beforeEach(async () => {
 });
 
 async function inbox(local: string, kind: KeyKind = 'live', owner = accountId): Promise<InboxId> {
-  const inboxes = createInboxStore(store.db, store.clock, { sharedDomains: [SHARED], perAccountMax: 100 });
+  const inboxes = createInboxStore(store.db, store.clock, {
+    sharedDomains: [SHARED],
+    reservedNames: [],
+    perAccountMax: 100,
+  });
   const address = `${local}@${SHARED}`;
   const creation = await inboxes.create({ accountId: owner, kind, address, name: address, fromName: null });
   if (creation.kind !== 'created') throw new Error(creation.kind);

@@ -7,6 +7,7 @@ const store = setupStore();
 test('the limit is exact for concurrent requests, and is checked before the address', async () => {
   const inboxes = createInboxStore(store.db, store.clock, {
     sharedDomains: ['in.example'],
+    reservedNames: [],
     perAccountMax: 3,
   });
   const accountId = await store.newAccount();

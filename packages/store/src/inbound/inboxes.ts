@@ -1,4 +1,4 @@
-import { inboundAddress, inboundDomain, newId, parseId } from '@postrider/domain';
+import { inboundAddress, inboundDomain, inboundName, newId, parseId } from '@postrider/domain';
 import type { AccountId, Clock, DomainId, InboxId, KeyKind, MailReader } from '@postrider/domain';
 import type { PoolClient } from 'pg';
 import type { Database } from '../db/database.ts';
@@ -41,6 +41,8 @@ export type InboxCreation =
   | { readonly kind: 'created'; readonly id: InboxId }
   /** The domain is neither shared nor verified by the account. */
   | { readonly kind: 'foreign-domain' }
+  /** On a shared domain, the local part belongs to no account. */
+  | { readonly kind: 'reserved-name' }
   /** The account has the maximum number of inboxes. */
   | { readonly kind: 'limit-reached' }
   | { readonly kind: 'exists' };
@@ -48,6 +50,8 @@ export type InboxCreation =
 export interface InboxRules {
   /** Every account may have inboxes on these domains. */
   readonly sharedDomains: readonly string[];
+  /** The local parts that no account may have on them. */
+  readonly reservedNames: readonly string[];
   /** The maximum number of inboxes of an account, live and test together. */
   readonly perAccountMax: number;
 }
@@ -87,8 +91,8 @@ export function createInboxStore(db: Database, clock: Clock, rules: InboxRules) 
       return readRows(request, inboxes, { accountId, kind }, (rows) => withMail(db, rows));
     },
     /**
-     * Frees the address and lowers the account's count. Messages and threads read as missing at once; a relay
-     * deletes their rows later.
+     * Frees the address and lowers the account's count. On a shared domain, other accounts wait 30 days for
+     * the address. Messages and threads read as missing at once; a relay deletes their rows later.
      *
      * @returns the id; null when the inbox does not exist.
      */
@@ -98,6 +102,8 @@ export function createInboxStore(db: Database, clock: Clock, rules: InboxRules) 
         kind,
         parseId('inbox', idOrAddress),
         inboundAddress(idOrAddress),
+        rules.sharedDomains,
+        clock.now(),
       ]);
       return gone?.id ?? null;
     },
@@ -107,12 +113,13 @@ export function createInboxStore(db: Database, clock: Clock, rules: InboxRules) 
 async function create(
   db: Database,
   clock: Clock,
-  { sharedDomains, perAccountMax }: InboxRules,
+  { sharedDomains, reservedNames, perAccountMax }: InboxRules,
   { accountId, kind, address, name, fromName }: NewInbox,
 ): Promise<InboxCreation> {
   const id = newId('inbox', clock);
   const domain = inboundDomain(address);
   const isShared = sharedDomains.includes(domain);
+  if (isShared && reservedNames.includes(inboundName(address))) return { kind: 'reserved-name' };
   return inTransaction(db.pool, async (client): Promise<InboxCreation> => {
     await run(client, lockAccount, [accountId]);
     if (!isShared && (await run(client, ownsDomain, [accountId, domain])).length === 0) {
@@ -166,4 +173,29 @@ function inboxOf(row: InboxRow, { unread, lastReceived, domainId }: InboxMail): 
     lastReceived,
     domainId,
   };
+}
+
+/**
+ * Names the inbox that gets the mail to `postmaster`, and to `postmaster@` of each shared domain.
+ *
+ * @returns its address; null when it does not exist, and then nothing has changed.
+ */
+export async function setPostmaster(db: Database, id: InboxId): Promise<string | null> {
+  return inTransaction(db.pool, async (client) => {
+    const { rows: found } = await client.query<{ address: string }>(
+      'select address from inboxes where id = $1 for no key update',
+      [id],
+    );
+    const [inbox] = found;
+    if (inbox === undefined) return null;
+    await client.query('update inboxes set postmaster = false where postmaster and id <> $1', [id]);
+    await client.query('update inboxes set postmaster = true where id = $1', [id]);
+    return inbox.address;
+  });
+}
+
+/** @returns null when no inbox is named. @throws StoreUnavailableError */
+export async function postmasterInbox(db: Database): Promise<InboxId | null> {
+  const row = await db.prisma.inbox.findFirst({ where: { postmaster: true }, select: { id: true } });
+  return row === null ? null : (row.id as InboxId);
 }

@@ -127,7 +127,11 @@ describe.each(['not analyzed yet', 'analyzed'])(
 
     test('and the time of an inbox’s last message reads few rows, however many the inbox has', async () => {
       seen = [];
-      const inboxes = createInboxStore(db, store.clock, { sharedDomains: [], perAccountMax: 9 });
+      const inboxes = createInboxStore(db, store.clock, {
+        sharedDomains: [],
+        reservedNames: [],
+        perAccountMax: 9,
+      });
       const inbox = await inboxes.find(reader, 'a@a.example');
       expect(inbox?.unread).toBe(0);
       expect(inbox?.lastReceived).not.toBeNull();

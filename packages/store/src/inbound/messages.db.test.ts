@@ -32,6 +32,7 @@ beforeEach(async () => {
 async function inbox(local: string, owner: typeof reader): Promise<InboxId> {
   const inboxes = createInboxStore(store.db, store.clock, {
     sharedDomains: [SHARED_DOMAIN],
+    reservedNames: [],
     perAccountMax: 9,
   });
   const address = `${local}@${SHARED_DOMAIN}`;
@@ -254,7 +255,11 @@ describe('releasing a message', () => {
   });
 
   test('counts it in its inbox, which did not count it before', async () => {
-    const inboxes = createInboxStore(store.db, store.clock, { sharedDomains: [], perAccountMax: 9 });
+    const inboxes = createInboxStore(store.db, store.clock, {
+      sharedDomains: [],
+      reservedNames: [],
+      perAccountMax: 9,
+    });
     const mailOf = async () => {
       const { unread, lastReceived } = (await inboxes.find(reader, inboxId)) ?? {};
       return { unread, lastReceived };

@@ -5,7 +5,7 @@ import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN as SHARED } from '../../test/incoming.ts';
 import { setupStore } from '../../test/open-store.ts';
-import { createInboxStore } from './inboxes.ts';
+import { createInboxStore, postmasterInbox, setPostmaster } from './inboxes.ts';
 import type { InboxStore } from './inboxes.ts';
 import { createReceivedMessageStore } from './received-message-store.ts';
 import type { IncomingMessage, ReceivedMessageStore, Reception } from './received-message-store.ts';
@@ -18,7 +18,11 @@ let accountId: AccountId;
 
 beforeAll(async () => {
   rows = createRows(store.outside);
-  inboxes = createInboxStore(store.db, store.clock, { sharedDomains: [SHARED], perAccountMax: 100 });
+  inboxes = createInboxStore(store.db, store.clock, {
+    sharedDomains: [SHARED],
+    reservedNames: [],
+    perAccountMax: 100,
+  });
   intake = createReceivedMessageStore(store.db, store.clock, [SHARED]);
 });
 beforeEach(async () => {
@@ -78,6 +82,47 @@ async function threadOf(id: string): Promise<string | null> {
   );
   return row?.thread_id ?? null;
 }
+
+describe('mail to postmaster', () => {
+  const TO = ['postmaster', 'POSTMASTER', `postmaster@${SHARED}`, `Postmaster+x@${SHARED.toUpperCase()}`];
+
+  test.each(TO)('to %s is for the inbox that the operator named, and for no other', async (recipient) => {
+    const [first, second] = [await inbox('a'), await inbox('b')];
+    await store.outside.query('update inboxes set address = $2 where id = $1', [
+      first,
+      `postmaster@${SHARED}`,
+    ]);
+    await rule(`postmaster@${SHARED}`);
+    expect(await intake.accepts(recipient)).toBe(false);
+    expect(await intake.receive(incoming({ recipients: [recipient] }))).toEqual({ kind: 'nobody' });
+    for (const id of [first, second]) {
+      expect(await setPostmaster(store.db, id)).toBe(id === first ? `postmaster@${SHARED}` : `b@${SHARED}`);
+      expect(await postmasterInbox(store.db)).toBe(id);
+      expect(await intake.accepts(recipient)).toBe(true);
+      await received(incoming({ recipients: [recipient] }));
+    }
+    const taken = (await stored()).map(({ inbox_id: by, received_for: to }) => ({ by, to }));
+    expect(taken).toHaveLength(2);
+    for (const by of [first, second]) expect(taken).toContainEqual({ by, to: [recipient] });
+  });
+
+  test('of an account’s own domain is for that account', async () => {
+    await setPostmaster(store.db, await inbox('a'));
+    await ownDomain('shop.example');
+    const ruleId = await rule('postmaster@shop.example');
+    await received(incoming({ recipients: ['postmaster@shop.example'] }));
+    expect(await stored()).toMatchObject([{ inbox_id: null, rule_id: ruleId }]);
+  });
+
+  test('is not given to an inbox that does not exist; the one named before stays', async () => {
+    const id = await inbox('a');
+    await setPostmaster(store.db, id);
+    expect(await setPostmaster(store.db, newId('inbox', store.clock))).toBeNull();
+    expect(await postmasterInbox(store.db)).toBe(id);
+    await inboxes.delete({ accountId, kind: 'live' }, id);
+    expect(await postmasterInbox(store.db)).toBeNull();
+  });
+});
 
 describe('a message', () => {
   test('is stored together with its event, which the account’s webhooks get', async () => {

@@ -91,7 +91,7 @@ export function createReceivedMessageStore(db: Database, clock: Clock, sharedDom
   return {
     /** True when the address has an inbox or a rule now. @throws StoreUnavailableError */
     async accepts(recipient: string): Promise<boolean> {
-      const address = inboundAddress(recipient);
+      const address = recipientAddress(recipient);
       return address !== null && (await find([address])).length > 0;
     },
     /**
@@ -144,9 +144,14 @@ interface Target extends Omit<Recipient, 'address'> {
   readonly receivedFor: string[];
 }
 
+/** `postmaster` needs no domain (RFC 5321 4.1.1.3). */
+function recipientAddress(recipient: string): string | null {
+  return recipient.toLowerCase() === 'postmaster' ? 'postmaster' : inboundAddress(recipient);
+}
+
 /** The recipients as written, keyed by the normalised address. */
 function addressesOf(recipients: readonly string[]): Map<string, string[]> {
-  const written = Map.groupBy(recipients, inboundAddress);
+  const written = Map.groupBy(recipients, recipientAddress);
   written.delete(null);
   return written as Map<string, string[]>;
 }

@@ -19,12 +19,12 @@ let intake: ReceivedMessageStore;
 let accountId: AccountId;
 
 beforeAll(async () => {
-  const limits = { sharedDomains: [SHARED], webhooksPerAccountMax: 3 };
+  const limits = { sharedDomains: [SHARED], reservedNames: ['admin'], webhooksPerAccountMax: 3 };
   rules = createRoutingRuleStore(store.db, store.secrets, store.clock, limits);
   intake = createReceivedMessageStore(store.db, store.clock, [SHARED]);
 });
 beforeEach(async () => {
-  for (const table of ['inbound_routes', 'webhooks', 'deliveries', 'events']) {
+  for (const table of ['inbound_routes', 'released_addresses', 'webhooks', 'deliveries', 'events']) {
     await store.outside.query(`delete from ${table}`);
   }
   accountId = await store.newAccount();
@@ -164,4 +164,18 @@ test('a deletion waits for mail that is being stored, and deletes its delivery, 
     expect(await deleting).toBe(true);
   });
   expect(await store.outside.query('select from deliveries')).toEqual([]);
+});
+
+test('a rule never has a reserved name on a shared domain', async () => {
+  expect(await create('admin')).toEqual({ kind: 'reserved-name' });
+});
+
+test('the address of a deleted rule is its account’s for 30 days', async () => {
+  const former = accountId;
+  const { id } = await made('left');
+  await rules.delete(former, id);
+  accountId = await store.newAccount();
+  expect(await create('left')).toEqual({ kind: 'exists' });
+  await store.outside.query(`update released_addresses set released_at = released_at - interval '30 days'`);
+  await made('left');
 });

@@ -1,4 +1,4 @@
-import { inboundSubject, isEventType, newId } from '@postrider/domain';
+import { inboundName, inboundSubject, isEventType, newId } from '@postrider/domain';
 import type {
   AccountId,
   Clock,
@@ -51,6 +51,8 @@ export type RoutingRuleCreation =
    * domain.
    */
   | { readonly kind: 'foreign-domain' }
+  /** On a shared domain, the local part belongs to no account. */
+  | { readonly kind: 'reserved-name' }
   /** The account has `max` webhooks or more. */
   | { readonly kind: 'limit-reached'; readonly max: number }
   | { readonly kind: 'exists' };
@@ -60,6 +62,8 @@ export interface RoutingRuleLimits {
    * An address on a shared domain belongs to one account. No rule matches all addresses of a shared domain.
    */
   readonly sharedDomains: readonly string[];
+  /** The local parts that no account may have on them. */
+  readonly reservedNames: readonly string[];
   /** Applies to an account that has no limit of its own. */
   readonly webhooksPerAccountMax: number;
 }
@@ -95,7 +99,7 @@ export function createRoutingRuleStore(
      * @returns false when the rule does not exist.
      */
     async delete(accountId: AccountId, id: RoutingRuleId): Promise<boolean> {
-      const values = [accountId, id, clock.now()];
+      const values = [accountId, id, clock.now(), limits.sharedDomains];
       const [gone] = await runOn<{ webhookId: WebhookId }>(db.pool, deleteRoutingRule, values);
       if (gone === undefined) return false;
       await removeAfterMark(db.pool, gone.webhookId);
@@ -108,7 +112,7 @@ async function create(
   client: Prisma.TransactionClient,
   secrets: SecretBox,
   clock: Clock,
-  { sharedDomains, webhooksPerAccountMax }: RoutingRuleLimits,
+  { sharedDomains, reservedNames, webhooksPerAccountMax }: RoutingRuleLimits,
   { accountId, match: { match, domain, isWholeDomain }, name, endpoint, events }: NewRoutingRule,
 ): Promise<RoutingRuleCreation> {
   const isShared = sharedDomains.includes(domain);
@@ -116,6 +120,7 @@ async function create(
     ? !isWholeDomain
     : (await runIn(client, ownsDomain, [accountId, domain])).length > 0;
   if (!isAllowed) return { kind: 'foreign-domain' };
+  if (isShared && reservedNames.includes(inboundName(match))) return { kind: 'reserved-name' };
   const max = await webhookLimitReached(client, accountId, webhooksPerAccountMax);
   if (max !== null) return { kind: 'limit-reached', max };
   if (isShared) await runIn(client, lockInboundAddress, [match]);

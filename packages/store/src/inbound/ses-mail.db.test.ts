@@ -48,7 +48,11 @@ async function claimed(): Promise<ClaimedSesMail> {
 async function inbox(): Promise<void> {
   const accountId = await store.newAccount();
   const address = `a@${SHARED}`;
-  const inboxes = createInboxStore(store.db, store.clock, { sharedDomains: [SHARED], perAccountMax: 1 });
+  const inboxes = createInboxStore(store.db, store.clock, {
+    sharedDomains: [SHARED],
+    reservedNames: [],
+    perAccountMax: 1,
+  });
   await inboxes.create({ accountId, kind: 'live', address, name: address, fromName: null });
 }
 

@@ -46,7 +46,7 @@ beforeEach(async () => {
   await store.outside.query('truncate swept_blobs, blob_sweeps');
   const accountId = await store.newAccount();
   const address = `a@${SHARED_DOMAIN}`;
-  const rules = { sharedDomains: [SHARED_DOMAIN], perAccountMax: 9 };
+  const rules = { sharedDomains: [SHARED_DOMAIN], reservedNames: [], perAccountMax: 9 };
   await createInboxStore(store.db, store.clock, rules).create({
     accountId,
     kind: 'live',

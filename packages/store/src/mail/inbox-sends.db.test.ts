@@ -25,7 +25,11 @@ beforeEach(async () => {
 });
 
 const inboxStore = () =>
-  createInboxStore(store.db, store.clock, { sharedDomains: ['in.example'], perAccountMax: 100 });
+  createInboxStore(store.db, store.clock, {
+    sharedDomains: ['in.example'],
+    reservedNames: [],
+    perAccountMax: 100,
+  });
 
 async function inbox(address = ADDRESS, kind: KeyKind = 'live', owner = accountId): Promise<InboxId> {
   const creation = await inboxStore().create({

@@ -52,7 +52,16 @@ describe('what is kept for a time', () => {
       `insert into unclaimed_notifications
        values ('old', 'p', '{}', now() - interval '1 hour'), ('young', 'p', '{}', now() - interval '59 minutes')`,
     );
-    expect(await housekeeping.dropExpired()).toBe(2502);
+    await database.query(
+      `insert into released_addresses
+       values ('old@in.example', $1, now() - interval '30 days'),
+              ('young@in.example', $1, now() - interval '29 days 23 hours')`,
+      [accountId],
+    );
+    expect(await housekeeping.dropExpired()).toBe(2503);
+    expect(await database.query('select address from released_addresses')).toEqual([
+      { address: 'young@in.example' },
+    ]);
     expect(await database.query('select key from idempotency_keys')).toEqual([{ key: '2501' }]);
     expect(await database.query('select message_id from provider_notifications')).toEqual([
       { message_id: 'young' },

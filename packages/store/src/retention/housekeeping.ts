@@ -9,11 +9,13 @@ import type { InboxRemovals } from './remove-inboxes.ts';
 /**
  * An answer is remembered for 24 hours (contract 7.3). A notification is kept until its age makes it refused.
  * An unclaimed one is kept until its mail can no longer become known.
+ * Afterwards any account may have a released address.
  */
 const LIFETIMES = [
   { table: 'idempotency_keys', age: 'created_at', hours: 24 },
   { table: 'provider_notifications', age: 'received_at', hours: NOTIFICATION_ID_HOURS },
   { table: 'unclaimed_notifications', age: 'received_at', hours: UNCLAIMED_NOTIFICATION_HOURS },
+  { table: 'released_addresses', age: 'released_at', hours: 30 * 24 },
 ] as const;
 
 export type Housekeeping = ReturnType<typeof createHousekeeping>;

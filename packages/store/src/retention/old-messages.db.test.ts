@@ -27,7 +27,11 @@ let inboxId: InboxId;
 beforeAll(async () => {
   rows = createRows(store.outside);
   intake = createReceivedMessageStore(store.db, store.clock, [SHARED_DOMAIN]);
-  inboxes = createInboxStore(store.db, store.clock, { sharedDomains: [SHARED_DOMAIN], perAccountMax: 9 });
+  inboxes = createInboxStore(store.db, store.clock, {
+    sharedDomains: [SHARED_DOMAIN],
+    reservedNames: [],
+    perAccountMax: 9,
+  });
 });
 beforeEach(async () => {
   await rows.clear();

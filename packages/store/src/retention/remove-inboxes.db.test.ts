@@ -27,7 +27,11 @@ let inboxId: InboxId;
 
 beforeAll(async () => {
   intake = createReceivedMessageStore(store.db, store.clock, [SHARED_DOMAIN]);
-  inboxes = createInboxStore(store.db, store.clock, { sharedDomains: [SHARED_DOMAIN], perAccountMax: 1 });
+  inboxes = createInboxStore(store.db, store.clock, {
+    sharedDomains: [SHARED_DOMAIN],
+    reservedNames: [],
+    perAccountMax: 1,
+  });
 });
 beforeEach(async () => {
   await createRows(store.outside).clear();

@@ -150,6 +150,10 @@ describe('the models of the client', () => {
       await anInbox();
       return store.db.prisma.inbox.findFirst();
     },
+    released_addresses: async () => {
+      await store.outside.query(`insert into released_addresses values ('a@in.example', 'acct_1', now())`);
+      return store.db.prisma.releasedAddress.findFirst();
+    },
     removed_inboxes: async () => {
       await store.outside.query(`insert into removed_inboxes values ('ibx_1')`);
       return store.db.prisma.removedInbox.findFirst();

@@ -5,6 +5,7 @@ import {
   filePath,
   hostName,
   ipPorts,
+  localParts,
   oneOf,
   port,
   scannerAddress,
@@ -22,6 +23,15 @@ export const inboundSettings = {
       'sandbox, none with another mail provider.',
     schema: domainNames,
     processes: ['api', 'inbound'],
+  }),
+  inboundReservedNames: defineSetting({
+    key: 'INBOUND_RESERVED_NAMES',
+    description:
+      'Local parts that no account may have on these domains, comma-separated, in lower case. Those in docs/inbound.md are ' +
+      'always reserved.',
+    schema: localParts,
+    default: '',
+    processes: ['api'],
   }),
   inboundSmtpHost: defineSetting({
     key: 'INBOUND_SMTP_HOST',

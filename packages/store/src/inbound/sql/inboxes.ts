@@ -25,8 +25,8 @@ export const lockInbox = statement('lock-inbox')`
 
 /**
  * Adds an inbox, unless the address is taken. An inbox of the same account takes it. On a shared domain, an
- * inbox or a rule of another account takes it, too. On an account's own domain, entries of other accounts do
- * not count: they belong to former owners.
+ * inbox or a rule of another account takes it, too, and for 30 days one that another account deleted. On an
+ * account's own domain, entries of other accounts do not count: they belong to former owners.
  *
  * Guarantee: an address belongs to one inbox. Run it under the account's lock and, on a shared domain, under
  * the address's lock.
@@ -40,6 +40,9 @@ export const addInbox = statement('add-inbox')`
     where not $8::bool
        or not exists (select from inboxes i where i.address = $4 and i.account_id <> $2)
       and not exists (select from inbound_routes r where r.match = $4 and r.account_id <> $2)
+      and not exists (
+        select from released_addresses a
+        where a.address = $4 and a.account_id <> $2 and a.released_at > $7::timestamptz - interval '30 days')
     on conflict (address, account_id) do nothing
     returning id`;
 
@@ -64,16 +67,35 @@ export const readInboxes = statement('read-inboxes')`
     where i.id = any ($1::text[])`;
 
 /**
+ * A CTE that keeps addresses on shared domains from other accounts. The statement has the account as $1.
+ *
+ * @param from a query of the released addresses.
+ */
+export function releaseAddress(given: {
+  from: string;
+  sharedDomains: `$${number}`;
+  now: `$${number}`;
+}): string {
+  return `
+    released as (
+      insert into released_addresses (address, account_id, released_at)
+      select f.address, $1, ${given.now}::timestamptz from (${given.from}) f (address)
+      where split_part(f.address, '@', 2) = any (${given.sharedDomains}::text[])
+      on conflict (address) do update set account_id = excluded.account_id, released_at = excluded.released_at
+    )`;
+}
+
+/**
  * Deletes an inbox. Its messages and threads read as missing at once. A relay deletes their rows later, and
  * the rows in `inbox_sends`. The mail that the inbox sent stays.
  *
  * Guarantee: the statement waits for the lock of the inbox, so no row is added to the inbox afterwards.
  *
- * $1 account, $2 kind, $3 id or null, $4 address or null. Returns the id, or no row when the inbox is
- * missing.
+ * $1 account, $2 kind, $3 id or null, $4 address or null, $5 shared domains, $6 now. Returns the id, or no
+ * row when the inbox is missing.
  */
 export const deleteInbox = statement('delete-inbox')`
     with gone as (
-      delete from inboxes where account_id = $1 and kind = $2::key_kind and (id = $3 or address = $4) returning id
-    )
+      delete from inboxes where account_id = $1 and kind = $2::key_kind and (id = $3 or address = $4) returning id, address
+    ),${releaseAddress({ from: 'select address from gone', sharedDomains: '$5', now: '$6' })}
     insert into removed_inboxes (id) select id from gone returning id`;

@@ -2,7 +2,8 @@ import { statement } from '../../db/statement.ts';
 
 /**
  * Finds the inbox and the rule for each address. A rule for the exact address comes before a rule for the
- * domain. On a domain that is not shared, only the account counts that has verified the domain now.
+ * domain. On a domain that is not shared, only the account counts that has verified the domain now. Mail to
+ * `postmaster`, alone or on a shared domain, is for the inbox that the operator named.
  *
  * $1 addresses, normalised by inboundAddress, $2 shared domains. Returns a row for each address that has an
  * inbox or a rule: address, account, kind of the inbox (live without an inbox), inbox or null, rule or null.
@@ -11,6 +12,8 @@ export const findRecipients = statement('find-recipients')`
     with asked as materialized (
       select a.address, split_part(a.address, '@', 2) as domain,
              split_part(a.address, '@', 2) = any ($2::text[]) as shared,
+             a.address = 'postmaster' or split_part(a.address, '@', 1) = 'postmaster'
+               and split_part(a.address, '@', 2) = any ($2::text[]) as postmaster,
              (select d.account_id from domains d
               where d.name = split_part(a.address, '@', 2) and d.status = 'verified') as owner
       from unnest($1::text[]) a (address)
@@ -18,11 +21,16 @@ export const findRecipients = statement('find-recipients')`
     select a.address, coalesce(i.account_id, r.account_id) as "accountId", coalesce(i.kind, 'live')::text as kind,
            i.id as "inboxId", r.id as "ruleId"
     from asked a
-    left join inboxes i on i.address = a.address and (a.shared or i.account_id = a.owner)
+    left join lateral (
+      select i.id, i.account_id, i.kind from inboxes i
+      where not a.postmaster and i.address = a.address and (a.shared or i.account_id = a.owner)
+      union all
+      select i.id, i.account_id, i.kind from inboxes i where a.postmaster and i.postmaster
+    ) i on true
     left join lateral (
       select r.id, r.account_id
       from inbound_routes r
-      where r.match = a.address and (a.shared or r.account_id = a.owner)
+      where not a.postmaster and r.match = a.address and (a.shared or r.account_id = a.owner)
          or r.match = '*@' || a.domain and not a.shared and r.account_id = a.owner
       order by r.match = a.address desc
       limit 1

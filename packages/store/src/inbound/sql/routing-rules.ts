@@ -1,9 +1,10 @@
 import { statement } from '../../db/statement.ts';
+import { releaseAddress } from './inboxes.ts';
 
 /**
  * Adds a rule, unless the match is taken. A rule of the same account takes it. On a shared domain, an inbox
- * or a rule of another account takes it, too. On an account's own domain, entries of other accounts do not
- * count: they belong to former owners.
+ * or a rule of another account takes it, too, and for 30 days one that another account deleted. On an
+ * account's own domain, entries of other accounts do not count: they belong to former owners.
  *
  * Guarantee: an address belongs to one account. Run it under the account's lock and, on a shared domain,
  * under the address's lock.
@@ -17,6 +18,9 @@ export const addRoutingRule = statement('add-routing-rule')`
     where not $7::bool
        or not exists (select from inboxes i where i.address = $3 and i.account_id <> $2)
       and not exists (select from inbound_routes r where r.match = $3 and r.account_id <> $2)
+      and not exists (
+        select from released_addresses a
+        where a.address = $3 and a.account_id <> $2 and a.released_at > $6::timestamptz - interval '30 days')
     on conflict (match, account_id) do nothing
     returning id`;
 
@@ -24,12 +28,13 @@ export const addRoutingRule = statement('add-routing-rule')`
  * Deletes a rule and marks its webhook as removed. The webhook gets nothing from then on. The messages that
  * the rule received stay.
  *
- * $1 account, $2 id, $3 removed at. Returns the webhook, or no row when the rule is missing.
+ * $1 account, $2 id, $3 removed at, $4 shared domains. Returns the webhook, or no row when the rule
+ * is missing.
  */
 export const deleteRoutingRule = statement('delete-routing-rule')`
     with gone as (
-      delete from inbound_routes where account_id = $1 and id = $2 returning webhook_id
-    ),
+      delete from inbound_routes where account_id = $1 and id = $2 returning webhook_id, match
+    ),${releaseAddress({ from: 'select match from gone', sharedDomains: '$4', now: '$3' })},
     marked as (
       update webhooks w set removed_at = $3::timestamptz from gone where w.id = gone.webhook_id
     )
