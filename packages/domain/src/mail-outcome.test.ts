@@ -124,6 +124,14 @@ describe('recipients that were deferred, while the provider accepted the message
     });
   });
 
+  test('are soft-bounced at once when the schedule has no further attempt', () => {
+    const progress = { attempt: 1, recipients: BOTH, isRest: false, unconfirmed: 0 };
+    expect(decideMailOutcome(partly, progress, retrySchedule([]))).toMatchObject({
+      next: null,
+      notifications: [{ type: 'email.soft_bounced', recipients: ['b@b.example'] }],
+    });
+  });
+
   test('have their own attempts, which begin again when some of them are accepted', () => {
     expect(decide(deferred, rest)).toMatchObject({
       kind: 'retry',

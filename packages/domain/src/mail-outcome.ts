@@ -132,6 +132,11 @@ function sent(
     deferred.length === 0 || delayMs === null
       ? null
       : { delayMs, attempts: 1, unconfirmed: 0, rest: deferred };
+  if (next === null && deferred.length > 0) {
+    const others = notifications.filter(({ type }) => type !== 'email.delivery_delayed');
+    const bounces = reports('email.soft_bounced', deferred, 'deferred, and no further attempt is made');
+    return { kind: 'sent', providerMessageId, notifications: [...others, ...bounces], next };
+  }
   // The event says once that a recipient waits.
   const news = isRest ? notifications.filter(({ type }) => type !== 'email.delivery_delayed') : notifications;
   return { kind: 'sent', providerMessageId, notifications: news, next };
