@@ -216,6 +216,23 @@ describe('the attempt log', () => {
     expect(Object.values(await places())).toEqual(Array.from({ length: written }, () => today));
   });
 
+  test('can be published with all tables: rows of every table can be deleted', async () => {
+    await log.makeDays();
+    await logged(0, 1);
+    await logged(60, 2);
+    await database.query('create publication everything for all tables');
+    try {
+      await database.query('delete from attempts');
+      const refusing = await database.query(
+        `select tablename from pg_publication_tables t join pg_class c on c.oid = (schemaname || '.' || tablename)::regclass
+         where c.relreplident = 'd' and not exists (select from pg_index where indrelid = c.oid and indisprimary)`,
+      );
+      expect(refusing.map(({ tablename }) => tablename as string)).toEqual([]);
+    } finally {
+      await database.query('drop publication everything');
+    }
+  });
+
   test('has its index on every partition', async () => {
     await log.makeDays();
     const without = await database.query(

@@ -82,7 +82,10 @@ async function makePartition(pool: Pool, day: string): Promise<boolean> {
   return underLock(pool, async (client) => {
     if (await isThere(client, name)) return null; // another relay was quicker
     if (await isMoreThanMoved(client, range)) return null;
-    await client.query(`create table ${name} (like attempts including defaults)`);
+    // The full identity lets a publication for all tables delete rows, although the log has no key.
+    await client.query(
+      `create table ${name} (like attempts including defaults); alter table ${name} replica identity full`,
+    );
     return `
       lock table only attempts in share row exclusive mode;
       lock table attempts_default in access exclusive mode nowait;
