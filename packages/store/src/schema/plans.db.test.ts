@@ -268,7 +268,7 @@ test('no statement is planned anew for its values, though the tables have been c
 });
 
 test.each(['after it was planned', 'and is not counted yet', 'and is counted'])(
-  'a claim reads the rooms and no more, where a flood has come %s',
+  'a claim reads as many rows as the limit allows and no more, where a flood has come %s',
   async (when) => {
     const outbox = createDeliveryOutbox(db.pool);
     const webhookId = await rows.webhook();
@@ -282,7 +282,7 @@ test.each(['after it was planned', 'and is not counted yet', 'and is counted'])(
   },
 );
 
-test('the same goes for taking a message in, giving it back, taking it in hand, and ending it', async () => {
+test('storing, releasing, taking and ending a message read no more when the tables have grown', async () => {
   const accountId = await rows.account();
   const webhookId = await rows.webhook({ accountId });
   const topicId = 'top_0' as TopicId;
