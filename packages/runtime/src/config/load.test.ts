@@ -30,6 +30,8 @@ describe('defaults', () => {
       problemsBase: 'https://postrider.example/problems',
       platformProblemsBase: 'https://platform.postrider.example/problems',
       keyRateLimitPerMinute: 60,
+      deliveriesPerAccountPerSecond: 2000,
+      outstandingDeliveriesPerAccountMax: 1_000_000,
       httpConnectionsPerAddressMax: 256,
       webhooksPerAccountMax: 100,
       mailProvider: undefined,
