@@ -6,7 +6,7 @@ import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { blobIdOf, createBlobStore } from '@postrider/blobs';
 import type { BlobId, BlobStore } from '@postrider/blobs';
-import { parseMessage } from '../../../packages/received-mail/src/parse-message.ts';
+import { parseMessage } from '../../../packages/received-mail/test/parse-message.ts';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
 import { createReceivedMessageStore, createSweptBlobs } from '@postrider/store';
 import type { ReceivedMessageStore } from '@postrider/store';

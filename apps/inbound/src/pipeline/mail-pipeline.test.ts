@@ -3,7 +3,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { blobIdOf, BlobStoreUnavailableError } from '@postrider/blobs';
 import type { AccountId, MessageId } from '@postrider/domain';
-import { parseMessage } from '../../../../packages/received-mail/src/parse-message.ts';
+import { parseMessage } from '../../../../packages/received-mail/test/parse-message.ts';
 import type { MessageParser } from '@postrider/received-mail';
 import { createLogger, createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';

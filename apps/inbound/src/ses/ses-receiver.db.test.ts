@@ -5,7 +5,7 @@ import { createBlobStore, createObjectSource } from '@postrider/blobs';
 import { LIMITS } from '@postrider/domain';
 import type { SesMail } from '@postrider/domain';
 import { MessageParser } from '@postrider/received-mail';
-import { parseMessage } from '../../../../packages/received-mail/src/parse-message.ts';
+import { parseMessage } from '../../../../packages/received-mail/test/parse-message.ts';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
 import { createReceivedMessageStore, createSesMailStore, createSesMailWork } from '@postrider/store';
 import type { SesMailWork } from '@postrider/store';

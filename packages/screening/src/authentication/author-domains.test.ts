@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { cutHeader, readAuthors } from '@postrider/received-mail';
-import { parseMessage } from '../../../received-mail/src/parse-message.ts';
+import { parseMessage } from '../../../received-mail/test/parse-message.ts';
 import { runs } from '@postrider/testing';
 import fc from 'fast-check';
 import { authorDomains } from './author-domains.ts';
