@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { publishKeys, startFakeSes, startZoneServer, waitFor } from '@postrider/testing';
 import type { FakeSes, SesMessage, SystemProcess, ZoneServer } from '@postrider/testing';
-import { Resend } from 'resend';
-import type { ListInboxThreadsOptions } from 'resend';
+import { type ListInboxThreadsOptions, Resend } from 'resend';
 import { sendMail } from './send-mail.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';

@@ -40,6 +40,7 @@ import { createApp } from './app.ts';
 import { connectionShares, domainTurn, problemBasesOf } from './config.ts';
 import { createDomainClaims } from './domains/domain-claims.ts';
 import { SendingDomains } from './domains/sending-domains.ts';
+import type { DeliveryLimits } from './http/account-slots.ts';
 import { createLimiter } from './limiter.ts';
 import { ApiServer } from './server.ts';
 import { createSnsAccess } from './sns-access.ts';
@@ -75,11 +76,19 @@ if (config.snsSigningCertFile !== undefined) {
   logger.warn('DEVELOPMENT ONLY: notifications are checked with the certificate of SNS_SIGNING_CERT_FILE');
 }
 
+const deliveryLimits: DeliveryLimits = {
+  perSecond: config.deliveriesPerAccountPerSecond,
+  outstandingMax: config.outstandingDeliveriesPerAccountMax,
+  outstandingOf: async (accountId) => outstandingOf(database.pool, accountId),
+};
+
 /** Adds the HTTP server. Its routes depend on the installation's mail provider. */
 function addServer(provider: MailProviderName): void {
   const { sendingDomains, domainWork } = openSendingDomains(provider);
-  const sharedDomains = sharedInboundDomains(config.inboundDomains, provider);
-  const reservedNames = [...RESERVED_NAMES, ...config.inboundReservedNames];
+  const shared = {
+    sharedDomains: sharedInboundDomains(config.inboundDomains, provider),
+    reservedNames: [...RESERVED_NAMES, ...config.inboundReservedNames],
+  };
 
   const app = createApp({
     stores: {
@@ -93,14 +102,9 @@ function addServer(provider: MailProviderName): void {
       topics: createTopicStore(database, systemClock),
       threads: createThreadStore(database),
       messages: createMessageStore(database, systemClock),
-      inboxes: createInboxStore(database, systemClock, {
-        sharedDomains,
-        reservedNames,
-        perAccountMax: LIMITS.inboxes,
-      }),
+      inboxes: createInboxStore(database, systemClock, { ...shared, perAccountMax: LIMITS.inboxes }),
       routingRules: createRoutingRuleStore(database, secrets, systemClock, {
-        sharedDomains,
-        reservedNames,
+        ...shared,
         webhooksPerAccountMax: config.webhooksPerAccountMax,
       }),
       blockedSenders: createBlockedSenderStore(database, systemClock, LIMITS.blockedSenders),
@@ -114,11 +118,7 @@ function addServer(provider: MailProviderName): void {
     blobs,
     limiter,
     storeConnections: shares.stores,
-    deliveryLimits: {
-      perSecond: config.deliveriesPerAccountPerSecond,
-      outstandingMax: config.outstandingDeliveriesPerAccountMax,
-      outstandingOf: async (accountId) => outstandingOf(database.pool, accountId),
-    },
+    deliveryLimits,
     keyRateLimitPerMinute: config.keyRateLimitPerMinute,
     problemBases: problemBasesOf(config),
     rules: {

@@ -62,8 +62,7 @@ export async function signed(raw: Buffer, signer: Signer, options: SignOptions =
     ...whose,
     signTime: new Date(), // else it reads the clock twice, and signs another `t=` than it writes when a second passes
     ...shared,
-    // By its types, mailauth wants an array. In fact it reads a string.
-    ...(headerList === undefined ? {} : { headerList: headerList as unknown as string[] }),
+    ...(headerList === undefined ? {} : { headerList }),
     signatureData: [{ ...whose, ...(maxBodyLength === undefined ? {} : { maxBodyLength }) }],
   });
   const [error] = errors as (Error | { err: Error })[];
