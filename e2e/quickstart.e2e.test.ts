@@ -1,12 +1,15 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { isRunning } from '@postrider/embedded';
-import { runNode, startTcpListener, waitFor } from '@postrider/testing';
+import { parseEvent } from '@postrider/receiver';
+import { listen, runNode, startTcpListener, waitFor } from '@postrider/testing';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 jest.setTimeout(180_000); // the first start may have to build
@@ -36,9 +39,9 @@ interface Start {
 }
 
 /** `npm start`, on ports that are free. */
-function npmStart(env: Readonly<Record<string, string>> = {}): Start {
+function npmStart(env: Readonly<Record<string, string>> = {}, ...args: string[]): Start {
   const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, ['scripts/start.mjs'], {
+  const child = spawn(process.execPath, ['scripts/start.mjs', ...args], {
     cwd: ROOT,
     env: { PATH, HOME, POSTRIDER_DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -99,18 +102,20 @@ async function stopWhatWasLeft(): Promise<void> {
 const get = (shown: Shown, path: string) =>
   fetch(`${shown.api}${path}`, { headers: { authorization: `Bearer ${shown.key}` } });
 
-function sendMail(shown: Shown): Promise<Response> {
-  return fetch(`${shown.api}/v1/emails`, {
+const post = (shown: Shown, path: string, body: object) =>
+  fetch(`${shown.api}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${shown.key}` },
-    body: JSON.stringify({
-      from: 'a@example.com',
-      to: 'bounced@sandbox.postrider.example',
-      subject: 's',
-      text: 't',
-    }),
+    body: JSON.stringify(body),
   });
-}
+
+const sendMail = (shown: Shown) =>
+  post(shown, '/v1/emails', {
+    from: 'a@example.com',
+    to: 'bounced@sandbox.postrider.example',
+    subject: 's',
+    text: 't',
+  });
 
 /** What the start says of the message that it sent over SMTP, and what the API says of its thread. */
 async function expectReplyInThread(start: Start, shown: Shown): Promise<void> {
@@ -145,6 +150,51 @@ async function expectWorkerStartedAgain(start: Start, shown: Shown): Promise<voi
   });
 }
 
+/** The newcomer's own handler. It verifies each event and answers `status`. */
+async function startHandler() {
+  const handler = { status: 204, requests: [] as { header: string; body: Buffer }[] };
+  const server = createServer((request, response) => {
+    void buffer(request).then((body) => {
+      handler.requests.push({ header: String(request.headers['service-signature']), body });
+      response.writeHead(handler.status).end();
+    });
+  });
+  const { port, close } = await listen(server);
+  return Object.assign(handler, { url: `http://localhost:${port}/hook`, close });
+}
+
+/** The answers of the handler count: two failed attempts make a dead letter, and a replay brings it back. */
+async function expectHandlerHeard(
+  start: Start,
+  shown: Shown,
+  handler: Awaited<ReturnType<typeof startHandler>>,
+): Promise<void> {
+  const secret = /^ +secret +(whsec_\S+)$/m.exec(start.output())?.[1] ?? '';
+  handler.status = 500;
+  expect((await sendMail(shown)).status).toBe(200);
+  const dead =
+    /email\.bounced (evt_\S+) to wh_\S+, attempt 2 failed: HTTP 500; dead letter \(attempts_exhausted\)/;
+  await waitFor(() => dead.test(start.output()), { what: 'the dead letter', timeoutMs: 60_000 });
+  const event = dead.exec(start.output())?.[1];
+  const arrivals = () =>
+    handler.requests.filter(({ header, body }) => parseEvent({ header, body, secret }).id === event);
+  expect(arrivals()).toHaveLength(2);
+  handler.status = 204;
+  const path = '/v1/webhooks/dead-letters/replay';
+  expect((await post(shown, path, { webhook: shown.webhook })).status).toBe(200);
+  await waitFor(() => arrivals().length === 3, { what: 'the replay', timeoutMs: 60_000 });
+  expect(new Set(arrivals().map(({ body }) => body.toString())).size).toBe(1);
+}
+
+async function expectRefusalShown(start: Start, shown: Shown): Promise<void> {
+  expect((await post(shown, '/v1/webhooks', { endpoint: 'https://localhost:9443/' })).status).toBe(201);
+  await sendMail(shown);
+  await waitFor(() => /failed: refused name localhost [^\n]+; dead letter \(rejected\)/.test(start.output()), {
+    what: 'the line about the refused endpoint',
+    timeoutMs: 60_000,
+  });
+}
+
 async function expectCommandLineFinds(shown: Shown): Promise<void> {
   const command = ['scripts/run.mjs', 'cli', 'key', 'list', '--account', shown.account];
   const { code } = await runNode(command, { cwd: ROOT, env: { POSTRIDER_DATA_DIR: dataDir } });
@@ -153,7 +203,7 @@ async function expectCommandLineFinds(shown: Shown): Promise<void> {
 
 describe('npm start', () => {
   /* One test, because each start of the whole system takes seconds. */
-  test('shows the signed events arrive and a reply in its thread, stops on Ctrl-C with nothing left, and keeps the data; a second start beside it is refused; a process that died is started again; the command line finds its database', async () => {
+  test('shows the signed events arrive and a reply in its thread, stops on Ctrl-C with nothing left, and keeps the data; with --forward one’s own handler is retried, dead-lettered and replayed; a second start beside it is refused; a process that died is started again; the command line finds its database', async () => {
     const first = npmStart();
     const shown = await untilShown(first);
     expect(first.output()).toMatch(/signed email\.sent evt_\S+ arrived, signature verified/);
@@ -172,18 +222,22 @@ describe('npm start', () => {
     expect(pids.filter(isRunning)).toEqual([]);
     expect(existsSync(runningFile())).toBe(false);
 
-    const second = npmStart();
+    const handler = await startHandler();
+    const second = npmStart({ DELIVERY_RETRY_DELAYS_SECONDS: '0.2' }, '--forward', handler.url);
     const again = await untilShown(second);
     expect(again).toMatchObject({ key: shown.key, account: shown.account, webhook: shown.webhook });
     expect((await get(again, `/v1/emails/${shown.email}`)).status).toBe(200);
     await expectReplyInThread(second, again);
     const { data } = (await (await get(again, '/v1/webhooks')).json()) as { data: { id: string }[] };
     expect(data.map(({ id }) => id)).toEqual([shown.webhook]);
+    await expectHandlerHeard(second, again, handler);
+    await expectRefusalShown(second, again);
     await expectRefusedBeside(again);
     await expectWorkerStartedAgain(second, again);
     await expectCommandLineFinds(again);
     second.kill('SIGTERM');
     expect(await second.ended).toEqual({ code: 0, signal: null });
+    await handler.close();
   });
 
   test('killed, it leaves a Postgres that the next start takes over, and processes that end', async () => {
@@ -207,10 +261,10 @@ describe('npm start', () => {
 });
 
 /** Each refused start has a data directory of its own, so that all can run at the same time. */
-async function refused(env: Readonly<Record<string, string>>): Promise<string> {
+async function refused(env: Readonly<Record<string, string>>, ...args: string[]): Promise<string> {
   const ownDataDir = join(dataDir, randomUUID());
   mkdirSync(ownDataDir);
-  const start = npmStart({ ...env, POSTRIDER_DATA_DIR: ownDataDir });
+  const start = npmStart({ ...env, POSTRIDER_DATA_DIR: ownDataDir }, ...args);
   expect((await start.ended).code).toBe(1);
   expect(existsSync(join(ownDataDir, 'running.json'))).toBe(false);
   expect(start.errors()).toMatch(/^postrider[^\n]+\n$/);
@@ -219,12 +273,13 @@ async function refused(env: Readonly<Record<string, string>>): Promise<string> {
 
 test('npm start refuses a taken port, a missing Postgres or Redis, a wrong value and production: in one line, with nothing left running', async () => {
   const taken = await startTcpListener();
-  const [port, postgres, redis, value, production] = await Promise.all([
+  const [port, postgres, redis, value, production, forward] = await Promise.all([
     refused({ PORT: String(taken.port) }),
     refused({ DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' }),
     refused({ REDIS_URL: 'redis://127.0.0.1:1' }),
     refused({ DELIVERY_TIMEOUT_MS: 'soon' }),
     refused({ NODE_ENV: 'production' }),
+    refused({}, '--forward', 'https://localhost/'),
   ]);
   await taken.close();
   expect(port).toContain(`port ${taken.port} on 127.0.0.1 is taken`);
@@ -232,5 +287,6 @@ test('npm start refuses a taken port, a missing Postgres or Redis, a wrong value
   expect(postgres).not.toContain('secret');
   expect(redis).toContain('connect ECONNREFUSED 127.0.0.1:1 (REDIS_URL)');
   expect(value).toContain('DELIVERY_TIMEOUT_MS must be');
+  expect(forward).toContain('--forward https://localhost/: an address like http://localhost:8080/webhooks');
   expect(production).toContain('NODE_ENV=production');
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { withLock } from './lock.mjs';
 import { ensureNode } from './node.mjs';
-import { exitOnSetupError, npmTool, run, say } from './setup-command.mjs';
+import { during, exitOnSetupError, npmTool, run, say } from './setup-command.mjs';
 import { fingerprint, packageFolders, ROOT } from './workspace.mjs';
 
 const STATE_FILE = join(ROOT, 'node_modules', '.setup.json');
@@ -45,13 +45,14 @@ function isGenerated() {
 
 async function install() {
   const { packageManager } = readJson(join(ROOT, 'package.json'));
-  say(`installing packages with ${packageManager}; the first time takes about 20 seconds`);
   const startedAt = performance.now();
-  // stdout goes to stderr; without stdin nothing can ask a question.
-  await run(...npmTool('npx', ['-y', packageManager, 'install', '--frozen-lockfile']), {
-    stdio: ['ignore', 2, 2],
-    env: { npm_config_update_notifier: 'false' },
-  });
+  await during(`installing packages with ${packageManager}; the first time takes about 20 seconds`, () =>
+    // stdout goes to stderr; without stdin nothing can ask a question.
+    run(...npmTool('npx', ['-y', packageManager, 'install', '--frozen-lockfile']), {
+      stdio: ['ignore', 2, 2],
+      env: { npm_config_update_notifier: 'false' },
+    }),
+  );
   writeState({ install: installFingerprint(packageFolders()) });
   say(`packages installed in ${seconds(startedAt)}`);
 }
@@ -60,16 +61,15 @@ async function generate() {
   const startedAt = performance.now();
   const output = [];
   const cli = join(ROOT, 'node_modules', 'prisma', 'build', 'index.js');
-  await run(process.execPath, [cli, 'generate'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    output,
-    env: {
-      // The client is generated without the schema engine, yet the CLI wants to see one: it checks that a file is
-      // there and can run, and would else download it.
-      PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
-      CHECKPOINT_DISABLE: '1',
-    },
-  }).catch((error) => {
+  const env = {
+    // The client is generated without the schema engine, yet the CLI wants to see one: it checks that a file is
+    // there and can run, and would else download it.
+    PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
+    CHECKPOINT_DISABLE: '1',
+  };
+  await during('generating the database client', () =>
+    run(process.execPath, [cli, 'generate'], { stdio: ['ignore', 'pipe', 'pipe'], output, env }),
+  ).catch((error) => {
     process.stderr.write(Buffer.concat(output));
     throw error;
   });

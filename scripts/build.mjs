@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { bootstrap } from './bootstrap.mjs';
-import { exitOnSetupError } from './setup-command.mjs';
+import { during, exitOnSetupError, say } from './setup-command.mjs';
 import { withLock } from './lock.mjs';
 import { NODE_FLOOR } from './node.mjs';
 import { fingerprint, packageFolders, ROOT } from './workspace.mjs';
@@ -50,10 +50,11 @@ const LINES_OF_OUR_CODE = {
  */
 export async function buildIfStale() {
   if (isFresh(sourcesFingerprint())) return;
-  await withLock(ROOT, 'build', async () => {
+  const buildOnce = async () => {
     const sources = sourcesFingerprint();
-    if (!isFresh(sources)) await build(sources);
-  });
+    if (!isFresh(sources)) await during('building the programs', () => build(sources));
+  };
+  await withLock(ROOT, 'build', buildOnce, () => say('another process is building; waiting for it'));
 }
 
 /** The path of an app's bundle. */

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { withLock } from './lock.mjs';
-import { npmTool, run, say, SetupError } from './setup-command.mjs';
+import { during, npmTool, run, SetupError } from './setup-command.mjs';
 import { ROOT } from './workspace.mjs';
 
 // Everything that this module imports has to load on Node 18.
@@ -58,9 +58,6 @@ function folderOf(name) {
 /** npm fills a folder of its own, which gets its name only when it is complete. */
 async function install(name, node) {
   if (existsSync(node)) return;
-  say(
-    `Node ${process.versions.node} is older than ${NODE_FLOOR.join('.')}: installing ${name} in this checkout only`,
-  );
   const complete = join(FOLDER, name);
   const draft = `${complete}.${process.pid}.new`;
   mkdirSync(draft, { recursive: true });
@@ -73,10 +70,14 @@ async function install(name, node) {
       '--ignore-scripts',
       '--loglevel=error',
     ];
-    await run(...npmTool('npm', ['install', '--prefix', draft, ...flags, name]), {
-      stdio: ['ignore', 2, 2],
-      env: { npm_config_globalconfig: globalNpmrc() },
-    });
+    await during(
+      `Node ${process.versions.node} is older than ${NODE_FLOOR.join('.')}: installing ${name} in this checkout only`,
+      () =>
+        run(...npmTool('npm', ['install', '--prefix', draft, ...flags, name]), {
+          stdio: ['ignore', 2, 2],
+          env: { npm_config_globalconfig: globalNpmrc() },
+        }),
+    );
     rmSync(complete, { recursive: true, force: true });
     renameSync(draft, complete);
   } finally {

@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ROOT } from './workspace.mjs';
 
+const SILENCE_MS_MAX = 2_500;
+
 /** A fault of the set-up that the person at the terminal has to repair: printed as one line, without a stack. */
 export class SetupError extends Error {}
 
@@ -20,6 +22,17 @@ export async function exitOnSetupError(main) {
 /** Writes to stderr: what the set-up prepares may print a document on stdout. */
 export function say(line) {
   process.stderr.write(`[setup] ${line}\n`);
+}
+
+/** Runs `work`. Says at once, and again every 2.5 s, what is happening. */
+export async function during(words, work) {
+  say(words);
+  const timer = setInterval(() => say(`still at it: ${words}`), SILENCE_MS_MAX);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 /** Command and arguments of `npm` or `npx`: those of the npm that runs us, else those on PATH. */

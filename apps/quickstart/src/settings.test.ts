@@ -42,10 +42,25 @@ describe('readSettings', () => {
     expect(() => settingsFor(env as unknown as Record<string, string>)).toThrow(words);
   });
 
-  test('an unknown argument is named', () => {
+  test('--redis and --forward are read, and an unknown argument is named', () => {
+    expect(settingsFor({})).toMatchObject({ ownRedis: false, forward: null });
     expect(settingsFor({}, '--redis').ownRedis).toBe(true);
-    expect(() => settingsFor({}, '--reddis')).toThrow('"--reddis"');
+    expect(settingsFor({}, '--forward', 'http://localhost:8080/a?b=c').forward?.href).toBe(
+      'http://localhost:8080/a?b=c',
+    );
+    expect(() => settingsFor({}, '--reddis')).toThrow("'--reddis'; the usage is: npm start -- [--redis]");
+    expect(() => settingsFor({}, 'http://127.0.0.1:8080/')).toThrow("'http://127.0.0.1:8080/'; the usage is");
+    expect(() => settingsFor({}, '--forward')).toThrow('argument missing; the usage is');
   });
+
+  test.each(['https://localhost:8443/', 'localhost:8080', '/webhooks', '', 'http://user@localhost/'])(
+    '--forward "%s" is refused',
+    (address) => {
+      expect(() => settingsFor({}, `--forward=${address}`)).toThrow(
+        `--forward ${address}: an address like http://localhost:8080/webhooks is needed`,
+      );
+    },
+  );
 });
 
 describe('the environment of the processes', () => {

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import { loadConfig } from '@postrider/runtime';
+import { parseArgs } from 'node:util';
+import { parseUrl } from '@postrider/domain';
+import { loadConfig, messageOf } from '@postrider/runtime';
 import type { Environment } from '@postrider/runtime';
 
 export interface Launch {
@@ -22,6 +24,8 @@ export interface Settings {
   readonly redisUrl: string | undefined;
   /** `--redis`: starts a Redis when REDIS_URL is not set. */
   readonly ownRedis: boolean;
+  /** `--forward`: the receiver passes every delivery on to this address. Null: it answers itself. */
+  readonly forward: URL | null;
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -47,6 +51,9 @@ export const OWN_NETWORK = '127.0.0.1/32';
 const OWN_ENVIRONMENT = 'development';
 const ENVIRONMENTS = [OWN_ENVIRONMENT, 'test'];
 
+/** npm keeps the arguments before the first `--`. */
+const USAGE = 'npm start -- [--redis] [--forward http://HOST:PORT/PATH]';
+
 /** Placeholders for values made later, so that all other settings are checked before the start. */
 const LATER = { DATABASE_URL: 'postgres://127.0.0.1/', SECRETS_KEY: Buffer.alloc(32).toString('base64') };
 
@@ -56,8 +63,7 @@ const LATER = { DATABASE_URL: 'postgres://127.0.0.1/', SECRETS_KEY: Buffer.alloc
  * @throws ConfigurationError or StartError, before anything was started.
  */
 export function readSettings({ args, env, distDir, rootDir }: Launch): Settings {
-  const unknown = args.find((arg) => arg !== '--redis');
-  if (unknown !== undefined) throw new StartError(`unknown argument "${unknown}"; there is one: --redis`);
+  const { redis: ownRedis, forward } = readArguments(args);
   const set = Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== '');
   const given: Environment = { NODE_ENV: OWN_ENVIRONMENT, ...Object.fromEntries(set) };
   const nodeEnv = given['NODE_ENV']?.trim() ?? '';
@@ -81,7 +87,8 @@ export function readSettings({ args, env, distDir, rootDir }: Launch): Settings 
     dataDir,
     databaseUrl: given['DATABASE_URL'],
     redisUrl: api.redisUrl,
-    ownRedis: args.includes('--redis'),
+    ownRedis,
+    forward: forward === undefined ? null : readForward(forward),
     host: api.host,
     port: api.port,
     metricsHost: relay.metricsHost,
@@ -96,6 +103,22 @@ export function readSettings({ args, env, distDir, rootDir }: Launch): Settings 
     sandboxDir: resolve(given['SANDBOX_DIR'] ?? join(dataDir, 'sandbox')),
     signatureHeader: `${worker.signatureHeaderPrefix}-Signature`.toLowerCase(),
   };
+}
+
+function readArguments(args: readonly string[]): { redis: boolean; forward?: string | undefined } {
+  const options = { redis: { type: 'boolean', default: false }, forward: { type: 'string' } } as const;
+  try {
+    return parseArgs({ args: [...args], options }).values;
+  } catch (error) {
+    const [fault = ''] = messageOf(error).split(/\. |\n/);
+    throw new StartError(`${fault}; the usage is: ${USAGE}`, { cause: error });
+  }
+}
+
+function readForward(text: string): URL {
+  const url = parseUrl(text);
+  if (url?.protocol === 'http:' && url.username === '' && url.password === '') return url;
+  throw new StartError(`--forward ${text}: an address like http://localhost:8080/webhooks is needed`);
 }
 
 /** The folder with one log file per process. */

@@ -9,6 +9,8 @@ export interface SummaryParts {
   readonly smtp: { readonly host: string; readonly port: number };
   /** The sandbox's folder. Null: mail goes to a real provider. */
   readonly mailDir: string | null;
+  /** The target of `--forward`, with the secret that its handler verifies. */
+  readonly forward: { readonly url: string; readonly signingSecret: string } | null;
 }
 
 const MAIL = {
@@ -17,6 +19,9 @@ const MAIL = {
   subject: 'Hello',
   text: 'Nobody is there.',
 };
+
+const FORWARD =
+  'Your own handler gets every event, and its answers count, with: npm start -- --forward http://localhost:8080/webhooks';
 
 /** The text at the end of the start: addresses, the key, and commands to try. */
 export function summary(parts: SummaryParts): string {
@@ -29,12 +34,16 @@ export function summary(parts: SummaryParts): string {
     `  account  ${parts.accountId}`,
     `  logs     ${shown(parts.logsDir)}`,
     ...(parts.mailDir === null ? [] : [`  mail     ${shown(parts.mailDir)}`]),
+    ...(parts.forward === null
+      ? []
+      : [`  forward  ${parts.forward.url}`, `  secret   ${parts.forward.signingSecret}`]),
     '',
     'Try next, in another terminal; what happens to the mail arrives here:',
     '',
     `curl -s ${parts.baseUrl}/v1/emails ${authorization} -H 'Content-Type: application/json' -d '${JSON.stringify(MAIL)}'`,
     `curl -s ${parts.baseUrl}/v1/webhooks/dead-letters ${authorization}`,
     '',
+    ...(parts.forward === null ? [FORWARD, ''] : []),
     'Ctrl-C stops everything; the data stays.',
   ];
   return lines.join('\n');

@@ -65,6 +65,7 @@ async function openReceiver(
       terminal.say('event', inWords(arrival));
       arrivals.add(arrival);
     },
+    forward: settings.forward,
     onRefusal: (words) => terminal.say('event', words),
   });
   if (receiver.port !== kept.receiverPort) file.keep({ receiverPort: receiver.port });

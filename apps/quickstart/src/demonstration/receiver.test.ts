@@ -1,6 +1,11 @@
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { request } from 'node:https';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { signatureHeader } from '@postrider/domain';
+import { parseEvent } from '@postrider/receiver';
+import { listen } from '@postrider/testing';
 import { makeLoopbackCertificate } from './certificates.ts';
 import type { LoopbackCertificate } from './certificates.ts';
 import { Receiver } from './receiver.ts';
@@ -25,9 +30,10 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-const start = (port: number) =>
+const start = (port: number, forward: URL | null = null) =>
   Receiver.start(port, {
     certificate,
+    forward,
     signatureHeader: 'service-signature',
     onArrival: (arrival) => arrivals.push(arrival),
     onRefusal: (words) => refusals.push(words),
@@ -35,6 +41,16 @@ const start = (port: number) =>
 
 /** A client that trusts only this certificate, like the worker. */
 async function post(secret: string, body = BODY, path = '/events'): Promise<number | undefined> {
+  return (await exchange(secret, body, path)).status;
+}
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+async function exchange(secret: string, body = BODY, path = '/events'): Promise<Answer> {
   const signature = signatureHeader(secret, Buffer.from(body), new Date());
   return new Promise((resolve, reject) => {
     const outgoing = request(
@@ -46,8 +62,8 @@ async function post(secret: string, body = BODY, path = '/events'): Promise<numb
         headers: { 'service-signature': signature },
       },
       (response) => {
-        response.resume();
-        response.once('end', () => resolve(response.statusCode));
+        const { statusCode: status, headers } = response;
+        text(response).then((answered) => resolve({ status, headers, body: answered }), reject);
       },
     );
     outgoing.once('error', reject);
@@ -85,6 +101,55 @@ describe('the receiver', () => {
     receiver.trust(SECRET);
     expect(await post(SECRET, BODY, '/')).toBe(404);
     expect(await post(SECRET, 'x'.repeat(1_048_577))).toBe(413);
+  });
+
+  describe('with --forward', () => {
+    let target: Awaited<ReturnType<typeof listen>>;
+    let seen: { url: string | undefined; headers: string[]; body: string }[];
+    let answer: (response: ServerResponse) => void;
+    beforeEach(async () => {
+      seen = [];
+      answer = (response) => response.writeHead(204).end();
+      const handler = async (incoming: IncomingMessage, response: ServerResponse) => {
+        seen.push({ url: incoming.url, headers: incoming.rawHeaders, body: await text(incoming) });
+        answer(response);
+      };
+      target = await listen(createServer((incoming, response) => void handler(incoming, response)));
+      await receiver.close();
+      receiver = await start(0, new URL(`http://127.0.0.1:${target.port}/hook?a=b`));
+      receiver.trust(SECRET);
+    });
+    afterEach(() => target.close());
+
+    test('passes an event on with its bytes and headers, and answers what the target answers', async () => {
+      answer = (response) => response.writeHead(503, { 'Retry-After': '9', 'X-Own': 'yes' }).end('busy');
+      const { status, headers, body } = await exchange(SECRET);
+      expect({ status, body, own: headers['x-own'] }).toEqual({ status: 503, body: 'busy', own: 'yes' });
+      expect(headers['retry-after']).toBe('9');
+      expect(seen).toEqual([{ url: '/hook?a=b', headers: expect.any(Array), body: BODY }]);
+      const passed = seen[0]?.headers ?? [];
+      const valueOf = (name: string) => passed[passed.indexOf(name) + 1];
+      expect(parseEvent({ header: valueOf('service-signature'), body: BODY, secret: SECRET })).toEqual(EVENT);
+      expect(valueOf('Host')).toBe(`127.0.0.1:${target.port}`);
+      expect(arrivals).toHaveLength(1);
+      expect(refusals).toEqual([]);
+    });
+
+    test('answers 502 and names the reason when the target is away or breaks off', async () => {
+      answer = (response) => response.destroy();
+      expect((await exchange(SECRET)).status).toBe(502);
+      await target.close();
+      const { status, body } = await exchange(SECRET);
+      expect(status).toBe(502);
+      expect(body).toContain(`/hook?a=b does not answer: connect ECONNREFUSED 127.0.0.1:${target.port}`);
+      expect(refusals).toEqual([expect.stringContaining('socket hang up'), body.trim()]);
+      target = await listen(createServer());
+    });
+
+    test('passes nothing on without a valid signature', async () => {
+      expect(await post('whsec_other')).toBe(401);
+      expect(seen).toEqual([]);
+    });
   });
 
   test('uses the port of the last start, or another when that is taken', async () => {

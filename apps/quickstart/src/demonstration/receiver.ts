@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { parseEvent, SignatureVerificationError } from '@postrider/receiver';
 import type { WebhookEvent } from '@postrider/receiver';
 import type { LoopbackCertificate } from './certificates.ts';
+import { forward } from './forward.ts';
 
 /** An event with a valid signature. */
 export interface Arrival {
@@ -21,7 +22,9 @@ export interface ReceiverOptions {
   /** The header's name in lower case. */
   readonly signatureHeader: string;
   readonly onArrival: (arrival: Arrival) => void;
-  /** Gets a request without a valid signature. */
+  /** Passes each event with a valid signature on to this address. Null: the receiver answers 204 itself. */
+  readonly forward: URL | null;
+  /** Gets a request without a valid signature, or one that could not be forwarded. */
   readonly onRefusal: (words: string) => void;
 }
 
@@ -86,8 +89,15 @@ export class Receiver {
     const receivedAtMs = Date.now();
     const body = await readBody(request);
     const [status, event] = this.#judge(request, body);
-    response.writeHead(status).end();
-    if (event === null) return;
+    const target = event === null ? null : this.#options.forward;
+    if (target === null) response.writeHead(status).end();
+    if (event !== null) this.#note(event, receivedAtMs);
+    if (target === null || body === null) return;
+    const fault = await forward(target, { request, body, response });
+    if (fault !== null) this.#options.onRefusal(fault);
+  }
+
+  #note(event: WebhookEvent, receivedAtMs: number): void {
     const again = this.#seen.has(event.id);
     if (this.#seen.size >= REMEMBERED_MAX) this.#seen.clear();
     this.#seen.add(event.id);

@@ -43,8 +43,10 @@ export async function runDemonstration(parts: RunParts): Promise<void> {
     const api = new ApiClient(baseUrl, key);
     await tolerating(terminal, () => show(api, database, { ...parts, sandbox }));
     const mailDir = sandbox ? settings.sandboxDir : null;
+    const signingSecret = parts.file.read().webhook?.signingSecret ?? 'not known yet';
+    const forward = settings.forward === null ? null : { url: settings.forward.href, signingSecret };
     terminal.print(
-      summary({ baseUrl, accountId, key, mailDir, smtp: parts.smtp, logsDir: logsDirOf(settings) }),
+      summary({ baseUrl, accountId, key, mailDir, forward, smtp: parts.smtp, logsDir: logsDirOf(settings) }),
     );
   });
 }

@@ -1,11 +1,25 @@
-/** Text for the terminal when a log line is a warning or an error. Null for all other lines. */
+/** Text for the terminal: a warning, an error, or a failed attempt of the worker. Null for all other lines. */
 export function noteworthy(line: string): string | null {
   const entry = parse(line);
   if (entry === null) return line.trim() === '' ? null : line.trimEnd();
+  if (entry['msg'] === 'delivery.attempted') return failedAttempt(entry);
   if (entry['level'] !== 'warn' && entry['level'] !== 'error') return null;
   const kind = entry['level'] === 'warn' ? 'warning' : 'error';
   const fault = faultOf(entry['error']);
   return `${kind}: ${String(entry['msg'])}${fault === null ? '' : `: ${fault}`}`;
+}
+
+/** Null when the endpoint took the event. */
+function failedAttempt(entry: Record<string, unknown>): string | null {
+  const { outcome, attempt, status, error, reason, retry_in_ms: retryInMs } = entry;
+  if (outcome !== 'retry' && outcome !== 'dead') return null;
+  const delivery = `${String(entry['event_type'])} ${String(entry['event_id'])} to ${String(entry['webhook_id'])}`;
+  const fault = typeof error === 'string' ? error : `HTTP ${String(status)}`;
+  const next =
+    outcome === 'dead'
+      ? `dead letter (${String(reason)})`
+      : `tried again in ${Math.round(Number(retryInMs) / 100) / 10} s`;
+  return `${delivery}, attempt ${String(attempt)} failed: ${fault}; ${next}`;
 }
 
 function faultOf(error: unknown): string | null {

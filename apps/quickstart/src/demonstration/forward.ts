@@ -1,0 +1,46 @@
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { messageOf } from '@postrider/runtime';
+
+/** Headers of one connection (RFC 9110 7.6.1). Both connections write their own, like `Host` and the length. */
+const OWN_HEADERS = new Set(['host', 'content-length', 'connection', 'keep-alive', 'transfer-encoding']);
+
+/**
+ * Passes a delivery on to `target`, with the same headers and bytes, and answers what the target answers.
+ * Answers 502 when it does not.
+ *
+ * @returns why the target did not answer, or null.
+ */
+export async function forward(
+  target: URL,
+  delivery: { readonly request: IncomingMessage; readonly body: Buffer; readonly response: ServerResponse },
+): Promise<string | null> {
+  const { request, body, response } = delivery;
+  const outgoing = httpRequest(target, {
+    method: 'POST',
+    agent: false,
+    headers: [
+      ...['Host', target.host, 'Content-Length', String(body.length), 'Connection', 'close'],
+      ...endToEnd(request.rawHeaders),
+    ],
+  });
+  response.once('close', () => outgoing.destroy()); // the worker has stopped waiting
+  try {
+    const [answer] = (await once(outgoing.end(body), 'response')) as [IncomingMessage];
+    response.writeHead(answer.statusCode ?? 502, endToEnd(answer.rawHeaders));
+    await pipeline(answer, response);
+    return null;
+  } catch (error) {
+    const reason = `${target.href} does not answer: ${messageOf(error)}`;
+    if (response.headersSent) response.destroy();
+    else response.writeHead(502, { 'content-type': 'text/plain' }).end(`${reason}\n`);
+    return reason;
+  }
+}
+
+/** @param raw names and values in turn, as in `rawHeaders` */
+function endToEnd(raw: readonly string[]): string[] {
+  return raw.filter((_, index) => !OWN_HEADERS.has((raw[index - (index % 2)] ?? '').toLowerCase()));
+}
