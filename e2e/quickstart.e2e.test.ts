@@ -189,10 +189,13 @@ async function expectHandlerHeard(
 async function expectRefusalShown(start: Start, shown: Shown): Promise<void> {
   expect((await post(shown, '/v1/webhooks', { endpoint: 'https://localhost:9443/' })).status).toBe(201);
   await sendMail(shown);
-  await waitFor(() => /failed: refused name localhost [^\n]+; dead letter \(rejected\)/.test(start.output()), {
-    what: 'the line about the refused endpoint',
-    timeoutMs: 60_000,
-  });
+  await waitFor(
+    () => /failed: refused name localhost [^\n]+; dead letter \(rejected\)/.test(start.output()),
+    {
+      what: 'the line about the refused endpoint',
+      timeoutMs: 60_000,
+    },
+  );
 }
 
 async function expectCommandLineFinds(shown: Shown): Promise<void> {
@@ -273,8 +276,9 @@ async function refused(env: Readonly<Record<string, string>>, ...args: string[])
 
 test('npm start refuses a taken port, a missing Postgres or Redis, a wrong value and production: in one line, with nothing left running', async () => {
   const taken = await startTcpListener();
-  const [port, postgres, redis, value, production, forward] = await Promise.all([
+  const [port, smtpPort, postgres, redis, value, production, forward] = await Promise.all([
     refused({ PORT: String(taken.port) }),
+    refused({ INBOUND_SMTP_PORT: String(taken.port) }),
     refused({ DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' }),
     refused({ REDIS_URL: 'redis://127.0.0.1:1' }),
     refused({ DELIVERY_TIMEOUT_MS: 'soon' }),
@@ -283,8 +287,10 @@ test('npm start refuses a taken port, a missing Postgres or Redis, a wrong value
   ]);
   await taken.close();
   expect(port).toContain(`port ${taken.port} on 127.0.0.1 is taken`);
+  expect(smtpPort).toContain(`port ${taken.port} on 127.0.0.1 is taken; choose another: INBOUND_SMTP_PORT=`);
   expect(postgres).toContain('connect ECONNREFUSED 127.0.0.1:1 (DATABASE_URL)');
   expect(postgres).not.toContain('secret');
+  expect(redis).toContain('cannot start the queue: ');
   expect(redis).toContain('connect ECONNREFUSED 127.0.0.1:1 (REDIS_URL)');
   expect(value).toContain('DELIVERY_TIMEOUT_MS must be');
   expect(forward).toContain('--forward https://localhost/: an address like http://localhost:8080/webhooks');

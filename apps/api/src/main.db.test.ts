@@ -96,6 +96,21 @@ describe('the process', () => {
     expect(await line({})).toContain('"provider":"smtp","origin":"kept"');
   }, 90_000);
 
+  test.each([
+    ['production', 'warns'],
+    ['development', 'says nothing'],
+  ])(
+    'with the sandbox and NODE_ENV=%s, it %s',
+    async (nodeEnv, what) => {
+      const { log } = await listening({ DATABASE_URL: database.url, NODE_ENV: nodeEnv });
+      const warned = /"level":"warn","msg":"the mail provider is the sandbox: [^"]+ Set MAIL_PROVIDER"/.test(
+        log(),
+      );
+      expect(warned).toBe(what === 'warns');
+    },
+    60_000,
+  );
+
   // Loopback is exempt from the limit: this needs another address of the machine.
   (OWN_ADDRESS === undefined ? test.skip : test)(
     'has HTTP_CONNECTIONS_PER_ADDRESS_MAX connections of one address',
@@ -162,13 +177,10 @@ describe('the process', () => {
 
   test('refuses to start on a database that lacks migrations, in one line that says what to do', async () => {
     const behind = await createTestDatabase();
-    const rows = await behind.query<{ migration_name: string }>(
-      'delete from _prisma_migrations returning migration_name',
-    );
-    const names = rows.map((row) => row.migration_name).sort();
+    const rows = await behind.query('delete from _prisma_migrations returning migration_name');
     await expectRefusesToStart(
       { DATABASE_URL: behind.url },
-      `postrider: cannot start database: the database lacks migrations (${names.join(', ')}); run \`npm run migrate\` first`,
+      `postrider: cannot start database: the database lacks ${rows.length} migrations; run \`npm run migrate\` first, in an image \`node dist/cli.js migrate\``,
     );
     await behind.drop();
   });

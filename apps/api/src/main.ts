@@ -9,7 +9,7 @@ import {
 } from '@postrider/domain';
 import { createDomainProvider } from '@postrider/mail';
 import type { DomainProvider } from '@postrider/mail';
-import { errorCode, processShell, systemClock } from '@postrider/runtime';
+import { errorCode, logMailProvider, processShell, systemClock } from '@postrider/runtime';
 import {
   agreeOnMailProvider,
   createApiKeyStore,
@@ -193,9 +193,9 @@ await lifecycle
   .add('rate limiter', { stop: () => limiter.close() })
   .add('the mail provider', {
     async start() {
-      const { name, origin } = await agreeOnMailProvider(database, config.mailProvider);
-      logger.info('mail provider', { provider: name, origin });
-      addServer(name);
+      const agreed = await agreeOnMailProvider(database, config.mailProvider);
+      logMailProvider({ config, logger }, agreed);
+      addServer(agreed.name);
     },
   })
   .run();

@@ -57,6 +57,24 @@ describe('installation', () => {
   });
 });
 
+describe('account list', () => {
+  test('shows all accounts, newest first', async () => {
+    expect((await cli('account', 'list')).stdout).toBe('no accounts\n');
+    const made: { id: string }[] = [];
+    for (const name of ['First', 'Second']) made.push(await json('account', 'create', '--name', name));
+    await database.query(`update accounts set created_at = '2020-01-01' where name = 'First'`);
+    const created = { created_at: expect.stringMatching(/Z$/) };
+    expect(await json('account', 'list')).toEqual({
+      object: 'list',
+      data: [
+        { id: made[1]?.id, name: 'Second', ...created },
+        { id: made[0]?.id, name: 'First', ...created },
+      ],
+    });
+    expect((await cli('account', 'list')).stdout).toMatch(/^ID +MADE +NAME\nacct_\S+ +\S+Z +Second\nacct_/);
+  });
+});
+
 describe('account and key', () => {
   test('a key has the requested scopes, kind and limit, and only its digest is stored', async () => {
     const account = await json('account', 'create', '--name', ' Acme ');
@@ -342,9 +360,10 @@ describe('status', () => {
         dead_letters: { attempts_exhausted: 0, rejected: 0 },
         failing_webhooks: 0,
       },
-      mail_provider: null,
+      mail_provider: 'sandbox',
       faults: [],
     });
+    expect((await cli('status')).stdout).toMatch(/mail provider +sandbox: mail goes to a folder/);
     await json('installation', 'set', 'mail-provider', 'ses');
     expect(await json('status')).toMatchObject({ mail_provider: 'ses' });
     const { stdout } = await cli('status');

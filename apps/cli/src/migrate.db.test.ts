@@ -37,7 +37,7 @@ describe('migrate', () => {
     const refused = await cli('account', 'create', '--name', 'x', '--json');
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toMatch(
-      /^postrider: the database lacks migrations \([^\n]+npm run migrate` first\n$/,
+      /^postrider: the database lacks \d+ migrations; run `npm run migrate` first, in an image `node dist\/cli.js migrate`\n$/,
     );
     const status = await cli('status', '--json');
     expect(status.code).toBe(1);
@@ -45,6 +45,8 @@ describe('migrate', () => {
       ok: false,
       postgres: { reachable: true },
       migrations: { pending: expect.arrayContaining([expect.any(String)]) },
+      faults: [refused.stderr.replace('postrider: ', '').trim()],
     });
+    expect((await cli('status')).stdout).toMatch(/migrations +\d+ missing\n/);
   });
 });

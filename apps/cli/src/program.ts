@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { addAccountCreate } from './commands/account-create.ts';
 import { addAccountErase } from './commands/account-erase.ts';
 import { addAccountLimit } from './commands/account-limit.ts';
+import { addAccountList } from './commands/account-list.ts';
 import { addDeadLettersList } from './commands/dead-letters-list.ts';
 import { addDeadLettersReplay } from './commands/dead-letters-replay.ts';
 import { addInboundFind } from './commands/inbound-find.ts';
@@ -14,10 +15,14 @@ import { addMigrate } from './commands/migrate.ts';
 import { addStatus } from './commands/status.ts';
 import type { Io } from './io.ts';
 
+/** package.json has the same. A bundle runs without it. */
+const VERSION = '0.1.0';
+
 /** The commands and their options. Commander throws instead of exiting; `runCli` writes the errors. */
 export function createProgram(io: Io): Command {
   const program = new Command('postrider')
     .description("the operator's command line: accounts, keys, dead letters, status")
+    .version(VERSION, '-V, --version', 'print the version')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
@@ -29,6 +34,7 @@ export function createProgram(io: Io): Command {
   addAccountCreate(account, io);
   addAccountErase(account, io);
   addAccountLimit(account, io);
+  addAccountList(account, io);
   const key = program.command('key').description('API keys of an account');
   addKeyCreate(key, io);
   addKeyList(key, io);

@@ -3,7 +3,13 @@ import { evicts, Producer, queueLocation, queueSchemaIsCurrent } from '@postride
 import type { QueueDepth, QueueKey, QueueLocation } from '@postrider/queue';
 import { messageOf } from '@postrider/runtime';
 import type { ConfigurationOf, Logger } from '@postrider/runtime';
-import { pendingMigrations, readBacklog, storedMailProvider } from '@postrider/store';
+import {
+  lacksMigrations,
+  MAIL_PROVIDER_DEFAULT,
+  pendingMigrations,
+  readBacklog,
+  storedMailProvider,
+} from '@postrider/store';
 import type { Backlog, MailProviderName } from '@postrider/store';
 import { withPool } from './session.ts';
 
@@ -14,7 +20,7 @@ export interface Status {
   /** Migrations that the database lacks, including the queue's tables if they are needed. */
   readonly pending: readonly string[] | null;
   readonly backlog: Backlog | null;
-  /** The provider that the installation stores, or null. */
+  /** The provider of every process, or null when the database is behind. */
   readonly mailProvider: MailProviderName | null;
   readonly depths: Readonly<Record<QueueKey, QueueDepth>> | null;
   /** Everything that keeps the system from working, as sentences. */
@@ -49,12 +55,11 @@ async function readStore(
       const pending = await pendingMigrations(pool);
       const current = pending.length === 0;
       const backlog = current ? await readBacklog(pool) : null;
-      const mailProvider = current ? await storedMailProvider(pool) : null;
+      const mailProvider = current ? ((await storedMailProvider(pool)) ?? MAIL_PROVIDER_DEFAULT) : null;
       if (location.kind === 'postgres' && !(await queueSchemaIsCurrent(location.databaseUrl))) {
         pending.push(QUEUE_TABLES);
       }
-      const faults =
-        pending.length === 0 ? [] : [`the database lacks ${pending.join(', ')}: run \`npm run migrate\``];
+      const faults = pending.length === 0 ? [] : [messageOf(lacksMigrations(pending))];
       return { postgres: true, pending, backlog, mailProvider, faults };
     } catch (error) {
       // A refused connection, for example by a wrong password, counts as a failure, too.

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -15,6 +15,13 @@ const DEAD = 'dl_01jd0000000000000000000001';
 const REFUSED = /^postrider: Postgres is not available: (Error: )?connect ECONNREFUSED 127\.0\.0\.1:1\n$/;
 /** A command finds wrong usage before it needs a database. */
 const nowhere = { DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' };
+
+test('--version prints the version of package.json', async () => {
+  const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  expect(await runInProcess(['--version'], {})).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+});
 
 describe('wrong usage ends with 2, nothing on stdout and one line on stderr', () => {
   test.each([

@@ -4,7 +4,7 @@ import { createBlobStore, createObjectSource } from '@postrider/blobs';
 import { LIMITS, sharedInboundDomains } from '@postrider/domain';
 import { within } from '@postrider/limits';
 import { MessageParser } from '@postrider/received-mail';
-import { operationsServer, processShell, systemClock } from '@postrider/runtime';
+import { logMailProvider, operationsServer, processShell, systemClock } from '@postrider/runtime';
 import { ClamdScanner, RspamdScanner, SenderAuthentication } from '@postrider/screening';
 import {
   agreeOnMailProvider,
@@ -201,9 +201,9 @@ await lifecycle
   )
   .add('the mail provider', {
     async start() {
-      const { name, origin } = await agreeOnMailProvider(database, config.mailProvider);
-      logger.info('mail provider', { provider: name, origin });
-      addReceivers(name);
+      const agreed = await agreeOnMailProvider(database, config.mailProvider);
+      logMailProvider(shell, agreed);
+      addReceivers(agreed.name);
     },
   })
   .run();

@@ -2,9 +2,9 @@ import { Resource } from './resource.ts';
 import type { Settings } from './settings.ts';
 import { RunningFile } from './state/running-file.ts';
 import { keptSecretsKey } from './state/secrets-key.ts';
-import { prepare } from './system/database.ts';
+import { checkRedis, migrateDatabase } from './system/database.ts';
 import type { Connections } from './system/environment.ts';
-import { portOrFree, requirePort } from './system/ports.ts';
+import { givenPort, requirePort } from './system/ports.ts';
 import { supplyPostgres } from './system/postgres.ts';
 import { supplyRedis } from './system/redis.ts';
 import type { Terminal } from './terminal.ts';
@@ -14,12 +14,17 @@ export type Prerequisites = ReturnType<typeof createPrerequisites>;
 /** Everything that the processes need before they start. */
 export function createPrerequisites(settings: Settings, terminal: Terminal) {
   const dataDir = new Resource(
-    () => RunningFile.take(settings.dataDir),
+    () =>
+      terminal.during('ending the processes that a killed start left', () =>
+        RunningFile.take(settings.dataDir),
+      ),
     async (taken) => taken.remove(),
   );
-  const port = new Resource(() => requirePort(settings.host, settings.port));
+  const port = new Resource(() => requirePort(settings.host, settings.port, 'PORT'));
   /** The port of the SMTP server. */
-  const smtpPort = new Resource(() => portOrFree(settings.smtpHost, settings.smtpPort));
+  const smtpPort = new Resource(() =>
+    givenPort(settings, settings.smtpHost, settings.smtpPort, 'INBOUND_SMTP_PORT'),
+  );
   const secretsKey = new Resource(
     async () => settings.env['SECRETS_KEY'] ?? keptSecretsKey(settings.dataDir),
   );
@@ -37,7 +42,16 @@ export function createPrerequisites(settings: Settings, terminal: Terminal) {
     redisUrl: redis.value.url,
     secretsKey: secretsKey.value,
   });
-  /** Migrates the database, and checks that Redis answers. */
-  const database = { start: () => prepare(settings, connections(), terminal) };
-  return { dataDir, port, smtpPort, secretsKey, postgres, redis, database, connections };
+  const environment = () => ({
+    ...settings.env,
+    DATABASE_URL: connections().databaseUrl,
+    REDIS_URL: connections().redisUrl,
+  });
+  const database = { start: () => migrateDatabase(settings, environment(), terminal) };
+  const queue = {
+    async start() {
+      if (redis.value.url !== undefined) await checkRedis(settings, environment(), terminal);
+    },
+  };
+  return { dataDir, port, smtpPort, secretsKey, postgres, redis, database, queue, connections };
 }

@@ -24,6 +24,7 @@ export function addStack(lifecycle: Lifecycle, settings: Settings, terminal: Ter
     .add('Postgres', prerequisites.postgres)
     .add('Redis', prerequisites.redis)
     .add('the database', prerequisites.database)
+    .add('the queue', prerequisites.queue)
     .add('the receiver', demonstration.receiver)
     .add('the API', api)
     .add('the relay', relay)

@@ -1,5 +1,5 @@
 import { queueLocation, requireQueueSchema } from '@postrider/queue';
-import { operationsServer, processShell, systemClock } from '@postrider/runtime';
+import { logMailProvider, operationsServer, processShell, systemClock } from '@postrider/runtime';
 import {
   agreeOnMailProvider,
   createPool,
@@ -47,8 +47,9 @@ lifecycle.add('database', {
 });
 lifecycle.add('the mail provider', {
   async start() {
-    const { name: mailProvider, origin } = await agreeOnMailProvider(database, config.mailProvider);
-    logger.info('mail provider', { provider: mailProvider, origin });
+    const agreed = await agreeOnMailProvider(database, config.mailProvider);
+    const mailProvider = agreed.name;
+    logMailProvider(shell, agreed);
     if (mailProvider === 'ses' && config.publicUrl === undefined) {
       logger.warn(
         'PUBLIC_URL is not set: mail about a topic carries no link to unsubscribe (List-Unsubscribe)',

@@ -52,7 +52,13 @@ export async function createCluster(
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
-    throw new Error(`initdb could not make ${place.dataDir}: ${said}`, { cause: error });
+    const nameless = /could not look up effective user ID (\d+)/.exec(said);
+    throw new Error(
+      nameless === null
+        ? `initdb could not make ${place.dataDir}: ${said}`
+        : `initdb needs an entry in /etc/passwd for the user ${nameless[1]}; add one, or set DATABASE_URL`,
+      { cause: error },
+    );
   }
   rmSync(place.dataDir, { recursive: true, force: true }); // empty, or from an interrupted initdb
   renameSync(draft, place.dataDir);

@@ -1,5 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -161,6 +170,18 @@ describe('a private Postgres', () => {
       'invalid value for parameter "max_connections"',
     );
   });
+
+  (process.getuid?.() === 0 ? test : test.skip)(
+    'says what is missing when its user has no entry in /etc/passwd',
+    async () => {
+      const dataDir = join(folder, 'nameless');
+      mkdirSync(dataDir);
+      chownSync(dataDir, 54_321, 54_321);
+      await expect(start({ dataDir })).rejects.toThrow(
+        'initdb needs an entry in /etc/passwd for the user 54321; add one, or set DATABASE_URL',
+      );
+    },
+  );
 
   test('names the lost password file instead of making a new cluster', async () => {
     const postgres = await start();

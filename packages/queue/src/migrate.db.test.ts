@@ -14,7 +14,8 @@ beforeEach(async () => {
 afterEach(() => database.drop());
 
 const required = () => requireQueueSchema({ kind: 'postgres', databaseUrl: database.url });
-const REFUSAL = 'the queue has no tables in this database, or old ones; run `npm run migrate` first';
+const REFUSAL =
+  'the queue has no tables in this database, or old ones; run `npm run migrate` first, in an image `node dist/cli.js migrate`';
 
 /** The tables as the BullMQ of the release before makes them. */
 async function makeOldTables(): Promise<void> {

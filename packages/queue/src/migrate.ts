@@ -1,4 +1,4 @@
-import { openSession } from '@postrider/store';
+import { MIGRATE_FIRST, openSession } from '@postrider/store';
 import {
   assertSchemaCompatibility,
   LATEST_SCHEMA_VERSION,
@@ -35,7 +35,7 @@ export async function queueSchemaIsCurrent(databaseUrl: string): Promise<boolean
  */
 export async function requireQueueSchema(location: QueueLocation): Promise<void> {
   if (location.kind === 'postgres' && !(await queueSchemaIsCurrent(location.databaseUrl))) {
-    throw new Error('the queue has no tables in this database, or old ones; run `npm run migrate` first');
+    throw new Error(`the queue has no tables in this database, or old ones; ${MIGRATE_FIRST}`);
   }
 }
 

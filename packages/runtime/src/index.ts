@@ -20,4 +20,4 @@ export { RELAY_PASSES, type RelayPass } from './metrics/catalogue.ts';
 export { createMetrics, type Metrics } from './metrics/create-metrics.ts';
 export { errorCode } from './metrics/error-code.ts';
 export { periodicTask, type PeriodicTask } from './periodic-task.ts';
-export { operationsServer, processShell } from './process-shell.ts';
+export { logMailProvider, operationsServer, processShell } from './process-shell.ts';

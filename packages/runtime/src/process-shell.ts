@@ -1,11 +1,12 @@
 import type { ConfigurationOf } from './config/configuration.ts';
 import { ConfigurationError, loadConfig, maskedConfig } from './config/load.ts';
+import { inDevelopment } from './config/rules.ts';
 import type { ProcessName } from './config/setting.ts';
 import { OperationsServer } from './health/operations-server.ts';
 import type { ReadinessCheck } from './health/handlers.ts';
 import { Lifecycle } from './lifecycle/lifecycle.ts';
 import { createLogger } from './logging/create-logger.ts';
-import type { LogFields } from './logging/logger.ts';
+import type { LogFields, Logger } from './logging/logger.ts';
 import { createMetrics, type Metrics } from './metrics/create-metrics.ts';
 import { errorCode } from './metrics/error-code.ts';
 
@@ -42,6 +43,19 @@ export function processShell<const P extends ServiceName>(
       logger.warn('postgres error', { error });
     },
   };
+}
+
+/** Logs the mail provider. Warns when production may believe that its mail is sent. */
+export function logMailProvider(
+  { config, logger }: { readonly config: Pick<ConfigurationOf<'api'>, 'nodeEnv'>; readonly logger: Logger },
+  { name, origin }: { readonly name: string; readonly origin: string },
+): void {
+  logger.info('mail provider', { provider: name, origin });
+  if (name === 'sandbox' && !inDevelopment(config)) {
+    logger.warn(
+      'the mail provider is the sandbox: mail goes to a folder, and none is sent. Set MAIL_PROVIDER',
+    );
+  }
 }
 
 type ProcessShell<P extends ServiceName> = ReturnType<typeof processShell<P>>;

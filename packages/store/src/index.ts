@@ -79,6 +79,7 @@ export { createMessageStore } from './inbound/messages.ts';
 export type { LinkedBytes, MessageAttachment, MessageStore, WholeMessage } from './inbound/messages.ts';
 export {
   agreeOnMailProvider,
+  MAIL_PROVIDER_DEFAULT,
   storedMailProvider,
   MAIL_PROVIDERS,
   setMailProvider,
@@ -101,7 +102,7 @@ export type { PoolOptions } from './db/pool.ts';
 export { openSession } from './db/session.ts';
 export { createProviderNotificationStore } from './mail/provider-notifications.ts';
 export type { ProviderNotificationStore } from './mail/provider-notifications.ts';
-export { readiness, requireDatabase } from './schema/readiness.ts';
+export { lacksMigrations, MIGRATE_FIRST, readiness, requireDatabase } from './schema/readiness.ts';
 export { createSuppressionStore } from './mail/suppressions.ts';
 export type {
   AddedSuppression,

@@ -1,5 +1,5 @@
 import type { QueueDepth, QueueKey } from '@postrider/queue';
-import type { Backlog } from '@postrider/store';
+import type { Backlog, MailProviderName } from '@postrider/store';
 import type { Command } from 'commander';
 import { Failure } from '../failure.ts';
 import type { Io } from '../io.ts';
@@ -32,7 +32,6 @@ function statusObject(status: Status) {
     migrations: status.pending === null ? null : { pending: status.pending },
     queue: { backend: status.backend, depth: status.depths },
     backlog: status.backlog === null ? null : backlogObject(status.backlog),
-    /** null: none is stored. Processes without MAIL_PROVIDER use the sandbox. */
     mail_provider: status.mailProvider,
     faults: status.faults,
   };
@@ -56,16 +55,20 @@ function inWords(status: Status): string[] {
     ['Postgres', status.postgres ? 'reachable' : 'not reachable'],
     ['Redis', status.backend === 'redis' ? redis : 'not used'],
     ['migrations', migrationsInWords(status.pending)],
-    ...(status.backlog === null ? [] : [['mail provider', status.mailProvider ?? 'none is kept']]),
+    ...(status.mailProvider === null ? [] : [['mail provider', providerInWords(status.mailProvider)]]),
     ...backlogRows(status.backlog),
     ...depthRows(status.depths),
   ];
   return table(['WHAT', 'STATE'], rows);
 }
 
+function providerInWords(provider: MailProviderName): string {
+  return provider === 'sandbox' ? 'sandbox: mail goes to a folder, and none is sent' : provider;
+}
+
 function migrationsInWords(pending: readonly string[] | null): string {
   if (pending === null) return 'unknown';
-  return pending.length === 0 ? 'current' : `missing: ${pending.join(', ')}`;
+  return pending.length === 0 ? 'current' : `${pending.length} missing`;
 }
 
 function backlogRows(backlog: Backlog | null): string[][] {

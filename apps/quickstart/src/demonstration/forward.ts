@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { messageOf } from '@postrider/runtime';
 
-/** Headers of one connection (RFC 9110 7.6.1). Both connections write their own, like `Host` and the length. */
+/** Headers that each connection writes itself (RFC 9110 7.6.1). */
 const OWN_HEADERS = new Set(['host', 'content-length', 'connection', 'keep-alive', 'transfer-encoding']);
 
 /**

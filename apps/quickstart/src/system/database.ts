@@ -1,24 +1,25 @@
+import type { Environment } from '@postrider/runtime';
 import { StartError } from '../settings.ts';
 import type { Settings } from '../settings.ts';
 import type { Terminal } from '../terminal.ts';
 import { postrider } from './command-line.ts';
 
-/**
- * Migrates the database, and checks that Redis answers. @throws StartError that names the variable to check.
- */
-export async function prepare(
+/** @throws StartError that names DATABASE_URL, when it is the user's. */
+export async function migrateDatabase(
   settings: Settings,
-  connections: { readonly databaseUrl: string; readonly redisUrl: string | undefined },
+  env: Environment,
   terminal: Terminal,
 ): Promise<void> {
-  const env = { ...settings.env, DATABASE_URL: connections.databaseUrl, REDIS_URL: connections.redisUrl };
   const { applied } = (await terminal.during('migrating the database', () =>
     naming(settings.databaseUrl === undefined ? null : 'DATABASE_URL', () =>
       postrider(settings.distDir, ['migrate'], env),
     ),
   )) as { applied: readonly string[] };
-  if (applied.length > 0) terminal.say('start', `migrated the database: ${applied.join(', ')}`);
-  if (connections.redisUrl === undefined) return;
+  if (applied.length > 0) terminal.say('start', `migrated the database: ${applied.length} migrations`);
+}
+
+/** Checks that Redis answers. @throws StartError that names REDIS_URL, when it is the user's. */
+export async function checkRedis(settings: Settings, env: Environment, terminal: Terminal): Promise<void> {
   await terminal.during('asking Redis', () =>
     naming(settings.redisUrl === undefined ? null : 'REDIS_URL', () =>
       postrider(settings.distDir, ['status'], env),

@@ -1,4 +1,4 @@
-/** Text for the terminal: a warning, an error, or a failed attempt of the worker. Null for all other lines. */
+/** Text for the terminal: a warning, an error, or a failed attempt. Null for all other lines. */
 export function noteworthy(line: string): string | null {
   const entry = parse(line);
   if (entry === null) return line.trim() === '' ? null : line.trimEnd();

@@ -1,8 +1,17 @@
 import { freePort, portFault } from '@postrider/embedded';
 import { StartError } from '../settings.ts';
+import type { Settings } from '../settings.ts';
+
+/** The variables of the ports, with the variable of each host. */
+const HOST_OF = {
+  PORT: 'HOST',
+  METRICS_PORT: 'METRICS_HOST',
+  INBOUND_SMTP_PORT: 'INBOUND_SMTP_HOST',
+} as const;
+type PortVariable = keyof typeof HOST_OF;
 
 /** @returns the port to use. @throws StartError with the variable to change. */
-export async function requirePort(host: string, port: number): Promise<number> {
+export async function requirePort(host: string, port: number, variable: PortVariable): Promise<number> {
   if (port === 0) return freePort();
   const fault = await portFault(host, port);
   switch (fault) {
@@ -10,18 +19,24 @@ export async function requirePort(host: string, port: number): Promise<number> {
       return port;
     case 'EADDRINUSE':
       throw new StartError(
-        `port ${port} on ${host} is taken; choose another: PORT=${port === 65535 ? 3000 : port + 1} npm start`,
+        `port ${port} on ${host} is taken; choose another: ${variable}=${port === 65535 ? 3000 : port + 1} npm start`,
       );
     case 'EACCES':
-      throw new StartError(`port ${port} may not be used by this user; choose another with PORT`);
+      throw new StartError(`port ${port} may not be used by this user; choose another with ${variable}`);
     default:
-      throw new StartError(`HOST=${host} cannot be listened on (${fault})`);
+      throw new StartError(`${HOST_OF[variable]}=${host} cannot be listened on (${fault})`);
   }
 }
 
-/** Returns `port` if it is free, or any free port. */
-export async function portOrFree(host: string, port: number): Promise<number> {
-  return port !== 0 && (await portFault(host, port)) === null ? port : freePort();
+/** Requires a port that the user gave. Returns the default `port` if it is free, else any free port. */
+export async function givenPort(
+  settings: Settings,
+  host: string,
+  port: number,
+  variable: PortVariable,
+): Promise<number> {
+  if (settings.env[variable] !== undefined) return requirePort(host, port, variable);
+  return (await portFault(host, port)) === null ? port : freePort();
 }
 
 /** The host part of a URL that reaches, from this machine, a server that listens on `host`. */

@@ -7,7 +7,7 @@ import type { Settings } from '../settings.ts';
 import type { Terminal } from '../terminal.ts';
 import { startChild } from './child.ts';
 import { systemEnvironment, workerEnvironment } from './environment.ts';
-import { portOrFree, reachableHost } from './ports.ts';
+import { givenPort, reachableHost } from './ports.ts';
 
 /** A process's address, and its additions to the common environment. */
 interface ProcessSpec {
@@ -33,7 +33,7 @@ export function createProcesses(
     env: Environment,
   ): Promise<ProcessSpec> => {
     const host = settings.metricsHost;
-    const port = await portOrFree(host, settings.metricsPorts[name]);
+    const port = await givenPort(settings, host, settings.metricsPorts[name], 'METRICS_PORT');
     return { host, port, env: { ...env, METRICS_PORT: String(port) } };
   };
   return {

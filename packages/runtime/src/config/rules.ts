@@ -11,7 +11,7 @@ type Known = Partial<ConfigurationOf<ProcessName>>;
 type Rule = (config: Known) => string | undefined;
 
 /** An installation without NODE_ENV may be production. */
-const inDevelopment = ({ nodeEnv }: Known): boolean => nodeEnv === 'development' || nodeEnv === 'test';
+export const inDevelopment = ({ nodeEnv }: Known): boolean => nodeEnv === 'development' || nodeEnv === 'test';
 const FOR_DEVELOPMENT = 'is for development only: it needs NODE_ENV=development or NODE_ENV=test';
 
 const allowedNetworksAreForDevelopment: Rule = (config) =>

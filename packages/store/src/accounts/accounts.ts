@@ -28,6 +28,14 @@ export function createAccountStore(db: Database, clock: Clock) {
       const row = await db.prisma.account.findUnique({ where: { id } });
       return row === null ? null : { id: row.id as AccountId, name: row.name, createdAt: row.createdAt };
     },
+    /** All accounts, newest first. */
+    async list(): Promise<Account[]> {
+      const rows = await db.prisma.account.findMany({
+        select: { id: true, name: true, createdAt: true },
+        orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      });
+      return rows.map((row) => ({ ...row, id: row.id as AccountId }));
+    },
     /** Sets the given limits. @returns all limits, or null when the account does not exist. */
     async limit(
       id: AccountId,

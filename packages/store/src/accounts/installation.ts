@@ -7,7 +7,7 @@ export const MAIL_PROVIDERS = ['sandbox', 'smtp', 'ses'] as const;
 export type MailProviderName = (typeof MAIL_PROVIDERS)[number];
 
 /** Used when no provider is stored. */
-const MAIL_PROVIDER_DEFAULT: MailProviderName = 'sandbox';
+export const MAIL_PROVIDER_DEFAULT: MailProviderName = 'sandbox';
 
 /** The source of a process's provider. `kept`: from Postgres. */
 export type MailProviderOrigin = 'environment' | 'kept' | 'default';

@@ -110,8 +110,8 @@ describe('readiness', () => {
     await required();
   });
 
-  test('is withheld from a database that lacks migrations; their names and the remedy are in the cause', async () => {
-    const words = `the database lacks migrations (${NAMES.join(', ')}); run \`npm run migrate\` first`;
+  test('is withheld from a database that lacks migrations; their number and the remedy are in the cause', async () => {
+    const words = `the database lacks ${NAMES.length} migrations; run \`npm run migrate\` first, in an image \`node dist/cli.js migrate\``;
     expect(await readiness(client)).toEqual({
       ready: false,
       reason: 'migrations are pending',

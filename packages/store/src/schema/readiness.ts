@@ -3,6 +3,9 @@ import type { Queryable } from '../db/statement.ts';
 import { refuseTransactionPooler } from '../db/transaction-pooler.ts';
 import { pendingMigrations } from './migrate.ts';
 
+/** The remedy for a database that is behind. An image has neither npm nor the scripts. */
+export const MIGRATE_FIRST = 'run `npm run migrate` first, in an image `node dist/cli.js migrate`';
+
 /** `reason` is safe to publish. `cause` names hosts and tables: it is for the log only. */
 export type Readiness =
   { readonly ready: true } | { readonly ready: false; readonly reason: string; readonly cause: unknown };
@@ -31,6 +34,7 @@ export async function requireDatabase(pool: Pool): Promise<void> {
   if (pending.length > 0) throw lacksMigrations(pending);
 }
 
-function lacksMigrations(pending: readonly string[]): Error {
-  return new Error(`the database lacks migrations (${pending.join(', ')}); run \`npm run migrate\` first`);
+export function lacksMigrations(pending: readonly string[]): Error {
+  const count = pending.length === 1 ? 'a migration' : `${pending.length} migrations`;
+  return new Error(`the database lacks ${count}; ${MIGRATE_FIRST}`);
 }
