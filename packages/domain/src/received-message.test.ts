@@ -98,11 +98,25 @@ describe('a record', () => {
   });
 
   test('that is asked for by its id has all of them', () => {
-    const record = wholeMessageRecord(large);
+    const record = wholeMessageRecord(large, '<p>');
     for (const list of [record.to, record.cc, record.reply_to, record.received_for])
       expect(list).toEqual(many);
     expect(record).toMatchObject({ subject: name, text: large.text, text_truncated: false });
+    expect(record).toMatchObject({ html: '<p>', html_truncated: false });
     expect(record.attachments).toHaveLength(101);
     expect(record.attachments.at(-1)).toMatchObject({ filename: name });
+  });
+
+  test.each([
+    ['of one byte', 'a', 1024 * 1024],
+    ['of six bytes in JSON', '\u0001', 1024 * 1024],
+    ['of three bytes', '€', 349_525],
+    ['of four bytes and two code units', '😀', 262_144],
+  ])('that is asked for by its id has 1 MiB of text and of HTML: characters %s', (_, character, fits) => {
+    const whole = character.repeat(fits);
+    const record = (body: string) => wholeMessageRecord({ ...MESSAGE, text: body }, body);
+    const cut = { text: whole, text_truncated: true, html: whole, html_truncated: true };
+    expect(record(whole + character)).toMatchObject(cut);
+    expect(record(whole)).toMatchObject({ ...cut, text_truncated: false, html_truncated: false });
   });
 });

@@ -38,7 +38,7 @@ export interface ReceivedMessage {
   /** The envelope recipients that led to this inbox or rule, with their tags. */
   readonly receivedFor: readonly string[];
   readonly subject: string | null;
-  /** The plain text, or the HTML converted to text. May be cut after `LIMITS.recordTextBytes`. */
+  /** The plain text, or the HTML converted to text. May be cut after the bytes that its record holds. */
   readonly text: string | null;
   readonly receivedAt: Date;
   /** Bytes as received. */
@@ -66,16 +66,20 @@ const BOUNDED: Bounds = {
   entries: LIMITS.recordEntries,
   name: LIMITS.recordNameLength,
 };
-const WHOLE: Bounds = { text: Infinity, entries: Infinity, name: Infinity };
+const WHOLE: Bounds = { text: LIMITS.messageBodyBytes, entries: Infinity, name: Infinity };
 
 /** The record in events and lists. Its size is limited. */
 export function messageRecord(message: ReceivedMessage): EventData<'message.received'> {
   return recordWithin(BOUNDED, message);
 }
 
-/** The complete record, for a request of this message. */
-export function wholeMessageRecord(message: ReceivedMessage): EventData<'message.received'> {
-  return recordWithin(WHOLE, message);
+/** The record for a request of this message. Lists and names are whole. Text and HTML have 1 MiB each. */
+export function wholeMessageRecord(
+  message: ReceivedMessage,
+  html: string | null,
+): EventData<'message.received'> & { readonly html: string | null; readonly html_truncated: boolean } {
+  const cut = html === null ? null : cutText(html, WHOLE.text);
+  return { ...recordWithin(WHOLE, message), html: cut, html_truncated: cut !== html };
 }
 
 function recordWithin(bounds: Bounds, message: ReceivedMessage): EventData<'message.received'> {

@@ -134,7 +134,7 @@ describe('GET /v1/inbound/messages', () => {
 });
 
 describe('GET /v1/inbound/messages/{id}', () => {
-  test('answers the whole message: text and lists beyond the limits of an event, html and headers', async () => {
+  test('answers more than an event has: text and lists beyond the limits of an event, html and headers', async () => {
     const files = Array.from({ length: 101 }, () => ({ filename: 'x'.repeat(1_000) }));
     const id = await message({ text: 'é'.repeat(20_000), html: '<p>', attachments: files });
     const response = await ask(`/${id}`, reader);
@@ -144,11 +144,22 @@ describe('GET /v1/inbound/messages/{id}', () => {
       rest: {
         ...record(id, { text: 'é'.repeat(20_000) }),
         html: '<p>',
+        html_truncated: false,
         headers: [{ name: 'Subject', value: 'Hi' }],
         released_at: null,
       },
     });
     expect(attachments.map(({ filename }) => filename.length)).toEqual(Array<number>(101).fill(1_000));
+  });
+
+  test('answers the first 1 MiB of text and of HTML', async () => {
+    const id = await message({ text: `a${'😀'.repeat(300_000)}`, html: '\u0001'.repeat(2_000_000) });
+    expect((await ask(`/${id}`)).body).toMatchObject({
+      text: `a${'😀'.repeat(262_143)}`,
+      text_truncated: true,
+      html: '\u0001'.repeat(1024 * 1024),
+      html_truncated: true,
+    });
   });
 
   test('answers when a message was released and why it was held', async () => {

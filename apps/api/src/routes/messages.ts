@@ -1,5 +1,5 @@
 import { EVENT_DATA, grants, messageRecord, parseId, wholeMessageRecord } from '@postrider/domain';
-import type { ApiKey, MessageAttachment, MessageStore, WholeMessage } from '@postrider/store';
+import type { ApiKey, MessageAttachment, MessageDetails, MessageStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
@@ -74,6 +74,7 @@ function listMessages(messages: Pick<MessageStore, 'list'>): Documented<KeyedRou
 const wholeMessage = messageEntry
   .extend({
     html: nullableText,
+    html_truncated: z.boolean(),
     headers: z
       .array(z.object({ name: text, value: text }))
       .meta({ description: 'In their order, also those of one name.' }),
@@ -81,27 +82,29 @@ const wholeMessage = messageEntry
   })
   .meta({ id: 'Message' });
 
-/** Answers the record of the event, with the whole text, and with the fields that no event has. */
-function getMessage(messages: Pick<MessageStore, 'find'>): Documented<KeyedRoute> {
+/** Answers the record of the event, with more of the text, and with the fields that no event has. */
+function getMessage(messages: Pick<MessageStore, 'find' | 'bodies'>): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
     path: '/v1/inbound/messages/:id',
     docs: {
       operationId: 'getMessage',
-      summary: 'Read a received message whole',
+      summary: 'Read a received message',
+      description: 'Has the first 1 MiB of the text and of the HTML. `…/raw` leads to all of it.',
       success: { status: 200, body: wholeMessage },
       refusals: ['not-found', 'held-needs-manage'],
     },
     async handle(request) {
-      return withMessage(messages, request, (message) =>
-        json<AnswerOf<typeof wholeMessage>>(200, {
-          ...wholeMessageRecord(message),
-          html: message.html,
+      return withMessage(messages, request, async (message) => {
+        const bodies = await messages.bodies(message.id);
+        if (bodies === null) return noSuch('message');
+        return json<AnswerOf<typeof wholeMessage>>(200, {
+          ...wholeMessageRecord({ ...message, text: bodies.text }, bodies.html),
           headers: message.headers,
           released_at: message.releasedAt?.toISOString() ?? null,
-        }),
-      );
+        });
+      });
     },
   };
 }
@@ -197,7 +200,7 @@ function getAttachment(messages: Pick<MessageStore, 'find'>, links: LinkMaker): 
 function attachmentObject(
   links: LinkMaker,
   origin: string,
-  { id: messageId }: WholeMessage,
+  { id: messageId }: MessageDetails,
   { id, filename, contentType, contentId, size }: MessageAttachment,
 ): AnswerOf<typeof attachmentEntry> {
   return {
@@ -253,7 +256,7 @@ function seesHeld(key: ApiKey): boolean {
 async function withMessage(
   messages: Pick<MessageStore, 'find'>,
   { key, id: written }: { readonly key: ApiKey; readonly id: string },
-  then: (message: WholeMessage) => Answer,
+  then: (message: MessageDetails) => Answer | Promise<Answer>,
 ): Promise<Answer> {
   const id = parseId('message', written);
   const message = id === null ? null : await messages.find(key, id);

@@ -77,9 +77,10 @@ const messageContracts: Readonly<Record<string, RouteContract>> = {
   'GET /v1/inbound/messages/:id': {
     ...message,
     refusals: heldMail,
-    judge({ html, headers, released_at: releasedAt, ...doc }) {
-      expect({ html, headers, releasedAt }).toEqual({
+    judge({ html, html_truncated: truncated, headers, released_at: releasedAt, ...doc }) {
+      expect({ html, truncated, headers, releasedAt }).toEqual({
         html: null,
+        truncated: false,
         headers: [{ name: 'Subject', value: 'Hi' }],
         releasedAt: null,
       });

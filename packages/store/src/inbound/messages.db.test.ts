@@ -79,7 +79,7 @@ const ATTACHMENT = { filename: 'a.pdf', contentType: 'application/pdf', contentI
 const attached = { attachments: [{ ...ATTACHMENT, blob: 'c'.repeat(64) }] };
 
 describe('a message', () => {
-  test('is read with all its stored fields', async () => {
+  test('is read with its stored fields, and with its text and HTML apart from them', async () => {
     const message = incoming({ ...attached, html: '<p>', references: ['r1@x', 'r2@x'], inReplyTo: 'r2@x' });
     const cameAt = store.clock.now();
     const id = await received(message);
@@ -102,8 +102,6 @@ describe('a message', () => {
       replyTo: [],
       receivedFor: message.recipients,
       subject: 'Hi',
-      text: 'Hello',
-      html: '<p>',
       headers: [{ name: 'Subject', value: 'Hi' }],
       auth: message.auth,
       automatic: false,
@@ -112,6 +110,15 @@ describe('a message', () => {
       blob: message.blob,
       attachments: [{ id: expect.stringMatching(/^att_/), ...ATTACHMENT, blob: 'c'.repeat(64) }],
     });
+    expect(await messages.bodies(id)).toEqual({ text: 'Hello', html: '<p>' });
+    expect(await messages.bodies(newId('message', store.clock))).toBeNull();
+  });
+
+  test('leaves the database with one character more than 1 MiB of text and of HTML', async () => {
+    const long = '😀'.repeat(LIMITS.messageBodyBytes + 2);
+    const { text, html } = (await messages.bodies(await received({ text: long, html: long }))) ?? {};
+    for (const body of [text, html])
+      expect(body?.length).toBe('😀'.length * (LIMITS.messageBodyBytes + 1));
   });
 
   test('of another account, or of the other kind of key, is missing', async () => {

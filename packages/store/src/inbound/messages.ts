@@ -25,14 +25,14 @@ import {
   accountMessagesBefore,
   inboxMessagesAfter,
   inboxMessagesBefore,
+  readBodies,
   readRecords,
 } from './sql/read-messages.ts';
 import { releaseMessage } from './sql/receive-message.ts';
 import { threadOf } from './thread-of.ts';
 
-/** A message with all its stored fields. */
-export interface WholeMessage extends ReceivedMessage {
-  readonly html: string | null;
+/** A message with all its stored fields, without its text and HTML: they may have 10 MiB. */
+export interface MessageDetails extends Omit<ReceivedMessage, 'text'> {
   readonly headers: readonly { readonly name: string; readonly value: string }[];
   /** The ids of the References header without brackets, in the order of the header. */
   readonly references: readonly string[];
@@ -41,6 +41,11 @@ export interface WholeMessage extends ReceivedMessage {
   /** The id of the raw bytes in the blob store. */
   readonly blob: string;
   readonly attachments: readonly MessageAttachment[];
+}
+
+export interface MessageBodies {
+  readonly text: string | null;
+  readonly html: string | null;
 }
 
 export interface MessageAttachment extends ReceivedAttachment {
@@ -72,12 +77,18 @@ export function createMessageStore(db: Database, clock: Clock) {
   const { message: messages, messageAttachment: attachments } = db.prisma;
 
   return {
-    async find({ accountId, kind }: MailReader, id: MessageId): Promise<WholeMessage | null> {
+    async find({ accountId, kind }: MailReader, id: MessageId): Promise<MessageDetails | null> {
       const row = await messages.findFirst({
         where: { id, accountId, kind },
+        omit: { text: true, html: true },
         include: { attachments: { orderBy: { position: 'asc' } } },
       });
-      return row === null || !(await inboxExists(db, row.inboxId)) ? null : wholeOf(row);
+      return row === null || !(await inboxExists(db, row.inboxId)) ? null : detailsOf(row);
+    },
+    /** Text and HTML, each cut shortly after `LIMITS.messageBodyBytes`. @returns null when it is deleted. */
+    async bodies(id: MessageId): Promise<MessageBodies | null> {
+      const [row] = await runOn<MessageBodies>(db.pool, readBodies, [id, LIMITS.messageBodyBytes + 1]);
+      return row ?? null;
     },
     /** The newest first, each as its record. @returns null when the cursor is not a message of the reader. */
     async list(
@@ -206,14 +217,16 @@ async function exists(tx: Transaction, id: MessageId): Promise<boolean> {
   return (await tx.client.message.findUnique({ where: { id }, select: { id: true } })) !== null;
 }
 
-function wholeOf(row: MessageRow & { readonly attachments: readonly AttachmentRow[] }): WholeMessage {
+type DetailsRow = Omit<MessageRow, 'text' | 'html'> & { readonly attachments: readonly AttachmentRow[] };
+
+function detailsOf(row: DetailsRow): MessageDetails {
   const { spf, dkim, dmarc } = row;
   return {
     id: row.id as MessageId,
-    accountId: row.accountId as WholeMessage['accountId'],
+    accountId: row.accountId as MessageDetails['accountId'],
     kind: row.kind,
     status: row.status,
-    heldReason: row.heldReason as WholeMessage['heldReason'],
+    heldReason: row.heldReason as MessageDetails['heldReason'],
     inboxId: row.inboxId as InboxId | null,
     threadId: row.threadId as ThreadId | null,
     ruleId: row.ruleId as RoutingRuleId | null,
@@ -226,10 +239,8 @@ function wholeOf(row: MessageRow & { readonly attachments: readonly AttachmentRo
     replyTo: row.replyTo,
     receivedFor: row.receivedFor,
     subject: row.subject,
-    text: row.text,
-    html: row.html,
-    headers: row.headers as unknown as WholeMessage['headers'],
-    auth: { spf, dkim, dmarc } as WholeMessage['auth'],
+    headers: row.headers as unknown as MessageDetails['headers'],
+    auth: { spf, dkim, dmarc } as MessageDetails['auth'],
     receivedAt: row.createdAt,
     releasedAt: row.releasedAt,
     size: row.size,

@@ -96,3 +96,7 @@ export const readRecords = statement('read-records')`
                   limit $3::int) a) as attachments
     from messages m
     where m.id = any ($1::text[])`;
+
+/** Reads the text and the HTML of a message. $1 message, $2 maximum characters of each. */
+export const readBodies = statement('read-bodies')`
+    select left(m.text, $2::int) as text, left(m.html, $2::int) as html from messages m where m.id = $1`;
