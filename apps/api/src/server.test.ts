@@ -146,7 +146,18 @@ describe('a slow client', () => {
     connectionsCheckingInterval: 10,
     keepAliveTimeout: 20,
     stalledTimeout: 50,
+    unreadTimeout: NEVER_MS,
     lingerTimeout: 20,
+  };
+
+  const SLOW = {
+    requestTimeout: NEVER_MS,
+    headersTimeout: NEVER_MS,
+    connectionsCheckingInterval: NEVER_MS,
+    keepAliveTimeout: NEVER_MS,
+    stalledTimeout: NEVER_MS,
+    unreadTimeout: NEVER_MS,
+    lingerTimeout: NEVER_MS,
   };
 
   test.each([
@@ -189,6 +200,20 @@ describe('a slow client', () => {
     expect((await raw.closed()).length).toBeLessThan(answer.length);
   });
 
+  test('that never reads its answer, and sends more meanwhile, is cut', async () => {
+    const { port, next } = await listening({ timeouts: { ...SLOW, unreadTimeout: 60 } });
+    const raw = await openRaw(port);
+    raw.socket.pause();
+    raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    const [, response] = await next();
+    response.end(Buffer.alloc(64 * 1024 * 1024)); // more than the buffers of both sides take
+    raw.send('GET / HTTP/1.1\r\nHost: a\r\n');
+    const drip = setInterval(() => raw.send('X: y\r\n'), 5);
+    await once(response, 'close');
+    clearInterval(drip);
+    expect(response.writableFinished).toBe(false);
+  });
+
   test('between two requests is cut without an answer', async () => {
     const { port, next } = await listening({ timeouts: HASTY });
     const raw = await openRaw(port);
@@ -225,7 +250,7 @@ describe('a client that sends after the end of its connection', () => {
   });
 
   test('and never ends is cut', async () => {
-    const timeouts = { lingerTimeout: 20, keepAliveTimeout: NEVER_MS, stalledTimeout: NEVER_MS };
+    const timeouts = { lingerTimeout: 20, keepAliveTimeout: NEVER_MS, stalledTimeout: NEVER_MS, unreadTimeout: NEVER_MS };
     const times = {
       requestTimeout: NEVER_MS,
       headersTimeout: NEVER_MS,

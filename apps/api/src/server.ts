@@ -10,6 +10,7 @@ import { breakBody } from './http/broken-body.ts';
 import { clientNetwork, ConnectionLimits } from './http/connection-limits.ts';
 import { ConnectionQueue } from './http/connection-queue.ts';
 import { closeInTwoSteps } from './http/lingering-close.ts';
+import { closeWhenUnread } from './http/unread-answer.ts';
 
 /** In milliseconds. */
 const TIMEOUTS = {
@@ -19,8 +20,10 @@ const TIMEOUTS = {
   connectionsCheckingInterval: 5_000,
   /** Load balancers drop idle connections after 60 s. They must drop first, or they lose requests. */
   keepAliveTimeout: 65_000,
-  /** Closes a connection without traffic in either direction: the client may not be reading its answer. */
+  /** Closes a connection without traffic in either direction. */
   stalledTimeout: 60_000,
+  /** Closes a connection whose client reads nothing of its answer, even if it sends more. */
+  unreadTimeout: 30_000,
   /** The client must close its side this soon after the last answer. */
   lingerTimeout: 5_000,
 };
@@ -56,7 +59,7 @@ export class ApiServer {
       isServing: (socket) => (this.#queues.get(socket)?.current ?? null) !== null,
     });
     this.#server = createBareServer(timeouts);
-    this.#addListeners(timeouts.lingerTimeout);
+    this.#addListeners(timeouts);
   }
 
   get stopping(): boolean {
@@ -85,7 +88,7 @@ export class ApiServer {
     await closed;
   }
 
-  #addListeners(lingerTimeoutMs: number): void {
+  #addListeners({ lingerTimeout, unreadTimeout }: typeof TIMEOUTS): void {
     const server = this.#server;
     const serve: RequestListener = (request, response) => this.#serve(request, response);
     const take: RequestListener = (request, response) => {
@@ -95,7 +98,8 @@ export class ApiServer {
       queue.add({ request, response });
     };
     server.on('connection', (socket) => {
-      closeInTwoSteps(socket, lingerTimeoutMs);
+      closeInTwoSteps(socket, lingerTimeout);
+      closeWhenUnread(socket, unreadTimeout);
       this.#limits.add(socket);
     });
     server.on('request', take);
