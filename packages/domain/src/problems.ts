@@ -171,7 +171,7 @@ export const PROBLEMS = {
     status: 503,
     title: 'Service not ready',
     family: 'service',
-    when: 'The storage cannot be reached; or, on a route without a limit, a large body found no room in time, or too many requests of the account or of the client’s address were at work, or the account wrote too many deliveries.',
+    when: 'The storage cannot be reached; or the key has too many unread answers; or, on a route without a limit, a large body found no room in time, or too many requests of the account or of the client’s address were at work, or the account wrote too many deliveries.',
     remedy: BACK_OFF,
   },
 } as const satisfies Record<string, ProblemDefinition>;

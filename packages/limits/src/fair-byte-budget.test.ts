@@ -43,6 +43,17 @@ test('an owner may hold as many bytes as are still free, so one more owner alway
   expect(await waiting()).toBe('a3 c2');
 });
 
+test('bytes that cannot wait are counted only when they fit', async () => {
+  const { open, waiting } = budgetOf(100);
+  const [first, second] = [open('first', 'a'), open('second', 'a')];
+  expect([first.takeNow(30), second.takeNow(30)]).toEqual([true, false]);
+  second.release();
+  expect(open('other', 'b').takeNow(35)).toBe(true);
+  first.release();
+  expect(open('third', 'a').takeNow(32)).toBe(true);
+  expect(await waiting()).toBe('');
+});
+
 test('one of the bodies without space continues to its end; then the next one', async () => {
   const { open, waiting } = budgetOf(100);
   const bodies = ['a', 'b', 'c'].map((owner) => open(owner, owner));

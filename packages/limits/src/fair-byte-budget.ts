@@ -14,6 +14,8 @@ export interface BodyBytes {
    * after `release`.
    */
   take(bytes: number): Promise<void> | null;
+  /** Counts bytes if they fit. @returns false when they do not: then call `release`. */
+  takeNow(bytes: number): boolean;
   /** Gives all bytes back. Only the first call counts. */
   release(): void;
 }
@@ -51,17 +53,22 @@ export class FairByteBudget {
     const body: Body = { owner, arrived: 0, counted: 0, resume: () => undefined };
     return {
       take: (bytes) => this.#take(body, bytes),
+      takeNow: (bytes) => this.#arrive(body, bytes),
       release: () => this.#release(body),
     };
   }
 
   #take(body: Body, bytes: number): Promise<void> | null {
-    body.arrived += bytes;
-    if (this.#admit(body)) return null;
+    if (this.#arrive(body, bytes)) return null;
     const resumed = new Promise<void>((resolve) => (body.resume = resolve));
     this.#waiting.add(body);
     this.#resumeNext();
     return resumed;
+  }
+
+  #arrive(body: Body, bytes: number): boolean {
+    body.arrived += bytes;
+    return this.#admit(body);
   }
 
   #release(body: Body): void {

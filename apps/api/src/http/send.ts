@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Readable } from 'node:stream';
-import { problemDocument } from '@postrider/domain';
+import { LIMITS, problemDocument } from '@postrider/domain';
 import type { ProblemBases } from '@postrider/domain';
+import { FairByteBudget } from '@postrider/limits';
 import type { Logger } from '@postrider/runtime';
+import { tooManyUnread } from '../problems/answers.ts';
 import type { Answer, FileAnswer } from './answer.ts';
 import { bodyFault } from './broken-body.ts';
 import { PAGE_HEADERS } from './page.ts';
@@ -13,22 +15,41 @@ import { hasUnreadBody, readOff } from './unread-body.ts';
 /** Writes an answer. Does nothing when the client has disconnected or an answer has begun. */
 export type Send = (request: IncomingMessage, response: ServerResponse, answer: Answer) => void;
 
+/** The memory budget for answers in progress. It counts each answer beyond its first `bytesFree`. */
+const BUDGET = { bytesMax: 128 * 1024 * 1024, bytesFree: LIMITS.bodyBytes };
+/** Longer answers are written in pieces. Each piece that leaves shows that the client reads. */
+const PIECE_BYTES = 64 * 1024;
+/** The owner of all answers to requests without a key. No key has this id. */
+const KEYLESS = 'keyless';
+
 export function createSend(bases: ProblemBases, logger: Pick<Logger, 'warn'>): Send {
-  return (request, response, answer) => {
+  const budget = new FairByteBudget(BUDGET);
+
+  const send: Send = (request, response, answer) => {
     if (response.headersSent || response.destroyed) {
       if (answer.kind === 'file') answer.stream?.destroy();
       return;
     }
-    if (answer.kind === 'file') {
-      void sendFile(request, response, answer, logger);
+    const { requestId, key } = contextOf(response);
+    const file = answer.kind === 'file' ? answer : rendered(answer, bases, requestId);
+    if (file.kind === 'text' && file.length <= PIECE_BYTES && isWhole(request, response)) {
+      writeHead(response, file);
+      response.end(file.text);
       return;
     }
-    const { requestId } = contextOf(response);
-    const { status, mediaType, text, headers = {} } = rendered(answer, bases, requestId);
-    writeHead(response, { status, mediaType, headers, length: Buffer.byteLength(text) });
-    if (isWhole(request, response)) response.end(text);
-    else void sendWhileReceiving(request, response, text);
+    const held = budget.open(key?.id ?? KEYLESS);
+    response.once('close', () => held.release());
+    if (held.takeNow(file.kind === 'text' ? file.length : (file.bufferBytes ?? 0))) {
+      writeHead(response, file);
+      // Pass the bytes only: they replace the text in memory.
+      void sendStream(request, response, file.kind === 'text' ? inPieces(file.text) : file.stream, logger);
+      return;
+    }
+    held.release();
+    if (file.kind === 'file') file.stream?.destroy();
+    send(request, response, tooManyUnread);
   };
+  return send;
 }
 
 interface Head {
@@ -37,6 +58,11 @@ interface Head {
   readonly headers: Readonly<Record<string, string>>;
   /** Content-Length in bytes. */
   readonly length: number;
+}
+
+interface TextFile extends Head {
+  readonly kind: 'text';
+  readonly text: string;
 }
 
 function writeHead(response: ServerResponse, { status, mediaType, headers, length }: Head): void {
@@ -54,29 +80,39 @@ function isWhole(request: IncomingMessage, response: ServerResponse): boolean {
   return comesNoMore || !hasUnreadBody(request, response);
 }
 
-/** Streams the file, and meanwhile reads and drops the rest of the request. */
-async function sendFile(
+/**
+ * Writes the answer as fast as the client reads, and meanwhile reads and drops the rest of the request. Closing
+ * before that would reset the connection, and the client could lose the answer.
+ */
+async function sendStream(
   request: IncomingMessage,
   response: ServerResponse,
-  file: FileAnswer,
+  stream: Readable | null,
   logger: Pick<Logger, 'warn'>,
 ): Promise<void> {
   const unread = isWhole(request, response) ? null : readOff(request);
-  if (unread !== null) response.setHeader('connection', 'close');
-  writeHead(response, file);
-  if (file.stream !== null) await sendStream(file.stream, response, logger);
+  if (unread !== null) {
+    response.setHeader('connection', 'close');
+    response.flushHeaders();
+  }
+  if (request.method === 'HEAD') stream?.destroy();
+  else if (stream !== null) await pipe(stream, response, logger);
   await unread;
   if (!response.destroyed) response.end();
+}
+
+function inPieces(text: string): Readable {
+  const bytes = Buffer.from(text); // the pieces of a string would be copies
+  const pieces = function* () {
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
+  };
+  return Readable.from(pieces(), { objectMode: false });
 }
 
 /**
  * Destroys the stream when the client disconnects. A failed stream destroys the connection, to show the loss.
  */
-async function sendStream(
-  stream: Readable,
-  response: ServerResponse,
-  logger: Pick<Logger, 'warn'>,
-): Promise<void> {
+async function pipe(stream: Readable, response: ServerResponse, logger: Pick<Logger, 'warn'>): Promise<void> {
   try {
     await pipeline(stream, response, { end: false });
   } catch (error) {
@@ -89,44 +125,20 @@ async function sendStream(
   }
 }
 
-/**
- * Answers a client that is still sending. Closing at once would reset the connection, and the client could
- * lose the answer. So we write the whole answer, read the rest of the request, and end the response last.
- */
-async function sendWhileReceiving(
-  request: IncomingMessage,
-  response: ServerResponse,
-  text: string,
-): Promise<void> {
-  response.setHeader('connection', 'close');
-  response.flushHeaders();
-  response.write(text);
-  await readOff(request);
-  response.end();
-}
-
-interface Rendered {
-  readonly status: number;
-  readonly mediaType: string;
-  readonly text: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-function rendered(answer: Exclude<Answer, FileAnswer>, bases: ProblemBases, requestId: string): Rendered {
+function rendered(answer: Exclude<Answer, FileAnswer>, bases: ProblemBases, requestId: string): TextFile {
+  const file = (status: number, mediaType: string, text: string, headers = {}): TextFile => {
+    return { kind: 'text', status, mediaType, headers, length: Buffer.byteLength(text), text };
+  };
   switch (answer.kind) {
     case 'json':
-      return { status: answer.status, mediaType: 'application/json', text: JSON.stringify(answer.body) };
+      return file(answer.status, 'application/json', JSON.stringify(answer.body));
     case 'html':
-      return { status: 200, mediaType: 'text/html; charset=utf-8', text: answer.html, headers: PAGE_HEADERS };
+      return file(200, 'text/html; charset=utf-8', answer.html, PAGE_HEADERS);
     case 'plain-text':
-      return { status: answer.status, mediaType: 'text/plain; charset=utf-8', text: answer.text };
+      return file(answer.status, 'text/plain; charset=utf-8', answer.text);
     case 'problem': {
       const document = problemDocument(answer.slug, bases, requestId, answer);
-      return {
-        status: document.status,
-        mediaType: 'application/problem+json',
-        text: JSON.stringify(document),
-      };
+      return file(document.status, 'application/problem+json', JSON.stringify(document));
     }
   }
 }

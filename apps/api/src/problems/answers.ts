@@ -213,6 +213,12 @@ export const comeAgain = problem(
 /** The same for requests without a rate limit. */
 export const noCapacityNow = problem('not-ready', NO_CAPACITY);
 
+/** Too many answers to the key are still on their way. The client asks for more than it reads. */
+export const tooManyUnread = problem(
+  'not-ready',
+  'Too many other answers are on their way to be read. Read them first, and send the request again later.',
+);
+
 /** Routes without a rate limit answer this when the account's other requests take or write too much. */
 export const tooManyInFlight = problem(
   'not-ready',

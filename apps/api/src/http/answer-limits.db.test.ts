@@ -1,0 +1,66 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { LIMITS } from '@postrider/domain';
+import { waitFor } from '@postrider/testing';
+import request from 'supertest';
+import { expectProblem } from '../../test/expect-problem.ts';
+import { openRaw } from '../../test/raw-request.ts';
+import type { RawConnection } from '../../test/raw-request.ts';
+import { setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
+
+/** JSON writes each of these characters in six bytes. */
+const BODY = '\u0001'.repeat(LIMITS.messageBodyBytes);
+const ANSWER_BYTES = 12 * LIMITS.messageBodyBytes;
+/** The answers of one key that the memory budget holds: half of 128 MiB. */
+const HELD = 5;
+
+const api = setupApi();
+let caller: Caller;
+let path: string;
+let open: RawConnection[];
+
+beforeEach(async () => {
+  open = [];
+  caller = await api.newCaller({ scopes: ['inbound:read'] });
+  path = await pathOfLarge(caller);
+});
+afterEach(() => {
+  for (const { socket } of open) socket.destroy();
+});
+
+const pathOfLarge = async ({ accountId }: Caller): Promise<string> =>
+  `/v1/inbound/messages/${await api.rows.message({ accountId, text: BODY, html: BODY })}`;
+
+/** Asks for the large answer on a connection that reads nothing. */
+async function askUnread(): Promise<RawConnection> {
+  const raw = await openRaw(api.port);
+  open.push(raw);
+  raw.socket.pause();
+  raw.send(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: ${caller.authorization}\r\n\r\n`);
+  return raw;
+}
+
+const ask = (what: string, by = caller) => request(api.url).get(what).set('authorization', by.authorization);
+
+test('answers that a key leaves unread leave no memory for its further large ones, until it reads', async () => {
+  const unread = await Promise.all(Array.from({ length: HELD }, askUnread));
+  const refused = async () => (await ask(path)).status === 503;
+  await waitFor(refused, { what: 'an answer to be refused' });
+  expect(expectProblem(await ask(path), 'not-ready')).toMatch(/^Too many other answers are on their way/);
+  expect((await ask('/v1/inbound/messages')).status).toBe(200);
+  const other = await api.newCaller({ scopes: ['inbound:read'] });
+  expect((await ask(await pathOfLarge(other), other)).status).toBe(200);
+  for (const { socket } of unread) socket.resume();
+  for (const answer of await Promise.all(unread.map(async (raw) => raw.closed()))) {
+    expect(answer).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+    expect(answer.length).toBeGreaterThan(ANSWER_BYTES);
+  }
+  expect((await ask(path)).status).toBe(200);
+});
+
+test('answers whose clients disconnect take no memory any more', async () => {
+  await Promise.all(Array.from({ length: HELD }, askUnread));
+  await waitFor(async () => (await ask(path)).status === 503, { what: 'an answer to be refused' });
+  for (const { socket } of open) socket.resetAndDestroy();
+  await waitFor(async () => (await ask(path)).status === 200, { what: 'an answer to be served' });
+});
