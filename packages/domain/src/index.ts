@@ -63,7 +63,7 @@ export { problemDocument, PROBLEMS } from './problems.ts';
 export type { AlsoStatus, FieldFault, ProblemBases, ProblemDocument, ProblemSlug } from './problems.ts';
 export { RATE_WINDOW_MS, windowMs } from './rate-limit.ts';
 export type { RateDecision, RateLimiter } from './rate-limit.ts';
-export { messageRecord, wholeMessageRecord } from './received-message.ts';
+export { cutBody, messageRecord, wholeMessageRecord } from './received-message.ts';
 export type {
   AttachmentId,
   RoutingRuleId,

@@ -43,6 +43,7 @@ test('the limits are those of contract section 8 and its rulings', () => {
     replyBytes: 512 * KIB,
     replyBodyBytes: 4 * MIB,
     threadPageBytes: 8 * MIB,
+    messageBodyBytes: MIB,
     linkMs: 604_800_000,
     inboundNameLength: 100,
   });

@@ -78,8 +78,13 @@ export function wholeMessageRecord(
   message: ReceivedMessage,
   html: string | null,
 ): EventData<'message.received'> & { readonly html: string | null; readonly html_truncated: boolean } {
-  const cut = html === null ? null : cutText(html, WHOLE.text);
+  const cut = cutBody(html);
   return { ...recordWithin(WHOLE, message), html: cut, html_truncated: cut !== html };
+}
+
+/** The first `LIMITS.messageBodyBytes` of a text or of HTML. It ends with a whole character. */
+export function cutBody(body: string | null): string | null {
+  return body === null ? null : cutText(body, LIMITS.messageBodyBytes);
 }
 
 function recordWithin(bounds: Bounds, message: ReceivedMessage): EventData<'message.received'> {

@@ -1,3 +1,4 @@
+import { cutBody } from '@postrider/domain';
 import type { EmailId } from '@postrider/domain';
 import { sentMessageIds } from '@postrider/mail';
 import { isThreadEmailId } from '@postrider/store';
@@ -34,7 +35,9 @@ const threadEmail = z
     subject: nullableText,
     message_id: nullableText,
     html: nullableText,
+    html_truncated: z.boolean(),
     text: nullableText,
+    text_truncated: z.boolean(),
     attachments: z.array(z.object({ id: text, filename: nullableText, size: count })),
     read: z.boolean(),
     received_at: time,
@@ -50,7 +53,8 @@ function listThreadEmails(stores: ThreadStores, awsRegion: string | undefined): 
     docs: {
       operationId: 'listThreadEmails',
       summary: 'List what a thread received and sent, newest first',
-      description: 'A page ends early at 8 MiB of text and HTML.',
+      description:
+        'A message has the first 1 MiB of its text and of its HTML. A page ends early at 8 MiB of both.',
       success: { status: 200, body: threadEmailPage },
       paged: true,
       refusals: ['not-found', 'validation-failed'],
@@ -93,6 +97,7 @@ function getThreadEmail(stores: ThreadStores, awsRegion: string | undefined): Do
 /** A message of a mail thread, in the shape of Resend's. */
 function threadEmailObject(email: ThreadEmail, awsRegion: string | undefined): AnswerOf<typeof threadEmail> {
   const messageId = messageIdsOf(email, awsRegion).at(-1);
+  const [html, body] = [cutBody(email.html), cutBody(email.text)];
   return {
     id: email.id,
     direction: email.direction,
@@ -103,8 +108,10 @@ function threadEmailObject(email: ThreadEmail, awsRegion: string | undefined): A
     reply_to: email.replyTo,
     subject: email.subject,
     message_id: messageId === undefined ? null : `<${messageId}>`,
-    html: email.html,
-    text: email.text,
+    html,
+    html_truncated: html !== email.html,
+    text: body,
+    text_truncated: body !== email.text,
     attachments: email.attachments,
     read: email.read,
     received_at: email.createdAt.toISOString(),

@@ -134,26 +134,30 @@ describe('a mail thread', () => {
 
   test('lists what it received and sent, newest first, in pages that end early at 8 MiB', async () => {
     const id = await inbox();
-    const big = 'x'.repeat(5 * 1024 * 1024);
-    const first = await received({ messageId: '1@x', text: big });
-    const second = await received({ inReplyTo: '1@x', text: big });
+    const mib = 'x'.repeat(1024 * 1024);
+    const ids = [await received({ messageId: '1@x', text: mib + mib, html: `${mib}x` })];
+    for (let n = 2; n <= 5; n += 1) ids.unshift(await received({ inReplyTo: '1@x', text: mib, html: mib }));
     const thread = await onlyThread(id);
-    const reply = (await ask('post', `${id}/threads/${thread}/emails/${second}/reply`, { text: 'Yes' }))
+    const reply = (await ask('post', `${id}/threads/${thread}/emails/${ids[0]}/reply`, { text: 'Yes' }))
       .body as { id: string };
-    const page = (await ask('get', `${id}/threads/${thread}/emails`)).body as ListOf<{
-      id: string;
-      direction: string;
-    }>;
-    expect({ more: page.has_more, ids: page.data.map((each) => each.id) }).toEqual({
+    const page = async (query: string) => {
+      const { body } = await ask('get', `${id}/threads/${thread}/emails${query}`);
+      return body as ListOf<{ id: string }>;
+    };
+    const first = await page('');
+    expect({ more: first.has_more, ids: first.data.map((each) => each.id) }).toEqual({
       more: true,
-      ids: [reply.id, second],
+      ids: [reply.id, ...ids.slice(0, 3)],
     });
-    const rest = (await ask('get', `${id}/threads/${thread}/emails?after=${second}`)).body as ListOf<{
-      id: string;
-    }>;
-    expect({ more: rest.has_more, ids: rest.data.map((each) => each.id) }).toEqual({
+    const rest = await page(`?after=${ids[2]}`);
+    const cut = { text: mib, text_truncated: true, html: mib, html_truncated: true };
+    const whole = { text: mib, text_truncated: false, html: mib, html_truncated: false };
+    expect({ more: rest.has_more, data: rest.data }).toMatchObject({
       more: false,
-      ids: [first],
+      data: [
+        { id: ids[3], ...whole },
+        { id: ids[4], ...cut },
+      ],
     });
     expectProblem(
       await ask('get', `${id}/threads/${thread}/emails?after=${newId('email', systemClock)}`),

@@ -45,6 +45,7 @@ export interface ThreadEmail {
   readonly references: readonly string[];
   /** The provider's id of a sent message. */
   readonly providerMessageId: string | null;
+  /** May be cut shortly after `LIMITS.messageBodyBytes`, and so may `text`. */
   readonly html: string | null;
   readonly text: string | null;
   readonly attachments: readonly {
@@ -65,8 +66,10 @@ export interface ThreadEmailsRequest {
 export type ThreadStore = ReturnType<typeof createThreadStore>;
 
 export function createThreadStore(db: Database) {
+  const read = async (threadId: ThreadId, ids: readonly string[]): Promise<ThreadEmail[]> =>
+    runOn<ThreadEmail>(db.pool, readThreadEmails, [threadId, ids, LIMITS.messageBodyBytes + 1]);
   const email = async (threadId: ThreadId, id: string): Promise<ThreadEmail | null> =>
-    (await runOn<ThreadEmail>(db.pool, readThreadEmails, [threadId, [id]]))[0] ?? null;
+    (await read(threadId, [id]))[0] ?? null;
   const find = async (inboxId: InboxId, id: ThreadId): Promise<Thread | null> =>
     (await runOn<Thread>(db.pool, readThread, [inboxId, id]))[0] ?? null;
 
@@ -106,11 +109,11 @@ export function createThreadStore(db: Database) {
       const at = cursor === null ? null : await email(threadId, cursor.id);
       if (cursor !== null && at === null) return null;
       const upwards = cursor?.side === 'before';
-      const values = [threadId, at?.createdAt ?? null, at?.id ?? null, limit + 1];
+      const values = [threadId, at?.createdAt ?? null, at?.id ?? null, limit + 1, LIMITS.messageBodyBytes];
       const found = await runOn<Sized>(db.pool, upwards ? emailsBefore : emailsAfter, values);
       const { entries, hasMore } = pageOf(found, fitting(found, limit), upwards);
       const ids = entries.map(({ id }) => id);
-      const rows = await runOn<ThreadEmail>(db.pool, readThreadEmails, [threadId, ids]);
+      const rows = await read(threadId, ids);
       const byId = new Map(rows.map((row) => [row.id as string, row]));
       return { entries: ids.flatMap((id) => byId.get(id) ?? []), hasMore };
     },

@@ -108,19 +108,22 @@ export const markThread = statement('mark-thread')`
     select t.id from inbox_threads t where t.inbox_id = $1 and t.id = $2`;
 
 /**
- * Finds a page of a thread's messages, received and sent, with the bytes of text and HTML of each.
+ * Finds a page of a thread's messages, received and sent, with the bytes of text and HTML that each shows.
  *
- * $1 thread, $2 and $3 time and id of the cursor (nulls: none), $4 number of messages.
+ * $1 thread, $2 and $3 time and id of the cursor (nulls: none), $4 number of messages, $5 maximum bytes of a
+ * text or of HTML.
  */
 function pageOfEmails(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): Statement {
   const range = (at: string, id: string) =>
     `($2::timestamptz is null or (${at}, ${id}) ${beyond} ($2::timestamptz, $3::text)) order by ${at} ${order}, ${id} ${order} limit $4`;
+  const shown = (row: string) =>
+    `least(coalesce(octet_length(${row}.text), 0), $5::int) + least(coalesce(octet_length(${row}.html), 0), $5::int)`;
   return statement(name)`
     select e.id, e.created_at as "createdAt", e.bytes from (
-      (select m.id, m.created_at, coalesce(octet_length(m.text), 0) + coalesce(octet_length(m.html), 0) as bytes
+      (select m.id, m.created_at, ${shown('m')} as bytes
        from messages m where m.thread_id = $1 and ${range('m.created_at', 'm.id')})
       union all
-      (select e.id, s.created_at, coalesce(octet_length(e.text), 0) + coalesce(octet_length(e.html), 0)
+      (select e.id, s.created_at, ${shown('e')}
        from inbox_sends s join emails e on e.id = s.email_id
        where s.thread_id = $1 and ${range('s.created_at', 's.email_id')})
     ) e
@@ -137,17 +140,17 @@ const idsOfHeader = (name: string): string => `
         where lower(h.key) = '${name}')`;
 
 /**
- * Reads whole messages of a thread, received and sent. A message without References uses its In-Reply-To (RFC
+ * Reads messages of a thread, received and sent. A message without References uses its In-Reply-To (RFC
  * 5322, 3.6.4). If In-Reply-To has several ids, a sent message keeps every id, and a received message has
  * only the first.
  *
- * $1 thread, $2 ids. Returns the messages in any order.
+ * $1 thread, $2 ids, $3 maximum characters of a text or of HTML. Returns the messages in any order.
  */
 export const readThreadEmails = statement('read-thread-emails')`
     select m.id, 'inbound' as direction, m.from_address as "from", m.to_addresses as "to", m.cc_addresses as cc,
            '{}'::text[] as bcc, m.reply_to_addresses as "replyTo", m.subject, m.message_id as "messageId",
            coalesce(nullif(m.reference_ids, '{}'), array_remove(array[m.in_reply_to], null)) as "references",
-           null as "providerMessageId", m.html, m.text, m.read,
+           null as "providerMessageId", left(m.html, $3::int) as html, left(m.text, $3::int) as text, m.read,
            m.created_at as "createdAt",
            (select coalesce(json_agg(json_build_object('id', a.id, 'filename', a.filename, 'size', a.size)
                                      order by a.position), '[]')
@@ -157,7 +160,7 @@ export const readThreadEmails = statement('read-thread-emails')`
     union all
     select e.id, 'outbound', e.from_address, e.to_addresses, e.cc_addresses, e.bcc_addresses, e.reply_to_addresses, e.subject,
            null, coalesce(nullif(${idsOfHeader('references')}, '{}'), ${idsOfHeader('in-reply-to')}),
-           e.provider_message_id, e.html, e.text, true, s.created_at,
+           e.provider_message_id, left(e.html, $3::int), left(e.text, $3::int), true, s.created_at,
            (select coalesce(json_agg(json_build_object('id', a.email_id || '.' || a.position, 'filename', a.filename,
                                                        'size', octet_length(a.content)) order by a.position), '[]')
             from email_attachments a where a.email_id = e.id)
