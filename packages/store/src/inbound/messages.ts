@@ -43,7 +43,7 @@ export interface MessageDetails extends Omit<ReceivedMessage, 'text'> {
   readonly attachments: readonly MessageAttachment[];
 }
 
-export interface MessageBodies {
+interface MessageBodies {
   readonly text: string | null;
   readonly html: string | null;
 }

@@ -66,10 +66,10 @@ export interface ThreadEmailsRequest {
 export type ThreadStore = ReturnType<typeof createThreadStore>;
 
 export function createThreadStore(db: Database) {
-  const read = async (threadId: ThreadId, ids: readonly string[]): Promise<ThreadEmail[]> =>
+  const readEmails = async (threadId: ThreadId, ids: readonly string[]): Promise<ThreadEmail[]> =>
     runOn<ThreadEmail>(db.pool, readThreadEmails, [threadId, ids, LIMITS.messageBodyBytes + 1]);
   const email = async (threadId: ThreadId, id: string): Promise<ThreadEmail | null> =>
-    (await read(threadId, [id]))[0] ?? null;
+    (await readEmails(threadId, [id]))[0] ?? null;
   const find = async (inboxId: InboxId, id: ThreadId): Promise<Thread | null> =>
     (await runOn<Thread>(db.pool, readThread, [inboxId, id]))[0] ?? null;
 
@@ -113,7 +113,7 @@ export function createThreadStore(db: Database) {
       const found = await runOn<Sized>(db.pool, upwards ? emailsBefore : emailsAfter, values);
       const { entries, hasMore } = pageOf(found, fitting(found, limit), upwards);
       const ids = entries.map(({ id }) => id);
-      const rows = await read(threadId, ids);
+      const rows = await readEmails(threadId, ids);
       const byId = new Map(rows.map((row) => [row.id as string, row]));
       return { entries: ids.flatMap((id) => byId.get(id) ?? []), hasMore };
     },
