@@ -250,7 +250,12 @@ describe('a client that sends after the end of its connection', () => {
   });
 
   test('and never ends is cut', async () => {
-    const timeouts = { lingerTimeout: 20, keepAliveTimeout: NEVER_MS, stalledTimeout: NEVER_MS, unreadTimeout: NEVER_MS };
+    const timeouts = {
+      lingerTimeout: 20,
+      keepAliveTimeout: NEVER_MS,
+      stalledTimeout: NEVER_MS,
+      unreadTimeout: NEVER_MS,
+    };
     const times = {
       requestTimeout: NEVER_MS,
       headersTimeout: NEVER_MS,

@@ -11,8 +11,6 @@ import type { Caller } from '../../test/start-api.ts';
 /** JSON writes each of these characters in six bytes. */
 const BODY = '\u0001'.repeat(LIMITS.messageBodyBytes);
 const ANSWER_BYTES = 12 * LIMITS.messageBodyBytes;
-/** The answers of one key that the memory budget holds: half of 128 MiB. */
-const HELD = 5;
 
 const api = setupApi();
 let caller: Caller;
@@ -21,7 +19,7 @@ let open: RawConnection[];
 
 beforeEach(async () => {
   open = [];
-  caller = await api.newCaller({ scopes: ['inbound:read'] });
+  caller = await api.newCaller({ scopes: ['inbound:read'], rateLimitPerMinute: 1_000 });
   path = await pathOfLarge(caller);
 });
 afterEach(() => {
@@ -32,35 +30,37 @@ const pathOfLarge = async ({ accountId }: Caller): Promise<string> =>
   `/v1/inbound/messages/${await api.rows.message({ accountId, text: BODY, html: BODY })}`;
 
 /** Asks for the large answer on a connection that reads nothing. */
-async function askUnread(): Promise<RawConnection> {
+async function askUnread(): Promise<void> {
   const raw = await openRaw(api.port);
   open.push(raw);
   raw.socket.pause();
-  raw.send(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: ${caller.authorization}\r\n\r\n`);
-  return raw;
+  raw.send(
+    `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: ${caller.authorization}\r\n\r\n`,
+  );
 }
 
 const ask = (what: string, by = caller) => request(api.url).get(what).set('authorization', by.authorization);
 
+async function leaveUnread(): Promise<void> {
+  const isRefused = async () => (await ask(path)).status === 503 || (await askUnread(), false);
+  await waitFor(isRefused, { what: 'an answer to be refused' });
+}
+
 test('answers that a key leaves unread leave no memory for its further large ones, until it reads', async () => {
-  const unread = await Promise.all(Array.from({ length: HELD }, askUnread));
-  const refused = async () => (await ask(path)).status === 503;
-  await waitFor(refused, { what: 'an answer to be refused' });
+  await leaveUnread();
   expect(expectProblem(await ask(path), 'not-ready')).toMatch(/^Too many other answers are on their way/);
   expect((await ask('/v1/inbound/messages')).status).toBe(200);
   const other = await api.newCaller({ scopes: ['inbound:read'] });
   expect((await ask(await pathOfLarge(other), other)).status).toBe(200);
-  for (const { socket } of unread) socket.resume();
-  for (const answer of await Promise.all(unread.map(async (raw) => raw.closed()))) {
-    expect(answer).toMatch(/^HTTP\/1.1 200 OK\r\n/);
-    expect(answer.length).toBeGreaterThan(ANSWER_BYTES);
-  }
-  expect((await ask(path)).status).toBe(200);
+  for (const { socket } of open) socket.resume();
+  const answers = await Promise.all(open.map(async (raw) => raw.closed()));
+  const whole = answers.filter((answer) => answer.length > ANSWER_BYTES);
+  expect(whole.length).toBeGreaterThanOrEqual(5); // of 12 MiB each
+  await waitFor(async () => (await ask(path)).status === 200, { what: 'an answer to be served' });
 });
 
 test('answers whose clients disconnect take no memory any more', async () => {
-  await Promise.all(Array.from({ length: HELD }, askUnread));
-  await waitFor(async () => (await ask(path)).status === 503, { what: 'an answer to be refused' });
+  await leaveUnread();
   for (const { socket } of open) socket.resetAndDestroy();
   await waitFor(async () => (await ask(path)).status === 200, { what: 'an answer to be served' });
 });

@@ -81,8 +81,8 @@ function isWhole(request: IncomingMessage, response: ServerResponse): boolean {
 }
 
 /**
- * Writes the answer as fast as the client reads, and meanwhile reads and drops the rest of the request. Closing
- * before that would reset the connection, and the client could lose the answer.
+ * Writes the answer as fast as the client reads. Meanwhile it reads and drops the rest of the request.
+ * Closing before that would reset the connection, and the client could lose the answer.
  */
 async function sendStream(
   request: IncomingMessage,

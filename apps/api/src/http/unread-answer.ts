@@ -4,8 +4,8 @@ const CHECKS = 6;
 
 /**
  * Closes the connection when its client takes no byte of an answer for `timeoutMs`. Node's own time limit
- * begins again when the client sends a byte. Write long answers in pieces: only a further piece shows that the
- * client reads.
+ * begins again when the client sends a byte. Write long answers in pieces: only a further piece shows that
+ * the client reads.
  */
 export function closeWhenUnread(socket: Socket, timeoutMs: number): void {
   let bytesBefore = 0;

@@ -117,8 +117,7 @@ describe('a message', () => {
   test('leaves the database with one character more than 1 MiB of text and of HTML', async () => {
     const long = '😀'.repeat(LIMITS.messageBodyBytes + 2);
     const { text, html } = (await messages.bodies(await received({ text: long, html: long }))) ?? {};
-    for (const body of [text, html])
-      expect(body?.length).toBe('😀'.length * (LIMITS.messageBodyBytes + 1));
+    for (const body of [text, html]) expect(body?.length).toBe('😀'.length * (LIMITS.messageBodyBytes + 1));
   });
 
   test('of another account, or of the other kind of key, is missing', async () => {
