@@ -4,11 +4,14 @@ import { ByteBudget } from './byte-budget.ts';
 
 const BLOCK = 64 * 1024;
 
+const budgetOf = (blocks: number) =>
+  new ByteBudget({ bytesMax: 4 * blocks * BLOCK, smallBytes: blocks * BLOCK });
+
 describe('the bytes of a message', () => {
   test('come out as they went in, in pieces of any length', () => {
     const bytes = Buffer.from(Array.from({ length: 3 * BLOCK + 7 }, (_, index) => (index * 31) % 251));
     for (const piece of [1_000, BLOCK - 1, BLOCK, BLOCK + 1, bytes.length]) {
-      const buffer = new BlockBuffer(new ByteBudget(4 * BLOCK));
+      const buffer = new BlockBuffer(budgetOf(4).open('a'));
       for (let from = 0; from < bytes.length; from += piece) {
         expect(buffer.append(bytes.subarray(from, from + piece))).toBe(true);
       }
@@ -32,7 +35,7 @@ describe('the bytes of a message', () => {
   });
 
   test('are copied, so the caller may reuse its buffer', () => {
-    const buffer = new BlockBuffer(new ByteBudget(BLOCK));
+    const buffer = new BlockBuffer(budgetOf(1).open('a'));
     const bytes = Buffer.from('abc');
     buffer.append(bytes);
     bytes.fill('x');
@@ -42,18 +45,18 @@ describe('the bytes of a message', () => {
 
 describe('the budget', () => {
   test('is taken block by block, and given back as a whole', () => {
-    const budget = new ByteBudget(3 * BLOCK);
-    const [one, two] = [new BlockBuffer(budget), new BlockBuffer(budget)];
+    const budget = budgetOf(3);
+    const hasSpace = (blocks: number) => budget.hasSpace('b', blocks * BLOCK);
+    const [one, two] = [new BlockBuffer(budget.open('a')), new BlockBuffer(budget.open('a'))];
     expect(one.append(Buffer.alloc(2 * BLOCK))).toBe(true);
     expect(two.append(Buffer.alloc(1))).toBe(true);
-    expect(budget.available).toBe(0);
     expect(one.append(Buffer.alloc(1))).toBe(false);
     two.release();
-    expect(budget.available).toBe(BLOCK);
+    expect([hasSpace(1), hasSpace(2)]).toEqual([true, false]);
     one.join();
-    expect(budget.available).toBe(BLOCK);
+    expect(hasSpace(2)).toBe(false);
     one.release();
     one.release();
-    expect(budget.available).toBe(3 * BLOCK);
+    expect(hasSpace(3)).toBe(true);
   });
 });

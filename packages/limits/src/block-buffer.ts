@@ -1,4 +1,4 @@
-import type { ByteBudget } from './byte-budget.ts';
+import type { HeldBytes } from './byte-budget.ts';
 
 const BLOCK_BYTES = 64 * 1024;
 
@@ -10,14 +10,13 @@ const BLOCK_BYTES = 64 * 1024;
  * smaller.
  */
 export class BlockBuffer {
-  readonly #budget: ByteBudget | undefined;
+  readonly #budget: HeldBytes | undefined;
   #blocks: Buffer[] = [];
   /** Bytes used in the last block. */
   #used = 0;
-  #taken = 0;
   #length = 0;
 
-  constructor(budget?: ByteBudget) {
+  constructor(budget?: HeldBytes) {
     this.#budget = budget;
   }
 
@@ -50,10 +49,9 @@ export class BlockBuffer {
 
   /** Drops the bytes and gives the blocks back to the budget. */
   release(): void {
-    this.#budget?.release(this.#taken);
+    this.#budget?.release();
     this.#blocks = [];
     this.#used = 0;
-    this.#taken = 0;
     this.#length = 0;
   }
 
@@ -63,7 +61,6 @@ export class BlockBuffer {
     if (last !== undefined && this.#used < last.length) return last;
     const size = this.#budget === undefined ? Math.min(BLOCK_BYTES, this.#length + bytes) : BLOCK_BYTES;
     if (this.#budget?.take(size) === false) return null;
-    this.#taken += size;
     const block = Buffer.allocUnsafe(size);
     this.#blocks.push(block);
     this.#used = 0;

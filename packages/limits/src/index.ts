@@ -1,5 +1,6 @@
 export { BlockBuffer } from './block-buffer.ts';
 export { ByteBudget } from './byte-budget.ts';
+export type { HeldBytes } from './byte-budget.ts';
 export { FairByteBudget } from './fair-byte-budget.ts';
 export type { BodyBytes } from './fair-byte-budget.ts';
 export { KeyedQueue } from './keyed-queue.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createSecureContext, type TLSSocket } from 'node:tls';
-import { ByteBudget, within } from '@postrider/limits';
+import { ByteBudget, networkOf, within } from '@postrider/limits';
 import { type Clock, errorCode, type Logger, systemClock } from '@postrider/runtime';
 import { SMTPServer } from 'smtp-server';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
@@ -69,7 +69,10 @@ export class InboundServer {
       ...options.limits,
     };
     this.#sessionLimits = new SessionLimits(this.#limits.sessionsMax, this.#limits.sessionsPerAddressMax);
-    this.#budget = new ByteBudget(this.#limits.bytesUnderWayMax);
+    this.#budget = new ByteBudget({
+      bytesMax: this.#limits.bytesUnderWayMax,
+      smallBytes: this.#limits.smallMessageBytes,
+    });
     this.#server = this.#createServer();
     this.setTls(options.tls);
   }
@@ -187,7 +190,7 @@ export class InboundServer {
     if (session.mailCommands > this.#limits.messagesPerSessionMax) {
       const words = 'Too many messages in one session';
       done(session.refuse(new Refusal(421, 'messages_per_session', words)));
-    } else if (declared > this.#budget.available) {
+    } else if (!this.#budget.hasSpace(this.#ownerOf(of), declared)) {
       done(session.refuse(new Refusal(451, 'memory', 'Too much mail at a time, try again later')));
     } else done();
   }
@@ -227,7 +230,8 @@ export class InboundServer {
     const { sink, hostname, logger, protocol, clock = systemClock } = this.#options;
     const session = this.#session(of);
     session.pauseCommandTimeout();
-    const receiving = { sink, hostname, logger, clock, budget: this.#budget, limits: this.#limits };
+    const bytes = this.#budget.open(this.#ownerOf(of));
+    const receiving = { sink, hostname, logger, clock, bytes, limits: this.#limits };
     const outcome = await receiveMessage(receiving, stream, of);
     if (outcome === null) return;
     const answers = protocol === 'lmtp' ? session.recipientsTaken : 1;
@@ -235,6 +239,11 @@ export class InboundServer {
     if (protocol === 'lmtp') done(null, Array<string | Error>(answers).fill(answer));
     else if (answer instanceof Refusal) done(answer);
     else done(null, answer);
+  }
+
+  /** Messages of one client share the byte budget. Over LMTP one mail server sends everything. */
+  #ownerOf({ id, remoteAddress }: SMTPServerSession): string {
+    return this.#options.protocol === 'lmtp' ? id : (networkOf(remoteAddress) ?? remoteAddress);
   }
 
   #session(session: SMTPServerSession): Session {

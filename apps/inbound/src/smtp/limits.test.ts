@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
+import type { SmtpClient } from '@postrider/testing';
 import { beginMessage, FROM, HOSTNAME, testServers, testWithIpv6, TO } from '../../test/test-server.ts';
 import type { TestServer } from '../../test/test-server.ts';
+import { DEFAULT_LIMITS } from './limits.ts';
 import type { SinkResult } from '../pipeline/message-sink.ts';
 
 const servers = testServers();
@@ -175,7 +177,7 @@ describe('the size of a message', () => {
 
   test('beyond the limit is read but not kept, and the session continues', async () => {
     const server = await servers.start({
-      limits: { messageBytesMax: 2 * BLOCK, bytesUnderWayMax: 6 * BLOCK },
+      limits: { messageBytesMax: 2 * BLOCK, bytesUnderWayMax: 8 * BLOCK, smallMessageBytes: BLOCK },
     });
     const client = await server.greet();
     await beginMessage(client);
@@ -197,7 +199,7 @@ describe('the bytes of all messages in flight', () => {
   test('are limited: a further message gets 451, and passes later', async () => {
     const { opened, open } = opening<SinkResult>();
     const server = await servers.start({
-      limits: { bytesUnderWayMax: 2 * BLOCK },
+      limits: { bytesUnderWayMax: 4 * BLOCK, smallMessageBytes: BLOCK },
       receive: () => opened,
     });
     const [first, second] = [await server.greet(), await server.greet()];
@@ -217,7 +219,9 @@ describe('the bytes of all messages in flight', () => {
   });
 
   test('are released by an aborted message, and by one that is too long', async () => {
-    const server = await servers.start({ limits: { messageBytesMax: BLOCK, bytesUnderWayMax: 2 * BLOCK } });
+    const server = await servers.start({
+      limits: { messageBytesMax: BLOCK, bytesUnderWayMax: 4 * BLOCK, smallMessageBytes: BLOCK },
+    });
     for (let count = 0; count < 3; count += 1) {
       const broken = await server.greet();
       await beginMessage(broken);
@@ -235,6 +239,53 @@ describe('the bytes of all messages in flight', () => {
     await beginMessage(client);
     client.write('x'.repeat(BLOCK - 2));
     expect(await client.say('\r\n.')).toMatch(/^250 /);
+  });
+});
+
+describe('one client that holds many messages open', () => {
+  const limits = { messageBytesMax: 8 * BLOCK, bytesUnderWayMax: 64 * BLOCK, smallMessageBytes: BLOCK };
+  const large = `${'x'.repeat(6 * BLOCK)}\r\n.`;
+
+  async function hold(server: TestServer, sessions: number): Promise<SmtpClient[]> {
+    const clients = await Promise.all(Array.from({ length: sessions }, () => server.greet()));
+    for (const client of clients) {
+      await beginMessage(client);
+      client.write('x'.repeat(7 * BLOCK));
+      await client.flushed();
+    }
+    return clients;
+  }
+
+  testWithIpv6('leaves space for the large message of another client', async () => {
+    const server = await servers.start({ host: '::', limits });
+    const holders = await hold(server, 16);
+    const other = await server.open('::1');
+    await other.answer();
+    await other.say('EHLO other.example');
+    expect(await other.say(`${FROM} SIZE=${7 * BLOCK}`)).toMatch(/^250 /);
+    await other.say(TO);
+    await other.say('DATA');
+    expect(await other.say(large)).toMatch(/^250 /);
+    const answers = await Promise.all(holders.map((holder) => holder.say('\r\n.')));
+    expect(answers.map((answer) => answer.slice(0, 3))).toContain('451');
+  });
+
+  test('can still send small messages, and over LMTP large ones', async () => {
+    const server = await servers.start({ limits });
+    await hold(server, 16);
+    const client = await server.greet();
+    await beginMessage(client);
+    expect(await client.say('small\r\n.')).toMatch(/^250 /);
+    const lmtp = await servers.start({ protocol: 'lmtp', limits });
+    await hold(lmtp, 5);
+    const next = await lmtp.greet();
+    await beginMessage(next);
+    expect(await next.say(large)).toMatch(/^250 /);
+  });
+
+  test('cannot fill the reserved quarter: every session may send a small message', () => {
+    const { sessionsMax, smallMessageBytes, bytesUnderWayMax } = DEFAULT_LIMITS;
+    expect(sessionsMax * smallMessageBytes).toBeLessThanOrEqual(bytesUnderWayMax / 4);
   });
 });
 
@@ -320,6 +371,24 @@ describe('time', () => {
     expect(answers).toEqual(['421 4.4.2 Timeout in the message, closing connection']);
     expect(server.refusals).toEqual(['421 data_timeout']);
     expect(server.received).toEqual([]);
+  });
+
+  test('runs out for a message that arrives too slowly, not for a faster one', async () => {
+    const server = await servers.start({
+      limits: { dataPeriodMs: SHORT_MS, dataPeriodBytesMin: 5_000, dataTimeoutMs: LONG_MS },
+    });
+    const [fast, slow] = [await server.greet(), await server.greet()];
+    await beginMessage(fast);
+    const flow = setInterval(() => fast.write(`${'x'.repeat(20_000)}\r\n`), 20);
+    await beginMessage(slow);
+    const drip = setInterval(() => slow.write('x\r\n'), 20);
+    const answers = await slow.rest();
+    clearInterval(drip);
+    expect(answers).toEqual(['421 4.4.2 The message arrives too slowly, closing connection']);
+    expect(server.refusals).toEqual(['421 data_too_slow']);
+    clearInterval(flow);
+    expect(await fast.say('.')).toMatch(/^250 /);
+    expect(server.received).toHaveLength(1);
   });
 
   test('of the sink and of a message does not count as time for a command', async () => {

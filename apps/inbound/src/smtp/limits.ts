@@ -1,6 +1,7 @@
 import { LIMITS } from '@postrider/domain';
 
-const MIB = 1024 * 1024;
+const KIB = 1024;
+const MIB = 1024 * KIB;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 
@@ -15,14 +16,22 @@ export interface InboundLimits {
   readonly recipientsMax: number;
   /** Bytes per message, announced as SIZE. A longer message gets 552 5.3.4. */
   readonly messageBytesMax: number;
-  /** Bytes of all messages in flight. Beyond this limit, MAIL or DATA gets 451. */
+  /**
+   * Bytes of all messages in flight. One client address, or one IPv6 /64, may hold as many as are still free.
+   * A quarter is reserved for the first `smallMessageBytes` of each message. Beyond these limits, MAIL or
+   * DATA gets 451.
+   */
   readonly bytesUnderWayMax: number;
+  readonly smallMessageBytes: number;
   /** Bytes per command. A longer one gets 421. */
   readonly commandLineBytesMax: number;
   /** Time from an answer to the end of the next command. Then the client gets 421. */
   readonly commandTimeoutMs: number;
   /** Time for a whole message, from 354 to the final dot. Then the client gets 421. */
   readonly dataTimeoutMs: number;
+  /** Every `dataPeriodMs` of a message must bring this many bytes. Otherwise the client gets 421. */
+  readonly dataPeriodBytesMin: number;
+  readonly dataPeriodMs: number;
   /** Time for the sink to judge a recipient. Then the client gets 451. */
   readonly acceptsTimeoutMs: number;
   /** Time for the sink to receive a message. Then the client gets 451. */
@@ -51,14 +60,19 @@ export const DEFAULT_LIMITS: InboundLimits = {
   recipientsMax: 50,
   /** Contract, section 8: 10 MiB for a received message. */
   messageBytesMax: LIMITS.receivedBytes,
-  /** Room for twelve of the largest messages. Parsing needs about as much again. */
+  /** Space for nine of the largest messages, and for 256 small ones. Parsing needs about as much again. */
   bytesUnderWayMax: 128 * MIB,
+  /** Two blocks of the message buffer. In all sessions together they fit into the reserved quarter. */
+  smallMessageBytes: MIB / 8,
   /** RFC 5321 requires 512 bytes. Its extensions DSN and SMTPUTF8 together add about 600. */
   commandLineBytesMax: 2_048,
   /** RFC 5321, 4.5.3.2.7: at least 5 minutes. */
   commandTimeoutMs: 5 * MINUTE_MS,
   /** Enough for 10 MiB at 18 KB/s. */
   dataTimeoutMs: 10 * MINUTE_MS,
+  /** 1 KiB/s. A slower client would hold memory and a session for ten minutes. */
+  dataPeriodBytesMin: 30 * KIB,
+  dataPeriodMs: 30 * SECOND_MS,
   /** A client waits 5 minutes for the answer to RCPT (RFC 5321, 4.5.3.2.3). */
   acceptsTimeoutMs: 30 * SECOND_MS,
   /** A client waits 10 minutes after the final dot (4.5.3.2.6); impatient clients wait 2. */

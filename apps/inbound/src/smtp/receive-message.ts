@@ -1,5 +1,5 @@
 import { BlockBuffer, within } from '@postrider/limits';
-import type { ByteBudget } from '@postrider/limits';
+import type { HeldBytes } from '@postrider/limits';
 import { type Clock, type Logger } from '@postrider/runtime';
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import type { MessageSink, ReceivedEnvelope, SinkResult } from '../pipeline/message-sink.ts';
@@ -9,7 +9,8 @@ import { traceHeader } from './trace-header.ts';
 
 export interface ReceivingParts {
   readonly sink: Pick<MessageSink, 'receive'>;
-  readonly budget: ByteBudget;
+  /** The memory of this message. */
+  readonly bytes: HeldBytes;
   readonly limits: InboundLimits;
   readonly hostname: string;
   readonly clock: Clock;
@@ -28,12 +29,12 @@ export async function receiveMessage(
   stream: SMTPServerDataStream,
   session: SMTPServerSession,
 ): Promise<Outcome> {
-  const { budget, limits } = receiving;
+  const { bytes, limits } = receiving;
   const id = `${session.id}.${session.transaction}`;
   const trace = traceOf(receiving, session, id);
-  const buffer = new BlockBuffer(budget);
+  const buffer = new BlockBuffer(bytes);
   const fits = buffer.append(trace);
-  const fault = await readMessage(stream, buffer, fits, limits.dataTimeoutMs);
+  const fault = await readMessage(stream, buffer, fits, limits);
   if (fault !== null) {
     buffer.release();
     return fault === 'disconnected' ? null : faultOf(fault, limits);
@@ -42,7 +43,7 @@ export async function receiveMessage(
   return passToSink(receiving, buffer, envelope, id);
 }
 
-type Fault = 'size' | 'memory' | 'data_timeout' | 'disconnected';
+type Fault = 'size' | 'memory' | 'data_timeout' | 'data_too_slow' | 'disconnected';
 
 /**
  * Reads to the end of the message. It reads a message that it does not keep as well: a client reads no answer
@@ -53,21 +54,29 @@ function readMessage(
   stream: SMTPServerDataStream,
   buffer: BlockBuffer,
   fits: boolean,
-  timeoutMs: number,
+  { dataTimeoutMs, dataPeriodMs, dataPeriodBytesMin }: InboundLimits,
 ): Promise<Fault | null> {
   return new Promise((resolve) => {
     let keeps = fits;
     if (!keeps) buffer.release();
     const settle = (fault: Fault | null) => {
       clearTimeout(deadline);
+      clearInterval(periods);
       resolve(fault);
     };
-    const deadline = setTimeout(() => {
-      settle('data_timeout');
+    const end = (fault: Fault) => {
+      settle(fault);
       // smtp-server answers before the end of a message only after its stream is destroyed.
       stream.destroy();
-    }, timeoutMs);
+    };
+    const deadline = setTimeout(() => end('data_timeout'), dataTimeoutMs);
+    let periodBytes = 0;
+    const periods = setInterval(() => {
+      if (periodBytes < dataPeriodBytesMin) end('data_too_slow');
+      periodBytes = 0;
+    }, dataPeriodMs);
     stream.on('data', (bytes: Buffer) => {
+      periodBytes += bytes.length;
       if (!keeps || (!stream.sizeExceeded && buffer.append(bytes))) return;
       keeps = false;
       buffer.release();
@@ -94,6 +103,8 @@ function faultOf(fault: Exclude<Fault, 'disconnected'>, limits: InboundLimits): 
       return new Refusal(451, 'memory', 'Too much mail at a time, try again later');
     case 'data_timeout':
       return new Refusal(421, 'data_timeout', 'Timeout in the message, closing connection');
+    case 'data_too_slow':
+      return new Refusal(421, 'data_too_slow', 'The message arrives too slowly, closing connection');
   }
 }
 

@@ -2,6 +2,7 @@
 export type RefusalReason =
   | 'command_timeout'
   | 'data_timeout'
+  | 'data_too_slow'
   | 'memory'
   | 'messages_per_session'
   | 'not_received'
