@@ -50,6 +50,8 @@ export const LIMITS = {
   /** Live messages per hour: from an inbox's address, and into one mail thread. */
   inboxSendsPerHour: 60,
   threadSendsPerHour: 10,
+  /** Addresses of a received Reply-To that one reply goes to. */
+  replyToAddresses: 10,
   /** A reply: text and HTML together in UTF-8, and the request's body. */
   replyBytes: 512 * 1024,
   replyBodyBytes: 4 * 1024 * 1024,

@@ -40,6 +40,20 @@ describe('who gets a reply', () => {
     ]);
   });
 
+  test('ten addresses of a Reply-To at most; the others are skipped', () => {
+    const replyTo = Array.from({ length: 49 }, (_, n) => `victim${n}@v.example`);
+    const parsed = parseReply({ text: 'Hello' }, INBOX, { ...RECEIVED, replyTo });
+    expect(parsed).toMatchObject({
+      ok: true,
+      draft: { to: replyTo.slice(0, 10), cc: [] },
+      skipped: replyTo.slice(10),
+    });
+    const all = parseReply({ text: 'Hello', reply_all: true }, INBOX, { ...RECEIVED, replyTo });
+    expect(all).toMatchObject({ draft: { to: replyTo.slice(0, 10), cc: ['bob@b.example', 'carl@c.example'] } });
+    const own = { ...RECEIVED, direction: 'outbound' as const, to: replyTo };
+    expect(parseReply({ text: 'Hello' }, INBOX, own)).toMatchObject({ draft: { to: replyTo }, skipped: [] });
+  });
+
   test('with reply_all everybody but the inbox itself, each once', () => {
     const cc = ['Carl <CARL@c.example>', 'support+7@shop.example', 'ann@a.example', 'carl@c.example'];
     const draft = draftOf({ reply_all: true, cc: 'dora@d.example' }, { cc });

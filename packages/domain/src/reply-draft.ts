@@ -24,7 +24,8 @@ export interface ReplyingInbox {
 }
 
 export type ReplyParse =
-  | { readonly ok: true; readonly draft: EmailDraft }
+  /** `skipped`: the addresses of Reply-To that do not get the reply. */
+  | { readonly ok: true; readonly draft: EmailDraft; readonly skipped: readonly string[] }
   /** `fault` names the field and the rule. */
   | { readonly ok: false; readonly fault: string };
 
@@ -70,7 +71,7 @@ export function parseReply(body: object, inbox: ReplyingInbox, answered: Answere
   if (bytesOf(fields['text']) + bytesOf(fields['html']) > LIMITS.replyBytes) {
     return fault(fields['html'] === undefined ? 'text' : 'html', 'exceeds 512 KiB together with the other');
   }
-  const { to, others, unreadable } = recipientsOf(inbox, answered);
+  const { to, skipped, others, unreadable } = recipientsOf(inbox, answered);
   if (to.length === 0) return fault('The message', unanswerable(unreadable));
   const parsed = parseEmailDraft({
     html: fields['html'],
@@ -93,6 +94,7 @@ export function parseReply(body: object, inbox: ReplyingInbox, answered: Answere
   return {
     ok: true,
     draft: { ...parsed.draft, headers: { ...parsed.draft.headers, ...threadHeaders(answered) } },
+    skipped,
   };
 }
 
@@ -114,8 +116,11 @@ function recipientsOf(inbox: ReplyingInbox, { direction, from, to, cc, replyTo }
   const chosen = unseen(first);
   // The inbox answers a message to itself at its own address.
   const answerable = chosen.length > 0 ? chosen : first.filter((text) => parseEmailAddress(text) !== null);
+  // A stranger wrote Reply-To. The inbox's own message names recipients that the customer chose.
+  const toMax = direction === 'outbound' ? answerable.length : LIMITS.replyToAddresses;
   return {
-    to: answerable,
+    to: answerable.slice(0, toMax),
+    skipped: answerable.slice(toMax),
     unreadable: first.find((text) => text !== ''),
     others: unseen(direction === 'outbound' ? cc : [...to, ...cc]),
   };

@@ -72,6 +72,18 @@ describe('a reply where live mail leaves from verified domains only', () => {
   });
 });
 
+test('a reply goes to ten addresses of Reply-To, and the answer lists the others', async () => {
+  await api.rows.domain(caller.accountId, 'mine.example');
+  const replyTo = Array.from({ length: 12 }, (_, n) => `r${n}@shop.example`);
+  const path = await received('agent@mine.example', { replyTo });
+  const answer = await reply(path, { text: 'Hi' });
+  expect(answer).toMatchObject({ status: 202, body: { skipped: replyTo.slice(10) } });
+  const [row] = await api.database.query('select to_addresses from emails where id = $1', [
+    (answer.body as { id: string }).id,
+  ]);
+  expect(row?.['to_addresses']).toEqual(replyTo.slice(0, 10));
+});
+
 describe('a reply to a sender with letters beyond ASCII', () => {
   test('is a 422 that names the reason, where the provider cannot deliver it', async () => {
     await api.rows.domain(caller.accountId, 'mine.example');

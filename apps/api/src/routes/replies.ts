@@ -15,6 +15,7 @@ import { parseIdempotencyKey } from '../http/idempotency-key.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { createdEmail } from './emails.ts';
 import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
+import { texts } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 import { sendRefusal } from './send-emails.ts';
 import type { SendRules } from './send-emails.ts';
@@ -30,6 +31,14 @@ export interface ReplyRules extends SendRules {
   /** The region of SES, which writes its own Message-IDs. Undefined without SES. */
   readonly awsRegion: string | undefined;
 }
+
+const createdReply = createdEmail
+  .extend({
+    skipped: texts.optional().meta({
+      description: 'The addresses of `Reply-To` after the first ten, which do not get the reply.',
+    }),
+  })
+  .meta({ id: 'CreatedReply' });
 
 /** The name under which this route keeps its idempotency keys. */
 const ROUTE = 'POST /v1/inboxes/:id/threads/:thread/emails/:email/reply';
@@ -48,7 +57,7 @@ export function reply(stores: ReplyStores, rules: ReplyRules): Documented<KeyedR
       description:
         'Queued; from there it goes the way of every send. A repetition gets its 202 also once the message is deleted.',
       request: replyRequest,
-      success: { status: 202, body: createdEmail },
+      success: { status: 202, body: createdReply },
       idempotent: true,
       refusals: [
         '400 text',
@@ -75,7 +84,7 @@ export function reply(stores: ReplyStores, rules: ReplyRules): Documented<KeyedR
       if (!parsed.ok) return invalid(parsed.fault);
       const [undeliverable] = rules.smtpUtf8 ? [] : smtpUtf8Faults(parsed.draft);
       if (undeliverable !== undefined) return invalid(`${undeliverable.field} ${undeliverable.message}.`);
-      return send(stores, rules, request, found.value, parsed.draft);
+      return send(stores, rules, request, found.value, parsed);
     },
   };
 }
@@ -106,7 +115,7 @@ async function send(
   { verifiedDomainsOnly }: SendRules,
   request: RouteRequest,
   { inbox, thread }: InThread,
-  draft: EmailDraft,
+  { draft, skipped }: { readonly draft: EmailDraft; readonly skipped: readonly string[] },
 ): Promise<Answer> {
   const { accountId, kind } = request.key;
   const outcome = await stores.emails.send({
@@ -118,16 +127,19 @@ async function send(
     reply: { inboxId: inbox.id, threadId: thread.id },
   });
   if (outcome.kind === 'missing') return (await answerBefore(stores, request)) ?? noSuch('thread');
-  return answerOf(outcome);
+  return answerOf(outcome, skipped);
 }
 
-function answerOf(outcome: Exclude<SendOutcome, { readonly kind: 'missing' }>): Answer {
+function answerOf(
+  outcome: Exclude<SendOutcome, { readonly kind: 'missing' }>,
+  skipped: readonly string[] = [],
+): Answer {
   switch (outcome.kind) {
     case 'stored':
     case 'repeated': {
       const [id] = outcome.ids;
       if (id === undefined) throw new Error('the store returned no id for a reply');
-      return json<AnswerOf<typeof createdEmail>>(202, { id });
+      return json<AnswerOf<typeof createdReply>>(202, skipped.length === 0 ? { id } : { id, skipped });
     }
     case 'unknown-topics':
       throw new Error('a reply has no topic');
