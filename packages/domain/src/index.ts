@@ -52,6 +52,8 @@ export { decideMailOutcome } from './mail-outcome.ts';
 export type { MailOutcome, NextAttempt, ProviderNotification, ProviderResult } from './mail-outcome.ts';
 export type { MailReader } from './mail-reader.ts';
 export { namesAddress } from './names-address.ts';
+export { answeredIds } from './message-ids.ts';
+export type { AnsweredIds } from './message-ids.ts';
 export {
   NOTIFICATION_AGE_HOURS_MAX,
   NOTIFICATION_ID_HOURS,

@@ -49,7 +49,9 @@ describe('who gets a reply', () => {
       skipped: replyTo.slice(10),
     });
     const all = parseReply({ text: 'Hello', reply_all: true }, INBOX, { ...RECEIVED, replyTo });
-    expect(all).toMatchObject({ draft: { to: replyTo.slice(0, 10), cc: ['bob@b.example', 'carl@c.example'] } });
+    expect(all).toMatchObject({
+      draft: { to: replyTo.slice(0, 10), cc: ['bob@b.example', 'carl@c.example'] },
+    });
     const own = { ...RECEIVED, direction: 'outbound' as const, to: replyTo };
     expect(parseReply({ text: 'Hello' }, INBOX, own)).toMatchObject({ draft: { to: replyTo }, skipped: [] });
   });

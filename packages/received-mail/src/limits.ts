@@ -27,9 +27,6 @@ export const SIGNATURE_BYTES_MAX = 8 * 1024;
 /** Ids kept from References: the first, and the newest. Each costs a lookup in Postgres. */
 export const REFERENCES_MAX = 200;
 
-/** Bytes of a Message-ID: one line of RFC 5322 2.1.1. An index of Postgres takes values up to 2,704 bytes. */
-export const ID_BYTES_MAX = 998;
-
 /** Characters of an address, a name or a file name: one line of RFC 5322 2.1.1. */
 export const LINE_CHARACTERS_MAX = 998;
 

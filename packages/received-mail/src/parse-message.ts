@@ -1,3 +1,4 @@
+import { answeredIds } from '@postrider/domain/message-ids';
 import { agreedAuthors, readAuthors } from './authors.ts';
 import { oneLine, shortLine, storable } from './clean-text.ts';
 import { cutHeader } from './cut-header.ts';
@@ -5,7 +6,7 @@ import { HeaderFields } from './header-fields.ts';
 import { isAutomatic } from './is-automatic.ts';
 import { readMail, type MailFile } from './mail-reader.ts';
 import { formatMailbox } from './mailbox.ts';
-import { idsIn, newestIds, ownId } from './message-ids.ts';
+import { newestIds, ownId } from './message-ids.ts';
 import type { ParsedMessage, ReceivedAttachment } from './parsed-message.ts';
 
 const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/;
@@ -43,16 +44,13 @@ export async function parseMessage(raw: Buffer): Promise<ParsedMessage> {
   };
 }
 
-/** Without References, the ids of In-Reply-To take their place (RFC 5322 3.6.4). */
 function idsOf(fields: HeaderFields): Pick<ParsedMessage, 'messageId' | 'inReplyTo' | 'references'> {
-  const answered = fields.named('in-reply-to').flatMap(idsIn);
-  const references = fields.named('references').slice(0, 1).flatMap(idsIn);
-  const several = answered.length > 1 ? answered : [];
+  const lines = (name: string) => fields.named(name).map(oneLine);
+  const { inReplyTo, references } = answeredIds(lines('in-reply-to'), lines('references').slice(0, 1));
   return {
     messageId: fields.named('message-id').flatMap((field) => ownId(field) ?? [])[0] ?? null,
-    // The old form `Bob <bob@x> message <id@x>` has the id at its end.
-    inReplyTo: answered.at(-1) ?? null,
-    references: newestIds(references.length > 0 ? references : several),
+    inReplyTo,
+    references: newestIds(references),
   };
 }
 

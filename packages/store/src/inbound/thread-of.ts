@@ -1,13 +1,10 @@
-import type { InboxId, ThreadId } from '@postrider/domain';
+import type { AnsweredIds, InboxId, ThreadId } from '@postrider/domain';
 import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
 import { findThread } from './sql/threads.ts';
 
-/** The Message-IDs in a message's headers, without brackets. `references` keeps the order of the header. */
-interface HeaderIds {
+interface HeaderIds extends AnsweredIds {
   readonly messageId: string | null;
-  readonly inReplyTo: string | null;
-  readonly references: readonly string[];
 }
 
 /** Finds the inbox's thread that a message with these ids joins. @returns null when it joins none */

@@ -100,6 +100,20 @@ describe('live mail from an inbox’s address', () => {
     expect(await counted('inbox_threads')).toBe(2);
   });
 
+  test.each(['<ID >', '< ID>', '<LOCAL @in.example>', 'ID'])(
+    'that answers %j is counted into the thread, as a mail reader would sort it',
+    async (written) => {
+      await inbox();
+      const first = await send();
+      const local = 'ids' in first ? String(first.ids[0]) : '';
+      const id = written.replace('ID', `${local}@in.example`).replace('LOCAL', local);
+      const answer = { drafts: [draft({ headers: { 'In-Reply-To': id } })] };
+      for (let n = 0; n < 9; n += 1) expect(await send(answer)).toMatchObject({ kind: 'stored' });
+      expect(await send(answer)).toEqual({ kind: 'thread-over-limit' });
+      expect(await counted('inbox_threads')).toBe(1);
+    },
+  );
+
   test('of another account joins no thread and is not counted', async () => {
     await inbox();
     const first = await send();

@@ -1,4 +1,4 @@
-import { LIMITS, newId } from '@postrider/domain';
+import { answeredIds, LIMITS, newId } from '@postrider/domain';
 import type { Clock, EmailDraft, EmailId, InboxId, ThreadId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runIn } from '../db/statement.ts';
@@ -101,14 +101,9 @@ async function refuseOverLimit(
   if (judged?.threadIsOver === true) throw new OverLimit('thread-over-limit');
 }
 
-const MESSAGE_ID = /<([^<>\s]+)>/g;
-
 /** The Message-IDs in a draft's own headers. */
 function headerIdsOf({ headers }: EmailDraft) {
-  const idsIn = (name: string): string[] => {
-    const value = Object.entries(headers).find(([written]) => written.toLowerCase() === name)?.[1] ?? '';
-    return [...value.matchAll(MESSAGE_ID)].map(([, id = '']) => id);
-  };
-  const [inReplyTo = null] = idsIn('in-reply-to');
-  return { messageId: null, inReplyTo, references: idsIn('references') };
+  const named = (name: string) =>
+    Object.entries(headers).flatMap(([written, value]) => (written.toLowerCase() === name ? [value] : []));
+  return { messageId: null, ...answeredIds(named('in-reply-to'), named('references')) };
 }
