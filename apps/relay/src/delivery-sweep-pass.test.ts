@@ -38,7 +38,7 @@ describe('the sweep', () => {
     const { sweep, cursors, pass } = sweepOver([], tookMs);
     expect(await sweep.run()).toBe(restMs);
     pass(restMs - 1);
-    expect(await sweep.run()).toBe(1);
+    expect(await sweep.run()).toEqual({ noWorkForMs: 1 });
     expect(cursors).toHaveLength(1);
     pass(1);
     await sweep.run();
@@ -63,7 +63,7 @@ describe('the sweep', () => {
     const { sweep, cursors, pass } = sweepOver(steps, 15_000);
     await sweep.run();
     await expect(sweep.run()).rejects.toThrow('statement timeout');
-    expect(await sweep.run()).toBe(60_000);
+    expect(await sweep.run()).toEqual({ noWorkForMs: 60_000 });
     pass(60_000);
     await sweep.run();
     expect(cursors).toEqual(['', 'wh_1', '']);

@@ -1,4 +1,5 @@
 import type { WebhookId } from '@postrider/domain';
+import type { NoWork } from '@postrider/runtime';
 import type { DeliveryOutbox } from '@postrider/store';
 import type { DeliveryClaims } from './delivery-claims.ts';
 
@@ -48,10 +49,10 @@ export class SweepPass {
   /**
    * Runs one step. @returns the pause before the next run in milliseconds, unless `restart` is called first.
    */
-  async run(): Promise<number> {
+  async run(): Promise<number | NoWork> {
     const begunAtMs = this.#nowMs();
     if (this.#cursor === '') {
-      if (begunAtMs < this.#dueAtMs) return this.#dueAtMs - begunAtMs;
+      if (begunAtMs < this.#dueAtMs) return { noWorkForMs: this.#dueAtMs - begunAtMs };
       this.#again = false;
       this.#tookMs = 0;
     }

@@ -81,7 +81,7 @@ describe('a woken webhook', () => {
     expect([fixture.asked.length, fixture.queued().length]).toEqual([2, FIRST_LIMIT]);
     await Promise.all([fixture.work('fast'), fixture.work('slow')]);
     fixture.advance(AT_LIMIT_PAUSE_MS - 1);
-    expect(await fixture.wakeUp(webhookId)).toBe(RETRY_MS);
+    expect(await fixture.wakeUp(webhookId)).toEqual({ noWorkForMs: RETRY_MS });
     expect(fixture.asked).toHaveLength(2);
     fixture.advance(1);
     expect(await fixture.wakeUp()).toBe(IDLE_PAUSE_MS);

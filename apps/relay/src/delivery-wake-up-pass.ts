@@ -1,4 +1,5 @@
 import type { WebhookId } from '@postrider/domain';
+import type { NoWork } from '@postrider/runtime';
 import { WAITING_MAX, WEBHOOKS_PER_CLAIM } from './delivery-claims.ts';
 import type { DeliveryClaims } from './delivery-claims.ts';
 
@@ -44,15 +45,20 @@ export class WakeUpPass {
   }
 
   /** Runs once. @returns the pause before the next run in milliseconds, unless a wake-up comes first. */
-  async run(): Promise<number> {
+  async run(): Promise<number | NoWork> {
     const batch = this.#claims.limits.claimOrder(this.#ready().slice(0, WEBHOOKS_PER_CLAIM));
+    if (batch.length === 0) return { noWorkForMs: this.#pauseMs() };
     for (const id of batch) this.#woken.delete(id);
     try {
-      if (batch.length > 0) await this.#claimFor(batch);
+      await this.#claimFor(batch);
     } catch (error) {
       this.add(batch);
       throw error;
     }
+    return this.#pauseMs();
+  }
+
+  #pauseMs(): number {
     return this.#woken.size > 0 ? RETRY_MS : IDLE_PAUSE_MS;
   }
 

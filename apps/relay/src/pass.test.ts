@@ -9,10 +9,11 @@ const PAUSE_AFTER_ERROR_MS = 500;
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-test('a pass logs an outage once, and the recovery', async () => {
+test('a pass logs an outage once, and the recovery, and counts the failed runs', async () => {
   const error = new Error('away');
   const results = [error, error, error, 10, error];
   const lines: LoggedLine[] = [];
+  const metrics = createMetrics('relay', { processMetrics: false });
   const pass = createPass({
     name: 'mail',
     async run() {
@@ -22,7 +23,7 @@ test('a pass logs an outage once, and the recovery', async () => {
     },
     pauseAfterErrorMs: PAUSE_AFTER_ERROR_MS,
     logger: keepingLogger(lines),
-    metrics: createMetrics('relay', { processMetrics: false }),
+    metrics,
   });
   pass.start();
   await jest.advanceTimersByTimeAsync(5 * PAUSE_AFTER_ERROR_MS);
@@ -36,4 +37,5 @@ test('a pass logs an outage once, and the recovery', async () => {
     ['info', 'pass recovered'],
   ]);
   expect(lines[0]?.fields).toEqual({ pass: 'mail', error });
+  expect((await metrics.passesFailed.get()).values).toMatchObject([{ value: 4, labels: { pass: 'mail' } }]);
 });

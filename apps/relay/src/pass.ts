@@ -1,17 +1,17 @@
 import { periodicTask } from '@postrider/runtime';
-import type { Logger, Metrics, PeriodicTask, RelayPass } from '@postrider/runtime';
+import type { Logger, Metrics, NoWork, PeriodicTask, RelayPass } from '@postrider/runtime';
 
 export interface PassOptions {
-  /** Names the pass in the log and in the metric `passDuration`. */
+  /** Names the pass in the log and in the metrics `passDuration` and `passesFailed`. */
   readonly name: RelayPass;
   /** Resolves to the pause before the next run, in milliseconds. */
-  readonly run: () => Promise<number>;
+  readonly run: () => Promise<number | NoWork>;
   readonly pauseAfterErrorMs: number;
   readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>;
-  readonly metrics: Pick<Metrics<'relay'>, 'passDuration'>;
+  readonly metrics: Pick<Metrics<'relay'>, 'passDuration' | 'passesFailed'>;
 }
 
-/** A periodic task that measures each run. It logs an outage once when it begins and once when it ends. */
+/** A periodic task that measures each run and counts failed ones. It logs an outage once when it begins and once when it ends. */
 export function createPass({ name, run, pauseAfterErrorMs, logger, metrics }: PassOptions): PeriodicTask {
   return periodicTask({
     async run() {
@@ -24,6 +24,7 @@ export function createPass({ name, run, pauseAfterErrorMs, logger, metrics }: Pa
     },
     pauseMs: pauseAfterErrorMs,
     onError(error, again) {
+      metrics.passesFailed.inc({ pass: name });
       if (again) logger.debug('pass failed again', { pass: name, error });
       else logger.warn('pass failed', { pass: name, error });
     },

@@ -7,6 +7,7 @@ import type {
   Lifecycle,
   Logger,
   Metrics,
+  NoWork,
   PeriodicTask,
   RelayPass,
 } from '@postrider/runtime';
@@ -59,7 +60,7 @@ const CLEANUP_PAUSE_AFTER_ERROR_MS = 60_000;
 /** A pass may hang when Postgres does not answer. */
 const STOP_TIMEOUT_MS = 5_000;
 
-type StartPass = (name: RelayPass, run: () => Promise<number>, pauseAfterErrorMs: number) => PeriodicTask;
+type StartPass = (name: RelayPass, run: () => Promise<number | NoWork>, pauseAfterErrorMs: number) => PeriodicTask;
 
 /**
  * Builds the relay's passes and adds them to the start list. The wake-up listener is added last, after the

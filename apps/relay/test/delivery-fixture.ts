@@ -1,5 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
 import type { DeliveryJob, Lane, JobToAdd } from '@postrider/queue';
+import type { NoWork } from '@postrider/runtime';
 import { createDeliveryOutbox, createDeliveryWork } from '@postrider/store';
 import type { ClaimedDelivery, DeliveryPosition } from '@postrider/store';
 import { DeliveryClaims } from '../src/delivery-claims.ts';
@@ -91,7 +92,7 @@ export class DeliveryFixture {
   }
 
   /** A wake-up names these webhooks. @returns the pause before the next run, in milliseconds. */
-  async wakeUp(...webhooks: WebhookId[]): Promise<number> {
+  async wakeUp(...webhooks: WebhookId[]): Promise<number | NoWork> {
     this.wakeUps.add(webhooks);
     return this.wakeUps.run();
   }

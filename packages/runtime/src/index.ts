@@ -19,5 +19,5 @@ export { maskSecrets } from './logging/redact.ts';
 export { RELAY_PASSES, type RelayPass } from './metrics/catalogue.ts';
 export { createMetrics, type Metrics } from './metrics/create-metrics.ts';
 export { errorCode } from './metrics/error-code.ts';
-export { periodicTask, type PeriodicTask } from './periodic-task.ts';
+export { type NoWork, periodicTask, type PeriodicTask } from './periodic-task.ts';
 export { logMailProvider, operationsServer, processShell } from './process-shell.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { periodicTask } from './periodic-task.ts';
-import type { PeriodicTask } from './periodic-task.ts';
+import type { NoWork, PeriodicTask } from './periodic-task.ts';
 
 const PAUSE_MS = 60_000;
 /** After a run that fails or names no pause. */
@@ -10,7 +10,7 @@ const OWN_PAUSE_MS = 500;
 let reports: unknown[];
 let runs: number;
 /** The results of the next runs. Later runs resolve to a pause of a minute. */
-let results: (number | undefined | Error | Promise<number>)[];
+let results: (number | undefined | NoWork | Error | Promise<number>)[];
 let task: PeriodicTask;
 
 /** Moves the fake timers; promises settle by themselves. */
@@ -33,7 +33,7 @@ afterEach(async () => {
   jest.useRealTimers();
 });
 
-async function run(): Promise<number | undefined> {
+async function run(): Promise<number | NoWork | undefined> {
   runs += 1;
   if (runs > results.length) return PAUSE_MS;
   const result = results[runs - 1];
@@ -154,6 +154,22 @@ describe('a run that fails', () => {
       { error, again: false },
       'recovered',
     ]);
+  });
+});
+
+describe('a run that found no work', () => {
+  test('is followed by its pause, and is no recovery after a failure', async () => {
+    const error = new Error('away');
+    results = [error, { noWorkForMs: 10 }, error, { noWorkForMs: 20 }, 30];
+    task.start();
+    await elapse(2 * OWN_PAUSE_MS + 10 + 19);
+    expect(runs).toBe(4);
+    expect(reports).toEqual([
+      { error, again: false },
+      { error, again: true },
+    ]);
+    await elapse(1);
+    expect(reports.slice(2)).toEqual(['recovered']);
   });
 });
 

@@ -1,13 +1,18 @@
 import { within } from '@postrider/limits';
 
+/** The run found no work. So it does not show whether the work would succeed. */
+export interface NoWork {
+  readonly noWorkForMs: number;
+}
+
 export interface PeriodicTaskOptions {
   /** Does one run. Resolves to the pause before the next run in milliseconds, or to nothing for `pauseMs`. */
-  readonly run: () => Promise<number | void>;
+  readonly run: () => Promise<number | NoWork | void>;
   /** The pause in milliseconds after a run that failed or that named no pause. */
   readonly pauseMs: number;
   /** Logs a failed run. `again` is true when the run before it failed, too. */
   readonly onError: (error: unknown, again: boolean) => void;
-  /** Logs the first success after a failure. */
+  /** Logs the first run after a failure that did its work. */
   readonly onRecovery?: () => void;
 }
 
@@ -31,10 +36,11 @@ export function periodicTask({ run, pauseMs, onError, onRecovery }: PeriodicTask
   /** @returns the pause before the next run, in milliseconds. */
   async function runOnce(): Promise<number> {
     try {
-      const nextPauseMs = await run();
+      const result = await run();
+      if (typeof result === 'object') return result.noWorkForMs;
       if (failing) onRecovery?.();
       failing = false;
-      return nextPauseMs ?? pauseMs;
+      return result ?? pauseMs;
     } catch (error) {
       onError(error, failing);
       failing = true;

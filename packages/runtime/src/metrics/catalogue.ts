@@ -142,6 +142,13 @@ export const metricCatalogue = {
     labels: ['pass'],
     buckets: PASS_SECONDS,
   },
+  passesFailed: {
+    processes: ['relay'],
+    kind: 'counter',
+    name: 'postrider_passes_failed_total',
+    help: 'Runs of a pass of the relay that failed, by pass. The log line `pass failed` names the reason.',
+    labels: ['pass'],
+  },
   reconciledRows: {
     processes: ['relay'],
     kind: 'counter',
