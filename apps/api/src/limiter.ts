@@ -1,16 +1,9 @@
-import { performance } from 'node:perf_hooks';
 import type { RateLimiter } from '@postrider/domain';
 import { createPostgresRateLimiter, createRedisRateLimiter } from '@postrider/rate-limit';
-import { errorCode } from '@postrider/runtime';
+import { errorCode, watchRedis } from '@postrider/runtime';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { createPool } from '@postrider/store';
 import type { PoolOptions } from '@postrider/store';
-
-/**
- * The API refuses every request while the limiter is unavailable. One log line per second counts the refused
- * requests, without stacks. The metrics count each request.
- */
-const OUTAGE_LOG_INTERVAL_MS = 1_000;
 
 const REDIS_PREFIX = 'postrider';
 
@@ -22,27 +15,51 @@ export interface LimiterOptions {
   readonly metrics: Pick<Metrics<'api'>, 'postgresErrors' | 'redisErrors'>;
 }
 
-export type ClosableLimiter = RateLimiter & { close(): Promise<void> };
+export type LimiterPart = RateLimiter & {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** `ok`, or the fault of its store in public words. @param postgres the state of Postgres. */
+  state(postgres: string): string;
+};
 
 /** Keeps the counts in Redis when `REDIS_URL` is set, otherwise in Postgres. */
-export function createLimiter({ redisUrl, postgres, logger, metrics }: LimiterOptions): ClosableLimiter {
-  const tell = createOutageLog(logger);
+export function createLimiter({ redisUrl, postgres, logger, metrics }: LimiterOptions): LimiterPart {
   if (redisUrl === undefined) {
+    const onUnavailable = createOutageLog(logger);
     return inPostgres(postgres, (error) => {
       metrics.postgresErrors.inc({ code: errorCode(error) });
-      tell(error);
+      onUnavailable(error);
     });
   }
   const limiter = createRedisRateLimiter({
     redisUrl,
     prefix: REDIS_PREFIX,
-    onUnavailable(error) {
-      metrics.redisErrors.inc({ client: 'limiter' });
-      tell(error);
-    },
+    onUnavailable: (error) => watch.onError(error),
+    onError: (error) => watch.onError(error),
   });
-  return { ...limiter, close: async () => limiter.close() };
+  const watch = watchRedis({
+    client: 'limiter',
+    check: () => limiter.check(),
+    logger,
+    errors: metrics.redisErrors,
+  });
+  return {
+    ...limiter,
+    start: () => watch.start(),
+    async stop() {
+      await watch.stop();
+      limiter.close();
+    },
+    state: () =>
+      watch.isFailing() ? 'Redis is not available: every limited request is refused with 429' : 'ok',
+  };
 }
+
+/**
+ * The API refuses every request while the limiter's Postgres is unavailable. One log line per second counts the
+ * refused requests, without stacks. The metrics count each request.
+ */
+const OUTAGE_LOG_INTERVAL_MS = 1_000;
 
 /** @param now milliseconds of a monotonic clock. */
 export function createOutageLog(
@@ -63,11 +80,16 @@ export function createOutageLog(
 function inPostgres(
   options: Omit<PoolOptions, 'durableCommits'>,
   onUnavailable: (error: Error) => void,
-): ClosableLimiter {
+): LimiterPart {
   const pool = createPool({ ...options, durableCommits: false });
   const limiter = createPostgresRateLimiter({
     query: async (sql, params) => (await pool.query<object>(sql, [...params])).rows,
     onUnavailable,
   });
-  return { ...limiter, close: () => pool.end() };
+  return {
+    ...limiter,
+    start: async () => undefined,
+    stop: () => pool.end(),
+    state: (postgres) => postgres,
+  };
 }

@@ -128,8 +128,7 @@ function addServer(provider: MailProviderName): void {
       awsRegion: provider === 'ses' ? config.awsRegion : undefined,
     },
     sns,
-    readiness: async () =>
-      server.stopping ? { ready: false, reason: 'stopping' } : readiness(database.pool),
+    readiness: async () => (server.stopping ? { ready: false, reason: 'stopping' } : readinessNow()),
     logger,
     metrics,
   });
@@ -141,6 +140,11 @@ function addServer(provider: MailProviderName): void {
     },
     stop: (remainingMs) => server.stop(Math.max(0, remainingMs - CLOSING_TIME_MS)),
   });
+}
+
+async function readinessNow() {
+  const state = await readiness(database.pool);
+  return { ...state, parts: { ...state.parts, limiter: limiter.state(state.parts.postgres) } };
 }
 
 /** `sendingDomains` is null when the mail provider has no domains. */
@@ -190,7 +194,7 @@ await lifecycle
   .add('database of the keys', { stop: () => keysDatabase.close() })
   .add('SNS_SIGNING_CERT_FILE', { start: () => sns.start() })
   .add('blob store', { stop: async () => blobs.close() })
-  .add('rate limiter', { stop: () => limiter.close() })
+  .add('rate limiter', limiter)
   .add('the mail provider', {
     async start() {
       const agreed = await agreeOnMailProvider(database, config.mailProvider);

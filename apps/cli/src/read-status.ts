@@ -76,12 +76,7 @@ async function readStore(
 }
 
 async function readQueue(location: QueueLocation, logger: Logger): Promise<QueueStatus> {
-  // The error of the connection says more than the error of a call without a connection.
-  let fault: Error | undefined;
-  const producer = new Producer(location, (error) => {
-    fault = error;
-    logger.debug('queue error', { error });
-  });
+  const producer = new Producer(location, (error) => logger.debug('queue error', { error }));
   const deadline = performance.now() + CONNECT_WAIT_MS;
   try {
     for (;;) {
@@ -90,7 +85,8 @@ async function readQueue(location: QueueLocation, logger: Logger): Promise<Queue
         return { depths, faults: evicts(policy) ? [evictionFault(policy)] : [] };
       } catch (error) {
         if (performance.now() > deadline) {
-          return { depths: null, faults: [`the queue is not available: ${messageOf(fault ?? error)}`] };
+          const { cause } = error as Error;
+          return { depths: null, faults: [`the queue is not available: ${messageOf(cause ?? error)}`] };
         }
         await delay(CONNECT_POLL_MS);
       }

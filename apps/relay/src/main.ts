@@ -1,5 +1,5 @@
-import { queueLocation, requireQueueSchema } from '@postrider/queue';
-import { operationsServer, processShell } from '@postrider/runtime';
+import { openQueueId, queueLocation, requireQueueSchema } from '@postrider/queue';
+import { operationsServer, processShell, watchRedis } from '@postrider/runtime';
 import { readiness, requireDatabase } from '@postrider/store';
 import { openRelayPools } from './open-pools.ts';
 import { addRelay } from './relay.ts';
@@ -8,10 +8,14 @@ const shell = processShell('relay', (config) => ({ queue: queueLocation(config).
 const { config, logger, metrics, lifecycle, onPostgresError } = shell;
 const location = queueLocation(config);
 
-const onQueueError = (error: Error) => {
-  if (location.kind === 'redis') metrics.redisErrors.inc({ client: 'queue' });
-  logger.debug('queue error', { error });
-};
+const queueId = openQueueId(location, (error) => redis?.onError(error));
+const redis =
+  location.kind === 'redis'
+    ? watchRedis({ client: 'queue', check: () => queueId.read(), logger, errors: metrics.redisErrors })
+    : null;
+const onQueueError = redis?.onError ?? ((error: Error) => logger.debug('queue error', { error }));
+lifecycle.add('queue id', { stop: async () => queueId.close() });
+if (redis !== null) lifecycle.add('Redis watch', redis);
 
 const { claims, pool } = openRelayPools(config, onPostgresError);
 lifecycle.add('database', {
@@ -21,9 +25,14 @@ lifecycle.add('database', {
   },
   stop: () => Promise.all([claims.end(), pool.end()]),
 });
+async function readinessCheck() {
+  const state = await readiness(pool);
+  const queue = redis?.isFailing() === true ? 'Redis is not available: nothing is delivered' : 'ok';
+  return { ...state, parts: { ...state.parts, queue: redis === null ? state.parts.postgres : queue } };
+}
 lifecycle.add(
   'operations server',
-  operationsServer(shell, () => readiness(pool)),
+  operationsServer(shell, readinessCheck),
 );
 addRelay(lifecycle, { config, location, claims, pool, logger, metrics, onQueueError, onPostgresError });
 

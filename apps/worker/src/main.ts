@@ -1,5 +1,5 @@
-import { queueLocation, requireQueueSchema } from '@postrider/queue';
-import { logMailProvider, operationsServer, processShell, systemClock } from '@postrider/runtime';
+import { openQueueId, queueLocation, requireQueueSchema } from '@postrider/queue';
+import { logMailProvider, operationsServer, processShell, systemClock, watchRedis } from '@postrider/runtime';
 import {
   agreeOnMailProvider,
   createPool,
@@ -14,10 +14,14 @@ const shell = processShell('worker', (config) => ({ queue: queueLocation(config)
 const { config, logger, metrics, lifecycle, onPostgresError } = shell;
 const location = queueLocation(config);
 
-const onQueueError = (error: Error) => {
-  if (location.kind === 'redis') metrics.redisErrors.inc({ client: 'worker' });
-  logger.debug('queue error', { error });
-};
+const queueId = openQueueId(location, (error) => redis?.onError(error));
+const redis =
+  location.kind === 'redis'
+    ? watchRedis({ client: 'worker', check: () => queueId.read(), logger, errors: metrics.redisErrors })
+    : null;
+const onQueueError = redis?.onError ?? ((error: Error) => logger.debug('queue error', { error }));
+lifecycle.add('queue id', { stop: async () => queueId.close() });
+if (redis !== null) lifecycle.add('Redis watch', redis);
 if (config.deliveryAllowedNetworks.length > 0) {
   logger.warn('DEVELOPMENT ONLY: these networks are excused from the address guard', {
     networks: config.deliveryAllowedNetworks,
@@ -68,9 +72,14 @@ lifecycle.add('the mail provider', {
     });
   },
 });
+async function readinessCheck() {
+  const state = await readiness(database.pool);
+  const queue = redis?.isFailing() === true ? 'Redis is not available: nothing is delivered' : 'ok';
+  return { ...state, parts: { ...state.parts, queue: redis === null ? state.parts.postgres : queue } };
+}
 lifecycle.add(
   'operations server',
-  operationsServer(shell, () => readiness(database.pool)),
+  operationsServer(shell, readinessCheck),
 );
 
 await lifecycle.run();

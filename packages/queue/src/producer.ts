@@ -51,8 +51,8 @@ interface BullQueue {
 type Queues = Readonly<Record<QueueKey, BullQueue>>;
 
 interface Backend {
-  /** False while a call could only wait for a connection. */
-  connected(): boolean;
+  /** The reason why a call could only wait for a connection, or null. */
+  disconnected(): Error | null;
   open(): Queues;
   evictionPolicy(): Promise<string | null>;
   disconnect(): Promise<void>;
@@ -150,7 +150,8 @@ export class Producer {
    * connection, so we discard such queues.
    */
   async #queues(): Promise<Queues> {
-    if (!this.#backend.connected()) throw new Error('not connected');
+    const fault = this.#backend.disconnected();
+    if (fault !== null) throw fault;
     this.#opened ??= this.#open();
     return this.#opened;
   }
@@ -215,10 +216,12 @@ function redisBackend(
   onConnect: () => void,
 ): Backend {
   const connection = connectRedis(location.redisUrl, 'producer', onError);
+  let fault = new Error('not connected');
+  connection.on('error', (error: Error) => (fault = error));
   connection.on('ready', onConnect);
   const options = { connection, prefix: `{${location.prefix}}`, streams: STREAMS };
   return {
-    connected: () => connection.status === 'ready',
+    disconnected: () => (connection.status === 'ready' ? null : fault),
     open: () => eachQueue((name) => new Queue(name, options)),
     evictionPolicy: () => readEvictionPolicy(connection),
     disconnect: async () => connection.disconnect(),
@@ -232,7 +235,7 @@ function postgresBackend(
   const pool = connectQueuePool(location.databaseUrl, POOL_SIZE, onError);
   const { Queue: PostgresQueue } = withBackend(createPostgresBackend);
   return {
-    connected: () => true, // the pool's time-outs limit each call
+    disconnected: () => null, // the pool's time-outs limit each call
     open: () => eachQueue((name) => new PostgresQueue(name, { connection: pool, streams: STREAMS })),
     evictionPolicy: async () => null,
     disconnect: () => pool.end(),

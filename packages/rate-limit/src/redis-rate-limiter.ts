@@ -32,11 +32,14 @@ export interface RedisRateLimiterOptions extends Partial<FailClosedOptions> {
   /** The prefix of every key: `<prefix>:rate:{<key>}`. */
   readonly prefix: string;
   readonly onUnavailable: FailClosedOptions['onUnavailable'];
+  /** Receives errors of the connection. The limiter reconnects by itself. */
+  readonly onError?: (error: Error) => void;
   /** Length of an ordinary window in milliseconds. Default: the contract's. */
   readonly windowLengthMs?: number;
 }
 
 const RECONNECT_DELAY_MAX_MS = 1000;
+const CHECK_WINDOW_MS = 1;
 
 /**
  * A demoted server sends these answers as long as its connections live. After a failover behind one address,
@@ -53,9 +56,12 @@ type ChargingRedis = Redis & {
  * Stores the limit in Redis, one counter per active key. It starts to connect at once, in the background. An
  * earlier charge waits for the first connection, within its time limit. FLUSHALL restarts every window.
  */
-export function createRedisRateLimiter(options: RedisRateLimiterOptions): RateLimiter & { close(): void } {
+export function createRedisRateLimiter(
+  options: RedisRateLimiterOptions,
+): RateLimiter & { check(): Promise<void>; close(): void } {
   const { prefix, onUnavailable, timeoutMs = LIMITER_TIMEOUT_MS, windowLengthMs = RATE_WINDOW_MS } = options;
   const redis = failFastClient(options.redisUrl, timeoutMs);
+  redis.on('error', options.onError ?? (() => undefined));
   // Settles when the first connection attempt has succeeded or failed. Later charges do not wait.
   const firstTry = redis.connect().catch(() => undefined);
 
@@ -77,6 +83,10 @@ export function createRedisRateLimiter(options: RedisRateLimiterOptions): RateLi
         },
         { timeoutMs, onUnavailable },
       ),
+    /** Charges a key that is no API key. @throws the error that a charge would get. */
+    async check() {
+      await redis.charge(`${prefix}:rate:{}`, 0, 1, CHECK_WINDOW_MS);
+    },
     close: () => redis.disconnect(),
   };
 }
@@ -102,6 +112,5 @@ function failFastClient(url: string, timeoutMs: number): ChargingRedis {
     enableReadyCheck: false,
     scripts: { charge: { numberOfKeys: 1, lua: CHARGE_SCRIPT } },
   });
-  redis.on('error', () => undefined); // each charge that is refused reports the error
   return redis as ChargingRedis;
 }

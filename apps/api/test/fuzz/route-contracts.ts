@@ -65,7 +65,7 @@ export const ROUTE_CONTRACTS: Readonly<Record<string, RouteContract>> = {
   'GET /readyz': {
     ...operations,
     success: '200 json',
-    judge: (doc) => expect(doc).toEqual({ status: 'ready' }),
+    judge: (doc) => expect(doc).toEqual({ status: 'ready', parts: { postgres: 'ok', migrations: 'ok' } }),
   },
   'GET /metrics': { ...operations, success: '200 metrics', judge: () => undefined },
   'POST /internal/ses/sns': {

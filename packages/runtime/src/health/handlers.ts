@@ -6,8 +6,14 @@ import type { Logger } from '../logging/logger.ts';
 /** Answers one request. Express accepts such a function as a route handler. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** `reason` is public: it names no host, no table and no secret. `cause` may; only the log gets it. */
-export type Readiness = { ready: true } | { ready: false; reason: string; cause?: unknown };
+/** Each part that the process needs, with `ok` or its fault. */
+type PartStates = Readonly<Record<string, string>>;
+
+/**
+ * `reason` and `parts` are public: they name no host, no table and no secret. `cause` may; only the log gets it.
+ */
+export type Readiness =
+  { ready: true; parts?: PartStates } | { ready: false; reason: string; cause?: unknown; parts?: PartStates };
 
 /** Checks that the process can work now. A check that rejects or hangs counts as not ready. */
 export type ReadinessCheck = () => Promise<Readiness>;
@@ -20,8 +26,8 @@ export const healthHandler: Handler = async (_request, response) => {
 };
 
 /**
- * `/readyz`: answers 200 `{"status":"ready"}` or 503 `{"status":"not-ready","reason":"…"}` within
- * `timeoutMs`. The log gets the cause.
+ * `/readyz`: answers 200 `{"status":"ready","parts":{…}}` or 503 `{"status":"not-ready","reason":"…","parts":{…}}`
+ * within `timeoutMs`. The log gets the cause.
  */
 export function createReadinessHandler(
   check: ReadinessCheck,
@@ -31,12 +37,12 @@ export function createReadinessHandler(
   return async (_request, response) => {
     const readiness = await answerWithin(check, timeoutMs);
     if (readiness.ready) {
-      sendJson(response, 200, { status: 'ready' });
+      sendJson(response, 200, { status: 'ready', parts: readiness.parts });
       return;
     }
-    const { reason, cause } = readiness;
+    const { reason, cause, parts } = readiness;
     logger.warn('not ready', { reason, ...(cause === undefined ? {} : { error: cause }) });
-    sendJson(response, 503, { status: 'not-ready', reason });
+    sendJson(response, 503, { status: 'not-ready', reason, parts });
   };
 }
 

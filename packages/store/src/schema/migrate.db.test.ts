@@ -106,7 +106,7 @@ describe('readiness', () => {
 
   test('is given when Postgres answers and the migrations are current', async () => {
     await migrate(url);
-    expect(await readiness(client)).toEqual({ ready: true });
+    expect(await readiness(client)).toEqual({ ready: true, parts: { postgres: 'ok', migrations: 'ok' } });
     await required();
   });
 
@@ -116,6 +116,7 @@ describe('readiness', () => {
       ready: false,
       reason: 'migrations are pending',
       cause: new Error(words),
+      parts: { postgres: 'ok', migrations: 'migrations are pending' },
     });
     await expect(required()).rejects.toThrow(words);
   });
@@ -128,6 +129,7 @@ describe('readiness', () => {
       ready: false,
       reason: 'Postgres does not answer',
       cause: expect.any(StoreUnavailableError),
+      parts: { postgres: 'Postgres does not answer', migrations: 'unknown' },
     });
   });
 });

@@ -6,18 +6,27 @@ import { pendingMigrations } from './migrate.ts';
 /** The remedy for a database that is behind. An image has neither npm nor the scripts. */
 export const MIGRATE_FIRST = 'run `npm run migrate` first, in an image `node dist/cli.js migrate`';
 
-/** `reason` is safe to publish. `cause` names hosts and tables: it is for the log only. */
+/** Each part is `ok`, or its fault. */
+type Parts = Readonly<Record<'postgres' | 'migrations', string>>;
+
+/** `reason` and `parts` are safe to publish. `cause` names hosts and tables: it is for the log only. */
 export type Readiness =
-  { readonly ready: true } | { readonly ready: false; readonly reason: string; readonly cause: unknown };
+  | { readonly ready: true; readonly parts: Parts }
+  | { readonly ready: false; readonly reason: string; readonly cause: unknown; readonly parts: Parts };
+
+const OK = 'ok';
 
 /** Ready: Postgres answers, and the migrations are current. */
 export async function readiness(db: Queryable): Promise<Readiness> {
   try {
     const pending = await pendingMigrations(db);
-    if (pending.length === 0) return { ready: true };
-    return { ready: false, reason: 'migrations are pending', cause: lacksMigrations(pending) };
+    if (pending.length === 0) return { ready: true, parts: { postgres: OK, migrations: OK } };
+    const reason = 'migrations are pending';
+    const parts = { postgres: OK, migrations: reason };
+    return { ready: false, reason, cause: lacksMigrations(pending), parts };
   } catch (error) {
-    return { ready: false, reason: 'Postgres does not answer', cause: error };
+    const reason = 'Postgres does not answer';
+    return { ready: false, reason, cause: error, parts: { postgres: reason, migrations: 'unknown' } };
   }
 }
 

@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { watchRedis } from './redis-watch.ts';
+
+const NOT_CONNECTED = new Error("Stream isn't writeable and enableOfflineQueue options is false");
+
+let lines: unknown[];
+let counted: number;
+/** The error of each check, or null. */
+let refusal: Error | null;
+let watch: ReturnType<typeof watchRedis>;
+
+const elapse = async (ms: number) => jest.advanceTimersByTimeAsync(ms);
+
+beforeEach(async () => {
+  jest.useFakeTimers();
+  lines = [];
+  counted = 0;
+  refusal = null;
+  watch = watchRedis({
+    client: 'queue',
+    async check() {
+      if (refusal !== null) throw refusal;
+    },
+    logger: {
+      debug: () => undefined,
+      info: (msg) => void lines.push(msg),
+      warn: (msg, fields) => void lines.push([msg, fields?.['reason']]),
+    },
+    errors: { inc: () => void (counted += 1) },
+  });
+  await watch.start();
+});
+afterEach(async () => {
+  await watch.stop();
+  jest.useRealTimers();
+});
+
+test('a client that is still connecting is no outage, unless it takes 5 s', async () => {
+  refusal = NOT_CONNECTED;
+  await elapse(4_900);
+  expect(lines).toEqual([]);
+  await elapse(1_100);
+  expect(lines).toEqual([['redis error', NOT_CONNECTED.message]]);
+  expect(watch.isFailing()).toBe(true);
+});
+
+test('an error of the client is one line with its words, and each error is counted', async () => {
+  refusal = NOT_CONNECTED;
+  for (let n = 0; n < 10; n += 1) {
+    watch.onError(new Error('WRONGPASS'));
+    watch.onError(new Error('Connection is closed.'));
+    await elapse(2_000);
+  }
+  expect(lines).toEqual([['redis error', 'WRONGPASS']]);
+  expect(counted).toBe(20);
+});
+
+test('it works again when no error came for 5 s and a check succeeds', async () => {
+  watch.onError(new Error('NOPERM'));
+  await elapse(4_900);
+  expect(lines).toEqual([['redis error', 'NOPERM']]);
+  await elapse(1_100);
+  expect(lines).toEqual([['redis error', 'NOPERM'], 'redis works again']);
+  expect(watch.isFailing()).toBe(false);
+});

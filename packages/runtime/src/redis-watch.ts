@@ -1,0 +1,78 @@
+import type { Counter } from 'prom-client';
+import { messageOf } from './logging/error-words.ts';
+import type { Logger } from './logging/logger.ts';
+import { periodicTask } from './periodic-task.ts';
+
+export interface RedisWatchOptions {
+  /** The value of the metric's label `client`. */
+  readonly client: 'queue' | 'worker' | 'limiter';
+  /** Resolves when Redis does this client's work. It must settle by itself. */
+  readonly check: () => Promise<unknown>;
+  readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>;
+  readonly errors: Pick<Counter<'client'>, 'inc'>;
+}
+
+const CHECK_EVERY_MS = 1_000;
+/**
+ * An error counts for this long. Clients that cannot connect report one at least every 2 s. Without an error, a
+ * failed check counts after this time: the client may still be connecting.
+ */
+const ERROR_COUNTS_FOR_MS = 5_000;
+/** The client says this while it has no connection. The error of the connection has the reason. */
+const SAYS_NO_REASON = /^(?:Connection is closed|Stream isn't writeable|Reached the max retries)/;
+
+/**
+ * Logs one line when Redis refuses this client or is away, with the server's own words, and one line when it
+ * works again. Counts each error.
+ */
+export function watchRedis({ client, check, logger, errors }: RedisWatchOptions) {
+  let failing = false;
+  let last: { readonly error: Error; readonly atMs: number } | null = null;
+  let checksFailSinceMs: number | null = null;
+
+  const recentError = (): Error | null =>
+    last !== null && performance.now() - last.atMs < ERROR_COUNTS_FOR_MS ? last.error : null;
+
+  const task = periodicTask({
+    async run() {
+      const refusal = await check().then(
+        () => null,
+        (error: unknown) => error as Error,
+      );
+      checksFailSinceMs = refusal === null ? null : (checksFailSinceMs ?? performance.now());
+      const error = recentError();
+      if (error !== null) throw error;
+      if (refusal === null || checksFailSinceMs === null) return;
+      if (performance.now() - checksFailSinceMs < ERROR_COUNTS_FOR_MS) return { noWorkForMs: CHECK_EVERY_MS };
+      throw refusal;
+    },
+    pauseMs: CHECK_EVERY_MS,
+    onError(error, again) {
+      failing = true;
+      if (!again) logger.warn('redis error', { client, reason: messageOf(error) });
+    },
+    onRecovery() {
+      failing = false;
+      logger.info('redis works again', { client });
+    },
+  });
+
+  return {
+    /** Receives each error of the client. */
+    onError: (error: Error): void => {
+      errors.inc({ client });
+      logger.debug('redis client error', { client, error });
+      if (SAYS_NO_REASON.test(error.message)) return;
+      last = { error, atMs: performance.now() };
+      task.wake();
+    },
+    isFailing: (): boolean => failing,
+    async start(): Promise<void> {
+      task.start();
+    },
+    /** Does not wait for a check under way: a silent Redis delays no exit. */
+    async stop(): Promise<void> {
+      void task.stop();
+    },
+  };
+}
