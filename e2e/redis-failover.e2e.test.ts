@@ -34,7 +34,7 @@ async function listWebhooks(system: System, api: SystemProcess): Promise<number>
 }
 
 describeWithRedis('a Redis that fails over behind its address', () => {
-  test.each(['demote', 'demoteLoading'] as const)(
+  test.each(['demote', 'demoteLoading', 'loseReplicas'] as const)(
     'with all connections alive (%s): deliveries and the limiter go on without a restart',
     async (harm) => {
       const servers = await startRedisFailover();

@@ -31,10 +31,11 @@ export const QUEUE_SCHEMA = 'bullmq';
 const RECONNECT_DELAY_MS_MAX = 2_000;
 
 /**
- * A demoted server answers like this on all its open connections. After a failover behind one address, a new
- * connection reaches the new primary. Older servers wrap a script's error in their own sentence.
+ * A server that was replaced answers like this on all its open connections: it is demoted, has lost its replicas,
+ * or cannot save. After a failover behind one address, a new connection reaches the new primary. Older servers
+ * wrap a script's error in their own sentence.
  */
-const NOT_THE_PRIMARY = /\b(?:READONLY|LOADING|MASTERDOWN)\b/;
+const CANNOT_WRITE = /\b(?:READONLY|LOADING|MASTERDOWN|NOREPLICAS|MISCONF)\b/;
 
 const SHARED = {
   connectTimeout: 5_000,
@@ -42,7 +43,7 @@ const SHARED = {
   // An unresponsive server does not delay the process's exit.
   disconnectTimeout: 200,
   retryStrategy: (times: number) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_DELAY_MS_MAX),
-  reconnectOnError: (error: Error) => NOT_THE_PRIMARY.test(error.message),
+  reconnectOnError: (error: Error) => CANNOT_WRITE.test(error.message),
   // The check would hold a connection as long as its server loads. Without it, the first command reports the
   // error.
   enableReadyCheck: false,

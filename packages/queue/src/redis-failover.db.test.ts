@@ -6,7 +6,7 @@ import { setupRedisQueue } from '../test/setup-redis-queue.ts';
 
 const on = setupRedisQueue();
 
-describeWithRedis('a Redis that is no primary any more, its connections alive', () => {
+describeWithRedis('a Redis that cannot write any more, its connections alive', () => {
   let servers: RedisFailover;
 
   beforeEach(async () => {
@@ -29,10 +29,15 @@ describeWithRedis('a Redis that is no primary any more, its connections alive', 
     await waitFor(refused, { what: 'adding to fail' });
   }
 
-  test.each([1, 3])(
-    'is given up by both sides for the one its address moved to (%d at a time)',
-    async (count) => {
-      await servers.demote();
+  test.each([
+    ['demote', 1],
+    ['demote', 3],
+    ['loseReplicas', 1],
+    ['failToSave', 3],
+  ] as const)(
+    'is given up by both sides for the one its address moved to (%s, %d at a time)',
+    async (harm, count) => {
+      await servers[harm]();
       await untilItRefusesToAdd(count);
       servers.move();
       await waitFor(() => on.queue.producer.addDeliveries('slow', jobs(count)).then(() => true), {

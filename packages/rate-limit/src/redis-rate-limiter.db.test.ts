@@ -103,8 +103,8 @@ describeWithRedis('the rate limiter on Redis', (url) => {
     await proxy.close();
   });
 
-  test.each(['demote', 'demoteLoading'] as const)(
-    'gives up a server that is no primary any more (%s), and finds the one its address moved to',
+  test.each(['demote', 'demoteLoading', 'loseReplicas', 'failToSave'] as const)(
+    'gives up a server that cannot write any more (%s), and finds the one its address moved to',
     async (harm) => {
       const servers = await startRedisFailover();
       const limiter = createRedisRateLimiter({

@@ -42,10 +42,11 @@ const RECONNECT_DELAY_MAX_MS = 1000;
 const CHECK_WINDOW_MS = 1;
 
 /**
- * A demoted server sends these answers as long as its connections live. After a failover behind one address,
- * a new connection leads to the new primary. Older servers put a script's error inside a sentence.
+ * A server that was replaced sends these answers as long as its connections live: it is demoted, has lost its
+ * replicas, or cannot save. After a failover behind one address, a new connection leads to the new primary.
+ * Older servers put a script's error inside a sentence.
  */
-const NOT_THE_PRIMARY = /\b(?:READONLY|LOADING|MASTERDOWN)\b/;
+const CANNOT_WRITE = /\b(?:READONLY|LOADING|MASTERDOWN|NOREPLICAS|MISCONF)\b/;
 
 /** ioredis runs the script with EVALSHA, and with EVAL when the server has forgotten it. */
 type ChargingRedis = Redis & {
@@ -106,7 +107,7 @@ function failFastClient(url: string, timeoutMs: number): ChargingRedis {
     commandTimeout: 4 * timeoutMs,
     socketTimeout: 4 * timeoutMs,
     retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_DELAY_MAX_MS),
-    reconnectOnError: (error) => NOT_THE_PRIMARY.test(error.message),
+    reconnectOnError: (error) => CANNOT_WRITE.test(error.message),
     // The ready check would wait on a connection while its server loads data. Without it the first charge
     // fails and reconnects.
     enableReadyCheck: false,

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { startRedis } from '@postrider/embedded';
 import type { RunningRedis } from '@postrider/embedded';
 import { Redis } from 'ioredis';
@@ -12,7 +13,11 @@ export interface RedisFailover {
   demote(): Promise<void>;
   /** Like `demote`, and the new replica answers LOADING for 100 s, longer than a test may take. */
   demoteLoading(): Promise<void>;
-  /** Resolves when a client has connected to the first server since its demotion. */
+  /** The first server stays a primary. It refuses writes because it has no replica. */
+  loseReplicas(): Promise<void>;
+  /** The first server stays a primary. It refuses writes because it cannot save its data. */
+  failToSave(): Promise<void>;
+  /** Resolves when a client has connected to the first server since it was harmed. */
   reconnected(): Promise<void>;
   /** Leads new connections to the second server. */
   move(): void;
@@ -47,6 +52,19 @@ export async function startRedisFailover(): Promise<RedisFailover> {
       await waitFor(async () => numberInInfo(await ask(demoted, 'INFO'), 'loading') === 1, {
         what: 'the server to load',
       });
+    },
+    async loseReplicas() {
+      connectionsBefore = line.accepted;
+      await ask(demoted, 'CONFIG', 'SET', 'min-replicas-to-write', '1');
+    },
+    async failToSave() {
+      connectionsBefore = line.accepted;
+      const [, folder] = (await ask(demoted, 'CONFIG', 'GET', 'dir')) as [string, string];
+      rmSync(folder, { recursive: true });
+      await ask(demoted, 'CONFIG', 'SET', 'save', '3600 1');
+      await ask(demoted, 'BGSAVE');
+      const failed = async () => String(await ask(demoted, 'INFO')).includes('rdb_last_bgsave_status:err');
+      await waitFor(failed, { what: 'the server to fail to save' });
     },
     reconnected: () =>
       waitFor(() => line.accepted > connectionsBefore, { what: 'a new connection' }).then(() => undefined),
