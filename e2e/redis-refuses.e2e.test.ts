@@ -81,7 +81,9 @@ describeWithRedis('a Redis that refuses Postrider', () => {
       await accept();
       await system.drained();
       for (const started of all) {
-        await waitFor(() => lines(started, 'redis works again').length > 0, { what: `${started.name} to go on` });
+        await waitFor(() => lines(started, 'redis works again').length > 0, {
+          what: `${started.name} to go on`,
+        });
         expect(lines(started, 'redis error')).toHaveLength(1);
         expect(Object.values((await readyz(started)).parts)).toEqual(['ok', 'ok', 'ok']);
       }

@@ -456,6 +456,9 @@ CREATE UNLOGGED TABLE workers (
   id text NOT NULL,
   slots integer NOT NULL,
   heard_at timestamp with time zone NOT NULL DEFAULT now(),
+  queue_kind text,
+  queue_prefix text,
+  queue_id text,
   CONSTRAINT workers_slots_check CHECK (slots > 0),
   CONSTRAINT workers_pkey PRIMARY KEY (id)
 );

@@ -383,6 +383,27 @@ describe('status', () => {
       expect(JSON.parse(stdout)).toMatchObject({ redis: { reachable: true }, queue: { backend: 'redis' } });
     });
 
+    test('workers that all use another queue are a fault that names both', async () => {
+      const env = { DATABASE_URL: database.url, REDIS_URL: redisUrl, QUEUE_PREFIX: 'cli-status' };
+      const announce = (kind: string, prefix: string, id: string) =>
+        database.query(
+          `insert into workers (id, slots, queue_kind, queue_prefix, queue_id, heard_at)
+           values ($3, 1, $1, $2, $3, now() + interval '1 hour')`,
+          [kind, prefix, id],
+        );
+      await announce('postgres', '', 'postgres');
+      const { code, stdout, stderr } = await runInProcess(['status', '--json'], env);
+      expect(code).toBe(1);
+      const id = /prefix cli-status, id ([\w-]+)/.exec(stderr)?.[1] ?? 'none';
+      const fault = `no worker takes jobs from the queue in Redis (prefix cli-status, id ${id}): the workers use Postgres`;
+      expect(JSON.parse(stdout)).toMatchObject({ ok: false, faults: [fault] });
+      expect(stderr).toBe(`postrider: ${fault}\n`);
+
+      await announce('redis', 'cli-status', id);
+      expect((await runInProcess(['status'], env)).code).toBe(0);
+      await database.query('delete from workers');
+    });
+
     test('a Redis that may evict jobs is a fault', async () => {
       const redis = await startRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] });
       const env = { DATABASE_URL: database.url, REDIS_URL: redis.url };

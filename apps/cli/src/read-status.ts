@@ -1,16 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { evicts, Producer, queueLocation, queueSchemaIsCurrent } from '@postrider/queue';
+import {
+  evicts,
+  openQueueIdentity,
+  Producer,
+  queueInWords,
+  queueLocation,
+  queueSchemaIsCurrent,
+} from '@postrider/queue';
 import type { QueueDepth, QueueKey, QueueLocation } from '@postrider/queue';
 import { messageOf } from '@postrider/runtime';
 import type { ConfigurationOf, Logger } from '@postrider/runtime';
 import {
+  createFleet,
   lacksMigrations,
   MAIL_PROVIDER_DEFAULT,
   pendingMigrations,
   readBacklog,
   storedMailProvider,
 } from '@postrider/store';
-import type { Backlog, MailProviderName } from '@postrider/store';
+import type { Backlog, MailProviderName, QueueIdentity, RunningWorker } from '@postrider/store';
 import { withPool } from './session.ts';
 
 /** The state of the system. A value that could not be read is null, and `faults` names the reason. */
@@ -27,8 +35,12 @@ export interface Status {
   readonly faults: readonly string[];
 }
 
-type StoreStatus = Pick<Status, 'postgres' | 'pending' | 'backlog' | 'mailProvider' | 'faults'>;
-type QueueStatus = Pick<Status, 'depths' | 'faults'>;
+interface StoreStatus extends Pick<Status, 'postgres' | 'pending' | 'backlog' | 'mailProvider' | 'faults'> {
+  readonly workers: readonly RunningWorker[];
+}
+interface QueueStatus extends Pick<Status, 'depths' | 'faults'> {
+  readonly identity: QueueIdentity | null;
+}
 
 /** The queue connects in the background and refuses calls until then. */
 const CONNECT_WAIT_MS = 3_000;
@@ -38,11 +50,24 @@ const QUEUE_TABLES = 'queue tables';
 
 export async function readStatus(config: ConfigurationOf<'cli'>, logger: Logger): Promise<Status> {
   const location = queueLocation(config);
-  const store = await readStore(config, location, logger);
+  const { workers, ...store } = await readStore(config, location, logger);
   const queueIsThere =
     location.kind === 'redis' || (store.postgres && !(store.pending ?? []).includes(QUEUE_TABLES));
-  const queue: QueueStatus = queueIsThere ? await readQueue(location, logger) : { depths: null, faults: [] };
-  return { backend: location.kind, ...store, ...queue, faults: [...store.faults, ...queue.faults] };
+  const queue: QueueStatus = queueIsThere
+    ? await readQueue(location, logger)
+    : { depths: null, identity: null, faults: [] };
+  const faults = [...store.faults, ...queue.faults, ...workersElsewhere(queue.identity, workers)];
+  return { backend: location.kind, ...store, depths: queue.depths, faults };
+}
+
+/** The fault that workers run, and none of them takes jobs from the queue of this configuration. */
+function workersElsewhere(own: QueueIdentity | null, workers: readonly RunningWorker[]): string[] {
+  if (own === null || workers.length === 0) return [];
+  if (workers.some(({ queue }) => queue === null || queue.id === own.id)) return [];
+  const names = new Set(workers.flatMap(({ queue }) => (queue === null ? [] : [queueInWords(queue)])));
+  return [
+    `no worker takes jobs from the queue in ${queueInWords(own)}: the workers use ${[...names].join(', ')}`,
+  ];
 }
 
 async function readStore(
@@ -55,12 +80,13 @@ async function readStore(
       const pending = await pendingMigrations(pool);
       const current = pending.length === 0;
       const backlog = current ? await readBacklog(pool) : null;
+      const workers = current ? await createFleet(pool).workers() : [];
       const mailProvider = current ? ((await storedMailProvider(pool)) ?? MAIL_PROVIDER_DEFAULT) : null;
       if (location.kind === 'postgres' && !(await queueSchemaIsCurrent(location.databaseUrl))) {
         pending.push(QUEUE_TABLES);
       }
       const faults = pending.length === 0 ? [] : [messageOf(lacksMigrations(pending))];
-      return { postgres: true, pending, backlog, mailProvider, faults };
+      return { postgres: true, pending, backlog, mailProvider, workers, faults };
     } catch (error) {
       // A refused connection, for example by a wrong password, counts as a failure, too.
       logger.debug('postgres error', { error });
@@ -69,6 +95,7 @@ async function readStore(
         pending: null,
         backlog: null,
         mailProvider: null,
+        workers: [],
         faults: [messageOf(error)],
       };
     }
@@ -76,22 +103,30 @@ async function readStore(
 }
 
 async function readQueue(location: QueueLocation, logger: Logger): Promise<QueueStatus> {
-  const producer = new Producer(location, (error) => logger.debug('queue error', { error }));
+  const onError = (error: Error) => logger.debug('queue error', { error });
+  const producer = new Producer(location, onError);
+  const identity = openQueueIdentity(location, onError);
   const deadline = performance.now() + CONNECT_WAIT_MS;
   try {
     for (;;) {
       try {
         const [depths, policy] = [await producer.depth(), await producer.evictionPolicy()];
-        return { depths, faults: evicts(policy) ? [evictionFault(policy)] : [] };
+        const faults = evicts(policy) ? [evictionFault(policy)] : [];
+        return { depths, identity: await identity.read(), faults };
       } catch (error) {
         if (performance.now() > deadline) {
           const { cause } = error as Error;
-          return { depths: null, faults: [`the queue is not available: ${messageOf(cause ?? error)}`] };
+          return {
+            depths: null,
+            identity: null,
+            faults: [`the queue is not available: ${messageOf(cause ?? error)}`],
+          };
         }
         await delay(CONNECT_POLL_MS);
       }
     }
   } finally {
+    identity.close();
     await producer.close();
   }
 }

@@ -1,16 +1,82 @@
-import { expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
+import { createMetrics } from '@postrider/runtime';
+import type { QueueIdentity } from '@postrider/store';
+import { keepingLogger } from '../test/log-lines.ts';
+import type { LoggedLine } from '../test/log-lines.ts';
 import { createFleetWatch } from './fleet-watch.ts';
 
+const OWN: QueueIdentity = { kind: 'redis', prefix: 'postrider', id: 'q1' };
+const IN_POSTGRES: QueueIdentity = { kind: 'postgres', prefix: '', id: 'postgres' };
+const WARNING = 'no worker takes jobs from this queue';
+
+let queues: (QueueIdentity | null)[];
+let own: QueueIdentity;
+let lines: LoggedLine[];
+let watch: ReturnType<typeof createFleetWatch>;
+const metrics = createMetrics('relay', { processMetrics: false });
+
+beforeEach(() => {
+  queues = [];
+  own = OWN;
+  lines = [];
+  watch = createFleetWatch({
+    fleet: { workers: async () => queues.map((queue) => ({ slots: 100, queue })) },
+    slotsPerWorker: 768,
+    queue: () => own,
+    logger: keepingLogger(lines),
+    metrics,
+  });
+});
+
+async function runs(count: number): Promise<void> {
+  for (let run = 0; run < count; run += 1) await watch.run();
+}
+
+async function gauge(): Promise<number | undefined> {
+  return (await metrics.queueWorkers.get()).values[0]?.value;
+}
+
 test('the fleet’s slots are those that workers announce; without any, those of one worker', async () => {
-  let announced = 0;
-  const watch = createFleetWatch({ slots: async () => announced }, 768);
   expect(watch.slots()).toBe(768);
   await watch.run();
   expect(watch.slots()).toBe(768);
-  announced = 1_536;
+  queues = [OWN, OWN];
   await watch.run();
-  expect(watch.slots()).toBe(1_536);
-  announced = 0;
+  expect(watch.slots()).toBe(200);
+  queues = [];
   await watch.run();
   expect(watch.slots()).toBe(768);
+});
+
+test.each<[string, QueueIdentity]>([
+  ['Postgres', IN_POSTGRES],
+  ['Redis (prefix other, id q2)', { kind: 'redis', prefix: 'other', id: 'q2' }],
+  ['Redis (prefix postrider, id q3)', { ...OWN, id: 'q3' }],
+  ['Redis (prefix postrider, not reachable)', { ...OWN, id: null }],
+])('workers on another queue (%s) for 10 s are one warning that names both', async (name, queue) => {
+  queues = [queue, queue];
+  await runs(9);
+  expect(lines).toEqual([]);
+  expect(await gauge()).toBe(0);
+  await runs(20);
+  const fields = { queue: 'Redis (prefix postrider, id q1)', queues_of_workers: [name] };
+  expect(lines).toEqual([{ level: 'warn', msg: WARNING, fields }]);
+
+  queues = [queue, OWN];
+  await runs(2);
+  expect(lines.slice(1).map(({ msg }) => msg)).toEqual(['workers take jobs from this queue again']);
+  expect(await gauge()).toBe(1);
+});
+
+test.each<[string, QueueIdentity, (QueueIdentity | null)[]]>([
+  ['one of two workers shares the queue', OWN, [IN_POSTGRES, OWN]],
+  ['a worker of an older release runs', OWN, [null]],
+  ['no worker runs', OWN, []],
+  ['the relay cannot read its own queue', { ...OWN, id: null }, [IN_POSTGRES]],
+  ['all queues are in Postgres', IN_POSTGRES, [IN_POSTGRES]],
+])('there is no warning while %s', async (_title, relay, workers) => {
+  own = relay;
+  queues = workers;
+  await runs(30);
+  expect(lines).toEqual([]);
 });

@@ -1,20 +1,62 @@
-import type { Fleet } from '@postrider/store';
+import { queueInWords } from '@postrider/queue';
+import type { Logger, Metrics } from '@postrider/runtime';
+import type { Fleet, QueueIdentity } from '@postrider/store';
+
+export interface FleetWatchParts {
+  readonly fleet: Pick<Fleet, 'workers'>;
+  /** The slots while no worker has announced itself, as when everything starts together. */
+  readonly slotsPerWorker: number;
+  /** The relay's own queue. */
+  readonly queue: () => QueueIdentity;
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
+  readonly metrics: Pick<Metrics<'relay'>, 'queueWorkers'>;
+}
 
 /** Workers announce themselves at the same interval. */
 const EVERY_MS = 1_000;
+/** After an outage of Redis, a worker needs up to 4 s longer than the relay to read its queue. */
+const RUNS_BEFORE_WARNING = 10;
 
 /**
- * Counts the attempts that all workers together can have in flight.
- * @param slotsPerWorker used while no worker has announced itself, as when everything starts together
+ * Counts the attempts that all workers together can have in flight. Warns when workers run, and none of them takes
+ * jobs from this relay's queue.
  */
-export function createFleetWatch(fleet: Pick<Fleet, 'slots'>, slotsPerWorker: number) {
+export function createFleetWatch({ fleet, slotsPerWorker, queue, logger, metrics }: FleetWatchParts) {
   let slots = 0;
+  let runsWithoutWorker = 0;
+
+  function compare(own: QueueIdentity, queues: readonly (QueueIdentity | null)[]): void {
+    if (own.id === null) return; // Redis is away
+    const sharing = queues.filter((each) => each === null || each.id === own.id).length;
+    metrics.queueWorkers.set(sharing);
+    if (sharing > 0 || queues.length === 0) {
+      if (runsWithoutWorker >= RUNS_BEFORE_WARNING) logger.info('workers take jobs from this queue again');
+      runsWithoutWorker = 0;
+      return;
+    }
+    runsWithoutWorker += 1;
+    if (runsWithoutWorker !== RUNS_BEFORE_WARNING) return;
+    logger.warn('no worker takes jobs from this queue', {
+      queue: queueInWords(own),
+      queues_of_workers: namesOf(queues),
+    });
+  }
+
   return {
     slots: () => (slots > 0 ? slots : slotsPerWorker),
     /** Runs once. @returns the pause before the next run, in milliseconds. */
     async run(): Promise<number> {
-      slots = await fleet.slots();
+      const workers = await fleet.workers();
+      slots = workers.reduce((sum, worker) => sum + worker.slots, 0);
+      compare(
+        queue(),
+        workers.map((worker) => worker.queue),
+      );
       return EVERY_MS;
     },
   };
+}
+
+function namesOf(queues: readonly (QueueIdentity | null)[]): string[] {
+  return [...new Set(queues.filter((each) => each !== null).map(queueInWords))];
 }

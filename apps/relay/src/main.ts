@@ -1,4 +1,4 @@
-import { openQueueId, queueLocation, requireQueueSchema } from '@postrider/queue';
+import { openQueueIdentity, queueLocation, requireQueueSchema } from '@postrider/queue';
 import { operationsServer, processShell, watchRedis } from '@postrider/runtime';
 import { readiness, requireDatabase } from '@postrider/store';
 import { openRelayPools } from './open-pools.ts';
@@ -8,13 +8,13 @@ const shell = processShell('relay', (config) => ({ queue: queueLocation(config).
 const { config, logger, metrics, lifecycle, onPostgresError } = shell;
 const location = queueLocation(config);
 
-const queueId = openQueueId(location, (error) => redis?.onError(error));
+const queueIdentity = openQueueIdentity(location, (error) => redis?.onError(error));
 const redis =
   location.kind === 'redis'
-    ? watchRedis({ client: 'queue', check: () => queueId.read(), logger, errors: metrics.redisErrors })
+    ? watchRedis({ client: 'queue', check: () => queueIdentity.read(), logger, errors: metrics.redisErrors })
     : null;
 const onQueueError = redis?.onError ?? ((error: Error) => logger.debug('queue error', { error }));
-lifecycle.add('queue id', { stop: async () => queueId.close() });
+lifecycle.add('queue identity', { stop: async () => queueIdentity.close() });
 if (redis !== null) lifecycle.add('Redis watch', redis);
 
 const { claims, pool } = openRelayPools(config, onPostgresError);
@@ -30,10 +30,17 @@ async function readinessCheck() {
   const queue = redis?.isFailing() === true ? 'Redis is not available: nothing is delivered' : 'ok';
   return { ...state, parts: { ...state.parts, queue: redis === null ? state.parts.postgres : queue } };
 }
-lifecycle.add(
-  'operations server',
-  operationsServer(shell, readinessCheck),
-);
-addRelay(lifecycle, { config, location, claims, pool, logger, metrics, onQueueError, onPostgresError });
+lifecycle.add('operations server', operationsServer(shell, readinessCheck));
+addRelay(lifecycle, {
+  config,
+  location,
+  queueIdentity,
+  claims,
+  pool,
+  logger,
+  metrics,
+  onQueueError,
+  onPostgresError,
+});
 
 await lifecycle.run();

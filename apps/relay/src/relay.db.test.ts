@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { Producer, queueLocation } from '@postrider/queue';
+import { openQueueIdentity, Producer, queueLocation } from '@postrider/queue';
 import { createMetrics, Lifecycle, loadConfig, RELAY_PASSES } from '@postrider/runtime';
 import type { Metrics, StopSignal } from '@postrider/runtime';
 import { createWakeUps } from '@postrider/store';
@@ -63,6 +63,7 @@ async function startRelay(): Promise<() => Promise<number>> {
   addRelay(lifecycle, {
     config,
     location,
+    queueIdentity: openQueueIdentity(location, onError),
     claims: store.claims,
     pool: store.pool,
     logger,

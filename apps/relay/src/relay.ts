@@ -1,6 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
 import { Producer } from '@postrider/queue';
-import type { QueueLocation } from '@postrider/queue';
+import type { QueueIdentityReader, QueueLocation } from '@postrider/queue';
 import { slotsPerWorker } from '@postrider/runtime';
 import type {
   ConfigurationOf,
@@ -44,6 +44,7 @@ import { retentionSteps, retentionPass } from './retention.ts';
 export interface RelayParts {
   readonly config: ConfigurationOf<'relay'>;
   readonly location: QueueLocation;
+  readonly queueIdentity: Pick<QueueIdentityReader, 'last'>;
   /** Connections for claims of deliveries. */
   readonly claims: ReturnType<typeof createPool>;
   readonly pool: ReturnType<typeof createPool>;
@@ -60,7 +61,11 @@ const CLEANUP_PAUSE_AFTER_ERROR_MS = 60_000;
 /** A pass may hang when Postgres does not answer. */
 const STOP_TIMEOUT_MS = 5_000;
 
-type StartPass = (name: RelayPass, run: () => Promise<number | NoWork>, pauseAfterErrorMs: number) => PeriodicTask;
+type StartPass = (
+  name: RelayPass,
+  run: () => Promise<number | NoWork>,
+  pauseAfterErrorMs: number,
+) => PeriodicTask;
 
 /**
  * Builds the relay's passes and adds them to the start list. The wake-up listener is added last, after the
@@ -74,7 +79,13 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
 
   const startPass: StartPass = (name, run, pauseAfterErrorMs) =>
     createPass({ name, run, pauseAfterErrorMs, logger, metrics });
-  const fleet = createFleetWatch(createFleet(pool), slotsPerWorker(config));
+  const fleet = createFleetWatch({
+    fleet: createFleet(pool),
+    slotsPerWorker: slotsPerWorker(config),
+    queue: parts.queueIdentity.last,
+    logger,
+    metrics,
+  });
   const deliveries = createDeliveryPasses(parts, queue, startPass, () => fleet.slots());
   const mails = createMailPass(parts, queue, startPass);
   const housekeeping = createHousekeeping(pool);

@@ -7,6 +7,8 @@ import { createAnnouncements } from './announcements.ts';
 let db: TestDatabase;
 let pool: ReturnType<typeof createPool>;
 
+const QUEUE = { kind: 'redis', prefix: 'postrider', id: 'q1' } as const;
+const queue = () => QUEUE;
 const quiet = { debug: () => undefined };
 
 function openPool(databaseUrl: string) {
@@ -30,12 +32,12 @@ afterAll(async () => {
 });
 
 test('a worker announces itself until it stops', async () => {
-  const announcements = createAnnouncements({ fleet: createFleet(pool), slots: 768, logger: quiet });
+  const announcements = createAnnouncements({ fleet: createFleet(pool), slots: 768, queue, logger: quiet });
   await announcements.start();
   try {
     const first = await waitFor(() => heardAt(), { what: 'the worker to announce itself' });
     await waitFor(async () => (await heardAt()) !== first, { what: 'the worker to announce itself again' });
-    expect(await db.query('select slots from workers')).toEqual([{ slots: 768 }]);
+    expect(await createFleet(pool).workers()).toEqual([{ slots: 768, queue: QUEUE }]);
   } finally {
     await announcements.stop();
   }
@@ -44,7 +46,7 @@ test('a worker announces itself until it stops', async () => {
 
 test('it stops while Postgres is unavailable', async () => {
   const away = openPool('postgres://127.0.0.1:1/none');
-  const announcements = createAnnouncements({ fleet: createFleet(away), slots: 1, logger: quiet });
+  const announcements = createAnnouncements({ fleet: createFleet(away), slots: 1, queue, logger: quiet });
   await announcements.start();
   await announcements.stop();
   await away.end();

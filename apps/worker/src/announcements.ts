@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { settlesWithin } from '@postrider/limits';
 import { periodicTask } from '@postrider/runtime';
 import type { Logger } from '@postrider/runtime';
-import type { Fleet } from '@postrider/store';
+import type { Fleet, QueueIdentity } from '@postrider/store';
 
 export interface AnnouncementsParts {
   readonly fleet: Pick<Fleet, 'announce' | 'leave'>;
   /** Attempts that this worker can have in flight, in all lanes. */
   readonly slots: number;
+  /** The queue that this worker takes jobs from. */
+  readonly queue: () => QueueIdentity;
   readonly logger: Pick<Logger, 'debug'>;
 }
 
@@ -17,14 +19,14 @@ const LEAVE_TIMEOUT_MS = 1_000;
 
 /**
  * Announces this worker every second. Relays limit what one account has in flight by the slots of all
- * workers.
+ * workers, and warn when no worker shares their queue.
  */
-export function createAnnouncements({ fleet, slots, logger }: AnnouncementsParts) {
+export function createAnnouncements({ fleet, slots, queue, logger }: AnnouncementsParts) {
   const workerId = randomUUID();
   const task = periodicTask({
     async run() {
       const startedAt = performance.now();
-      await fleet.announce(workerId, slots);
+      await fleet.announce(workerId, slots, queue());
       return Math.max(0, EVERY_MS - (performance.now() - startedAt));
     },
     pauseMs: EVERY_MS,

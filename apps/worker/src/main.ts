@@ -1,4 +1,4 @@
-import { openQueueId, queueLocation, requireQueueSchema } from '@postrider/queue';
+import { openQueueIdentity, queueLocation, requireQueueSchema } from '@postrider/queue';
 import { logMailProvider, operationsServer, processShell, systemClock, watchRedis } from '@postrider/runtime';
 import {
   agreeOnMailProvider,
@@ -14,13 +14,13 @@ const shell = processShell('worker', (config) => ({ queue: queueLocation(config)
 const { config, logger, metrics, lifecycle, onPostgresError } = shell;
 const location = queueLocation(config);
 
-const queueId = openQueueId(location, (error) => redis?.onError(error));
+const queueIdentity = openQueueIdentity(location, (error) => redis?.onError(error));
 const redis =
   location.kind === 'redis'
-    ? watchRedis({ client: 'worker', check: () => queueId.read(), logger, errors: metrics.redisErrors })
+    ? watchRedis({ client: 'worker', check: () => queueIdentity.read(), logger, errors: metrics.redisErrors })
     : null;
 const onQueueError = redis?.onError ?? ((error: Error) => logger.debug('queue error', { error }));
-lifecycle.add('queue id', { stop: async () => queueId.close() });
+lifecycle.add('queue identity', { stop: async () => queueIdentity.close() });
 if (redis !== null) lifecycle.add('Redis watch', redis);
 if (config.deliveryAllowedNetworks.length > 0) {
   logger.warn('DEVELOPMENT ONLY: these networks are excused from the address guard', {
@@ -63,6 +63,7 @@ lifecycle.add('the mail provider', {
       config,
       mailProvider,
       location,
+      queueIdentity,
       database,
       leases,
       clock: systemClock,
@@ -77,9 +78,6 @@ async function readinessCheck() {
   const queue = redis?.isFailing() === true ? 'Redis is not available: nothing is delivered' : 'ok';
   return { ...state, parts: { ...state.parts, queue: redis === null ? state.parts.postgres : queue } };
 }
-lifecycle.add(
-  'operations server',
-  operationsServer(shell, readinessCheck),
-);
+lifecycle.add('operations server', operationsServer(shell, readinessCheck));
 
 await lifecycle.run();

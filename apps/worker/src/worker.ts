@@ -5,7 +5,7 @@ import { createMailProvider } from '@postrider/mail';
 import type { MailProviderOptions } from '@postrider/mail';
 import { AddressGuard, EndpointClient } from '@postrider/outbound';
 import { Consumer } from '@postrider/queue';
-import type { MailJob, QueueLocation } from '@postrider/queue';
+import type { MailJob, QueueIdentityReader, QueueLocation } from '@postrider/queue';
 import { PARK_AFTER_MS, PARKED_PER_SLOT, slotsPerWorker } from '@postrider/runtime';
 import type { ConfigurationOf, Lifecycle, Logger, Metrics } from '@postrider/runtime';
 import { createDeliveryWork, createFleet, createMailWork } from '@postrider/store';
@@ -32,6 +32,7 @@ export interface WorkerParts {
   /** The provider of the installation. The environment may leave it unset. */
   readonly mailProvider: MailProviderOptions['provider'];
   readonly location: QueueLocation;
+  readonly queueIdentity: Pick<QueueIdentityReader, 'last'>;
   readonly database: Database;
   /** The pool for leases: commits need not be durable. */
   readonly leases: ReturnType<typeof createPool>;
@@ -105,6 +106,7 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
     createAnnouncements({
       fleet: createFleet(parts.leases),
       slots: slotsPerWorker(config),
+      queue: parts.queueIdentity.last,
       logger: parts.logger,
     }),
   );

@@ -10,5 +10,5 @@ export {
   type QueueKey,
 } from './jobs.ts';
 export { migrateQueueSchema, queueSchemaIsCurrent, requireQueueSchema } from './migrate.ts';
-export { openQueueId } from './queue-id.ts';
+export { openQueueIdentity, type QueueIdentityReader, queueInWords } from './queue-identity.ts';
 export { Producer, type QueueDepth, QueueUnavailableError } from './producer.ts';

@@ -49,7 +49,7 @@ export type { ErasureResult, ErasureStore } from './retention/erasures.ts';
 export { isUnavailable, StoreUnavailableError } from './db/errors.ts';
 export { readEventMoment } from './db/event-moment.ts';
 export { createFleet } from './deliveries/fleet.ts';
-export type { Fleet } from './deliveries/fleet.ts';
+export type { Fleet, QueueIdentity, RunningWorker } from './deliveries/fleet.ts';
 export { createHousekeeping } from './retention/housekeeping.ts';
 export type { Housekeeping } from './retention/housekeeping.ts';
 export { createBlockedSenderStore } from './inbound/blocked-senders.ts';

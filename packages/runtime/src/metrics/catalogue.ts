@@ -28,7 +28,7 @@ export const RELAY_PASSES = {
   news: 'claims for the webhooks that wake-ups name',
   sweep: 'finds due deliveries that wake-ups and polling missed',
   mail: 'claims mail to send',
-  fleet: 'counts the slots of the workers',
+  fleet: 'counts the workers and their slots',
   days_made: 'makes partitions of attempts',
   days_dropped: 'drops old partitions of attempts',
   records_expired: 'deletes expired records',
@@ -176,6 +176,13 @@ export const metricCatalogue = {
     name: 'postrider_queue_jobs',
     help: 'Jobs in the queue (Redis or Postgres), by queue and state: waiting, delayed.',
     labels: ['queue', 'state'],
+  },
+  queueWorkers: {
+    processes: ['relay'],
+    kind: 'gauge',
+    name: 'postrider_queue_workers',
+    help: "Running workers that take jobs from this relay's queue. 0 while nothing is delivered: no worker runs, or all use another queue.",
+    labels: [],
   },
   redisEvicts: {
     processes: ['relay'],

@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import type { QueueIdentity } from '@postrider/store';
+import { connectRedis } from './connection.ts';
+import type { QueueLocation } from './connection.ts';
+
+/** The database of the `workers` table is the queue, so it needs no id of its own. */
+const IN_POSTGRES: QueueIdentity = { kind: 'postgres', prefix: '', id: 'postgres' };
+
+/** Opens a reader of the queue's identity. On Redis, a read also shows that Redis accepts writes. */
+export function openQueueIdentity(location: QueueLocation, onError: (error: Error) => void) {
+  if (location.kind === 'postgres') {
+    return { last: () => IN_POSTGRES, read: async () => IN_POSTGRES, close: () => undefined };
+  }
+  const { redisUrl, prefix } = location;
+  const redis = connectRedis(redisUrl, 'producer', onError);
+  const key = `{${prefix}}:id`;
+  let last: QueueIdentity = { kind: 'redis', prefix, id: null };
+  /** The first connection has succeeded or failed. */
+  const firstTry = new Promise<unknown>((resolve) => {
+    for (const event of ['ready', 'error', 'close'] as const) redis.once(event, resolve);
+  });
+  return {
+    /** The result of the last read. */
+    last: (): QueueIdentity => last,
+    /** The first reader makes the id. It changes when Redis is emptied. */
+    async read(): Promise<QueueIdentity> {
+      await firstTry;
+      try {
+        await redis.set(key, randomUUID(), 'NX');
+        last = { ...last, id: await redis.get(key) };
+        return last;
+      } catch (error) {
+        last = { ...last, id: null };
+        throw error;
+      }
+    },
+    close: (): void => redis.disconnect(),
+  };
+}
+
+export type QueueIdentityReader = ReturnType<typeof openQueueIdentity>;
+
+/** Names a queue in the log and in the output of commands. */
+export function queueInWords({ kind, prefix, id }: QueueIdentity): string {
+  if (kind === 'postgres') return 'Postgres';
+  return `Redis (prefix ${prefix}, ${id === null ? 'not reachable' : `id ${id}`})`;
+}
