@@ -56,8 +56,8 @@ export function createLimiter({ redisUrl, postgres, logger, metrics }: LimiterOp
 }
 
 /**
- * The API refuses every request while the limiter's Postgres is unavailable. One log line per second counts the
- * refused requests, without stacks. The metrics count each request.
+ * The API refuses every request while the limiter's Postgres is unavailable. One log line per second
+ * counts the refused requests, without stacks. The metrics count each request.
  */
 const OUTAGE_LOG_INTERVAL_MS = 1_000;
 

@@ -18,8 +18,8 @@ const EVERY_MS = 1_000;
 const RUNS_BEFORE_WARNING = 10;
 
 /**
- * Counts the attempts that all workers together can have in flight. Warns when workers run, and none of them takes
- * jobs from this relay's queue.
+ * Counts the attempts that all workers together can have in flight. Warns when workers run, and none
+ * of them takes jobs from this relay's queue.
  */
 export function createFleetWatch({ fleet, slotsPerWorker, queue, logger, metrics }: FleetWatchParts) {
   let slots = 0;

@@ -11,7 +11,10 @@ export interface PassOptions {
   readonly metrics: Pick<Metrics<'relay'>, 'passDuration' | 'passesFailed'>;
 }
 
-/** A periodic task that measures each run and counts failed ones. It logs an outage once when it begins and once when it ends. */
+/**
+ * A periodic task that measures each run and counts failed ones. It logs an outage once when it begins
+ * and once when it ends.
+ */
 export function createPass({ name, run, pauseAfterErrorMs, logger, metrics }: PassOptions): PeriodicTask {
   return periodicTask({
     async run() {

@@ -31,9 +31,9 @@ export const QUEUE_SCHEMA = 'bullmq';
 const RECONNECT_DELAY_MS_MAX = 2_000;
 
 /**
- * A server that was replaced answers like this on all its open connections: it is demoted, has lost its replicas,
- * or cannot save. After a failover behind one address, a new connection reaches the new primary. Older servers
- * wrap a script's error in their own sentence.
+ * A server that was replaced answers like this on all its open connections: it is demoted, has lost
+ * its replicas, or cannot save. After a failover behind one address, a new connection reaches the new
+ * primary. Older servers wrap a script's error in their own sentence.
  */
 const CANNOT_WRITE = /\b(?:READONLY|LOADING|MASTERDOWN|NOREPLICAS|MISCONF)\b/;
 

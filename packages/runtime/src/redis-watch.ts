@@ -14,8 +14,8 @@ export interface RedisWatchOptions {
 
 const CHECK_EVERY_MS = 1_000;
 /**
- * An error counts for this long. Clients that cannot connect report one at least every 2 s. Without an error, a
- * failed check counts after this time: the client may still be connecting.
+ * An error counts for this long. Clients that cannot connect report one at least every 2 s. Without an
+ * error, a failed check counts after this time: the client may still be connecting.
  */
 const ERROR_COUNTS_FOR_MS = 5_000;
 /** The client says this while it has no connection. The error of the connection has the reason. */

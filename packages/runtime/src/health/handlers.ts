@@ -10,7 +10,8 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => Pr
 type PartStates = Readonly<Record<string, string>>;
 
 /**
- * `reason` and `parts` are public: they name no host, no table and no secret. `cause` may; only the log gets it.
+ * `reason` and `parts` are public: they name no host, no table and no secret. `cause` may; only the
+ * log gets it.
  */
 export type Readiness =
   { ready: true; parts?: PartStates } | { ready: false; reason: string; cause?: unknown; parts?: PartStates };
@@ -26,8 +27,8 @@ export const healthHandler: Handler = async (_request, response) => {
 };
 
 /**
- * `/readyz`: answers 200 `{"status":"ready","parts":{…}}` or 503 `{"status":"not-ready","reason":"…","parts":{…}}`
- * within `timeoutMs`. The log gets the cause.
+ * `/readyz`: answers 200 `{"status":"ready","parts":{…}}` or 503
+ * `{"status":"not-ready","reason":"…","parts":{…}}` within `timeoutMs`. The log gets the cause.
  */
 export function createReadinessHandler(
   check: ReadinessCheck,
