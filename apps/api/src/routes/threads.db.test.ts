@@ -141,8 +141,8 @@ describe('a mail thread', () => {
     const reply = (await ask('post', `${id}/threads/${thread}/emails/${ids[0]}/reply`, { text: 'Yes' }))
       .body as { id: string };
     const page = async (query: string) => {
-      const { body } = await ask('get', `${id}/threads/${thread}/emails${query}`);
-      return body as ListOf<{ id: string }>;
+      const answer = await ask('get', `${id}/threads/${thread}/emails${query}`);
+      return answer.body as ListOf<{ id: string }>;
     };
     const first = await page('');
     expect({ more: first.has_more, ids: first.data.map((each) => each.id) }).toEqual({
