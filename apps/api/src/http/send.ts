@@ -32,9 +32,10 @@ export function createSend(bases: ProblemBases, logger: Pick<Logger, 'warn'>): S
     }
     const { requestId, key } = contextOf(response);
     const file = answer.kind === 'file' ? answer : rendered(answer, bases, requestId);
-    if (file.kind === 'text' && file.length <= PIECE_BYTES && isWhole(request, response)) {
+    if (file.kind === 'text' && file.length <= PIECE_BYTES) {
       writeHead(response, file);
-      response.end(file.text);
+      if (isWhole(request, response)) response.end(file.text);
+      else void sendWhileReceiving(request, response, file.text);
       return;
     }
     const held = budget.open(key?.id ?? KEYLESS);
@@ -78,6 +79,22 @@ function writeHead(response: ServerResponse, { status, mediaType, headers, lengt
 function isWhole(request: IncomingMessage, response: ServerResponse): boolean {
   const comesNoMore = contextOf(response).awaitsContinue || bodyFault(request) !== null;
   return comesNoMore || !hasUnreadBody(request, response);
+}
+
+/**
+ * Answers a client that is still sending. The whole answer is written at once: the rest of the request may be
+ * no HTTP, and then Node closes the connection.
+ */
+async function sendWhileReceiving(
+  request: IncomingMessage,
+  response: ServerResponse,
+  text: string,
+): Promise<void> {
+  response.setHeader('connection', 'close');
+  response.flushHeaders();
+  response.write(text);
+  await readOff(request);
+  response.end();
 }
 
 /**
