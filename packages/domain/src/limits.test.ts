@@ -42,6 +42,7 @@ test('the limits are those of contract section 8 and its rulings', () => {
     threadSendsPerHour: 10,
     replyBytes: 512 * KIB,
     replyBodyBytes: 4 * MIB,
+    replyToAddresses: 10,
     threadPageBytes: 8 * MIB,
     messageBodyBytes: MIB,
     linkMs: 604_800_000,

@@ -81,7 +81,7 @@ describe('a message', () => {
     let release: (receipt: SinkResult) => void = () => undefined;
     const held = new Promise<SinkResult>((settle) => (release = settle));
     const server = await servers.start({
-      limits: { receiveTimeoutMs: SHORT_MS, bytesUnderWayMax: 64 * 1024 },
+      limits: { receiveTimeoutMs: SHORT_MS, bytesUnderWayMax: 256 * 1024 }, // a quarter is one block
       receive: () => held,
     });
     const client = await server.greet();
