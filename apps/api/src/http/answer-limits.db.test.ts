@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { LIMITS } from '@postrider/domain';
 import { waitFor } from '@postrider/testing';
@@ -63,4 +64,20 @@ test('answers whose clients disconnect take no memory any more', async () => {
   await leaveUnread();
   for (const { socket } of open) socket.resetAndDestroy();
   await waitFor(async () => (await ask(path)).status === 200, { what: 'an answer to be served' });
+});
+
+test('an answer of any length is whole, also when the rest of the request is no HTTP', async () => {
+  const raw = await openRaw(api.port);
+  open.push(raw);
+  raw.send(
+    `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${caller.authorization}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  );
+  await raw.until('HTTP/1.1 200');
+  raw.socket.pause();
+  raw.socket.end('no chunk\r\n');
+  await once(raw.socket, 'finish');
+  raw.socket.resume();
+  const answer = await raw.closed();
+  expect(answer.length).toBeGreaterThan(ANSWER_BYTES);
+  expect(answer.endsWith('}')).toBe(true);
 });

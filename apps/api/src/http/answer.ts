@@ -29,8 +29,6 @@ export interface FileAnswer {
   readonly length: number;
   /** Holds `length` bytes; null: no body. `send` streams it, and destroys it when the client disconnects. */
   readonly stream: Readable | null;
-  /** The memory that the stream takes, when it may exceed 64 KiB. */
-  readonly bufferBytes?: number;
 }
 
 /** Contract 7.1 answers these refusals in plain text instead of a problem document. */

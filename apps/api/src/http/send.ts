@@ -30,25 +30,27 @@ export function createSend(bases: ProblemBases, logger: Pick<Logger, 'warn'>): S
       if (answer.kind === 'file') answer.stream?.destroy();
       return;
     }
+    if (answer.kind === 'file') {
+      writeHead(response, answer);
+      void sendStream(request, response, answer.stream, logger);
+      return;
+    }
     const { requestId, key } = contextOf(response);
-    const file = answer.kind === 'file' ? answer : rendered(answer, bases, requestId);
-    if (file.kind === 'text' && file.length <= PIECE_BYTES) {
-      writeHead(response, file);
-      if (isWhole(request, response)) response.end(file.text);
-      else void sendWhileReceiving(request, response, file.text);
-      return;
+    const { text, ...head } = rendered(answer, bases, requestId);
+    const isLong = head.length > PIECE_BYTES;
+    if (isLong) {
+      const held = budget.open(key?.id ?? KEYLESS);
+      if (!held.takeNow(head.length)) {
+        held.release();
+        send(request, response, tooManyUnread);
+        return;
+      }
+      response.once('close', () => held.release());
     }
-    const held = budget.open(key?.id ?? KEYLESS);
-    response.once('close', () => held.release());
-    if (held.takeNow(file.kind === 'text' ? file.length : (file.bufferBytes ?? 0))) {
-      writeHead(response, file);
-      // Pass the bytes only: they replace the text in memory.
-      void sendStream(request, response, file.kind === 'text' ? inPieces(file.text) : file.stream, logger);
-      return;
-    }
-    held.release();
-    if (file.kind === 'file') file.stream?.destroy();
-    send(request, response, tooManyUnread);
+    writeHead(response, head);
+    if (!isWhole(request, response)) void sendWhileReceiving(request, response, text);
+    else if (isLong) void sendStream(request, response, inPieces(text), logger);
+    else response.end(text);
   };
   return send;
 }
@@ -61,8 +63,7 @@ interface Head {
   readonly length: number;
 }
 
-interface TextFile extends Head {
-  readonly kind: 'text';
+interface Text extends Head {
   readonly text: string;
 }
 
@@ -142,20 +143,20 @@ async function pipe(stream: Readable, response: ServerResponse, logger: Pick<Log
   }
 }
 
-function rendered(answer: Exclude<Answer, FileAnswer>, bases: ProblemBases, requestId: string): TextFile {
-  const file = (status: number, mediaType: string, text: string, headers = {}): TextFile => {
-    return { kind: 'text', status, mediaType, headers, length: Buffer.byteLength(text), text };
+function rendered(answer: Exclude<Answer, FileAnswer>, bases: ProblemBases, requestId: string): Text {
+  const whole = (status: number, mediaType: string, text: string, headers = {}): Text => {
+    return { status, mediaType, headers, length: Buffer.byteLength(text), text };
   };
   switch (answer.kind) {
     case 'json':
-      return file(answer.status, 'application/json', JSON.stringify(answer.body));
+      return whole(answer.status, 'application/json', JSON.stringify(answer.body));
     case 'html':
-      return file(200, 'text/html; charset=utf-8', answer.html, PAGE_HEADERS);
+      return whole(200, 'text/html; charset=utf-8', answer.html, PAGE_HEADERS);
     case 'plain-text':
-      return file(answer.status, 'text/plain; charset=utf-8', answer.text);
+      return whole(answer.status, 'text/plain; charset=utf-8', answer.text);
     case 'problem': {
       const document = problemDocument(answer.slug, bases, requestId, answer);
-      return file(document.status, 'application/problem+json', JSON.stringify(document));
+      return whole(document.status, 'application/problem+json', JSON.stringify(document));
     }
   }
 }
