@@ -1,4 +1,5 @@
 import { asciiDomain } from './domain-name.ts';
+import { unquotedLocalPart } from './email-address.ts';
 import { writtenDomains } from './written-domain.ts';
 
 /**
@@ -6,7 +7,6 @@ import { writtenDomains } from './written-domain.ts';
  * octets of RFC 5321 4.5.3.1. 256 characters take at most 1,024 bytes; a Postgres index entry allows 2,704.
  */
 const LOCAL_PART = /^[^\s\p{Cc}\p{Cs}"(),:;<>@[\\\]]{1,256}$/u;
-const QUOTED = /^"((?:[^"\\]|\\.)*)"$/;
 /**
  * A name has at most 253 characters, so at most 127 labels (RFC 1035 2.3.4). Block lists hold no longer
  * names.
@@ -31,7 +31,7 @@ export function senderPattern(text: string): string | null {
  */
 export function senderPatterns(addresses: readonly string[]): string[] {
   const patterns = addresses.flatMap((written) => {
-    const local = localPattern(unquoted(written.slice(0, written.lastIndexOf('@'))));
+    const local = localPattern(unquotedLocalPart(written.slice(0, written.lastIndexOf('@'))));
     return writtenDomains(written).flatMap((domain) => [
       ...(local === null ? [] : [`${local}@${domain}`]),
       ...domainsOver(domain),
@@ -44,11 +44,6 @@ export function senderPatterns(addresses: readonly string[]): string[] {
 function localPattern(text: string): string | null {
   const local = text.toLowerCase().normalize('NFC');
   return LOCAL_PART.test(local) ? local : null;
-}
-
-/** `"ann"@` and `ann@` are the same mailbox (RFC 5321 4.1.2). */
-function unquoted(local: string): string {
-  return QUOTED.exec(local)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? local;
 }
 
 /**

@@ -1,8 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto';
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { parseInboundMatch, recordEvent } from '@postrider/domain';
 import type { AccountId, EventType } from '@postrider/domain';
 import { untilWaitingForLock } from '@postrider/testing';
+import { incoming, SHARED_DOMAIN as SHARED } from '../../test/incoming.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createReceivedMessageStore } from './received-message-store.ts';
@@ -10,7 +10,6 @@ import type { IncomingMessage, ReceivedMessageStore } from './received-message-s
 import { createRoutingRuleStore } from './routing-rules.ts';
 import type { RoutingRule, RoutingRuleStore } from './routing-rules.ts';
 
-const SHARED = 'in.example';
 const BOTH: readonly EventType[] = ['message.received', 'message.held'];
 
 const store = setupStore();
@@ -42,32 +41,8 @@ async function made(local: string, events = BOTH): Promise<RoutingRule & { secre
   return { ...creation.rule, secret: creation.signingSecret };
 }
 
-function incoming(local: string, more: Partial<IncomingMessage> = {}): IncomingMessage {
-  return {
-    digest: createHash('sha256').update(randomUUID()).digest(),
-    blob: 'b'.repeat(64),
-    size: 9,
-    recipients: [`${local}@${SHARED}`],
-    senders: [],
-    messageId: null,
-    inReplyTo: null,
-    references: [],
-    from: 'ann@shop.example',
-    to: [],
-    cc: [],
-    replyTo: [],
-    subject: null,
-    text: 'Hi',
-    html: null,
-    headers: [],
-    attachments: [],
-    automatic: false,
-    complete: true,
-    heldReason: null,
-    auth: { spf: 'none', dkim: 'none', dmarc: 'none' },
-    ...more,
-  };
-}
+const mailTo = (local: string, more: Partial<IncomingMessage> = {}) =>
+  incoming({ recipients: [`${local}@${SHARED}`], ...more });
 
 /** The event types of the deliveries of each webhook. */
 async function deliveries(): Promise<Record<string, string[]>> {
@@ -82,8 +57,8 @@ test('a rule’s webhook gets only its event types, and only for mail of its rul
   const both = await made('a');
   const held = await made('b', ['message.held']);
   for (const local of ['a', 'b']) {
-    await intake.receive(incoming(local));
-    await intake.receive(incoming(local, { heldReason: 'spam' }));
+    await intake.receive(mailTo(local));
+    await intake.receive(mailTo(local, { heldReason: 'spam' }));
   }
   const data = { email_id: 'em_1', from: 'a@a.example', subject: 'Hi', error: null };
   await store.db.transactions.run((tx) =>
@@ -97,12 +72,12 @@ test('a rule’s webhook gets only its event types, and only for mail of its rul
 
 test('a deleted rule receives no mail, and its webhook has no delivery left', async () => {
   const { id, webhookId } = await made('a');
-  await intake.receive(incoming('a'));
+  await intake.receive(mailTo('a'));
   expect(await deliveries()).toEqual({ [webhookId]: ['message.received'] });
   expect(await rules.delete(accountId, id)).toBe(true);
   expect(await rules.delete(accountId, id)).toBe(false);
   expect(await intake.accepts(`a@${SHARED}`)).toBe(false);
-  expect(await intake.receive(incoming('a'))).toEqual({ kind: 'nobody' });
+  expect(await intake.receive(mailTo('a'))).toEqual({ kind: 'nobody' });
   expect(await store.outside.query('select from deliveries')).toEqual([]);
   expect(await store.outside.query('select from webhooks where id = $1', [webhookId])).toEqual([]);
   expect(await store.outside.query('select from messages where rule_id = $1', [id])).toHaveLength(1);

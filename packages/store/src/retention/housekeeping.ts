@@ -1,6 +1,7 @@
 import { NOTIFICATION_ID_HOURS, UNCLAIMED_NOTIFICATION_HOURS } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { dropAged } from '../db/bounded-step.ts';
+import { RELEASED_ADDRESS_DAYS } from '../inbound/sql/inboxes.ts';
 import { finishRemovals } from '../webhooks/remove-webhook.ts';
 import type { Removals } from '../webhooks/remove-webhook.ts';
 import { removeInboxes } from './remove-inboxes.ts';
@@ -15,7 +16,7 @@ const LIFETIMES = [
   { table: 'idempotency_keys', age: 'created_at', hours: 24 },
   { table: 'provider_notifications', age: 'received_at', hours: NOTIFICATION_ID_HOURS },
   { table: 'unclaimed_notifications', age: 'received_at', hours: UNCLAIMED_NOTIFICATION_HOURS },
-  { table: 'released_addresses', age: 'released_at', hours: 30 * 24 },
+  { table: 'released_addresses', age: 'released_at', hours: RELEASED_ADDRESS_DAYS * 24 },
 ] as const;
 
 export type Housekeeping = ReturnType<typeof createHousekeeping>;

@@ -23,6 +23,21 @@ export const lockInbox = statement('lock-inbox')`
     rule as (select r.id from inbound_routes r where $1::text is null and r.id = $2::text for no key update)
     select id from inbox union all select id from rule`;
 
+/** After this time, another account may have a deleted address of a shared domain. */
+export const RELEASED_ADDRESS_DAYS = 30;
+
+/** A condition: another account has deleted the address, and may still have it again. */
+export function isReleasedByOther({
+  address,
+  account,
+  now,
+}: Record<'address' | 'account' | 'now', `$${number}`>): string {
+  return `exists (
+        select from released_addresses a
+        where a.address = ${address} and a.account_id <> ${account}
+          and a.released_at > ${now}::timestamptz - interval '${RELEASED_ADDRESS_DAYS} days')`;
+}
+
 /**
  * Adds an inbox, unless the address is taken. An inbox of the same account takes it. On a shared domain, an
  * inbox or a rule of another account takes it, too, and for 30 days one that another account deleted. On an
@@ -40,9 +55,7 @@ export const addInbox = statement('add-inbox')`
     where not $8::bool
        or not exists (select from inboxes i where i.address = $4 and i.account_id <> $2)
       and not exists (select from inbound_routes r where r.match = $4 and r.account_id <> $2)
-      and not exists (
-        select from released_addresses a
-        where a.address = $4 and a.account_id <> $2 and a.released_at > $7::timestamptz - interval '30 days')
+      and not ${isReleasedByOther({ address: '$4', account: '$2', now: '$7' })}
     on conflict (address, account_id) do nothing
     returning id`;
 

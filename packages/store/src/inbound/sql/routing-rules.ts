@@ -1,5 +1,5 @@
 import { statement } from '../../db/statement.ts';
-import { releaseAddress } from './inboxes.ts';
+import { isReleasedByOther, releaseAddress } from './inboxes.ts';
 
 /**
  * Adds a rule, unless the match is taken. A rule of the same account takes it. On a shared domain, an inbox
@@ -18,9 +18,7 @@ export const addRoutingRule = statement('add-routing-rule')`
     where not $7::bool
        or not exists (select from inboxes i where i.address = $3 and i.account_id <> $2)
       and not exists (select from inbound_routes r where r.match = $3 and r.account_id <> $2)
-      and not exists (
-        select from released_addresses a
-        where a.address = $3 and a.account_id <> $2 and a.released_at > $6::timestamptz - interval '30 days')
+      and not ${isReleasedByOther({ address: '$3', account: '$2', now: '$6' })}
     on conflict (match, account_id) do nothing
     returning id`;
 
