@@ -4,7 +4,7 @@ import { expectProblem } from '../../test/expect-problem.ts';
 import { setupApi } from '../../test/start-api.ts';
 import type { Caller } from '../../test/start-api.ts';
 
-const api = setupApi({ verifiedDomainsOnly: true });
+const api = setupApi({ verifiedDomainsOnly: true, smtpUtf8: false });
 let caller: Caller;
 
 beforeAll(async () => {
@@ -74,4 +74,21 @@ test('the same request succeeds once the domain is verified, under the same idem
   expect(first.status).toBe(200);
   await api.database.query(`update domains set status = 'failed' where name = 'late.example'`);
   expect((await send()).body).toEqual(first.body);
+});
+
+test('an address with letters beyond ASCII is refused where the provider cannot deliver to it, and nothing is stored', async () => {
+  const before = await stored();
+  const good = message('a@mine.example');
+  const bad = { ...good, to: ['b@b.example', 'jürgen@b.example'], reply_to: 'ö@b.example' };
+  const answers = [await post('/v1/emails', bad), await post('/v1/emails/batch', [good, bad])];
+  const fields = answers.map((answer) => {
+    expectProblem(answer, 'validation-failed');
+    return (answer.body as { errors: { field: string }[] }).errors.map(({ field }) => field);
+  });
+  expect(fields).toEqual([
+    ['to[1]', 'reply_to[0]'],
+    ['[1].to[1]', '[1].reply_to[0]'],
+  ]);
+  expect(await stored()).toBe(before);
+  expect((await post('/v1/emails', { ...good, to: 'b@bücher.example' })).status).toBe(200);
 });
