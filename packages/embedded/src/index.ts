@@ -1,3 +1,4 @@
+export { issueCertificate, type Certificate, type CertificateRequest } from './certificates.ts';
 export { createFile, readOrNull, replaceFile } from './files.ts';
 export { freePort, portFault } from './free-port.ts';
 export { startPostgres, type RunningPostgres } from './postgres.ts';

@@ -1,8 +1,6 @@
-import 'reflect-metadata';
-import { createPrivateKey, createSign, webcrypto } from 'node:crypto';
-import { cryptoProvider, PemConverter, X509CertificateGenerator } from '@peculiar/x509';
+import { createSign } from 'node:crypto';
+import { issueCertificate } from '@postrider/embedded';
 
-const dayMs = 86_400_000;
 const algorithm = {
   name: 'RSASSA-PKCS1-v1_5',
   hash: 'SHA-256',
@@ -28,17 +26,11 @@ export const snsCertUrl =
 export async function createSnsSigner(
   validity: { notBefore?: Date; notAfter?: Date } = {},
 ): Promise<SnsSigner> {
-  cryptoProvider.set(webcrypto as unknown as Parameters<typeof cryptoProvider.set>[0]);
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-  const certificate = await X509CertificateGenerator.createSelfSigned({
-    name: 'CN=sns.amazonaws.com',
-    notBefore: validity.notBefore ?? new Date(Date.now() - dayMs),
-    notAfter: validity.notAfter ?? new Date(Date.now() + dayMs),
-    signingAlgorithm: algorithm,
-    keys,
+  const { certPem, keyPem } = await issueCertificate({
+    names: ['sns.amazonaws.com'],
+    algorithm,
+    ...validity,
   });
-  const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
-  const privateKey = createPrivateKey(PemConverter.encode(pkcs8, 'PRIVATE KEY'));
 
   function sign(message: SnsFields, version: '1' | '2' = '2'): SnsFields {
     const signer = createSign(version === '1' ? 'RSA-SHA1' : 'RSA-SHA256');
@@ -47,11 +39,11 @@ export async function createSnsSigner(
       SigningCertURL: snsCertUrl,
       ...message,
       SignatureVersion: version,
-      Signature: signer.sign(privateKey, 'base64'),
+      Signature: signer.sign(keyPem, 'base64'),
     };
   }
 
-  return { certPem: certificate.toString('pem'), sign };
+  return { certPem, sign };
 }
 
 /** A second copy of the rule, so that a mistake in the code under test is found. */

@@ -7,7 +7,7 @@ import { signatureHeader } from '@postrider/domain';
 import { parseEvent } from '@postrider/receiver';
 import { listen } from '@postrider/testing';
 import { makeLoopbackCertificate } from './certificates.ts';
-import type { LoopbackCertificate } from './certificates.ts';
+import type { Certificate } from '@postrider/embedded';
 import { Receiver } from './receiver.ts';
 import type { Arrival } from './receiver.ts';
 
@@ -15,7 +15,7 @@ const SECRET = 'whsec_test';
 const EVENT = { id: 'evt_1', type: 'email.sent', data: { email_id: 'em_1' } };
 const BODY = JSON.stringify(EVENT);
 
-let certificate: LoopbackCertificate;
+let certificate: Certificate;
 let receiver: Receiver;
 let arrivals: Arrival[];
 let refusals: string[];

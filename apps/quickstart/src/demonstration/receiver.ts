@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseEvent, SignatureVerificationError } from '@postrider/receiver';
 import type { WebhookEvent } from '@postrider/receiver';
-import type { LoopbackCertificate } from './certificates.ts';
+import type { Certificate } from '@postrider/embedded';
 import { forward } from './forward.ts';
 
 /** An event with a valid signature. */
@@ -18,7 +18,7 @@ export interface Arrival {
 }
 
 export interface ReceiverOptions {
-  readonly certificate: LoopbackCertificate;
+  readonly certificate: Certificate;
   /** The header's name in lower case. */
   readonly signatureHeader: string;
   readonly onArrival: (arrival: Arrival) => void;
