@@ -11,7 +11,7 @@ interface CorpusRow {
   readonly resolves_to_sequence?: unknown;
 }
 
-const CORPUS = join('packages', 'outbound', 'src', 'guard', 'ssrf-corpus.json');
+const CORPUS = join('packages', 'outbound', 'test', 'ssrf-corpus.json');
 
 export const addressesThatAreRefused: Experiment = {
   number: 30,

@@ -27,7 +27,9 @@ interface Row {
   denied?: string[];
 }
 
-const corpus = JSON.parse(readFileSync(new URL('ssrf-corpus.json', import.meta.url), 'utf8')) as Row[];
+const corpus = JSON.parse(
+  readFileSync(new URL('../../test/ssrf-corpus.json', import.meta.url), 'utf8'),
+) as Row[];
 const refused = corpus.filter((row) => row.expect === 'refuse');
 const allowed = corpus.filter((row) => row.expect === 'allow');
 const guardOf = ({ denied = [] }: Row) => new AddressGuard({ allowedNetworks: [], deniedNetworks: denied });
