@@ -27,7 +27,7 @@ const QUOTED = /^"((?:[^"\\]|\\.)*)"$/;
  * @returns null when `text` is not an address.
  */
 export function parseEmailAddress(text: string): EmailAddress | null {
-  if (text.length > 998 || hasControlCharacter(text) || !text.isWellFormed()) return null;
+  if (text.length > ADDRESS_BYTES_MAX || hasControlCharacter(text) || !text.isWellFormed()) return null;
   const whole = text.trim();
   const bracket = whole.endsWith('>') ? whole.lastIndexOf('<') : -1;
   const address = withMailDomain(bracket === -1 ? whole : whole.slice(bracket + 1, -1).trim());

@@ -128,7 +128,7 @@ async function answerOf<Answer>(
   { value, transferList }: Transfer<unknown>,
   { timeoutMs, onAnswer }: { timeoutMs: number; onAnswer: () => void },
 ): Promise<Answer> {
-  const { promise, resolve, reject } = withResolvers<Answer>();
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const onMessage = (answer: Answer): void => {
     onAnswer();
     resolve(answer);
@@ -143,15 +143,4 @@ async function answerOf<Answer>(
     clearTimeout(timer);
     thread.off('message', onMessage).off('error', reject).off('exit', onExit);
   }
-}
-
-/** `Promise.withResolvers`, which Node has since version 22. */
-function withResolvers<T>() {
-  let resolve!: (value: T) => void;
-  let reject!: (error: Error) => void;
-  const promise = new Promise<T>((onValue, onError) => {
-    resolve = onValue;
-    reject = onError;
-  });
-  return { promise, resolve, reject };
 }
