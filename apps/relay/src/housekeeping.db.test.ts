@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
+import { Semaphore } from '@postrider/limits';
 import { createAttemptLog, createHousekeeping } from '@postrider/store';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
@@ -24,6 +25,7 @@ test('each step runs, logs what it did, and repeats after an hour', async () => 
   );
   const steps = housekeepingSteps({
     attemptLog: createAttemptLog(store.pool),
+    attemptLogTurns: new Semaphore(1),
     housekeeping: createHousekeeping(store.pool),
     config: { attemptRetentionDays: 30 },
   });

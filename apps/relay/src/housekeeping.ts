@@ -1,10 +1,11 @@
+import type { Semaphore } from '@postrider/limits';
 import type { ConfigurationOf, Logger, RelayPass } from '@postrider/runtime';
 import type { AttemptLog, ErasureStore, Housekeeping } from '@postrider/store';
 
 const STEP_EVERY_MS = 60 * 60 * 1000;
 /**
- * A day's partition waits for a reader of the attempt log to finish. It exists within half a minute after
- * that.
+ * A day's partition waits for a long reader of the attempt log to finish. It exists within half a minute
+ * after that.
  */
 export const STEP_RETRY_AFTER_ERROR_MS = 20_000;
 const ERASURES_EVERY_MS = 15_000;
@@ -14,6 +15,8 @@ const REMOVALS_CONTINUE_AFTER_MS = 1000;
 
 export interface HousekeepingParts {
   readonly attemptLog: AttemptLog;
+  /** Passes that lock the attempt log's default partition run one at a time, in the order of their start. */
+  readonly attemptLogTurns: Semaphore;
   readonly housekeeping: Pick<Housekeeping, 'dropExpired'>;
   readonly config: Pick<ConfigurationOf<'relay'>, 'attemptRetentionDays'>;
 }
@@ -28,12 +31,16 @@ export interface HousekeepingStep {
 
 export function housekeepingSteps({
   attemptLog,
+  attemptLogTurns: turns,
   housekeeping,
   config,
 }: HousekeepingParts): HousekeepingStep[] {
   return [
-    { name: 'days_made', run: () => attemptLog.makeDays() },
-    { name: 'days_dropped', run: () => attemptLog.dropDays(config.attemptRetentionDays) },
+    { name: 'days_made', run: () => turns.run(() => attemptLog.makeDays()) },
+    {
+      name: 'days_dropped',
+      run: () => turns.run(() => attemptLog.dropDays(config.attemptRetentionDays)),
+    },
     { name: 'records_expired', run: () => housekeeping.dropExpired() },
   ];
 }

@@ -234,6 +234,25 @@ describe('the relay', () => {
     );
   }, 120_000);
 
+  test('makes the days of attempts before retention deletes from the default partition', async () => {
+    await stop();
+    for (const { name } of await store.database.query<{ name: string }>(
+      `select relname as name from pg_class where relname ~ '^attempts_[0-9]{8}$'`,
+    ))
+      await store.database.query(`drop table ${name}`);
+    await store.database.query(
+      `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms)
+       select now() - interval '40 days', n, 'evt_1', 'wh_1', 1, 5 from generate_series(1, 5000) n`,
+    );
+    lines = [];
+    stop = await startRelay();
+    const done = () =>
+      lines.filter(({ fields }) => 'days_made' in fields || fields['what'] === 'stray_attempts');
+    await waitFor(() => done().length === 2, { what: 'both to be done' });
+    expect(done().map(({ msg }) => msg)).toEqual(['housekeeping done', 'retention done']);
+    expect(lines.filter(({ level }) => level === 'warn')).toEqual([]);
+  });
+
   test('stops in order with exit code 0, and claims nothing afterwards', async () => {
     expect(await stop()).toBe(0);
     expect(lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);

@@ -1,4 +1,5 @@
 import type { WebhookId } from '@postrider/domain';
+import { Semaphore } from '@postrider/limits';
 import { Producer } from '@postrider/queue';
 import type { QueueIdentityReader, QueueLocation } from '@postrider/queue';
 import { slotsPerWorker } from '@postrider/runtime';
@@ -89,8 +90,10 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   const deliveries = createDeliveryPasses(parts, queue, startPass, () => fleet.slots());
   const mails = createMailPass(parts, queue, startPass);
   const housekeeping = createHousekeeping(pool);
-  const steps = housekeepingSteps({ attemptLog: createAttemptLog(pool), housekeeping, config });
-  const retention = retentionSteps({ pool, config, metrics, logger });
+  const attemptLogTurns = new Semaphore(1);
+  const attemptLog = createAttemptLog(pool);
+  const steps = housekeepingSteps({ attemptLog, attemptLogTurns, housekeeping, config });
+  const retention = retentionSteps({ pool, config, attemptLogTurns, metrics, logger });
   const erasures = createErasureStore(pool);
   const reported = {
     metrics,

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
+import { Semaphore } from '@postrider/limits';
 import { createMetrics } from '@postrider/runtime';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
@@ -54,7 +55,13 @@ test('each kind is deleted by its own setting, logged and counted, every hour', 
      from generate_series(9, 11, 2) n`,
   );
   const metrics = createMetrics('relay', { processMetrics: false });
-  const steps = retentionSteps({ pool: store.pool, config: CONFIG, metrics, logger: keepingLogger(lines) });
+  const steps = retentionSteps({
+    pool: store.pool,
+    config: CONFIG,
+    attemptLogTurns: new Semaphore(1),
+    metrics,
+    logger: keepingLogger(lines),
+  });
   const run = async () => retentionPass(steps, keepingLogger(lines));
 
   expect(await run()).toBe(HOUR_MS);

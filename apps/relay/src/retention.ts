@@ -1,3 +1,4 @@
+import type { Semaphore } from '@postrider/limits';
 import type { ConfigurationOf, Logger, Metrics } from '@postrider/runtime';
 import {
   dropMailContents,
@@ -25,6 +26,8 @@ export type RetentionConfig = Pick<
 export interface RetentionParts {
   readonly pool: ReturnType<typeof createPool>;
   readonly config: RetentionConfig;
+  /** See `HousekeepingParts`. */
+  readonly attemptLogTurns: Semaphore;
   readonly metrics: Pick<Metrics<'relay'>, 'deadLettersDropped' | 'receivedMessagesDropped'>;
   readonly logger: Logger;
 }
@@ -39,11 +42,12 @@ type RetentionStep = () => Promise<number>;
 export function retentionSteps({
   pool,
   config,
+  attemptLogTurns: turns,
   metrics,
   logger,
 }: RetentionParts): Record<string, RetentionStep> {
   return {
-    stray_attempts: () => dropStrayAttempts(pool, config.attemptRetentionDays),
+    stray_attempts: () => turns.run(() => dropStrayAttempts(pool, config.attemptRetentionDays)),
     // An event stays as long as its attempts.
     events: () => dropOldEvents(pool, Math.max(config.eventRetentionDays, config.attemptRetentionDays)),
     mail_contents: () => dropMailContents(pool, config.mailContentRetentionDays),

@@ -3,7 +3,7 @@ import { adminDatabaseUrl, createTestDatabase, startTcpListener, waitFor } from 
 import type { TestDatabase } from '@postrider/testing';
 import { openDatabase } from './database.ts';
 import type { Database } from './database.ts';
-import { isUnavailable, mappingUnavailable, StoreUnavailableError } from './errors.ts';
+import { isUnavailable, LockConflictError, mappingUnavailable, StoreUnavailableError } from './errors.ts';
 
 let database: TestDatabase;
 let opened: Database[] = [];
@@ -107,6 +107,13 @@ describe('mappingUnavailable', () => {
     const error = await errorOf(mappingUnavailable(() => mappingUnavailable(() => Promise.reject(gone))));
     expect(error).toBeInstanceOf(StoreUnavailableError);
     expect(error).toMatchObject({ cause: gone, message: 'Postgres is not available: connect ECONNREFUSED' });
+  });
+
+  test.each(WAYS)('says that a lock is taken, not that Postgres is away, by way of %s', async (_, query) => {
+    const refused = query(open(), `do $$ begin raise 'taken' using errcode = '55P03'; end $$`);
+    const error = await errorOf(mappingUnavailable(() => refused));
+    expect(error).toBeInstanceOf(LockConflictError);
+    expect(String(error)).toMatch(/^LockConflictError: another session holds a lock: .*taken/s);
   });
 
   test('lets every other error and every result pass as it is', async () => {

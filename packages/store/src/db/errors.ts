@@ -2,12 +2,24 @@
  * Postgres cannot be reached, is starting or stopping, or did not answer in time. Retrying later may help.
  */
 export class StoreUnavailableError extends Error {
-  override readonly name = 'StoreUnavailableError';
+  override readonly name: string = 'StoreUnavailableError';
 
-  constructor(cause: unknown) {
-    super(`Postgres is not available: ${messageOf(cause)}`, { cause });
+  constructor(cause: unknown, fault = 'Postgres is not available') {
+    super(`${fault}: ${messageOf(cause)}`, { cause });
   }
 }
+
+/** A lock was not free within `lock_timeout`, or at once (`nowait`). Postgres works. Retrying may help. */
+export class LockConflictError extends StoreUnavailableError {
+  override readonly name = 'LockConflictError';
+
+  constructor(cause: unknown) {
+    super(cause, 'another session holds a lock');
+  }
+}
+
+/** SQLSTATE lock_not_available. */
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /** SQLSTATE classes and codes of faults of the server, not of the statement. */
 const UNAVAILABLE_SQLSTATES = [
@@ -17,7 +29,7 @@ const UNAVAILABLE_SQLSTATES = [
   /^58/, // faults around the server: input and output
   /^25P03$/, // idle in transaction timeout
   /^25006$/, // read-only: a failover is under way
-  /^55P03$/, // lock timeout
+  new RegExp(`^${LOCK_NOT_AVAILABLE}$`),
 ];
 const UNAVAILABLE_CODES = new Set([
   'ECONNREFUSED',
@@ -56,34 +68,34 @@ const UNAVAILABLE_MESSAGES = [
   'Cannot use a pool after calling end',
 ];
 
-/** Whether `error`, from pg or Prisma, means that the server could not serve any client. */
+/** Whether `error`, from pg or Prisma, means that the server served no client, or that a lock was taken. */
 export function isUnavailable(error: unknown): boolean {
-  for (let current: unknown = error, depth = 0; isRecord(current) && depth < 8; depth += 1) {
-    if (current instanceof StoreUnavailableError || speaksOfServer(current)) return true;
-    if (current instanceof AggregateError && current.errors.some(isUnavailable)) return true;
-    current = current['cause'] ?? driverErrorOf(current);
-  }
-  return false;
+  return faultsIn(error).some((fault) => fault instanceof StoreUnavailableError || speaksOfServer(fault));
 }
 
 /**
- * Runs `work`. An error that means Postgres is unavailable becomes a StoreUnavailableError; other errors
- * pass.
+ * Runs `work`. An error that means Postgres is unavailable becomes a StoreUnavailableError, that of a lock
+ * conflict a LockConflictError. Other errors pass.
  */
 export async function mappingUnavailable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof StoreUnavailableError) && isUnavailable(error))
-      throw new StoreUnavailableError(error);
-    throw error;
+    if (error instanceof StoreUnavailableError || !isUnavailable(error)) throw error;
+    const isConflict = faultsIn(error).some((fault) => codesOf(fault).includes(LOCK_NOT_AVAILABLE));
+    throw isConflict ? new LockConflictError(error) : new StoreUnavailableError(error);
   }
 }
 
-/** Whether `error` says that `lock_timeout` expired. */
-export function isLockTimeout(error: unknown): boolean {
-  const fault = error instanceof StoreUnavailableError ? error.cause : error;
-  return isRecord(fault) && fault['code'] === '55P03';
+/** The error and its causes, as far as they tell what happened. */
+function faultsIn(error: unknown): Record<string, unknown>[] {
+  const faults: Record<string, unknown>[] = [];
+  for (let current = error; isRecord(current) && faults.length < 8;) {
+    faults.push(current);
+    if (current instanceof AggregateError) faults.push(...current.errors.flatMap(faultsIn));
+    current = current['cause'] ?? driverErrorOf(current);
+  }
+  return faults;
 }
 
 function speaksOfServer(error: Record<string, unknown>): boolean {

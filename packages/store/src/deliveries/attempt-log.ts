@@ -1,11 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { forRetention } from '../db/bounded-step.ts';
 import { queryOn } from '../db/database.ts';
-import { mappingUnavailable } from '../db/errors.ts';
+import { LockConflictError, mappingUnavailable } from '../db/errors.ts';
 
 /** Partitions are made this many days ahead, so the relay may be down for a week. */
 const DAYS_AHEAD = 7;
-/** One relay at a time changes partitions. The others find the lock taken and do nothing. */
+/** One relay at a time changes a partition. */
 const ATTEMPT_LOG_LOCK = 72707370;
 /**
  * While the relay waits for the log's lock, every worker that logs an attempt queues behind it. The timeout
@@ -13,6 +14,9 @@ const ATTEMPT_LOG_LOCK = 72707370;
  * longer: then the relay tries again later.
  */
 const LOCK_TIMEOUT_MS = 100;
+/** Most locks that are in the way end within a second. A reader such as pg_dump outlasts all tries. */
+const LOCK_TRIES = 5;
+const LOCK_PAUSE_MS = 200;
 /**
  * Workers that log an attempt wait while rows are moved. On two cores with a load of 19, moving 5,000 took
  * 0.45 s.
@@ -26,9 +30,12 @@ export type AttemptLog = ReturnType<typeof createAttemptLog>;
 
 export function createAttemptLog(pool: Pool) {
   return {
-    /** Makes the missing partitions of today and the coming days. @returns the days made. */
+    /**
+     * Makes the missing partitions of today and the coming days.
+     * @returns the days made. @throws LockConflictError when a lock stays taken.
+     */
     makeDays: async (): Promise<string[]> => makeDays(pool),
-    /** Drops the partitions of old days. @returns the days dropped. */
+    /** Drops the partitions of old days. @returns the days dropped. @throws LockConflictError */
     dropDays: async (keptDays: number): Promise<string[]> => dropDays(pool, keptDays),
   };
 }
@@ -79,7 +86,7 @@ async function makePartition(pool: Pool, day: string): Promise<boolean> {
   const from = `timestamptz '${day} 00:00:00+00'`;
   const to = `${from} + interval '24 hours'`; // a day of the session's time zone may be shorter
   const range = `${STRAY_AGE} >= ${from} and ${STRAY_AGE} < ${to}`;
-  return underLock(pool, async (client) => {
+  return inTries(pool, async (client) => {
     if (await isThere(client, name)) return null; // another relay was quicker
     if (await isMoreThanMoved(client, range)) return null;
     // The full identity lets a publication for all tables delete rows, although the log has no key.
@@ -104,7 +111,7 @@ async function isMoreThanMoved(client: PoolClient, range: string): Promise<boole
 /** Postgres locks the default partition, too, because its range changes. */
 async function dropPartition(pool: Pool, day: string): Promise<boolean> {
   const name = `attempts_${day}`;
-  return underLock(pool, async (client) => {
+  return inTries(pool, async (client) => {
     if (!(await isThere(client, name))) return null;
     return `
       lock table only attempts in access exclusive mode;
@@ -125,34 +132,44 @@ async function isThere(client: PoolClient, table: string): Promise<boolean> {
   return rows[0]?.there === true;
 }
 
+/** Runs `underLock` again while a lock is taken. @throws LockConflictError after the last try. */
+async function inTries(
+  pool: Pool,
+  prepare: (client: PoolClient) => Promise<string | null>,
+): Promise<boolean> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await mappingUnavailable(() => underLock(pool, prepare));
+    } catch (error) {
+      if (!(error instanceof LockConflictError) || tries === LOCK_TRIES) throw error;
+    }
+    await delay(LOCK_PAUSE_MS);
+  }
+}
+
 /**
- * Runs the statements that `prepare` returns, in its transaction, unless another relay changes partitions
- * now.
+ * Runs the statements that `prepare` returns, in its transaction. Two relays never do so at the same time.
  *
  * The statements that need the log's lock go to Postgres in one message, with the commit. A relay that
  * stopped between two statements would keep all workers waiting. Once the log is locked, nothing else is
  * waited for (`nowait`).
  *
- * @returns false when another relay changes partitions, or `prepare` returns null.
+ * @returns false when `prepare` returns null.
  */
 async function underLock(
   pool: Pool,
   prepare: (client: PoolClient) => Promise<string | null>,
 ): Promise<boolean> {
-  return mappingUnavailable(async () => {
-    const client = await pool.connect();
-    try {
-      await client.query(`begin; set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
-      const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [
-        ATTEMPT_LOG_LOCK,
-      ]);
-      const statements = rows[0]?.mine === true ? await prepare(client) : null;
-      await client.query(statements === null ? 'rollback' : `${statements}; commit`);
-      client.release();
-      return statements !== null;
-    } catch (error) {
-      client.release(error instanceof Error ? error : true);
-      throw error;
-    }
-  });
+  const client = await pool.connect();
+  try {
+    await client.query(`begin; set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    await client.query('select pg_advisory_xact_lock($1)', [ATTEMPT_LOG_LOCK]);
+    const statements = await prepare(client);
+    await client.query(statements === null ? 'rollback' : `${statements}; commit`);
+    client.release();
+    return statements !== null;
+  } catch (error) {
+    client.release(error instanceof Error ? error : true);
+    throw error;
+  }
 }

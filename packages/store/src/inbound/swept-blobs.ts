@@ -3,7 +3,7 @@ import type { Pool, QueryResult } from 'pg';
 import { dropAged } from '../db/bounded-step.ts';
 import { queryOn } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
-import { isLockTimeout } from '../db/errors.ts';
+import { LockConflictError } from '../db/errors.ts';
 
 /** A blob that the sweep took. */
 export interface SweptBlob {
@@ -128,7 +128,7 @@ async function takeUnderLock(pool: Pool, ids: readonly string[]): Promise<string
     )) as unknown as readonly QueryResult<{ id: string }>[];
     return results.at(-1)?.rows.map(({ id }) => id) ?? [];
   } catch (error) {
-    if (isLockTimeout(error)) return null;
+    if (error instanceof LockConflictError) return null;
     throw error;
   }
 }

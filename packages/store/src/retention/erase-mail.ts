@@ -1,7 +1,7 @@
 import { namesAddress } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { inBoundedStep, MESSAGES_PER_STEP, ROWS_PER_STEP } from '../db/bounded-step.ts';
-import { isLockTimeout } from '../db/errors.ts';
+import { LockConflictError } from '../db/errors.ts';
 import { lockInbox } from '../inbound/sql/inboxes.ts';
 import { dropEmptyThreads } from './empty-threads.ts';
 import { needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
@@ -161,7 +161,7 @@ async function dropSome(
       return rows.map(({ id }) => id);
     });
   } catch (error) {
-    if (isLockTimeout(error)) return null;
+    if (error instanceof LockConflictError) return null;
     throw error;
   }
 }
