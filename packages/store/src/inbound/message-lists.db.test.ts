@@ -7,6 +7,7 @@ import type { Database } from '../db/database.ts';
 import { createInboxStore } from './inboxes.ts';
 import { createMessageStore } from './messages.ts';
 import type { MessageFilter } from './messages.ts';
+import { findThread } from './sql/threads.ts';
 import { createThreadStore } from './threads.ts';
 
 /* Lists of an account that has very many messages of one status and few of another. */
@@ -47,7 +48,7 @@ function rowsRead(): number {
   return Math.max(...seen.map(({ rowsMax }) => rowsMax));
 }
 
-/** Adds threads to a new inbox, with one message each. */
+/** Adds threads to a new inbox, with one message each. All messages have one Message-ID. */
 async function threads(inbox: InboxId, read: boolean): Promise<void> {
   await store.outside.query(`insert into inboxes values ($1, $2, 'live', $3, 'A', null, now(), now())`, [
     ...[inbox, await store.newAccount(), `${inbox}@a.example`],
@@ -57,9 +58,9 @@ async function threads(inbox: InboxId, read: boolean): Promise<void> {
        insert into inbox_threads select $1 || n, $1, null, now(), now() from generate_series(1, $2::int) n returning id
      )
      insert into messages (id, account_id, kind, inbox_id, thread_id, status, created_at, content_digest, blob, size, from_address,
-       to_addresses, cc_addresses, reply_to_addresses, received_for, headers, spf, dkim, dmarc, automatic, read)
+       to_addresses, cc_addresses, reply_to_addresses, received_for, headers, spf, dkim, dmarc, automatic, read, message_id, in_reply_to)
      select m.id, i.account_id, 'live', i.id, m.id, 'received', now(), '', 'b', 1, 'a@a.example', '{}', '{}', '{}', '{}', '[]',
-            'none', 'none', 'none', false, $3
+            'none', 'none', 'none', false, $3, 'same@x', 'same@x'
      from made m join inboxes i on i.id = $1`,
     [inbox, THREADS, read],
   );
@@ -123,6 +124,18 @@ describe.each(['not analyzed yet', 'analyzed'])(
       expect(pages).not.toEqual([]);
       expect(Math.max(...pages)).toBeLessThanOrEqual(PAGES_MAX);
       expect(seen.flatMap(({ readWhole }) => readWhole)).not.toContain('messages');
+    });
+
+    test.each([
+      ['with the Message-ID that a message answers', ['same@x'], null],
+      ['that answer one message', [], 'same@x'],
+    ])('finds the oldest of many messages %s in one index scan', async (_, answered, own) => {
+      seen = [];
+      const values = [ALL_READ, answered, own];
+      const { rows } = await explainedPool(store.db.pool, seen).query(findThread.text, values);
+      expect(rows).toEqual([{ threadId: `${ALL_READ}1` }]);
+      expect(rowsRead()).toBeLessThanOrEqual(ROWS_MAX);
+      expect(seen.flatMap(({ readWhole }) => readWhole)).toEqual([]);
     });
 
     test('and the time of an inbox’s last message reads few rows, however many the inbox has', async () => {

@@ -3,7 +3,8 @@ import type { Statement } from '../../db/statement.ts';
 
 /**
  * Finds the thread that a message joins. The first reference that the inbox received or sent decides. If
- * there is none, a reply that arrived before the message decides.
+ * there is none, a reply that arrived before the message decides. Of several messages with one id, the oldest
+ * decides: a later one cannot take over the thread.
  *
  * A sent message is found by the email's id, which is the local part of our Message-ID. It is also found by
  * the id from SES, in any of the SES domains.
@@ -16,21 +17,28 @@ export const findThread = statement('find-thread')`
       (select found.thread_id
        from unnest($2::text[]) with ordinality c (id, position)
        cross join lateral (
-         select m.thread_id from messages m
-         where m.inbox_id = $1 and m.message_id = c.id and m.thread_id is not null
-         union all
-         select s.thread_id from inbox_sends s
-         where s.inbox_id = $1 and s.email_id = split_part(c.id, '@', 1)
-         union all
-         select s.thread_id from emails e join inbox_sends s on s.email_id = e.id
-         where c.id ~* '@([a-z0-9-]+\\.)?amazonses\\.com$' and e.provider_message_id = split_part(c.id, '@', 1)
-           and s.inbox_id = $1
+         select known.thread_id
+         from (
+           (select m.thread_id, m.created_at, m.id from messages m
+            where m.inbox_id = $1 and m.message_id = c.id and m.thread_id is not null
+            order by m.created_at, m.id
+            limit 1)
+           union all
+           select s.thread_id, s.created_at, s.email_id from inbox_sends s
+           where s.inbox_id = $1 and s.email_id = split_part(c.id, '@', 1)
+           union all
+           select s.thread_id, s.created_at, s.email_id from emails e join inbox_sends s on s.email_id = e.id
+           where c.id ~* '@([a-z0-9-]+\\.)?amazonses\\.com$' and e.provider_message_id = split_part(c.id, '@', 1)
+             and s.inbox_id = $1
+         ) known
+         order by known.created_at, known.id
          limit 1
        ) found
        order by c.position
        limit 1),
       (select m.thread_id from messages m
        where m.inbox_id = $1 and m.in_reply_to = $3::text and m.thread_id is not null
+       order by m.created_at, m.id
        limit 1)
     ) as "threadId"`;
 
