@@ -27,6 +27,8 @@ async function describedAfter(sql: string): Promise<string> {
   }
 }
 
+const ONE = 'create or replace function more() returns int language sql as $$select 1$$';
+
 test('a schema’s description makes the same schema', async () => {
   expect(await describedAfter(schema)).toBe(schema);
 });
@@ -53,6 +55,7 @@ test.each([
   ['a default', `alter table events alter column data set default '{}'`],
   ['a requirement', 'alter table events alter column data drop not null'],
   ['an index', 'create index more on events (account_id)'],
+  ['a function', ONE],
   ['a storage parameter', 'alter table events set (fillfactor = 50)'],
   ['a constraint', 'alter table events add constraint more check (id <> type)'],
   ['an enum label', `alter type key_kind add value 'more'`],
@@ -61,8 +64,21 @@ test.each([
 });
 
 test.each([
+  ['the body', ONE.replace('select 1', 'select 2')],
+  ['the settings', 'alter function more() set search_path = pg_catalog'],
+  ['the rights', 'alter function more() security definer'],
+  ['the users', 'revoke execute on function more() from public'],
+])('it changes with %s of a function', async (_, change) => {
+  const before = await describedAfter(ONE);
+  const after = await describedAfter(`${ONE};\n${change}`);
+  expect(after).not.toBe(before);
+  expect(await describedAfter(after)).toBe(after);
+});
+
+test.each([
   ['view', 'create view more as select 1 as n'],
-  ['function', 'create function more() returns int language sql as $$select 1$$'],
+  ['procedure', 'create procedure more() language sql as $$select 1$$'],
+  ['aggregate', 'create aggregate more(int) (sfunc = int4pl, stype = int)'],
   ['sequence', 'create sequence more'],
 ])('it refuses what it has no words for: a %s', async (kind, sql) => {
   await expect(describedAfter(sql)).rejects.toThrow(

@@ -30,8 +30,9 @@ const OWN_TABLES = `c.relnamespace = 'public'::regnamespace and c.relname <> '_p
 
 /**
  * Returns SQL that makes the tables of the schema `public`: types, columns, defaults, constraints, indexes,
- * partitions and storage parameters. Order and format depend on nothing else.
- * @throws for a view, a function or a trigger, which it cannot describe
+ * partitions and storage parameters. Functions follow, and whether everybody may execute them. Order and
+ * format depend on nothing else.
+ * @throws for a view, a procedure, an aggregate or a trigger, which it cannot describe
  */
 export async function describeSchema(client: Client): Promise<string> {
   await refuseUnknown(client);
@@ -39,6 +40,7 @@ export async function describeSchema(client: Client): Promise<string> {
   const parts = [await enums(client)];
   for (const table of tables) parts.push(await tableText(client, table));
   parts.push(await foreignKeys(client));
+  parts.push(await functions(client));
   return parts.filter((part) => part !== '').join('\n');
 }
 
@@ -52,7 +54,8 @@ async function refuseUnknown(client: Client): Promise<void> {
     `select 'relation ' || relname as what from pg_class c where ${OWN_TABLES} and relkind not in ('r', 'p', 'i', 'I', 'S', 't')
      union all select 'sequence ' || relname from pg_class c where ${OWN_TABLES} and relkind = 'S'
        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'i')
-     union all select 'function ' || proname from pg_proc where pronamespace = 'public'::regnamespace
+     union all select case prokind when 'p' then 'procedure ' else 'aggregate ' end || proname from pg_proc
+       where pronamespace = 'public'::regnamespace and prokind <> 'f'
      union all select 'trigger ' || tgname from pg_trigger join pg_class c on c.oid = tgrelid
        where ${OWN_TABLES} and not tgisinternal
      order by 1`,
@@ -156,4 +159,21 @@ async function foreignKeys(client: Client): Promise<string> {
   return keys
     .map(({ table, name, definition }) => `ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition};\n`)
     .join('');
+}
+
+/** Postgres lets everybody execute a new function. */
+async function functions(client: Client): Promise<string> {
+  const found = await rowsOf<{ definition: string; signature: string; isPublic: boolean }>(
+    client,
+    `select pg_get_functiondef(oid) as definition, oid::regprocedure::text as signature,
+            has_function_privilege('public', oid, 'execute') as "isPublic"
+     from pg_proc where pronamespace = 'public'::regnamespace and prokind = 'f'
+     order by proname collate "C", pg_get_function_identity_arguments(oid) collate "C"`,
+  );
+  return found
+    .map(({ definition, signature, isPublic }) => {
+      const revoked = isPublic ? '' : `REVOKE EXECUTE ON FUNCTION ${signature} FROM PUBLIC;\n`;
+      return `${definition.trimEnd()};\n${revoked}`;
+    })
+    .join('\n');
 }
