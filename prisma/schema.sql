@@ -482,3 +482,70 @@ ALTER TABLE removed_complaints ADD CONSTRAINT removed_complaints_account_id_fkey
 ALTER TABLE suppressions ADD CONSTRAINT suppressions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE topics ADD CONSTRAINT topics_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE webhooks ADD CONSTRAINT webhooks_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
+
+CREATE OR REPLACE FUNCTION public.drop_attempts_day(day date)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET lock_timeout TO '100ms'
+AS $function$
+declare
+  today constant date := (now() at time zone 'utc')::date;
+  name constant text := 'attempts_' || to_char(day, 'YYYYMMDD');
+begin
+  -- A day before Christ would have the name of one after.
+  if day is null or day not between '2000-01-01' and today - 2 then
+    raise 'the attempt log keeps today and yesterday, and has no day %', coalesce(day::text, 'null');
+  end if;
+  perform pg_advisory_xact_lock(72707370);
+  if not exists (
+    select from pg_inherits join pg_class on oid = inhrelid
+    where inhparent = 'public.attempts'::regclass and relnamespace = 'public'::regnamespace and relname = name
+  ) then
+    return false;
+  end if;
+  lock table only public.attempts in access exclusive mode;
+  execute format('lock table public.attempts_default, public.%I in access exclusive mode nowait', name);
+  execute format('drop table public.%I', name);
+  return true;
+end $function$;
+REVOKE EXECUTE ON FUNCTION drop_attempts_day(date) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION public.make_attempts_day(day date)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET lock_timeout TO '100ms'
+AS $function$
+declare
+  today constant date := (now() at time zone 'utc')::date;
+  name constant text := 'attempts_' || to_char(day, 'YYYYMMDD');
+  begins constant text := to_char(day, 'YYYY-MM-DD') || ' 00:00:00+00';
+  ends constant text := to_char(day + 1, 'YYYY-MM-DD') || ' 00:00:00+00';
+begin
+  -- Yesterday: midnight may fall between the relay's look and its call.
+  if day is null or day not between today - 1 and today + 7 then
+    raise 'a day of the attempt log is made at most seven days ahead, not %', coalesce(day::text, 'null');
+  end if;
+  perform pg_advisory_xact_lock(72707370);
+  if exists (select from pg_class where relnamespace = 'public'::regnamespace and relname = name) then return false; end if;
+  perform from public.attempts_default
+    where greatest(started_at, '-infinity') >= begins::timestamptz and greatest(started_at, '-infinity') < ends::timestamptz
+    order by greatest(started_at, '-infinity') offset 2000 limit 1;
+  if found then return false; end if;
+
+  execute format('create table public.%I (like public.attempts including defaults)', name);
+  -- The full identity lets a publication for all tables delete rows, although the log has no key.
+  execute format('alter table public.%I replica identity full', name);
+  lock table only public.attempts in share row exclusive mode;
+  lock table public.attempts_default in access exclusive mode nowait;
+  execute format(
+    'with moved as (delete from public.attempts_default
+       where greatest(started_at, ''-infinity'') >= $1 and greatest(started_at, ''-infinity'') < $2 returning *)
+     insert into public.%I select * from moved', name) using begins::timestamptz, ends::timestamptz;
+  execute format('alter table public.attempts attach partition public.%I for values from (%L) to (%L)', name, begins, ends);
+  return true;
+end $function$;
+REVOKE EXECUTE ON FUNCTION make_attempts_day(date) FROM PUBLIC;

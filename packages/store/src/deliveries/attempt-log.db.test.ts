@@ -321,6 +321,67 @@ describe('the attempt log', () => {
   );
 });
 
+describe('the functions that change partitions', () => {
+  testOfDays('refuse every day but those ahead and those that are over', async () => {
+    const refused = [
+      ...[await day(-2), await day(8)].map((name) => `make_attempts_day(to_date('${name}', 'YYYYMMDD'))`),
+      ...['null', `'infinity'`, `'-infinity'`].map((date) => `make_attempts_day(${date})`),
+      ...[await day(-1), await day(0)].map((name) => `drop_attempts_day(to_date('${name}', 'YYYYMMDD'))`),
+      ...['null', `'infinity'`, `'-infinity'`].map((date) => `drop_attempts_day(${date})`),
+    ];
+    for (const call of refused) {
+      await expect(database.query(`select ${call}`)).rejects.toThrow(
+        /^(a day of the attempt log is made|the attempt log keeps today)/,
+      );
+    }
+    expect(await partitions()).toEqual([]);
+  });
+
+  testOfDays('drop no day for a date before Christ, whose name is the same', async () => {
+    const today = await day(0);
+    await makeDay(today);
+    const date = `${today.slice(0, 4)}-${today.slice(4, 6)}-${today.slice(6)} BC`;
+    await expect(database.query(`select drop_attempts_day('${date}')`)).rejects.toThrow(
+      'the attempt log keeps',
+    );
+    expect(await partitions()).toEqual([today]);
+  });
+
+  testOfDays('leave a table that is no partition of the log, whatever its name', async () => {
+    const [old, ahead] = [await day(-40), await day(1)];
+    await database.query(`create table attempts_${old} (n int); create table attempts_${ahead} (n int)`);
+    try {
+      await database.query(`select drop_attempts_day(to_date('${old}', 'YYYYMMDD'))`);
+      await database.query(`select make_attempts_day(to_date('${ahead}', 'YYYYMMDD'))`);
+      expect(await database.query(`select from attempts_${old}, attempts_${ahead}`)).toEqual([]);
+      expect(await partitions()).toEqual([]);
+    } finally {
+      await database.query(`drop table attempts_${old}, attempts_${ahead}`);
+    }
+  });
+
+  testOfDays('use the log itself, although their caller has tables of the same names', async () => {
+    await logged(0, 1);
+    await database.query(`create temp table attempts (like public.attempts);
+      create temp table attempts_default (like public.attempts)`);
+    try {
+      await database.query('set search_path = pg_temp, public');
+      await database.query(`select make_attempts_day((now() at time zone 'utc')::date)`);
+    } finally {
+      await database.query('set search_path = public; drop table pg_temp.attempts, pg_temp.attempts_default');
+    }
+    expect(await places()).toEqual({ 1: `attempts_${await day(0)}` });
+  });
+
+  test('are closed to everybody to whom the owner has not opened them', async () => {
+    const open = await database.query(
+      `select proname from pg_proc where pronamespace = 'public'::regnamespace and prosecdef
+         and (has_function_privilege('public', oid, 'execute') or proconfig is null or not proconfig::text like '%search_path=pg_catalog, pg_temp%')`,
+    );
+    expect(open).toEqual([]);
+  });
+});
+
 test('a Postgres that is away is said to be', async () => {
   const away = openPool('postgres://nobody@127.0.0.1:9/none');
   const helpless = createAttemptLog(away);
