@@ -1,3 +1,4 @@
+export { BoundedCalls } from './bounded-calls.ts';
 export { BlockBuffer } from './block-buffer.ts';
 export { ByteBudget } from './byte-budget.ts';
 export type { HeldBytes } from './byte-budget.ts';

@@ -1,4 +1,5 @@
 import { S3Client } from '@aws-sdk/client-s3';
+import { BoundedCalls } from '@postrider/limits';
 
 /** Pass it to every command of a call: the abort closes the connection. */
 export interface CommandOptions {
@@ -26,41 +27,26 @@ export interface BoundedS3ClientOptions {
 /** The SDK finds the credentials, and the endpoint of an S3 that is not AWS. It reads none yet. */
 export class BoundedS3Client {
   readonly #sdk: S3Client;
-  readonly #timeoutMs: number;
-  readonly #running = new Set<AbortController>();
-  #isClosed = false;
+  readonly #calls: BoundedCalls;
 
   constructor(options: BoundedS3ClientOptions) {
-    this.#timeoutMs = options.timeoutMs;
+    const { timeoutMs } = options;
     this.#sdk = createSdkClient(options);
+    // This limit bounds everything, even the SDK's own work after it has the credentials.
+    this.#calls = new BoundedCalls(timeoutMs, () => new S3Silence(`no answer in ${timeoutMs} ms`));
   }
 
   /**
    * @throws S3Silence when the time limit of the call is over, or the client was closed
    * @throws every error of the SDK
    */
-  async call<Answer>(work: (sdk: S3Client, options: CommandOptions) => Promise<Answer>): Promise<Answer> {
-    if (this.#isClosed) throw storeClosed();
-    const timeoutMs = this.#timeoutMs;
-    const abort = new AbortController();
-    const aborted = new Promise<never>((_resolve, reject) => {
-      abort.signal.addEventListener('abort', () => reject(abort.signal.reason as Error));
-    });
-    // This limit bounds everything, even the SDK's own work after it has the credentials.
-    const timer = setTimeout(() => abort.abort(new S3Silence(`no answer in ${timeoutMs} ms`)), timeoutMs);
-    this.#running.add(abort);
-    try {
-      return await Promise.race([work(this.#sdk, { abortSignal: abort.signal }), aborted]);
-    } finally {
-      clearTimeout(timer);
-      this.#running.delete(abort);
-    }
+  call<Answer>(work: (sdk: S3Client, options: CommandOptions) => Promise<Answer>): Promise<Answer> {
+    return this.#calls.run((abortSignal) => work(this.#sdk, { abortSignal }));
   }
 
   /** Aborts running calls. A later call fails at once. */
   close(): void {
-    this.#isClosed = true;
-    for (const abort of this.#running) abort.abort(storeClosed());
+    this.#calls.close(new S3Silence('the store was closed'));
     this.#sdk.destroy();
   }
 }
@@ -84,10 +70,6 @@ function createSdkClient({ region, timeoutMs }: BoundedS3ClientOptions): S3Clien
   });
   addressBucketsByPath(sdk);
   return sdk;
-}
-
-function storeClosed(): S3Silence {
-  return new S3Silence('the store was closed');
 }
 
 /** Other servers than AWS rarely support `bucket.host`. AWS wants that form. */

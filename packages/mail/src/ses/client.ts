@@ -1,4 +1,5 @@
 import { SESv2Client } from '@aws-sdk/client-sesv2';
+import { BoundedCalls } from '@postrider/limits';
 import { SesNoAnswerError } from './fault.ts';
 
 export interface SesOptions {
@@ -41,13 +42,12 @@ export function sdkTimeouts(operationMs: number): SdkTimeouts {
  */
 export class SesClient {
   readonly #sdk: SESv2Client;
-  readonly #timeoutMs: number;
-  readonly #running = new Set<AbortController>();
-  #closed = false;
+  readonly #operations: BoundedCalls;
 
   constructor(options: SesOptions, timeouts = sdkTimeouts(options.timeoutMs)) {
     const { region, timeoutMs, connectionsMax = CONNECTIONS_MAX } = options;
-    this.#timeoutMs = timeoutMs;
+    // The SDK's limits start after the credentials and end with the answer's head. This one always ends.
+    this.#operations = new BoundedCalls(timeoutMs, () => new SesNoAnswerError('in time'));
     this.#sdk = new SESv2Client({
       region,
       maxAttempts: 1, // our own retry schedule counts each request as one attempt
@@ -68,29 +68,17 @@ export class SesClient {
   async operation<Answer>(
     work: (sdk: SESv2Client, options: CommandOptions) => Promise<Answer>,
   ): Promise<Answer> {
-    if (this.#closed) throw new SesNoAnswerError('after we stopped');
-    const abort = new AbortController();
-    const aborted = new Promise<never>((_resolve, reject) => {
-      abort.signal.addEventListener('abort', () => reject(abort.signal.reason as Error));
-    });
-    // The SDK's limits start after the credentials and end with the answer's head. This one always ends.
-    const timer = setTimeout(() => abort.abort(new SesNoAnswerError('in time')), this.#timeoutMs);
-    this.#running.add(abort);
     try {
-      return await Promise.race([work(this.#sdk, { abortSignal: abort.signal }), aborted]);
+      return await this.#operations.run((abortSignal) => work(this.#sdk, { abortSignal }));
     } catch (error) {
       if (isRequestTimeout(error)) throw new SesNoAnswerError('in time', { cause: error });
       throw error;
-    } finally {
-      clearTimeout(timer);
-      this.#running.delete(abort);
     }
   }
 
-  /** Aborts running operations. */
+  /** Aborts running operations. A later operation fails at once. */
   close(): void {
-    this.#closed = true;
-    for (const abort of this.#running) abort.abort(new SesNoAnswerError('before we stopped'));
+    this.#operations.close(new SesNoAnswerError('before we stopped'));
     this.#sdk.destroy();
   }
 }

@@ -1,0 +1,31 @@
+import { expect, test } from '@jest/globals';
+import { BoundedCalls } from './bounded-calls.ts';
+
+const never = new Promise<never>(() => undefined);
+const LONG_MS = 60_000;
+const late = () => new Error('too late');
+
+test('a call settles as its work does', async () => {
+  const calls = new BoundedCalls(LONG_MS, late);
+  expect(await calls.run(async () => 'done')).toBe('done');
+  await expect(calls.run(() => Promise.reject(new Error('refused')))).rejects.toThrow('refused');
+});
+
+test('a call that takes too long fails, and its signal aborts', async () => {
+  const calls = new BoundedCalls(1, late);
+  const signals: AbortSignal[] = [];
+  const call = calls.run((signal) => {
+    signals.push(signal);
+    return never;
+  });
+  await expect(call).rejects.toThrow('too late');
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+});
+
+test('closing ends the running calls and refuses later ones', async () => {
+  const calls = new BoundedCalls(LONG_MS, late);
+  const running = [calls.run(() => never), calls.run(() => never)];
+  calls.close(new Error('closed'));
+  for (const call of running) await expect(call).rejects.toThrow('closed');
+  await expect(calls.run(async () => 'done')).rejects.toThrow('closed');
+});
