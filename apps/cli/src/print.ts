@@ -1,12 +1,34 @@
+import { Option } from 'commander';
 import type { Io } from './io.ts';
 
-/** Writes `value` as the JSON document of a command. */
-export function printJson(io: Io, value: unknown): void {
-  io.stdout.write(`${JSON.stringify(value)}\n`);
+/** The option that every command has. */
+export function jsonOption(): Option {
+  return new Option('--json', 'print one JSON document');
 }
 
-export function printLines(io: Io, lines: readonly string[]): void {
-  for (const line of lines) io.stdout.write(`${line}\n`);
+/** Prints the answer of a command: lines for a person, or with `--json` one document. */
+export function printAnswer(
+  io: Io,
+  json: boolean | undefined,
+  document: object,
+  lines: readonly string[],
+): void {
+  const text = json === true ? [JSON.stringify(document)] : lines;
+  for (const line of text) io.stdout.write(`${line}\n`);
+}
+
+/**
+ * Prints a list.
+ *
+ * @param rows the cells of each entry, for a person. `none` is the line of an empty list.
+ */
+export function printList(
+  io: Io,
+  json: boolean | undefined,
+  data: readonly object[],
+  { head, rows, none }: { head: readonly string[]; rows: readonly (readonly string[])[]; none: string },
+): void {
+  printAnswer(io, json, { object: 'list', data }, rows.length === 0 ? [none] : table(head, rows));
 }
 
 /** Writes a note that is not part of the answer. */

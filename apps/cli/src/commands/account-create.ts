@@ -2,7 +2,7 @@ import { createAccountStore } from '@postrider/store';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
-import { printJson, printLines } from '../print.ts';
+import { jsonOption, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 const NAME_MAX_LENGTH = 200;
@@ -13,12 +13,11 @@ export function addAccountCreate(account: Command, io: Io): void {
     .command('create')
     .description('make an account')
     .requiredOption('--name <name>', 'what the operator calls it; it need not be unique', parseName)
-    .option('--json', 'print one JSON document')
+    .addOption(jsonOption())
     .action(async ({ name, json }: { name: string; json?: true }) => {
       await withDatabase(io, async ({ database }) => {
         const { id } = await createAccountStore(database, io.clock).create(name);
-        if (json === true) printJson(io, { id, name });
-        else printLines(io, [`made account ${id} (${name})`]);
+        printAnswer(io, json, { id, name }, [`made account ${id} (${name})`]);
       });
     });
 }

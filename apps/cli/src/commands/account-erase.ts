@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { UsageError } from '../failure.ts';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { printJson, printLines } from '../print.ts';
+import { jsonOption, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 /** The command never reports a finished erasure: a relay needs ten minutes. */
@@ -26,7 +26,7 @@ export function addAccountErase(account: Command, io: Io): void {
     .description('forget a person: mail, events and attempts that name an address')
     .argument('<id>', 'the account, acct_…')
     .requiredOption('--address <address>', 'the e-mail address, without a name')
-    .option('--json', 'print one JSON document')
+    .addOption(jsonOption())
     .action(async (text: string, { address: written, json }: Options) => {
       const accountId = requireId('account', text, 'an account');
       const address = plainAddress(written.trim());
@@ -34,8 +34,7 @@ export function addAccountErase(account: Command, io: Io): void {
       await withDatabase(io, async ({ database }) => {
         await requireAccount(database, io, accountId);
         const result = await createErasureStore(database.pool).erase(accountId, address);
-        if (json === true) printJson(io, resultObject(address, result));
-        else printLines(io, inWords(address, result));
+        printAnswer(io, json, resultObject(address, result), inWords(address, result));
       });
     });
 }

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { Failure } from '../failure.ts';
 import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { printJson, printLines } from '../print.ts';
+import { jsonOption, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 interface Options {
@@ -41,7 +41,7 @@ export function addAccountLimit(account: Command, io: Io): void {
       'sending domains that are not verified; `default` is UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX of the API',
       parseLimit,
     )
-    .option('--json', 'print one JSON document')
+    .addOption(jsonOption())
     .action(async (text: string, { webhooks, domains, unverifiedDomains, json }: Options) => {
       const id = requireId('account', text, 'an account');
       await withDatabase(io, async ({ database }) => {
@@ -52,16 +52,12 @@ export function addAccountLimit(account: Command, io: Io): void {
         };
         const limits = await createAccountStore(database, io.clock).limit(id, changes);
         if (limits === null) throw new Failure(`no account ${id}`);
-        if (json === true) {
-          const { unverifiedDomains: unverified, ...others } = limits;
-          printJson(io, { id, ...others, unverified_domains: unverified });
-        } else {
-          printLines(io, [
-            `webhooks: ${limits.webhooks ?? 'WEBHOOKS_PER_ACCOUNT_MAX of the API'}`,
-            `domains: ${limits.domains ?? 'DOMAINS_PER_ACCOUNT_MAX of the API'}`,
-            `unverified domains: ${limits.unverifiedDomains ?? 'UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX of the API'}`,
-          ]);
-        }
+        const { unverifiedDomains: unverified, ...others } = limits;
+        printAnswer(io, json, { id, ...others, unverified_domains: unverified }, [
+          `webhooks: ${limits.webhooks ?? 'WEBHOOKS_PER_ACCOUNT_MAX of the API'}`,
+          `domains: ${limits.domains ?? 'DOMAINS_PER_ACCOUNT_MAX of the API'}`,
+          `unverified domains: ${unverified ?? 'UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX of the API'}`,
+        ]);
       });
     });
 }

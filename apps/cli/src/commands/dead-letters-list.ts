@@ -6,7 +6,7 @@ import { reasonOption, sinceOption, typeOption, untilOption } from '../dead-lett
 import { Failure } from '../failure.ts';
 import { optionalId, requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { note, printJson, printLines, table } from '../print.ts';
+import { jsonOption, note, printList } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 const HEAD = ['ID', 'MADE', 'TYPE', 'REASON', 'ATTEMPTS', 'WEBHOOK', 'LAST ERROR'];
@@ -32,7 +32,7 @@ export function addDeadLettersList(deadLetters: Command, io: Io): void {
     .addOption(sinceOption())
     .addOption(untilOption())
     .option('--after <id>', 'only what is older than this dead letter')
-    .option('--json', 'print one JSON document')
+    .addOption(jsonOption())
     .action(async (options: Options) => {
       const accountId = requireId('account', options.account, 'an account');
       const { type, reason, since, until } = options;
@@ -44,8 +44,11 @@ export function addDeadLettersList(deadLetters: Command, io: Io): void {
         const page = await store.list(accountId, { type, reason, since, until, webhookId }, after);
         if (page === null) throw new Failure(`no dead letter ${after}`);
         const listed = page.entries;
-        if (options.json === true) printJson(io, { object: 'list', data: listed.map(deadLetterObject) });
-        else printLines(io, listed.length === 0 ? ['no dead letters'] : table(HEAD, listed.map(rowOf)));
+        printList(io, options.json, listed.map(deadLetterObject), {
+          head: HEAD,
+          rows: listed.map(rowOf),
+          none: 'no dead letters',
+        });
         if (page.hasMore) note(io, `postrider: there are more: --after ${listed.at(-1)?.id}`);
       });
     });

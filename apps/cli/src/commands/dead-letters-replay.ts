@@ -6,7 +6,7 @@ import { reasonOption, sinceOption, typeOption, untilOption } from '../dead-lett
 import { Failure, UsageError } from '../failure.ts';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { note, printJson, printLines } from '../print.ts';
+import { jsonOption, note, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 interface Options extends DeadLetterFilter {
@@ -40,15 +40,14 @@ export function addDeadLettersReplay(deadLetters: Command, io: Io): void {
     .addOption(reasonOption())
     .addOption(sinceOption())
     .addOption(untilOption())
-    .option('--json', 'print one JSON document')
+    .addOption(jsonOption())
     .action(async (ids: string[], options: Options) => {
       const accountId = requireId('account', options.account, 'an account');
       const replay = parseWork(ids, options, io);
       await withDatabase(io, async ({ database }) => {
         await requireAccount(database, io, accountId);
         const { replayed, missing } = await replay(createDeadLetterStore(database), accountId);
-        if (options.json === true) printJson(io, { replayed, missing });
-        else printLines(io, [`replayed ${replayed}`]);
+        printAnswer(io, options.json, { replayed, missing }, [`replayed ${replayed}`]);
         if (missing.length > 0) throw new Failure(`no dead letter with a webhook: ${missing.join(', ')}`);
       });
     });

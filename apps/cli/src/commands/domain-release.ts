@@ -3,7 +3,7 @@ import { createDomainStore } from '@postrider/store';
 import type { Command } from 'commander';
 import { Failure, UsageError } from '../failure.ts';
 import type { Io } from '../io.ts';
-import { printJson, printLines } from '../print.ts';
+import { jsonOption, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 /** `domain release`: removes a sending domain from its account. An API process deletes it at the provider. */
@@ -12,7 +12,7 @@ export function addDomainRelease(domain: Command, io: Io): void {
     .command('release')
     .description('take a sending domain from its account, verified or not: its name is free at once')
     .argument('<name>', 'such as mail.example.com')
-    .option('--json', 'print one JSON document')
+    .addOption(jsonOption())
     .action(async (text: string, { json }: { json?: true }) => {
       const parsed = parseDomainName(text);
       if (!parsed.ok) throw new UsageError(`"${text}" is not the name of a domain`);
@@ -21,8 +21,7 @@ export function addDomainRelease(domain: Command, io: Io): void {
         const released = await createDomainStore(database, io.clock).release(name);
         if (released === null) throw new Failure(`nobody has the domain ${name}`);
         const { id, accountId } = released;
-        if (json === true) printJson(io, { id, name, account: accountId });
-        else printLines(io, [`released ${name} (${id} of ${accountId})`]);
+        printAnswer(io, json, { id, name, account: accountId }, [`released ${name} (${id} of ${accountId})`]);
       });
     });
 }

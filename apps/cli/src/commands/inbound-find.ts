@@ -3,7 +3,7 @@ import type { FoundMessage, MessageSearch } from '@postrider/store';
 import type { Command } from 'commander';
 import { UsageError } from '../failure.ts';
 import type { Io } from '../io.ts';
-import { note, printJson, printLines, table } from '../print.ts';
+import { jsonOption, note, printList } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 const HEAD = ['ID', 'RECEIVED', 'STATUS', 'BYTES', 'ACCOUNT', 'INBOX OR RULE'];
@@ -24,14 +24,17 @@ export function addInboundFind(inbound: Command, io: Io): void {
     )
     .option('--message-id <id>', 'of the header, with or without angle brackets')
     .option('--address <address>', 'of the sender or of a recipient')
-    .option('--json', 'print one JSON document')
+    .addOption(jsonOption())
     .action(async (options: Options) => {
       const search = searchOf(options);
       await withDatabase(io, async ({ database }) => {
         const found = await findMessages(database, search, LISTED_MAX + 1);
         const listed = found.slice(0, LISTED_MAX);
-        if (options.json === true) printJson(io, { object: 'list', data: listed.map(messageObject) });
-        else printLines(io, listed.length === 0 ? ['no messages'] : table(HEAD, listed.map(rowOf)));
+        printList(io, options.json, listed.map(messageObject), {
+          head: HEAD,
+          rows: listed.map(rowOf),
+          none: 'no messages',
+        });
         if (found.length > LISTED_MAX) note(io, 'postrider: there are older ones');
       });
     });

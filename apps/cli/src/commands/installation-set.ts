@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { Failure, UsageError } from '../failure.ts';
 import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { printJson, printLines } from '../print.ts';
+import { jsonOption, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 const RESTART = 'restart every API and worker: until then they go on with what they found at their start';
@@ -19,7 +19,7 @@ export function addInstallationSet(installation: Command, io: Io): void {
     .description('change what holds for the whole installation')
     .addArgument(new Argument('<setting>', 'what to change').choices(Object.keys(SETTINGS)))
     .argument('<value>', `${MAIL_PROVIDERS.join(', ')}; for postmaster the id of an inbox`)
-    .option('--json', 'print one JSON document')
+    .addOption(jsonOption())
     .action(async (setting: keyof typeof SETTINGS, value: string, { json }: { json?: true }) =>
       SETTINGS[setting](io, value, json === true),
     );
@@ -30,8 +30,10 @@ async function changeMailProvider(io: Io, value: string, json: boolean): Promise
     throw new UsageError(`the mail provider is one of ${MAIL_PROVIDERS.join(', ')}`);
   await withDatabase(io, async ({ database }) => {
     const before = await setMailProvider(database, value);
-    if (json) printJson(io, { mail_provider: value, was: before });
-    else printLines(io, [`the mail provider is ${value} (was: ${before ?? 'not set'})`, RESTART]);
+    printAnswer(io, json, { mail_provider: value, was: before }, [
+      `the mail provider is ${value} (was: ${before ?? 'not set'})`,
+      RESTART,
+    ]);
   });
 }
 
@@ -40,8 +42,9 @@ async function changePostmaster(io: Io, value: string, json: boolean): Promise<v
   await withDatabase(io, async ({ database }) => {
     const address = await setPostmaster(database, id);
     if (address === null) throw new Failure(`no inbox ${id}`);
-    if (json) printJson(io, { postmaster: id, email_address: address });
-    else printLines(io, [`mail to postmaster goes to ${address} from now on`]);
+    printAnswer(io, json, { postmaster: id, email_address: address }, [
+      `mail to postmaster goes to ${address} from now on`,
+    ]);
   });
 }
 

@@ -7,7 +7,7 @@ import { UsageError } from '../failure.ts';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { keyObject } from '../key-object.ts';
-import { printJson, printLines } from '../print.ts';
+import { jsonOption, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 interface Options {
@@ -32,7 +32,7 @@ export function addKeyCreate(key: Command, io: Io): void {
       new Option('--kind <kind>', 'mail of a test key never leaves').choices(KEY_KINDS).default('live'),
     )
     .option('--rate-limit <number>', "requests per minute instead of the deployment's limit", parseRateLimit)
-    .option('--json', 'print one JSON document')
+    .addOption(jsonOption())
     .action(async (options: Options) => {
       const accountId = requireId('account', options.account, 'an account');
       const { kind, scopes, rateLimit } = options;
@@ -41,12 +41,9 @@ export function addKeyCreate(key: Command, io: Io): void {
         await requireAccount(database, io, accountId);
         const store = createApiKeyStore(database, io.clock);
         const made = await store.create({ accountId, kind, scopes, rateLimitPerMinute: rateLimit ?? null });
-        if (options.json === true) {
-          const { id, ...rest } = keyObject(made.apiKey);
-          printJson(io, { id, key: made.key, ...rest });
-        } else {
-          printLines(io, [`made key ${made.apiKey.id}; it is shown this once:`, made.key]);
-        }
+        const { id, ...rest } = keyObject(made.apiKey);
+        const lines = [`made key ${id}; it is shown this once:`, made.key];
+        printAnswer(io, options.json, { id, key: made.key, ...rest }, lines);
       });
     });
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { keyObject } from '../key-object.ts';
-import { printJson, printLines, table } from '../print.ts';
+import { jsonOption, printList } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 const HEAD = ['ID', 'KIND', 'PER MINUTE', 'MADE', 'REVOKED', 'SCOPES'];
@@ -14,16 +14,12 @@ export function addKeyList(key: Command, io: Io): void {
     .command('list')
     .description("list an account's keys")
     .requiredOption('--account <id>', 'the account')
-    .option('--json', 'print one JSON document')
+    .addOption(jsonOption())
     .action(async (options: { account: string; json?: true }) => {
       const accountId = requireId('account', options.account, 'an account');
       await withDatabase(io, async ({ config, database }) => {
         await requireAccount(database, io, accountId);
         const keys = (await createApiKeyStore(database, io.clock).list(accountId)).map(keyObject);
-        if (options.json === true) {
-          printJson(io, { object: 'list', data: keys });
-          return;
-        }
         const rows = keys.map((one) => [
           one.id,
           one.kind,
@@ -32,7 +28,7 @@ export function addKeyList(key: Command, io: Io): void {
           one.revoked_at ?? '-',
           one.scopes.join(','),
         ]);
-        printLines(io, rows.length === 0 ? ['no keys'] : table(HEAD, rows));
+        printList(io, options.json, keys, { head: HEAD, rows, none: 'no keys' });
       });
     });
 }

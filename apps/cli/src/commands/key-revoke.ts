@@ -4,7 +4,7 @@ import { Failure } from '../failure.ts';
 import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { keyObject } from '../key-object.ts';
-import { printJson, printLines } from '../print.ts';
+import { jsonOption, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 /** `key revoke`: from its return on, every API process answers 401. A revoked key keeps its first time. */
@@ -13,14 +13,13 @@ export function addKeyRevoke(key: Command, io: Io): void {
     .command('revoke')
     .description('revoke a key for good; takes a second, and once it returns nothing is served with the key')
     .argument('<id>', "the key's id, key_…")
-    .option('--json', 'print one JSON document')
+    .addOption(jsonOption())
     .action(async (text: string, { json }: { json?: true }) => {
       const id = requireId('apiKey', text, 'a key');
       await withDatabase(io, async ({ database }) => {
         const revoked = await createApiKeyStore(database, io.clock).revoke(id);
         if (revoked === null) throw new Failure(`no key ${id}`);
-        if (json === true) printJson(io, keyObject(revoked));
-        else printLines(io, [`revoked key ${id}`]);
+        printAnswer(io, json, keyObject(revoked), [`revoked key ${id}`]);
       });
     });
 }

@@ -2,7 +2,7 @@ import { migrateQueueSchema, queueSchemaIsCurrent } from '@postrider/queue';
 import { migrate } from '@postrider/store';
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
-import { note, printJson, printLines } from '../print.ts';
+import { jsonOption, note, printAnswer } from '../print.ts';
 import { configuration } from '../session.ts';
 
 /**
@@ -13,14 +13,13 @@ export function addMigrate(program: Command, io: Io): void {
   program
     .command('migrate')
     .description('bring the database up to date')
-    .option('--json', 'print one JSON document')
+    .addOption(jsonOption())
     .action(async ({ json }: { json?: true }) => {
       const config = configuration(io);
       const applied = await migrate(config.databaseUrl, { say: (line) => note(io, `postrider: ${line}`) });
       const queueMigrated = !(await queueSchemaIsCurrent(config.databaseUrl));
       if (queueMigrated) await migrateQueueSchema(config.databaseUrl);
-      if (json === true) printJson(io, { applied, queue_migrated: queueMigrated });
-      else printLines(io, inWords(applied, queueMigrated));
+      printAnswer(io, json, { applied, queue_migrated: queueMigrated }, inWords(applied, queueMigrated));
     });
 }
 

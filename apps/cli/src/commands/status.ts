@@ -3,7 +3,7 @@ import type { Backlog, MailProviderName } from '@postrider/store';
 import type { Command } from 'commander';
 import { Failure } from '../failure.ts';
 import type { Io } from '../io.ts';
-import { printJson, printLines, table } from '../print.ts';
+import { jsonOption, printAnswer, table } from '../print.ts';
 import { readStatus } from '../read-status.ts';
 import type { Status } from '../read-status.ts';
 import { configuration, diagnostics } from '../session.ts';
@@ -13,12 +13,11 @@ export function addStatus(program: Command, io: Io): void {
   program
     .command('status')
     .description('reachability, migrations, backlog and queues')
-    .option('--json', 'print one JSON document')
+    .addOption(jsonOption())
     .action(async ({ json }: { json?: true }) => {
       const config = configuration(io);
       const status = await readStatus(config, diagnostics(config, io));
-      if (json === true) printJson(io, statusObject(status));
-      else printLines(io, inWords(status));
+      printAnswer(io, json, statusObject(status), inWords(status));
       if (status.faults.length > 0) throw new Failure(status.faults.join('; '));
     });
 }
