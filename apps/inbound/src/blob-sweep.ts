@@ -1,7 +1,8 @@
 import type { BlobId, BlobStore } from '@postrider/blobs';
 import { Semaphore } from '@postrider/limits';
 import { periodicTask } from '@postrider/runtime';
-import type { Clock, Logger, Metrics } from '@postrider/runtime';
+import type { Clock } from '@postrider/domain';
+import type { Logger, Metrics } from '@postrider/runtime';
 import { SWEEP_LEASE_MS } from '@postrider/store';
 import type { SweptBlobs } from '@postrider/store';
 

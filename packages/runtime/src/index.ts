@@ -1,4 +1,4 @@
-export { type Clock, systemClock } from './clock.ts';
+export { systemClock } from './clock.ts';
 export type { ConfigurationOf } from './config/configuration.ts';
 export { ConfigurationError, loadConfig } from './config/load.ts';
 export { PARK_AFTER_MS, PARKED_PER_SLOT, slotsPerWorker } from './config/settings/delivery.ts';

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createSecureContext, type TLSSocket } from 'node:tls';
+import type { Clock } from '@postrider/domain';
 import { ByteBudget, networkOf, within } from '@postrider/limits';
-import { type Clock, errorCode, type Logger, systemClock } from '@postrider/runtime';
+import { errorCode, type Logger, systemClock } from '@postrider/runtime';
 import { SMTPServer } from 'smtp-server';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';

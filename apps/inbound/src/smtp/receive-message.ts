@@ -1,6 +1,7 @@
+import type { Clock } from '@postrider/domain';
 import { BlockBuffer, within } from '@postrider/limits';
 import type { HeldBytes } from '@postrider/limits';
-import { type Clock, type Logger } from '@postrider/runtime';
+import type { Logger } from '@postrider/runtime';
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import type { MessageSink, ReceivedEnvelope, SinkResult } from '../pipeline/message-sink.ts';
 import type { InboundLimits } from './limits.ts';

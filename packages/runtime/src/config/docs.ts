@@ -1,29 +1,13 @@
 import { settingsOf } from './load.ts';
-import { defaultInWords, type ProcessName, type Setting } from './setting.ts';
+import { defaultText, type ProcessName, type Setting } from './setting.ts';
 
-const PROCESSES: readonly { name: ProcessName; title: string; what: string }[] = [
-  { name: 'api', title: 'api', what: 'The REST API: `npm run start:api`.' },
-  {
-    name: 'relay',
-    title: 'relay',
-    what: 'Claims due deliveries and mail, and adds the jobs: `npm run start:relay`.',
-  },
-  {
-    name: 'worker',
-    title: 'worker',
-    what: 'Attempts deliveries and sends mail: `npm run start:worker`.',
-  },
-  {
-    name: 'inbound',
-    title: 'inbound',
-    what: 'Receives mail over SMTP: `npm run start:inbound`.',
-  },
-  {
-    name: 'cli',
-    title: 'cli',
-    what: 'The operator’s `postrider` command: [cli.md](cli.md).',
-  },
-];
+const PROCESSES: Readonly<Record<ProcessName, string>> = {
+  api: 'The REST API: `npm run start:api`.',
+  relay: 'Claims due deliveries and mail, and adds the jobs: `npm run start:relay`.',
+  worker: 'Attempts deliveries and sends mail: `npm run start:worker`.',
+  inbound: 'Receives mail over SMTP: `npm run start:inbound`.',
+  cli: 'The operator’s `postrider` command: [cli.md](cli.md).',
+};
 
 const HEAD = `# Configuration
 
@@ -52,34 +36,34 @@ Reads the variables of api, relay, worker and inbound, and the one below. \`post
 
 /** The page `docs/configuration.md`, in Markdown. */
 export function configurationPage(): string {
-  return [HEAD, ...PROCESSES.map(section), QUICKSTART].join('\n');
+  const sections = (Object.keys(PROCESSES) as ProcessName[]).map(section);
+  return [HEAD, ...sections, QUICKSTART].join('\n');
 }
 
-function section({ name, title, what }: (typeof PROCESSES)[number]): string {
-  const rows = settingsOf(name).map(([, setting]) => row(name, setting));
+function section(process: ProcessName): string {
   return [
-    `## ${title}\n`,
-    `${what}\n`,
+    `## ${process}\n`,
+    `${PROCESSES[process]}\n`,
     '| variable | default | unit | meaning |',
     '| --- | --- | --- | --- |',
-    ...rows,
+    ...settingsOf(process).map(([, setting]) => row(process, setting)),
     '',
   ].join('\n');
 }
 
 function row(process: ProcessName, setting: Setting): string {
-  const cells = [
-    `\`${setting.key}\``,
-    defaultCell(process, setting),
-    setting.unit ?? '',
-    setting.description,
-  ];
-  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  const { key, unit = '', description } = setting;
+  return tableRow([`\`${key}\``, defaultCell(process, setting), unit, description]);
 }
 
 function defaultCell(process: ProcessName, setting: Setting): string {
-  const words = defaultInWords(setting, process);
+  const words = defaultText(setting, process, null);
   if (words === undefined) return setting.optional === true ? 'not set' : '**required**';
   if (words === '') return 'empty';
   return /\s/.test(words) ? words : `\`${words}\``;
+}
+
+/** A row of a table in Markdown. */
+export function tableRow(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { awsPartitionOf } from '@postrider/domain';
+import { awsPartitionOf, parseUrl } from '@postrider/domain';
 import { z } from 'zod';
 
 const WHOLE_NUMBER = /^\d+$/;
@@ -153,16 +153,10 @@ export function urlOf(...schemes: string[]) {
   const starts = schemes.map((scheme) => `${scheme}://`);
   return text(`must be a ${starts.join(' or ')} URL`, (value) => {
     const lower = value.toLowerCase();
-    return starts.some((start) => lower.startsWith(start)) && isUrl(value.replace('@/', '@localhost/'));
+    return (
+      starts.some((start) => lower.startsWith(start)) && parseUrl(value.replace('@/', '@localhost/')) !== null
+    );
   });
-}
-
-function isUrl(value: string): boolean {
-  try {
-    return new URL(value).href !== '';
-  } catch {
-    return false;
-  }
 }
 
 function baseUrlOf(...schemes: string[]) {

@@ -17,7 +17,8 @@ export type Default =
 /** `whole` hides the value, `password` the password in a URL. */
 export type Secrecy = 'whole' | 'password';
 
-interface Described {
+/** One environment variable. It is required when it has no default and is not `optional`. */
+export interface Setting<Value = unknown, Process extends ProcessName = ProcessName> {
   /** Name of the environment variable. */
   key: string;
   /** One or two sentences for the operator. `docs/configuration.md` shows them. */
@@ -25,49 +26,37 @@ interface Described {
   /** `ms`, `s`, `days`, `requests/min`, … */
   unit?: string;
   secret?: Secrecy;
-}
-
-/** One environment variable. It is required when it has no default and is not `optional`. */
-export interface Setting<Value = unknown, Process extends ProcessName = ProcessName> extends Described {
   schema: z.ZodType<Value, string>;
   processes: readonly Process[];
   default?: Default;
   optional?: boolean;
 }
 
-interface Definition<Value, Process extends ProcessName> extends Described {
-  schema: z.ZodType<Value, string>;
-  processes: readonly Process[];
-}
-
 /** A setting that has a default, or that must be set. */
 export function defineSetting<Value, const Process extends ProcessName>(
-  setting: Definition<Value, Process> & { default?: Default },
+  setting: Omit<Setting<Value, Process>, 'optional'>,
 ): Setting<Value, Process> {
   return setting;
 }
 
 /** A setting that may stay undefined. */
 export function defineOptionalSetting<Value, const Process extends ProcessName>(
-  setting: Definition<Value, Process>,
+  setting: Omit<Setting<Value, Process>, 'optional' | 'default'>,
 ): Setting<Value | undefined, Process> {
   return { ...setting, schema: setting.schema, optional: true };
 }
 
-/** The default of `setting` as text, or undefined. */
-export function defaultText(setting: Setting, process: ProcessName, env: Environment): string | undefined {
-  const given = setting.default;
+/** The default of `setting` as text, or undefined. @param env null: as the documentation shows it. */
+export function defaultText(
+  { default: given }: Setting,
+  process: ProcessName,
+  env: Environment | null,
+): string | undefined {
   if (given === undefined || typeof given === 'string') return given;
-  return isDerived(given) ? given.from(env) : given[process];
+  if (!isComputed(given)) return given[process];
+  return env === null ? given.text : given.from(env);
 }
 
-/** The default as the documentation shows it, or undefined. */
-export function defaultInWords(setting: Setting, process: ProcessName): string | undefined {
-  const given = setting.default;
-  if (given === undefined || typeof given === 'string') return given;
-  return isDerived(given) ? given.text : given[process];
-}
-
-function isDerived(given: Exclude<Default, string>): given is Extract<Default, { text: string }> {
+function isComputed(given: Exclude<Default, string>): given is Extract<Default, { text: string }> {
   return 'from' in given;
 }

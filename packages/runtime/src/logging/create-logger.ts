@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
+import type { Clock } from '@postrider/domain';
 import winston from 'winston';
-import { type Clock, systemClock } from '../clock.ts';
+import { systemClock } from '../clock.ts';
 import type { LogFields, Logger, LogLevel } from './logger.ts';
 import { maskSecrets, redact } from './redact.ts';
 

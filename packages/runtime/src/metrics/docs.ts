@@ -1,3 +1,4 @@
+import { tableRow } from '../config/docs.ts';
 import { metricCatalogue } from './catalogue.ts';
 
 const HEAD = `# Metrics
@@ -16,14 +17,9 @@ export function metricsPage(): string {
   return `${HEAD}${Object.values(metricCatalogue).map(row).join('\n')}\n`;
 }
 
-function row({
-  name,
-  kind,
-  labels,
-  processes,
-  help,
-}: (typeof metricCatalogue)[keyof typeof metricCatalogue]) {
+type Metric = (typeof metricCatalogue)[keyof typeof metricCatalogue];
+
+function row({ name, kind, labels, processes, help }: Metric): string {
   const names = labels.map((label) => `\`${label}\``).join(', ');
-  const cells = [`\`${name}\``, kind, names, processes.join(', '), help];
-  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return tableRow([`\`${name}\``, kind, names, processes.join(', '), help]);
 }
