@@ -7,6 +7,8 @@ import { OutstandingWebhooks } from './outstanding-webhooks.ts';
 const MARK = { dueAt: '2026-01-01 00:00:00+00', deliveryId: '0' };
 const swept = (id: string): SweptWebhook => ({ webhookId: id as WebhookId, scanFrom: MARK });
 
+const never = async () => Promise.reject(new Error('the step did not fail'));
+
 /** A sweep over a store that returns the given steps. Each step takes `tookMs` of the test's clock. */
 function sweepOver(steps: (Sweep | Error)[], tookMs: number) {
   let nowMs = 0;
@@ -21,6 +23,8 @@ function sweepOver(steps: (Sweep | Error)[], tookMs: number) {
         if (step instanceof Error) throw step;
         return step;
       },
+      nextWebhook: never,
+      scan: never,
     },
     claims: { outstanding: new OutstandingWebhooks(), lookAheadSeconds: async () => 60 },
     onFound: (webhooks) => found.push(...webhooks),
@@ -58,14 +62,73 @@ describe('the sweep', () => {
     ]);
   });
 
-  test('starts again after a failure, and rests in proportion to the time that it took', async () => {
-    const steps = [{ webhooks: [], cursor: 'wh_1' }, new Error('statement timeout')];
-    const { sweep, cursors, pass } = sweepOver(steps, 15_000);
-    await sweep.run();
-    await expect(sweep.run()).rejects.toThrow('statement timeout');
-    expect(await sweep.run()).toEqual({ noWorkForMs: 60_000 });
-    pass(60_000);
-    await sweep.run();
-    expect(cursors).toEqual(['', 'wh_1', '']);
+  test('after a failure reads one webhook at a time, and continues behind the one that fails', async () => {
+    const webhooks = Array.from({ length: 2_500 }, (_, n) => `wh_${n + 1_000}` as WebhookId);
+    const cycle = sweepOverWebhooks(webhooks, 'wh_2200');
+    for (let round = 1; round <= 2; round += 1) {
+      const { found, failures } = await cycle();
+      expect(found).toEqual(webhooks.filter((id) => id !== 'wh_2200'));
+      expect(failures).toBe(2); // the step, then the webhook
+    }
+  });
+
+  test('reads many webhooks in a step again once a wake-up may have been missed', async () => {
+    const steps = [new Error('Postgres is away'), { webhooks: [swept('wh_1')], cursor: null }];
+    const { sweep, found } = sweepOver(steps, 10);
+    await expect(sweep.run()).rejects.toThrow('away');
+    sweep.restart();
+    expect(await sweep.run()).toBe(2_000);
+    expect(found).toEqual(['wh_1']);
+  });
+
+  test('rests after a failure in proportion to the time that it took', async () => {
+    const { sweep } = sweepOver([new Error('away')], 100);
+    await expect(sweep.run()).rejects.toThrow('away');
+    expect(await sweep.run()).toEqual({ noWorkForMs: 5_000 });
   });
 });
+
+/**
+ * A sweep over a store in which every statement that reads the entries of `slow` exceeds 15 s.
+ * @returns a function that runs the pass until the last webhook was read.
+ */
+function sweepOverWebhooks(webhooks: readonly WebhookId[], slow: string) {
+  let nowMs = 0;
+  const found: WebhookId[] = [];
+  function read(ids: readonly WebhookId[]): SweptWebhook[] {
+    nowMs += ids.includes(slow as WebhookId) ? 15_000 : 1;
+    if (ids.includes(slow as WebhookId)) throw new Error('statement timeout');
+    return ids.map(swept);
+  }
+  const after = (cursor: string) => webhooks.filter((id) => id > cursor);
+  const sweep = new SweepPass({
+    store: {
+      async sweep(cursor, webhooksMax) {
+        const ids = after(cursor).slice(0, webhooksMax);
+        return { webhooks: read(ids), cursor: ids.length === webhooksMax ? (ids.at(-1) ?? null) : null };
+      },
+      nextWebhook: async (cursor) => after(cursor)[0] ?? null,
+      scan: async (requests) =>
+        read(requests.map(({ webhookId }) => webhookId)).map((webhook) => ({
+          ...webhook,
+          outstanding: true,
+          dueSoon: true,
+          leased: false,
+          stuck: false,
+          firstDue: null,
+        })),
+    },
+    claims: { outstanding: new OutstandingWebhooks(), lookAheadSeconds: async () => 60 },
+    onFound: (ids) => found.push(...ids),
+    nowMs: () => nowMs,
+  });
+  return async () => {
+    found.length = 0;
+    let failures = 0;
+    for (let runs = 0; found.at(-1) !== webhooks.at(-1) && runs < 5_000; runs += 1) {
+      const pause = await sweep.run().catch(() => void (failures += 1));
+      if (typeof pause === 'object') nowMs += pause.noWorkForMs;
+    }
+    return { found: [...found], failures };
+  };
+}

@@ -1,10 +1,11 @@
 import type { WebhookId } from '@postrider/domain';
 import type { NoWork } from '@postrider/runtime';
-import type { DeliveryOutbox } from '@postrider/store';
+import type { DeliveryOutbox, SweptWebhook } from '@postrider/store';
+import { STUCK_AFTER_SECONDS } from './delivery-claims.ts';
 import type { DeliveryClaims } from './delivery-claims.ts';
 
 export interface SweepPassParts {
-  readonly store: Pick<DeliveryOutbox, 'sweep'>;
+  readonly store: Pick<DeliveryOutbox, 'sweep' | 'nextWebhook' | 'scan'>;
   readonly claims: Pick<DeliveryClaims, 'outstanding' | 'lookAheadSeconds'>;
   /** Receives webhooks with deliveries due soon, leased ones included. */
   readonly onFound: (webhooks: readonly WebhookId[]) => void;
@@ -25,11 +26,16 @@ const EVERY_MAX_MS = 60_000;
 /**
  * The safety net: it reads the whole index from its start. It finds webhooks that this relay does not know,
  * and deliveries before a webhook's `scanFrom`.
+ *
+ * A step with a webhook of many ended rows can exceed the statement's time limit. The sweep then reads the
+ * webhooks one at a time until one fails, and continues behind that one.
  */
 export class SweepPass {
   readonly #parts: SweepPassParts;
   readonly #nowMs: () => number;
+  /** The last webhook that was read, or failed alone. '': the next run begins a sweep. */
   #cursor = '';
+  #oneAtATime = false;
   #tookMs = 0;
   #dueAtMs = 0;
   /** `restart` was called during a sweep. That sweep may have passed the missed delivery. */
@@ -40,10 +46,11 @@ export class SweepPass {
     this.#nowMs = parts.nowMs ?? (() => performance.now());
   }
 
-  /** Starts a sweep with the next run, because a wake-up may have been missed. */
+  /** Starts a sweep with the next run, or after the one under way: a wake-up may have been missed. */
   restart(): void {
     this.#again = true;
     this.#dueAtMs = 0;
+    this.#oneAtATime = false; // a step that failed may have met an outage, which is over
   }
 
   /**
@@ -51,16 +58,15 @@ export class SweepPass {
    */
   async run(): Promise<number | NoWork> {
     const begunAtMs = this.#nowMs();
-    if (this.#cursor === '') {
-      if (begunAtMs < this.#dueAtMs) return { noWorkForMs: this.#dueAtMs - begunAtMs };
-      this.#again = false;
-      this.#tookMs = 0;
-    }
+    if (begunAtMs < this.#dueAtMs) return { noWorkForMs: this.#dueAtMs - begunAtMs };
+    if (this.#cursor === '') this.#again = false;
+    let failed = true;
     try {
       await this.#step();
+      failed = false;
     } finally {
       this.#tookMs += this.#nowMs() - begunAtMs;
-      if (this.#cursor === '') this.#end();
+      if (failed || this.#cursor === '') this.#rest();
     }
     const now = this.#nowMs();
     // Between two steps the pass rests as long as the step took.
@@ -68,22 +74,40 @@ export class SweepPass {
   }
 
   async #step(): Promise<void> {
-    const { store, claims, onFound } = this.#parts;
+    const { claims, onFound } = this.#parts;
     const lookAheadSeconds = await claims.lookAheadSeconds();
-    const from = this.#cursor;
-    this.#cursor = ''; // a step that fails ends the sweep
-    const found = await store.sweep(from, WEBHOOKS_PER_STEP, { lookAheadSeconds });
+    const found = await (this.#oneAtATime ? this.#one(lookAheadSeconds) : this.#many(lookAheadSeconds));
+    claims.outstanding.swept(found);
+    onFound(found.map(({ webhookId }) => webhookId));
+  }
+
+  async #many(lookAheadSeconds: number): Promise<readonly SweptWebhook[]> {
+    this.#oneAtATime = true; // if this step fails
+    const found = await this.#parts.store.sweep(this.#cursor, WEBHOOKS_PER_STEP, { lookAheadSeconds });
+    this.#oneAtATime = false;
     this.#cursor = found.cursor ?? '';
-    claims.outstanding.swept(found.webhooks);
-    onFound(found.webhooks.map(({ webhookId }) => webhookId));
+    return found.webhooks;
+  }
+
+  async #one(lookAheadSeconds: number): Promise<readonly SweptWebhook[]> {
+    const { store } = this.#parts;
+    const webhookId = await store.nextWebhook(this.#cursor);
+    this.#cursor = webhookId ?? '';
+    this.#oneAtATime = false;
+    if (webhookId === null) return [];
+    const limits = { lookAheadSeconds, stuckAfterSeconds: STUCK_AFTER_SECONDS };
+    const found = await store.scan([{ webhookId, scanFrom: null }], limits);
+    this.#oneAtATime = true; // the webhook that makes the step slow is still ahead
+    return found.filter(({ dueSoon }) => dueSoon);
   }
 
   /**
-   * Also runs after a failure. Otherwise a sweep that exceeds the statement's time limit would repeat without
-   * a rest.
+   * Also after a failure. Otherwise a sweep that exceeds the statement's time limit would repeat without a
+   * rest.
    */
-  #end(): void {
+  #rest(): void {
     const restMs = Math.min(EVERY_MAX_MS, Math.max(EVERY_MS, this.#tookMs / SHARE_MAX));
-    this.#dueAtMs = this.#again ? 0 : this.#nowMs() + restMs;
+    this.#dueAtMs = this.#again && this.#cursor === '' ? 0 : this.#nowMs() + restMs;
+    this.#tookMs = 0;
   }
 }

@@ -87,7 +87,7 @@ export class DeliveryFixture {
     return {
       polling,
       wakeUps,
-      sweep: new SweepPass({ store: { sweep: sweepOnce }, claims, onFound, nowMs }),
+      sweep: new SweepPass({ store: { ...outbox, sweep: sweepOnce }, claims, onFound, nowMs }),
     };
   }
 

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
 import type { DeliveryClaim } from './delivery-work.ts';
 import { claimDeliveries, releaseDeliveries } from './sql/claim-deliveries.ts';
-import { scanWebhooks, sweepWebhooks } from './sql/scan-webhooks.ts';
+import { nextWebhook, scanWebhooks, sweepWebhooks } from './sql/scan-webhooks.ts';
 
 /** A webhook to claim for, and how many of its deliveries may be due and in flight at once. */
 export interface ClaimRequest {
@@ -129,6 +129,11 @@ export function createDeliveryOutbox(pool: Pool) {
     ): Promise<Sweep> {
       const rows = await runOn<SweptRow>(pool, sweepWebhooks, [cursor, webhooksMax, lookAheadSeconds]);
       return { webhooks: rows.flatMap(sweptWebhooks), cursor: rows[0]?.cursor ?? null };
+    },
+    /** @returns the webhook after `cursor`, with or without deliveries; null: there is none. */
+    async nextWebhook(cursor: string): Promise<WebhookId | null> {
+      const rows = await runOn<{ id: WebhookId }>(pool, nextWebhook, [cursor]);
+      return rows[0]?.id ?? null;
     },
     /** Reads each webhook from its position on. @returns one entry per webhook, in any order */
     async scan(

@@ -85,5 +85,16 @@ describe('the sweep', () => {
 
   test('of an empty table finds nothing', async () => {
     expect(await outbox.sweep('', 10, LIMITS)).toEqual({ webhooks: [], cursor: null });
+    expect(await outbox.nextWebhook('')).toBeNull();
+  });
+
+  test('can name every webhook, with or without work, in the same order', async () => {
+    const webhooks = [await rows.webhook(), await rows.webhook(), await rows.webhook()].sort();
+    const [first] = webhooks;
+    if (first !== undefined) await rows.deliveries(first);
+    const named: WebhookId[] = [];
+    for (let id = await outbox.nextWebhook(''); id !== null; id = await outbox.nextWebhook(id))
+      named.push(id);
+    expect(named).toEqual(webhooks);
   });
 });

@@ -74,3 +74,7 @@ export const sweepWebhooks = statement('sweep-webhooks')`
     from (select case when count(*) = $2 then max(webhook_id) end as next_cursor from sweep) step
     left join sweep first on first.due_at <= now() + make_interval(secs => $3)
     order by first.webhook_id`;
+
+/** Finds the webhook after $1 (a webhook id; '' to begin), with or without deliveries. */
+export const nextWebhook = statement('next-webhook')`
+    select id from webhooks where id > $1 order by id limit 1`;
