@@ -31,7 +31,8 @@ export const inboundFlood: Figure = {
   title: 'Beside a flood of the largest messages',
   group: 'isolation',
   how:
-    `Messages of 10 MiB, each with an attachment of its own, come in over ${MAIL_CONNECTIONS} connections, as fast as they are taken. ` +
+    `Messages of 10 MiB, each with an attachment of its own, come in over ${MAIL_CONNECTIONS} connections, each from ` +
+    'an address of its own, as fast as they are taken. ' +
     `A healthy endpoint of another account gets ${FULL.eventsPerSecond} events a second, a transaction each; its p99 from commit to ` +
     'arrival is taken alone and beside the flood, in turn. Every run begins with empty tables, an empty Redis, and a relay ' +
     'and a worker that have just been started and warmed up.',

@@ -23,7 +23,6 @@ export interface TakenMail {
 
 /** The product accepts 100 messages per session. */
 const MESSAGES_PER_SESSION = 100;
-/** The product accepts 20 sessions from one address. */
 const LANES_MAX = 16;
 
 /**
@@ -32,8 +31,8 @@ const LANES_MAX = 16;
 export async function sendIncoming(target: MailTarget, count: number, connections: number): Promise<void> {
   let left = count;
   await Promise.all(
-    Array.from({ length: connections }, () =>
-      withLane(target, async (send) => {
+    Array.from({ length: connections }, (_, index) =>
+      withLane(target, index, async (send) => {
         while (left > 0) {
           left -= 1;
           await send();
@@ -48,7 +47,7 @@ export async function paceIncoming(
   target: MailTarget,
   rate: { readonly perSecond: number; readonly seconds: number },
 ): Promise<TakenMail[]> {
-  const lanes = Array.from({ length: LANES_MAX }, () => new Lane(target));
+  const lanes = Array.from({ length: LANES_MAX }, (_, index) => new Lane(target, index));
   const idle = [...lanes];
   const waiting: ((lane: Lane) => void)[] = [];
   try {
@@ -75,8 +74,8 @@ export function floodIncoming(
   let sent = 0;
   let over = false;
   const flooding = Promise.all(
-    Array.from({ length: connections }, () =>
-      withLane(target, async (send) => {
+    Array.from({ length: connections }, (_, index) =>
+      withLane(target, index, async (send) => {
         while (!over) {
           await send();
           sent += 1;
@@ -96,9 +95,10 @@ export function floodIncoming(
 
 async function withLane(
   target: MailTarget,
+  index: number,
   work: (send: () => Promise<TakenMail>) => Promise<void>,
 ): Promise<void> {
-  const lane = new Lane(target);
+  const lane = new Lane(target, index);
   try {
     await work(() => lane.send());
   } finally {
@@ -106,14 +106,19 @@ async function withLane(
   }
 }
 
-/** A kept connection, renewed when its session has reached the limit of messages. */
+/**
+ * A kept connection, renewed when its session has reached the limit of messages. Each lane has an address of its
+ * own, because the product limits the sessions and the bytes of one address. Linux has all of 127.0.0.0/8.
+ */
 class Lane {
   readonly #target: MailTarget;
+  readonly #from: string;
   #client: SmtpClient | null = null;
   #messages = 0;
 
-  constructor(target: MailTarget) {
+  constructor(target: MailTarget, index: number) {
     this.#target = target;
+    this.#from = `127.0.1.${index + 1}`;
   }
 
   async send(): Promise<TakenMail> {
@@ -137,7 +142,7 @@ class Lane {
 
   async #connect(): Promise<void> {
     this.close();
-    this.#client = await openSmtpClient(this.#target.port);
+    this.#client = await openSmtpClient(this.#target.port, '127.0.0.1', this.#from);
     expectCode(await this.#client.answer(), '220');
     await this.#say('EHLO client.example', '250');
   }

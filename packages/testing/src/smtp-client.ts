@@ -28,9 +28,9 @@ export interface SmtpClient {
   readonly closed: Promise<void>;
 }
 
-/** Connects. The greeting is the first answer. */
-export async function openSmtpClient(port: number, host = '127.0.0.1'): Promise<SmtpClient> {
-  const socket = connectTcp(port, host).setNoDelay(true); // writes leave at once
+/** Connects, from the address `from` if it is given. The greeting is the first answer. */
+export async function openSmtpClient(port: number, host = '127.0.0.1', from?: string): Promise<SmtpClient> {
+  const socket = connectTcp({ port, host, localAddress: from }).setNoDelay(true); // writes leave at once
   await once(socket, 'connect');
   return new LineClient(socket);
 }
