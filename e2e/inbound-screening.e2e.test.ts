@@ -104,6 +104,12 @@ describe('with every scanner there', () => {
     expect(await stored()).toEqual([RECEIVED]);
   });
 
+  test('one whose author has a policy that is unavailable is received at once: the sandbox does not wait', async () => {
+    names.zone.set('_dmarc.shop.example', 'servfail');
+    expect(await send()).toMatch(/^250 /);
+    expect(await stored()).toEqual([RECEIVED]);
+  });
+
   test.each(['clamd', 'rspamd'])(
     'without an answer of %s: 451, and nothing is stored; later it is taken',
     async (name) => {
@@ -118,6 +124,21 @@ describe('with every scanner there', () => {
       expect(await stored()).toEqual([RECEIVED]);
     },
   );
+});
+
+test('while the policy of the author is unavailable: 451 twice, and the third try is judged without it', async () => {
+  names.zone.set('_dmarc.shop.example', 'servfail');
+  const env = { MAIL_PROVIDER: 'smtp', INBOUND_DOMAINS: 'inbound.postrider.example' };
+  inbound = await system.start('inbound', env);
+  const port = await inbound.smtpPort();
+  const same = { messageId: '<a@shop.example>', date: new Date(0) }; // a repetition has the same bytes
+  const again = async () => sendMail(port, { from: 'ann@shop.example', to: INBOX, text: 'Hi', ...same });
+  for (let tries = 1; tries <= 2; tries += 1) {
+    await expect(again()).rejects.toMatchObject({ responseCode: 451 });
+    expect(await stored()).toEqual([]);
+  }
+  expect(await again()).toMatch(/^250 /);
+  expect(await stored()).toEqual([RECEIVED]);
 });
 
 test('with INBOUND_SCREENING_REQUIRED=false mail comes through while the scanners are away', async () => {

@@ -170,6 +170,13 @@ describe('a signature does not pass', () => {
     expect(await dkimOf(Buffer.concat([...Array<Buffer>(5).fill(broken), raw]))).toBe('fail');
   });
 
+  test('when it is longer than 8 KiB: then it counts as absent', async () => {
+    const withTag = (length: number) =>
+      handSigned(['from:ann@example.com'], 'from', `z=${'x'.repeat(length)}; `);
+    expect(await dkimOf(withTag(7_000))).toBe('pass');
+    expect(await dkimOf(withTag(8_192))).toBe('none');
+  });
+
   test('when it does not sign From', async () => {
     expect(await dkimOf(handSigned(['from:ann@example.com', 'subject:Hi'], 'subject'))).toBe('neutral');
   });
