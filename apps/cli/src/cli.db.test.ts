@@ -274,6 +274,7 @@ describe('dead letters', () => {
     await database.query(`update dead_letters set reason = 'rejected' where id = $1`, [idOf(2)]);
     const all = ['dead-letters', 'replay', '--all', '--webhook', WEBHOOK, '--account', account];
     expect(await json(...all, '--since', '2999-01-01T00:00:00Z')).toEqual({ replayed: 0, missing: [] });
+    expect(await json(...all, '--until', '2025-01-01T00:00:00Z')).toEqual({ replayed: 0, missing: [] });
     expect(await json(...all, '--type', 'email.sent', '--reason', 'attempts_exhausted')).toEqual({
       replayed: 1,
       missing: [],

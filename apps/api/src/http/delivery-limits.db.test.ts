@@ -1,4 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from '@jest/globals';
 import { SCOPES } from '@postrider/domain';
 import { withClient } from '@postrider/testing';
@@ -87,24 +91,39 @@ test('above the limit of outstanding deliveries requests wait until some are don
   expect(await Promise.race(waiting)).toBe(201);
 });
 
-test('a client address has 4 requests to unsubscribe in flight and 32 waiting; the next is refused', async () => {
-  const caller = await start({});
-  const own = createOwnResources(api, caller);
-  const tokens = await Promise.all(
-    Array.from({ length: IN_FLIGHT_MAX + WAITING_MAX + 1 }, () => own.idOf('token')),
-  );
-  const sent = await withClient(api.database.url, async (session) => {
-    await session.query('begin; lock table suppressions in access exclusive mode');
-    const all = tokens.map(async (token) => fetch(`${api.url}/u/${token}`, { method: 'POST' }));
-    const first = await Promise.race(all);
-    expect(first.status).toBe(503);
-    expect(await first.text()).toContain('Too many requests from this address');
-    expect((await request(api.url).get('/v1/topics').set('authorization', caller.authorization)).status).toBe(
-      200,
+/** Asks from one address of the loopback network. Each of them counts as a client. */
+async function askFrom(localAddress: string, method: string, path: string) {
+  const asked = httpRequest(`${api.url}${path}`, { method, localAddress, agent: false });
+  const [answer] = (await once(asked.end(), 'response')) as [IncomingMessage];
+  return { status: answer.statusCode, body: await text(answer) };
+}
+
+test.each([
+  ['POST', 'suppressions', '/v1/topics'],
+  ['GET', 'topics', '/v1/suppressions'],
+])(
+  'a client address has 4 requests to %s /u/ in flight and 32 waiting; the next is refused, and no other client’s',
+  async (method, table, unlocked) => {
+    const caller = await start({});
+    const own = createOwnResources(api, caller);
+    const tokens = await Promise.all(
+      Array.from({ length: IN_FLIGHT_MAX + WAITING_MAX + 1 }, () => own.idOf('token')),
     );
-    await session.query('rollback');
-    return all;
-  });
-  const statuses = (await Promise.all(sent)).map(({ status }) => status);
-  expect(statuses.filter((status) => status === 200)).toHaveLength(IN_FLIGHT_MAX + WAITING_MAX);
-});
+    const [first = ''] = tokens;
+    const { sent, other } = await withClient(api.database.url, async (session) => {
+      await session.query(`begin; lock table ${table} in access exclusive mode`);
+      const all = tokens.map(async (token) => askFrom('127.0.0.1', method, `/u/${token}`));
+      const refused = await Promise.race(all);
+      expect(refused.status).toBe(503);
+      expect(refused.body).toContain('Too many requests from this address');
+      const foreign = askFrom('127.0.0.2', method, `/u/${first}`);
+      const keyed = await request(api.url).get(unlocked).set('authorization', caller.authorization);
+      expect(keyed.status).toBe(200);
+      await session.query('rollback');
+      return { sent: all, other: foreign };
+    });
+    const statuses = (await Promise.all(sent)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(IN_FLIGHT_MAX + WAITING_MAX);
+    expect((await other).status).toBe(200);
+  },
+);
