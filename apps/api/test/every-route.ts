@@ -15,6 +15,8 @@ export interface KnownRoute {
   readonly method: Route['method'];
   /** With `:id` in the place of an id. */
   readonly path: string;
+  /** The required parameters. */
+  readonly query: string;
   /** Null: nobody is asked for a key. */
   readonly scope: Scope | null;
   /** Whether the key's rate limit applies. */
@@ -48,6 +50,7 @@ export const EVERY_ROUTE: readonly KnownRoute[] = describedRoutes().map(({ metho
     name,
     method,
     path,
+    query: contract.query ?? '',
     scope,
     limited: scope !== null && scope !== 'suppressions:manage', // contract 8, rule 3
     contract,
@@ -78,8 +81,8 @@ function scopeOf(method: Route['method'], path: string): Scope | null {
 }
 
 /** The path with an id in it: of something that is nowhere, unless it is given. */
-export function pathOf({ path, contract: { noun } }: KnownRoute, id?: string): string {
-  return filledPath(path, id ?? (noun === undefined ? '' : idOfNothing(noun)));
+export function pathOf({ path, query, contract: { noun } }: KnownRoute, id?: string): string {
+  return `${filledPath(path, id ?? (noun === undefined ? '' : idOfNothing(noun)))}${query}`;
 }
 
 /** A request of the route that lacks nothing but a key. */

@@ -76,7 +76,13 @@ export type { SweptBlobs } from './inbound/swept-blobs.ts';
 export { createThreadStore, isThreadEmailId } from './inbound/threads.ts';
 export type { Thread, ThreadEmail, ThreadStore } from './inbound/threads.ts';
 export { createMessageStore } from './inbound/messages.ts';
-export type { LinkedBytes, MessageAttachment, MessageDetails, MessageStore } from './inbound/messages.ts';
+export type {
+  BodyPart,
+  LinkedBytes,
+  MessageAttachment,
+  MessageDetails,
+  MessageStore,
+} from './inbound/messages.ts';
 export {
   agreeOnMailProvider,
   MAIL_PROVIDER_DEFAULT,

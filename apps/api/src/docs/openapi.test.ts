@@ -29,7 +29,7 @@ test.each(ROUTES)(
     const elsewhere = refusals.filter((refusal) => ELSEWHERE.includes(refusal));
     expect([...refusals].sort()).toEqual([...allowed, ...elsewhere].sort());
     const { status, body } = route.docs.success;
-    const kind = body === 'html' ? 'page' : body === 'file' ? 'file' : 'json';
+    const kind = body === 'html' ? 'page' : typeof body === 'string' ? 'file' : 'json';
     expect(`${status} ${kind}`).toBe(contract.success);
   },
 );
@@ -122,6 +122,7 @@ test.each(ROUTES)('%s: the query has the parameters that are looked at', (name) 
     'GET /v1/inboxes/:id/threads': [...paging, 'read', 'folders', 'labels'],
     'GET /v1/inboxes/:id/threads/:thread/emails': paging,
     'GET /v1/inbound/messages': [...paging, 'status', 'inbox_id'],
+    'GET /v1/inbound/messages/:id/body': ['part'],
     'GET /v1/inbound/routes': paging,
     'GET /v1/inbound/blocked-senders': paging,
     'GET /v1/suppressions': [...paging, 'origin'],

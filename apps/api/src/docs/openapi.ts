@@ -177,10 +177,10 @@ const PAGING: readonly Schema[] = [
 
 /** The parameters that a validator of the query reads, each with its description. */
 function queryParameters(query: z.ZodObject): Schema[] {
-  const { properties = {} } = plain(z.toJSONSchema(query, { io: 'input' })) as { properties?: Schema };
+  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: 'input' });
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...schema } = property as Schema;
-    return { name, description, schema, in: 'query' };
+    return { name, description, schema, in: 'query', ...(required.includes(name) ? { required: true } : {}) };
   });
 }
 
@@ -210,10 +210,13 @@ const problem: z.ZodType<ProblemDocument> = z
 
 const HTML: Schema = { 'text/html; charset=utf-8': { schema: { type: 'string' } } };
 
+const TEXT: Schema = { 'text/plain; charset=utf-8': { schema: { type: 'string' } }, ...HTML };
+
 const FILE: Schema = { '*/*': { schema: { type: 'string', format: 'binary' } } };
 
 function contentOf(schema: RouteDocs['success']['body']): Schema {
   if (schema === 'html') return HTML;
+  if (schema === 'text') return TEXT;
   return schema === 'file' ? FILE : { 'application/json': { schema: ref(schema) } };
 }
 

@@ -27,6 +27,8 @@ export interface FileAnswer {
   readonly headers: Readonly<Record<string, string>>;
   /** Content-Length in bytes. A HEAD has the length of its GET. */
   readonly length: number;
+  /** Memory that the stream takes while the client does not read. Absent: at most `PIECE_BYTES`. */
+  readonly heldBytes?: number;
   /** Holds `length` bytes; null: no body. `send` streams it, and destroys it when the client disconnects. */
   readonly stream: Readable | null;
 }
@@ -45,6 +47,13 @@ export interface ProblemAnswer {
   readonly status?: AlsoStatus;
   readonly detail?: string;
   readonly errors?: readonly FieldFault[];
+}
+
+/** Longer answers are written in pieces. Each piece that leaves shows that the client reads. */
+export const PIECE_BYTES = 64 * 1024;
+
+export function* inPieces(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
 }
 
 /** Routes name the type of the body, so that the compiler checks it against its schema. */

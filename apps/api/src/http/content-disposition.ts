@@ -21,6 +21,15 @@ export function attachmentDisposition(name: string): string {
   return ascii === safe ? quoted : `${quoted}; filename*=UTF-8''${percentEncoded(safe)}`;
 }
 
+/**
+ * Headers for bytes that a stranger wrote. A browser saves them, and runs nothing in them.
+ *
+ * @param name untrusted.
+ */
+export function downloadHeaders(name: string): Readonly<Record<string, string>> {
+  return { 'content-security-policy': 'sandbox', 'content-disposition': attachmentDisposition(name) };
+}
+
 /** Returns a name without a folder, without a leading dot (which hides a file), and never empty. */
 function safeName(name: string): string {
   const shown = name.replaceAll(UNSHOWABLE, '').replaceAll(UNSAFE, '_').trim();

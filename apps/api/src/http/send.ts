@@ -6,6 +6,7 @@ import type { ProblemBases } from '@postrider/domain';
 import { FairByteBudget } from '@postrider/limits';
 import type { Logger } from '@postrider/runtime';
 import { tooManyUnread } from '../problems/answers.ts';
+import { inPieces, PIECE_BYTES } from './answer.ts';
 import type { Answer, FileAnswer } from './answer.ts';
 import { bodyFault } from './broken-body.ts';
 import { PAGE_HEADERS } from './page.ts';
@@ -15,10 +16,8 @@ import { hasUnreadBody, readOff } from './unread-body.ts';
 /** Writes an answer. Does nothing when the client has disconnected or an answer has begun. */
 export type Send = (request: IncomingMessage, response: ServerResponse, answer: Answer) => void;
 
-/** The memory budget for answers in progress. It counts each answer beyond its first `bytesFree`. */
+/** The memory budget for answers in progress. It counts what each holds beyond its first `bytesFree`. */
 const BUDGET = { bytesMax: 128 * 1024 * 1024, bytesFree: LIMITS.bodyBytes };
-/** Longer answers are written in pieces. Each piece that leaves shows that the client reads. */
-const PIECE_BYTES = 64 * 1024;
 /** The owner of all answers to requests without a key. No key has this id. */
 const KEYLESS = 'keyless';
 
@@ -30,27 +29,26 @@ export function createSend(bases: ProblemBases, logger: Pick<Logger, 'warn'>): S
       if (answer.kind === 'file') answer.stream?.destroy();
       return;
     }
-    if (answer.kind === 'file') {
-      writeHead(response, answer);
-      void sendStream(request, response, answer.stream, logger);
-      return;
-    }
     const { requestId, key } = contextOf(response);
-    const { text, ...head } = rendered(answer, bases, requestId);
-    const isLong = head.length > PIECE_BYTES;
+    const head = answer.kind === 'file' ? answer : rendered(answer, bases, requestId);
+    const bytes = 'text' in head ? head.length : (head.heldBytes ?? 0);
+    const isLong = bytes > PIECE_BYTES;
     if (isLong) {
       const held = budget.open(key?.id ?? KEYLESS);
-      if (!held.takeNow(head.length)) {
+      if (!held.takeNow(bytes)) {
         held.release();
+        if (answer.kind === 'file') answer.stream?.destroy();
         send(request, response, tooManyUnread);
         return;
       }
       response.once('close', () => held.release());
     }
     writeHead(response, head);
-    if (!isWhole(request, response)) void sendWhileReceiving(request, response, text);
-    else if (isLong) void sendStream(request, response, inPieces(text), logger);
-    else response.end(text);
+    if (!('text' in head)) void sendStream(request, response, head.stream, logger);
+    else if (!isWhole(request, response)) void sendWhileReceiving(request, response, head.text);
+    else if (isLong)
+      void sendStream(request, response, Readable.from(inPieces(Buffer.from(head.text))), logger);
+    else response.end(head.text);
   };
   return send;
 }
@@ -117,14 +115,6 @@ async function sendStream(
   else if (stream !== null) await pipe(stream, response, logger);
   await unread;
   if (!response.destroyed) response.end();
-}
-
-function inPieces(text: string): Readable {
-  const bytes = Buffer.from(text); // the pieces of a string would be copies
-  const pieces = function* () {
-    for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
-  };
-  return Readable.from(pieces(), { objectMode: false });
 }
 
 /**

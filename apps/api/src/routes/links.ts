@@ -5,7 +5,7 @@ import type { LinkedBytes, MessageStore } from '@postrider/store';
 import { z } from 'zod';
 import type { Answer, FileAnswer } from '../http/answer.ts';
 import { byteRange } from '../http/byte-range.ts';
-import { attachmentDisposition } from '../http/content-disposition.ts';
+import { downloadHeaders } from '../http/content-disposition.ts';
 import { linkExpired } from '../problems/answers.ts';
 import type { Documented, KeylessRoute } from './route.ts';
 import { time, url } from './schemas.ts';
@@ -37,9 +37,6 @@ export type BlobReader = Pick<BlobStore, 'open' | 'sizeOf'>;
 
 /** RFC 6838 4.2: a type and a subtype. A parameter could give the bytes another meaning, so it is refused. */
 const PLAIN_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}$/;
-
-/** A stranger wrote the bytes: a browser must not run anything in them. */
-const HEADERS = { 'content-security-policy': 'sandbox', 'accept-ranges': 'bytes' };
 
 /**
  * Sends the bytes that a link leads to, whole or one range. @throws BlobStoreUnavailableError from `handle`
@@ -76,7 +73,7 @@ function describe({ messageId }: LinkTarget, { filename, contentType }: LinkedBy
   return {
     kind: 'file',
     mediaType: mediaTypeOf(contentType),
-    headers: { ...HEADERS, 'content-disposition': attachmentDisposition(name) },
+    headers: { ...downloadHeaders(name), 'accept-ranges': 'bytes' },
   };
 }
 

@@ -289,9 +289,10 @@ describe('POST /v1/inbound/messages/{id}/release', () => {
   });
 });
 
-describe('held mail', () => {
-  const PATHS = ['', '/raw', '/attachments', '/attachments/att_01jd0000000000000000000001'];
+/** Routes of one message. */
+const PATHS = ['', '/body?part=text', '/raw', '/attachments', '/attachments/att_01jd0000000000000000000001'];
 
+describe('held mail', () => {
   test.each(PATHS)('read by its id%s needs inbound:manage', async (path) => {
     const id = await message({ held: true, attachments: [{}] });
     expectProblem(await ask(`/${id}${path}`, reader), 'held-needs-manage');
@@ -330,7 +331,7 @@ test('a key of the other kind gets the same bytes as for a message that does not
     [live, testing],
     [own, manager],
   ] as const) {
-    for (const path of ['', '/raw', '/attachments', '/attachments/att_01jd0000000000000000000001']) {
+    for (const path of PATHS) {
       expect(wholeAnswer(await ask(`/${id}${path}`, by))).toBe(
         wholeAnswer(await ask(`/${nowhere}${path}`, by)),
       );

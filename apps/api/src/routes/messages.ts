@@ -15,7 +15,7 @@ import type { Documented, KeyedRoute } from './route.ts';
 import { count, idOf, nullableText, pageOf, text } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 
-const READ = { scope: 'inbound:read', limited: true } as const;
+export const READ = { scope: 'inbound:read', limited: true } as const;
 
 export function messageRoutes(messages: MessageStore, links: LinkMaker): readonly Documented[] {
   return [
@@ -91,7 +91,7 @@ function getMessage(messages: Pick<MessageStore, 'find' | 'bodies'>): Documented
     docs: {
       operationId: 'getMessage',
       summary: 'Read a received message',
-      description: 'Has the first 1 MiB of the text and of the HTML. `…/raw` leads to all of it.',
+      description: 'Has the first 1 MiB of the text and of the HTML. `…/body` has all of either.',
       success: { status: 200, body: wholeMessage },
       refusals: ['not-found', 'held-needs-manage'],
     },
@@ -253,7 +253,7 @@ function seesHeld(key: ApiKey): boolean {
 }
 
 /** Finds a message that the key may read and answers with `then`. All routes refuse alike. */
-async function withMessage(
+export async function withMessage(
   messages: Pick<MessageStore, 'find'>,
   { key, id: written }: { readonly key: ApiKey; readonly id: string },
   then: (message: MessageDetails) => Answer | Promise<Answer>,

@@ -102,8 +102,11 @@ export interface RouteDocs {
   };
   readonly success: {
     readonly status: 200 | 201 | 202;
-    /** `html`: a page. `file`: bytes of any type, whole or one range. */
-    readonly body: z.ZodType | 'html' | 'file';
+    /**
+     * `html`: a page. `file`: a download of any type, whole or one range. `text`: a download of plain text or
+     * HTML.
+     */
+    readonly body: z.ZodType | 'html' | 'file' | 'text';
     /** The status when the resource existed before the request. */
     readonly also?: 200;
     /** True: a browser's form gets a page instead. */
@@ -113,7 +116,7 @@ export interface RouteDocs {
   readonly idempotent?: true;
   /** True: the query takes `limit`, `after` and `before`. */
   readonly paged?: true;
-  /** The parameters of the query besides those of a page. All are optional. */
+  /** The parameters of the query besides those of a page. */
   readonly query?: z.ZodObject;
   /** The refusals of this route alone. The document adds those of key, limit, scope and body size. */
   readonly refusals: readonly Refusal[];

@@ -27,6 +27,7 @@ import { emailRoutes } from './emails.ts';
 import { inboxRoutes } from './inboxes.ts';
 import { openLink } from './links.ts';
 import type { BlobReader, LinkMaker } from './links.ts';
+import { getMessageBody } from './message-body.ts';
 import { messageRoutes } from './messages.ts';
 import { reply } from './replies.ts';
 import type { ReplyRules } from './replies.ts';
@@ -97,6 +98,7 @@ export function routeTable(stores: RouteStores, parts: RouteParts): readonly Doc
     ...threadEmailRoutes(stores, rules.awsRegion),
     reply(stores, rules),
     ...messageRoutes(stores.messages, links),
+    getMessageBody(stores.messages),
     openLink(stores.messages, links, parts.blobs),
     ...routingRuleRoutes(stores.routingRules),
     ...blockedSenderRoutes(stores.blockedSenders),

@@ -138,6 +138,7 @@ const UNSEEN = [
   // Its keys have every scope or none, and it releases each message once.
   'GET /v1/inbound/messages 403 held-needs-manage',
   'GET /v1/inbound/messages/:id 403 held-needs-manage',
+  'GET /v1/inbound/messages/:id/body 403 held-needs-manage',
   'GET /v1/inbound/messages/:id/raw 403 held-needs-manage',
   'GET /v1/inbound/messages/:id/attachments 403 held-needs-manage',
   'GET /v1/inbound/messages/:id/attachments/:attachment 403 held-needs-manage',

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { MARK } from './route-contract.ts';
+import type { RouteContract } from './route-contract.ts';
 
 /** Pieces of a request target that some part of a stack is known to stumble over. */
 const PIECES = [
@@ -148,14 +149,18 @@ export function queriesOf(parameters: Readonly<Record<string, readonly string[]>
   return fc.array(fc.oneof(...pairs), { minLength: 1, maxLength: 4 }).map((chosen) => `?${chosen.join('&')}`);
 }
 
-/** Whether all that a query has of the parameters is accepted. What else is in it counts where the route is strict. */
+/**
+ * Whether a query has the required parameters, and all that it has of the parameters is accepted. What else is in it
+ * counts where the route is strict.
+ */
 export function isAccepted(
   query: string,
-  parameters: Readonly<Record<string, readonly string[]>>,
-  isStrict: boolean,
+  { parameters = {}, strictQuery, query: required }: Omit<RouteContract, 'judge'>,
 ): boolean {
   const given = new URLSearchParams(query);
-  if (isStrict && [...given.keys()].some((name) => !Object.hasOwn(parameters, name))) return false;
+  if ([...new URLSearchParams(required).keys()].some((name) => !given.has(name))) return false;
+  if (strictQuery === true && [...given.keys()].some((name) => !Object.hasOwn(parameters, name)))
+    return false;
   return Object.entries(parameters).every(([name, accepted]) => {
     const values = given.getAll(name);
     return values.length === 0 || (values.length === 1 && accepted.includes(values[0] ?? ''));

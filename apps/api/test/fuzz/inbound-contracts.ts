@@ -87,6 +87,14 @@ const messageContracts: Readonly<Record<string, RouteContract>> = {
       judgeMessage(doc);
     },
   },
+  'GET /v1/inbound/messages/:id/body': {
+    ...message,
+    success: '200 file',
+    refusals: [...heldMail, '422 validation-failed'],
+    query: '?part=text',
+    parameters: { part: ['text'] },
+    judge: () => undefined,
+  },
   'GET /v1/inbound/messages/:id/raw': {
     ...message,
     refusals: heldMail,

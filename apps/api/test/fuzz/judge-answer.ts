@@ -64,7 +64,11 @@ export function judgeAnswer(answer: RawAnswer, method: string, excused: readonly
   checkEqual(header('cache-control'), 'no-store');
   checkEqual(header('www-authenticate'), answer.status === 401 ? 'Bearer' : undefined);
   const text = new TextDecoder('utf-8', { fatal: true }).decode(answer.body);
-  const named = nameAnswer(answer.status, header('content-type') ?? '', text, method === 'HEAD');
+  const mediaType = header('content-type') ?? '';
+  const named =
+    header('content-disposition') === undefined
+      ? nameAnswer(answer.status, mediaType, text, method === 'HEAD')
+      : nameFile(answer.status, mediaType);
   if (!named.kind.endsWith('metrics')) checkNoMatch(text.replace(READY, ''), INSIDE);
   const requestId = header('x-request-id') ?? '';
   if (named.document?.['type'] !== undefined && answer.status >= 400) {
@@ -108,11 +112,16 @@ function nameAnswer(
       return { kind: `${status} metrics`, document: null };
     case 'text/html; charset=utf-8':
       return { kind: `${status} page`, document: null };
-    case 'message/rfc822':
-      return { kind: `${status} file`, document: null };
     default:
       throw new Error(`${status} with the media type "${mediaType}": ${text}`);
   }
+}
+
+const FILES = ['message/rfc822', 'text/plain; charset=utf-8', 'text/html; charset=utf-8'];
+
+function nameFile(status: number, mediaType: string): Pick<Verdict, 'kind' | 'document'> {
+  checkOneOf(FILES, mediaType);
+  return { kind: `${status} file`, document: null };
 }
 
 function documentOf(text: string): Readonly<Record<string, unknown>> {

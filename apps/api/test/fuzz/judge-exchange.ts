@@ -185,8 +185,7 @@ function judgeSound(aimed: Aimed, verdict: Judged): void {
   judgeGate(aimed, verdict);
   const invalid = contract.refusals.filter((refusal) => refusal.endsWith(' validation-failed'));
   const badPage = contract.paged === true && spec.query === BAD_PAGE;
-  const mayBeRefused =
-    !badPage && !isAccepted(spec.query, contract.parameters ?? {}, contract.strictQuery === true);
+  const mayBeRefused = !badPage && !isAccepted(spec.query, contract);
   if (gateOf(contract, spec.caller) !== undefined) return;
   if (isGood(spec, contract.noun !== undefined))
     checkOneOf(badPage ? invalid : [...successes(contract), ...(mayBeRefused ? invalid : [])], verdict.kind);

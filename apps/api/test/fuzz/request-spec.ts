@@ -65,7 +65,7 @@ export interface RequestSpec {
 
 /** One that nothing is wrong with, but for `change`. */
 export function goodRequest(
-  { body: contract }: RouteContract,
+  { body: contract, query = '' }: RouteContract,
   change: Partial<RequestSpec> = {},
 ): RequestSpec {
   const [from] = contract?.valid ?? [];
@@ -73,7 +73,7 @@ export function goodRequest(
     caller: 'live',
     id: { kind: 'own' },
     form: '',
-    query: '',
+    query,
     version: '1.1',
     harmless: [],
     harmful: [],
@@ -108,7 +108,7 @@ export function isEndless({ framing }: RequestSpec): boolean {
 
 /** To a route of this contract. One without a body is sent some all the same. */
 export function requests(
-  contract: Pick<RouteContract, 'body' | 'noun' | 'parameters'>,
+  contract: Pick<RouteContract, 'body' | 'noun' | 'parameters' | 'query'>,
 ): fc.Arbitrary<RequestSpec> {
   const validBodies = contract.body?.valid ?? [];
   const sometimes = bodies([{ endpoint: 'https://a.example' }]);

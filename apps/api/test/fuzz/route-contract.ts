@@ -50,6 +50,8 @@ export interface RouteContract {
   readonly paged?: true;
   /** What its query may have: to each name values that are accepted. */
   readonly parameters?: Readonly<Record<string, readonly string[]>>;
+  /** The query of a request that nothing is wrong with. Its parameters are required. Absent: none is. */
+  readonly query?: string;
   /** Whether a parameter that it does not know is refused. */
   readonly strictQuery?: true;
   /** Asserts the shape of a success. */

@@ -114,6 +114,19 @@ describe('a message', () => {
     expect(await messages.bodies(newId('message', store.clock))).toBeNull();
   });
 
+  test('has bodies that are read in pieces of bytes, until it or its inbox is deleted', async () => {
+    const id = await received({ text: 'aé😀', html: null });
+    expect(await messages.bodySize(id, 'text')).toBe(7);
+    expect(await messages.bodySize(id, 'html')).toBeNull();
+    const piecesOf = async () =>
+      Promise.all([0, 2, 4, 6, 7].map(async (at) => messages.bodyPiece(id, 'text', at, 2)));
+    const bytes = Buffer.from('aé😀');
+    expect(await piecesOf()).toEqual([0, 2, 4, 6, 7].map((at) => bytes.subarray(at, at + 2)));
+    await store.outside.query('insert into removed_inboxes (id) values ($1)', [inboxId]);
+    expect(await messages.bodySize(id, 'text')).toBeNull();
+    expect(await messages.bodyPiece(id, 'text', 0, 2)).toBeNull();
+  });
+
   test('leaves the database with one character more than 1 MiB of text and of HTML', async () => {
     const long = '😀'.repeat(LIMITS.messageBodyBytes + 2);
     const { text, html } = (await messages.bodies(await received({ text: long, html: long }))) ?? {};

@@ -26,7 +26,9 @@ import {
   inboxMessagesAfter,
   inboxMessagesBefore,
   readBodies,
+  readBodyPiece,
   readRecords,
+  sizeOfBody,
 } from './sql/read-messages.ts';
 import { releaseMessage } from './sql/receive-message.ts';
 import { threadOf } from './thread-of.ts';
@@ -42,6 +44,8 @@ export interface MessageDetails extends Omit<ReceivedMessage, 'text'> {
   readonly blob: string;
   readonly attachments: readonly MessageAttachment[];
 }
+
+export type BodyPart = 'text' | 'html';
 
 interface MessageBodies {
   readonly text: string | null;
@@ -89,6 +93,21 @@ export function createMessageStore(db: Database, clock: Clock) {
     async bodies(id: MessageId): Promise<MessageBodies | null> {
       const [row] = await runOn<MessageBodies>(db.pool, readBodies, [id, LIMITS.messageBodyBytes + 1]);
       return row ?? null;
+    },
+    /** @returns the bytes of a body in UTF-8; null when the message has no such body, or is deleted. */
+    async bodySize(id: MessageId, part: BodyPart): Promise<number | null> {
+      const [row] = await runOn<{ size: number | null }>(db.pool, sizeOfBody, [id, part]);
+      return row?.size ?? null;
+    },
+    /**
+     * Reads at most `bytesMax` bytes of a body in UTF-8. They may begin and end within a character.
+     *
+     * @param start number of bytes before the first. @returns null when the message is deleted.
+     */
+    async bodyPiece(id: MessageId, part: BodyPart, start: number, bytesMax: number): Promise<Buffer | null> {
+      const values = [id, part, start + 1, bytesMax];
+      const [row] = await runOn<{ piece: Buffer | null }>(db.pool, readBodyPiece, values);
+      return row?.piece ?? null;
     },
     /** The newest first, each as its record. @returns null when the cursor is not a message of the reader. */
     async list(

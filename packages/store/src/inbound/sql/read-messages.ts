@@ -100,3 +100,20 @@ export const readRecords = statement('read-records')`
 /** Reads the text and the HTML of a message. $1 message, $2 maximum characters of each. */
 export const readBodies = statement('read-bodies')`
     select left(m.text, $2::int) as text, left(m.html, $2::int) as html from messages m where m.id = $1`;
+
+/** $2 in the statements below: `text` or `html`. */
+const BODY = `case $2::text when 'html' then m.html else m.text end`;
+
+/** The size of a body in bytes of UTF-8; null when the message has none. It reads no body. $1 message. */
+export const sizeOfBody = statement('size-of-body')`
+    select octet_length(${BODY}) as size from messages m where m.id = $1 and ${INBOX_IS_THERE}`;
+
+/**
+ * Reads some bytes of a body in UTF-8. $1 message, $3 the first byte, counted from 1, $4 maximum number of
+ * bytes.
+ *
+ * Postgres decompresses the whole body each time. It does not count characters: that takes twice as long.
+ */
+export const readBodyPiece = statement('read-body-piece')`
+    select substring(convert_to(${BODY}, 'UTF8') from $3::int for $4::int) as piece
+    from messages m where m.id = $1 and ${INBOX_IS_THERE}`;
