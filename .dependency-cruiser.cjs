@@ -9,7 +9,9 @@ const { join } = require('node:path');
 const npm = (...names) => `(^|/)node_modules/(@types/)?(${names.join('|')})(/|$)`;
 
 const TESTS = '[.]test[.]ts$';
-const TEST_CODE = [TESTS, '^(apps|packages)/[^/]+/test/', '^packages/testing/', '^e2e/', '^bench/'];
+/** Run by tests and published nowhere. */
+const EXAMPLES = '^packages/receiver/examples/';
+const TEST_CODE = [TESTS, EXAMPLES, '^(apps|packages)/[^/]+/test/', '^packages/testing/', '^e2e/', '^bench/'];
 
 /** `name` of npm is imported in `allowed` and nowhere else; tests and benchmarks are as bound as the rest. */
 const onlyIn = (name, comment, packages, allowed) => ({
@@ -54,7 +56,7 @@ module.exports = {
       'express-only-in-api',
       'Only the API speaks HTTP to customers; the benchmark has a bare route to compare it with.',
       ['express'],
-      '^(apps/api|bench)/',
+      `^(apps/api|bench)/|${EXAMPLES}`,
     ),
     onlyIn(
       'got-only-in-outbound',

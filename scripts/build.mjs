@@ -1,9 +1,19 @@
 import { Buffer } from 'node:buffer';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { bootstrap } from './bootstrap.mjs';
+import { buildReceiver, RECEIVER_INPUTS } from './build-receiver.mjs';
 import { during, exitOnSetupError, say } from './setup-command.mjs';
 import { withLock } from './lock.mjs';
 import { NODE_FLOOR } from './node.mjs';
@@ -11,6 +21,8 @@ import { fingerprint, packageFolders, ROOT } from './workspace.mjs';
 
 const DIST = join(ROOT, 'dist');
 const STATE_FILE = join(DIST, '.build.json');
+/** The package for customers, as `npm pack dist/receiver` takes it. */
+const RECEIVER = 'receiver';
 const APPS = ['api', 'relay', 'worker', 'inbound', 'cli', 'quickstart'];
 
 /**
@@ -45,8 +57,9 @@ const LINES_OF_OUR_CODE = {
 };
 
 /**
- * Bundles every process into `dist/NAME.js`, one file that runs alone. Does nothing when the sources are the ones of
- * the last build. Safe when several processes call it: one builds, each file is replaced in one step.
+ * Bundles every process into `dist/NAME.js`, one file that runs alone, and makes the package `dist/receiver`. Does
+ * nothing when the sources are the ones of the last build. Safe when several processes call it: one builds, each file
+ * is replaced in one step.
  */
 export async function buildIfStale() {
   if (isFresh(sourcesFingerprint())) return;
@@ -67,10 +80,9 @@ async function build(sources) {
   mkdirSync(DIST, { recursive: true });
   for (const file of result.outputFiles) replaceFile(file.path, file.contents);
   replaceFile(join(DIST, 'package.json'), '{ "type": "module" }\n'); // so that the folder runs alone, in an image
-  replaceFile(
-    STATE_FILE,
-    `${JSON.stringify({ sources, files: result.outputFiles.map(({ path }) => basename(path)) })}\n`,
-  );
+  buildReceiver(join(DIST, RECEIVER));
+  const files = [...result.outputFiles.map(({ path }) => basename(path)), RECEIVER];
+  replaceFile(STATE_FILE, `${JSON.stringify({ sources, files })}\n`);
 }
 
 /** Bundles with the options of every build. @param options of esbuild: what, and where to */
@@ -130,6 +142,7 @@ function sourcesFingerprint() {
   return fingerprint([
     ...sources,
     ...manifests,
+    ...RECEIVER_INPUTS.flatMap((path) => (statSync(join(ROOT, path)).isFile() ? [path] : filesUnder(path))),
     'tsconfig.json',
     'pnpm-lock.yaml',
     join('scripts', 'build.mjs'),

@@ -1,11 +1,12 @@
-export { parseEvent } from './parse-event.ts';
+export { parseEvent, verifySignature } from './verify-signature.ts';
+export { SignatureVerificationError } from './signature-error.ts';
+export type { SignatureFault } from './signature-error.ts';
+export type { SignedRequest } from './signed-request.ts';
 export type {
   NotificationDetail,
+  ProviderNotification,
   ReceivedMessage,
   SendResult,
   Unsubscribed,
-  ProviderNotification,
   WebhookEvent,
 } from './webhook-event.ts';
-export { SignatureVerificationError, verifySignature } from './verify-signature.ts';
-export type { SignatureFault, SignedRequest } from './verify-signature.ts';

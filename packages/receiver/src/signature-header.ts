@@ -3,7 +3,7 @@ export interface SignatureHeader {
   /** The attempt's Unix time in seconds. */
   readonly t: number;
   /** One or more signatures, 32 bytes each. */
-  readonly signatures: readonly Buffer[];
+  readonly signatures: readonly Uint8Array<ArrayBuffer>[];
 }
 
 const TIMESTAMP = /^\d{1,12}$/;
@@ -23,9 +23,16 @@ export function parseSignatureHeader(header: string): SignatureHeader | null {
   const [timestamp] = timestamps;
   if (timestamp === undefined || timestamps.length > 1 || !TIMESTAMP.test(timestamp)) return null;
   if (signatures.length === 0 || !signatures.every((hex) => SIGNATURE.test(hex))) return null;
-  return { t: Number(timestamp), signatures: signatures.map((hex) => Buffer.from(hex, 'hex')) };
+  return { t: Number(timestamp), signatures: signatures.map(bytesOf) };
 }
 
 function valuesOf(entries: readonly string[], prefix: string): string[] {
   return entries.filter((entry) => entry.startsWith(prefix)).map((entry) => entry.slice(prefix.length));
+}
+
+/** Works without `Buffer`, which only Node has. */
+function bytesOf(hex: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from({ length: hex.length / 2 }, (_, index) =>
+    Number.parseInt(hex.slice(2 * index, 2 * index + 2), 16),
+  );
 }

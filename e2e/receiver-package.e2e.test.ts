@@ -1,0 +1,269 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, jest, test } from '@jest/globals';
+import { envelopeBytes, signatureHeader } from '@postrider/domain';
+import type { EventId } from '@postrider/domain';
+import { DIST, endsWithUs, runNode, setup, waitFor } from '@postrider/testing';
+
+/* The package for customers, as they get it: packed by npm, installed from the file, without a registry. */
+
+jest.setTimeout(120_000);
+
+const RECEIVER = fileURLToPath(new URL('../packages/receiver/', import.meta.url));
+const MODULES = fileURLToPath(new URL('node_modules/', import.meta.url));
+const TYPESCRIPT = fileURLToPath(new URL('../node_modules/typescript7/bin/tsc', import.meta.url));
+
+const installed = setup(install, async ({ folder }) => rmSync(folder, { recursive: true }));
+
+/** Packs the package and installs it in the empty folder `app`. Beside it are the examples and their frameworks. */
+async function install(): Promise<{ folder: string; app: string; tarball: string; files: string[] }> {
+  const folder = mkdtempSync(join(tmpdir(), 'postrider-receiver-'));
+  const app = join(folder, 'app');
+  mkdirSync(app);
+  write(app, 'package.json', '{ "name": "app", "private": true }');
+  const packed = await npm(folder, 'pack', join(DIST, 'receiver'), '--json');
+  const [{ filename, files }] = JSON.parse(packed) as [{ filename: string; files: { path: string }[] }];
+  const tarball = join(folder, filename);
+  await npm(app, 'install', '--offline', '--cache', join(folder, 'cache'), '--no-audit', tarball);
+  cpSync(join(app, 'node_modules/@postrider/receiver/examples'), app, { recursive: true });
+  mkdirSync(join(app, 'node_modules/@hono'));
+  for (const name of ['express', 'fastify', 'hono', '@hono/node-server'])
+    symlinkSync(realpathSync(join(RECEIVER, 'node_modules', name)), join(app, 'node_modules', name));
+  return { folder, app, tarball, files: files.map(({ path }) => path) };
+}
+
+/** @returns what npm prints on stdout */
+async function npm(cwd: string, ...args: string[]): Promise<string> {
+  const shell = process.platform === 'win32'; // a .cmd file there
+  const child = spawn('npm', args, { cwd, shell, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = once(child, 'close') as Promise<[number | null]>;
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  if (code !== 0) throw new Error(`npm ${args.join(' ')} ended with ${code}: ${stderr}`);
+  return stdout;
+}
+
+function write(folder: string, name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** Runs a program that is written into the customer's folder. @returns what it prints, as JSON */
+async function printed(name: string, content: string): Promise<unknown> {
+  const { code, stdout, stderr } = await runNode([write(installed.app, name, content)], {
+    cwd: installed.app,
+  });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(stdout);
+}
+
+/** Verifies every vector, and prints the results. */
+const VERIFY_ALL = `
+const answers = [];
+for (const { secret, header, body, now } of vectors) {
+  try {
+    await verifySignature({ secret, header, body, now: new Date(now * 1000) });
+    answers.push('accepted');
+  } catch (error) {
+    answers.push(error instanceof SignatureVerificationError ? error.reason : String(error));
+  }
+}
+console.log(JSON.stringify(answers));
+`;
+
+function expectedResults(): string[] {
+  const path = join(installed.app, 'node_modules/@postrider/receiver/vectors.json');
+  return (JSON.parse(readFileSync(path, 'utf8')) as { result: string }[]).map(({ result }) => result);
+}
+
+describe('the packed file', () => {
+  test('has code and types in both formats, and nothing of the workspace', () => {
+    const kinds = installed.files.map((path) =>
+      path.replace(/^(cjs|esm|examples)\/[\w/-]+\.(d\.ts|m?js)$/, '$1/*.$2'),
+    );
+    expect([...new Set(kinds)].sort()).toEqual([
+      ...['LICENSE', 'README.md', 'cjs/*.d.ts', 'cjs/*.js', 'cjs/package.json'],
+      ...['esm/*.d.ts', 'esm/*.js', 'examples/*.mjs', 'package.json', 'vectors.json'],
+    ]);
+    const path = join(installed.app, 'node_modules/@postrider/receiver/package.json');
+    const manifest = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
+    expect(Object.keys(manifest).filter((key) => /dependencies|scripts|private/i.test(key))).toEqual([]);
+  });
+
+  test.each([
+    ['publint', ['publint/src/cli.js', 'run', '--strict'], 'All good!'],
+    ['@arethetypeswrong/cli', ['@arethetypeswrong/cli/dist/index.js', '--no-color'], 'No problems found'],
+  ])('%s finds nothing', async (_tool, [program = '', ...args], words) => {
+    const { code, stdout, stderr } = await runNode([join(MODULES, program), ...args, installed.tarball]);
+    expect({ code, said: stdout.includes(words) ? words : stdout + stderr }).toEqual({
+      code: 0,
+      said: words,
+    });
+  });
+});
+
+/** An example of the package, with its framework beside it, in the customer's folder. */
+async function startExample(
+  example: string,
+  secret: string,
+): Promise<{ url: string; output: () => string[]; stop: () => Promise<void> }> {
+  const child = spawn(process.execPath, example.split(' '), {
+    cwd: installed.app,
+    env: { PATH: process.env['PATH'], PORT: '0', POSTRIDER_WEBHOOK_SECRET: secret },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  endsWithUs(child);
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
+  const output = () => stdout.split('\n').slice(0, -1);
+  const url = await waitFor(() => output()[0], { what: `${example} to listen` });
+  const stop = async () => {
+    const ended = once(child, 'close');
+    child.kill();
+    await ended;
+  };
+  return { url, output, stop };
+}
+
+describe('the examples', () => {
+  const SECRET = 'whsec_of_the_examples';
+  const event = (id: string) =>
+    envelopeBytes({
+      ...{ id: id as EventId, type: 'email.sent', subject: 'acct_1', createdAt: new Date() },
+      data: '{"email_id":"em_1","from":"a@example.com","subject":"Grüße 🎉","error":null}',
+    });
+
+  async function post(url: string, body: Buffer, header: string | null): Promise<string> {
+    const headers = {
+      'content-type': 'application/json',
+      ...(header === null ? {} : { 'service-signature': header }),
+    };
+    const answer = await fetch(url, { method: 'POST', body: new Uint8Array(body), headers });
+    return `${answer.status} ${await answer.text()}`.trim();
+  }
+
+  test.each(['express.mjs', 'fastify.mjs', 'on-node.mjs ./hono.mjs', 'on-node.mjs ./fetch.mjs'])(
+    '%s takes each signed event once, and refuses every other request',
+    async (example) => {
+      const { url, output, stop } = await startExample(example, SECRET);
+      try {
+        const signed = (body: Buffer, at = new Date(), secret = SECRET) =>
+          post(url, body, signatureHeader(secret, body, at));
+        expect(await signed(event('evt_1'))).toBe('204');
+        expect(await signed(event('evt_2'))).toBe('204');
+        expect(await signed(event('evt_1'))).toBe('204');
+        expect(await signed(event('evt_3'), new Date(), 'whsec_other')).toBe('400 no-match');
+        expect(await signed(event('evt_3'), new Date(Date.now() - 600_000))).toBe(
+          '400 timestamp-outside-window',
+        );
+        expect(await post(url, event('evt_3'), null)).toBe('400 no-header');
+        expect(await post(url, event('evt_3'), 'v1=1')).toBe('400 malformed');
+        expect(await post(url, Buffer.alloc(0), null)).toBe('400 no-header');
+        await waitFor(() => output().length > 2, { what: 'two events to be printed' });
+        expect(output().slice(1)).toEqual(['email.sent evt_1', 'email.sent evt_2']);
+      } finally {
+        await stop();
+      }
+    },
+  );
+});
+
+describe.each(['@postrider/receiver', '@postrider/receiver/web'])('%s agrees with the vectors', (entry) => {
+  test('by import', async () => {
+    const program = `
+      import { SignatureVerificationError, verifySignature } from '${entry}';
+      import vectors from '@postrider/receiver/vectors.json' with { type: 'json' };
+      ${VERIFY_ALL}`;
+    expect(await printed('verify.mjs', program)).toEqual(expectedResults());
+  });
+
+  test('by require', async () => {
+    const program = `
+      const { SignatureVerificationError, verifySignature } = require('${entry}');
+      const vectors = require('@postrider/receiver/vectors.json');
+      (async () => { ${VERIFY_ALL} })();`;
+    expect(await printed('verify.cjs', program)).toEqual(expectedResults());
+  });
+});
+
+test('the entry for Web Crypto runs where neither Buffer, process nor require exist', async () => {
+  const program = `
+    import vectors from '@postrider/receiver/vectors.json' with { type: 'json' };
+    for (const name of ['Buffer', 'process', 'global', 'setImmediate']) delete globalThis[name];
+    const { SignatureVerificationError, verifySignature } = await import('@postrider/receiver/web');
+    ${VERIFY_ALL}`;
+  expect(await printed('browser.mjs', program)).toEqual(expectedResults());
+});
+
+describe('the types', () => {
+  const USE = `
+declare const headers: Headers;
+export async function handle(body: Uint8Array, entry: 'node' | 'web'): Promise<string> {
+  const request = { header: headers.get('service-signature'), body, secret: 'whsec_x' };
+  try {
+    const event = entry === 'web' ? await web.parseEvent(request) : parseEvent(request);
+    if (event.type === 'email.bounced') return event.data.detail.bounce_type ?? event.data.recipients[0] ?? '';
+    // @ts-expect-error: no event has such a type
+    return event.type === 'email.lost' ? '' : event.id;
+  } catch (error) {
+    if (error instanceof SignatureVerificationError || error instanceof web.SignatureVerificationError) {
+      const reason: SignatureFault = error.reason;
+      return reason;
+    }
+    throw error;
+  }
+}`;
+  const BY_IMPORT = `
+import { parseEvent, SignatureVerificationError, type SignatureFault } from '@postrider/receiver';
+import * as web from '@postrider/receiver/web';
+${USE}`;
+  const BY_REQUIRE = `
+import receiver = require('@postrider/receiver');
+import web = require('@postrider/receiver/web');
+import type { SignatureFault } from '@postrider/receiver';
+const { parseEvent, SignatureVerificationError } = receiver;
+${USE}`;
+
+  test.each([
+    ['node16', 'node16', { 'use.mts': BY_IMPORT, 'use.cts': BY_REQUIRE }],
+    ['bundler', 'esnext', { 'use.ts': BY_IMPORT }],
+  ])(
+    'compile under moduleResolution %s, without the types of Node',
+    async (moduleResolution, module, files) => {
+      const folder = join(installed.app, moduleResolution);
+      mkdirSync(folder);
+      const compilerOptions = {
+        ...{ module, moduleResolution, target: 'es2022', lib: ['es2022', 'dom'], types: [] },
+        ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },
+      };
+      write(folder, 'tsconfig.json', JSON.stringify({ compilerOptions, files: Object.keys(files) }));
+      for (const [name, content] of Object.entries(files)) write(folder, name, content);
+      const { code, stdout } = await runNode([TYPESCRIPT, '-p', folder]);
+      expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    },
+  );
+});
+
+test('the source of the entry for Web Crypto compiles without the types of Node', async () => {
+  const source = fileURLToPath(new URL('../packages/receiver/', import.meta.url));
+  const options = ['--lib', 'ES2022,DOM', '--noEmit', '--ignoreConfig'];
+  const { code, stdout } = await runNode([
+    ...[TYPESCRIPT, join(source, 'src/web.ts'), ...options],
+    ...['--strict', '--module', 'nodenext', '--target', 'ES2022', '--allowImportingTsExtensions'],
+  ]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+});
