@@ -1,8 +1,9 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findRedisServer } from '@postrider/embedded';
+import { usableCores } from '@postrider/testing';
 import type { RunWish } from './arguments.ts';
-import { holdToCores, usableCores } from './cores.ts';
+import { holdToCores } from './cores.ts';
 import { configurationFacts, machineFacts, versionFacts } from './facts.ts';
 import { openRunFixture } from './fixture/run-fixture.ts';
 import { profilesPage } from './page/profiles-page.ts';

@@ -3,8 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { usableCores } from '@postrider/testing';
 import { UsageError } from './arguments.ts';
-import { holdToCores, keepLastCoreFree, usableCores } from './cores.ts';
+import { holdToCores, keepLastCoreFree } from './cores.ts';
 
 test('the usable cores are those that the system lets this process run on', () => {
   expect(usableCores().length).toBeGreaterThanOrEqual(availableParallelism()); // a quota may lower this number

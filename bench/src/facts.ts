@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { cpus, loadavg, release, totalmem, type as systemType } from 'node:os';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { findRedisServer } from '@postrider/embedded';
-import { usableCores } from './cores.ts';
+import { describeMachine } from '@postrider/testing';
 import type { Cluster } from './fixture/cluster.ts';
 import type { Sizes } from './sizes.ts';
 
@@ -11,12 +11,12 @@ import type { Sizes } from './sizes.ts';
  * The page's facts about the machine. The load is measured before the run: it is near 0 on an idle machine.
  */
 export function machineFacts(): Record<string, string> {
-  const usable = usableCores();
-  const heldTo = usable.length < cpus().length ? `, of the ${cpus().length} that there are` : '';
+  const { cores, coresInAll, cpu, memoryGib, platform } = describeMachine();
+  const heldTo = cores < coresInAll ? `, of the ${coresInAll} that there are` : '';
   return {
-    cores: `${usable.length} × ${usable[0]?.model.trim() ?? 'unknown'}${heldTo}`,
-    memory: `${(totalmem() / 1024 ** 3).toFixed(0)} GiB`,
-    system: `${systemType()} ${release()}`,
+    cores: `${cores} × ${cpu}${heldTo}`,
+    memory: `${memoryGib} GiB`,
+    system: platform,
     'load before the run': loadavg()
       .map((load) => load.toFixed(2))
       .join(', '),

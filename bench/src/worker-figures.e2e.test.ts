@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { describeWithRedis } from '@postrider/testing';
+import { describeWithRedis, usableCores } from '@postrider/testing';
 import { setupResults } from '../test/run-bench.ts';
-import { usableCores } from './cores.ts';
 
 describeWithRedis('a quick run', () => {
   const results = setupResults();

@@ -2,13 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findRedisServer } from '@postrider/embedded';
+import { describeMachine } from '@postrider/testing';
 import type { TortureArguments } from './arguments.ts';
 import type { Experiment } from './harness/experiment.ts';
 import { runExperiment } from './harness/run-experiment.ts';
 import type { ExperimentResult } from './harness/run-experiment.ts';
 import { startServers } from './harness/servers/servers.ts';
 import { publish } from './report/publish.ts';
-import { describeMachine } from './report/result.ts';
 import type { TortureResult } from './report/result.ts';
 import { linesOf } from './report/terminal.ts';
 
@@ -34,7 +34,7 @@ export async function torture(
     seed: wanted.seed,
     passed: results.length === chosen.length && results.every((one) => one.passed),
     minutes: (performance.now() - beganAtMs) / 60_000,
-    machine: describeMachine(),
+    machine: { ...describeMachine(), finishedAt: new Date().toISOString() },
     experiments: results,
     skipped,
   };

@@ -1,5 +1,4 @@
-import { median } from '@postrider/testing';
-import { usableCores } from '../cores.ts';
+import { median, usableCores } from '@postrider/testing';
 import { measureRounds } from '../figure.ts';
 import type { Figure, Fixture, Outcome } from '../figure.ts';
 import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';

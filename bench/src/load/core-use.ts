@@ -1,4 +1,4 @@
-import { usableCores } from '../cores.ts';
+import { usableCores } from '@postrider/testing';
 
 /**
  * @returns a function that gives the busy share of this run's cores since this call, 0 to 1, by any process

@@ -77,8 +77,10 @@ describe('published', () => {
       minutes: 12,
       machine: {
         cores: 2,
+        coresInAll: 4,
         cpu: 'Some CPU',
-        platform: 'linux x64',
+        memoryGib: 8,
+        platform: 'Linux 6.1 x64',
         node: 'v24.0.0',
         finishedAt: '2026-01-02T03:04:05.678Z',
       },

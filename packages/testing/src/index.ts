@@ -51,6 +51,7 @@ export {
   type ScriptedReceiverOptions,
 } from './receiver/scripted-receiver.ts';
 export { startTcpListener, type TcpListener } from './receiver/tcp-listener.ts';
+export { describeMachine, usableCoreNumbers, usableCores, type Machine } from './report/machine.ts';
 export { markdownTable } from './report/markdown-table.ts';
 export { median, quantile, quantilesInWords, slopeOf, spreadOf } from './report/statistics.ts';
 export { setup, setupDatabase } from './setup.ts';
