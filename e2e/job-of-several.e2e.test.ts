@@ -52,12 +52,6 @@ async function fetchedJobs(): Promise<string[]> {
   return (await Promise.all(active)).flat();
 }
 
-function gate(): { opened: Promise<void>; open: () => void } {
-  let open: () => void = () => undefined;
-  const opened = new Promise<void>((resolve) => (open = resolve));
-  return { opened, open: () => open() };
-}
-
 /** The relay has put the deliveries into the queue, which no worker reads yet. */
 async function recordAndQueue(): Promise<{ ids: string[]; relay: SystemProcess }> {
   await system.webhook('/hook');
@@ -88,7 +82,7 @@ describeWithRedis('a job of several deliveries', (redisUrl) => {
   });
 
   test('has them attempted side by side: all requests are in before one is answered', async () => {
-    const { opened, open } = gate();
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     system.receiver.always('/hook', after(opened, answer(200)));
     const { ids } = await recordAndQueue();
     await system.start('worker');

@@ -43,18 +43,11 @@ async function says(started: SystemProcess, msg: string): Promise<void> {
   });
 }
 
-/** Something a receiver waits for until the test lets it answer. */
-function gate(): { opened: Promise<void>; open: () => void } {
-  let open: () => void = () => undefined;
-  const opened = new Promise<void>((resolve) => (open = resolve));
-  return { opened, open: () => open() };
-}
-
 function attemptInFlight(options: () => SystemOptions): void {
   afterEach(() => system.close());
 
   test('SIGTERM during an attempt: it ends, is recorded, and the exit is 0', async () => {
-    const { opened, open } = gate();
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     system = await startSystem(options());
     system.receiver.always('/hook', after(opened, answer(200)));
     await system.webhook('/hook');
@@ -141,7 +134,7 @@ describeWithRedis('with Redis killed', () => {
   );
 
   test('a worker finishes and records its attempts in flight, then exits 0', async () => {
-    const { opened, open } = gate();
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     system.receiver.always('/hook', after(opened, answer(200)));
     await system.webhook('/hook');
     await system.start('relay');

@@ -168,7 +168,7 @@ describe('account erase', () => {
     expect(request?.at.toISOString()).not.toBe(first['requested_at']);
     expect(waiting.stdout).toBe(
       'bob@b.example: erased 0 emails, 0 received messages, 0 events, 0 attempts, 0 dead letters\n' +
-        'pending: 0 emails to be handed over, 0 messages in use, 1 events to be delivered, 0 dead letters being replayed, 0 messages of SES to be read\namong them: evt_1\n' +
+        'pending: 0 emails to be sent, 0 messages in use, 1 events to be delivered, 0 dead letters being replayed, 0 messages of SES to be read\namong them: evt_1\n' +
         `requested at ${String(request?.at.toISOString())}: a relay erases these when they have ended, and ends the request ten minutes after it or later\n`,
     );
     await database.query('delete from deliveries');

@@ -47,7 +47,7 @@ const HOW =
   'alone and beside the disturbance, in turn. Every run begins with empty tables, an empty Redis, and a relay and a ' +
   'worker that have just been started and warmed up on the healthy endpoint; a second or more after the disturbance is ' +
   'queued the measured time begins. A webhook starves when at the end of a run it has had something due for 5 seconds ' +
-  'or more, and no attempt: neither one in the log nor one that a worker has in hand.';
+  'or more, and no attempt: neither in the log nor in flight.';
 
 /** The figure of one disturbance. */
 export function isolationFigure(disturbance: Disturbance): Figure {

@@ -39,7 +39,7 @@ export async function createApiTraffic(
   let fail: (error: Error) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => (fail = reject));
   failed.catch(() => undefined); // the caller may stop without awaiting it
-  const underWay = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   let sent = 0;
   const answers = { answered: 0, refused: 0 };
 
@@ -59,8 +59,8 @@ export async function createApiTraffic(
   const timer = setInterval(() => {
     const one = request(++sent)
       .catch(fail)
-      .finally(() => underWay.delete(one));
-    underWay.add(one);
+      .finally(() => inFlight.delete(one));
+    inFlight.add(one);
   }, 1000 / perSecond);
   return {
     failed,
@@ -68,7 +68,7 @@ export async function createApiTraffic(
     answers,
     async stop() {
       clearInterval(timer);
-      await Promise.all(underWay);
+      await Promise.all(inFlight);
     },
   };
 }

@@ -12,13 +12,13 @@ export async function atSteadyRate<T>(
   work: (index: number) => Promise<T>,
 ): Promise<T[]> {
   const begun = monotonicMs();
-  const underWay: Promise<PromiseSettledResult<T>>[] = [];
+  const inFlight: Promise<PromiseSettledResult<T>>[] = [];
   for (let index = 0; index < perSecond * seconds; index += 1) {
     const dueInMs = begun + (index * 1000) / perSecond - monotonicMs();
     if (dueInMs > 0) await new Promise((resolve) => setTimeout(resolve, dueInMs));
-    underWay.push(settled(work(index)));
+    inFlight.push(settled(work(index)));
   }
-  return (await Promise.all(underWay)).map((outcome) => {
+  return (await Promise.all(inFlight)).map((outcome) => {
     if (outcome.status === 'rejected') throw outcome.reason;
     return outcome.value;
   });

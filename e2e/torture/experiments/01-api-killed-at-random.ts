@@ -8,7 +8,7 @@ const MORE_MS_MAX = 25;
 export const apiKilledAtRandom: Experiment = {
   number: 1,
   title: 'kill -9 the API at random moments while clients send',
-  shows: 'what was acknowledged exists, once; what was not exists once or not at all',
+  shows: 'each acknowledged message exists once; each other one exists once or not at all',
   runs: 'ci',
   async run(world) {
     await world.endpoint();

@@ -5,7 +5,7 @@ const ROUNDS = 8;
 export const apiKilledBetweenCommitAndAnswer: Experiment = {
   number: 2,
   title: 'kill -9 the API between COMMIT and the answer',
-  shows: 'the client knows nothing, the message exists once, and its event exists once and arrives',
+  shows: 'the client gets no answer; the message exists once; its event exists once and arrives',
   runs: 'ci',
   async run(world) {
     const endpoint = await world.endpoint();

@@ -33,7 +33,7 @@ const MOMENTS: readonly Moment[] = [
 export const relayKilledAtEveryStage: Experiment = {
   number: 3,
   title: 'kill -9 the relay at every stage of its pass',
-  shows: 'nothing is lost, and nothing arrives twice: its successor finds what was leased and not queued',
+  shows: 'nothing is lost, and nothing arrives twice: the next relay finds leased deliveries without a job',
   runs: 'ci',
   async run(world) {
     await world.endpoint();

@@ -6,7 +6,7 @@ const DEATHS = 3;
 export const workerKilledThriceOnOneJob: Experiment = {
   number: 6,
   title: 'kill -9 the worker three times on one and the same delivery',
-  shows: 'the delivery outlives every limit on stalled jobs: it is attempted a fourth time, as number 1',
+  shows: 'no limit on stalled jobs ends the delivery: its fourth request is still attempt 1',
   runs: 'ci',
   async run(world) {
     const endpoint = await world.endpoint({ reaction: hang() });

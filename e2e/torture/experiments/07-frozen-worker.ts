@@ -9,42 +9,36 @@ const FROZEN_MS = 2 * TIMES.leaseSeconds * 1000;
 
 export const frozenWorker: Experiment = {
   number: 7,
-  title: 'SIGSTOP the worker for two leases, then SIGCONT while another has its deliveries in hand',
-  shows: 'another takes over, and what the frozen one records late changes nothing',
+  title: 'SIGSTOP the worker for two leases, then SIGCONT while another worker attempts its deliveries',
+  shows: 'another worker takes its deliveries; the late outcomes of the frozen one change nothing',
   runs: 'ci',
   signatureOffMs: FROZEN_MS + 10_000,
   async run(world) {
-    const first = gate();
-    const second = gate();
-    const endpoint = await world.endpoint({ reaction: after(first.opened, answer(200)) });
+    const first = Promise.withResolvers<void>();
+    const second = Promise.withResolvers<void>();
+    const endpoint = await world.endpoint({ reaction: after(first.promise, answer(200)) });
     await world.start('relay');
     const frozen = await world.start('worker');
     await world.producer.record(world.scaled(EVENTS));
     await endpoint.arrived(2);
     await world.fault('SIGSTOP worker', { mayRepeat: true }, () => frozen.signal('SIGSTOP'));
-    const inHand = new Set(endpoint.receipts.map((receipt) => receipt.eventId));
-    endpoint.reacts(after(second.opened, answer(503)));
-    first.open(); // answered with 200, and the frozen one does not know it yet
+    const inFlight = new Set(endpoint.receipts.map((receipt) => receipt.eventId));
+    endpoint.reacts(after(second.promise, answer(503)));
+    first.resolve(); // answered with 200, and the frozen one does not know it yet
     await delay(FROZEN_MS);
     const before = endpoint.receipts.length;
     await world.start('worker');
     await endpoint.arrived(before + 1);
     await world.fault('SIGCONT worker', { mayRepeat: false }, () => frozen.signal('SIGCONT'));
-    const late = (): LogLine[] => frozen.log.filter((line) => isFirstAttempt(line, inHand));
-    await world.until('the frozen worker to report', () => late().length >= inHand.size);
-    second.open();
+    const late = (): LogLine[] => frozen.log.filter((line) => isFirstAttempt(line, inFlight));
+    await world.until('the frozen worker to report', () => late().length >= inFlight.size);
+    second.resolve();
     endpoint.reacts(answer(200));
     await world.drained();
     const recorded = late().filter((line) => line['unrecorded'] !== true).length;
     world.claim('none of its late outcomes was recorded', recorded === 0, `${recorded} of ${late().length}`);
   },
 };
-
-function gate(): { opened: Promise<void>; open: () => void } {
-  let open: () => void = () => undefined;
-  const opened = new Promise<void>((resolve) => (open = resolve));
-  return { opened, open: () => open() };
-}
 
 function isFirstAttempt(line: LogLine, eventIds: ReadonlySet<string>): boolean {
   return (

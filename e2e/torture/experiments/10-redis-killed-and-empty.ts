@@ -9,7 +9,7 @@ const MAILS = 10;
 export const redisKilledAndEmpty: Experiment = {
   number: 10,
   title: 'kill -9 Redis under load, 20 s away, back empty',
-  shows: 'causes go on being committed, the limited routes answer 429, and nothing is lost or made twice',
+  shows: 'causes still commit, limited HTTP routes answer 429, and nothing is lost or made twice',
   runs: 'ci',
   async run(world) {
     const load = await underLoad(world, { processes: ['relay', 'worker', 'api'] });

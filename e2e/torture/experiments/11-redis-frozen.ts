@@ -7,7 +7,7 @@ const REQUESTS = 10;
 
 export const redisFrozen: Experiment = {
   number: 11,
-  title: 'SIGSTOP Redis under load for 20 s: connections stand, nothing answers',
+  title: 'SIGSTOP Redis under load for 20 s: connections stay open, nothing answers',
   shows: 'the API refuses with 429 and does not hang; nothing is lost or made twice',
   runs: 'ci',
   async run(world) {

@@ -6,8 +6,8 @@ const SILENT_MS = 20_000;
 
 export const redisHalfOpen: Experiment = {
   number: 12,
-  title: 'the connections to Redis go half-open for 20 s: bytes vanish, nobody is told',
-  shows: 'relay and worker find dead connections by their own time-outs and make new ones; nothing is lost',
+  title: 'the connections to Redis are half-open for 20 s: bytes vanish without an error',
+  shows: 'time limits of relay and worker end the dead connections; both reconnect, and nothing is lost',
   runs: 'ci',
   async run(world) {
     const line = await world.proxy('redis');

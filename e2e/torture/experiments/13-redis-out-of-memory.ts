@@ -11,7 +11,7 @@ const BALLAST_BYTES = 20_000;
 export const redisOutOfMemory: Experiment = {
   number: 13,
   title: 'Redis reaches maxmemory; then it evicts jobs, by a policy set by mistake',
-  shows: 'the relay gives back what it could not queue, and what was evicted heals by lease',
+  shows: 'the relay releases deliveries that it cannot queue; evicted jobs heal when their lease ends',
   runs: 'long',
   async run(world) {
     const load = await underLoad(world);
@@ -20,7 +20,7 @@ export const redisOutOfMemory: Experiment = {
     });
     await delay(world.scaled(FULL_MS));
     await world.fault('jobs are evicted', { mayRepeat: false }, async () => {
-      // Room for a part of the ballast: where nothing is left to evict, Redis refuses to write under any policy.
+      // A part of the ballast fits. With nothing left to evict, Redis refuses every write, whatever its policy.
       const limit = (await usedMemoryBytes(world.redis)) + (BALLAST_KEYS * BALLAST_BYTES) / 2;
       await world.redis.command('config', 'set', 'maxmemory', limit);
       await world.redis.command('config', 'set', 'maxmemory-policy', 'allkeys-random');

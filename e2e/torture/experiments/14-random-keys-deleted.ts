@@ -13,7 +13,7 @@ const PER_SECOND = 20;
 export const randomKeysDeleted: Experiment = {
   number: 14,
   title: 'keys of BullMQ deleted at random, ten a second',
-  shows: 'nobody crashes over half a queue, and nothing is lost or made twice',
+  shows: 'no process crashes over a damaged queue, and nothing is lost or made twice',
   runs: 'ci',
   async run(world) {
     // Every second request fails, so that delayed jobs lie about.

@@ -9,7 +9,7 @@ const EVENTS = 150;
 export const doubledAndStaleJobs: Experiment = {
   number: 15,
   title: 'every job in both lanes, and stale ones added by hand',
-  shows: 'of any number of jobs for one hand-over one makes the attempt, and a stale one makes none',
+  shows: 'of several jobs for one claim exactly one makes the attempt; a stale job makes none',
   runs: 'ci',
   async run(world) {
     const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });

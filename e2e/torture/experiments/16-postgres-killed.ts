@@ -8,7 +8,7 @@ const DOWN_MS = 1_500;
 export const postgresKilled: Experiment = {
   number: 16,
   title: 'kill -9 Postgres under load, and crash recovery',
-  shows: 'what was acknowledged is there; what was in flight may be repeated, nothing else; pools heal',
+  shows: 'every acknowledged cause exists; only attempts in flight may be repeated; pools reconnect',
   runs: 'ci',
   ownPostgres: true,
   async run(world) {

@@ -8,7 +8,7 @@ const HELD_MS = 15_000;
 export const postgresHeldForOneWorker: Experiment = {
   number: 18,
   title: 'one worker’s link to Postgres stands still for 15 s, longer than a lease',
-  shows: 'its deliveries go to another; what it records late changes nothing',
+  shows: 'another worker takes its deliveries; its late outcomes change nothing',
   runs: 'long',
   async run(world) {
     const line = await world.proxy('postgres');

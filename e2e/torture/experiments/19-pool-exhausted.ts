@@ -6,7 +6,7 @@ const EVENTS = 400;
 export const poolExhausted: Experiment = {
   number: 19,
   title: 'a pool of two connections under 64 attempts and a slow link to Postgres',
-  shows: 'no deadlock: attempts hold no connection while they wait, and everything ends',
+  shows: 'no deadlock: a waiting attempt holds no connection, and every delivery ends',
   runs: 'ci',
   async run(world) {
     const endpoint = await world.endpoint({ reaction: takingMs(50, answer(200)) });

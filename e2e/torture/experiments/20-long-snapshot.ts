@@ -19,7 +19,7 @@ const SLOWER_MAX = 2;
 export const longSnapshot: Experiment = {
   number: 20,
   title: 'a snapshot held at full load while a million deliveries come and go',
-  shows: 'what vacuum may not remove meanwhile does not slow the deliveries',
+  shows: 'rows that vacuum may not remove meanwhile do not slow the deliveries',
   runs: 'ci',
   async run(world) {
     const endpoints: Endpoint[] = [];

@@ -18,7 +18,7 @@ export const databaseDiskFull: Experiment = {
   number: 21,
   title: 'the disk of the database is full, again and again, at last for its log too',
   shows:
-    'the API answers 503 to what it cannot store, never 500; what it acknowledged is there; everything heals by itself',
+    'the API answers 503, never 500, when it cannot store; acknowledged causes exist; everything heals by itself',
   runs: 'long',
   ownPostgres: { diskMib: DISK_MIB },
   lacks: lacksSmallDisk,
@@ -64,7 +64,7 @@ async function usedUp(world: World, logToo: boolean): Promise<{ readonly switche
   return { switched };
 }
 
-/** Without room for its log Postgres may have ended altogether, as its operator would find it: then it is started. */
+/** Without disk space for its log, Postgres may have ended. An operator would start it, and so does this. */
 async function answersAgain(world: World): Promise<boolean> {
   try {
     await world.query('select 1');

@@ -17,7 +17,7 @@ export const clocksOffByAnHour: Experiment = {
   number: 23,
   title: 'the clock of a relay, then of a worker, an hour fast and an hour slow',
   shows:
-    'no retry comes early, none is later than a lease, none is lost; only what the worker with that clock signs is dated wrongly',
+    'no retry comes early, none is later than a lease, none is lost; only signatures of that worker have a wrong time',
   runs: 'long',
   signatureOffMs: HOUR_MS,
   lacks: lacksFaketime,

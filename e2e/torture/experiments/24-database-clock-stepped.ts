@@ -18,7 +18,7 @@ export const databaseClockStepped: Experiment = {
   number: 24,
   title: 'the clock of the database host steps an hour back and forth under load',
   shows:
-    'what comes goes out whatever the clock says; a step forwards hastens what waits and may repeat what was in flight, one back keeps it until the clock is right; nothing is lost',
+    'new events go out whatever the clock says; a step forwards starts waiting retries early and may repeat attempts in flight; a step back delays them until the clock is right; nothing is lost',
   runs: 'long',
   ownPostgres: { steppedClock: true },
   lacks: lacksFaketime,

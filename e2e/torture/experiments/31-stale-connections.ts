@@ -8,7 +8,7 @@ const PAUSE_MS = 150;
 export const staleConnections: Experiment = {
   number: 31,
   title: 'an endpoint that resets a kept connection as the next request arrives',
-  shows: 'a stale connection of ours is no failure of the customer’s: no attempt is counted for it',
+  shows: 'a stale kept connection is not the customer’s failure: no attempt is counted for it',
   runs: 'ci',
   async run(world) {
     const endpoint = await world.endpoint();

@@ -18,7 +18,7 @@ const DRAINED_WITHIN_MS = 2_400_000;
 export const allDieAndRevive: Experiment = {
   number: 34,
   title: 'every endpoint dies with 100,000 deliveries queued, and all revive at once',
-  shows: 'nobody is stampeded: no endpoint ever has more than 128 requests at once, and everything arrives',
+  shows: 'no endpoint is overrun: each has at most 128 requests in flight, and everything arrives',
   runs: 'long',
   deadlineSeconds: 3_600,
   async run(world) {

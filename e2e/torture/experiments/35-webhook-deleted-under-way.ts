@@ -7,8 +7,8 @@ const EVENTS_BEFORE = 15;
 
 export const webhookDeletedUnderWay: Experiment = {
   number: 35,
-  title: 'DELETE of a webhook while its deliveries, retries and replays are under way',
-  shows: 'no attempt begins after DELETE has answered; no cause and no other endpoint notices',
+  title: 'DELETE of a webhook while its deliveries, retries and replays are in flight',
+  shows: 'no attempt begins after DELETE has answered; causes and other endpoints are not affected',
   runs: 'ci',
   async run(world) {
     const staying = await world.endpoint();

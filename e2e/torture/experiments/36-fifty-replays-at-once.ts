@@ -15,7 +15,8 @@ interface Letter {
 export const fiftyReplaysAtOnce: Experiment = {
   number: 36,
   title: 'fifty replays of one dead letter at once, and replay against DELETE',
-  shows: 'exactly one is answered with 200, the others with 404; the event keeps its id and gets a fresh set',
+  shows:
+    'exactly one answer is 200, the others are 404; the event keeps its id and gets a fresh set of attempts',
   runs: 'ci',
   async run(world) {
     const endpoint = await world.endpoint({ reaction: answer(410) });

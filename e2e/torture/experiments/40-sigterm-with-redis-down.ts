@@ -3,13 +3,12 @@ import type { Experiment } from '../harness/experiment.ts';
 
 export const sigtermWithRedisDown: Experiment = {
   number: 40,
-  title: 'SIGTERM while Redis is down, with attempts in hand',
-  shows: 'relay, worker and API finish what they have and exit 0 in time; nothing is made twice',
+  title: 'SIGTERM while Redis is down, with attempts in flight',
+  shows: 'relay, worker and API finish their work in flight and exit 0 in time; nothing is made twice',
   runs: 'ci',
   async run(world) {
-    let open: () => void = () => undefined;
-    const gate = new Promise<void>((resolve) => (open = resolve));
-    const endpoint = await world.endpoint({ reaction: after(gate, answer(200)) });
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+    const endpoint = await world.endpoint({ reaction: after(opened, answer(200)) });
     const api = await world.start('api');
     const relay = await world.start('relay');
     const worker = await world.start('worker');
@@ -23,7 +22,7 @@ export const sigtermWithRedisDown: Experiment = {
     open();
     await Promise.all(stopping);
     const outstanding = await world.count('deliveries');
-    world.claim('the attempt in hand was recorded', outstanding === 0, `${outstanding} outstanding`);
+    world.claim('the attempt in flight was recorded', outstanding === 0, `${outstanding} outstanding`);
     await world.redis.start();
     const answered = await Promise.all([world.start('api'), world.start('relay'), world.start('worker')]);
     world.claim(

@@ -16,7 +16,7 @@ const UNKNOWN = [
   'null',
 ];
 
-/** Gives every waiting job of both lanes, in turn, a shape of the list; the last stands for: one more field. */
+/** Gives each waiting job of both lanes the next shape of the list. The last shape has one more field. */
 const RESHAPE = `
   local n = 0
   for _, queue in ipairs(KEYS) do
@@ -35,7 +35,8 @@ const RESHAPE = `
 export const unknownJobShapes: Experiment = {
   number: 41,
   title: 'jobs in the queue of a shape that this worker does not know, as while versions change',
-  shows: 'what it does not know it ignores, and the delivery heals by lease; a field more is no harm',
+  shows:
+    'the worker ignores unknown jobs, and the delivery heals when its lease ends; one more field does no harm',
   runs: 'long',
   async run(world) {
     const endpoints = [];

@@ -19,7 +19,7 @@ const READ_OFF_BYTES_MAX = 40 * MIB;
 export const hostileClients: Experiment = {
   number: 42,
   title: 'API clients that dawdle, that send too much, without end, or compressed',
-  shows: 'each is answered 408, 401, 413 or 400 and cut off; clients that behave are served all the while',
+  shows: 'each gets 408, 401, 413 or 400 and is disconnected; other clients are served all the while',
   runs: 'ci',
   async run(world) {
     await world.endpoint();

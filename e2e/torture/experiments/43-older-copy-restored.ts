@@ -11,14 +11,14 @@ const OUTSTANDING = 20;
 export const olderCopyRestored: Experiment = {
   number: 43,
   title: 'an older copy of Postgres is restored under running processes',
-  shows: 'ids come twice, and what a worker records of the lost history ends nothing of the restored one',
+  shows: 'ids come twice; outcomes of the lost history end no delivery of the restored one',
   runs: 'ci',
   ownPostgres: true,
   queue: 'postgres',
   // The worker tries to record for as long as its lease lasts: by then the ids must have come again.
   leaseSeconds: 60,
   async run(world) {
-    const [first, second] = [gate(), gate()];
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const endpoint = await world.endpoint();
     const relay = await world.start('relay');
     const line = await world.proxy('postgres');
@@ -32,20 +32,20 @@ export const olderCopyRestored: Experiment = {
 
     await world.start('relay');
     await world.drained();
-    endpoint.reacts(after(first.opened, answer(200)));
+    endpoint.reacts(after(first.promise, answer(200)));
     const lost = await recordAndMeet(world, endpoint);
     line.takeAway();
-    first.open(); // a 200, which the worker cannot record for now
+    first.resolve(); // a 200, which the worker cannot record for now
     await world.restore(backedUpAtMs);
 
-    const held = after(second.opened, answer(503));
+    const held = after(second.promise, answer(503));
     endpoint.reacts(({ headers }) => (kept.has(String(headers['service-event-id'])) ? answer(200) : held));
     await world.start('worker');
     const again = await recordAndMeet(world, endpoint);
     line.restore();
     const late = (): LogLine[] => stranded.log.filter((entry) => isOf(entry, lost.events));
     await world.until('the stranded worker to report', () => late().length >= lost.events.size);
-    second.open();
+    second.resolve();
     endpoint.reacts(answer(200));
     await world.drained();
 
@@ -70,12 +70,6 @@ async function recordAndMeet(
     [events],
   );
   return { events: new Set(events), deliveries: rows.map(({ id }) => id) };
-}
-
-function gate(): { opened: Promise<void>; open: () => void } {
-  let open: () => void = () => undefined;
-  const opened = new Promise<void>((resolve) => (open = resolve));
-  return { opened, open: () => open() };
 }
 
 function isOf(line: LogLine, events: ReadonlySet<string>): boolean {

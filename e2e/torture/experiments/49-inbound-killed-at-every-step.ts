@@ -48,7 +48,7 @@ export const inboundKilledAtEveryStep: Experiment = {
   number: 49,
   title: 'kill -9 the inbound process at every step of a message',
   shows:
-    'what was committed is one record and one event, what was not leaves none; the sender’s next try is taken',
+    'a committed message is one record and one event, another leaves none; the sender’s next try is accepted',
   runs: 'ci',
   async run(world) {
     const clamd = await startFakeClamd();

@@ -10,7 +10,7 @@ export const inboundKilledAtRandom: Experiment = {
   number: 50,
   title: 'kill -9 the inbound process at random moments while mail comes in',
   shows:
-    'what heard 250 is one record and one event, with its bytes; what did not is taken at a later try, once',
+    'a message answered 250 is one record and one event, with its bytes; another is accepted once, at a later try',
   runs: 'ci',
   async run(world) {
     const load = await underMail(world);

@@ -12,7 +12,7 @@ const BETWEEN = 10;
 export const postgresAwayWhileMailComesIn: Experiment = {
   number: 51,
   title: 'kill -9 Postgres, and cut its connections, while mail comes in',
-  shows: 'senders hear 451 and keep their mail; nothing that heard 250 is lost, nothing is stored twice',
+  shows: 'senders get 451 and keep their mail; no message answered 250 is lost, and none is stored twice',
   runs: 'ci',
   ownPostgres: true,
   async run(world) {

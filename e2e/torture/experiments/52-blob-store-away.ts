@@ -5,7 +5,7 @@ import { blobsAwayAndBack, claimRecords, underMail } from './under-mail.ts';
 export const blobStoreAway: Experiment = {
   number: 52,
   title: 'the folder of the blob store goes away while mail comes in, and comes back',
-  shows: 'senders hear 451 and keep their mail; every message that heard 250 has its bytes',
+  shows: 'senders get 451 and keep their mail; every message answered 250 has its bytes',
   runs: 'ci',
   async run(world) {
     // The way to the folder is a link: it can be turned in one step, so that nobody makes a folder in between.
@@ -13,18 +13,18 @@ export const blobStoreAway: Experiment = {
     const nowhere = `${world.blobFolder}-nowhere`;
     mkdirSync(world.blobFolder);
     writeFileSync(nowhere, 'a file is no folder');
-    turn(way, world.blobFolder);
+    redirect(way, world.blobFolder);
     const load = await underMail(world, { env: { BLOB_STORE: `file:${way}` } });
     await blobsAwayAndBack(world, {
-      goAway: () => turn(way, nowhere),
-      comeBack: () => turn(way, world.blobFolder),
+      goAway: () => redirect(way, nowhere),
+      comeBack: () => redirect(way, world.blobFolder),
     });
     await load.stop();
     await claimRecords(world);
   },
 };
 
-function turn(way: string, target: string): void {
+function redirect(way: string, target: string): void {
   symlinkSync(target, `${way}.new`);
   renameSync(`${way}.new`, way);
 }

@@ -9,7 +9,7 @@ const TAKEN_MEANWHILE = 20;
 export const redisAwayWhileMailComesIn: Experiment = {
   number: 53,
   title: 'FLUSHALL and kill -9 of Redis while mail comes in',
-  shows: 'mail is taken all along, and every event arrives, once, when Redis is back',
+  shows: 'mail is accepted all along, and every event arrives once when Redis is back',
   runs: 'ci',
   async run(world) {
     const load = await underMail(world);

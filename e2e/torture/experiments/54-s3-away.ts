@@ -8,7 +8,7 @@ const PUTS_PASSED_MAX = 9;
 export const s3Away: Experiment = {
   number: 54,
   title: 'S3 goes away in the middle of a put while mail comes in, and comes back',
-  shows: 'senders hear 451 and keep their mail; every message that heard 250 has its bytes',
+  shows: 'senders get 451 and keep their mail; every message answered 250 has its bytes',
   runs: 'ci',
   async run(world) {
     const { line, env, ...blobs } = await startBlobsInS3();

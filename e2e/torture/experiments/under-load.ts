@@ -5,7 +5,7 @@ import type { ServerProxy, World } from '../harness/world/world.ts';
 
 /** What may be otherwise than usual. */
 export interface LoadWish {
-  /** Of the endpoint: 200 after 20 ms, so that at any moment some attempts are under way. */
+  /** Of the endpoint: 200 after 20 ms, so that some attempts are always in flight. */
   readonly reaction?: Reaction;
   /** Causes: 50. */
   readonly perSecond?: number;

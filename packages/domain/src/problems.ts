@@ -122,7 +122,7 @@ export const PROBLEMS = {
     status: 429,
     title: 'Rate limit exceeded',
     family: 'platform',
-    when: 'The request does not fit in what is left of the key’s limit, or it could not be counted, or its large body found no room in time. Nothing was stored.',
+    when: 'The request does not fit in what is left of the key’s limit, or it could not be counted, or the API had no memory for its large body in time. Nothing was stored.',
     remedy: BACK_OFF,
   },
   'inbox-rate-limited': {
@@ -171,7 +171,7 @@ export const PROBLEMS = {
     status: 503,
     title: 'Service not ready',
     family: 'service',
-    when: 'The storage cannot be reached; or the key has too many unread answers; or, on a route without a limit, a large body found no room in time, or too many requests of the account or of the client’s address were at work, or the account wrote too many deliveries.',
+    when: 'The storage cannot be reached; or the key has too many unread answers; or, on a route without a limit, the API had no memory for a large body in time, or too many requests of the account or of the client’s address were in flight, or the account wrote too many deliveries.',
     remedy: BACK_OFF,
   },
 } as const satisfies Record<string, ProblemDefinition>;

@@ -61,7 +61,7 @@ describe('a suppressed recipient', () => {
   });
 });
 
-test('a message whose recipients are all suppressed is refused and never handed over', async () => {
+test('a message whose recipients are all suppressed is refused and never sent', async () => {
   const transport = recordingTransport();
   const suppressed = ['jane@example.net', 'c@example.net'];
   const answer = await new MailProvider(transport).send(

@@ -61,7 +61,7 @@ describe('an ordinary message', () => {
     expect((await stat(directory)).mode & 0o777).toBe(0o700);
   });
 
-  test('handed over twice, also at once, is one file and nothing else', async () => {
+  test('sent twice, also at once, is one file and nothing else', async () => {
     const directory = join(root, 'twice');
     const provider = createSandboxTransport(directory);
     await Promise.all(Array.from({ length: 5 }, () => provider.send(outgoingMessage())));

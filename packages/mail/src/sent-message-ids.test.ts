@@ -12,7 +12,7 @@ test.each([
   expect(sentMessageIds(sent, region)).toEqual(ids);
 });
 
-test('of mail that is not handed over, or that the sandbox took, there is ours alone', () => {
+test('mail that is not sent yet, or that the sandbox took, has only our own id', () => {
   for (const providerMessageId of [null, '<em_1@shop.example>']) {
     expect(sentMessageIds({ ...sent, providerMessageId }, 'us-east-1')).toEqual(['em_1@shop.example']);
   }

@@ -123,7 +123,7 @@ describe('the rate limiter on Postgres', () => {
     expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, true, true, false]);
   });
 
-  test('what another process has used meanwhile refuses only what it leaves no room for', async () => {
+  test('a charge of another process refuses only charges that no longer fit', async () => {
     const { limiter, asked } = counted();
     const first = limiter.charge('shared', 1, 60);
     const elsewhere = counted().limiter.charge('shared', 50, 60);

@@ -164,7 +164,7 @@ describe('a parser of messages', () => {
 
   test('the bytes stay the caller’s', async () => {
     await withParser({}, async (parser) => {
-      const raw = Buffer.alloc(GOOD.length, GOOD); // memory of its own, which could be handed over
+      const raw = Buffer.alloc(GOOD.length, GOOD); // memory of its own, which could be transferred
       expect(comparable(await parser.parse(raw))).toMatchObject(WHOLE);
       expect(raw.equals(GOOD)).toBe(true);
     });
@@ -174,8 +174,8 @@ describe('a parser of messages', () => {
     const lost: string[] = [];
     const options = { threads: 1, timeoutMs: TIMEOUT_MS, memoryMb: 128, script: faulty.path };
     const parser = new MessageParser({ ...options, onThreadLost: (error) => lost.push(error.message) });
-    const underWay = [parser.parse(message('X-Fault: time', 'never read')), parser.parse(GOOD)];
-    const settled = Promise.allSettled(underWay);
+    const inFlight = [parser.parse(message('X-Fault: time', 'never read')), parser.parse(GOOD)];
+    const settled = Promise.allSettled(inFlight);
     await parser.close();
     const later = [...(await settled), ...(await Promise.allSettled([parser.parse(GOOD)]))];
     for (const each of later)

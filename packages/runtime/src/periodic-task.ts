@@ -23,7 +23,7 @@ export interface PeriodicTaskOptions {
  *   `wake` skips the pause.
  * - Errors: `onError` gets the error, and the task pauses for `pauseMs`. `wake` does not shorten this pause:
  *   Postgres or the queue may be away or overloaded, and more requests would not help.
- * - Stop: no further run begins. The run under way continues to its end; it may watch `stopping`.
+ * - Stop: no further run begins. The current run continues to its end; it may watch `stopping`.
  */
 export function periodicTask({ run, pauseMs, onError, onRecovery }: PeriodicTaskOptions) {
   const stopped = new AbortController();
@@ -73,12 +73,12 @@ export function periodicTask({ run, pauseMs, onError, onRecovery }: PeriodicTask
     start(): void {
       ended = repeat();
     },
-    /** Asks for a run now, or right after the run under way. Any number of calls lead to one run. */
+    /** Asks for a run now, or right after the current run. Any number of calls lead to one run. */
     wake(): void {
       woken = true;
       if (!failing) endPause?.();
     },
-    /** Resolves when the run under way has ended, or after `timeoutMs`, if given. */
+    /** Resolves when the current run has ended, or after `timeoutMs`, if given. */
     async stop(timeoutMs?: number): Promise<void> {
       stopped.abort();
       endPause?.();

@@ -70,7 +70,7 @@ export function watchRedis({ client, check, logger, errors }: RedisWatchOptions)
     async start(): Promise<void> {
       task.start();
     },
-    /** Does not wait for a check under way: a silent Redis delays no exit. */
+    /** Does not wait for the current check: a silent Redis delays no exit. */
     async stop(): Promise<void> {
       void task.stop();
     },

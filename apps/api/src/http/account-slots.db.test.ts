@@ -15,7 +15,7 @@ import { createUnmeteredSlots } from './account-slots.ts';
 
 const IN_FLIGHT_MAX = 4;
 const WAITING_MAX = 32;
-const DETAIL = 'Too many requests of the account are at work at the moment. Send it again later.';
+const DETAIL = 'Too many requests of the account are in flight at the moment. Send it again later.';
 
 const api = setupApi();
 let caller: Caller;

@@ -159,7 +159,7 @@ describe('a body that waits for a batch slot', () => {
     breakBody(waiting, 'did not arrive in time'); // as the server does
     const refused = await second.until('"instance"');
     expect(refused).toMatch(
-      /^HTTP\/1.1 429 [^]*costs 1 or more, which could not be counted [^]*limit of 60 per minute\. Too many other requests/,
+      /^HTTP\/1.1 429 [^]*costs 1 or more, which could not be counted [^]*limit of 60 per minute\. Too many bodies/,
     );
     answer();
     await first.until('done');
@@ -203,7 +203,7 @@ describe('a body that gets no memory in time', () => {
   /** More than the memory budget, without the last byte. */
   const LARGE = `"${'x'.repeat(2_000)}`;
   const HEAD = `POST / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${newApiKey('live')}\r\n`;
-  const TOO_MANY = 'Too many other requests are in hand at the moment for the body of this one to be read.';
+  const TOO_MANY = 'Too many bodies of other requests are in flight at the moment, so this one was not read.';
 
   /**
    * A route whose memory budget one large body fills.

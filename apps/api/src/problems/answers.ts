@@ -52,7 +52,7 @@ export function limitUnknown(cost: number | null, limitPerMinute: number): Probl
 }
 
 const NO_CAPACITY =
-  'Too many other requests are in hand at the moment for the body of this one to be read. Send it again later.';
+  'Too many bodies of other requests are in flight at the moment, so this one was not read. Send it again later.';
 
 /**
  * The API got no memory for the body, or for the rest, in time.
@@ -222,13 +222,13 @@ export const tooManyUnread = problem(
 /** Routes without a rate limit answer this when the account's other requests take or write too much. */
 export const tooManyInFlight = problem(
   'not-ready',
-  'Too many requests of the account are at work at the moment. Send it again later.',
+  'Too many requests of the account are in flight at the moment. Send it again later.',
 );
 
 /** Keyless routes answer this to a client address that has too many requests in flight. */
 export const tooManyFromClient = problem(
   'not-ready',
-  'Too many requests from this address are at work at the moment. Send it again later.',
+  'Too many requests from this address are in flight at the moment. Send it again later.',
 );
 
 /** Postgres is away. */

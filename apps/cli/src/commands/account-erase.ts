@@ -68,7 +68,7 @@ function inWords(address: string, { requestedAt, erased, pending, pendingIds }: 
   return [
     `${address}: erased ${emails} emails, ${messages} received messages, ${events} events, ${attempts} attempts, ` +
       `${deadLetters} dead letters`,
-    `pending: ${pending.emails} emails to be handed over, ${pending.messages} messages in use, ${pending.events} events to be delivered, ` +
+    `pending: ${pending.emails} emails to be sent, ${pending.messages} messages in use, ${pending.events} events to be delivered, ` +
       `${pending.deadLetters} dead letters being replayed, ${pending.sesMail} messages of SES to be read`,
     ...(pendingIds.length === 0 ? [] : [`among them: ${pendingIds.join(', ')}`]),
     `requested at ${requestedAt.toISOString()}: a relay erases these when they have ended, and ends the request ten minutes after it ` +

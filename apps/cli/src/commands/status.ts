@@ -75,9 +75,9 @@ function backlogRows(backlog: Backlog | null): string[][] {
   const { attempts_exhausted: exhausted, rejected } = backlog.deadLetters;
   return [
     ['deliveries outstanding', `${backlog.outstanding}, due now ${backlog.dueNow}`],
-    ['oldest in nobody’s hands', `due for ${backlog.oldestDueSeconds.toFixed(1)} s`],
+    ['oldest without a lease', `due for ${backlog.oldestDueSeconds.toFixed(1)} s`],
     ['oldest without an attempt', `due for ${backlog.oldestFirstAttemptSeconds.toFixed(1)} s`],
-    ['mail not handed over', String(backlog.unsentEmails)],
+    ['mail not sent yet', String(backlog.unsentEmails)],
     ['dead letters', `${exhausted} attempts_exhausted, ${rejected} rejected`],
     ['failing webhooks', String(backlog.failingWebhooks)],
   ];

@@ -1,5 +1,4 @@
 import type { CauseEntry, History, StoredEvent, Violation } from './history.ts';
-import { groupBy } from './index-history.ts';
 
 /** I3, in both directions, and that what was acknowledged exists. */
 export interface CauseFindings {
@@ -21,7 +20,7 @@ export function findCauseFaults(history: History): CauseFindings {
 function causesWithoutEvents(history: History): Violation[] {
   const { store } = history;
   const events = new Map(store.events.map((event) => [event.id, event]));
-  const results = groupBy(store.events.filter(isSendResult), (event) => event.emailId);
+  const results = Map.groupBy(store.events.filter(isSendResult), (event) => event.emailId);
   const direct = store.causes
     .filter((cause) => !events.has(cause.eventId))
     .map((cause) => fault(`cause ${cause.id} has no event ${cause.eventId}`));
@@ -36,7 +35,7 @@ function causesWithoutEvents(history: History): Violation[] {
 
 /** A message that came in has exactly one event: the harness releases none. */
 function messagesWithoutEvents({ store }: History): Violation[] {
-  const events = groupBy(store.events, (event) => event.messageId);
+  const events = Map.groupBy(store.events, (event) => event.messageId);
   return store.messages.flatMap(({ id, status }) => {
     const found = (events.get(id) ?? []).map((event) => event.type);
     if (String(found) === `message.${status}`) return [];
@@ -55,8 +54,8 @@ function eventsWithoutCauses({ store }: History): Violation[] {
 /** Every answer that the producer got must be true. */
 function broken({ causes, store }: History): Violation[] {
   const direct = new Set(store.causes.map((cause) => cause.id));
-  const bySubject = groupBy(store.emails, (email) => email.subject);
-  const byHeader = groupBy(store.messages, (message) => message.header);
+  const bySubject = Map.groupBy(store.emails, (email) => email.subject);
+  const byHeader = Map.groupBy(store.messages, (message) => message.header);
   const idsOf = ({ kind, cause }: CauseEntry): string[] => {
     switch (kind) {
       case 'direct':

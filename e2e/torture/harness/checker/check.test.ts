@@ -127,7 +127,7 @@ describe('I2, no request is made twice', () => {
     expect(violationsOf({ receipts: thrice, faults })).toMatchObject([{ invariant: 'I2', key: QUICK_KEY }]);
   });
 
-  test('a request that was under way as the fault struck is excused though it arrived while it did', () => {
+  test('a request in flight at the start of the fault is excused, although it arrived during the fault', () => {
     const again = [...receipts, receipt(QUICK, 40, 200)]; // after the answer to the first, at 10, was sent
     const struck = { ...killedAt(9, QUICK_KEY), endedAtMs: 1_000_011 };
     expect(violationsOf({ receipts: again, faults: [struck] })).toEqual([]);

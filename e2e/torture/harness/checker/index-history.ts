@@ -29,13 +29,13 @@ export function indexHistory(history: History): HistoryIndex {
     .filter((fault) => fault.mayRepeat)
     .flatMap((fault) => fault.inFlight.map((key) => ({ key, fault })));
   return {
-    receipts: groupBy(byArrival, keyOf),
-    attempts: groupBy(byStart, keyOf),
+    receipts: Map.groupBy(byArrival, keyOf),
+    attempts: Map.groupBy(byStart, keyOf),
     deadLetters: new Map(history.store.deadLetters.map((letter) => [keyOf(letter), letter])),
     webhooks: new Map(history.webhooks.map((webhook) => [webhook.webhookId, webhook])),
-    replays: groupBy(history.replays, (key) => key),
+    replays: Map.groupBy(history.replays, (key) => key),
     excuses: new Map(
-      [...groupBy(excuses, ({ key }) => key)].map(([key, entries]) => [
+      [...Map.groupBy(excuses, ({ key }) => key)].map(([key, entries]) => [
         key,
         entries.map(({ fault }) => fault),
       ]),
@@ -44,17 +44,7 @@ export function indexHistory(history: History): HistoryIndex {
   };
 }
 
-export function groupBy<T, K>(items: readonly T[], of: (item: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of items) {
-    const group = groups.get(of(item));
-    if (group === undefined) groups.set(of(item), [item]);
-    else group.push(item);
-  }
-  return groups;
-}
-
-/** Its webhook was deleted: attempts that were under way are recorded nowhere. */
+/** Its webhook was deleted: its attempts in flight are recorded nowhere. */
 export function isRemoved(key: DeliveryKey, index: HistoryIndex): boolean {
   return index.webhooks.get(webhookIdOf(key))?.removed != null;
 }

@@ -1,5 +1,5 @@
 import type { DeliveryKey, Receipt, Rules, StoredAttempt, Violation } from './history.ts';
-import { groupBy, isRemoved, isSuccess } from './index-history.ts';
+import { isRemoved, isSuccess } from './index-history.ts';
 import type { HistoryIndex } from './index-history.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { HistoryIndex } from './index-history.ts';
  */
 export function findScheduleFaults(index: HistoryIndex, rules: Rules): Violation[] {
   return [...index.attempts].flatMap(([key, attempts]) => {
-    const sets = [...groupBy(attempts, (attempt) => attempt.deliveryId).values()];
+    const sets = [...Map.groupBy(attempts, (attempt) => attempt.deliveryId).values()];
     const setsMax = 1 + (index.replays.get(key)?.length ?? 0);
     const receipts = index.receipts.get(key) ?? [];
     return [

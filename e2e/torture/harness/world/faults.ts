@@ -31,7 +31,8 @@ export function createFaults(parts: {
 
   /** Empty when it cannot be read: then the checker excuses nothing. */
   async function inFlight(): Promise<DeliveryKey[]> {
-    return readInFlight(parts.store, parts.receipts).catch(() => []);
+    const found = await readInFlight(parts.store, parts.receipts).catch(() => []);
+    return found.map(({ key }) => key);
   }
 
   return {

@@ -11,18 +11,11 @@ interface Row {
 }
 
 /**
- * The attempts that are begun and not recorded. A worker has taken the delivery, or the endpoint has seen
- * more requests than the log of attempts. A crash of Postgres may undo a lease; then only the endpoint knows.
+ * The attempts that have begun and are not recorded, each with the number of recorded ones. A worker has
+ * taken the delivery, or the endpoint has seen more requests than the log of attempts. A crash of Postgres may
+ * undo a lease; then only the endpoint knows.
  */
 export async function readInFlight(
-  store: Pick<OpenStore, 'query'>,
-  receipts: readonly Receipt[],
-): Promise<DeliveryKey[]> {
-  return (await readUnderWay(store, receipts)).map(({ key }) => key);
-}
-
-/** Like `readInFlight`, with the number of recorded attempts. */
-export async function readUnderWay(
   store: Pick<OpenStore, 'query'>,
   receipts: readonly Receipt[],
 ): Promise<{ readonly key: DeliveryKey; readonly attempts: number }[]> {

@@ -155,18 +155,18 @@ async function commitCause(
 
 /** Keeps the rate while few causes are in progress, so that they do not pile up without Postgres. */
 function startLoad(cause: () => Promise<unknown>, perSecond: number): Load {
-  const underWay = new Set<Promise<unknown>>();
+  const inFlight = new Set<Promise<unknown>>();
   const stopping = new AbortController();
   const running = (async () => {
     const beganAtMs = performance.now();
     for (let made = 0; !stopping.signal.aborted; made += 1) {
       const waitMs = beganAtMs + (made * 1000) / perSecond - performance.now();
       if (waitMs > 0) await delay(waitMs);
-      if (underWay.size >= IN_FLIGHT_MAX) await Promise.race(underWay);
-      const one = cause().finally(() => underWay.delete(one));
-      underWay.add(one);
+      if (inFlight.size >= IN_FLIGHT_MAX) await Promise.race(inFlight);
+      const one = cause().finally(() => inFlight.delete(one));
+      inFlight.add(one);
     }
-    await Promise.all(underWay);
+    await Promise.all(inFlight);
   })();
   return {
     async stop() {

@@ -4,7 +4,7 @@ import { keyOf } from '../checker/history.ts';
 import type { Receipt } from '../checker/history.ts';
 import type { SteppedClock } from '../servers/faketime.ts';
 import type { Faults } from './faults.ts';
-import { readUnderWay } from './in-flight.ts';
+import { readInFlight } from './in-flight.ts';
 import type { OpenStore } from '../../../open-store.ts';
 
 const WITHIN_MS = 60_000;
@@ -37,10 +37,10 @@ export async function stepClock(offMs: number, around: Surroundings): Promise<vo
     frozen.forEach((process) => process.signal('SIGSTOP'));
     await betweenStatements(around);
     await faults.strike(name, wish, async () => {
-      const underWay = await readUnderWay(around.store, around.receipts);
+      const inFlight = await readInFlight(around.store, around.receipts);
       clock.set(offMs);
       thaw();
-      await arrived(underWay, around);
+      await arrived(inFlight, around);
     });
   } finally {
     thaw();
@@ -57,13 +57,13 @@ async function betweenStatements({ store }: Surroundings): Promise<void> {
 }
 
 async function arrived(
-  underWay: Awaited<ReturnType<typeof readUnderWay>>,
+  inFlight: Awaited<ReturnType<typeof readInFlight>>,
   { receipts }: Surroundings,
 ): Promise<void> {
-  const hasArrived = ({ key, attempts }: (typeof underWay)[number]): boolean =>
+  const hasArrived = ({ key, attempts }: (typeof inFlight)[number]): boolean =>
     receipts.filter((receipt) => keyOf(receipt) === key).length > attempts;
-  await waitFor(() => underWay.every(hasArrived), {
-    what: 'the requests under way to arrive',
+  await waitFor(() => inFlight.every(hasArrived), {
+    what: 'the requests in flight to arrive',
     timeoutMs: WITHIN_MS,
   });
 }

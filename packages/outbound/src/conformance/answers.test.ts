@@ -250,15 +250,15 @@ forEachHttpClient((fixture) => {
       await expect(post(client)).rejects.toThrow('the endpoint client is closed');
     });
 
-    test('rejects what was under way, so that nobody counts it against the endpoint', async () => {
+    test('rejects attempts in flight, so that they do not count against the endpoint', async () => {
       const client = fixture.createClient();
       receiver.always('/hook', hang());
-      const underWay = expect(post(client)).rejects.toThrow(
+      const inFlight = expect(post(client)).rejects.toThrow(
         'the endpoint client was closed during the attempt',
       );
       await receiver.waitForRequests(1);
       client.close();
-      await underWay;
+      await inFlight;
       await waitFor(() => receiver.openSockets === 0, { what: 'every connection to be closed' });
     });
 
@@ -266,10 +266,10 @@ forEachHttpClient((fixture) => {
       const client = fixture.createClient();
       receiver.script('/hook', [answer(200), hang()]);
       await post(client);
-      const underWay = expect(post(client)).rejects.toThrow('closed during the attempt');
+      const inFlight = expect(post(client)).rejects.toThrow('closed during the attempt');
       await receiver.waitForRequests(2);
       client.close();
-      await underWay;
+      await inFlight;
       await waitFor(() => receiver.openSockets === 0, { what: 'every connection to be closed' });
       expect(receiver.requests).toHaveLength(2);
     });

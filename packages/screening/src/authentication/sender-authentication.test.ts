@@ -90,9 +90,9 @@ test('a running and a later message reject after the close, and no thread counts
   const lost: string[] = [];
   const authentication = open(faulty, lost);
   const judge = async (text: string) => authentication.authenticate(Buffer.from(text), ENVELOPE);
-  const underWay = expect(judge('silence')).rejects.toThrow('the threads are closed');
+  const inFlight = expect(judge('silence')).rejects.toThrow('the threads are closed');
   await authentication.close();
-  await underWay;
+  await inFlight;
   await expect(judge('good')).rejects.toThrow('the threads are closed');
   expect(lost).toEqual([]);
 });

@@ -32,7 +32,7 @@ let webhooks: WebhookStore;
 let mail: MailWork;
 let accountId: AccountId;
 let emailId: EmailId;
-/** Of each address, the message whose hand-over is to end. */
+/** The message of each address that is being sent. */
 let messages: Map<string, Promise<TakenEmail>>;
 let topicId: TopicId;
 let webhookId: WebhookId;
@@ -56,7 +56,7 @@ beforeEach(async () => {
 });
 
 /**
- * Each suppresses the address, takes in a report of it, or ends the hand-over of its message, and makes one
+ * Each suppresses the address, stores a report about it, or ends the send of its message, and makes one
  * event for each of these: by one of the ways to write one.
  */
 const CAUSES: readonly [way: string, make: (address: string) => Promise<unknown>][] = [
@@ -313,7 +313,7 @@ test('the webhooks are locked once a cause has written all of its rows, whatever
   });
 });
 
-test('a hand-over locks no webhook before it has suppressed all whom the provider blames', async () => {
+test('a send locks no webhook before it has suppressed every address that the provider blames', async () => {
   const email = await messageTo('subject');
   const detail = notificationDetailOf({});
   await inUndoneTransaction(store.db.pool, async (other) => {

@@ -68,7 +68,7 @@ describe('matching', () => {
     expect(await recorded('message.held')).toEqual([own]);
   });
 
-  test('a delivery is due at once, untouched, in nobody’s hands', async () => {
+  test('a delivery is due at once, without an attempt and without a lease', async () => {
     const webhookId = await rows.webhook({ accountId });
     await recorded();
     const [row] = await store.outside.query(

@@ -244,7 +244,7 @@ describe('replay of what matches', () => {
     expect((await queued(quiet)).sort()).toEqual([...letters].sort());
   });
 
-  test('waits for a DELETE of the webhook that is under way, and then there is none', async () => {
+  test('waits for an open DELETE of the webhook, and then finds no webhook', async () => {
     await bury(noisy, 1);
     const session = await store.db.pool.connect();
     await session.query('begin');

@@ -360,7 +360,7 @@ describe('a lease', () => {
 });
 
 describe('a stuck webhook', () => {
-  test('has an attempt under way that a worker took too long ago', async () => {
+  test('has an attempt in flight that a worker took too long ago', async () => {
     const webhookId = await rows.webhook();
     const [oldest = ''] = await rows.deliveries(webhookId, { count: 3 });
     await takenAgo([oldest], 3);

@@ -142,7 +142,7 @@ describe('the scan', () => {
     );
   });
 
-  test('says of each whether its first row has been under way for unusually long', async () => {
+  test('says for each webhook whether its first row has been in flight for unusually long', async () => {
     const webhooks = { stuck: '30, -2', brisk: '30, 0', queued: '30, null', lapsed: '-1, -2' };
     const found: Record<string, boolean> = {};
     for (const [name, seconds] of Object.entries(webhooks)) {

@@ -263,7 +263,7 @@ describe('retry', () => {
     expect(row).toEqual({ exact: true });
   });
 
-  test('puts the row back in nobody’s hands, one attempt on, under a new claim', async () => {
+  test('releases the lease of the row, counts one attempt, and raises the claim', async () => {
     const held = await takenOne({ attempts: 1 });
     expect(await work.retry([retried(held)])).toEqual([held.deliveryId]);
     expect(await deliveries()).toMatchObject([

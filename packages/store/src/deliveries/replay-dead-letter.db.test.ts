@@ -56,7 +56,7 @@ test('a replay that is undone leaves the letter to be replayed', async () => {
   expect(await counts()).toEqual({ deliveries: 1, letters: 0, events: 1 });
 });
 
-test('a replay waits for a DELETE that is under way, and then finds nothing', async () => {
+test('a replay waits for an open DELETE, and then finds nothing', async () => {
   await inUndoneTransaction(store.db.pool, async (session) => {
     await session.query('delete from webhooks where id = $1', [webhookId]);
     const late = replay();
@@ -68,7 +68,7 @@ test('a replay waits for a DELETE that is under way, and then finds nothing', as
   expect(await counts()).toMatchObject({ deliveries: 0, letters: 0 });
 });
 
-test('a DELETE waits for a replay that is under way, and takes its delivery along', async () => {
+test('a DELETE waits for an open replay, and deletes its delivery, too', async () => {
   await inUndoneTransaction(store.db.pool, async (session) => {
     await session.query(replayDeadLetter.text, [accountId, letter]);
     const late = deletion();

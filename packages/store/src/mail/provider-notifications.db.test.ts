@@ -157,20 +157,17 @@ test('a report that waits for a lower-ranked one becomes the last event', async 
 test.each([
   ['commit', 'repeated', []],
   ['rollback', 'recorded', ['email.clicked']],
-] as const)(
-  'a report whose twin is under way waits for its %s and is then %s',
-  async (end, outcome, types) => {
-    const one = report('email.clicked');
-    await inUndoneTransaction(store.db.pool, async (twin) => {
-      await twin.query('insert into provider_notifications (message_id) values ($1)', [one.messageId]);
-      const recorded = notifications.record(one);
-      await untilWaitingForLock(store.outside);
-      await twin.query(end);
-      expect(await recorded).toBe(outcome);
-    });
-    expect(await eventTypes()).toEqual([...types]);
-  },
-);
+] as const)('a report waits for the %s of the same report, and is then %s', async (end, outcome, types) => {
+  const one = report('email.clicked');
+  await inUndoneTransaction(store.db.pool, async (twin) => {
+    await twin.query('insert into provider_notifications (message_id) values ($1)', [one.messageId]);
+    const recorded = notifications.record(one);
+    await untilWaitingForLock(store.outside);
+    await twin.query(end);
+    expect(await recorded).toBe(outcome);
+  });
+  expect(await eventTypes()).toEqual([...types]);
+});
 
 test('a late report makes its event, and does not undo a later state', async () => {
   await notifications.record(report('email.clicked'));

@@ -45,7 +45,7 @@ const result = (erased: object, pending: object = {}) => ({
 });
 const lastResult = (erased: object = {}) => ({ ...result(erased), pendingIds: [], finished: true });
 
-/** When all that was under way at the request has been committed. */
+/** Looks again ten minutes later: every transaction open at the request has committed. */
 const lookLater = async () => {
   await letTimePass(store.outside, '10 minutes');
   return erasures.resume();
@@ -142,7 +142,7 @@ test('and nobody else: not those with a like address, nor what other accounts re
   expect(await left()).toMatchObject({ messages: 3, files: 0, threads: 2, sends: 0 });
 });
 
-test('after a release that is under way has ended, with both its events', async () => {
+test('after an open release has ended, with both its events', async () => {
   const id = await received({ from: BOB, heldReason: 'spam' });
   await end('done');
   await inUndoneTransaction(store.db.pool, async (release) => {

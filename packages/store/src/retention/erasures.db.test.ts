@@ -63,7 +63,7 @@ async function counts(): Promise<Record<string, number>> {
 }
 const NONE = { emails: 0, files: 0, events: 0, deliveries: 0, attempts: 0, letters: 0, erasures: 0, ids: 0 };
 
-/** When all that was under way at the request has been committed. */
+/** Looks again ten minutes later: every transaction open at the request has committed. */
 const lookLater = async () => {
   await letTimePass(store.outside, '10 minutes');
   return erasures.resume();

@@ -74,7 +74,7 @@ test('of dead letters of one moment no more go than are over the limit', async (
   expect(await left(webhookId)).toHaveLength(2);
 });
 
-test('a replay that is under way keeps its dead letter from being dropped, and goes through', async () => {
+test('an open replay keeps its dead letter from being dropped, and commits', async () => {
   const accountId = await rows.account();
   const webhookId = await rows.webhook({ accountId });
   const letter = await rows.deadLetter(webhookId, await rows.event({ accountId }));
