@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { SetupError } from './setup-command.mjs';
 import { ROOT } from './workspace.mjs';
 
@@ -10,6 +11,8 @@ const NO_RESULT = '0 passed, 1 failed, 0 skipped';
 const CHECKS_AT_ONCE = 2;
 const CHECKS_NICENESS = 10; // the tests go first: they decide when the run ends
 
+/** What a child started gets this long to end after the child: `npm start` stops a Postgres of its own group. */
+const GROUP_ENDS_MS = 5_000;
 /** Windows has no process groups. */
 const HAS_GROUPS = process.platform !== 'win32';
 
@@ -113,10 +116,12 @@ class TestRun {
     child.stdout?.on('data', (chunk) => output.push(chunk));
     child.stderr?.on('data', (chunk) => output.push(chunk));
     return new Promise((resolve, reject) => {
+      let groupEnded;
       child.once('error', reject);
       // Whoever is left in the group may hold the pipes open, so that `close` would not come.
-      child.once('exit', () => this.#stopped && signalGroup(child, 'SIGKILL'));
-      child.once('close', (code) => {
+      child.once('exit', () => (groupEnded = this.#stopped ? endGroup(child) : undefined));
+      child.once('close', async (code) => {
+        await groupEnded;
         this.#children.delete(child);
         resolve(code ?? 1);
       });
@@ -124,12 +129,19 @@ class TestRun {
   }
 }
 
+async function endGroup(child) {
+  const killAt = performance.now() + GROUP_ENDS_MS;
+  while (signalGroup(child, 0) && performance.now() < killAt) await delay(50);
+  signalGroup(child, 'SIGKILL');
+}
+
+/** @param signal 0 sends none @returns whether the group is there */
 function signalGroup(child, signal) {
   try {
-    if (HAS_GROUPS) process.kill(-child.pid, signal);
-    else child.kill(signal);
+    return HAS_GROUPS ? process.kill(-child.pid, signal) : child.kill(signal);
   } catch (error) {
-    if (error.code !== 'ESRCH') throw error; // the group has ended already
+    if (error.code !== 'ESRCH') throw error;
+    return false; // the group has ended already
   }
 }
 

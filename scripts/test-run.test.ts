@@ -46,6 +46,20 @@ const withStubbornChild = () =>
   const child = spawn(process.execPath, ['--eval', code], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   child.once('message', () => writeFileSync(${JSON.stringify(pidsFile)}, process.pid + ' ' + child.pid + ' '));`);
 
+/** Starts a child that needs some time after a signal to stop a process of another group, as `npm start` does. */
+const withOrderlyChild = () =>
+  node(`
+  import { spawn } from 'node:child_process';
+  import { writeFileSync } from 'node:fs';
+  const code = \`
+    const { spawn } = require('node:child_process');
+    const detached = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)'], { detached: true, stdio: 'ignore' });
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+      process.on(signal, () => setTimeout(() => { detached.kill(); process.exit(); }, 300));
+    process.send(detached.pid);\`;
+  const child = spawn(process.execPath, ['--eval', code], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  child.once('message', (pid) => writeFileSync(${JSON.stringify(pidsFile)}, [process.pid, child.pid, pid, ''].join(' ')));`);
+
 /** Fails once the file with the pids is there. */
 const failing = () =>
   node(`
@@ -103,9 +117,9 @@ test('a check that fails stops Jest and the processes that Jest started; the res
 });
 
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-  'on %s the result is the last line, and no process that a check started is left',
+  'on %s the result is the last line, and what Jest started has time to end its own processes',
   async (signal) => {
-    const run = start(FOR_EVER, [['types', ...withStubbornChild()]]);
+    const run = start(withOrderlyChild(), [['types', ...FOR_EVER]]);
     const started = await pids();
     run.child.kill(signal);
     expect(await run.ended).toEqual({ lines: [NO_RESULT], exitCode: 1 });
