@@ -7,8 +7,9 @@ import type { Launch, Settings } from './settings.ts';
 import { addStack } from './stack.ts';
 import { Terminal } from './terminal.ts';
 
-/** For the whole system. Each process has its own, shorter deadline. */
-const DEADLINE_MS = 60_000;
+const PROCESSES = 4;
+/** For everything except the deadlines of the processes, which stop one after another. */
+const OTHERS_STOP_MS = 40_000;
 
 /** `npm start`: runs the whole system on this machine until Ctrl-C, and demonstrates it. */
 export async function quickstart(launch: Launch): Promise<void> {
@@ -22,7 +23,7 @@ export async function quickstart(launch: Launch): Promise<void> {
       service: 'quickstart',
       stream: createWriteStream(join(logsDir, 'quickstart.log')),
     }),
-    deadlineMs: DEADLINE_MS,
+    deadlineMs: PROCESSES * settings.shutdownDeadlineMs + OTHERS_STOP_MS,
     control: launcherControl(settings.env['npm_lifecycle_event'] !== undefined),
   });
   addStack(lifecycle, settings, terminal);

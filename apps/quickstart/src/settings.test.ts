@@ -23,6 +23,11 @@ describe('readSettings', () => {
     });
   });
 
+  test('the processes have 5 s to end, or what the user sets', () => {
+    expect(settingsFor({}).shutdownDeadlineMs).toBe(5_000);
+    expect(settingsFor({ SHUTDOWN_DEADLINE_MS: '30000' }).shutdownDeadlineMs).toBe(30_000);
+  });
+
   test('METRICS_PORT gives each process its own port; 0 means any free ports', () => {
     expect(settingsFor({ METRICS_PORT: '9500' }).metricsPorts).toEqual({
       relay: 9500,

@@ -29,6 +29,8 @@ export interface Settings {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** The processes end by themselves within this time after SIGTERM. */
+  readonly shutdownDeadlineMs: number;
   readonly metricsHost: string;
   readonly metricsPorts: { readonly relay: number; readonly worker: number; readonly inbound: number };
   readonly smtpHost: string;
@@ -49,6 +51,8 @@ export const OWN_NETWORK = '127.0.0.1/32';
 
 /** NODE_ENV of the processes. The address guard allows private networks only in `development` and `test`. */
 const OWN_ENVIRONMENT = 'development';
+/** Short, so that Ctrl-C is quick. The next start repeats deliveries that this deadline cuts. */
+const SHUTDOWN_DEADLINE_MS = '5000';
 const ENVIRONMENTS = [OWN_ENVIRONMENT, 'test'];
 
 /** npm keeps the arguments before the first `--`. */
@@ -65,7 +69,11 @@ const LATER = { DATABASE_URL: 'postgres://127.0.0.1/', SECRETS_KEY: Buffer.alloc
 export function readSettings({ args, env, distDir, rootDir }: Launch): Settings {
   const { redis: ownRedis, forward } = readArguments(args);
   const set = Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== '');
-  const given: Environment = { NODE_ENV: OWN_ENVIRONMENT, ...Object.fromEntries(set) };
+  const given: Environment = {
+    NODE_ENV: OWN_ENVIRONMENT,
+    SHUTDOWN_DEADLINE_MS,
+    ...Object.fromEntries(set),
+  };
   const nodeEnv = given['NODE_ENV']?.trim() ?? '';
   if (!ENVIRONMENTS.includes(nodeEnv)) {
     throw new StartError(
@@ -91,6 +99,7 @@ export function readSettings({ args, env, distDir, rootDir }: Launch): Settings 
     forward: forward === undefined ? null : readForward(forward),
     host: api.host,
     port: api.port,
+    shutdownDeadlineMs: api.shutdownDeadlineMs,
     metricsHost: relay.metricsHost,
     metricsPorts: {
       relay: relay.metricsPort,

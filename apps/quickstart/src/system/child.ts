@@ -16,6 +16,8 @@ export interface ChildOptions {
   readonly readyUrl: string;
   readonly logFile: string;
   readonly terminal: Terminal;
+  /** The process ends by itself within this time after SIGTERM. */
+  readonly shutdownDeadlineMs: number;
   /** Gets the process number of each run. */
   readonly onPid: (pid: number) => void;
 }
@@ -26,8 +28,8 @@ const RESTART_DELAY_MS = 500;
 const RESTART_DELAY_MS_MAX = 10_000;
 /** After a run of this length the restart delay begins anew. */
 const STEADY_AFTER_MS = 30_000;
-/** Wait after SIGTERM, and again after SIGKILL. It exceeds the process's own deadline, 5 s by default. */
-const STOP_TIMEOUT_MS = 8_000;
+/** Wait after the process's own deadline, before SIGKILL. */
+const STOP_MARGIN_MS = 3_000;
 
 /**
  * Code that runs in the child before its program. When this process ends, even by SIGKILL, the IPC channel
@@ -52,7 +54,7 @@ export async function startChild(
   try {
     await untilReady(first, options.readyUrl, signal);
   } catch (error) {
-    await end(first);
+    await end(first, options);
     await log.close();
     const complaint = signal.aborted ? null : log.lastComplaint();
     throw complaint === null
@@ -93,7 +95,7 @@ async function keepAlive(
   for (let child = first; ; child = launch(options, log)) {
     const startedAt = performance.now();
     await Promise.race([ended(child), aborted(stopping)]);
-    if (stopping.aborted) return end(child);
+    if (stopping.aborted) return end(child, options);
     if (performance.now() - startedAt > STEADY_AFTER_MS) restartDelayMs = RESTART_DELAY_MS;
     const how = child.signalCode ?? child.exitCode;
     options.terminal.say(options.name, `ended with ${how}; starting again in ${restartDelayMs / 1000} s`);
@@ -123,14 +125,16 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-async function end(child: ChildProcess): Promise<void> {
+async function end(child: ChildProcess, { shutdownDeadlineMs }: ChildOptions): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     if (hasEnded(child)) return;
     child.kill(signal);
     const timeout = new AbortController();
     await Promise.race([
       ended(child),
-      delay(STOP_TIMEOUT_MS, undefined, { signal: timeout.signal }).catch(() => undefined),
+      delay(shutdownDeadlineMs + STOP_MARGIN_MS, undefined, { signal: timeout.signal }).catch(
+        () => undefined,
+      ),
     ]);
     timeout.abort();
   }

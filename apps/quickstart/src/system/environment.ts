@@ -9,13 +9,9 @@ export interface Connections {
   readonly secretsKey: string;
 }
 
-/** Short, so that Ctrl-C is quick. The next start repeats deliveries that this deadline cuts. */
-const SHUTDOWN_DEADLINE_MS = '5000';
-
 /** The environment of every process: the user's environment and our additions. */
 export function systemEnvironment(settings: Settings, connections: Connections): Environment {
   return {
-    SHUTDOWN_DEADLINE_MS,
     ...settings.env,
     DATABASE_URL: connections.databaseUrl,
     REDIS_URL: connections.redisUrl,

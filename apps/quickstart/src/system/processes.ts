@@ -61,6 +61,7 @@ function processPart(name: string, parts: ProcessesParts, ownOf: () => Promise<P
         distDir: settings.distDir,
         env: { ...systemEnvironment(settings, prerequisites.connections()), ...own.env },
         readyUrl: `http://${reachableHost(own.host)}:${own.port}/readyz`,
+        shutdownDeadlineMs: settings.shutdownDeadlineMs,
         logFile: join(logsDirOf(settings), `${name}.log`),
         terminal,
         onPid: (pid: number) => prerequisites.dataDir.value.noteChild(name, pid),
