@@ -163,7 +163,12 @@ export class InboundServer {
     // between.
     if (socket.destroyed) return null;
     const onRefusal = (code: number, reason: RefusalReason) => this.#options.onRefusal?.(code, reason);
-    const session = new Session(this.#server, socket, socketOptions, { limits: this.#limits, onRefusal });
+    const session: Session = new Session(this.#server, socket, socketOptions, {
+      limits: this.#limits,
+      onRefusal,
+      onUnreadable: (error) =>
+        this.#options.logger.debug('inbound session not readable', { session_id: session.id, error }),
+    });
     const limit = this.#sessionLimits.enter(session.remoteAddress);
     if (limit !== null) {
       onRefusal(421, limit);

@@ -18,6 +18,8 @@ export interface SessionRules {
   readonly limits: InboundLimits;
   /** Called for each 4xx or 5xx answer that was sent. */
   readonly onRefusal: (code: number, reason: RefusalReason) => void;
+  /** Called when the client's bytes cannot be read as commands. The session ends. */
+  readonly onUnreadable: (error: Error) => void;
 }
 
 /**
@@ -96,7 +98,10 @@ export class Session extends SMTPConnection {
   override _createParser(): SmtpParser {
     const parser = new SmtpParser({ maxCommandLength: this._server.options.maxCommandLength });
     parser.oncommand = (command: Buffer, callback?: () => void) => this._onCommand(command, callback);
-    parser.on('error', (error) => this.send(421, `Error: ${error.message}`));
+    parser.on('error', (error: Error) => {
+      this.#rules.onUnreadable(error);
+      this.send(421, 'Line too long or not readable, closing connection');
+    });
     return parser;
   }
 
