@@ -1,4 +1,5 @@
 import type { AccountId, DeadLetterId, WebhookId } from '@postrider/domain';
+import { Semaphore } from '@postrider/limits';
 import { createDeadLetterStore } from '@postrider/store';
 import type { DeadLetterFilter, DeadLetterStore } from '@postrider/store';
 import type { Command } from 'commander';
@@ -76,12 +77,9 @@ async function replayNamed(
   accountId: AccountId,
   ids: readonly DeadLetterId[],
 ): Promise<Replay> {
-  const missing: DeadLetterId[] = [];
-  for (let start = 0; start < ids.length; start += REPLAYS_AT_ONCE) {
-    const some = ids.slice(start, start + REPLAYS_AT_ONCE);
-    const replayed = await Promise.all(some.map(async (id) => store.replay(accountId, id)));
-    missing.push(...some.filter((_, index) => replayed[index] === false));
-  }
+  const slots = new Semaphore(REPLAYS_AT_ONCE);
+  const replayed = await Promise.all(ids.map((id) => slots.run(() => store.replay(accountId, id))));
+  const missing = ids.filter((_, index) => replayed[index] === false);
   return { replayed: ids.length - missing.length, missing };
 }
 
