@@ -1,3 +1,5 @@
+import { DELIVERY_TIMEOUT_DEFAULT_MS } from '@postrider/runtime';
+
 /**
  * How long deliveries of a webhook are in flight, by Little's law: in flight = rate × time. Each mean covers
  * a window of at least 32 ended deliveries, and at least as many as are in flight. Many deliveries end
@@ -37,11 +39,6 @@ const WINDOW_ENDED = 32;
  */
 const SAMPLE_MS_MAX = 2_000;
 /**
- * A longer time counts as this long. It is the default of `DELIVERY_TIMEOUT_MS`, and no attempt takes longer.
- * Beyond it this relay stalled, or another relay served the webhook.
- */
-const ELAPSED_MS_MAX = 10_000;
-/**
  * The shortest mean doubles in this time. If a 5 ms endpoint becomes slower, its mean exceeds 100 ms after 17
  * s.
  */
@@ -63,7 +60,9 @@ export function flightTimeAfter(
 ): FlightTime {
   if (passedMs > SAMPLE_MS_MAX && !startedAtLimit)
     return { ...NO_FLIGHT_TIME, shortestMs: before.shortestMs };
-  const elapsedMs = Math.min(passedMs, ELAPSED_MS_MAX);
+  // A longer time is no attempt: this relay stalled, or another one served the webhook. If the operator
+  // allows longer attempts, this much still shows that the endpoint is slow.
+  const elapsedMs = Math.min(passedMs, DELIVERY_TIMEOUT_DEFAULT_MS);
   const growth = shortestGrows ? 2 ** (elapsedMs / DOUBLES_AFTER_MS) : 1;
   const shortestMs = before.shortestMs === null ? null : before.shortestMs * growth;
   const window = { inFlightMs: before.inFlightMs + inFlight * elapsedMs, ended: before.ended + ended };

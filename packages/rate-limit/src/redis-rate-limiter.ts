@@ -41,11 +41,7 @@ export interface RedisRateLimiterOptions extends Partial<FailClosedOptions> {
 const RECONNECT_DELAY_MAX_MS = 1000;
 const CHECK_WINDOW_MS = 1;
 
-/**
- * A server that was replaced sends these answers as long as its connections live: it is demoted, has lost its
- * replicas, or cannot save. After a failover behind one address, a new connection leads to the new primary.
- * Older servers put a script's error inside a sentence.
- */
+/** As in packages/queue/src/connection.ts, which says why. No package that both use knows Redis. */
 const CANNOT_WRITE = /\b(?:READONLY|LOADING|MASTERDOWN|NOREPLICAS|MISCONF)\b/;
 
 /** ioredis runs the script with EVALSHA, and with EVAL when the server has forgotten it. */

@@ -1,7 +1,12 @@
 export { systemClock } from './clock.ts';
 export type { ConfigurationOf } from './config/configuration.ts';
 export { ConfigurationError, loadConfig } from './config/load.ts';
-export { PARK_AFTER_MS, PARKED_PER_SLOT, slotsPerWorker } from './config/settings/delivery.ts';
+export {
+  DELIVERY_TIMEOUT_DEFAULT_MS,
+  PARK_AFTER_MS,
+  PARKED_PER_SLOT,
+  slotsPerWorker,
+} from './config/settings/delivery.ts';
 export type { Environment } from './config/setting.ts';
 export {
   createMetricsHandler,

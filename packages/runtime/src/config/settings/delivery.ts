@@ -1,6 +1,8 @@
 import { delaysSeconds, httpToken, networks, oneOf, wholeNumber } from '../schemas.ts';
 import { type Environment, defineSetting } from '../setting.ts';
 
+/** Time limit of one attempt, unless the operator sets another. */
+export const DELIVERY_TIMEOUT_DEFAULT_MS = 10_000;
 const LEASE_DEFAULT_SECONDS = 30;
 /** A lease outlasts its attempt by more than this, so that the worker has time to record the outcome. */
 export const LEASE_MARGIN_SECONDS = 5;
@@ -67,7 +69,7 @@ export const deliverySettings = {
       'Time limit of one attempt, including name lookup, connect and TLS. Set the same value on relay and workers.',
     unit: 'ms',
     schema: wholeNumber(1, 600_000),
-    default: '10000',
+    default: String(DELIVERY_TIMEOUT_DEFAULT_MS),
     processes: ['relay', 'worker'],
   }),
   deliveryHttpClient: defineSetting({
