@@ -68,6 +68,17 @@ CREATE TABLE blocked_senders (
 CREATE INDEX blocked_senders_of_account ON blocked_senders USING btree (account_id, created_at DESC, id DESC);
 CREATE UNIQUE INDEX blocked_senders_sender ON blocked_senders USING btree (account_id, sender);
 
+CREATE TABLE counted_sends (
+  id text NOT NULL,
+  account_id text NOT NULL,
+  address text NOT NULL,
+  messages smallint NOT NULL,
+  counted_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT counted_sends_pkey PRIMARY KEY (id)
+);
+CREATE INDEX counted_sends_by_age ON counted_sends USING btree (counted_at);
+CREATE INDEX counted_sends_of_address ON counted_sends USING btree (account_id, address, counted_at);
+
 CREATE TABLE dead_letters (
   id text NOT NULL,
   account_id text NOT NULL,

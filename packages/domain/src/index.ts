@@ -79,6 +79,7 @@ export type { EventBatch, EventDraft, OutboxTransaction } from './record-event.t
 export { reportedEventData, reportedEventDraft } from './reported-event.ts';
 export type { ReportedEmail, ReportedEvent } from './reported-event.ts';
 export { parseReply, replyRequest } from './reply-draft.ts';
+export type { ReplyDraft } from './reply-draft.ts';
 export { requestDigest } from './request-digest.ts';
 export { CONTRACT_RETRY_DELAYS_SECONDS, retrySchedule } from './retry-schedule.ts';
 export type { RetrySchedule } from './retry-schedule.ts';

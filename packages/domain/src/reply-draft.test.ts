@@ -47,13 +47,24 @@ describe('who gets a reply', () => {
       ok: true,
       draft: { to: replyTo.slice(0, 10), cc: [] },
       skipped: replyTo.slice(10),
+      messages: 10,
     });
     const all = parseReply({ text: 'Hello', reply_all: true }, INBOX, { ...RECEIVED, replyTo });
     expect(all).toMatchObject({
       draft: { to: replyTo.slice(0, 10), cc: ['bob@b.example', 'carl@c.example'] },
+      messages: 12,
     });
     const own = { ...RECEIVED, direction: 'outbound' as const, to: replyTo };
-    expect(parseReply({ text: 'Hello' }, INBOX, own)).toMatchObject({ draft: { to: replyTo }, skipped: [] });
+    expect(parseReply({ text: 'Hello' }, INBOX, own)).toMatchObject({
+      draft: { to: replyTo },
+      skipped: [],
+      messages: 1,
+    });
+  });
+
+  test('whom the customer adds does not count as another message', () => {
+    const body = { text: 'Hello', cc: 'dora@d.example', bcc: ['eve@e.example'] };
+    expect(parseReply(body, INBOX, RECEIVED)).toMatchObject({ messages: 1 });
   });
 
   test('with reply_all everybody but the inbox itself, each once', () => {

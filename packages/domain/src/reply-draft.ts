@@ -23,9 +23,19 @@ export interface ReplyingInbox {
   readonly fromName: string | null;
 }
 
+export interface ReplyDraft {
+  readonly draft: EmailDraft;
+  /** The addresses of Reply-To that do not get the reply. */
+  readonly skipped: readonly string[];
+  /**
+   * The messages that it counts as in the inbox's hourly limit: one for each recipient that a received
+   * message names. A stranger chose these.
+   */
+  readonly messages: number;
+}
+
 export type ReplyParse =
-  /** `skipped`: the addresses of Reply-To that do not get the reply. */
-  | { readonly ok: true; readonly draft: EmailDraft; readonly skipped: readonly string[] }
+  | ({ readonly ok: true } & ReplyDraft)
   /** `fault` names the field and the rule. */
   | { readonly ok: false; readonly fault: string };
 
@@ -73,6 +83,7 @@ export function parseReply(body: object, inbox: ReplyingInbox, answered: Answere
   }
   const { to, skipped, others, unreadable } = recipientsOf(inbox, answered);
   if (to.length === 0) return fault('The message', unanswerable(unreadable));
+  const toOthers = toAll.data === true ? others : [];
   const parsed = parseEmailDraft({
     html: fields['html'],
     text: fields['text'],
@@ -81,7 +92,7 @@ export function parseReply(body: object, inbox: ReplyingInbox, answered: Answere
     bcc: fields['bcc'],
     from: fromOf(inbox),
     to,
-    cc: [...(toAll.data === true ? others : []), ...listOf(fields['cc'])],
+    cc: [...toOthers, ...listOf(fields['cc'])],
     subject: fields['subject'] ?? subjectOf(answered.subject),
   });
   if (!parsed.ok) {
@@ -95,6 +106,7 @@ export function parseReply(body: object, inbox: ReplyingInbox, answered: Answere
     ok: true,
     draft: { ...parsed.draft, headers: { ...parsed.draft.headers, ...threadHeaders(answered) } },
     skipped,
+    messages: answered.direction === 'outbound' ? 1 : to.length + toOthers.length,
   };
 }
 

@@ -82,6 +82,8 @@ test('a reply goes to ten addresses of Reply-To, and the answer lists the others
     (answer.body as { id: string }).id,
   ]);
   expect(row?.['to_addresses']).toEqual(replyTo.slice(0, 10));
+  for (let more = 0; more < 5; more += 1) expect((await reply(path, { text: 'Hi' })).status).toBe(202);
+  expectProblem(await reply(path, { text: 'Hi' }), 'inbox-rate-limited'); // each counts as ten messages
 });
 
 describe('a reply to a sender with letters beyond ASCII', () => {

@@ -6,7 +6,7 @@ import {
   senderDomain,
   smtpUtf8Faults,
 } from '@postrider/domain';
-import type { EmailDraft, InboxId } from '@postrider/domain';
+import type { InboxId, ReplyDraft } from '@postrider/domain';
 import type { EmailStore, SendOutcome } from '@postrider/store';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
@@ -115,7 +115,7 @@ async function send(
   { verifiedDomainsOnly }: SendRules,
   request: RouteRequest,
   { inbox, thread }: InThread,
-  { draft, skipped }: { readonly draft: EmailDraft; readonly skipped: readonly string[] },
+  { draft, skipped, messages }: ReplyDraft,
 ): Promise<Answer> {
   const { accountId, kind } = request.key;
   const outcome = await stores.emails.send({
@@ -124,7 +124,7 @@ async function send(
     drafts: [draft],
     domains: verifiedDomainsOnly && kind === 'live' ? [senderDomain(draft.from)] : [],
     idempotency: idempotencyOf(request, inbox.id),
-    reply: { inboxId: inbox.id, threadId: thread.id },
+    reply: { inboxId: inbox.id, threadId: thread.id, messages },
   });
   if (outcome.kind === 'missing') return (await answerBefore(stores, request)) ?? noSuch('thread');
   return answerOf(outcome, skipped);

@@ -4,11 +4,14 @@ import { requestDigest } from '@postrider/domain';
 import type { AccountId, EmailDraft, InboxId, KeyKind } from '@postrider/domain';
 import { createRows, untilWaitingForLock, withClient } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
+import { explainedPool } from '../../test/explained-pool.ts';
+import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { createInboxStore } from '../inbound/inboxes.ts';
 import { removeInboxes } from '../retention/remove-inboxes.ts';
 import { storeMail } from './send-emails.ts';
 import type { SendRequest } from './send-request.ts';
+import { judgeInboxSends, lockFormerSenders } from './sql/send-emails.ts';
 
 const ADDRESS = 'agent@in.example';
 
@@ -165,9 +168,25 @@ describe('live mail from an inbox’s address', () => {
     const inboxId = await inbox();
     await send();
     const [thread] = await store.outside.query<{ id: string }>('select id from inbox_threads');
-    const reply = { inboxId, threadId: thread?.id as NonNullable<SendRequest['reply']>['threadId'] };
+    const reply = {
+      inboxId,
+      threadId: thread?.id as NonNullable<SendRequest['reply']>['threadId'],
+      messages: 1,
+    };
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => send({ reply })));
     expect(kindsOf(outcomes)).toEqual({ stored: 9, 'thread-over-limit': 11 });
+  });
+
+  test('of a reply counts once for each recipient that a stranger chose', async () => {
+    const inboxId = await inbox();
+    await send();
+    const [thread] = await store.outside.query<{ id: string }>('select id from inbox_threads');
+    const threadId = thread?.id as NonNullable<SendRequest['reply']>['threadId'];
+    const reply = (messages: number) => send({ reply: { inboxId, threadId, messages } });
+    expect(kindsOf([await reply(40), await reply(20), await reply(19), await reply(1)])).toEqual({
+      stored: 2,
+      'inbox-over-limit': 2,
+    });
   });
 
   test('repeated under an idempotency key is not counted, also at the limit', async () => {
@@ -183,6 +202,88 @@ describe('live mail from an inbox’s address', () => {
     expect(await send({ idempotency: fresh })).toMatchObject({ kind: 'stored' }); // the key stayed free
   });
 });
+
+describe('the count of an address whose inbox is deleted', () => {
+  const many = (count: number) => send({ drafts: Array.from({ length: count }, () => draft()) });
+  const removed = async (id: InboxId) => {
+    await inboxStore().delete({ accountId, kind: 'live' }, id);
+    await removeInboxes(store.db.pool);
+  };
+
+  test('goes on in the next inbox, with the mail that is sent in between', async () => {
+    const first = await inbox();
+    await many(20);
+    await removed(first);
+    expect(await counted('inbox_sends')).toBe(0);
+    expect(await many(20)).toMatchObject({ kind: 'stored' });
+    expect(await counted('inbox_sends')).toBe(0); // it is in no thread
+    await removed(await inbox());
+    expect(await many(19)).toMatchObject({ kind: 'stored' });
+    await inbox();
+    expect(kindsOf([await send(), await send()])).toEqual({ stored: 1, 'inbox-over-limit': 1 });
+    store.clock.advance(60 * 60 * 1000 + 1);
+    expect(await many(60)).toMatchObject({ kind: 'stored' });
+  });
+
+  test('is limited for an hour, also for concurrent requests, then not at all', async () => {
+    await removed(await inbox());
+    const outcomes = await Promise.all(Array.from({ length: 40 }, () => many(2)));
+    expect(kindsOf(outcomes)).toEqual({ stored: 30, 'inbox-over-limit': 10 });
+    store.clock.advance(60 * 60 * 1000 + 1);
+    expect(await many(100)).toMatchObject({ kind: 'stored' });
+  });
+
+  test('is exact for requests that wait while the inbox is deleted', async () => {
+    const id = await inbox();
+    const done = await withClient(store.outside.url, async (session) => {
+      await session.query('begin');
+      await session.query('select from inboxes where id = $1 for update', [id]);
+      const deleting = inboxStore().delete({ accountId, kind: 'live' }, id);
+      await untilWaitingForLock(store.outside);
+      const sending = Array.from({ length: 4 }, () => many(20));
+      await untilWaitingForLock(store.outside, 5);
+      await session.query('rollback');
+      await deleting;
+      return Promise.all(sending);
+    });
+    expect(kindsOf(done)).toEqual({ stored: 3, 'inbox-over-limit': 1 });
+  });
+
+  test('is that of the account, and of a live inbox', async () => {
+    await removed(await inbox());
+    await inbox('t@in.example', 'test');
+    await inboxStore().delete({ accountId, kind: 'test' }, 't@in.example');
+    const more = (from: string) => ({ drafts: Array.from({ length: 61 }, () => draft({ from })) });
+    for (const sender of [
+      { accountId: await store.newAccount(), ...more(ADDRESS) },
+      { kind: 'test' as const, ...more(ADDRESS) },
+      more('t@in.example'),
+    ]) {
+      expect(await send(sender)).toMatchObject({ kind: 'stored' });
+    }
+    expect(await many(60)).toMatchObject({ kind: 'stored' });
+    expect(await send(more(ADDRESS))).toEqual({ kind: 'inbox-over-limit' });
+  });
+});
+
+test.each(['not analyzed yet', 'analyzed'])(
+  'the count of an address reads its own rows only, in a table that Postgres has %s',
+  async (when) => {
+    await store.outside.query('alter table counted_sends set (autovacuum_enabled = false)');
+    await store.outside.query(
+      `insert into counted_sends select 'em_' || n, $1, n % 5000 || '@in.example', n % 2, $2 from generate_series(1, 20000) n`,
+      [accountId, store.clock.now()],
+    );
+    if (when === 'analyzed') await store.outside.query('analyze counted_sends');
+    const seen: ExplainedStatement[] = [];
+    const pool = explainedPool(store.db.pool, seen);
+    const [addresses, now] = [['7@in.example', '8@in.example'], store.clock.now()];
+    await pool.query(lockFormerSenders.text, [accountId, addresses, now]);
+    await pool.query(judgeInboxSends.text, [accountId, addresses, 60, [], 10, now]);
+    expect(seen.map(({ rowsMax }) => rowsMax <= 20)).toEqual([true, true]);
+    expect(seen.flatMap(({ readWhole }) => readWhole)).toEqual([]);
+  },
+);
 
 test('mail of a test inbox joins a thread and is not counted; an address of the other kind is no inbox', async () => {
   await inbox(ADDRESS, 'test');
@@ -218,6 +319,6 @@ test('mail that is sent while its inbox is deleted stays, without a row in a thr
 test('a reply into a deleted thread stores nothing', async () => {
   const inboxId = await inbox();
   const threadId = 'thr_01jd0000000000000000000001' as NonNullable<SendRequest['reply']>['threadId'];
-  expect(await send({ reply: { inboxId, threadId } })).toEqual({ kind: 'missing' });
+  expect(await send({ reply: { inboxId, threadId, messages: 1 } })).toEqual({ kind: 'missing' });
   expect(await counted('emails')).toBe(0);
 });

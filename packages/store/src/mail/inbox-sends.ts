@@ -1,12 +1,18 @@
 import { answeredIds, LIMITS, newId } from '@postrider/domain';
-import type { Clock, EmailDraft, EmailId, InboxId, ThreadId } from '@postrider/domain';
+import type { AccountId, Clock, EmailDraft, EmailId, InboxId, ThreadId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
 import { threadOf } from '../inbound/thread-of.ts';
 import { inboxAddressOf, outcomeOf } from './send-request.ts';
 import type { SendOutcome, SendRequest, Sent } from './send-request.ts';
-import { addInboxSends, judgeInboxSends, lockInboxSenders, sendEmails } from './sql/send-emails.ts';
+import {
+  addInboxSends,
+  judgeInboxSends,
+  lockFormerSenders,
+  lockInboxSenders,
+  sendEmails,
+} from './sql/send-emails.ts';
 
 /** Rolls the transaction back. */
 class OverLimit extends Error {
@@ -20,8 +26,9 @@ class OverLimit extends Error {
 
 /**
  * Sends a request's mail when at least one message has an inbox's address in From. Under the locks of the
- * inboxes, it stores the mail and adds it to its threads. If an inbox or a thread then exceeds its hourly
- * limit, it rolls back. Mail of test keys is not counted.
+ * inboxes, it stores the mail and adds it to its threads. If an address or a thread then exceeds its hourly
+ * limit, it rolls back. An address counts for an hour more when its inbox is deleted: another inbox of the
+ * address continues the count. Mail of test keys is not counted.
  */
 export async function sendFromInboxes(
   db: Database,
@@ -46,13 +53,14 @@ async function send(
   values: readonly unknown[],
 ): Promise<SendOutcome | null> {
   const { accountId, kind, drafts, reply } = request;
+  const now = clock.now().toISOString();
   const addresses = drafts.map(({ from }) => inboxAddressOf(from));
-  const inboxes = await runIn<{ id: InboxId; address: string }>(tx.client, lockInboxSenders, [
-    accountId,
-    kind,
+  const idOf = await lockSenders(
+    tx,
+    request,
     addresses.filter((address) => address !== null),
-  ]);
-  const idOf = new Map(inboxes.map(({ id, address }) => [address, id]));
+    now,
+  );
   if (reply !== undefined && !(await threadExists(tx, reply, [...idOf.values()]))) return { kind: 'missing' };
   const [sent] = await runIn<Sent>(tx.client, sendEmails, [...values, true]);
   if (sent === undefined) throw new Error('the statement did not answer');
@@ -60,16 +68,43 @@ async function send(
   if (outcome?.kind !== 'stored') return outcome;
   const notes = [];
   for (const [index, draft] of drafts.entries()) {
-    const inboxId = idOf.get(addresses[index] ?? '');
+    const address = addresses[index] ?? '';
+    const inboxId = idOf.get(address);
     if (inboxId === undefined) continue;
+    const counted = { emailId: ids[index], address, messages: reply?.messages ?? 1 };
+    if (inboxId === null) {
+      notes.push({ ...counted, inboxId, threadId: null, isNew: false });
+      continue;
+    }
     const joined = reply?.threadId ?? (await threadOf(tx, inboxId, headerIdsOf(draft)));
     const threadId = joined ?? newId('thread', clock);
-    notes.push({ emailId: ids[index], inboxId, threadId, isNew: joined === null, subject: draft.subject });
+    notes.push({ ...counted, inboxId, threadId, isNew: joined === null, subject: draft.subject });
   }
-  const now = clock.now().toISOString();
-  await runIn(tx.client, addInboxSends, [JSON.stringify(notes), now]);
-  if (kind === 'live') await refuseOverLimit(tx, notes, now);
+  await runIn(tx.client, addInboxSends, [accountId, kind, JSON.stringify(notes), now]);
+  if (kind === 'live') await refuseOverLimit(tx, accountId, notes, now);
   return outcome;
+}
+
+/** @returns the inbox of each address that counts; null for an address whose inbox was deleted. */
+async function lockSenders(
+  { client }: Transaction,
+  { accountId, kind }: SendRequest,
+  addresses: readonly string[],
+  now: string,
+): Promise<Map<string, InboxId | null>> {
+  const inboxes = await runIn<{ id: InboxId; address: string }>(client, lockInboxSenders, [
+    accountId,
+    kind,
+    addresses,
+  ]);
+  const former =
+    kind === 'live'
+      ? await runIn<{ address: string }>(client, lockFormerSenders, [accountId, addresses, now])
+      : [];
+  return new Map<string, InboxId | null>([
+    ...former.map(({ address }) => [address, null] as const),
+    ...inboxes.map(({ id, address }) => [address, id] as const),
+  ]);
 }
 
 /**
@@ -79,7 +114,7 @@ async function send(
 async function threadExists(
   { client }: Transaction,
   { inboxId, threadId }: NonNullable<SendRequest['reply']>,
-  inboxIds: readonly InboxId[],
+  inboxIds: readonly (InboxId | null)[],
 ): Promise<boolean> {
   if (!inboxIds.includes(inboxId)) return false;
   return (await client.inboxThread.count({ where: { id: threadId, inboxId } })) > 0;
@@ -87,13 +122,15 @@ async function threadExists(
 
 async function refuseOverLimit(
   tx: Transaction,
-  notes: readonly { readonly inboxId: InboxId; readonly threadId: ThreadId }[],
+  accountId: AccountId,
+  notes: readonly { readonly address: string; readonly threadId: ThreadId | null }[],
   now: string,
 ): Promise<void> {
   const [judged] = await runIn<{ inboxIsOver: boolean; threadIsOver: boolean }>(tx.client, judgeInboxSends, [
-    [...new Set(notes.map(({ inboxId }) => inboxId))],
+    accountId,
+    [...new Set(notes.map(({ address }) => address))],
     LIMITS.inboxSendsPerHour,
-    [...new Set(notes.map(({ threadId }) => threadId))],
+    [...new Set(notes.flatMap(({ threadId }) => threadId ?? []))],
     LIMITS.threadSendsPerHour,
     now,
   ]);

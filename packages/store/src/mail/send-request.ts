@@ -11,8 +11,15 @@ export interface SendRequest {
   readonly domains: readonly string[];
   /** null: a repetition sends again. */
   readonly idempotency: Idempotency | null;
-  /** Set for a reply: the thread of its one message. */
-  readonly reply?: { readonly inboxId: InboxId; readonly threadId: ThreadId };
+  /** Set for a reply of one message. */
+  readonly reply?: SentReply;
+}
+
+export interface SentReply {
+  readonly inboxId: InboxId;
+  readonly threadId: ThreadId;
+  /** The messages that it counts as in the hourly limit of the inbox's address. */
+  readonly messages: number;
 }
 
 export interface Idempotency {
@@ -30,7 +37,7 @@ export type SendOutcome =
   | { readonly kind: 'conflict'; readonly why: 'another request' | 'unfinished' }
   | { readonly kind: 'unknown-topics'; readonly ids: readonly TopicId[] }
   | { readonly kind: 'unverified-domains'; readonly names: readonly string[] }
-  /** An inbox or one of its threads has reached its hourly limit. */
+  /** The address of an inbox, or one of its threads, has reached its hourly limit. */
   | { readonly kind: 'inbox-over-limit' | 'thread-over-limit' }
   /** The inbox or the thread of a reply does not exist. */
   | { readonly kind: 'missing' };

@@ -58,7 +58,13 @@ describe('what is kept for a time', () => {
               ('young@in.example', $1, now() - interval '29 days 23 hours')`,
       [accountId],
     );
-    expect(await housekeeping.dropExpired()).toBe(2503);
+    await database.query(
+      `insert into counted_sends values ('old', $1, 'a@a.example', 1, now() - interval '2 hours'),
+                                        ('young', $1, 'a@a.example', 1, now() - interval '119 minutes')`,
+      [accountId],
+    );
+    expect(await housekeeping.dropExpired()).toBe(2504);
+    expect(await database.query('select id from counted_sends')).toEqual([{ id: 'young' }]);
     expect(await database.query('select address from released_addresses')).toEqual([
       { address: 'young@in.example' },
     ]);

@@ -10,12 +10,13 @@ import type { InboxRemovals } from './remove-inboxes.ts';
 /**
  * An answer is remembered for 24 hours (contract 7.3). A notification is kept until its age makes it refused.
  * An unclaimed one is kept until its mail can no longer become known.
- * Afterwards any account may have a released address.
+ * Afterwards any account may have a released address. An inbox's mail counts for an hour, by the API's clock.
  */
 const LIFETIMES = [
   { table: 'idempotency_keys', age: 'created_at', hours: 24 },
   { table: 'provider_notifications', age: 'received_at', hours: NOTIFICATION_ID_HOURS },
   { table: 'unclaimed_notifications', age: 'received_at', hours: UNCLAIMED_NOTIFICATION_HOURS },
+  { table: 'counted_sends', age: 'counted_at', hours: 2 },
   { table: 'released_addresses', age: 'released_at', hours: RELEASED_ADDRESS_DAYS * 24 },
 ] as const;
 

@@ -194,6 +194,12 @@ describe('the models of the client', () => {
       ]);
       return store.db.prisma.inboxSend.findFirst();
     },
+    counted_sends: async () => {
+      await store.outside.query(
+        `insert into counted_sends values ('em_1', 'acct_1', 'a@a.example', 1, now())`,
+      );
+      return store.db.prisma.countedSend.findFirst();
+    },
     unclaimed_notifications: async () => {
       await store.outside.query(`insert into unclaimed_notifications values ('m', 'p', '{}')`);
       return store.db.prisma.unclaimedNotification.findFirst();

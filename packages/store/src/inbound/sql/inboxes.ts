@@ -100,7 +100,8 @@ export function releaseAddress(given: {
 
 /**
  * Deletes an inbox. Its messages and threads read as missing at once. A relay deletes their rows later, and
- * the rows in `inbox_sends`. The mail that the inbox sent stays.
+ * the rows in `inbox_sends`. The mail that the inbox sent stays. Its address goes on counting live mail for
+ * an hour.
  *
  * Guarantee: the statement waits for the lock of the inbox, so no row is added to the inbox afterwards.
  *
@@ -110,5 +111,9 @@ export function releaseAddress(given: {
 export const deleteInbox = statement('delete-inbox')`
     with gone as (
       delete from inboxes where account_id = $1 and kind = $2::key_kind and (id = $3 or address = $4) returning id, address
+    ),
+    counting as (
+      insert into counted_sends (id, account_id, address, messages, counted_at)
+      select id, $1, address, 0, $6::timestamptz from gone where $2::key_kind = 'live'
     ),${releaseAddress({ from: 'select address from gone', sharedDomains: '$5', now: '$6' })}
     insert into removed_inboxes (id) select id from gone returning id`;

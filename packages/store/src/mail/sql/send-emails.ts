@@ -23,6 +23,19 @@ export const readKnownAnswer: Statement = {
 };
 
 /**
+ * Selects the addresses whose live inbox was deleted in the last hour. Live mail from them still counts.
+ *
+ * @param parameters account, addresses and now.
+ */
+function formerInboxes(...parameters: readonly `$${number}`[]): string {
+  const [account, addresses, now] = parameters;
+  return `
+            select c.address from counted_sends c
+            where c.account_id = ${account} and c.address = any (${addresses}::text[]) and c.messages = 0
+              and c.counted_at > ${now}::timestamptz - interval '1 hour'`;
+}
+
+/**
  * Stores messages with their attachments, queues live ones for the provider, and stores the answer for the
  * idempotency key.
  *
@@ -37,8 +50,8 @@ export const readKnownAnswer: Statement = {
  * $1 account, $2 key kind, $3 messages, $4 attachments without their content (JSON arrays of the records
  * below), $5 the contents of all attachments, concatenated, $6 domains that must be verified, $7 topics that
  * must belong to the account, $8 created at, $9 HTTP route, $10 idempotency key or null, $11 digest of the
- * request, $12 answer (JSON), $13 addresses in From. If an inbox has one of these, nothing is stored, unless
- * $14 says that the inboxes are locked. Returns one row.
+ * request, $12 answer (JSON), $13 addresses in From. If an inbox has one of these, or had it in the last
+ * hour, nothing is stored, unless $14 says that the inboxes are locked. Returns one row.
  */
 export const sendEmails = statement('send-emails')`
     with known as materialized (${knownAnswer('$1', '$2', '$9', '$10', '$11')}
@@ -50,8 +63,11 @@ export const sendEmails = statement('send-emails')`
         array(select n.name from unnest($6::text[]) n (name)
               where (select d.id from domains d
                      where d.name = n.name and d.account_id = $1 and d.status = 'verified') is null) as unverified,
-        not $14::bool and exists (
-          select from inboxes i where i.account_id = $1 and i.kind = $2::key_kind and i.address = any ($13::text[])
+        not $14::bool and (
+          exists (
+            select from inboxes i where i.account_id = $1 and i.kind = $2::key_kind and i.address = any ($13::text[])
+          )
+          or $2::key_kind = 'live' and exists (${formerInboxes('$1', '$13', '$8')})
         ) as from_inbox,
         case when $10 is null then true
              else pg_try_advisory_xact_lock(hashtextextended(concat_ws('/', $1, $2::text, $9, $10), 0))
@@ -114,40 +130,60 @@ export const lockInboxSenders = statement('lock-inbox-senders')`
     for no key update`;
 
 /**
- * Adds sent mail to the threads of its inboxes, and starts new threads. Run it under the locks of the
- * inboxes.
+ * Locks addresses whose inbox was deleted in the last hour, so that one transaction at a time counts their
+ * mail. Run it after `lock-inbox-senders`: only then it sees an inbox that was deleted while that statement
+ * waited.
  *
- * $1 records (JSON array: email, inbox, thread, and the subject of a new thread), $2 now.
+ * Guarantee: a later statement of the same transaction sees the mail that the last holder of the lock sent.
+ *
+ * $1 account, $2 addresses, $3 now. Returns each locked address.
+ */
+export const lockFormerSenders = statement('lock-former-senders')`
+    select f.address
+    from (select distinct c.address from (${formerInboxes('$1', '$2', '$3')}) c order by c.address) f
+    cross join lateral pg_advisory_xact_lock(hashtextextended(concat_ws('/', 'inbox sends', $1, f.address), 0))`;
+
+/**
+ * Adds sent mail to the threads of its inboxes, and starts new threads. It counts the live mail. Run it under
+ * the locks of the inboxes and of the addresses.
+ *
+ * $1 account, $2 kind, $3 records (JSON array: email, address, the messages that it counts as; inbox, thread
+ * and the subject of a new thread, or nulls), $4 now.
  */
 export const addInboxSends = statement('add-inbox-sends')`
     with given as materialized (
-      select * from json_to_recordset($1::json) as g ("emailId" text, "inboxId" text, "threadId" text, "isNew" boolean, subject text)
+      select * from json_to_recordset($3::json) as g (
+        "emailId" text, address text, messages int, "inboxId" text, "threadId" text, "isNew" boolean, subject text)
     ),
     begun as (
       insert into inbox_threads (id, inbox_id, subject, created_at, last_at)
-      select g."threadId", g."inboxId", g.subject, $2::timestamptz, $2::timestamptz from given g where g."isNew"
+      select g."threadId", g."inboxId", g.subject, $4::timestamptz, $4::timestamptz from given g where g."isNew"
     ),
     joined as (
-      update inbox_threads t set last_at = greatest(t.last_at, $2::timestamptz)
+      update inbox_threads t set last_at = greatest(t.last_at, $4::timestamptz)
       from given g where t.id = g."threadId" and not g."isNew"
+    ),
+    counted as (
+      insert into counted_sends (id, account_id, address, messages, counted_at)
+      select g."emailId", $1, g.address, g.messages, $4::timestamptz from given g where $2::key_kind = 'live'
     )
     insert into inbox_sends (email_id, inbox_id, thread_id, created_at)
-    select g."emailId", g."inboxId", g."threadId", $2::timestamptz from given g`;
+    select g."emailId", g."inboxId", g."threadId", $4::timestamptz from given g where g."inboxId" is not null`;
 
 /**
- * Checks if inboxes or threads sent more in the last hour than their limits.
+ * Checks if addresses or threads sent more in the last hour than their limits.
  *
- * $1 inboxes, $2 limit of an inbox in messages per hour, $3 threads, $4 limit of a thread in messages per
- * hour, $5 now.
+ * $1 account, $2 addresses, $3 limit of an address in messages per hour, $4 threads, $5 limit of a thread in
+ * emails per hour, $6 now.
  */
 export const judgeInboxSends = statement('judge-inbox-sends')`
     select exists (
-             select from unnest($1::text[]) i (id)
-             where (select count(*) from inbox_sends s
-                    where s.inbox_id = i.id and s.created_at > $5::timestamptz - interval '1 hour') > $2
+             select from unnest($2::text[]) a (address)
+             where (select sum(c.messages) from counted_sends c
+                    where c.account_id = $1 and c.address = a.address and c.counted_at > $6::timestamptz - interval '1 hour') > $3
            ) as "inboxIsOver",
            exists (
-             select from unnest($3::text[]) t (id)
+             select from unnest($4::text[]) t (id)
              where (select count(*) from inbox_sends s
-                    where s.thread_id = t.id and s.created_at > $5::timestamptz - interval '1 hour') > $4
+                    where s.thread_id = t.id and s.created_at > $6::timestamptz - interval '1 hour') > $5
            ) as "threadIsOver"`;
