@@ -86,6 +86,17 @@ describe('the name servers of the machine', () => {
     await expect(resolver.resolve('hooks.example.com')).rejects.toThrow(NameServersUnreachableError);
     await expect(resolver.resolveIpv6('hooks.example.com')).rejects.toThrow(NameServersUnreachableError);
   });
+
+  test.each(['ENOMEM', 'EFILE', 'EMFILE', 'ENFILE', 'ENOTINITIALIZED'])(
+    'were not asked, and no endpoint is at fault, when a query ends with %s',
+    async (code) => {
+      const fail = async () => Promise.reject(Object.assign(new Error(code), { code }));
+      const create = () => Object.assign(new Resolver(), { resolve4: fail, resolve6: fail });
+      resolver = new NameResolver({ systemServers: { file: 'none', create } });
+      await expect(resolver.resolve('hooks.example.com')).rejects.toThrow(NameServersUnreachableError);
+      await expect(resolver.resolveIpv6('hooks.example.com')).rejects.toThrow(NameServersUnreachableError);
+    },
+  );
 });
 
 describe('what is kept', () => {
