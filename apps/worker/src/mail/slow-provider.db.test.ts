@@ -4,7 +4,7 @@ import type { AccountId, ProviderNotification, ProviderResult } from '@postrider
 import { Semaphore } from '@postrider/limits';
 import { createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
-import { createMailOutbox, createMailWork } from '@postrider/store';
+import { createMailOutbox, createMailWork, StoreUnavailableError } from '@postrider/store';
 import type { Database, MailClaim } from '@postrider/store';
 import { createRows, createTestDatabase, fakeClock, waitFor } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
@@ -84,14 +84,22 @@ async function events(): Promise<[string, unknown][]> {
 
 const types = async () => (await events()).map(([type]) => type);
 
-test('a provider may take longer than a lease: no other worker gets the message meanwhile', async () => {
+test('a provider may take longer than a lease: no other worker gets the message meanwhile, and recording its outcome is tried again', async () => {
   const leaseSeconds = 1;
   const answers = createGate();
   const answerLate: MailStages['send'] = async () => {
     await answers.opened;
     return { kind: 'accepted', providerMessageId: null, notifications: [] };
   };
-  const sending = sendMail(await nextJob(), stagesWith(answerLate, DELAYS_SECONDS, leaseSeconds));
+  const stages = stagesWith(answerLate, DELAYS_SECONDS, leaseSeconds);
+  const record = stages.store.record.bind(stages.store);
+  let isAway = true;
+  stages.store.record = async (taken, outcome) => {
+    if (!isAway) return record(taken, outcome);
+    isAway = false;
+    throw new StoreUnavailableError(new Error('away'));
+  };
+  const sending = sendMail(await nextJob(), stages);
   await waitFor(
     async () => (await database.query('select from email_sends where taken_at is not null')).length > 0,
     {

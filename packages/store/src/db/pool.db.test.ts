@@ -82,6 +82,7 @@ describe('whatever the settings of the server, the database or the role', () => 
     `set search_path = pg_temp, "$user"`,
     `set default_transaction_isolation = 'repeatable read'`,
     'set transaction_timeout = 2000',
+    'set synchronous_commit = off',
     'set jit = on',
   ];
   beforeAll(() => alterDatabase(...hostile));
