@@ -93,6 +93,12 @@ describe('a body beyond the limits is not complete', () => {
     expect(await parse(parts(2_000))).toMatchObject({ from: 'Ann <ann@sender.example>', complete: false });
   });
 
+  test('of a message with a part whose header has over 1 MiB only the header is read', async () => {
+    const field = `X: ${'y'.repeat(900)}\r\n`;
+    const message = parts(1).replace('--b\r\n', `--b\r\n\r\nlost text\r\n--b\r\n${field.repeat(1_300)}`);
+    expect(await parse(message)).toMatchObject({ text: null, complete: false });
+  });
+
   test('HTML too long to become text is kept', async () => {
     const html = `<p>begin</p>${'x'.repeat(HTML_CHARACTERS_MAX)}`;
     const { text, html: kept, complete } = await parse(`${FROM}Content-Type: text/html\r\n\r\n${html}`);

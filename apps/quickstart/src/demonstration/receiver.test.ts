@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { signatureHeader } from '@postrider/domain';
 import { parseEvent } from '@postrider/receiver';
-import { listen } from '@postrider/testing';
+import { listen, waitFor } from '@postrider/testing';
 import { makeLoopbackCertificate } from './certificates.ts';
 import type { Certificate } from '@postrider/embedded';
 import { Receiver } from './receiver.ts';
@@ -50,7 +50,12 @@ interface Answer {
   readonly body: string;
 }
 
-async function exchange(secret: string, body = BODY, path = '/events'): Promise<Answer> {
+async function exchange(
+  secret: string,
+  body = BODY,
+  path = '/events',
+  signal?: AbortSignal,
+): Promise<Answer> {
   const signature = signatureHeader(secret, Buffer.from(body), new Date());
   return new Promise((resolve, reject) => {
     const outgoing = request(
@@ -60,6 +65,7 @@ async function exchange(secret: string, body = BODY, path = '/events'): Promise<
         ca: certificate.certPem,
         agent: false,
         headers: { 'service-signature': signature },
+        signal,
       },
       (response) => {
         const { statusCode: status, headers } = response;
@@ -144,6 +150,16 @@ describe('the receiver', () => {
       expect(body).toContain(`/hook?a=b does not answer: connect ECONNREFUSED 127.0.0.1:${target.port}`);
       expect(refusals).toEqual([expect.stringContaining('socket hang up'), body.trim()]);
       target = await listen(createServer());
+    });
+
+    test('leaves the target when the worker has stopped waiting', async () => {
+      const closed = new Promise((resolve) => (answer = (response) => void response.once('close', resolve)));
+      const worker = new AbortController();
+      const waiting = exchange(SECRET, BODY, '/events', worker.signal);
+      await waitFor(() => seen.length === 1, { what: 'the event to be passed on' });
+      worker.abort();
+      await expect(waiting).rejects.toThrow('aborted');
+      await closed;
     });
 
     test('passes nothing on without a valid signature', async () => {

@@ -247,6 +247,19 @@ describe('the listener', () => {
     await line.close();
   }, 30_000);
 
+  test('leaves a server that only reads, and listens when the server writes', async () => {
+    const [row] = await database.query<{ name: string }>('select current_database() as name');
+    const readOnly = `alter database ${row?.name ?? ''} set default_transaction_read_only`;
+    await database.query(`${readOnly} = on`);
+    listener.start();
+    await waitFor(() => errors.length > 0, { what: 'the refusal' });
+    expect(errors[0]).toMatchObject({ code: '25006' });
+    expect(heard).toEqual([]);
+    await database.query(`${readOnly} = off`);
+    await until(1);
+    expect(heard).toEqual([EVERYTHING]);
+  });
+
   test('tries again while Postgres is away, and stops in between', async () => {
     listener = listen(NOWHERE);
     listener.start();
