@@ -190,7 +190,10 @@ function openDomains(provider: MailProviderName): DomainProvider | null {
 
 await lifecycle
   .add('wake-ups', { stop: () => wakeUps.close() })
-  .add('database', { start: () => requireDatabase(database.pool), stop: () => database.close() })
+  .add('database', {
+    start: () => requireDatabase(database.pool, (line) => logger.warn(line)),
+    stop: () => database.close(),
+  })
   .add('database of the keys', { stop: () => keysDatabase.close() })
   .add('SNS_SIGNING_CERT_FILE', { start: () => sns.start() })
   .add('blob store', { stop: async () => blobs.close() })

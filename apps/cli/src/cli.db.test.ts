@@ -362,6 +362,7 @@ describe('status', () => {
         failing_webhooks: 0,
       },
       mail_provider: 'sandbox',
+      database_role: { name: expect.any(String), access: 'all', lacks: [] },
       faults: [],
     });
     expect((await cli('status')).stdout).toMatch(/mail provider +sandbox: mail goes to a folder/);

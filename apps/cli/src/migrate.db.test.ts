@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createTestDatabase } from '@postrider/testing';
-import type { TestDatabase } from '@postrider/testing';
-import { cliOn } from '../test/run-in-process.ts';
+import { createTestDatabase, createTestRoles } from '@postrider/testing';
+import type { TestDatabase, TestRoles } from '@postrider/testing';
+import { cliOn, runInProcess } from '../test/run-in-process.ts';
 
 let database: TestDatabase;
 beforeEach(async () => void (database = await createTestDatabase()));
@@ -48,5 +48,88 @@ describe('migrate', () => {
       faults: [refused.stderr.replace('postrider: ', '').trim()],
     });
     expect((await cli('status')).stdout).toMatch(/migrations +\d+ missing\n/);
+  });
+});
+
+describe('migrate --roles', () => {
+  let roles: TestRoles;
+  beforeEach(() => void (roles = createTestRoles()));
+  afterEach(async () => {
+    await database.drop();
+    await roles.drop();
+  });
+
+  const as = async (attributes: string, ...args: string[]) =>
+    runInProcess(args, { DATABASE_URL: roles.url(database.url, await roles.login(attributes)) });
+
+  test('makes three roles, names them, and may run again', async () => {
+    const made = {
+      owner: `${roles.prefix}_owner`,
+      readwrite: `${roles.prefix}_readwrite`,
+      readonly: `${roles.prefix}_readonly`,
+    };
+    expect(await json('migrate', '--roles', roles.prefix)).toEqual({
+      applied: [],
+      queue_migrated: false,
+      roles: made,
+    });
+    expect(await cli('migrate', '--roles', roles.prefix)).toEqual({
+      code: 0,
+      stdout: `the database is up to date\nthe roles ${made.owner}, ${made.readwrite} and ${made.readonly} have their rights\n`,
+      stderr: '',
+    });
+    expect(await as(`in role ${made.owner}`, 'migrate')).toMatchObject({ code: 0 });
+  });
+
+  test.each(['Postrider', 'a-b', 'a"; drop table accounts; --', '1a', 'a'.repeat(51)])(
+    'refuses the prefix %s',
+    async (prefix) => {
+      expect(await cli('migrate', '--roles', prefix)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('It has lower-case letters, digits and _'),
+      });
+    },
+  );
+
+  test('status works with each role, and tells what it may do', async () => {
+    await cli('migrate', '--roles', roles.prefix);
+    for (const [role, access, words] of [
+      ['readonly', 'read', 'only reads'],
+      ['readwrite', 'all', 'has the rights of a process'],
+      ['owner', 'all', 'has the rights of a process'],
+    ] as const) {
+      const member = `in role ${roles.prefix}_${role}`;
+      const { code, stdout, stderr } = await as(member, 'status', '--json');
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(JSON.parse(stdout)).toMatchObject({
+        ok: true,
+        queue: { depth: { fast: { waiting: 0 } } },
+        database_role: { access },
+      });
+      expect((await as(member, 'status')).stdout).toMatch(new RegExp(`database role +\\S+: ${words}\n`));
+    }
+  });
+
+  test('a role that may only change rows is told what it lacks', async () => {
+    const login = await roles.login();
+    await database.query(`grant usage on schema bullmq to ${login};
+      grant select, insert, update, delete on all tables in schema public, bullmq to ${login}`);
+    const { code, stderr } = await runInProcess(['status'], { DATABASE_URL: roles.url(database.url, login) });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        `postrider: the database role ${login} lacks execute on drop_attempts_day, execute on make_attempts_day; ` +
+        '`postrider migrate --roles` makes a role that has them\n',
+    });
+  });
+
+  test('a command that writes says that its role may not', async () => {
+    await cli('migrate', '--roles', roles.prefix);
+    const member = `in role ${roles.prefix}_readonly`;
+    expect(await as(member, 'account', 'list')).toMatchObject({ code: 0 });
+    expect(await as(member, 'account', 'create', '--name', 'x')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^postrider: .*permission denied for table accounts.*\n$/),
+    });
   });
 });

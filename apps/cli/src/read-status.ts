@@ -12,13 +12,16 @@ import { messageOf } from '@postrider/runtime';
 import type { ConfigurationOf, Logger } from '@postrider/runtime';
 import {
   createFleet,
+  lacksDays,
   lacksMigrations,
+  lacksRights,
   MAIL_PROVIDER_DEFAULT,
   pendingMigrations,
   readBacklog,
+  rightsOf,
   storedMailProvider,
 } from '@postrider/store';
-import type { Backlog, MailProviderName, QueueIdentity, RunningWorker } from '@postrider/store';
+import type { Backlog, MailProviderName, QueueIdentity, Rights, RunningWorker } from '@postrider/store';
 import { withPool } from './session.ts';
 
 /** The state of the system. A value that could not be read is null, and `faults` names the reason. */
@@ -30,12 +33,14 @@ export interface Status {
   readonly backlog: Backlog | null;
   /** The provider of every process, or null when the database is behind. */
   readonly mailProvider: MailProviderName | null;
+  /** Of the role of this command; null when the database is behind. */
+  readonly rights: Rights | null;
   readonly depths: Readonly<Record<QueueKey, QueueDepth>> | null;
   /** Everything that keeps the system from working, as sentences. */
   readonly faults: readonly string[];
 }
 
-interface StoreStatus extends Pick<Status, 'postgres' | 'pending' | 'backlog' | 'mailProvider' | 'faults'> {
+interface StoreStatus extends Omit<Status, 'backend' | 'depths'> {
   readonly workers: readonly RunningWorker[];
 }
 interface QueueStatus extends Pick<Status, 'depths' | 'faults'> {
@@ -45,6 +50,8 @@ interface QueueStatus extends Pick<Status, 'depths' | 'faults'> {
 /** The queue connects in the background and refuses calls until then. */
 const CONNECT_WAIT_MS = 3_000;
 const CONNECT_POLL_MS = 50;
+const NO_DAYS =
+  'no relay makes the days of the attempt log: its log line `pass failed` with days_made says why';
 /** BullMQ's tables, as the name of a pending migration. */
 const QUEUE_TABLES = 'queue tables';
 
@@ -85,8 +92,15 @@ async function readStore(
       if (location.kind === 'postgres' && !(await queueSchemaIsCurrent(location.databaseUrl))) {
         pending.push(QUEUE_TABLES);
       }
-      const faults = pending.length === 0 ? [] : [messageOf(lacksMigrations(pending))];
-      return { postgres: true, pending, backlog, mailProvider, workers, faults };
+      const rights = current ? await rightsOf(pool) : null;
+      const faults = [
+        ...(pending.length === 0 ? [] : [messageOf(lacksMigrations(pending))]),
+        ...(rights === null || rights.lacks.length === 0 || rights.readsOnly
+          ? []
+          : [messageOf(lacksRights(rights))]),
+        ...(current && (await lacksDays(pool)) ? [NO_DAYS] : []),
+      ];
+      return { postgres: true, pending, backlog, mailProvider, rights, workers, faults };
     } catch (error) {
       // A refused connection, for example by a wrong password, counts as a failure, too.
       logger.debug('postgres error', { error });
@@ -95,6 +109,7 @@ async function readStore(
         pending: null,
         backlog: null,
         mailProvider: null,
+        rights: null,
         workers: [],
         faults: [messageOf(error)],
       };

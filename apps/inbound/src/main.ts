@@ -192,7 +192,10 @@ function createServer(sink: MessageSink): InboundServer {
 
 await lifecycle
   .add('wake-ups', { stop: () => wakeUps.close() })
-  .add('database', { start: () => requireDatabase(database.pool), stop: () => database.close() })
+  .add('database', {
+    start: () => requireDatabase(database.pool, (line) => logger.warn(line)),
+    stop: () => database.close(),
+  })
   .add('blob store', { stop: async () => blobs.close() })
   .add('blob sweep', { start: async () => blobSweep.start(), stop: () => blobSweep.stop() })
   .add(

@@ -20,7 +20,7 @@ if (redis !== null) lifecycle.add('Redis watch', redis);
 const { claims, pool } = openRelayPools(config, onPostgresError);
 lifecycle.add('database', {
   async start() {
-    await requireDatabase(pool);
+    await requireDatabase(pool, (line) => logger.warn(line));
     await requireQueueSchema(location);
   },
   stop: () => Promise.all([claims.end(), pool.end()]),

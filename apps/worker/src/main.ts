@@ -44,7 +44,7 @@ const leases = createPool({ ...connection, size: LEASE_POOL_SIZE, durableCommits
 
 lifecycle.add('database', {
   async start() {
-    await requireDatabase(database.pool);
+    await requireDatabase(database.pool, (line) => logger.warn(line));
     await requireQueueSchema(location);
   },
   stop: () => Promise.all([wakeUps.close(), leases.end(), database.close()]),

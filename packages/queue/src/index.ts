@@ -1,4 +1,4 @@
-export { type QueueLocation, queueLocation } from './connection.ts';
+export { QUEUE_SCHEMA, type QueueLocation, queueLocation } from './connection.ts';
 export { Consumer } from './consumer.ts';
 export { evicts } from './eviction-policy.ts';
 export {

@@ -48,6 +48,15 @@ describe("the queue's tables", () => {
     await required();
   });
 
+  test('without the sequence of a queue are old: BullMQ would make it, for which a process has no right', async () => {
+    await database.query(
+      `do $$ begin execute 'drop sequence ${QUEUE_SCHEMA}.' || ${QUEUE_SCHEMA}.job_id_seq_name('mail'); end $$`,
+    );
+    await expect(required()).rejects.toThrow(REFUSAL);
+    await migrateQueueSchema(database.url);
+    await required();
+  });
+
   test('that are missing are not current', async () => {
     await database.query(`drop schema ${QUEUE_SCHEMA} cascade`);
     await expect(required()).rejects.toThrow(REFUSAL);

@@ -1,4 +1,4 @@
-import { MIGRATE_FIRST, openSession } from '@postrider/store';
+import { actAs, MIGRATE_FIRST, openSession } from '@postrider/store';
 import {
   assertSchemaCompatibility,
   LATEST_SCHEMA_VERSION,
@@ -7,22 +7,50 @@ import {
 } from 'bullmq';
 import { QUEUE_SCHEMA } from './connection.ts';
 import type { QueueLocation } from './connection.ts';
+import { QUEUES } from './jobs.ts';
 
 type Session = Awaited<ReturnType<typeof openSession>>;
 
-/** Creates or migrates BullMQ's own tables, for queues on Postgres. */
+/**
+ * Creates or migrates BullMQ's own tables, for queues on Postgres. The owner of the schema owns what this
+ * makes, whoever runs it.
+ */
 export async function migrateQueueSchema(databaseUrl: string): Promise<void> {
-  await connected(databaseUrl, (client) => runMigrations(client, QUEUE_SCHEMA));
+  await connected(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ owner: string }>(
+      'select pg_get_userbyid(nspowner) as owner from pg_namespace where nspname = $1',
+      [QUEUE_SCHEMA],
+    );
+    if (rows[0] !== undefined) await actAs(client, rows[0].owner);
+    await runMigrations(client, QUEUE_SCHEMA);
+    for (const name of await missingSequences(client)) {
+      await client.query(`create sequence if not exists ${QUEUE_SCHEMA}.${name}`);
+    }
+  });
 }
 
 /**
- * Returns true when BullMQ's tables exist in at least this release's version. BullMQ's own check accepts
- * older ones. Throws for newer tables that this release cannot use.
+ * BullMQ makes a sequence when a queue first gets several jobs at once. The role of a process may not own the
+ * schema, so the migration makes all of them.
+ */
+async function missingSequences(client: Session): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select name from unnest($1::text[]) queue, ${QUEUE_SCHEMA}.job_id_seq_name(queue) name
+     where to_regclass('${QUEUE_SCHEMA}.' || name) is null`,
+    [Object.values(QUEUES).map(({ name }) => name)],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/**
+ * Returns true when BullMQ's tables exist in at least this release's version, and so do the sequences of our
+ * queues. BullMQ's own check accepts older ones. Throws for newer tables that this release cannot use.
  */
 export async function queueSchemaIsCurrent(databaseUrl: string): Promise<boolean> {
   return connected(databaseUrl, async (client) => {
     try {
-      return (await assertSchemaCompatibility(client, QUEUE_SCHEMA)) >= LATEST_SCHEMA_VERSION;
+      const version = await assertSchemaCompatibility(client, QUEUE_SCHEMA);
+      return version >= LATEST_SCHEMA_VERSION && (await missingSequences(client)).length === 0;
     } catch (error) {
       if (error instanceof SchemaMigrationRequiredError) return false;
       throw error;

@@ -1,7 +1,7 @@
 export { createAccountStore } from './accounts/accounts.ts';
 export { createApiKeyStore } from './accounts/api-keys.ts';
 export type { ApiKey, ApiKeyStore } from './accounts/api-keys.ts';
-export { createAttemptLog } from './deliveries/attempt-log.ts';
+export { createAttemptLog, lacksDays } from './deliveries/attempt-log.ts';
 export type { AttemptLog } from './deliveries/attempt-log.ts';
 export { createAttemptStore } from './deliveries/attempts.ts';
 export type { AttemptCursor, AttemptStore, LoggedAttempt } from './deliveries/attempts.ts';
@@ -108,6 +108,11 @@ export type { PoolOptions } from './db/pool.ts';
 export { openSession } from './db/session.ts';
 export { createProviderNotificationStore } from './mail/provider-notifications.ts';
 export type { ProviderNotificationStore } from './mail/provider-notifications.ts';
+export { actAs } from './schema/owner.ts';
+export { lacksRights, rightsOf } from './schema/rights.ts';
+export type { Rights } from './schema/rights.ts';
+export { makeRoles } from './schema/roles.ts';
+export type { Roles } from './schema/roles.ts';
 export { lacksMigrations, MIGRATE_FIRST, readiness, requireDatabase } from './schema/readiness.ts';
 export { createSuppressionStore } from './mail/suppressions.ts';
 export type {

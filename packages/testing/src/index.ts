@@ -5,6 +5,7 @@ export { fakeClock, systemClock, type FakeClock } from './clock.ts';
 export { adminDatabaseUrl, createTestDatabase, type TestDatabase } from './database.ts';
 export { numberInInfo, startRedisFailover, type RedisFailover } from './redis-failover.ts';
 export { describeWithRedis, redisForTests, type RedisForTests } from './redis.ts';
+export { createTestRoles, type TestRoles } from './roles.ts';
 export { newWebhook } from './new-webhook.ts';
 export { inParallel } from './in-parallel.ts';
 export { listen } from './listening-server.ts';

@@ -1,9 +1,21 @@
-import { migrateQueueSchema, queueSchemaIsCurrent } from '@postrider/queue';
-import { migrate } from '@postrider/store';
+import { migrateQueueSchema, QUEUE_SCHEMA, queueSchemaIsCurrent } from '@postrider/queue';
+import { makeRoles, migrate } from '@postrider/store';
+import type { Roles } from '@postrider/store';
+import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import { jsonOption, note, printAnswer } from '../print.ts';
 import { configuration } from '../session.ts';
+
+const ROLES_PREFIX_DEFAULT = 'postrider';
+/** A name that needs no quotes in a URL or in SQL. Postgres cuts names at 63 characters. */
+const ROLES_PREFIX = /^[a-z_][a-z0-9_]{0,49}$/;
+
+interface MigrateOptions {
+  readonly json?: true;
+  /** The prefix of the names. */
+  readonly roles?: string;
+}
 
 /**
  * `migrate`: migrates the tables of the store and of the queue. It makes the queue's tables even with Redis,
@@ -13,18 +25,46 @@ export function addMigrate(program: Command, io: Io): void {
   program
     .command('migrate')
     .description('bring the database up to date')
+    .addOption(
+      new Option(
+        '--roles [prefix]',
+        'make the database roles PREFIX_owner, PREFIX_readwrite and PREFIX_readonly, and give them their rights',
+      )
+        .preset(ROLES_PREFIX_DEFAULT)
+        .argParser(rolesPrefix),
+    )
     .addOption(jsonOption())
-    .action(async ({ json }: { json?: true }) => {
-      const config = configuration(io);
-      const applied = await migrate(config.databaseUrl, { say: (line) => note(io, `postrider: ${line}`) });
-      const queueMigrated = !(await queueSchemaIsCurrent(config.databaseUrl));
-      if (queueMigrated) await migrateQueueSchema(config.databaseUrl);
-      printAnswer(io, json, { applied, queue_migrated: queueMigrated }, inWords(applied, queueMigrated));
+    .action(async ({ json, roles: prefix }: MigrateOptions) => {
+      const { databaseUrl } = configuration(io);
+      const say = (line: string) => note(io, `postrider: ${line}`);
+      const applied = await migrate(databaseUrl, { say });
+      const queueMigrated = !(await queueSchemaIsCurrent(databaseUrl));
+      if (queueMigrated) await migrateQueueSchema(databaseUrl);
+      const roles =
+        prefix === undefined
+          ? undefined
+          : await makeRoles(databaseUrl, { prefix, schemas: ['public', QUEUE_SCHEMA], say });
+      const made = roles === undefined ? {} : { roles: rolesObject(roles) };
+      const answer = { applied, queue_migrated: queueMigrated, ...made };
+      printAnswer(io, json, answer, inWords(applied, queueMigrated, roles));
     });
 }
 
-function inWords(applied: readonly string[], queueMigrated: boolean): string[] {
+function rolesPrefix(value: string): string {
+  if (ROLES_PREFIX.test(value)) return value;
+  throw new InvalidArgumentError('It has lower-case letters, digits and _, and at most 50 characters.');
+}
+
+function rolesObject({ owner, readWrite, readOnly }: Roles) {
+  return { owner, readwrite: readWrite, readonly: readOnly };
+}
+
+function inWords(applied: readonly string[], queueMigrated: boolean, roles: Roles | undefined): string[] {
   const lines = applied.map((name) => `applied ${name}`);
   if (queueMigrated) lines.push("applied the queue's tables");
-  return lines.length > 0 ? lines : ['the database is up to date'];
+  if (lines.length === 0) lines.push('the database is up to date');
+  if (roles !== undefined) {
+    lines.push(`the roles ${roles.owner}, ${roles.readWrite} and ${roles.readOnly} have their rights`);
+  }
+  return lines;
 }

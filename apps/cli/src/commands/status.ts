@@ -1,5 +1,5 @@
 import type { QueueDepth, QueueKey } from '@postrider/queue';
-import type { Backlog, MailProviderName } from '@postrider/store';
+import type { Backlog, MailProviderName, Rights } from '@postrider/store';
 import type { Command } from 'commander';
 import { Failure } from '../failure.ts';
 import type { Io } from '../io.ts';
@@ -32,8 +32,20 @@ function statusObject(status: Status) {
     queue: { backend: status.backend, depth: status.depths },
     backlog: status.backlog === null ? null : backlogObject(status.backlog),
     mail_provider: status.mailProvider,
+    database_role: status.rights === null ? null : rightsObject(status.rights),
     faults: status.faults,
   };
+}
+
+/** What the role of this command may do, which need not be the role of the processes. */
+function rightsObject(rights: Rights) {
+  return { name: rights.role, access: accessOf(rights), lacks: rights.lacks };
+}
+
+/** `all`: the rights of a process. */
+function accessOf({ lacks, readsOnly }: Rights): 'all' | 'read' | 'some' {
+  if (lacks.length === 0) return 'all';
+  return readsOnly ? 'read' : 'some';
 }
 
 function backlogObject(backlog: Backlog) {
@@ -55,6 +67,7 @@ function inWords(status: Status): string[] {
     ['Redis', status.backend === 'redis' ? redis : 'not used'],
     ['migrations', migrationsInWords(status.pending)],
     ...(status.mailProvider === null ? [] : [['mail provider', providerInWords(status.mailProvider)]]),
+    ...(status.rights === null ? [] : [['database role', roleInWords(status.rights)]]),
     ...backlogRows(status.backlog),
     ...depthRows(status.depths),
   ];
@@ -63,6 +76,15 @@ function inWords(status: Status): string[] {
 
 function providerInWords(provider: MailProviderName): string {
   return provider === 'sandbox' ? 'sandbox: mail goes to a folder, and none is sent' : provider;
+}
+
+function roleInWords(rights: Rights): string {
+  const access = {
+    all: 'has the rights of a process',
+    read: 'only reads',
+    some: 'lacks rights of a process',
+  };
+  return `${rights.role}: ${access[accessOf(rights)]}`;
 }
 
 function migrationsInWords(pending: readonly string[] | null): string {

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { forRetention } from '../db/bounded-step.ts';
 import { queryOn } from '../db/database.ts';
 import { LockConflictError } from '../db/errors.ts';
+import type { Queryable } from '../db/statement.ts';
 
 /** Partitions are made this many days ahead, so the relay may be down for a week. */
 const DAYS_AHEAD = 7;
@@ -25,6 +27,19 @@ export function createAttemptLog(pool: Pool) {
     /** Drops the partitions of old days. @returns the days dropped. @throws LockConflictError */
     dropDays: async (keptDays: number): Promise<string[]> => dropDays(pool, keptDays),
   };
+}
+
+/**
+ * Whether attempts of today are in the default partition, and no relay makes days. A relay would have made
+ * tomorrow's, too.
+ */
+export async function lacksDays(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query<{ lacks: boolean }>(
+    `select to_regclass('attempts_' || to_char((now() at time zone 'utc') + interval '1 day', 'YYYYMMDD')) is null
+            and exists (select from attempts_default
+                        where ${forRetention('started_at')} >= date_trunc('day', now(), 'utc')) as lacks`,
+  );
+  return rows[0]?.lacks === true;
 }
 
 async function makeDays(pool: Pool): Promise<string[]> {

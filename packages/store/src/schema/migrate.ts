@@ -9,6 +9,7 @@ import type { Migration } from './migration-files.ts';
 import { MIGRATE_LIMITS } from './migration-limits.ts';
 import type { MigrateLimits, Say } from './migration-limits.ts';
 import { takeMigrationLock } from './migration-lock.ts';
+import { actAs, ownerOfTables } from './owner.ts';
 
 /** Prisma's own table, so that `prisma migrate deploy` agrees with this runner. */
 const MIGRATIONS_TABLE = `
@@ -31,7 +32,8 @@ export interface MigrateOptions {
  *
  * @returns the names of the migrations applied now.
  * @throws Error when an applied migration differs from its file: migrations are append-only. Also through a
- * pooler in transaction mode, where the lock would hold nothing.
+ * pooler in transaction mode, where the lock would hold nothing. Also when the session's role is no member of
+ * the role that owns the tables.
  * @throws MigrationLockError when a lock was not available in any try.
  * @throws StoreUnavailableError when Postgres does not answer.
  */
@@ -48,8 +50,14 @@ export async function migrate(
     try {
       await takeMigrationLock(client, limits, say);
       await interruptVacuum(client);
-      await client.query(MIGRATIONS_TABLE);
+      // The owner of the tables owns what a migration makes, whoever runs it.
+      const owner = await ownerOfTables(client);
+      const mayMigrate = owner === null || (await actAs(client, owner));
+      if (owner === null) await client.query(MIGRATIONS_TABLE);
       const pending = pendingOf(migrationFiles(directory), await appliedMigrations(client));
+      if (!mayMigrate && pending.length > 0) {
+        throw new Error(`the tables belong to the database role ${owner}: migrate as a member of it`);
+      }
       for (const migration of pending) {
         await applyMigration(client, migration, limits, say).catch((error: unknown) => {
           throw failureOf(migration, error);

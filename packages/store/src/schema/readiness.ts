@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { Queryable } from '../db/statement.ts';
 import { refuseTransactionPooler } from '../db/transaction-pooler.ts';
 import { pendingMigrations } from './migrate.ts';
+import { lacksRights, rightsOf } from './rights.ts';
 
 /** The remedy for a database that is behind. An image has neither npm nor the scripts. */
 export const MIGRATE_FIRST = 'run `npm run migrate` first, in an image `node dist/cli.js migrate`';
@@ -33,14 +34,20 @@ export async function readiness(db: Queryable): Promise<Readiness> {
 /**
  * Checks at the start of a process that it can work with this database.
  *
+ * @param warn receives one line when the role lacks rights of a process. Not every process needs all of them.
  * @throws Error that names the remedy, when the database lacks migrations, or a pooler in transaction mode
  * stands before it.
  * @throws StoreUnavailableError when Postgres does not answer.
  */
-export async function requireDatabase(pool: Pool): Promise<void> {
+export async function requireDatabase(
+  pool: Pool,
+  warn: (line: string) => void = () => undefined,
+): Promise<void> {
   await refuseTransactionPooler(pool.options.connectionString ?? '');
   const pending = await pendingMigrations(pool);
   if (pending.length > 0) throw lacksMigrations(pending);
+  const rights = await rightsOf(pool);
+  if (rights.lacks.length > 0) warn(lacksRights(rights).message);
 }
 
 export function lacksMigrations(pending: readonly string[]): Error {

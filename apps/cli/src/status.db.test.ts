@@ -1,0 +1,20 @@
+import { expect, test } from '@jest/globals';
+import { setupCli } from '../test/run-in-process.ts';
+
+const { database, cli, json } = setupCli();
+
+test('status says that no relay makes the days of the attempt log, when attempts of today are in no day', async () => {
+  await database.query(
+    `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms)
+     values (now(), 1, 'evt_1', 'wh_1', 1, 5)`,
+  );
+  expect(await cli('status')).toMatchObject({
+    code: 1,
+    stderr:
+      'postrider: no relay makes the days of the attempt log: its log line `pass failed` with days_made says why\n',
+  });
+  await database.query(
+    `select make_attempts_day((now() at time zone 'utc')::date + n) from generate_series(0, 1) n`,
+  );
+  expect(await json('status')).toMatchObject({ ok: true });
+});

@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto';
+import { withClient } from './admin.ts';
+import { adminDatabaseUrl } from './database.ts';
+
+/** Roles of the tests' server. They are of the whole server, so their names must be the test's own. */
+export interface TestRoles {
+  /** The names begin with it. */
+  readonly prefix: string;
+  /**
+   * Makes a role that can log in.
+   * @param attributes such as `createrole`, or `in role NAME`
+   * @returns its name
+   */
+  login(attributes?: string): Promise<string>;
+  /** The address of a database for a role that `login` made. */
+  url(databaseUrl: string, login: string): string;
+  /** Drops every role with the prefix. The databases in which they have rights must be gone. */
+  drop(): Promise<void>;
+}
+
+export function createTestRoles(): TestRoles {
+  const prefix = `test_${randomBytes(6).toString('hex')}`;
+  const password = randomBytes(12).toString('hex');
+  let logins = 0;
+  return {
+    prefix,
+    async login(attributes = '') {
+      const name = `${prefix}_login${(logins += 1)}`;
+      await withClient(adminDatabaseUrl(), (admin) =>
+        admin.query(`create role ${name} login password '${password}' ${attributes}`),
+      );
+      return name;
+    },
+    url(databaseUrl, login) {
+      const url = new URL(databaseUrl);
+      [url.username, url.password] = [login, password];
+      return url.href;
+    },
+    drop: () =>
+      withClient(adminDatabaseUrl(), async (admin) => {
+        const { rows } = await admin.query<{ name: string }>(
+          `select rolname as name from pg_roles where starts_with(rolname, $1)`,
+          [prefix],
+        );
+        if (rows.length > 0) await admin.query(`drop role ${rows.map(({ name }) => name).join(', ')}`);
+      }),
+  };
+}
