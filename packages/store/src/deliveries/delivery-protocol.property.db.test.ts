@@ -1,16 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { AttemptResult } from '@postrider/domain';
-import { runs } from '@postrider/testing';
+import { runs, untilWaitingForLock } from '@postrider/testing';
 import fc from 'fast-check';
 import { commandOf, protocolCommands } from '../../test/protocol/commands.ts';
 import type { Model } from '../../test/protocol/commands.ts';
 import { checkGuarantees } from '../../test/protocol/guarantees.ts';
 import { result } from '../../test/protocol/plans.ts';
+import { prepare, take } from '../../test/protocol/perform.ts';
 import { quiesce } from '../../test/protocol/quiesce.ts';
+import { explained } from '../../test/protocol/round.ts';
 import { emptyState } from '../../test/protocol/state.ts';
-import { BEGINNING, STORIES } from '../../test/protocol/stories.ts';
+import { BEGINNING, LOST_JOBS, record, STORIES } from '../../test/protocol/stories.ts';
 import { openWorld } from '../../test/protocol/world.ts';
 import type { World } from '../../test/protocol/world.ts';
+import { inUndoneTransaction } from '../../test/sessions.ts';
 
 /**
  * To run one counterexample again, put here what fast-check printed with it. The orders that Postgres chooses between
@@ -79,6 +82,28 @@ describe('what meets in Postgres leaves there what the model says, and comes to 
   test.each(Object.entries(STORIES))('%s', async (_, story) => {
     const model = await begun();
     await commandOf(story).run(model, world);
+    await brought(model, [{ kind: 'answered', statusCode: 503 }]);
+  });
+
+  test('a take finds no row that is younger than it, and sees the end of an older one', async () => {
+    const model = await begun();
+    await commandOf(LOST_JOBS).run(model, world);
+    const before = model.state;
+    const jobs = [...world.jobs];
+    const [first, second] = [...before.deliveries.keys()].sort((a, b) => Number(a) - Number(b));
+    const ofSecond = before.deliveries.get(second ?? '')?.webhookId;
+    const deleting = world.registered.toReversed().findIndex((webhookId) => webhookId === ofSecond);
+    const { taking, recorded, deleted } = await inUndoneTransaction(world.db.pool, async (session) => {
+      await session.query('select from deliveries where id = $1 for update', [first]);
+      const waits = { taking: take(world, jobs, before.now) };
+      await untilWaitingForLock(world.database);
+      return {
+        ...waits,
+        recorded: await prepare(record, world, before)(),
+        deleted: await prepare({ kind: 'delete', webhook: deleting, foreign: false }, world, before)(),
+      };
+    });
+    model.state = await explained(world, before, [[(await taking).act], recorded, deleted]);
     await brought(model, [{ kind: 'answered', statusCode: 503 }]);
   });
 

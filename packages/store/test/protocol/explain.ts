@@ -20,7 +20,7 @@ export function explain(
   seen: Snapshot,
   order: readonly string[],
 ): State {
-  const at: Circumstances = { seen, order, alone: threads.length === 1 };
+  const at: Circumstances = { begun: before, seen, order, alone: threads.length === 1 };
   const reasons = new Set<string>();
   const search = (state: State, rest: readonly (readonly Act[])[]): State | null => {
     const going = rest.filter((thread) => thread.length > 0);

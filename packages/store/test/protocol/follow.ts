@@ -11,6 +11,8 @@ import type { DeliveryState, End, State } from './state.ts';
 export class Contradiction extends Error {}
 
 export interface Circumstances {
+  /** The state before anything of the round ran. */
+  readonly begun: State;
   /** What Postgres holds afterwards. */
   readonly seen: Snapshot;
   /** The outstanding deliveries before, in the order in which they are due. */
@@ -39,9 +41,9 @@ export function follow(before: State, act: Act, at: Circumstances): State[] {
     case 'release':
       return released(state, act.jobs, at);
     case 'take':
-      return [taken(state, act)];
+      return [taken(state, act, at)];
     case 'finish':
-      return [finished(state, act)];
+      return [finished(state, act, at)];
     case 'delete':
       return [deleted(state, act)];
     case 'replay':
@@ -158,9 +160,10 @@ function released(state: State, jobs: readonly DeliveryClaim[], { alone }: Circu
 }
 
 /** Of all jobs for one hand-over one gets the row, and the row goes by the next claim from then on. */
-function taken(state: State, act: ActOf<'take'>): State {
-  const won = new Set(act.jobs.filter((job) => isHeld(state, job)).map(({ deliveryId }) => deliveryId));
-  mustEqual('taken', sorted(act.taken.map(({ deliveryId }) => deliveryId)), sorted([...won]));
+function taken(state: State, act: ActOf<'take'>, at: Circumstances): State {
+  const got = new Set(act.taken.map(({ deliveryId }) => deliveryId));
+  const won = act.jobs.filter((job) => isHeld(state, job) && !isMissed(job, got, at));
+  mustEqual('taken', sorted([...got]), sorted([...new Set(won.map(({ deliveryId }) => deliveryId))]));
   for (const got of act.taken) {
     const delivery = outstanding(state, got.deliveryId);
     const event = state.events.get(delivery.eventId);
@@ -195,8 +198,11 @@ function taken(state: State, act: ActOf<'take'>): State {
 }
 
 /** The fence: who does not hold the claim, of this event for this webhook, changes nothing. */
-function finished(state: State, act: ActOf<'finish'>): State {
-  const mine = act.endings.filter(({ hand }) => isHeld(state, hand) && isOf(state, hand));
+function finished(state: State, act: ActOf<'finish'>, at: Circumstances): State {
+  const ended = new Set(act.ended);
+  const mine = act.endings.filter(
+    ({ hand }) => isHeld(state, hand) && isOf(state, hand) && !isMissed(hand, ended, at),
+  );
   // A row that was taken in the lost history, and again in this one, has two hands that fit.
   const held = [...new Map([...mine].reverse().map((ending) => [ending.hand.deliveryId, ending])).values()];
   mustEqual('finished', sorted(act.ended), sorted(held.map(({ hand }) => hand.deliveryId)));
@@ -283,6 +289,19 @@ function end(state: State, id: string, as: End): void {
 
 function isHeld(state: State, { deliveryId, claim }: DeliveryClaim): boolean {
   return state.deliveries.get(deliveryId)?.claim === claim;
+}
+
+/**
+ * A job or hand of a lost history may come to fit a row only during the round. A statement that began before
+ * finds the row as it was, although it finds what others have changed on rows that it waited for. Nothing is
+ * lost: the row is claimed by a job of its own.
+ */
+function isMissed(
+  fence: DeliveryClaim,
+  found: ReadonlySet<string>,
+  { begun, alone }: Circumstances,
+): boolean {
+  return !alone && !found.has(fence.deliveryId) && !isHeld(begun, fence);
 }
 
 /** A row of the restored history may have the id and the claim that another had in the lost one. */

@@ -9,7 +9,7 @@ const way = (result: AttemptResult, late = false): Way => ({ result, late });
 const alone = (plan: Plan): Round => ({ threads: [plan], gate: null });
 const meet = (...threads: Plan[]): Round => ({ threads, gate: 'rows' });
 
-const record = { kind: 'record', account: 0, type: 'email.sent', rule: true, old: true } as const;
+export const record = { kind: 'record', account: 0, type: 'email.sent', rule: true, old: true } as const;
 const claim = { kind: 'claim', limit: 6, webhook: null } as const;
 const hold = alone({ kind: 'hold', limit: 6 });
 const take: Plan = { kind: 'take', jobs: [2, 1, 0] };
@@ -36,6 +36,9 @@ export const BEGINNING: Story = [
   alone(record),
   COPIED,
 ];
+
+/** Leaves jobs of a history that was lost. Rows that are recorded next get their ids. */
+export const LOST_JOBS: Story = [alone(record), alone(claim), RESTORED, alone(claim)];
 
 /** A worker stalls until another has what it holds; then both end, in one batch, each with an answer of its own. */
 const inOneBatch = (late: Way, held: Way): Story => [
