@@ -77,7 +77,7 @@ export async function runBenchmark(wish: RunWish, places: Places): Promise<boole
     writePage(result, { folder: out, name }, notes);
     const docs = join(places.root, 'docs');
     if (profileFolder !== null) {
-      const page = profilesPage(readProfiles(profileFolder, places.bundles), result.command);
+      const page = profilesPage(readProfiles(profileFolder, places.bundles), result);
       for (const folder of wish.publish ? [out, docs] : [out])
         writeFileSync(join(folder, 'profiles.md'), page);
     } else if (wish.publish) writePage(result, { folder: docs, name }, notes);

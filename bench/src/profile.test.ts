@@ -67,8 +67,15 @@ test('the page has the libraries of each process, those with less than a percent
     ['worker', worker],
     ['relay', relay],
   ]);
-  const page = profilesPage(new Map([['drain', drain]]), 'npm run bench -- --only drain --profile');
-  expect(page).toContain('Made by `npm run bench -- --only drain --profile --publish`');
+  const page = profilesPage(new Map([['drain', drain]]), {
+    command: 'npm run bench -- --only drain --profile',
+    startedAt: '2026-01-02T03:04:05.678Z',
+    machine: { cores: '2 × Some CPU' },
+    versions: { 'Node.js': 'v24.0.0' },
+  });
+  expect(page).toContain(
+    'Made by `npm run bench -- --only drain --profile --publish` on 2026-01-02, with Node v24.0.0 on 2 × Some CPU;',
+  );
   expect(page).toContain(`## drain
 
 | library    | relay   | worker |

@@ -1,4 +1,5 @@
 import { markdownTable } from '@postrider/testing';
+import type { Result } from '../result/result.ts';
 import { mostFirst, type Micros, sum } from '../profile.ts';
 
 /** Libraries below this share in every process are put together. */
@@ -6,11 +7,11 @@ const PERCENT_MIN = 1;
 
 /**
  * @param figures the time of each process, by library
- * @param command the command of the measurement
+ * @param run the measurement
  */
 export function profilesPage(
   figures: ReadonlyMap<string, ReadonlyMap<string, Micros>>,
-  command: string,
+  run: Pick<Result, 'command' | 'startedAt' | 'machine' | 'versions'>,
 ): string {
   const sections = [...figures].map(([figure, processes]) => {
     const names = [...processes.keys()].sort();
@@ -31,17 +32,17 @@ export function profilesPage(
     );
     return `## ${figure}\n\n${markdownTable(['library', ...names], [...rows, ['all others', ...rest]])}\n`;
   });
-  return [head(command), ...sections].join('\n');
+  return [head(run), ...sections].join('\n');
 }
 
-function head(command: string): string {
+function head({ command, startedAt, machine, versions }: Parameters<typeof profilesPage>[1]): string {
   return `# Profiles
 
-Made by \`${command} --publish\`; do not edit.
+Made by \`${command} --publish\` on ${startedAt.slice(0, 10)}, with Node ${versions['Node.js'] ?? 'unknown'} on ${machine['cores'] ?? 'unknown'}; do not edit.
 
-What took the CPU time of each process in figures of the [benchmark](benchmark.md), by library, in percent of the time that it
-was busy. Native code, events and buffers count as the library's that called them, and a start counts as well. Node's profiler
-slows what it measures: the shares are good, the times of such a run are not, so it publishes nothing else.
+The CPU time of each process in figures of the [benchmark](benchmark.md), by library, in percent of its busy time. Native code,
+events and buffers count for the library that called them. The start of a process counts, too. Node's profiler slows a process
+down: the shares are right, but the times are not, so the run publishes only this page.
 `;
 }
 
