@@ -115,7 +115,7 @@ const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[
     /writes ([\d,]+) deliveries a second/,
     valueIn('http', 'DELIVERIES_PER_ACCOUNT_PER_SECOND'),
   ],
-  ['docs/api.md', /of them a body may have ([\d,]+)/, (valueIn('domain', 'messageBytes') / 4) * 3],
+  ['docs/api.md', /a body may have ([\d,]+) of them/, (valueIn('domain', 'messageBytes') / 4) * 3],
   ['docs/benchmark-method.md', /with (\d+) webhooks makes/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
 ];
 
