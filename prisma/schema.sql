@@ -9,6 +9,9 @@ CREATE TYPE message_status AS ENUM ('received', 'held', 'released');
 CREATE TYPE suppression_origin AS ENUM ('bounce', 'complaint', 'manual', 'unsubscribe');
 CREATE TYPE topic_subscription AS ENUM ('opt_in', 'opt_out');
 
+CREATE SEQUENCE event_positions;
+GRANT USAGE ON SEQUENCE event_positions TO PUBLIC;
+
 CREATE TABLE accounts (
   id text NOT NULL,
   name text NOT NULL,
@@ -208,15 +211,35 @@ CREATE TABLE erasures (
   CONSTRAINT erasures_pkey PRIMARY KEY (account_id, address)
 );
 
+CREATE TABLE event_recipients (
+  key bigint NOT NULL,
+  "position" bigint NOT NULL,
+  event_id text NOT NULL,
+  CONSTRAINT event_recipients_pkey PRIMARY KEY (key, "position")
+);
+
 CREATE TABLE events (
   id text NOT NULL,
   account_id text NOT NULL,
   type text NOT NULL,
   created_at timestamp(3) with time zone NOT NULL,
   data text NOT NULL,
+  "position" bigint DEFAULT 
+CASE
+    WHEN pg_try_advisory_xact_lock_shared((72707371)::bigint) THEN nextval('event_positions'::regclass)
+    ELSE NULL::bigint
+END,
+  recipients bigint[],
   CONSTRAINT events_pkey PRIMARY KEY (id)
 );
 CREATE INDEX events_by_age ON events USING btree (created_at);
+CREATE INDEX events_of_account ON events USING btree (account_id, type, "position") WHERE "position" IS NOT NULL;
+CREATE INDEX events_of_email ON events USING btree ((
+CASE
+    WHEN starts_with(data, '{"email_id":"'::text) THEN substr(data, 14, 29)
+    ELSE NULL::text
+END), "position") WHERE starts_with(data, '{"email_id":"'::text) AND "position" IS NOT NULL;
+CREATE INDEX events_of_recipient ON events USING btree ((recipients[1]), "position") WHERE recipients IS NOT NULL AND "position" IS NOT NULL;
 
 CREATE TABLE idempotency_keys (
   account_id text NOT NULL,

@@ -31,6 +31,7 @@ export type KeyedRoute = KnownRoute & { readonly scope: Scope };
 /** Contract 5, and the list of scopes in docs/api.md; those of emails differ by what is done. */
 const SCOPES_OF: ReadonlyMap<string, Scope> = new Map([
   ['webhooks', 'webhooks:manage'],
+  ['events', 'webhooks:manage'],
   ['domains', 'domains:manage'],
   ['suppressions', 'suppressions:manage'],
   ['topics', 'suppressions:manage'],
@@ -69,6 +70,7 @@ export function titled<R extends KnownRoute>(routes: readonly R[]): [string, R][
 function scopeOf(method: Route['method'], path: string): Scope | null {
   const [, version, family = ''] = path.split('/');
   if (version !== 'v1') return null;
+  if (path === '/v1/emails/:id/events') return 'webhooks:manage';
   if (family === 'emails') return method === 'get' ? 'emails:read' : 'emails:send';
   if (INBOUND_FAMILIES.includes(family)) {
     if (method === 'get' && !INBOUND_RULES.test(path)) return 'inbound:read';

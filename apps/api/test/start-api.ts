@@ -22,6 +22,7 @@ import {
   createAccountStore,
   createApiKeyStore,
   createAttemptStore,
+  createEventStore,
   createBlockedSenderStore,
   createDeadLetterStore,
   createDomainStore,
@@ -258,6 +259,7 @@ function createStores(database: Database, webhooksPerAccountMax: number) {
   return {
     webhooks: createWebhookStore(database, secrets, systemClock),
     attempts: createAttemptStore(database),
+    events: createEventStore(database),
     deadLetters: createDeadLetterStore(database),
     emails: createEmailStore(database, systemClock),
     domains: createDomainStore(database, systemClock),

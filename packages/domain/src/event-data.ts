@@ -123,3 +123,10 @@ export const EVENT_DATA = {
 } as const satisfies Record<EventType, z.ZodType>;
 
 export type EventData<T extends EventType> = z.infer<(typeof EVENT_DATA)[T]>;
+
+/** The recipients that the data names, as written. The data of `email.sent` and `email.failed` names none. */
+export function recipientsOf(data: EventData<EventType>): readonly string[] {
+  if ('recipients' in data) return data.recipients;
+  if ('received_for' in data) return data.received_for;
+  return 'to' in data ? [data.to] : [];
+}

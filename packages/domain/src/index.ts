@@ -60,7 +60,7 @@ export {
   UNCLAIMED_NOTIFICATION_HOURS,
 } from './notification-age.ts';
 export { parseUrl } from './parse-url.ts';
-export { plainAddress } from './plain-address.ts';
+export { plainAddress, plainAddresses } from './plain-address.ts';
 export { problemDocument, PROBLEMS } from './problems.ts';
 export type { AlsoStatus, FieldFault, ProblemBases, ProblemDocument, ProblemSlug } from './problems.ts';
 export { RATE_WINDOW_MS, windowMs } from './rate-limit.ts';

@@ -44,6 +44,7 @@ test('the limits are those of contract section 8 and its rulings', () => {
     replyBodyBytes: 4 * MIB,
     replyToAddresses: 10,
     threadPageBytes: 8 * MIB,
+    eventPageBytes: 8 * MIB,
     messageBodyBytes: MIB,
     linkMs: 604_800_000,
     inboundNameLength: 100,

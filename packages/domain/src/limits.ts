@@ -57,6 +57,8 @@ export const LIMITS = {
   replyBodyBytes: 4 * 1024 * 1024,
   /** HTML and text on one page of a mail thread's messages. */
   threadPageBytes: 8 * 1024 * 1024,
+  /** Data of the events on one page of a list. */
+  eventPageBytes: 8 * 1024 * 1024,
   /** A link to an attachment or a raw message is valid for seven days. */
   linkMs: 7 * 24 * 60 * 60 * 1000,
   /** Characters in the name of an inbox or a routing rule. */

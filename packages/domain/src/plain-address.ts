@@ -15,3 +15,9 @@ export function plainAddress(text: string): string | null {
   const at = address.lastIndexOf('@');
   return `${unquotedLocalPart(address.slice(0, at))}${address.slice(at)}`.toLowerCase().normalize('NFC');
 }
+
+/** @param texts addresses, with or without names. @returns those that are addresses, each once */
+export function plainAddresses(texts: readonly string[]): string[] {
+  const plain = texts.flatMap((text) => plainAddress(parseEmailAddress(text)?.address ?? '') ?? []);
+  return [...new Set(plain)];
+}

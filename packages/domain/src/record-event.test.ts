@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { notificationDetailOf } from './event-data.ts';
 import { parseId } from './ids.ts';
 import type { AccountId } from './ids.ts';
 import { newEvents, recordEvent, recordEvents } from './record-event.ts';
@@ -28,8 +29,34 @@ test('an event is written once, with the text that every attempt will send', asy
       type: 'email.sent',
       createdAt: clock.now(),
       inboundSubject: null,
-      events: [{ id, data: '{"email_id":"em_1","from":"a@example.com","subject":"Hi","error":null}' }],
+      events: [
+        {
+          id,
+          data: '{"email_id":"em_1","from":"a@example.com","subject":"Hi","error":null}',
+          recipients: [],
+        },
+      ],
     },
+  ]);
+});
+
+test('an event is found by the recipients that its data names, or that its cause gives', () => {
+  const occurred_at = '2026-11-20T10:15:30.120Z';
+  const detail = notificationDetailOf({});
+  const recipients = ['Bob <BOB@b\u00fccher.example>', 'bob@xn--bcher-kva.example', 'no address'];
+  const delivered = { email_id: 'em_1', recipients, occurred_at, detail };
+  expect(newEvents('email.delivered', [delivered], clock).events[0]?.recipients).toEqual([
+    'bob@xn--bcher-kva.example',
+  ]);
+  const unsubscribed = {
+    ...{ email_id: null, to: 'Ann@a.example', topic: null, occurred_at },
+    ...({ scope: 'all', source: 'api' } as const),
+  };
+  expect(newEvents('email.unsubscribed', [unsubscribed], clock).events[0]?.recipients).toEqual([
+    'ann@a.example',
+  ]);
+  expect(newEvents('email.sent', [sent.data], clock, [['c@c.example']]).events[0]?.recipients).toEqual([
+    'c@c.example',
   ]);
 });
 

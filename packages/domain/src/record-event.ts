@@ -1,9 +1,10 @@
 import type { Clock } from './clock.ts';
-import { EVENT_DATA } from './event-data.ts';
+import { EVENT_DATA, recipientsOf } from './event-data.ts';
 import type { EventData } from './event-data.ts';
 import type { EventType } from './event-types.ts';
 import { newId } from './ids.ts';
 import type { AccountId, EventId } from './ids.ts';
+import { plainAddresses } from './plain-address.ts';
 
 /** An event for the account's webhooks. */
 export type EventDraft = {
@@ -13,11 +14,21 @@ export type EventDraft = {
     readonly data: EventData<T>;
     /** The routing rule that accepted the message. Its own endpoints get the event too. */
     readonly inboundRule?: string;
+    /** The recipients as written, when `data` does not name them. Look-ups by recipient find the event. */
+    readonly recipients?: readonly string[];
   };
 }[EventType];
 
 /** The fields that all events of a batch share. */
 type EventKind<T extends EventType> = Pick<EventDraft, 'accountId' | 'inboundRule'> & { readonly type: T };
+
+export interface NewEvent {
+  readonly id: EventId;
+  /** JSON text. */
+  readonly data: string;
+  /** Each once, as `plainAddress` writes it. */
+  readonly recipients: readonly string[];
+}
 
 /** Events as the outbox stores them. */
 export interface EventBatch {
@@ -27,7 +38,7 @@ export interface EventBatch {
   /** Endpoints with this subject match too, beside the account's own endpoints. */
   readonly inboundSubject: string | null;
   /** Every attempt sends the JSON text in `data`. */
-  readonly events: readonly { readonly id: EventId; readonly data: string }[];
+  readonly events: readonly NewEvent[];
 }
 
 /**
@@ -45,7 +56,8 @@ export interface OutboxTransaction {
  * @throws ZodError when `data` breaks contract 2.3. That is a fault in our code and must undo the cause too.
  */
 export async function recordEvent(tx: OutboxTransaction, draft: EventDraft, clock: Clock): Promise<EventId> {
-  const [id] = await recordEvents(tx, draft, [draft.data], clock);
+  const { recipients } = draft;
+  const [id] = await recordEvents(tx, draft, [draft.data], clock, recipients && [recipients]);
   if (id === undefined) throw new Error('an event has an id');
   return id;
 }
@@ -60,11 +72,12 @@ export async function recordEvents<T extends EventType>(
   { accountId, type, inboundRule }: EventKind<T>,
   data: readonly EventData<T>[],
   clock: Clock,
+  recipients?: readonly (readonly string[])[],
 ): Promise<EventId[]> {
   const batch = {
     accountId,
     inboundSubject: inboundRule === undefined ? null : inboundSubject(accountId, inboundRule),
-    ...newEvents(type, data, clock),
+    ...newEvents(type, data, clock, recipients),
   };
   await tx.appendEvents(batch);
   return batch.events.map(({ id }) => id);
@@ -74,16 +87,19 @@ export async function recordEvents<T extends EventType>(
  * Creates events without writing them, for a cause that writes them in its own SQL statement. That statement
  * must write an event exactly when its cause takes effect.
  *
+ * @param recipients of each event, as written. Default: those that its data names.
  * @throws ZodError as `recordEvent` does.
  */
 export function newEvents<T extends EventType>(
   type: T,
   data: readonly EventData<T>[],
   clock: Clock,
+  recipients?: readonly (readonly string[])[],
 ): Pick<EventBatch, 'type' | 'createdAt' | 'events'> {
-  const events = data.map((each) => ({
+  const events = data.map((each, index) => ({
     id: newId('event', clock),
     data: JSON.stringify(EVENT_DATA[type].parse(each)),
+    recipients: plainAddresses(recipients?.[index] ?? recipientsOf(each)),
   }));
   return { type, createdAt: clock.now(), events };
 }

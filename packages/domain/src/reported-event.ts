@@ -23,6 +23,8 @@ export interface ReportedEmail {
   readonly accountId: AccountId;
   readonly from: string;
   readonly subject: string;
+  /** As written. */
+  readonly recipients: readonly string[];
 }
 
 type PostAcceptanceEvent = Exclude<ReportedEvent, { readonly type: 'email.failed' }>;
@@ -34,9 +36,10 @@ export function reportedEventData({ recipients, occurredAt, detail }: PostAccept
 
 /** The event of a report, with `data` as in contract 2.3. */
 export function reportedEventDraft(event: ReportedEvent, email: ReportedEmail): EventDraft {
-  const { accountId, id, from, subject } = email;
+  const { accountId, id, from, subject, recipients } = email;
   if (event.type === 'email.failed') {
-    return { type: event.type, accountId, data: { email_id: id, from, subject, error: event.error } };
+    const data = { email_id: id, from, subject, error: event.error };
+    return { type: event.type, accountId, data, recipients };
   }
   return { type: event.type, accountId, data: reportedEventData(event, id) };
 }

@@ -44,6 +44,8 @@ export { createDomainTurns } from './domains/domain-turns.ts';
 export type { DomainTurn, DomainTurns, TurnLength } from './domains/domain-turns.ts';
 export { createEmailStore } from './mail/emails.ts';
 export type { EmailStore, ListedEmail } from './mail/emails.ts';
+export { createEventStore, POSITION_MAX } from './events/events.ts';
+export type { EventCursor, EventFilter, EventStore, ListedEvent } from './events/events.ts';
 export { createErasureStore } from './retention/erasures.ts';
 export type { ErasureResult, ErasureStore } from './retention/erasures.ts';
 export { isUnavailable, StoreUnavailableError } from './db/errors.ts';

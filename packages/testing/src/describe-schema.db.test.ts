@@ -35,6 +35,7 @@ test('a schema’s description makes the same schema', async () => {
 
 test('it tells tables, defaults, identity, partitions, storage parameters, indexes, types and foreign keys', () => {
   for (const line of [
+    'CREATE SEQUENCE event_positions;',
     `CREATE TYPE key_kind AS ENUM ('live', 'test');`,
     'CREATE UNLOGGED TABLE rate_limits (',
     '  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,',
@@ -56,6 +57,8 @@ test.each([
   ['a requirement', 'alter table events alter column data drop not null'],
   ['an index', 'create index more on events (account_id)'],
   ['a function', ONE],
+  ['a sequence', 'create sequence more'],
+  ['the users of a sequence', 'revoke usage on sequence event_positions from public'],
   ['a storage parameter', 'alter table events set (fillfactor = 50)'],
   ['a constraint', 'alter table events add constraint more check (id <> type)'],
   ['an enum label', `alter type key_kind add value 'more'`],
@@ -79,7 +82,6 @@ test.each([
   ['view', 'create view more as select 1 as n'],
   ['procedure', 'create procedure more() language sql as $$select 1$$'],
   ['aggregate', 'create aggregate more(int) (sfunc = int4pl, stype = int)'],
-  ['sequence', 'create sequence more'],
 ])('it refuses what it has no words for: a %s', async (kind, sql) => {
   await expect(describedAfter(sql)).rejects.toThrow(
     `no words for: ${kind === 'view' ? 'relation' : kind} more`,

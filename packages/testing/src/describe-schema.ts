@@ -29,7 +29,7 @@ interface Constraint {
 const OWN_TABLES = `c.relnamespace = 'public'::regnamespace and c.relname <> '_prisma_migrations'`;
 
 /**
- * Returns SQL that makes the tables of the schema `public`: types, columns, defaults, constraints, indexes,
+ * Returns SQL that makes the tables of the schema `public`: types, sequences, columns, defaults, constraints, indexes,
  * partitions and storage parameters. Functions follow, and whether everybody may execute them. Order and
  * format depend on nothing else.
  * @throws for a view, a procedure, an aggregate or a trigger, which it cannot describe
@@ -37,7 +37,7 @@ const OWN_TABLES = `c.relnamespace = 'public'::regnamespace and c.relname <> '_p
 export async function describeSchema(client: Client): Promise<string> {
   await refuseUnknown(client);
   const tables = await tablesOf(client);
-  const parts = [await enums(client)];
+  const parts = [await enums(client), await sequences(client)];
   for (const table of tables) parts.push(await tableText(client, table));
   parts.push(await foreignKeys(client));
   parts.push(await functions(client));
@@ -52,8 +52,6 @@ async function refuseUnknown(client: Client): Promise<void> {
   const unknown = await rowsOf<{ what: string }>(
     client,
     `select 'relation ' || relname as what from pg_class c where ${OWN_TABLES} and relkind not in ('r', 'p', 'i', 'I', 'S', 't')
-     union all select 'sequence ' || relname from pg_class c where ${OWN_TABLES} and relkind = 'S'
-       and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'i')
      union all select case prokind when 'p' then 'procedure ' else 'aggregate ' end || proname from pg_proc
        where pronamespace = 'public'::regnamespace and prokind <> 'f'
      union all select 'trigger ' || tgname from pg_trigger join pg_class c on c.oid = tgrelid
@@ -73,6 +71,23 @@ async function enums(client: Client): Promise<string> {
      where t.typnamespace = 'public'::regnamespace group by t.typname order by t.typname collate "C"`,
   );
   return types.map(({ name, labels }) => `CREATE TYPE ${name} AS ENUM (${labels});\n`).join('');
+}
+
+/** Those of identity columns are left out. The options of the others are Postgres’ own. */
+async function sequences(client: Client): Promise<string> {
+  const found = await rowsOf<{ name: string; isPublic: boolean }>(
+    client,
+    `select relname as name, has_sequence_privilege('public', c.oid, 'usage') as "isPublic" from pg_class c
+     where ${OWN_TABLES} and relkind = 'S'
+       and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'i')
+     order by relname collate "C"`,
+  );
+  return found
+    .map(({ name, isPublic }) => {
+      const granted = isPublic ? `GRANT USAGE ON SEQUENCE ${name} TO PUBLIC;\n` : '';
+      return `CREATE SEQUENCE ${name};\n${granted}`;
+    })
+    .join('');
 }
 
 /** Partitions follow their table. */

@@ -112,9 +112,12 @@ test.each([
 
 test.each(ROUTES)('%s: the query has the parameters that are looked at', (name) => {
   const paging = ['limit', 'after', 'before'];
+  const EVENT_PARAMETERS = ['type', 'since', 'until', 'after', 'limit'];
   const LOOKED_AT: Readonly<Record<string, readonly string[]>> = {
     'GET /v1/emails': paging,
     'GET /v1/webhooks/:id/attempts': ['event_id', 'after', 'limit'],
+    'GET /v1/events': ['recipient', 'email_id', ...EVENT_PARAMETERS],
+    'GET /v1/emails/:id/events': EVENT_PARAMETERS,
     'GET /v1/webhooks/dead-letters': ['type', 'reason', 'webhook', 'since', 'until', 'after'],
     'GET /v1/domains': paging,
     'GET /v1/topics': paging,

@@ -12,6 +12,7 @@ import { SHARED_DOMAIN, setupApi } from '../../test/start-api.ts';
 import type { Caller } from '../../test/start-api.ts';
 import { openApiDocument, openApiPath } from '../docs/openapi.ts';
 import { writeCursor } from '../routes/attempts.ts';
+import { writeEventCursor } from '../routes/events.ts';
 
 /* A parameter that a route ignores is worse than a refused one: the customer believes that it narrows. */
 
@@ -97,6 +98,23 @@ async function threadedInbox(own: OwnResources, second: 'thread' | 'message') {
   return { id, query: paging(oldest, newest) };
 }
 
+const EVENT_FILTERS = {
+  type: 'email.opened',
+  since: FUTURE,
+  until: PAST,
+  after: writeEventCursor(2n ** 62n),
+  limit: '1',
+};
+
+async function twoEvents({ accountId }: Caller, emailId: string | null): Promise<void> {
+  for (const text of ['1', '2']) {
+    await api.database.query(
+      `insert into events (id, account_id, type, created_at, data) values ($1, $2, 'email.sent', now(), $3)`,
+      [newId('event', systemClock), accountId, JSON.stringify({ email_id: emailId, text })],
+    );
+  }
+}
+
 const TRIALS: Readonly<Record<string, Prepare>> = {
   'POST /v1/webhooks': async () => ({
     body: { endpoint: 'https://a.example/' },
@@ -111,6 +129,16 @@ const TRIALS: Readonly<Record<string, Prepare>> = {
     );
     const after = writeCursor({ startedUs: 1n, deliveryId: 1n, attempt: 1 });
     return { id, query: { event_id: newId('event', systemClock), after, limit: '1' } };
+  },
+  'GET /v1/events': async (_, caller) => {
+    await twoEvents(caller, null);
+    const recipient = 'nobody@b.example';
+    return { query: { ...EVENT_FILTERS, recipient, email_id: newId('email', systemClock) } };
+  },
+  'GET /v1/emails/:id/events': async (own, caller) => {
+    const id = await own.idOf('email');
+    await twoEvents(caller, id);
+    return { id, query: EVENT_FILTERS };
   },
   'GET /v1/webhooks/dead-letters': async (own) => {
     const oldest = await own.idOf('deadLetter');
@@ -268,6 +296,7 @@ function masked(outcome: string, { accountId }: Caller): string {
     .replaceAll(/\breq_\w+/g, '<id>')
     .replaceAll(/\b[a-z]{2,4}_[0-9a-hjkmnp-tv-z]{16,26}~?/g, '<id>')
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d(?::?\d\d)?)?/g, '<time>')
+    .replaceAll(/"next_cursor":"\w+"/g, '"next_cursor":"<cursor>"')
     .replaceAll(/whsec_[\w-]+/g, '<secret>')
     .replaceAll(/\\\\x[0-9a-f]+/g, '<bytes>')
     .replaceAll(/id\\": \d+/g, '<number>');

@@ -1,4 +1,5 @@
-import type { z } from 'zod';
+import { LIMITS } from '@postrider/domain';
+import { z } from 'zod';
 import { invalid } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import { parseFields } from './fields.ts';
@@ -8,6 +9,21 @@ const queryFields: FieldRule = {
   lacking: (name) => invalid(`${name} is required.`),
   breaking: (detail) => invalid(detail),
 };
+
+const isLimit = (text: string): boolean => /^[1-9]\d{0,2}$/.test(text) && Number(text) <= LIMITS.pageEntries;
+
+/** The parameter `limit` of a list: digits. */
+export const limitParameter = z
+  .string()
+  .refine(isLimit, { error: `is not a whole number from 1 to ${LIMITS.pageEntries}` })
+  .default(String(LIMITS.pageEntriesDefault))
+  .meta({
+    description: 'Entries at the most.',
+    type: 'integer',
+    minimum: 1,
+    maximum: LIMITS.pageEntries,
+    default: LIMITS.pageEntriesDefault,
+  });
 
 /**
  * Parses the query parameters that `schema` names. Each may occur once. A schema of `strictFields` refuses

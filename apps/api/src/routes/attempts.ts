@@ -1,32 +1,20 @@
-import { LIMITS, parseId } from '@postrider/domain';
+import { parseId } from '@postrider/domain';
 import type { AttemptCursor, AttemptStore, LoggedAttempt } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import { idField, parsedText } from '../http/parsed-text.ts';
-import { parseQuery } from '../http/query-fields.ts';
+import { limitParameter, parseQuery } from '../http/query-fields.ts';
 import { noSuch } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { count, idOf, nullableText, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
-
-const isLimit = (text: string): boolean => /^[1-9]\d{0,2}$/.test(text) && Number(text) <= LIMITS.pageEntries;
 
 const attemptQuery = z.object({
   event_id: idField('event', 'an event').optional().meta({ description: 'Of the event with this id.' }),
   after: parsedText(readCursor, 'is not a cursor of this list')
     .optional()
     .meta({ description: 'The `next_cursor` of the page before.' }),
-  limit: z
-    .string()
-    .refine(isLimit, { error: `is not a whole number from 1 to ${LIMITS.pageEntries}` })
-    .default(String(LIMITS.pageEntriesDefault))
-    .meta({
-      description: 'Entries at the most.',
-      type: 'integer',
-      minimum: 1,
-      maximum: LIMITS.pageEntries,
-      default: LIMITS.pageEntriesDefault,
-    }),
+  limit: limitParameter,
 });
 
 const attempt = z.object({

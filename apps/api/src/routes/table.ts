@@ -6,6 +6,7 @@ import type {
   DeadLetterStore,
   DomainStore,
   EmailStore,
+  EventStore,
   InboxStore,
   MessageStore,
   ProviderNotificationStore,
@@ -24,6 +25,7 @@ import { blockedSenderRoutes } from './blocked-senders.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { domainRoutes } from './domains.ts';
 import { emailRoutes } from './emails.ts';
+import { eventRoutes } from './events.ts';
 import { inboxRoutes } from './inboxes.ts';
 import { openLink } from './links.ts';
 import type { BlobReader, LinkMaker } from './links.ts';
@@ -46,6 +48,7 @@ export interface RouteStores {
   readonly domains: DomainStore;
   readonly webhooks: WebhookStore;
   readonly attempts: AttemptStore;
+  readonly events: EventStore;
   readonly deadLetters: DeadLetterStore;
   readonly emails: EmailStore;
   readonly suppressions: SuppressionStore;
@@ -88,6 +91,7 @@ export function routeTable(stores: RouteStores, parts: RouteParts): readonly Doc
     ...deadLetterRoutes(stores.deadLetters),
     ...webhookRoutes(stores.webhooks, rules.webhooksPerAccountMax),
     listAttempts(stores.attempts),
+    ...eventRoutes(stores.events),
     ...emailRoutes(stores.emails, rules),
     ...domainRoutes(stores.domains, parts.sendingDomains),
     ...suppressionRoutes(stores.suppressions),

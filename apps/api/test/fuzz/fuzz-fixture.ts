@@ -77,6 +77,7 @@ export async function startFuzzFixture(
       async idOf(noun) {
         const id = await resources.idOf(noun);
         if (noun === 'webhook') await logAttempts(api, id);
+        if (noun === 'email') await recordEvent(api, callers.live, id);
         return id;
       },
     }),
@@ -102,6 +103,13 @@ async function logAttempts(api: TestApi, webhookId: string): Promise<void> {
      values (now(), 1, $1, $2, 1, 12, 503, 'HTTP 503', '\\x62757379 20ff', 'email.sent'),
             (now(), 1, $1, $2, 2, 12, null, 'timeout after 10000 ms', null, 'email.sent')`,
     [newId('event', systemClock), webhookId],
+  );
+}
+
+async function recordEvent(api: TestApi, { accountId }: Caller, emailId: string): Promise<void> {
+  await api.database.query(
+    `insert into events (id, account_id, type, created_at, data) values ($1, $2, 'email.sent', now(), $3)`,
+    [newId('event', systemClock), accountId, JSON.stringify({ email_id: emailId })],
   );
 }
 

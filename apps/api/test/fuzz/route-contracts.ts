@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals';
 import { EVENT_TYPES } from '@postrider/domain';
 import { writeCursor } from '../../src/routes/attempts.ts';
+import { writeEventCursor } from '../../src/routes/events.ts';
 import { FUZZED_SNS } from './fuzzed-sns.ts';
 import { FUZZED_WEBHOOK, ID, MARK, TIME } from './route-contract.ts';
 import type { BodyContract, RouteContract } from './route-contract.ts';
@@ -53,6 +54,24 @@ const send = {
   ],
   listsFaults: true,
   idempotent: true,
+} as const;
+
+const events = {
+  ...manage,
+  paged: true,
+  strictQuery: true,
+  success: '200 json',
+  parameters: {
+    type: ['email.sent', 'email.opened'],
+    since: ['2026-01-01T00:00:00Z'],
+    until: ['2026-01-01T00:00:00%2B01:00'],
+    after: [writeEventCursor(0n), writeEventCursor(2n ** 63n - 1n)],
+    limit: ['1', '2', '100'],
+  },
+  judge: ({ has_more: more, next_cursor: next, ...list }: Readonly<Record<string, unknown>>) => {
+    expect({ more, next }).toEqual({ more: expect.any(Boolean), next: expect.any(String) });
+    judgeList(list, judgeEvent);
+  },
 } as const;
 
 /** By method and path, as Express has them. A route without an entry fails the fuzz. */
@@ -141,6 +160,20 @@ export const ROUTE_CONTRACTS: Readonly<Record<string, RouteContract>> = {
       );
       judgeList(list, judgeAttempt);
     },
+  },
+  'GET /v1/events': {
+    ...events,
+    refusals: ['422 validation-failed'],
+    parameters: {
+      ...events.parameters,
+      recipient: ['b@b.example', 'B@B.example'],
+      email_id: ['em_01jd0000000000000000000001'],
+    },
+  },
+  'GET /v1/emails/:id/events': {
+    ...events,
+    noun: 'email',
+    refusals: ['404 not-found', '422 validation-failed'],
   },
   'DELETE /v1/webhooks/:id': {
     ...manage,
@@ -330,6 +363,16 @@ function judgeAttempt(doc: Readonly<Record<string, unknown>>): void {
     started_at: TIME,
     duration_ms: 12,
     ...(answered ?? { status_code: null, error: 'timeout after 10000 ms', response: null }),
+  });
+}
+
+function judgeEvent(doc: Readonly<Record<string, unknown>>): void {
+  expect(doc).toEqual({
+    id: ID('evt'),
+    type: expect.stringMatching(/^(?:email|message)\./),
+    subject: ID('acct'),
+    created_at: TIME,
+    data: expect.any(Object),
   });
 }
 

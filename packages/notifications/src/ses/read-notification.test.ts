@@ -18,6 +18,7 @@ async function sentEvent({ emailId, event }: SesEvent): Promise<{ type: string; 
     accountId: 'acct_1' as AccountId,
     from: '<stored>',
     subject: '<stored>',
+    recipients: [],
   };
   const tx = { appendEvents: async (batch: EventBatch) => void batches.push(batch) };
   await recordEvent(tx, reportedEventDraft(event, email), clock);

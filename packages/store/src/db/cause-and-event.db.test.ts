@@ -301,7 +301,7 @@ test('the webhooks are locked once a cause has written all of its rows, whatever
       select a.address, $2::text, a.address, 'manual', $4::timestamptz from unnest($1::text[]) as a (address)
       returning id
     ),
-    fresh as materialized (select a.id, $2::text as account_id, ($5::text[])[1] as data from added a),
+    fresh as materialized (select a.id, $2::text as account_id, ($5::text[])[1] as data, '[]'::json as recipients from added a),
     ${eventCtes('fresh')}
     select m.id from matching m`;
   const at = store.clock.now();
@@ -338,7 +338,15 @@ test('a send locks no webhook before it has suppressed every address that the pr
 
 test('a DELETE whose mark a cause does not see waits for it, and takes its delivery along', async () => {
   const at = store.clock.now();
-  const event = [['evt_1'], accountId, 'email.unsubscribed', at, [JSON.stringify({ to: ADDRESS })], null];
+  const event = [
+    ['evt_1'],
+    accountId,
+    'email.unsubscribed',
+    at,
+    [JSON.stringify({ to: ADDRESS })],
+    null,
+    ['[]'],
+  ];
   await inUndoneTransaction(store.db.pool, async (other) => {
     await other.query(
       `insert into suppressions (id, account_id, address, topic_id, origin, created_at)

@@ -21,7 +21,7 @@ beforeEach(async () => void (accountId = await rows.account()));
 /** The values of the statement, and the id of the event they make. */
 function valuesOf(type: EventType = 'email.sent', subject: string | null = null): [EventId, unknown[]] {
   const id = newId('event', store.clock);
-  return [id, [[id], accountId, type, store.clock.now().toISOString(), ['{}'], subject]];
+  return [id, [[id], accountId, type, store.clock.now().toISOString(), ['{}'], subject, ['[]']]];
 }
 
 /** Records in a transaction of its own. @returns the webhooks that got a delivery, in order. */

@@ -46,6 +46,8 @@ describe('an event', () => {
       type: 'email.sent',
       created_at: store.clock.now(),
       data: '{"email_id":"em_1","from":"a@a.example","subject":"Hi ☃","error":null}',
+      position: expect.any(String),
+      recipients: null,
     });
   });
 

@@ -108,6 +108,8 @@ describe('replay', () => {
       type: 'email.sent',
       created_at: EVENT_AT,
       data: DATA,
+      position: null,
+      recipients: null,
     });
   });
 

@@ -123,9 +123,8 @@ export async function endReported(
       await runIn(tx.client, queueAgain, [id, delayMs, claim + 1, attempts, unconfirmed, rest]);
     }
     const { from, subject } = draft;
-    for (const event of events) {
-      await recordEvent(tx, reportedEventDraft(event, { id, accountId, from, subject }), clock);
-    }
+    const reported = { id, accountId, from, subject, recipients: recipientsOf(draft) };
+    for (const event of events) await recordEvent(tx, reportedEventDraft(event, reported), clock);
     return true;
   });
 }
@@ -164,6 +163,7 @@ function endValues(
       return { email_id: emailId, from: draft.from, subject: draft.subject, error };
     }),
     clock,
+    ends.map(({ email: { draft } }) => recipientsOf(draft)),
   );
   const lastEvent = reports.map(({ type }) => type).reduce<string>(lastEventAfter, status);
   const failure = reports.findLast((event) => event.type === 'email.failed');
@@ -178,6 +178,10 @@ function endValues(
     lastEventsAtLeast(`email.${lastEvent}` as EventType),
     status === 'sent' ? events.createdAt.toISOString() : null,
   ];
+}
+
+function recipientsOf({ to, cc, bcc }: TakenEmail['draft']): string[] {
+  return [...to, ...cc, ...bcc];
 }
 
 /** A report that came with the provider's answer. */

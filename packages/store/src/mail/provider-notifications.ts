@@ -126,11 +126,15 @@ async function emailJustAccepted(
   return email;
 }
 
-function eventOf({ type, data }: Pick<EventDraft, 'type' | 'data'>, clock: Clock): EventsOfCause {
-  return { accountId: null, inboundSubject: null, ...newEvents(type, [data], clock) };
+function eventOf(
+  { type, data, recipients }: Pick<EventDraft, 'type' | 'data' | 'recipients'>,
+  clock: Clock,
+): EventsOfCause {
+  const events = newEvents(type, [data], clock, recipients && [recipients]);
+  return { accountId: null, inboundSubject: null, ...events };
 }
 
-/** The values of `take-report` from $7 on. */
+/** The values of `take-report` from $8 on. */
 function reportValues({ messageId, event, suppress }: ProviderReport, emailId: string, clock: Clock) {
   return [
     emailId,

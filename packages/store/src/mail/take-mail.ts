@@ -1,4 +1,4 @@
-import { parseEmailAddress, plainAddress, senderDomain } from '@postrider/domain';
+import { plainAddresses, senderDomain } from '@postrider/domain';
 import type { AccountId, AttachmentDraft, EmailDraft, EmailId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
@@ -119,13 +119,8 @@ async function suppressionsOf(db: Database, rows: readonly TakenRow[]): Promise<
   return runOn<Suppressions>(db.pool, suppressedAmong, [
     rows.map(({ accountId }) => accountId),
     rows.map(({ topicId }) => topicId),
-    rows.map((row) => JSON.stringify(recipientsOf(row))),
+    rows.map(({ to, cc, bcc }) => JSON.stringify(plainAddresses([...to, ...cc, ...bcc]))),
   ]);
-}
-
-function recipientsOf({ to, cc, bcc }: TakenRow): string[] {
-  const written = [...to, ...cc, ...bcc];
-  return written.flatMap((text) => plainAddress(parseEmailAddress(text)?.address ?? '') ?? []);
 }
 
 async function attachmentsOf(db: Database, { emailId, attachments }: TakenRow): Promise<StoredAttachment[]> {

@@ -63,7 +63,7 @@ describe('deleting a topic', () => {
     const id = await topics.create(accountId, NEWS);
     const deleting = await inUndoneTransaction(store.db.pool, async (session) => {
       const now = store.clock.now();
-      const event = [['evt_1'], accountId, 'email.unsubscribed', now, ['{}'], null];
+      const event = [['evt_1'], accountId, 'email.unsubscribed', now, ['{}'], null, ['[]']];
       await session.query(unsubscribe.text, [...event, ADDRESS, 'sup_1', now, id]);
       const deleted = topics.delete(accountId, id);
       await untilWaitingForLock(store.outside);

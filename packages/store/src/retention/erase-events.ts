@@ -3,6 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import { inBoundedStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
 import { needleOf, NOTHING, outcomeOf, subjectOf, together } from './erasure.ts';
 import type { Erased, Erasure, Named } from './erasure.ts';
+import { FURTHER_RECIPIENTS } from './old-events.ts';
 
 /** Each step searches the attempts in every partition of the log, about forty. */
 const EVENTS_PER_STEP = 50;
@@ -52,8 +53,9 @@ const DELETE = `
     delete from attempts where event_id = any (array(select id from deletable)) returning event_id
   ),
   gone as (
-    delete from events where id = any (array(select id from deletable)) returning id
-  )
+    delete from events where id = any (array(select id from deletable)) returning id, position, recipients
+  ),
+  ${FURTHER_RECIPIENTS}
   select array(select id from gone) as ids, (select count(*)::int from log) as attempts`;
 
 /** Deletes the account's events that name the person or an erased message, with their logged attempts. */

@@ -57,11 +57,22 @@ async function counts(): Promise<Record<string, number>> {
     `select (select count(*)::int from emails) as emails, (select count(*)::int from email_attachments) as files,
             (select count(*)::int from events) as events, (select count(*)::int from deliveries) as deliveries,
             (select count(*)::int from attempts) as attempts, (select count(*)::int from dead_letters) as letters,
-            (select count(*)::int from erasures) as erasures, (select count(*)::int from erased_emails) as ids`,
+            (select count(*)::int from erasures) as erasures,
+            (select count(*)::int from event_recipients) as recipients, (select count(*)::int from erased_emails) as ids`,
   );
   return row ?? {};
 }
-const NONE = { emails: 0, files: 0, events: 0, deliveries: 0, attempts: 0, letters: 0, erasures: 0, ids: 0 };
+const NONE = {
+  emails: 0,
+  files: 0,
+  events: 0,
+  deliveries: 0,
+  attempts: 0,
+  letters: 0,
+  erasures: 0,
+  ids: 0,
+  recipients: 0,
+};
 
 /** Looks again ten minutes later: every transaction open at the request has committed. */
 const lookLater = async () => {

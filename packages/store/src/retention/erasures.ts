@@ -36,7 +36,8 @@ const REST_PER_AGE = 0.05;
  * transaction (15 s) and the commit (15 s). With three tries, that is 165 s. The rest allows for clocks that
  * differ.
  */
-const COMMITTED_WITHIN = `interval '10 minutes'`;
+export const COMMITTED_WITHIN_SECONDS = 600;
+const COMMITTED_WITHIN = `interval '${COMMITTED_WITHIN_SECONDS} seconds'`;
 
 /** The columns of a request when a pass begins. */
 const COLUMNS = `account_id as "accountId", address, requested_at::text as "requestedAt", resume_from::text as "resumeFrom",

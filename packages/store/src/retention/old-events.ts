@@ -1,6 +1,13 @@
 import type { Pool, PoolClient } from 'pg';
 import { readAgedPage, ROWS_PER_STEP, inStepsByAge } from '../db/bounded-step.ts';
 
+/** A CTE that deletes the further recipients of the deleted events in `gone`. */
+export const FURTHER_RECIPIENTS = `
+  further as (
+    delete from event_recipients
+    where (key, position) in (select unnest(g.recipients[2:]), g.position from gone g where g.recipients is not null)
+  )`;
+
 /** An erasure finds attempts by their event. So an event stays as long as one of its attempts is logged. */
 const UNUSED = `
   not exists (select from deliveries d where d.event_id = page.id)
@@ -33,10 +40,15 @@ async function dropUnused(client: PoolClient, ids: readonly string[]): Promise<n
     [ids],
   );
   const { rowCount } = await client.query(
-    `delete from events e
-     where e.id = any ($1::text[]) and not exists (select from deliveries d where d.event_id = e.id)
-       and not exists (
-         select from attempts a where a.event_id = e.id and a.started_at > now() - interval '1 hour')`,
+    `with gone as (
+       delete from events e
+       where e.id = any ($1::text[]) and not exists (select from deliveries d where d.event_id = e.id)
+         and not exists (
+           select from attempts a where a.event_id = e.id and a.started_at > now() - interval '1 hour')
+       returning e.position, e.recipients
+     ),
+     ${FURTHER_RECIPIENTS}
+     select from gone`,
     [rows.map(({ id }) => id)],
   );
   return rowCount ?? 0;

@@ -85,6 +85,10 @@ describe('the models of the client', () => {
       await rows.event();
       return store.db.prisma.event.findFirst();
     },
+    event_recipients: async () => {
+      await store.outside.query('insert into event_recipients values (1, 2, $1)', ['evt_1']);
+      return store.db.prisma.eventRecipient.findFirst();
+    },
     deliveries: async () => {
       await rows.deliveries(await rows.webhook());
       return store.db.prisma.delivery.findFirst();

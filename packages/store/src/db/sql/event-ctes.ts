@@ -6,6 +6,15 @@ import type { AccountId, EventBatch } from '@postrider/domain';
 export type EventsOfCause = Omit<EventBatch, 'accountId'> & { readonly accountId: AccountId | null };
 
 /**
+ * An SQL expression: the key by which an account's events are found by recipient. It is a hash, so it has 8
+ * bytes. The account is in it, so that no account's events slow the look-ups of another.
+ */
+export function recipientKey(account: string, address: string): string {
+  const digest = `sha256(convert_to(${account} || ' ' || ${address}, 'UTF8'))`;
+  return `('x' || left(encode(${digest}, 'hex'), 16))::bit(64)::bigint`;
+}
+
+/**
  * The CTEs that write the events of a cause, and one delivery for each event and matching webhook. Besides
  * replays, only this text inserts into `events`. `record-events` runs it as its own statement. A cause that
  * is one statement includes it.
@@ -20,18 +29,26 @@ export type EventsOfCause = Omit<EventBatch, 'accountId'> & { readonly accountId
  * deliveries.
  *
  * $1 event ids, $2 account, $3 type, $4 created at, $5 data (JSON text) of each event, $6 subject of a
- * routing rule, or null. `eventValues` makes these values. The CTE `matching` has the webhooks that got
- * deliveries, each once, as `id`.
+ * routing rule, or null, $7 recipients of each event (a JSON list). `eventValues` makes these values. The CTE
+ * `matching` has the webhooks that got deliveries, each once, as `id`.
  *
- * @param source a CTE with `id`, `account_id` and `data` of the events to write. Without a row, nothing is
- * written.
+ * @param source a CTE with `id`, `account_id`, `data` and `recipients` of the events to write. Without a row,
+ * nothing is written.
  */
 export function eventCtes(source: string): string {
   return `
     written as (
-      insert into events (id, account_id, type, created_at, data)
-      select e.id, e.account_id, $3::text, $4::timestamptz, e.data
+      insert into events (id, account_id, type, created_at, data, recipients)
+      select e.id, e.account_id, $3::text, $4::timestamptz, e.data,
+             (select array_agg(${recipientKey('e.account_id', 'r.address')})
+              from json_array_elements_text(e.recipients) r (address))
       from ${source} e
+      returning id, position, recipients
+    ),
+    further_recipients as (
+      insert into event_recipients (key, position, event_id)
+      select k.key, n.position, n.id
+      from written n, unnest(n.recipients[2:]) k (key)
     ),
     matching as materialized (
       select w.id, w.account_id
@@ -49,7 +66,7 @@ export function eventCtes(source: string): string {
     )`;
 }
 
-/** The values $1 to $6 of `eventCtes`. */
+/** The values $1 to $7 of `eventCtes`. */
 export function eventValues({
   accountId,
   type,
@@ -64,5 +81,6 @@ export function eventValues({
     createdAt.toISOString(),
     events.map(({ data }) => data),
     inboundSubject,
+    events.map(({ recipients }) => JSON.stringify(recipients)),
   ];
 }

@@ -6,11 +6,12 @@ import { eventCtes } from './event-ctes.ts';
  *
  * Guarantee: it runs in the transaction of the cause. See also `eventCtes`.
  *
- * $1 to $6 as in `eventCtes`. Returns the webhooks that got deliveries, each once.
+ * $1 to $7 as in `eventCtes`. Returns the webhooks that got deliveries, each once.
  */
 export const recordEvents = statement('record-events')`
     with given as materialized (
-      select e.id, $2::text as account_id, e.data from unnest($1::text[], $5::text[]) as e (id, data)
+      select e.id, $2::text as account_id, e.data, e.recipients
+      from unnest($1::text[], $5::text[], $7::json[]) as e (id, data, recipients)
     ),
     ${eventCtes('given')}
     select m.id as "webhookId" from matching m`;

@@ -3,7 +3,8 @@ import type { Statement } from '../../db/statement.ts';
 
 /**
  * Replays a dead letter: removes it and queues its event at once, with a fresh set of attempts. If retention
- * has dropped the event, the statement writes it back under its own id.
+ * has dropped the event, the statement writes it back under its own id. It then has no position, so it is in
+ * no list of events: it would be a new entry with an old time.
  *
  * Guarantee: of any number of concurrent replays, exactly one returns a row. The webhook is locked first. A
  * DELETE that is running is waited for, and then there is nothing to replay. A webhook that is marked as
@@ -27,8 +28,8 @@ export const replayDeadLetter = statement('replay-dead-letter')`
       returning d.webhook_id, d.event_id, d.account_id, d.type, d.event_created_at, d.data
     ),
     restored as (
-      insert into events (id, account_id, type, created_at, data)
-      select event_id, account_id, type, event_created_at, data from letter
+      insert into events (id, account_id, type, created_at, data, position)
+      select event_id, account_id, type, event_created_at, data, null from letter
       on conflict (id) do update set type = excluded.type
     )
     insert into deliveries (event_id, webhook_id)
@@ -78,8 +79,9 @@ export function replayDeadLetters(filters: readonly ReplayFilter[]): Statement {
       returning d.id, d.created_at, d.webhook_id, d.event_id, d.account_id, d.type, d.event_created_at, d.data
     ),
     restored as (
-      insert into events (id, account_id, type, created_at, data)
-      select distinct on (event_id) event_id, account_id, type, event_created_at, data from letters order by event_id
+      insert into events (id, account_id, type, created_at, data, position)
+      select distinct on (event_id) event_id, account_id, type, event_created_at, data, null::bigint
+      from letters order by event_id
       on conflict (id) do update set type = excluded.type
     ),
     queued as (

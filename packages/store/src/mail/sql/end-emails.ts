@@ -61,16 +61,16 @@ export const awaitEmail: Statement = { name: 'await-email', text: holding('') };
  * report is left as it is, because the report's event must be written with its end. A message that the
  * provider has reported as failed stays failed.
  *
- * $1 to $6 as in `eventCtes`, with one event for each message and no account; for each message $7 id, $8 the
- * provider's id or null, $9 error or null, $10 suppressed addresses (a JSON list); $11 status, $12 new last
- * event, $13 last events that are not replaced, $14 when the messages were sent, or null. Returns one row:
+ * $1 to $7 as in `eventCtes`, with one event for each message and no account; for each message $8 id, $9 the
+ * provider's id or null, $10 error or null, $11 suppressed addresses (a JSON list); $12 status, $13 new last
+ * event, $14 last events that are not replaced, $15 when the messages were sent, or null. Returns one row:
  * the ids of the messages that ended, and the webhooks that got deliveries.
  */
 export const endEmails = statement('end-emails')`
     with outcomes as materialized (
       select *
-      from unnest($1::text[], $5::text[], $7::text[], $8::text[], $9::text[], $10::json[])
-        u (event_id, data, email_id, provider_message_id, error, suppressed)
+      from unnest($1::text[], $5::text[], $7::json[], $8::text[], $9::text[], $10::text[], $11::json[])
+        u (event_id, data, recipients, email_id, provider_message_id, error, suppressed)
     ),
     gone as (
       delete from email_sends s
@@ -81,10 +81,10 @@ export const endEmails = statement('end-emails')`
     ),
     ended_emails as (
       update emails e
-      set status = case when e.status = 'failed' then e.status else $11::email_status end,
-          last_event = case when e.last_event = any ($13::text[]) then e.last_event else $12::text end,
+      set status = case when e.status = 'failed' then e.status else $12::email_status end,
+          last_event = case when e.last_event = any ($14::text[]) then e.last_event else $13::text end,
           error = coalesce(o.error, e.error),
-          sent_at = $14::timestamptz,
+          sent_at = $15::timestamptz,
           provider_message_id = o.provider_message_id,
           suppressed_addresses = array(select json_array_elements_text(o.suppressed))
       from outcomes o
@@ -92,7 +92,7 @@ export const endEmails = statement('end-emails')`
       returning e.id, e.account_id
     ),
     fresh as materialized (
-      select o.event_id as id, coalesce($2::text, e.account_id) as account_id, o.data
+      select o.event_id as id, coalesce($2::text, e.account_id) as account_id, o.data, o.recipients
       from ended_emails e join outcomes o on o.email_id = e.id
     ),
     ${eventCtes('fresh')}

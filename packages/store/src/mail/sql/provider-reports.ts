@@ -13,7 +13,8 @@ import { lockOrder } from './suppressions.ts';
  * $1 our id or null, $2 the provider's id or null, $3 our id in the header or null. Returns one row, or none.
  */
 export const lockNotifiedEmail = statement('lock-notified-email')`
-    select id, account_id as "accountId", from_address as "from", subject
+    select id, account_id as "accountId", from_address as "from", subject,
+           to_addresses || cc_addresses || bcc_addresses as recipients
     from emails
     where id = coalesce(
       (select id from emails where id = $1),
@@ -69,18 +70,18 @@ export const suppressReported: Statement = {
  * A locked message is skipped: after waiting for the lock, the statement's snapshot of the webhooks would be
  * too old. The caller then runs it after `lock-notified-email`, in one transaction.
  *
- * $1 to $6 as in `eventCtes`, with one event and no account; $7 our id, $8 id of the notification, $9 new
- * last event, $10 last events that are not replaced, $11 error of a message that was never sent, or null; $12
- * suppression ids, $13 addresses, each once, $14 origins. Returns no row when no message has the id, or the
+ * $1 to $7 as in `eventCtes`, with one event and no account; $8 our id, $9 id of the notification, $10 new
+ * last event, $11 last events that are not replaced, $12 error of a message that was never sent, or null; $13
+ * suppression ids, $14 addresses, each once, $15 origins. Returns no row when no message has the id, or the
  * message is locked.
  */
 export const takeReport = statement('take-report')`
     with email as materialized (
-      select id, account_id, kind, last_event from emails where id = $7::text for no key update skip locked
+      select id, account_id, kind, last_event from emails where id = $8::text for no key update skip locked
     ),
     first_report as (
       insert into provider_notifications (message_id)
-      select $8::text from email
+      select $9::text from email
       on conflict (message_id) do nothing
       returning message_id
     ),
@@ -89,17 +90,17 @@ export const takeReport = statement('take-report')`
     ),
     moved as (
       update emails
-      set last_event = case when last_event = any ($10::text[]) then last_event else $9::text end,
-          status = case when $11::text is null then status else 'failed' end,
-          error = coalesce($11::text, error)
-      where id = $7 and (select $11::text is not null or l.last_event <> all ($10::text[]) from live l)
+      set last_event = case when last_event = any ($11::text[]) then last_event else $10::text end,
+          status = case when $12::text is null then status else 'failed' end,
+          error = coalesce($12::text, error)
+      where id = $8 and (select $12::text is not null or l.last_event <> all ($11::text[]) from live l)
     ),
-    suppressed as (${insertReported('live', ['$12', '$13', '$14', '$4'])}
+    suppressed as (${insertReported('live', ['$13', '$14', '$15', '$4'])}
       returning id
     ),
     fresh as materialized (
-      select t.id, coalesce($2::text, l.account_id) as account_id, t.data
-      from live l, unnest($1::text[], $5::text[]) as t (id, data)
+      select t.id, coalesce($2::text, l.account_id) as account_id, t.data, t.recipients
+      from live l, unnest($1::text[], $5::text[], $7::json[]) as t (id, data, recipients)
       where (select count(*) from suppressed) >= 0 -- locks all suppressions before the webhooks
     ),
     ${eventCtes('fresh')}

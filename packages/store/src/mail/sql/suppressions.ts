@@ -24,25 +24,26 @@ export function lockOrder(...columns: readonly [address: string, topic?: string]
  * The no-op update on conflict returns a row that another transaction has committed meanwhile. A row is new
  * when it has the given id.
  *
- * $1 to $6 as in `eventCtes`, with the events in the order of the addresses; $7 addresses, each once, $8 ids
- * for new suppressions, $9 created at. Returns one row: the addresses in any order, the id of each, and the
+ * $1 to $7 as in `eventCtes`, with the events in the order of the addresses; $8 addresses, each once, $9 ids
+ * for new suppressions, $10 created at. Returns one row: the addresses in any order, the id of each, and the
  * webhooks that got deliveries.
  */
 export const addSuppressions = statement('add-suppressions')`
     with wished as materialized (
-      select w.event_id, w.data, w.address, w.id
-      from unnest($1::text[], $5::text[], $7::text[], $8::text[]) as w (event_id, data, address, id)
+      select w.event_id, w.data, w.recipients, w.address, w.id
+      from unnest($1::text[], $5::text[], $7::json[], $8::text[], $9::text[])
+        as w (event_id, data, recipients, address, id)
     ),
     added as (
       insert into suppressions as s (id, account_id, address, origin, created_at)
-      select w.id, $2::text, w.address, 'manual'::suppression_origin, $9::timestamptz
+      select w.id, $2::text, w.address, 'manual'::suppression_origin, $10::timestamptz
       from wished w
       order by ${lockOrder('w.address')}
       on conflict (account_id, address, topic_id) do update set address = s.address
       returning s.id, s.address
     ),
     fresh as materialized (
-      select w.event_id as id, $2::text as account_id, w.data
+      select w.event_id as id, $2::text as account_id, w.data, w.recipients
       from added a join wished w using (id)
     ),
     ${eventCtes('fresh')}
@@ -110,25 +111,25 @@ export const removeSuppressionsOfTopic = statement('remove-suppressions-of-topic
  *
  * A repetition locks and writes nothing, so its commit does not wait for the disk.
  *
- * $1 to $6 as in `eventCtes`, with one event; $7 address, $8 id, $9 created at, $10 topic. Returns a row if
+ * $1 to $7 as in `eventCtes`, with one event; $8 address, $9 id, $10 created at, $11 topic. Returns a row if
  * the suppression is new: the webhooks that got deliveries.
  */
 export const unsubscribe = statement('unsubscribe')`
     with added as (
       insert into suppressions (id, account_id, address, topic_id, origin, created_at)
-      select $8::text, t.account_id, $7::text, t.id, 'unsubscribe', $9::timestamptz
+      select $9::text, t.account_id, $8::text, t.id, 'unsubscribe', $10::timestamptz
       from topics t
-      where t.id = $10::text and t.account_id = $2::text
+      where t.id = $11::text and t.account_id = $2::text
         and not exists (
-          select from suppressions s where s.account_id = $2::text and s.address = $7::text and s.topic_id = $10::text
+          select from suppressions s where s.account_id = $2::text and s.address = $8::text and s.topic_id = $11::text
         )
       for key share of t
       on conflict (account_id, address, topic_id) do nothing
       returning id
     ),
     fresh as materialized (
-      select e.id, $2::text as account_id, e.data
-      from added, unnest($1::text[], $5::text[]) as e (id, data)
+      select e.id, $2::text as account_id, e.data, e.recipients
+      from added, unnest($1::text[], $5::text[], $7::json[]) as e (id, data, recipients)
     ),
     ${eventCtes('fresh')}
     select array(select m.id from matching m) as webhooks from added`;

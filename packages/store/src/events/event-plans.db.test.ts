@@ -1,0 +1,97 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { EVENT_TYPES } from '@postrider/domain';
+import type { AccountId, EmailId, EventType } from '@postrider/domain';
+import { createRows, createTestDatabase } from '@postrider/testing';
+import type { TestDatabase } from '@postrider/testing';
+import { openDatabase } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import { recipientKey } from '../db/sql/event-ctes.ts';
+import { createEventStore } from './events.ts';
+import type { EventFilter, EventStore } from './events.ts';
+
+/* A plan that is kept must not depend on how large the tables were when it was made (decision 0012). */
+
+const GROWN_BY = 20_000;
+const READ_MAX = 1_000;
+const LIMIT = 20;
+const EMAIL = 'em_01jd0000000000000000000001' as EmailId;
+const BOB = 'bob@b.example';
+
+let database: TestDatabase;
+let db: Database;
+let events: EventStore;
+let accountId: AccountId;
+
+beforeAll(async () => void (database = await createTestDatabase()));
+afterAll(() => database.drop());
+// One connection for each test, which keeps the first plan that it makes.
+beforeEach(async () => {
+  const options = { databaseUrl: database.url, size: 1, applicationName: 'event-plans-test' };
+  db = openDatabase(
+    { ...options, onError: () => undefined },
+    { send: () => undefined, close: async () => undefined },
+  );
+  events = createEventStore(db);
+  await createRows(database).clear();
+  accountId = await createRows(database).account();
+});
+afterEach(() => db.close());
+
+/** Events of the account, one every second until now, each about a message of its own. */
+async function grow(count: number, type: EventType, change: { email?: EmailId; recipients?: string[] } = {}) {
+  const { email = null, recipients = ['ada@a.example'] } = change;
+  await database.query(
+    `with fresh as (
+       insert into events (id, account_id, type, created_at, data, recipients)
+       select 'evt_' || $2 || $6 || n, $1, $2, now() - ($3 - n) * interval '1 s',
+              '{"email_id":"' || coalesce($4, 'em_01je' || lpad(n::text, 22, '0')) || '"}',
+              array(select ${recipientKey('$1::text', 'r.address')} from unnest($5::text[]) r (address))
+       from generate_series(1, $3::int) n
+       returning id, position, recipients)
+     insert into event_recipients (key, position, event_id)
+     select k.key, f.position, f.id from fresh f, unnest(f.recipients[2:]) k (key)`,
+    [accountId, type, count, email, recipients, recipients.join()],
+  );
+  await database.query('select pg_stat_force_next_flush()');
+}
+
+async function rowsRead(): Promise<number> {
+  await db.pool.query('select pg_stat_force_next_flush()');
+  const { rows } = await db.pool.query<{ n: number }>(
+    `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int
+            + (select sum(idx_tup_read)::int from pg_stat_user_indexes) as n
+     from pg_stat_user_tables`,
+  );
+  return rows[0]?.n ?? NaN;
+}
+
+/** With the number of events that each finds. */
+const LISTS: [string, EventFilter, number][] = [
+  ['all', {}, LIMIT],
+  ['of a type that few have', { type: 'email.complained' }, 3],
+  ['of a message', { emailId: EMAIL }, 6],
+  ['of a message and a type', { emailId: EMAIL, type: 'email.complained' }, 3],
+  ['to a recipient who is the first or another', { recipient: BOB }, 6],
+  ['to a recipient and of a type', { recipient: BOB, type: 'email.complained' }, 3],
+  ['to nobody', { recipient: 'nobody@b.example' }, 0],
+  ['since a time to come', { since: new Date('2999-01-01') }, 0],
+  ['until long ago', { until: new Date('2001-01-01') }, 0],
+];
+
+test.each(LISTS)(
+  'a list %s, planned while it was short, reads no more than it shows',
+  async (_, filter, found) => {
+    const list = () => events.list(accountId, filter, { limit: LIMIT });
+    await list();
+    await grow(3, 'email.complained', { email: EMAIL, recipients: [BOB] });
+    for (const type of EVENT_TYPES.slice(0, 3)) await grow(GROWN_BY, type);
+    await grow(3, 'email.sent', { email: EMAIL, recipients: ['ada@a.example', BOB] });
+    const uncounted = await rowsRead();
+    expect((await list())?.entries).toHaveLength(found);
+    expect((await rowsRead()) - uncounted).toBeLessThan(READ_MAX);
+    await database.query('analyze');
+    const counted = await rowsRead();
+    expect((await list())?.entries).toHaveLength(found);
+    expect((await rowsRead()) - counted).toBeLessThan(READ_MAX);
+  },
+);

@@ -1,0 +1,144 @@
+import { EVENT_TYPES, LIMITS } from '@postrider/domain';
+import type { AccountId, EmailId, EventId, EventType } from '@postrider/domain';
+import type { Database } from '../db/database.ts';
+import { runOn } from '../db/database.ts';
+import type { Page } from '../db/page.ts';
+import { COMMITTED_WITHIN_SECONDS } from '../retention/erasures.ts';
+import { createSettledPosition } from './settled-position.ts';
+import {
+  findPosition,
+  findPositions,
+  listEvents,
+  listEventsOfEmail,
+  listEventsOfRecipient,
+} from './sql/list-events.ts';
+
+/** An event as it was recorded. */
+export interface ListedEvent {
+  readonly id: EventId;
+  readonly type: EventType;
+  readonly createdAt: Date;
+  /** JSON text. */
+  readonly data: string;
+  /** Its place in the account's list. */
+  readonly position: bigint;
+}
+
+/** An absent property matches any value. */
+export interface EventFilter {
+  readonly type?: EventType | undefined;
+  readonly emailId?: EmailId | undefined;
+  /** As `plainAddress` writes it. */
+  readonly recipient?: string | undefined;
+  /** Recorded at this time or later. */
+  readonly since?: Date | undefined;
+  /** Recorded before this time. */
+  readonly until?: Date | undefined;
+}
+
+/** Where a page begins: behind an event, or behind a position. */
+export type EventCursor = EventId | bigint;
+
+interface EventPageRequest {
+  readonly after?: EventCursor | undefined;
+  /** 1 or more. */
+  readonly limit: number;
+}
+
+/** `position`: that of the last entry, or of the cursor when there is no entry. */
+type EventPage = Page<ListedEvent> & { readonly position: bigint };
+
+/** The largest value of `bigint`. */
+export const POSITION_MAX = 2n ** 63n - 1n;
+
+export type EventStore = ReturnType<typeof createEventStore>;
+
+export function createEventStore(db: Database) {
+  const settledPosition = createSettledPosition(db.pool);
+  return {
+    /**
+     * The oldest first. An event that commits later is behind all entries that were returned before. So
+     * whoever reads on after the last entry misses none.
+     *
+     * @returns null when the cursor is not an event in the account's list.
+     */
+    async list(
+      accountId: AccountId,
+      filter: EventFilter,
+      { after, limit }: EventPageRequest,
+    ): Promise<EventPage | null> {
+      const from = await positionOf(db, accountId, after ?? 0n);
+      if (from === null) return null;
+      const last = await settledPosition();
+      const range = await rangeOf(db, filter, { after: from, last });
+      const [statement, values] = listing(accountId, filter, range, limit + 1);
+      const rows = await runOn<EventRow>(db.pool, statement, values);
+      const entries = rows.slice(0, limit).map(eventOf);
+      const hasMore = rows.length > limit || rows[0]?.isWhole === false;
+      return { entries, hasMore, position: entries.at(-1)?.position ?? from };
+    },
+    /** Whether the account has the message. */
+    async hasEmail(accountId: AccountId, id: EmailId): Promise<boolean> {
+      const row = await db.prisma.email.findFirst({ where: { id, accountId }, select: { id: true } });
+      return row !== null;
+    },
+  };
+}
+
+type EventRow = Omit<ListedEvent, 'position'> & { readonly position: string; readonly isWhole: boolean };
+
+function eventOf({ id, type, createdAt, data, position }: EventRow): ListedEvent {
+  return { id, type, createdAt, data, position: BigInt(position) };
+}
+
+/** @returns null when the event is in no list of the account. */
+async function positionOf(db: Database, accountId: AccountId, cursor: EventCursor): Promise<bigint | null> {
+  if (typeof cursor === 'bigint') return cursor;
+  const [row] = await runOn<{ position: string }>(db.pool, findPosition, [accountId, cursor]);
+  return row === undefined ? null : BigInt(row.position);
+}
+
+interface PositionRange {
+  /** Before the first position. */
+  readonly after: bigint;
+  readonly last: bigint;
+}
+
+/** Narrows the range to the time span of the filter, so that no earlier events are read to be left out. */
+async function rangeOf(
+  db: Database,
+  { since, until }: EventFilter,
+  { after, last }: PositionRange,
+): Promise<PositionRange> {
+  if (since === undefined && until === undefined) return { after, last };
+  const [found] = await runOn<{ before: string | null; behind: string | null }>(db.pool, findPositions, [
+    since?.toISOString() ?? null,
+    until?.toISOString() ?? null,
+    COMMITTED_WITHIN_SECONDS,
+  ]);
+  const [before, behind] = [BigInt(found?.before ?? 0), BigInt(found?.behind ?? POSITION_MAX)];
+  return { after: before > after ? before : after, last: behind - 1n < last ? behind - 1n : last };
+}
+
+function listing(
+  accountId: AccountId,
+  { type, emailId, recipient, since, until }: EventFilter,
+  { after, last }: PositionRange,
+  rowsMax: number,
+) {
+  const values = [
+    accountId,
+    type === undefined ? EVENT_TYPES : [type],
+    String(after),
+    String(last),
+    since?.toISOString() ?? '-infinity',
+    until?.toISOString() ?? 'infinity',
+    rowsMax,
+  ];
+  const bytesMax = LIMITS.eventPageBytes;
+  if (emailId !== undefined) {
+    return [listEventsOfEmail, [...values, emailId, recipient ?? null, bytesMax]] as const;
+  }
+  if (recipient !== undefined) return [listEventsOfRecipient, [...values, recipient, bytesMax]] as const;
+  return [listEvents, [...values, bytesMax]] as const;
+}

@@ -1,0 +1,84 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { queryOn } from '../db/database.ts';
+import { StoreUnavailableError } from '../db/errors.ts';
+
+/** How long a request waits for transactions that record events. They take milliseconds. */
+const WAIT_MS_MAX = 1_000;
+const PAUSE_MS_MAX = 50;
+
+/** A position, and the transactions that may still commit an event up to there. */
+interface Mark {
+  readonly position: bigint;
+  readonly writers: readonly string[];
+}
+
+const LAST_POSITION = `select coalesce(pg_sequence_last_value('event_positions'), 0)::text as position`;
+
+/** The open transactions that recorded an event. Each holds the lock in the default of `events.position`. */
+const WRITERS = `
+  select virtualtransaction as id from pg_locks
+  where locktype = 'advisory' and classid = 0 and objid = 72707371 and objsubid = 1
+    and database = (select oid from pg_database where datname = current_database())`;
+
+/**
+ * Returns a function that finds the last position up to which the list of events is complete: no open
+ * transaction can add an event before it.
+ *
+ * It waits for the transactions that record events. If one stays open for longer than a second, the function
+ * returns the position that it found before. So the list stands still until that transaction ends, and skips
+ * nothing. Calls at the same time share the work.
+ *
+ * @throws StoreUnavailableError when it found none before
+ */
+export function createSettledPosition(pool: Pool): () => Promise<bigint> {
+  let settled: Mark | null = null;
+  /** The mark of an earlier call that did not settle in time. */
+  let left: Mark | null = null;
+  let running: Promise<unknown> = Promise.resolve();
+  let next: Promise<bigint> | null = null;
+
+  async function find(): Promise<bigint> {
+    const position = await readLast(pool); // before the writers: a later writer gets a later position
+    const mark = { position, writers: await readWriters(pool) };
+    const deadlineMs = performance.now() + WAIT_MS_MAX;
+    let writers = mark.writers;
+    for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX)) {
+      if (left !== null && isSettled(left, writers)) [settled, left] = [left, null];
+      if (isSettled(mark, writers)) {
+        [settled, left] = [mark, null];
+        return position;
+      }
+      if (performance.now() > deadlineMs) break;
+      await delay(pauseMs);
+      writers = await readWriters(pool);
+    }
+    left ??= mark;
+    if (settled === null) throw new StoreUnavailableError('a transaction that records events stays open');
+    return settled.position;
+  }
+
+  return async () => {
+    next ??= running.then(() => {
+      next = null;
+      const found = find();
+      running = found.catch(() => undefined);
+      return found;
+    });
+    return next;
+  };
+}
+
+function isSettled(mark: Mark, writers: readonly string[]): boolean {
+  return !mark.writers.some((id) => writers.includes(id));
+}
+
+async function readLast(pool: Pool): Promise<bigint> {
+  const { rows } = await queryOn<{ position: string }>(pool, LAST_POSITION);
+  return BigInt(rows[0]?.position ?? 0);
+}
+
+async function readWriters(pool: Pool): Promise<string[]> {
+  const { rows } = await queryOn<{ id: string }>(pool, WRITERS);
+  return rows.map(({ id }) => id);
+}

@@ -1,0 +1,103 @@
+import { recipientKey } from '../../db/sql/event-ctes.ts';
+import { statement } from '../../db/statement.ts';
+
+/** The columns of a listed event. */
+const COLUMNS = 'e.id, e.type, e.created_at, e.data, e.position';
+
+/** $3 and $4: the first position that is too early, and the last. $5 and $6: since and until. $7: rows. */
+const IN_RANGE = `e.position > $3::bigint and e.position <= $4::bigint
+      and e.created_at >= $5::timestamptz and e.created_at < $6::timestamptz`;
+
+/** Account and types in a form that `events_of_account` does not have, so that no plan uses that index. */
+const IS_ASKED = `greatest(e.account_id, '') = $1 and greatest(e.type, '') = any ($2::text[])`;
+
+/** The message of an event, as the index `events_of_email` has it. */
+const EMAIL_ID = `starts_with(e.data, '{"email_id":"')
+      and (case when starts_with(e.data, '{"email_id":"') then substr(e.data, 14, 29) end)`;
+
+/** The order of a page: from the position $3 up, or from $4 down. */
+type EventOrder = 'asc' | 'desc';
+
+/**
+ * A query for the account's events of the types. Each type is read from its own part of the index, so at most
+ * 13 times as many rows are read as the page has.
+ */
+const byType = (order: EventOrder): string => `
+    select ${COLUMNS}
+    from unnest($2::text[]) t (type)
+    cross join lateral (
+      select ${COLUMNS} from events e
+      where e.account_id = $1 and e.type = t.type and ${IN_RANGE}
+      order by e.position ${order} limit $7
+    ) e
+    order by e.position ${order} limit $7`;
+
+/** A query for the events of a message, $8. If $9 is not null, only those to this recipient. */
+const byEmail = (order: EventOrder): string => `
+    select ${COLUMNS}
+    from events e
+    where ${EMAIL_ID} = $8 and ${IS_ASKED} and ${IN_RANGE}
+      and ($9::text is null or ${recipientKey('$1', '$9::text')} = any (e.recipients))
+    order by e.position ${order} limit $7`;
+
+/** A query for the events to a recipient, $8. An index has the first recipients, a table all others. */
+const byRecipient = (order: EventOrder): string => `
+    select ${COLUMNS}
+    from (
+      (select ${COLUMNS} from events e
+       where e.recipients is not null and e.recipients[1] = ${recipientKey('$1', '$8::text')} and ${IS_ASKED} and ${IN_RANGE}
+       order by e.position ${order} limit $7)
+      union all
+      (select ${COLUMNS} from event_recipients r
+       cross join lateral (select * from events where id = r.event_id offset 0) e
+       where r.key = ${recipientKey('$1', '$8::text')} and r.position > $3::bigint and r.position <= $4::bigint
+         and ${IS_ASKED} and ${IN_RANGE}
+       order by r.position ${order} limit $7)
+    ) e
+    order by e.position ${order} limit $7`;
+
+/**
+ * Reads a page of events, the oldest first. A page ends early when the data of its events exceeds $8 bytes,
+ * but not before its first event.
+ *
+ * $1 to $7 and the following as in the query. Returns `isWhole` with each row: false when the page ended
+ * early.
+ *
+ * @param bytesMax the parameter behind those of the query
+ */
+function page(name: string, query: string, bytesMax: string) {
+  return statement(name)`
+    with found as materialized (${query}
+    ),
+    measured as (
+      select f.*, sum(octet_length(f.data)) over (order by f.position) - octet_length(f.data) as bytes_before
+      from found f
+    )
+    select m.id, m.type, m.created_at as "createdAt", m.data, m.position::text as position,
+           (select max(bytes_before) < ${bytesMax}::bigint from measured) as "isWhole"
+    from measured m
+    where m.bytes_before < ${bytesMax}::bigint
+    order by m.position`;
+}
+
+export const listEvents = page('list-events', byType('asc'), '$8');
+export const listEventsOfEmail = page('list-events-of-email', byEmail('asc'), '$10');
+export const listEventsOfRecipient = page('list-events-of-recipient', byRecipient('asc'), '$9');
+
+/**
+ * Finds positions around a time span. An event has its time before its position, and is committed within $3
+ * seconds after its time.
+ *
+ * $1 since, $2 until, $3 seconds. Returns a position before all events of the span, and one behind them; null
+ * where no event is that old, or that new.
+ */
+export const findPositions = statement('find-positions')`
+    select (select e.position from events e where e.created_at <= $1::timestamptz - make_interval(secs => $3)
+            order by e.created_at desc limit 1)::text as "before",
+           (select e.position from events e where e.created_at >= $2::timestamptz + make_interval(secs => $3)
+            order by e.created_at limit 1)::text as "behind"`;
+
+/** $1 account, $2 event. Returns the event's position; no row when the event is in no list of the account. */
+export const findPosition = statement('find-position')`
+    select e.position::text as position from events e
+    where e.id = $2 and greatest(e.account_id, '') = $1 and e.position is not null`;
