@@ -10,7 +10,7 @@ import { fieldPath, valueAt } from './field-path.ts';
 import { parseId } from './ids.ts';
 import type { TopicId } from './ids.ts';
 import { limitedList } from './limited-list.ts';
-import { LIMITS } from './limits.ts';
+import { inWords, LIMITS } from './limits.ts';
 import type { FieldFault } from './problems.ts';
 
 /** A validated message as the customer requested it. Addresses are as written. */
@@ -203,11 +203,9 @@ function wholeMessageFaults(body: Record<string, unknown>): FieldFault[] {
 function sizeFault({ html, text, attachments }: Record<string, unknown>): FieldFault | null {
   const bodies = byteLength(html) + byteLength(text);
   if (bodies > LIMITS.messageBytes) {
-    if (byteLength(text) === 0) return { field: 'html', message: 'exceeds 5 MiB' };
-    return {
-      field: 'text',
-      message: byteLength(html) === 0 ? 'exceeds 5 MiB' : 'exceeds 5 MiB together with html',
-    };
+    const message = `exceeds ${inWords(LIMITS.messageBytes)}`;
+    if (byteLength(text) === 0) return { field: 'html', message };
+    return { field: 'text', message: byteLength(html) === 0 ? message : `${message} together with html` };
   }
   const files: unknown[] = Array.isArray(attachments) ? attachments : [];
   const encoded = files.reduce<number>(
@@ -215,7 +213,10 @@ function sizeFault({ html, text, attachments }: Record<string, unknown>): FieldF
     0,
   );
   return bodies + encoded > LIMITS.messageBytes
-    ? { field: 'attachments', message: 'exceed 5 MiB in base64, together with text and html' }
+    ? {
+        field: 'attachments',
+        message: `exceed ${inWords(LIMITS.messageBytes)} in base64, together with text and html`,
+      }
     : null;
 }
 

@@ -44,7 +44,7 @@ export { parseInboundMatch } from './inbound-match.ts';
 export type { InboundMatch } from './inbound-match.ts';
 export { parseIsoTime } from './iso-time.ts';
 export { lastEventAfter, lastEventsAtLeast } from './last-event.ts';
-export { LIMITS } from './limits.ts';
+export { inWords, LIMITS } from './limits.ts';
 export { createLinkTokens } from './link-token.ts';
 export type { LinkTarget, LinkTokens } from './link-token.ts';
 export { isMediaType } from './media-type.ts';

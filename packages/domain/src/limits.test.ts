@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { LIMITS } from './limits.ts';
+import { inWords, LIMITS } from './limits.ts';
 import { CONTRACT_REQUESTS_PER_MINUTE, RATE_WINDOW_MS } from './rate-limit.ts';
 
 const KIB = 1024;
@@ -50,4 +50,12 @@ test('the limits are those of contract section 8 and its rulings', () => {
     inboundNameLength: 100,
   });
   expect([CONTRACT_REQUESTS_PER_MINUTE, RATE_WINDOW_MS]).toEqual([60, 60_000]);
+});
+
+test.each([
+  [5 * MIB, '5 MiB'],
+  [512 * KIB, '512 KiB'],
+  [MIB + KIB, '1025 KiB'],
+])('%d bytes are %s in words', (bytes, words) => {
+  expect(inWords(bytes)).toBe(words);
 });

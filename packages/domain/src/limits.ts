@@ -64,3 +64,9 @@ export const LIMITS = {
   /** Characters in the name of an inbox or a routing rule. */
   inboundNameLength: 100,
 } as const;
+
+/** A limit in words: `5 MiB`, `512 KiB`. */
+export function inWords(bytes: number): string {
+  const kib = bytes / 1024;
+  return kib % 1024 === 0 ? `${kib / 1024} MiB` : `${kib} KiB`;
+}

@@ -3,7 +3,7 @@ import { parseEmailAddress } from './email-address.ts';
 import { emailFields, parseEmailDraft } from './email-draft.ts';
 import type { EmailDraft } from './email-draft.ts';
 import { inboundAddress } from './inbound-address.ts';
-import { LIMITS } from './limits.ts';
+import { inWords, LIMITS } from './limits.ts';
 
 /** The received or sent message that a reply answers. Ids have no angle brackets. */
 export interface AnsweredMessage {
@@ -40,6 +40,7 @@ export type ReplyParse =
   | { readonly ok: false; readonly fault: string };
 
 const { shape } = emailFields;
+const REPLY_MAX = inWords(LIMITS.replyBytes);
 const replyAll = z.boolean({ error: 'is not true or false' }).nullish();
 
 /** The body of a reply as the OpenAPI document describes it. */
@@ -47,7 +48,7 @@ export const replyRequest = emailFields
   .pick({ text: true, html: true, cc: true, bcc: true, headers: true, attachments: true })
   .partial()
   .extend({
-    text: shape.text.meta({ description: 'Text and HTML together: 512 KiB at most; one is needed.' }),
+    text: shape.text.meta({ description: `Text and HTML together: ${REPLY_MAX} at most; one is needed.` }),
     subject: shape.subject
       .nullish()
       .meta({ description: 'Absent: that of the message, with `Re:` in front.' }),
@@ -79,7 +80,8 @@ export function parseReply(body: object, inbox: ReplyingInbox, answered: Answere
   const reserved = namesOf(headers).find((name) => REPLY_HEADERS.has(name.toLowerCase()));
   if (reserved !== undefined) return fault(`headers.${reserved}`, 'is set by the service');
   if (bytesOf(fields['text']) + bytesOf(fields['html']) > LIMITS.replyBytes) {
-    return fault(fields['html'] === undefined ? 'text' : 'html', 'exceeds 512 KiB together with the other');
+    const field = fields['html'] === undefined ? 'text' : 'html';
+    return fault(field, `exceeds ${REPLY_MAX} together with the other`);
   }
   const { to, skipped, others, unreadable } = recipientsOf(inbox, answered);
   if (to.length === 0) return fault('The message', unanswerable(unreadable));

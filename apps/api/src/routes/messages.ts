@@ -1,4 +1,12 @@
-import { EVENT_DATA, grants, messageRecord, parseId, wholeMessageRecord } from '@postrider/domain';
+import {
+  EVENT_DATA,
+  grants,
+  inWords,
+  LIMITS,
+  messageRecord,
+  parseId,
+  wholeMessageRecord,
+} from '@postrider/domain';
 import type { ApiKey, MessageAttachment, MessageDetails, MessageStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
@@ -91,7 +99,7 @@ function getMessage(messages: Pick<MessageStore, 'find' | 'bodies'>): Documented
     docs: {
       operationId: 'getMessage',
       summary: 'Read a received message',
-      description: 'Has the first 1 MiB of the text and of the HTML. `…/body` has all of either.',
+      description: `Has the first ${inWords(LIMITS.messageBodyBytes)} of the text and of the HTML. \`…/body\` has all of either.`,
       success: { status: 200, body: wholeMessage },
       refusals: ['not-found', 'held-needs-manage'],
     },

@@ -1,4 +1,4 @@
-import { cutBody } from '@postrider/domain';
+import { cutBody, inWords, LIMITS } from '@postrider/domain';
 import type { EmailId } from '@postrider/domain';
 import { sentMessageIds } from '@postrider/mail';
 import { isThreadEmailId } from '@postrider/store';
@@ -54,7 +54,8 @@ function listThreadEmails(stores: ThreadStores, awsRegion: string | undefined): 
       operationId: 'listThreadEmails',
       summary: 'List what a thread received and sent, newest first',
       description:
-        'A message has the first 1 MiB of its text and of its HTML. A page ends early at 8 MiB of both.',
+        `A message has the first ${inWords(LIMITS.messageBodyBytes)} of its text and of its HTML. ` +
+        `A page ends early at ${inWords(LIMITS.threadPageBytes)} of both.`,
       success: { status: 200, body: threadEmailPage },
       paged: true,
       refusals: ['not-found', 'validation-failed'],
