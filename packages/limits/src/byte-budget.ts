@@ -1,3 +1,5 @@
+import { FairByteBudget } from './fair-byte-budget.ts';
+
 interface BudgetLimits {
   readonly bytesMax: number;
   /** The first bytes of each holding, which come from the reserved quarter. */
@@ -15,67 +17,44 @@ export interface HeldBytes {
 /**
  * Bytes that several owners share. Who finds too few gets none.
  *
- * A quarter is reserved for the first `smallBytes` of each holding. The other bytes are shared: an owner may
- * hold as many as are still free. So one owner alone gets half of them, two get a third each, and there is
- * always space for one more owner.
+ * A quarter is reserved for the first `smallBytes` of each holding. A `FairByteBudget` shares the others.
  */
 export class ByteBudget {
   readonly #smallBytes: number;
-  /** The shared bytes that each owner holds. */
-  readonly #byOwner = new Map<string, number>();
+  readonly #shared: FairByteBudget;
   #reservedFree: number;
-  #sharedFree: number;
 
   constructor({ bytesMax, smallBytes }: BudgetLimits) {
     this.#smallBytes = smallBytes;
     this.#reservedFree = bytesMax / 4;
-    this.#sharedFree = bytesMax - this.#reservedFree;
+    this.#shared = new FairByteBudget({ bytesMax: bytesMax - this.#reservedFree, bytesFree: smallBytes });
   }
 
   /** @param owner one owner's holdings count together. */
   open(owner: string): HeldBytes {
-    let held = 0;
+    const shared = this.#shared.open(owner);
+    let reserved = 0;
     return {
       take: (bytes) => {
-        if (!this.#fits(owner, held, held + bytes)) return false;
-        this.#count(owner, held, held + bytes);
-        held += bytes;
+        const more = Math.min(bytes, this.#smallBytes - reserved);
+        if (more > this.#reservedFree || !shared.takeNow(bytes)) return false;
+        this.#reservedFree -= more;
+        reserved += more;
         return true;
       },
       release: () => {
-        this.#count(owner, held, 0);
-        held = 0;
+        this.#reservedFree += reserved;
+        reserved = 0;
+        shared.release();
       },
     };
   }
 
   /** Whether a new holding of this size fits now. */
   hasSpace(owner: string, bytes: number): boolean {
-    return this.#fits(owner, 0, bytes);
-  }
-
-  #fits(owner: string, before: number, after: number): boolean {
-    const { reserved, shared } = this.#difference(before, after);
-    if (reserved > this.#reservedFree) return false;
-    return shared === 0 || this.#sharedOf(owner) + shared <= this.#sharedFree;
-  }
-
-  #count(owner: string, before: number, after: number): void {
-    const { reserved, shared } = this.#difference(before, after);
-    this.#reservedFree -= reserved;
-    this.#sharedFree -= shared;
-    const held = this.#sharedOf(owner) + shared;
-    if (held === 0) this.#byOwner.delete(owner);
-    else this.#byOwner.set(owner, held);
-  }
-
-  /** The bytes of each part that a holding takes to grow from `before` to `after` bytes. */
-  #difference(before: number, after: number): { reserved: number; shared: number } {
-    const reserved = Math.min(after, this.#smallBytes) - Math.min(before, this.#smallBytes);
-    return { reserved, shared: after - before - reserved };
-  }
-
-  #sharedOf(owner: string): number {
-    return this.#byOwner.get(owner) ?? 0;
+    const holding = this.open(owner);
+    const fits = holding.take(bytes);
+    holding.release();
+    return fits;
   }
 }

@@ -14,7 +14,7 @@ export interface BodyBytes {
    * after `release`.
    */
   take(bytes: number): Promise<void> | null;
-  /** Counts bytes if they fit. @returns false when they do not: then call `release`. */
+  /** Counts bytes if they fit. @returns false, and counts none, when they do not. */
   takeNow(bytes: number): boolean;
   /** Gives all bytes back. Only the first call counts. */
   release(): void;
@@ -53,7 +53,11 @@ export class FairByteBudget {
     const body: Body = { owner, arrived: 0, counted: 0, resume: () => undefined };
     return {
       take: (bytes) => this.#take(body, bytes),
-      takeNow: (bytes) => this.#arrive(body, bytes),
+      takeNow: (bytes) => {
+        const fits = this.#arrive(body, bytes);
+        if (!fits) body.arrived -= bytes;
+        return fits;
+      },
       release: () => this.#release(body),
     };
   }

@@ -36,7 +36,6 @@ export function createSend(bases: ProblemBases, logger: Pick<Logger, 'warn'>): S
     if (isLong) {
       const held = budget.open(key?.id ?? KEYLESS);
       if (!held.takeNow(bytes)) {
-        held.release();
         if (answer.kind === 'file') answer.stream?.destroy();
         send(request, response, tooManyUnread);
         return;
