@@ -1,7 +1,9 @@
+import type { AccountId } from '@postrider/domain';
 import { createDomainProvider } from '@postrider/mail';
 import type { DomainProvider } from '@postrider/mail';
 import { setEnvironment, setup, startFakeSes } from '@postrider/testing';
 import type { FakeSes } from '@postrider/testing';
+import type { DomainRequest } from '../src/domains/sending-domains.ts';
 
 /** The provider of domains under `MAIL_PROVIDER=ses`. Its SES accepts everything unless a test tells it otherwise. */
 export interface FakeDomains {
@@ -40,4 +42,9 @@ export async function startFakeDomains(timeoutMs = TIMEOUT_MS): Promise<FakeDoma
       await ses.close();
     },
   };
+}
+
+/** A request about domains whose key stays valid. */
+export function requestBy(accountId: AccountId): DomainRequest {
+  return { key: { accountId }, recheckKey: async () => null };
 }

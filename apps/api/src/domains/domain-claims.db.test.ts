@@ -7,7 +7,7 @@ import { createAccountStore, createDomainStore, createDomainTurns, openDatabase 
 import type { Database, DomainStore } from '@postrider/store';
 import { createTestDatabase, fakeClock, publishKeys, sesDrop, sesError, waitFor } from '@postrider/testing';
 import type { FakeIdentity, SesReaction, TestDatabase } from '@postrider/testing';
-import { startFakeDomains } from '../../test/fake-domains.ts';
+import { requestBy, startFakeDomains } from '../../test/fake-domains.ts';
 import type { FakeDomains } from '../../test/fake-domains.ts';
 import { createDomainClaims } from './domain-claims.ts';
 import { SendingDomains } from './sending-domains.ts';
@@ -58,7 +58,7 @@ afterEach(async () => {
 
 /** A domain that was added this many days ago. */
 async function claimed(name: string, daysAgo: number, owner = accountId) {
-  const outcome = await domains.create(owner, name);
+  const outcome = await domains.create(requestBy(owner), name);
   if (outcome.kind !== 'ok') throw new Error(outcome.kind);
   await outside.query('update domains set claimed_at = now() - make_interval(days => $2) where name = $1', [
     name,
@@ -111,7 +111,7 @@ describe('a domain that was never verified', () => {
     await untilPassed();
     expect(await store.isTaken(LATER)).toBe(true);
     const other = (await createAccountStore(database, fakeClock()).create('Other')).id;
-    expect((await domains.create(other, NAME)).kind).toBe('ok');
+    expect((await domains.create(requestBy(other), NAME)).kind).toBe('ok');
   });
 
   test('stays when the provider, asked again, finds it verified', async () => {
@@ -202,10 +202,10 @@ async function idOf(name: string): Promise<string | undefined> {
 test('a domain that was verified once is never taken away, and not asked for', async () => {
   const { id } = await claimed(NAME, 1_000);
   publishKeys(identity(NAME));
-  await domains.verify(accountId, id);
+  await domains.verify(requestBy(accountId), id);
   Object.assign(identity(NAME), { VerifiedForSendingStatus: false, VerificationStatus: 'FAILED' });
   identity(NAME).DkimAttributes.Status = 'FAILED';
-  await domains.verify(accountId, id);
+  await domains.verify(requestBy(accountId), id);
   expect(await store.find(accountId, id)).toMatchObject({ status: 'failed' });
   expect(await domains.expire({ accountId, id, name: NAME })).toEqual({ kind: 'ok', value: 'kept' });
   const asked = askedFor(NAME);
@@ -221,7 +221,7 @@ describe('a domain that an operator has released', () => {
     expect(await store.release(NAME)).toEqual({ accountId, id, name: NAME });
     expect(await store.find(accountId, id)).toBeNull();
     const other = (await createAccountStore(database, fakeClock()).create('Other')).id;
-    expect((await domains.create(other, NAME)).kind).toBe('ok');
+    expect((await domains.create(requestBy(other), NAME)).kind).toBe('ok');
     expect(identity(NAME).Tags).toEqual([{ Key: 'postrider-account', Value: other }]);
     startClaims();
     await untilPassed();
@@ -247,13 +247,13 @@ describe('a domain that an operator has released', () => {
   test('withdraws what those below it owed to it', async () => {
     const above = await claimed(NAME, 0);
     publishKeys(identity(NAME));
-    await domains.verify(accountId, above.id);
+    await domains.verify(requestBy(accountId), above.id);
     const below = await claimed(`mail.${NAME}`, 0);
     Object.assign(identity(`mail.${NAME}`), {
       VerifiedForSendingStatus: true,
       VerificationStatus: 'SUCCESS',
     });
-    await domains.verify(accountId, below.id);
+    await domains.verify(requestBy(accountId), below.id);
     expect(await store.find(accountId, below.id)).toMatchObject({ status: 'verified' });
     await store.release(NAME);
     expect(await store.find(accountId, below.id)).toMatchObject({ status: 'pending' });

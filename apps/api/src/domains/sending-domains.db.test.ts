@@ -7,6 +7,7 @@ import { createAccountStore, createDomainStore, openDatabase } from '@postrider/
 import type { Database, DomainStore } from '@postrider/store';
 import { createTestDatabase, setEnvironment, startFakeSes } from '@postrider/testing';
 import type { FakeSes, TestDatabase } from '@postrider/testing';
+import { requestBy } from '../../test/fake-domains.ts';
 import { SendingDomains } from './sending-domains.ts';
 
 const NAME = 'b.example';
@@ -61,7 +62,7 @@ function sendingDomains(meanwhile: () => Promise<void>, hasTimeLeft = true) {
 const undisturbed = () => sendingDomains(async () => undefined);
 
 async function created(accountId: AccountId, name = NAME) {
-  const outcome = await undisturbed().create(accountId, name);
+  const outcome = await undisturbed().create(requestBy(accountId), name);
   if (outcome.kind !== 'ok') throw new Error(outcome.kind);
   return outcome.value;
 }
@@ -71,10 +72,10 @@ test('a deletion that waited does not touch the domain that has come under its n
   const [first, second] = [(await accounts.create('1')).id, (await accounts.create('2')).id];
   const old = await created(first);
   const waiting = sendingDomains(async () => {
-    await undisturbed().delete(first, old.id);
+    await undisturbed().delete(requestBy(first), old.id);
     await created(second);
   });
-  expect(await waiting.delete(first, old.id)).toEqual({ kind: 'missing' });
+  expect(await waiting.delete(requestBy(first), old.id)).toEqual({ kind: 'missing' });
   expect(ses.identities.get(NAME)?.Tags).toEqual([{ Key: 'postrider-account', Value: second }]);
   expect(await store.isTaken(NAME)).toBe(true);
 });
@@ -85,8 +86,8 @@ test('in a turn that has too little time left the provider is not asked, and not
   const late = sendingDomains(async () => undefined, false);
   const asked = ses.requests.length;
   const outcome = { kind: 'not-asked', detail: 'the storage took too long' };
-  expect(await late.create(accountId, 'later.example')).toEqual(outcome);
-  expect(await late.delete(accountId, id)).toEqual(outcome);
+  expect(await late.create(requestBy(accountId), 'later.example')).toEqual(outcome);
+  expect(await late.delete(requestBy(accountId), id)).toEqual(outcome);
   expect(ses.requests).toHaveLength(asked);
   expect([await store.isTaken('later.example'), await store.isTaken('late.example')]).toEqual([false, true]);
 });
@@ -97,5 +98,5 @@ test('that a name is taken is told without waiting for a turn', async () => {
   const waiting = sendingDomains(async () => {
     throw new Error('it waited for a turn');
   });
-  expect(await waiting.create(accountId, 'taken.example')).toEqual({ kind: 'taken' });
+  expect(await waiting.create(requestBy(accountId), 'taken.example')).toEqual({ kind: 'taken' });
 });

@@ -3,6 +3,7 @@ import { withCode } from '@postrider/mail';
 import type { DomainFault, DomainProvider, DomainRecord, SendingDomain } from '@postrider/mail';
 import type { Logger } from '@postrider/runtime';
 import type {
+  ApiKey,
   Domain,
   DomainClaim,
   DomainLimitReached,
@@ -13,6 +14,8 @@ import type {
   DomainTurns,
 } from '@postrider/store';
 import { AccountSlots } from '../http/account-slots.ts';
+import type { Answer } from '../http/answer.ts';
+import type { RouteRequest } from '../routes/route.ts';
 
 export type DomainOutcome<Value> =
   | { readonly kind: 'ok'; readonly value: Value }
@@ -20,8 +23,15 @@ export type DomainOutcome<Value> =
   | { readonly kind: 'missing' }
   | { readonly kind: 'taken' }
   | DomainLimitReached
+  /** The key was revoked or changed while the request waited. Nothing was asked. */
+  | { readonly kind: 'key-refused'; readonly answer: Answer }
   /** The provider refused, did not answer, or could not be asked in time. Our rows have not changed. */
   | ({ readonly kind: 'refused' | 'unavailable' | 'not-asked' } & DomainFault);
+
+/** A customer's request. It may wait for minutes. */
+export interface DomainRequest extends Pick<RouteRequest, 'recheckKey'> {
+  readonly key: Pick<ApiKey, 'accountId'>;
+}
 
 export interface DomainParts {
   readonly store: DomainStore;
@@ -68,28 +78,31 @@ export class SendingDomains {
   }
 
   /** @param name in the form that `parseDomainName` returns. */
-  async create(accountId: AccountId, name: string): Promise<DomainOutcome<Domain>> {
+  async create(request: DomainRequest, name: string): Promise<DomainOutcome<Domain>> {
     // Check before the turn as well: a refusal need not wait.
     if (await this.#parts.store.isTaken(name)) return TAKEN;
-    return this.#requestInTurns(accountId, name, async (turn) => add(this.#parts, turn, accountId, name));
+    const { accountId } = request.key;
+    return this.#requestInTurns(request, name, async (turn) => add(this.#parts, turn, accountId, name));
   }
 
   /** Asks the provider at once and stores its answer. */
-  async verify(accountId: AccountId, id: DomainId): Promise<DomainOutcome<DomainId>> {
+  async verify(request: DomainRequest, id: DomainId): Promise<DomainOutcome<DomainId>> {
+    const { accountId } = request.key;
     const domain = await this.#parts.store.find(accountId, id);
     if (domain === null) return MISSING;
-    return this.#requestInTurns(accountId, domain.name, async (turn) => {
+    return this.#requestInTurns(request, domain.name, async (turn) => {
       const answer = await ask(this.#parts, turn, accountId, id);
       if (answer.kind !== 'ok') return answer;
       return answer.value === null ? NOT_THERE : { kind: 'ok', value: id };
     });
   }
 
-  async delete(accountId: AccountId, id: DomainId): Promise<DomainOutcome<DomainId>> {
+  async delete(request: DomainRequest, id: DomainId): Promise<DomainOutcome<DomainId>> {
+    const { accountId } = request.key;
     const domain = await this.#parts.store.find(accountId, id);
     if (domain === null) return MISSING;
     const work = async (turn: DomainTurn) => remove(this.#parts, turn, accountId, domain);
-    return this.#requestInTurns(accountId, domain.name, work);
+    return this.#requestInTurns(request, domain.name, work);
   }
 
   /**
@@ -124,13 +137,19 @@ export class SendingDomains {
     return (await this.#accountSlots.run(accountId, inTurnOfName)) ?? QUEUED;
   }
 
-  /** The same for a customer's request. The log keeps the error code, which the customer is not shown. */
+  /**
+   * The same for a customer's request. It checks the key again after the wait. The log keeps the error code,
+   * which the customer is not shown.
+   */
   async #requestInTurns<Value>(
-    accountId: AccountId,
+    { key: { accountId }, recheckKey }: DomainRequest,
     name: string,
     work: (turn: DomainTurn) => Promise<DomainOutcome<Value>>,
   ): Promise<DomainOutcome<Value>> {
-    const outcome = await this.#inTurns(accountId, name, work);
+    const outcome = await this.#inTurns(accountId, name, async (turn): Promise<DomainOutcome<Value>> => {
+      const answer = await recheckKey();
+      return answer === null ? work(turn) : { kind: 'key-refused', answer };
+    });
     if ('code' in outcome && outcome.code !== undefined) {
       const detail = withCode(outcome.detail, outcome.code);
       this.#parts.logger.warn('domain request failed at the provider', {

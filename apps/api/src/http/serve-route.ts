@@ -123,8 +123,9 @@ async function plainAnswer(call: KeyedCall): Promise<Answer> {
 }
 
 /**
- * Checks the key again. A body or a wait for a slot may take half a minute. Meanwhile the operator may revoke
- * the key, or change its scopes or its limit.
+ * Checks the key again. A body or a wait for a slot may take half a minute, the rate limiter 250 ms.
+ * Meanwhile the operator may revoke the key, or change its scopes or its limit. Without a wait this takes
+ * microseconds: the store still has the key.
  */
 async function keyNow({
   route,
@@ -165,7 +166,8 @@ async function pricedAnswer(call: KeyedCall, costOf: NonNullable<KeyedRoute['cos
   return overLimit ?? refusal ?? handled({ ...call, key: now.key }, read.body);
 }
 
-async function handled({ route, key, request }: KeyedCall, body: unknown): Promise<Answer> {
+async function handled(call: KeyedCall, body: unknown): Promise<Answer> {
+  const { route, key, request } = call;
   const params = paramsOf(request);
   return route.handle({
     key,
@@ -175,6 +177,10 @@ async function handled({ route, key, request }: KeyedCall, body: unknown): Promi
     headers: request.headers,
     origin: requestOrigin(request),
     body,
+    recheckKey: async () => {
+      const now = await keyNow(call);
+      return now.ok ? null : now.refusal;
+    },
   });
 }
 

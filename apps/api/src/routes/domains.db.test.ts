@@ -1,7 +1,15 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
-import { newIdentity, publishKeys, sesDrop, sesError, sesHang, sesThrottle } from '@postrider/testing';
+import {
+  newIdentity,
+  publishKeys,
+  sesDrop,
+  sesError,
+  sesHang,
+  sesThrottle,
+  waitFor,
+} from '@postrider/testing';
 import type { FakeSes, SesReaction } from '@postrider/testing';
 import request from 'supertest';
 import { expectPlainText, expectProblem, textOf, withoutInstance } from '../../test/expect-problem.ts';
@@ -389,4 +397,29 @@ test('every route answers 503 on a deployment without domains', async () => {
   } finally {
     await plain.stop();
   }
+});
+
+test.each([
+  ['POST /v1/domains', async () => post({ name: NAME })],
+  ['POST /v1/domains/{id}/verify', async (id: string) => verify(id)],
+  ['DELETE /v1/domains/{id}', async (id: string) => remove(id)],
+])('%s of a key that was revoked during the wait is 401 and changes nothing', async (route, send) => {
+  const id = route === 'POST /v1/domains' ? '' : await created();
+  const before = await stored();
+  const asked = ses.requests.length;
+  await api.database.query(`insert into domain_turns values ($1, 'x', now() + interval '1 hour')`, [NAME]);
+  const [start] = await api.database.query<{ at: Date }>('select clock_timestamp() as at');
+  const pending = send(id);
+  const waits = async () =>
+    api.database.query(
+      `select from pg_stat_activity
+       where datname = current_database() and query like '/* take-domain-turn */%' and query_start > $1`,
+      [start?.at],
+    );
+  await waitFor(async () => (await waits()).length > 0, { what: 'the request to wait for its turn' });
+  await api.revoke(caller.keyId);
+  await api.database.query('delete from domain_turns');
+  expectProblem(await pending, 'api-key-unauthorized');
+  expect(await stored()).toEqual(before);
+  expect(ses.requests).toHaveLength(asked);
 });

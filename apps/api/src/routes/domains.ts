@@ -101,11 +101,11 @@ function createDomain(domains: Pick<SendingDomains, 'create'> | null): Documente
       success: { status: 200, body: oneDomain },
       refusals: ['400 text', '422 text', 'validation-failed', 'domain-taken', ...PROVIDER_REFUSALS],
     },
-    async handle({ key, body }) {
-      const parsed = parseFields(body, domainRequest, ['name'], resourceFields);
+    async handle(request) {
+      const parsed = parseFields(request.body, domainRequest, ['name'], resourceFields);
       if (!parsed.ok) return parsed.refusal;
       if (domains === null) return domainsNotConfigured;
-      return outcomeAnswer(await domains.create(key.accountId, parsed.fields.name), wholeDomain);
+      return outcomeAnswer(await domains.create(request, parsed.fields.name), wholeDomain);
     },
   };
 }
@@ -170,12 +170,12 @@ function verifyDomain(domains: Pick<SendingDomains, 'verify'> | null): Documente
       success: { status: 200, body: verifiedDomain },
       refusals: ['not-found', ...PROVIDER_REFUSALS],
     },
-    async handle({ key, id: written }) {
+    async handle(request) {
       if (domains === null) return domainsNotConfigured;
-      const id = parseId('domain', written);
+      const id = parseId('domain', request.id);
       if (id === null) return noSuch('domain');
       const answer: AnswerOf<typeof verifiedDomain> = { object: 'domain', id };
-      return outcomeAnswer(await domains.verify(key.accountId, id), () => answer);
+      return outcomeAnswer(await domains.verify(request, id), () => answer);
     },
   };
 }
@@ -194,12 +194,12 @@ function deleteDomain(domains: Pick<SendingDomains, 'delete'> | null): Documente
       success: { status: 200, body: deletedDomain },
       refusals: ['not-found', ...PROVIDER_REFUSALS],
     },
-    async handle({ key, id: written }) {
+    async handle(request) {
       if (domains === null) return domainsNotConfigured;
-      const id = parseId('domain', written);
+      const id = parseId('domain', request.id);
       if (id === null) return noSuch('domain');
       const answer: AnswerOf<typeof deletedDomain> = { object: 'domain', id, deleted: true };
-      return outcomeAnswer(await domains.delete(key.accountId, id), () => answer);
+      return outcomeAnswer(await domains.delete(request, id), () => answer);
     },
   };
 }
@@ -228,6 +228,8 @@ function outcomeAnswer<Value>(outcome: DomainOutcome<Value>, body: (value: Value
   switch (outcome.kind) {
     case 'ok':
       return json(200, body(outcome.value));
+    case 'key-refused':
+      return outcome.answer;
     case 'missing':
       return noSuch('domain');
     case 'taken':
