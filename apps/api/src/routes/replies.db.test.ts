@@ -86,6 +86,20 @@ test('a reply goes to ten addresses of Reply-To, and the answer lists the others
   expectProblem(await reply(path, { text: 'Hi' }), 'inbox-rate-limited'); // each counts as ten messages
 });
 
+test('a repeated reply is told of the skipped addresses again, also when its message or inbox is gone', async () => {
+  await api.rows.domain(caller.accountId, 'mine.example');
+  const replyTo = Array.from({ length: 12 }, (_, n) => `r${n}@shop.example`);
+  const path = await received('agent@mine.example', { replyTo });
+  const send = () => reply(path, { text: 'Hi' }).set('Idempotency-Key', 'one');
+  const body = (await send()).body as object;
+  expect(body).toMatchObject({ skipped: replyTo.slice(10) });
+  for (const gone of ['idempotency_keys where false', 'messages', 'inboxes']) {
+    await api.database.query(`delete from ${gone}`);
+    const again = await send();
+    expect([again.status, again.body]).toEqual([202, body]);
+  }
+});
+
 describe('a reply to a sender with letters beyond ASCII', () => {
   test('is a 422 that names the reason, where the provider cannot deliver it', async () => {
     await api.rows.domain(caller.accountId, 'mine.example');

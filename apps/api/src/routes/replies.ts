@@ -124,20 +124,18 @@ async function send(
     drafts: [draft],
     domains: verifiedDomainsOnly && kind === 'live' ? [senderDomain(draft.from)] : [],
     idempotency: idempotencyOf(request, inbox.id),
-    reply: { inboxId: inbox.id, threadId: thread.id, messages },
+    reply: { inboxId: inbox.id, threadId: thread.id, messages, skipped },
   });
   if (outcome.kind === 'missing') return (await answerBefore(stores, request)) ?? noSuch('thread');
-  return answerOf(outcome, skipped);
+  return answerOf(outcome);
 }
 
-function answerOf(
-  outcome: Exclude<SendOutcome, { readonly kind: 'missing' }>,
-  skipped: readonly string[] = [],
-): Answer {
+function answerOf(outcome: Exclude<SendOutcome, { readonly kind: 'missing' }>): Answer {
   switch (outcome.kind) {
     case 'stored':
     case 'repeated': {
-      const [id] = outcome.ids;
+      const { ids, skipped } = outcome;
+      const [id] = ids;
       if (id === undefined) throw new Error('the store returned no id for a reply');
       return json<AnswerOf<typeof createdReply>>(202, skipped.length === 0 ? { id } : { id, skipped });
     }

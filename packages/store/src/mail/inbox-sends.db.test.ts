@@ -172,6 +172,7 @@ describe('live mail from an inbox’s address', () => {
       inboxId,
       threadId: thread?.id as NonNullable<SendRequest['reply']>['threadId'],
       messages: 1,
+      skipped: [],
     };
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => send({ reply })));
     expect(kindsOf(outcomes)).toEqual({ stored: 9, 'thread-over-limit': 11 });
@@ -182,7 +183,7 @@ describe('live mail from an inbox’s address', () => {
     await send();
     const [thread] = await store.outside.query<{ id: string }>('select id from inbox_threads');
     const threadId = thread?.id as NonNullable<SendRequest['reply']>['threadId'];
-    const reply = (messages: number) => send({ reply: { inboxId, threadId, messages } });
+    const reply = (messages: number) => send({ reply: { inboxId, threadId, messages, skipped: [] } });
     expect(kindsOf([await reply(40), await reply(20), await reply(19), await reply(1)])).toEqual({
       stored: 2,
       'inbox-over-limit': 2,
@@ -319,6 +320,6 @@ test('mail that is sent while its inbox is deleted stays, without a row in a thr
 test('a reply into a deleted thread stores nothing', async () => {
   const inboxId = await inbox();
   const threadId = 'thr_01jd0000000000000000000001' as NonNullable<SendRequest['reply']>['threadId'];
-  expect(await send({ reply: { inboxId, threadId, messages: 1 } })).toEqual({ kind: 'missing' });
+  expect(await send({ reply: { inboxId, threadId, messages: 1, skipped: [] } })).toEqual({ kind: 'missing' });
   expect(await counted('emails')).toBe(0);
 });

@@ -1,11 +1,11 @@
 import { answeredIds, LIMITS, newId } from '@postrider/domain';
-import type { AccountId, Clock, EmailDraft, EmailId, InboxId, ThreadId } from '@postrider/domain';
+import type { AccountId, Clock, EmailDraft, InboxId, ThreadId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
 import { threadOf } from '../inbound/thread-of.ts';
 import { inboxAddressOf, outcomeOf } from './send-request.ts';
-import type { SendOutcome, SendRequest, Sent } from './send-request.ts';
+import type { SendAnswer, SendOutcome, SendRequest, Sent } from './send-request.ts';
 import {
   addInboxSends,
   judgeInboxSends,
@@ -34,11 +34,11 @@ export async function sendFromInboxes(
   db: Database,
   clock: Clock,
   request: SendRequest,
-  ids: readonly EmailId[],
+  answer: SendAnswer,
   values: readonly unknown[],
 ): Promise<SendOutcome | null> {
   try {
-    return await db.transactions.run((tx) => send(tx, clock, request, ids, values));
+    return await db.transactions.run((tx) => send(tx, clock, request, answer, values));
   } catch (error) {
     if (error instanceof OverLimit) return error.outcome;
     throw error;
@@ -49,7 +49,7 @@ async function send(
   tx: Transaction,
   clock: Clock,
   request: SendRequest,
-  ids: readonly EmailId[],
+  answer: SendAnswer,
   values: readonly unknown[],
 ): Promise<SendOutcome | null> {
   const { accountId, kind, drafts, reply } = request;
@@ -64,14 +64,14 @@ async function send(
   if (reply !== undefined && !(await threadExists(tx, reply, [...idOf.values()]))) return { kind: 'missing' };
   const [sent] = await runIn<Sent>(tx.client, sendEmails, [...values, true]);
   if (sent === undefined) throw new Error('the statement did not answer');
-  const outcome = outcomeOf(sent, ids);
+  const outcome = outcomeOf(sent, answer);
   if (outcome?.kind !== 'stored') return outcome;
   const notes = [];
   for (const [index, draft] of drafts.entries()) {
     const address = addresses[index] ?? '';
     const inboxId = idOf.get(address);
     if (inboxId === undefined) continue;
-    const counted = { emailId: ids[index], address, messages: reply?.messages ?? 1 };
+    const counted = { emailId: answer.ids[index], address, messages: reply?.messages ?? 1 };
     if (inboxId === null) {
       notes.push({ ...counted, inboxId, threadId: null, isNew: false });
       continue;

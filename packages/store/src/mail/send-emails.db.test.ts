@@ -25,7 +25,7 @@ function send(request: Partial<SendRequest> = {}): Promise<SendOutcome> {
   });
 }
 
-const stored = (ids = [expect.stringMatching(/^em_/)]) => ({ kind: 'stored', ids });
+const stored = (ids = [expect.stringMatching(/^em_/)]) => ({ kind: 'stored', ids, skipped: [] });
 
 async function counts() {
   const [row] = await store.outside.query(
@@ -285,7 +285,7 @@ describe('an idempotency key', () => {
       const second = send({ idempotency: keyed('k') });
       await untilWaitingForLock(store.outside);
       await other.query('commit');
-      expect(await second).toEqual({ kind: 'repeated', ids: [first] });
+      expect(await second).toEqual({ kind: 'repeated', ids: [first], skipped: [] });
       expect(await counts()).toEqual({ emails: 0, sends: 0, keys: 1 });
     } finally {
       other.release(true);

@@ -3,8 +3,16 @@ import type { AttachmentDraft, Clock, EmailDraft, EmailId } from '@postrider/dom
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { sendFromInboxes } from './inbox-sends.ts';
-import { inboxAddressOf, outcomeOf, recalledOf } from './send-request.ts';
-import type { Idempotency, KnownAnswer, Recalled, SendOutcome, SendRequest, Sent } from './send-request.ts';
+import { inboxAddressOf, outcomeOf, recalledOf, storedAnswer } from './send-request.ts';
+import type {
+  Idempotency,
+  KnownAnswer,
+  Recalled,
+  SendAnswer,
+  SendOutcome,
+  SendRequest,
+  Sent,
+} from './send-request.ts';
 import { readKnownAnswer, sendEmails } from './sql/send-emails.ts';
 
 /**
@@ -17,12 +25,13 @@ const TRIES_MAX = 3;
 export async function storeMail(db: Database, clock: Clock, request: SendRequest): Promise<SendOutcome> {
   // Sorted ids: messages created in the same millisecond are listed and sent in the order of the request.
   const ids = request.drafts.map(() => newId('email', clock)).sort();
-  const values = valuesOf(request, ids, clock.now());
+  const answer = { ids, skipped: request.reply?.skipped ?? [] };
+  const values = valuesOf(request, answer, clock.now());
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const outcome =
       request.reply === undefined
-        ? await sendAtOnce(db, clock, request, ids, values)
-        : await sendFromInboxes(db, clock, request, ids, values);
+        ? await sendAtOnce(db, clock, request, answer, values)
+        : await sendFromInboxes(db, clock, request, answer, values);
     if (outcome?.kind === 'stored' && request.kind === 'live') db.wakeUps.send({ webhooks: [], mail: true });
     if (outcome !== null) return outcome;
   }
@@ -44,16 +53,17 @@ async function sendAtOnce(
   db: Database,
   clock: Clock,
   request: SendRequest,
-  ids: readonly EmailId[],
+  answer: SendAnswer,
   values: readonly unknown[],
 ): Promise<SendOutcome | null> {
   const [sent] = await runOn<Sent>(db.pool, sendEmails, [...values, false]);
   if (sent === undefined) throw new Error('the statement did not answer');
-  const outcome = outcomeOf(sent, ids);
-  return outcome === null && sent.fromInbox ? sendFromInboxes(db, clock, request, ids, values) : outcome;
+  const outcome = outcomeOf(sent, answer);
+  return outcome === null && sent.fromInbox ? sendFromInboxes(db, clock, request, answer, values) : outcome;
 }
 
-function valuesOf(request: SendRequest, ids: readonly EmailId[], at: Date): unknown[] {
+function valuesOf(request: SendRequest, answer: SendAnswer, at: Date): unknown[] {
+  const { ids } = answer;
   const { accountId, kind, drafts, domains, idempotency } = request;
   const messages = drafts.map((draft, index) => ({
     ...draft,
@@ -75,7 +85,7 @@ function valuesOf(request: SendRequest, ids: readonly EmailId[], at: Date): unkn
     idempotency?.route ?? null,
     idempotency?.key ?? null,
     idempotency?.digest ?? null,
-    JSON.stringify(ids),
+    JSON.stringify(storedAnswer(answer)),
     drafts.flatMap(({ from }) => inboxAddressOf(from) ?? []),
   ];
 }

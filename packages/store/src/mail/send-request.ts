@@ -20,6 +20,8 @@ export interface SentReply {
   readonly threadId: ThreadId;
   /** The messages that it counts as in the hourly limit of the inbox's address. */
   readonly messages: number;
+  /** The addresses that do not get it. A repetition under the idempotency key is told again. */
+  readonly skipped: readonly string[];
 }
 
 export interface Idempotency {
@@ -31,8 +33,8 @@ export interface Idempotency {
 }
 
 export type SendOutcome =
-  /** In the order of the drafts. `repeated`: the ids of the first request; nothing was stored now. */
-  | { readonly kind: 'stored' | 'repeated'; readonly ids: readonly EmailId[] }
+  /** In the order of the drafts. `repeated`: what the first request was told; nothing was stored now. */
+  | ({ readonly kind: 'stored' | 'repeated' } & SendAnswer)
   /** Another request, or one that still runs, has the idempotency key. */
   | { readonly kind: 'conflict'; readonly why: 'another request' | 'unfinished' }
   | { readonly kind: 'unknown-topics'; readonly ids: readonly TopicId[] }
@@ -42,10 +44,33 @@ export type SendOutcome =
   /** The inbox or the thread of a reply does not exist. */
   | { readonly kind: 'missing' };
 
+export interface SendAnswer {
+  readonly ids: readonly EmailId[];
+  /** Those of a reply. */
+  readonly skipped: readonly string[];
+}
+
+/**
+ * An answer as it is stored: the ids, and behind them the list of skipped addresses if there are any. The
+ * release before reads the ids only.
+ */
+export type StoredAnswer = readonly (EmailId | readonly string[])[];
+
+export function storedAnswer({ ids, skipped }: SendAnswer): StoredAnswer {
+  return skipped.length === 0 ? ids : [...ids, skipped];
+}
+
+function sendAnswer(stored: StoredAnswer): SendAnswer {
+  return {
+    ids: stored.filter((entry) => typeof entry === 'string'),
+    skipped: stored.filter((entry) => typeof entry !== 'string').flat(),
+  };
+}
+
 /** A row of `read-known-answer`. In `send-emails`, nulls mean that no answer is stored. */
 export interface KnownAnswer {
   readonly same: boolean | null;
-  readonly answer: readonly EmailId[] | null;
+  readonly answer: StoredAnswer | null;
 }
 
 /** The row of `send-emails`. */
@@ -67,20 +92,22 @@ export type Recalled = Extract<SendOutcome, { readonly kind: 'stored' | 'repeate
 /** @returns null when no answer is stored. */
 export function recalledOf({ same, answer }: KnownAnswer): Recalled | null {
   if (same === null) return null;
-  return same ? { kind: 'repeated', ids: answer ?? [] } : { kind: 'conflict', why: 'another request' };
+  return same
+    ? { kind: 'repeated', ...sendAnswer(answer ?? []) }
+    : { kind: 'conflict', why: 'another request' };
 }
 
 /**
  * @returns null when another request was first, and its rows are not visible in this snapshot. Try again
  * then.
  */
-export function outcomeOf(sent: Sent, ids: readonly EmailId[]): SendOutcome | null {
+export function outcomeOf(sent: Sent, answer: SendAnswer): SendOutcome | null {
   const recalled = recalledOf(sent);
   if (recalled !== null) return recalled;
   if (!sent.mine) return { kind: 'conflict', why: 'unfinished' };
   if (sent.unknownTopics.length > 0) return { kind: 'unknown-topics', ids: sent.unknownTopics };
   if (sent.unverifiedDomains.length > 0) return { kind: 'unverified-domains', names: sent.unverifiedDomains };
-  return sent.stored ? { kind: 'stored', ids } : null;
+  return sent.stored ? { kind: 'stored', ...answer } : null;
 }
 
 /** The address in From, normalised as the addresses of inboxes are. */

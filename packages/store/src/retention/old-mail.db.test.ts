@@ -143,6 +143,6 @@ describe('old mail', () => {
       domains: [],
       idempotency: { route: 'r', key: 'k', digest: Buffer.from('d') },
     });
-    expect(again).toEqual({ kind: 'repeated', ids: [id] });
+    expect(again).toEqual({ kind: 'repeated', ids: [id], skipped: [] });
   });
 });

@@ -60,7 +60,7 @@ const send = async (threadId?: ThreadId) =>
     domains: [],
     idempotency: null,
     drafts: [draftOf({ from: ADDRESS })],
-    ...(threadId === undefined ? {} : { reply: { inboxId, threadId, messages: 1 } }),
+    ...(threadId === undefined ? {} : { reply: { inboxId, threadId, messages: 1, skipped: [] } }),
   });
 
 const count = async (table: string) =>
