@@ -39,6 +39,41 @@ describe('a part', () => {
   });
 });
 
+describe('a part without a name', () => {
+  const namesOf = async (type: string, content: string) =>
+    (await withPart(`Content-Type: ${type}`, content)).attachments.map(({ filename }) => filename);
+
+  test.each([
+    ['Subject: hello', 'hello.eml'],
+    ['From: a@b\r\nsubject :\r\n =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n an alle\r\nTo: a@b', 'Grüße an alle.eml'],
+    ['Subject: Re: a/b\\c "d" <e>|f?*', 'Re_ a_b_c _d_ _e__f__.eml'],
+    ['Subject: ../../etc/passwd', '_.._etc_passwd.eml'],
+    ['Subject: =?utf-8?q?a=0D=0A=00=E2=80=AEgpj.exe_=2E?=', 'a gpj.exe.eml'],
+    [`Subject: ${'x'.repeat(59)}\u{1f600}y`, `${'x'.repeat(59)}\u{1f600}.eml`],
+    ['Subject: ...', 'message.eml'],
+    ['Subject:', 'message.eml'],
+    ['From: a@b\r\n\r\nSubject: of the text', 'message.eml'],
+    ['', 'message.eml'],
+  ])('that is a message is named after its subject: %j', async (header, name) => {
+    expect(await namesOf('message/rfc822', Buffer.from(`${header}\r\n\r\nHi`).toString('latin1'))).toEqual([
+      name,
+    ]);
+  });
+
+  test('that is an invitation is invite.ics', async () => {
+    expect(await namesOf('text/calendar; method=REQUEST', 'BEGIN:VCALENDAR')).toEqual(['invite.ics']);
+    expect(await namesOf('application/ics', 'BEGIN:VCALENDAR')).toEqual(['invite.ics']);
+  });
+
+  test('of another type has none', async () => {
+    expect(await namesOf('image/png', 'png')).toEqual([null]);
+  });
+
+  test('with a name keeps it', async () => {
+    expect(await namesOf('message/rfc822; name=a.msg', 'Subject: b\r\n\r\n')).toEqual(['a.msg']);
+  });
+});
+
 describe('a text', () => {
   test.each([
     ['iso-2022-kr', '\x1b$)C\x0e>H3g\x0f'],

@@ -7,6 +7,7 @@ import { isAutomatic } from './is-automatic.ts';
 import { readMail, type MailFile } from './mail-reader.ts';
 import { formatMailbox } from './mailbox.ts';
 import { newestIds, ownId } from './message-ids.ts';
+import { nameByType } from './name-by-type.ts';
 import type { ParsedMessage, ReceivedAttachment } from './parsed-message.ts';
 
 const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/;
@@ -61,7 +62,7 @@ function bodyText(text: string): string | null {
 
 function attachmentOf({ filename, contentType, cid, content }: MailFile): ReceivedAttachment {
   return {
-    filename: fileName(filename),
+    filename: writtenName(filename) ?? nameByType(contentType, content),
     contentType: MEDIA_TYPE.test(contentType) ? contentType : 'application/octet-stream',
     contentId: shortLine(cid) || null,
     content,
@@ -69,7 +70,7 @@ function attachmentOf({ filename, contentType, cid, content }: MailFile): Receiv
 }
 
 /** A name that looks like a path is cut to its last part. */
-function fileName(written: string): string | null {
+function writtenName(written: string): string | null {
   const path = oneLine(written);
   const name = shortLine(path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1));
   return name === '' || name === '.' || name === '..' ? null : name;
