@@ -16,6 +16,7 @@ const SOURCES = {
   http: 'packages/runtime/src/config/settings/http.ts',
   jsonValues: 'apps/api/src/http/json-values.ts',
   mailPass: 'apps/relay/src/mail-pass.ts',
+  server: 'apps/api/src/server.ts',
   slots: 'apps/api/src/http/account-slots.ts',
 } as const;
 
@@ -65,6 +66,8 @@ const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[
   ['docs/api.md', /an account has (\d+) such requests at work/, valueIn('slots', 'inFlightMax')],
   ['docs/api.md', /and (\d+) more of the account wait/, valueIn('slots', 'waitingMax')],
   ['docs/api.md', /wait their turn for up to (\d+) s/, valueIn('slots', 'waitMs') / 1_000],
+  ['docs/api.md', /reads nothing of its answer for (\d+) s/, valueIn('server', 'unreadTimeout') / 1_000],
+  ['docs/api.md', /or takes over (\d+) s is refused/, valueIn('server', 'requestTimeout') / 1_000],
   ['docs/suppressions.md', /has\s+(\d+) such requests at work/, valueIn('slots', 'inFlightMax')],
   ['docs/api.md', /(\d+) requests per minute and key/, valueIn('http', 'KEY_RATE_LIMIT_PER_MINUTE')],
   ['docs/api.md', /An account may have (\d+) webhooks/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
