@@ -7,6 +7,9 @@ import { LINE_CHARACTERS_MAX } from './limits.ts';
 import type { Mailbox } from './mailbox.ts';
 import type { ReceivedHeader } from './parsed-message.ts';
 
+/** An encoded word (RFC 2047) with the encoding Q. Old programs leave raw bytes in it. */
+const Q_WORD = /=\?[^?\s]+\?q\?[^?\s]*\?=/gi;
+
 interface Field {
   /** The name in lower case. */
   readonly key: string;
@@ -51,10 +54,16 @@ export class HeaderFields {
 
 /** mailparser gives one byte per character. Old programs send ISO 8859-1 where RFC 6532 wants UTF-8. */
 function readField({ key, line }: HeaderLines[number]): Field {
-  const bytes = Buffer.from(line, 'latin1');
-  const text = isUtf8(bytes) ? bytes.toString() : line;
+  const encoded = line.replaceAll(Q_WORD, (word) => word.replaceAll(/[\x80-\xff]/g, escaped));
+  const bytes = Buffer.from(encoded, 'latin1');
+  const text = isUtf8(bytes) ? bytes.toString() : encoded;
   const colon = text.indexOf(':');
   return { key, name: oneLine(text.slice(0, colon)), value: text.slice(colon + 1).replaceAll(/\r?\n/g, '') };
+}
+
+/** A raw byte as RFC 2047 4.2 writes it. So it is read in the charset of its word, not of the field. */
+function escaped(byte: string): string {
+  return `=${byte.charCodeAt(0).toString(16).toUpperCase()}`;
 }
 
 function decoded(value: string): string {
