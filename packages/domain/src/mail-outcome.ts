@@ -114,8 +114,9 @@ export function decideMailOutcome(
     unconfirmed,
     rest: isRest ? recipients : null,
   };
-  const isNews = isUnconfirmed && progress.unconfirmed === 0 && !isRest;
-  const notifications = isNews
+  // The customer learns of the delay once.
+  const isFirstDelay = isUnconfirmed && progress.unconfirmed === 0 && !isRest;
+  const notifications = isFirstDelay
     ? reports('email.delivery_delayed', recipients, `${error}; it may be delivered, and a copy of it later`)
     : [];
   return { kind: 'retry', next, error, code, notifications };
@@ -132,14 +133,13 @@ function sent(
     deferred.length === 0 || delayMs === null
       ? null
       : { delayMs, attempts: 1, unconfirmed: 0, rest: deferred };
+  const withoutDelays = notifications.filter(({ type }) => type !== 'email.delivery_delayed');
   if (next === null && deferred.length > 0) {
-    const others = notifications.filter(({ type }) => type !== 'email.delivery_delayed');
     const bounces = reports('email.soft_bounced', deferred, 'deferred, and no further attempt is made');
-    return { kind: 'sent', providerMessageId, notifications: [...others, ...bounces], next };
+    return { kind: 'sent', providerMessageId, notifications: [...withoutDelays, ...bounces], next };
   }
-  // The event says once that a recipient waits.
-  const news = isRest ? notifications.filter(({ type }) => type !== 'email.delivery_delayed') : notifications;
-  return { kind: 'sent', providerMessageId, notifications: news, next };
+  // The customer learns once that a recipient is deferred.
+  return { kind: 'sent', providerMessageId, notifications: isRest ? withoutDelays : notifications, next };
 }
 
 function failed(

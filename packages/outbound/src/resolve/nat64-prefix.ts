@@ -46,9 +46,9 @@ export function ipv4Inside(address: string, prefixes: readonly Nat64Prefix[]): s
 /** Splits the bytes after a prefix into the IPv4 address and the rest: the reserved byte and the suffix. */
 function split(bytes: Buffer, prefixLength: number): { ipv4: string; rest: number[] } {
   const isBefore = prefixLength <= RESERVED_BYTE;
-  const behind = [...bytes.subarray(prefixLength)];
-  const reserved = isBefore ? behind.splice(RESERVED_BYTE - prefixLength, 1) : [];
-  return { ipv4: behind.slice(0, 4).join('.'), rest: [...reserved, ...behind.slice(4)] };
+  const following = [...bytes.subarray(prefixLength)];
+  const reserved = isBefore ? following.splice(RESERVED_BYTE - prefixLength, 1) : [];
+  return { ipv4: following.slice(0, 4).join('.'), rest: [...reserved, ...following.slice(4)] };
 }
 
 /** @param address an IPv6 literal without zone id. */

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 
 /**
  * Node's strict parser rejects a folded header, but a client must accept one (RFC 9112 5.2). The lenient
- * parser also accepts what `headFault` finds.
+ * parser also accepts some malformed heads: `headFault` rejects those.
  */
 export const LENIENT_PARSER = { insecureHTTPParser: true };
 

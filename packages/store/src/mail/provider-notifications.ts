@@ -55,10 +55,10 @@ export function createProviderNotificationStore(db: Database, clock: Clock) {
      * @throws StoreUnavailableError; then everything is recorded, or nothing. A repetition is safe.
      */
     async record(report: ProviderReport): Promise<ReportOutcome> {
-      const taken = (await recordAtOnce(db, clock, report)) ?? (await recordLocked(db, clock, report));
-      if (taken === undefined) return 'unknown-mail';
-      if (!taken.taken) return 'repeated';
-      return taken.kind === 'test' ? 'test-mail' : 'recorded';
+      const result = (await recordAtOnce(db, clock, report)) ?? (await recordLocked(db, clock, report));
+      if (result === undefined) return 'unknown-mail';
+      if (!result.taken) return 'repeated';
+      return result.kind === 'test' ? 'test-mail' : 'recorded';
     },
   };
 }
@@ -66,7 +66,7 @@ export function createProviderNotificationStore(db: Database, clock: Clock) {
 /**
  * Records a report with one statement. This needs our id, and an event that has no fields of the message.
  *
- * @returns undefined when the report does not fit, no message has the id, or the message is locked.
+ * @returns undefined when one statement cannot record it, no message has the id, or the message is locked.
  */
 async function recordAtOnce(
   db: Database,
