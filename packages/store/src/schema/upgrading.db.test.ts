@@ -5,11 +5,10 @@ import { newId } from '@postrider/domain';
 import { setupStore } from '../../test/open-store.ts';
 
 const store = setupStore();
-/** The blocks of SQL that docs/upgrading.md tells an operator to run. */
+const page = readFileSync(new URL('../../../../docs/upgrading.md', import.meta.url), 'utf8');
+/** The blocks of SQL that its section about times tells an operator to run. */
 const [find = '', repair = ''] = [
-  ...readFileSync(new URL('../../../../docs/upgrading.md', import.meta.url), 'utf8').matchAll(
-    /^```sql\n(.*?)^```$/gms,
-  ),
+  ...page.slice(page.indexOf('## Times that were')).matchAll(/^```sql\n(.*?)^```$/gms),
 ].map(([, sql]) => sql ?? '');
 
 const MADE = new Date('2026-10-24T22:15:16.789Z');
