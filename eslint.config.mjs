@@ -80,6 +80,7 @@ export default tseslint.config(
       'packages/embedded/**/*.ts',
       'apps/quickstart/**/*.ts',
       'apps/cli/**/*.ts',
+      'packages/receiver/src/cli/main.ts',
       'scripts/jest/**/*.ts',
       'e2e/**/*.ts',
       'bench/**/*.ts',

@@ -116,27 +116,35 @@ describe('the packed file', () => {
   });
 });
 
-/** An example of the package, with its framework beside it, in the customer's folder. */
-async function startExample(
-  example: string,
-  secret: string,
-): Promise<{ url: string; output: () => string[]; stop: () => Promise<void> }> {
-  const child = spawn(process.execPath, example.split(' '), {
+interface Started {
+  /** The lines on stdout so far. */
+  readonly output: () => string[];
+  readonly stop: () => Promise<void>;
+}
+
+/** A program in the customer's folder. It stops with the test. */
+function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
+  const child = spawn(process.execPath, args, {
     cwd: installed.app,
-    env: { PATH: process.env['PATH'], PORT: '0', POSTRIDER_WEBHOOK_SECRET: secret },
+    env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   endsWithUs(child);
   let stdout = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
-  const output = () => stdout.split('\n').slice(0, -1);
-  const url = await waitFor(() => output()[0], { what: `${example} to listen` });
   const stop = async () => {
     const ended = once(child, 'close');
     child.kill();
     await ended;
   };
-  return { url, output, stop };
+  return { output: () => stdout.split('\n').slice(0, -1), stop };
+}
+
+/** An example of the package, which prints its URL. */
+async function startExample(example: string, secret: string): Promise<Started & { url: string }> {
+  const started = start(example.split(' '), { PORT: '0', POSTRIDER_WEBHOOK_SECRET: secret });
+  const url = await waitFor(() => started.output()[0], { what: `${example} to listen` });
+  return { ...started, url };
 }
 
 describe('the examples', () => {
@@ -180,6 +188,70 @@ describe('the examples', () => {
       }
     },
   );
+});
+
+describe('the commands, without a network', () => {
+  const SECRET = 'whsec_of_the_handler';
+  const PROGRAM = 'node_modules/.bin/postrider-receiver';
+  const TYPE = ['--type', 'email.bounced', '--secret', SECRET, '--to'];
+
+  test('npx finds them, and send posts to a handler', async () => {
+    const { url, output, stop } = await startExample('express.mjs', SECRET);
+    try {
+      const cache = ['--offline', '--cache', join(installed.folder, 'cache')];
+      const npx = ['exec', ...cache, '--', '@postrider/receiver'];
+      const line = await npm(installed.app, ...npx, 'send', ...TYPE, url);
+      expect(line).toMatch(/^email\.bounced evt_\w{26}: answered 204: taken, no further attempts\n$/);
+      const printed = await waitFor(() => output()[1], { what: 'the event to be printed' });
+      expect(line.startsWith(`${printed}:`)).toBe(true);
+    } finally {
+      await stop();
+    }
+  });
+
+  test('send tests a handler: twice, wrongly signed and late', async () => {
+    const { url, output, stop } = await startExample('express.mjs', SECRET);
+    try {
+      const send = (...more: string[]) =>
+        runNode([PROGRAM, 'send', ...TYPE, url, ...more], { cwd: installed.app, env: {} });
+      const refused = {
+        code: 0,
+        stderr: '',
+        stdout: expect.stringMatching(/^email.* answered 400: refused,.*\n$/),
+      };
+      const taken = {
+        code: 0,
+        stderr: '',
+        stdout: expect.stringMatching(/^(email.* answered 204: taken,.*\n){2}$/),
+      };
+      expect(await send('--wrong-signature')).toEqual(refused);
+      expect(await send('--late')).toEqual(refused);
+      expect(await send('--twice')).toEqual(taken);
+      expect(await send('--typ')).toMatchObject({ code: 2, stderr: expect.stringMatching(/^[^\n]+\n$/) });
+      await waitFor(() => output().length > 1, { what: 'an event to be printed' });
+      expect(output().slice(1)).toEqual([expect.stringMatching(/^email\.bounced evt_/)]);
+    } finally {
+      await stop();
+    }
+  });
+
+  test('listen passes what send posts on to a handler', async () => {
+    const { url, stop: stopHandler } = await startExample('fastify.mjs', SECRET);
+    const listen = start([PROGRAM, 'listen', '--port', '0', '--secret', SECRET, '--forward', url]);
+    try {
+      const address = await waitFor(() => /^listening on (\S+),/.exec(listen.output()[0] ?? '')?.[1], {
+        what: 'listen to start',
+      });
+      const { stdout } = await runNode([PROGRAM, 'send', ...TYPE, address], { cwd: installed.app, env: {} });
+      const [id = ''] = /evt_\w+/.exec(stdout) ?? [];
+      await waitFor(() => listen.output().includes(`email.bounced ${id}: verified, answered 204`), {
+        what: 'the event to be printed',
+      });
+    } finally {
+      await listen.stop();
+      await stopHandler();
+    }
+  });
 });
 
 describe.each(['@postrider/receiver', '@postrider/receiver/web'])('%s agrees with the vectors', (entry) => {

@@ -17,6 +17,9 @@ import { ROOT } from './workspace.mjs';
 const SOURCE = join(ROOT, 'packages', 'receiver');
 const COMPILER = join(ROOT, 'node_modules', 'typescript7', 'bin', 'tsc');
 
+/** The program of `npx @postrider/receiver`, in the package. */
+const PROGRAM = 'esm/cli/main.js';
+
 /** CommonJS is emitted from the same modules. `verbatimModuleSyntax` would refuse that. */
 const COMMONJS = ['--module', 'commonjs', '--moduleResolution', 'bundler', '--verbatimModuleSyntax', 'false'];
 
@@ -41,6 +44,8 @@ export function buildReceiver(target) {
     compile(draft, 'esm', []);
     compile(draft, 'cjs', COMMONJS);
     writeJson(join(draft, 'cjs', 'package.json'), { type: 'commonjs' });
+    rmSync(join(draft, 'cjs', 'cli'), { recursive: true });
+    chmodSync(join(draft, PROGRAM), 0o755);
     for (const name of COPIED) cpSync(join(SOURCE, name), join(draft, name), { recursive: true });
     copyFileSync(join(ROOT, 'LICENSE'), join(draft, 'LICENSE'));
     writeJson(join(draft, 'package.json'), manifest());
@@ -69,6 +74,7 @@ function manifest() {
   const { repository, bugs } = readJson(ROOT);
   return {
     ...{ name, version, description, license, repository, bugs, type, sideEffects, engines },
+    bin: { 'postrider-receiver': PROGRAM },
     main: './cjs/index.js',
     types: './cjs/index.d.ts',
     typesVersions: { '*': { web: ['./cjs/web.d.ts'] } }, // for compilers that do not read `exports`

@@ -1,4 +1,4 @@
-/** Writes the pages of docs/ that the source generates. */
+/** Writes what the source and the pages of docs/ generate, except the dump of the schema. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bootstrap } from './bootstrap.mjs';
@@ -7,7 +7,7 @@ import { ROOT } from './workspace.mjs';
 
 await exitOnSetupError(bootstrap);
 const { generatedFiles } = await import('./generated.mjs'); // needs the packages
-for (const { path, generate } of generatedFiles.filter(({ path }) => path.startsWith('docs/'))) {
+for (const { path, generate } of generatedFiles.filter(({ path }) => !path.startsWith('prisma/'))) {
   await writeFile(join(ROOT, path), await generate());
   console.log(`wrote ${path}`);
 }

@@ -1,11 +1,7 @@
-import { parseEvent, SignatureVerificationError, verifySignature } from '@postrider/receiver';
-import type { WebhookEvent } from '@postrider/receiver';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Stripe } from 'stripe';
 import { envelopeBytes } from './envelope.ts';
-import type { EventData } from './event-data.ts';
-import type { EventType } from './event-types.ts';
 import type { EventId } from './ids.ts';
 import { newSigningSecret, signatureHeader } from './signature.ts';
 
@@ -59,7 +55,7 @@ describe("Stripe's own verifier, which knows nothing of us,", () => {
     expect(() => verify(body, header, secret, seconds + 301)).toThrow('tolerance');
   });
 
-  test('agrees with ours on any JSON object, any secret of our form and any time', () => {
+  test('accepts our header for any JSON object, any secret of our form and any time', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string(), fc.jsonValue()),
@@ -69,49 +65,11 @@ describe("Stripe's own verifier, which knows nothing of us,", () => {
         fc.integer({ min: 1, max: 4_102_444_800 }),
         (value, key, second) => {
           const bytes = Buffer.from(JSON.stringify(value));
-          const now = new Date(second * 1000 + 1);
-          const header = signatureHeader(key, bytes, now);
+          const header = signatureHeader(key, bytes, new Date(second * 1000 + 1));
           expect(verify(bytes, header, key, second)).toEqual(JSON.parse(bytes.toString('utf8')));
-          verifySignature({ header, body: bytes, secret: key, now });
         },
       ),
     );
-  });
-});
-
-describe('our receiver', () => {
-  test('reads back the event that was signed', () => {
-    const secret = newSigningSecret();
-    const event = parseEvent({ header: signatureHeader(secret, body, at), body, secret, now: at });
-    expect(event).toEqual(JSON.parse(body.toString('utf8')));
-  });
-
-  test('refuses any one byte changed', () => {
-    const secret = newSigningSecret();
-    const header = signatureHeader(secret, body, at);
-    fc.assert(
-      fc.property(fc.nat(body.length - 1), fc.integer({ min: 1, max: 255 }), (index, change) => {
-        const altered = Buffer.from(body);
-        altered[index] = (altered[index] ?? 0) ^ change;
-        expect(() => verifySignature({ header, body: altered, secret, now: at })).toThrow(
-          SignatureVerificationError,
-        );
-      }),
-    );
-  });
-
-  test('types data as the service writes it', () => {
-    // Checked by the compiler: each side is assignable to the other, for every type.
-    type Published<T extends EventType> = Extract<WebhookEvent, { type: T }>['data'];
-    type Same = {
-      [T in EventType]: EventData<T> extends Published<T>
-        ? Published<T> extends EventData<T>
-          ? T
-          : never
-        : never;
-    }[EventType];
-    const same = (type: EventType): Same => type;
-    expect(same('email.sent')).toBe('email.sent');
   });
 });
 

@@ -3,10 +3,10 @@ import { createServer } from 'node:https';
 import type { Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { forward } from '@postrider/receiver/forward';
 import { parseEvent, SignatureVerificationError } from '@postrider/receiver';
 import type { WebhookEvent } from '@postrider/receiver';
 import type { Certificate } from '@postrider/embedded';
-import { forward } from './forward.ts';
 
 /** An event with a valid signature. */
 export interface Arrival {

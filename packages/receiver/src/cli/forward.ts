@@ -1,11 +1,19 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
-import { messageOf } from '@postrider/runtime';
+import { messageOf } from './io.ts';
 
 /** Headers that each connection writes itself (RFC 9110 7.6.1). */
 const OWN_HEADERS = new Set(['host', 'content-length', 'connection', 'keep-alive', 'transfer-encoding']);
+
+export interface Delivery {
+  readonly request: IncomingMessage;
+  /** The whole body of the request. */
+  readonly body: Buffer;
+  readonly response: ServerResponse;
+}
 
 /**
  * Passes a delivery on to `target`, with the same headers and bytes, and answers what the target answers.
@@ -13,12 +21,8 @@ const OWN_HEADERS = new Set(['host', 'content-length', 'connection', 'keep-alive
  *
  * @returns why the target did not answer, or null.
  */
-export async function forward(
-  target: URL,
-  delivery: { readonly request: IncomingMessage; readonly body: Buffer; readonly response: ServerResponse },
-): Promise<string | null> {
-  const { request, body, response } = delivery;
-  const outgoing = httpRequest(target, {
+export async function forward(target: URL, { request, body, response }: Delivery): Promise<string | null> {
+  const outgoing = (target.protocol === 'https:' ? httpsRequest : httpRequest)(target, {
     method: 'POST',
     agent: false,
     headers: [
@@ -26,7 +30,7 @@ export async function forward(
       ...endToEnd(request.rawHeaders),
     ],
   });
-  response.once('close', () => outgoing.destroy()); // the worker has stopped waiting
+  response.once('close', () => outgoing.destroy()); // the sender has stopped waiting
   try {
     const [answer] = (await once(outgoing.end(body), 'response')) as [IncomingMessage];
     response.writeHead(answer.statusCode ?? 502, endToEnd(answer.rawHeaders));

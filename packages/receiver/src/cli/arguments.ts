@@ -1,0 +1,31 @@
+import { UsageError } from './io.ts';
+import type { Io } from './io.ts';
+
+/** @throws UsageError unless it is an absolute URL of http or https. */
+export function httpUrl(option: string, text: string): URL {
+  try {
+    const url = new URL(text); // Node 20 has no URL.parse
+    if (url.protocol === 'http:' || url.protocol === 'https:') return url;
+  } catch {
+    // answered below
+  }
+  throw new UsageError(`${option} must be a URL that begins with http:// or https://, not ${text}`);
+}
+
+/** @returns undefined when neither the option nor the environment has one. */
+export function signingSecret(given: string | undefined, { env }: Io): string | undefined {
+  const [name, secret] =
+    given === undefined ? ['POSTRIDER_WEBHOOK_SECRET', env['POSTRIDER_WEBHOOK_SECRET']] : ['--secret', given];
+  if (secret === undefined || (given === undefined && secret === '')) return undefined;
+  if (!/^whsec_[\x21-\x7e]+$/.test(secret)) {
+    throw new UsageError(`${name} must be a whole signing secret: it begins with whsec_`);
+  }
+  return secret;
+}
+
+/** @throws UsageError unless the prefix is a token of RFC 9110, and so may begin a header's name. */
+export function headerPrefix(given = 'Service'): string {
+  if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(given))
+    throw new UsageError(`--header-prefix ${given} is no header name`);
+  return given;
+}

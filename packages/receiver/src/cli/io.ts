@@ -1,0 +1,37 @@
+/** The environment and the streams of a command. */
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Writes the answer, with a line break behind it. */
+  readonly print: (text: string) => void;
+  /** Writes one line about a fault. */
+  readonly complain: (text: string) => void;
+  /** The time limit of an answer to `send`. Absent: 10 s, as for an attempt of the service. */
+  readonly timeoutMs?: number;
+  /** Ends `listen`. Absent: it runs until the process is stopped. */
+  readonly stop?: AbortSignal;
+}
+
+/** The command failed. The exit code is 1, and `message` is one line on stderr. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+}
+
+/** The command has wrong arguments. The exit code is 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** Node reports a refused connection to several addresses as an AggregateError with an empty message. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.message !== '' || !(error instanceof AggregateError)) return error.message;
+  return error.errors.map(messageOf).join('; ');
+}
+
+/** C0 (but the line break), C1, and the characters that hide text or turn its direction. */
+const UNPRINTABLE = /[\0-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** Text for a terminal, without control characters. A stranger may have written the subject of a mail. */
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

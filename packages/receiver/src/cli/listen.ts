@@ -1,0 +1,166 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SignatureVerificationError } from '../signature-error.ts';
+import { parseEvent } from '../verify-signature.ts';
+import type { WebhookEvent } from '../webhook-event.ts';
+import { headerPrefix, httpUrl, signingSecret } from './arguments.ts';
+import { forward } from './forward.ts';
+import type { Delivery } from './forward.ts';
+import { Failure, messageOf, printable, UsageError } from './io.ts';
+import type { Io } from './io.ts';
+import { newSecret } from './sample-event.ts';
+
+export const LISTEN_OPTIONS = {
+  forward: { type: 'string' },
+  port: { type: 'string' },
+  secret: { type: 'string' },
+  'header-prefix': { type: 'string' },
+} as const;
+
+export interface ListenArguments {
+  readonly forward?: string;
+  readonly port?: string;
+  readonly secret?: string;
+  readonly 'header-prefix'?: string;
+}
+
+const PORT = 8787;
+/** More than any event has. */
+const BODY_BYTES_MAX = 1_048_576;
+const REMEMBERED_MAX = 10_000;
+
+/** Verifies and prints what arrives at a port of loopback, until `io.stop`. */
+export async function listen(given: ListenArguments, io: Io): Promise<void> {
+  const target = given.forward === undefined ? null : httpUrl('--forward', given.forward);
+  const secret = signingSecret(given.secret, io) ?? newSecret();
+  const signature = `${headerPrefix(given['header-prefix'])}-Signature`.toLowerCase();
+  const desk = new Desk({ target, secret, signature, io });
+  const server = createServer((request, response) => {
+    desk.take(request, response).catch((error: unknown) => {
+      response.destroy();
+      io.print(printable(`a request broke off: ${messageOf(error)}`));
+    });
+  });
+  const port = await opened(server, portOf(given.port));
+  const address = `http://127.0.0.1:${port}`;
+  io.print(`listening on ${address}${target === null ? '' : `, forwarding to ${printable(target.href)}`}`);
+  io.print(`secret ${secret}`);
+  io.print(`try: npx @postrider/receiver send --type email.bounced --to ${address} --secret ${secret}`);
+  await untilStopped(server, io.stop);
+}
+
+function portOf(text = String(PORT)): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port <= 65_535)) throw new UsageError(`--port must be a number from 0 to 65535, not ${text}`);
+  return port;
+}
+
+/** @returns the port. Only this machine can reach it. @throws Failure when it is taken. */
+async function opened(server: Server, port: number): Promise<number> {
+  try {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening'); // rejects on 'error'
+  } catch (error) {
+    const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+    const words = isTaken ? `port ${port} is taken: choose another with --port` : messageOf(error);
+    throw new Failure(words, { cause: error });
+  }
+  return (server.address() as AddressInfo).port;
+}
+
+async function untilStopped(server: Server, stop: AbortSignal | undefined): Promise<void> {
+  const closed = once(server, 'close');
+  stop?.addEventListener('abort', () => {
+    server.close();
+    server.closeAllConnections();
+  });
+  await closed;
+}
+
+interface DeskOptions {
+  /** Null: `listen` answers itself. */
+  readonly target: URL | null;
+  readonly secret: string;
+  /** The header's name in lower case. */
+  readonly signature: string;
+  readonly io: Io;
+}
+
+/** Answers each request and prints a paragraph about it. */
+class Desk {
+  readonly #options: DeskOptions;
+  readonly #seen = new Set<string>();
+
+  constructor(options: DeskOptions) {
+    this.#options = options;
+  }
+
+  async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method !== 'POST') {
+      this.#refuse(response, 405, `a ${request.method} is no event`);
+      return;
+    }
+    const body = await readBody(request);
+    if (body === null) {
+      this.#refuse(response, 413, `the body is larger than ${BODY_BYTES_MAX} bytes`);
+      return;
+    }
+    const event = this.#verified(request, body);
+    if (typeof event === 'string') this.#refuse(response, 400, event);
+    else await this.#accept(event, { request, body, response });
+  }
+
+  /** @returns the event, or the reason to refuse the request. */
+  #verified(request: IncomingMessage, body: Buffer): WebhookEvent | string {
+    const { secret, signature } = this.#options;
+    try {
+      const event: unknown = parseEvent({ header: request.headers[signature], body, secret });
+      return isEvent(event) ? event : 'signed, but the body is no event';
+    } catch (error) {
+      if (error instanceof SyntaxError) return 'signed, but the body is no JSON';
+      if (error instanceof SignatureVerificationError) return `${error.reason}: ${error.message}`;
+      throw error;
+    }
+  }
+
+  async #accept(event: WebhookEvent, delivery: Delivery): Promise<void> {
+    const { target, io } = this.#options;
+    const { response } = delivery;
+    const fault = target === null ? null : await forward(target, delivery);
+    if (target === null) response.writeHead(204).end();
+    const again = this.#isKnown(event.id) ? ', seen before' : '';
+    const outcome = fault ?? `answered ${response.statusCode}`;
+    io.print(printable(`\n${event.type} ${event.id}: verified${again}, ${outcome}`));
+    io.print(printable(JSON.stringify(event, null, 2)));
+  }
+
+  #refuse(response: ServerResponse, status: number, reason: string): void {
+    response.writeHead(status, { 'content-type': 'text/plain' }).end(`${reason}\n`);
+    this.#options.io.print(printable(`\nrefused, answered ${status}: ${reason}`));
+  }
+
+  #isKnown(id: string): boolean {
+    const isKnown = this.#seen.has(id);
+    if (this.#seen.size >= REMEMBERED_MAX) this.#seen.clear();
+    this.#seen.add(id);
+    return isKnown;
+  }
+}
+
+/** Anyone who knows the secret can sign something else. */
+function isEvent(value: unknown): value is WebhookEvent {
+  return typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string';
+}
+
+/** Returns null when the body is larger than any event. */
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size <= BODY_BYTES_MAX) chunks.push(chunk);
+  }
+  return size > BODY_BYTES_MAX ? null : Buffer.concat(chunks);
+}
