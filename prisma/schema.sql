@@ -99,6 +99,7 @@ CREATE TABLE dead_letters (
 );
 CREATE INDEX dead_letters_for_retention ON dead_letters USING btree (GREATEST(created_at, '-infinity'::timestamp with time zone));
 CREATE INDEX dead_letters_of_account_by_age ON dead_letters USING btree (account_id, created_at DESC, id DESC, type, reason);
+CREATE INDEX dead_letters_of_event ON dead_letters USING btree (event_id);
 CREATE INDEX dead_letters_of_webhook_by_age ON dead_letters USING btree (webhook_id, created_at, id, type, reason);
 
 CREATE TABLE deliveries (

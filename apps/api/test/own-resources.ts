@@ -55,6 +55,7 @@ export function createOwnResources(api: TestApi, { accountId, authorization }: C
 
   const makers: Readonly<Record<Noun, () => Promise<string>>> = {
     webhook,
+    eventedWebhook: async () => withEvent(api, accountId, await webhook(), noting),
     // Only deliveries that fail eight times would make one.
     deadLetter: async () => api.newDeadLetter(accountId, await (kept.webhook ??= webhook())),
     email: () => (kept.email ??= email()),
@@ -90,6 +91,32 @@ async function insertMessage(api: TestApi, accountId: AccountId, held: boolean):
   await api.database.query('update message_attachments set id = $2 where message_id = $1', [
     ...[id, attachmentIdOf(id)],
   ]);
+  return id;
+}
+
+/** @returns the webhook */
+async function withEvent(
+  api: TestApi,
+  accountId: AccountId,
+  webhookId: string,
+  noting: (id: Promise<string>) => Promise<string>,
+): Promise<string> {
+  await noting(insertEvent(api, accountId, webhookId));
+  return webhookId;
+}
+
+/** An event that a webhook gets, with one attempt. @returns the event's id. */
+async function insertEvent(api: TestApi, accountId: AccountId, webhookId: string): Promise<string> {
+  const id = companionOf('event', 'evt', webhookId);
+  await api.database.query(
+    `insert into events (id, account_id, type, created_at, data) values ($1, $2, 'email.sent', now(), '{}')`,
+    [id, accountId],
+  );
+  await api.database.query(
+    `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer, type)
+     values (now(), 1, $1, $2, 1, 12, 503, 'HTTP 503', '\\x62757379', 'email.sent')`,
+    [id, webhookId],
+  );
   return id;
 }
 

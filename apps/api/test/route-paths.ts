@@ -10,6 +10,7 @@ type PathNoun = NonNullable<RouteContract['noun']>;
 export function idNoun(noun: PathNoun): Noun | null {
   if (noun === 'token' || noun === 'link') return null;
   if (noun === 'threadedInbox') return 'inbox';
+  if (noun === 'eventedWebhook') return 'webhook';
   return noun === 'heldMessage' ? 'message' : noun;
 }
 
@@ -19,6 +20,7 @@ export function filledPath(path: string, id: string): string {
     .replace(':id', () => id)
     .replace(':attachment', () => attachmentIdOf(id))
     .replace(':thread', () => companionOf('thread', 'thr', id))
+    .replace(':event', () => companionOf('event', 'evt', id))
     .replace(':email', () => companionOf('message', 'msg', id));
 }
 
@@ -27,9 +29,12 @@ export function attachmentIdOf(messageId: string): AttachmentId {
   return companionOf('attachment', 'att', messageId) as AttachmentId;
 }
 
-/** The inboxes of the tests with a thread have one with one message, whose ids follow from theirs. */
+/**
+ * The inboxes of the tests with a thread have one with one message, and the webhooks with an event have one. The ids of
+ * these follow from theirs.
+ */
 export function companionOf(noun: Noun, prefix: string, id: string): string {
-  const [, ulid] = /^(?:(?:msg|ibx)_|%6d%73%67%5f|%69%62%78%5f)(.*)$/.exec(id) ?? [];
+  const [, ulid] = /^(?:(?:msg|ibx|wh)_|%6d%73%67%5f|%69%62%78%5f|%77%68%5f)(.*)$/.exec(id) ?? [];
   return ulid === undefined ? newId(noun, systemClock) : `${prefix}_${ulid}`;
 }
 

@@ -46,6 +46,8 @@ export { createEmailStore } from './mail/emails.ts';
 export type { EmailStore, ListedEmail } from './mail/emails.ts';
 export { createEventStore, POSITION_MAX } from './events/events.ts';
 export type { EventCursor, EventFilter, EventStore, ListedEvent } from './events/events.ts';
+export { createWebhookEventStore, DELIVERY_FATES, WEBHOOK_EVENT_STATUSES } from './events/webhook-events.ts';
+export type { WebhookEvent, WebhookEventStore } from './events/webhook-events.ts';
 export { createErasureStore } from './retention/erasures.ts';
 export type { ErasureResult, ErasureStore } from './retention/erasures.ts';
 export { isUnavailable, StoreUnavailableError } from './db/errors.ts';

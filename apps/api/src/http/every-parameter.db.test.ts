@@ -130,6 +130,20 @@ const TRIALS: Readonly<Record<string, Prepare>> = {
     const after = writeCursor({ startedUs: 1n, deliveryId: 1n, attempt: 1 });
     return { id, query: { event_id: newId('event', systemClock), after, limit: '1' } };
   },
+  'GET /v1/webhooks/:id/events': async (own, caller) => {
+    const id = await own.idOf('eventedWebhook');
+    await twoEvents(caller, null);
+    const other = { recipient: 'nobody@b.example', email_id: newId('email', systemClock), status: 'success' };
+    return { id, query: { ...EVENT_FILTERS, ...other, after: writeEventCursor(1n) } };
+  },
+  'GET /v1/webhooks/:id/events/:event/attempts': async (own) => {
+    const id = await own.idOf('eventedWebhook');
+    await api.database.query(
+      'insert into attempts select started_at, 2, event_id, webhook_id, 2, 1 from attempts where webhook_id = $1',
+      [id],
+    );
+    return { id, query: { after: writeCursor({ startedUs: 1n, deliveryId: 1n, attempt: 1 }), limit: '1' } };
+  },
   'GET /v1/events': async (_, caller) => {
     await twoEvents(caller, null);
     const recipient = 'nobody@b.example';
@@ -296,7 +310,7 @@ function masked(outcome: string, { accountId }: Caller): string {
     .replaceAll(/\breq_\w+/g, '<id>')
     .replaceAll(/\b[a-z]{2,4}_[0-9a-hjkmnp-tv-z]{16,26}~?/g, '<id>')
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d(?::?\d\d)?)?/g, '<time>')
-    .replaceAll(/"next_cursor":"\w+"/g, '"next_cursor":"<cursor>"')
+    .replaceAll(/"(id|next_cursor)":"[\w-]+"/g, (_, name) => `"${name}":"<cursor>"`)
     .replaceAll(/whsec_[\w-]+/g, '<secret>')
     .replaceAll(/\\\\x[0-9a-f]+/g, '<bytes>')
     .replaceAll(/id\\": \d+/g, '<number>');

@@ -37,21 +37,21 @@ const pageParameters = {
   limit: limitParameter,
 };
 
+/** The parameters of the lists that are not of one message. */
+export const eventFilterParameters = {
+  recipient: parsedText(recipientOf, 'is not an email address').optional().meta({
+    description: 'To this recipient: of sent mail, of received mail, or who unsubscribed.',
+  }),
+  email_id: idField('email', 'an email').optional().meta({ description: 'Of the message with this id.' }),
+  ...pageParameters,
+};
+
 /** A misspelt parameter must not list more than the customer asked for. */
 const emailEventQuery = strictFields(pageParameters, 'parameter');
-const eventQuery = strictFields(
-  {
-    recipient: parsedText(recipientOf, 'is not an email address').optional().meta({
-      description: 'To this recipient: of sent mail, of received mail, or who unsubscribed.',
-    }),
-    email_id: idField('email', 'an email').optional().meta({ description: 'Of the message with this id.' }),
-    ...pageParameters,
-  },
-  'parameter',
-);
+const eventQuery = strictFields(eventFilterParameters, 'parameter');
 
 /** The envelope of contract 2.2. */
-const event = z.object({
+export const event = z.object({
   id: idOf('evt'),
   type: eventType,
   subject: text,
@@ -131,12 +131,12 @@ async function pageAnswer(
   });
 }
 
-function unknownEvent(after: EventCursor | undefined): string {
+export function unknownEvent(after: EventCursor | undefined): string {
   return `after ${quoted(after)} is not the id of an event of the account.`;
 }
 
 /** @param subject as the receiver sees it: the account's id, or that of a routing rule (contract 2.2). */
-function envelopeOf(
+export function envelopeOf(
   { id, type, createdAt, data }: Omit<ListedEvent, 'position'>,
   subject: string,
 ): AnswerOf<typeof event> {

@@ -16,6 +16,7 @@ import type {
   ThreadStore,
   TopicStore,
   UnsubscribeStore,
+  WebhookEventStore,
   WebhookStore,
 } from '@postrider/store';
 import type { SendingDomains } from '../domains/sending-domains.ts';
@@ -42,6 +43,7 @@ import { threadEmailRoutes } from './thread-emails.ts';
 import { threadRoutes } from './threads.ts';
 import { topicRoutes } from './topics.ts';
 import { unsubscribeRoutes } from './unsubscribe.ts';
+import { webhookEventRoutes } from './webhook-events.ts';
 import { webhookRoutes } from './webhooks.ts';
 
 export interface RouteStores {
@@ -49,6 +51,7 @@ export interface RouteStores {
   readonly webhooks: WebhookStore;
   readonly attempts: AttemptStore;
   readonly events: EventStore;
+  readonly webhookEvents: WebhookEventStore;
   readonly deadLetters: DeadLetterStore;
   readonly emails: EmailStore;
   readonly suppressions: SuppressionStore;
@@ -92,6 +95,7 @@ export function routeTable(stores: RouteStores, parts: RouteParts): readonly Doc
     ...webhookRoutes(stores.webhooks, rules.webhooksPerAccountMax),
     listAttempts(stores.attempts),
     ...eventRoutes(stores.events),
+    ...webhookEventRoutes(stores.webhookEvents, stores.attempts),
     ...emailRoutes(stores.emails, rules),
     ...domainRoutes(stores.domains, parts.sendingDomains),
     ...suppressionRoutes(stores.suppressions),

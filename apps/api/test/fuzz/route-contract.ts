@@ -28,6 +28,8 @@ export interface RouteContract {
     | 'heldMessage'
     /** An inbox with one thread, which has one message. */
     | 'threadedInbox'
+    /** A webhook with one event, which has one attempt. */
+    | 'eventedWebhook'
     /** Of a link to unsubscribe. */
     | 'token'
     /** Of a link to the bytes of a message. */

@@ -1,10 +1,10 @@
 import { expect } from '@jest/globals';
 import { EVENT_TYPES } from '@postrider/domain';
 import { writeCursor } from '../../src/routes/attempts.ts';
-import { writeEventCursor } from '../../src/routes/events.ts';
 import { FUZZED_SNS } from './fuzzed-sns.ts';
 import { FUZZED_WEBHOOK, ID, MARK, TIME } from './route-contract.ts';
 import type { BodyContract, RouteContract } from './route-contract.ts';
+import { eventContracts, judgeList } from './event-contracts.ts';
 import { inboundContracts } from './inbound-contracts.ts';
 import {
   domainContracts,
@@ -54,24 +54,6 @@ const send = {
   ],
   listsFaults: true,
   idempotent: true,
-} as const;
-
-const events = {
-  ...manage,
-  paged: true,
-  strictQuery: true,
-  success: '200 json',
-  parameters: {
-    type: ['email.sent', 'email.opened'],
-    since: ['2026-01-01T00:00:00Z'],
-    until: ['2026-01-01T00:00:00%2B01:00'],
-    after: [writeEventCursor(0n), writeEventCursor(2n ** 63n - 1n)],
-    limit: ['1', '2', '100'],
-  },
-  judge: ({ has_more: more, next_cursor: next, ...list }: Readonly<Record<string, unknown>>) => {
-    expect({ more, next }).toEqual({ more: expect.any(Boolean), next: expect.any(String) });
-    judgeList(list, judgeEvent);
-  },
 } as const;
 
 /** By method and path, as Express has them. A route without an entry fails the fuzz. */
@@ -161,20 +143,7 @@ export const ROUTE_CONTRACTS: Readonly<Record<string, RouteContract>> = {
       judgeList(list, judgeAttempt);
     },
   },
-  'GET /v1/events': {
-    ...events,
-    refusals: ['422 validation-failed'],
-    parameters: {
-      ...events.parameters,
-      recipient: ['b@b.example', 'B@B.example'],
-      email_id: ['em_01jd0000000000000000000001'],
-    },
-  },
-  'GET /v1/emails/:id/events': {
-    ...events,
-    noun: 'email',
-    refusals: ['404 not-found', '422 validation-failed'],
-  },
+  ...eventContracts,
   'DELETE /v1/webhooks/:id': {
     ...manage,
     noun: 'webhook',
@@ -329,15 +298,6 @@ export function expectedRefusal(contract: BodyContract, bytes: Buffer): string |
   return lacking.fields.every(has) ? null : lacking.kind;
 }
 
-function judgeList(
-  { object, data, ...more }: Readonly<Record<string, unknown>>,
-  judge: (entry: Readonly<Record<string, unknown>>) => void,
-): void {
-  expect({ object, more }).toEqual({ object: 'list', more: {} });
-  // The newest; the list grows with every request.
-  for (const entry of (data as Readonly<Record<string, unknown>>[]).slice(0, 10)) judge(entry);
-}
-
 function judgeWebhook(doc: Readonly<Record<string, unknown>>, more: object): void {
   expect(doc).toEqual({
     object: 'webhook',
@@ -363,16 +323,6 @@ function judgeAttempt(doc: Readonly<Record<string, unknown>>): void {
     started_at: TIME,
     duration_ms: 12,
     ...(answered ?? { status_code: null, error: 'timeout after 10000 ms', response: null }),
-  });
-}
-
-function judgeEvent(doc: Readonly<Record<string, unknown>>): void {
-  expect(doc).toEqual({
-    id: ID('evt'),
-    type: expect.stringMatching(/^(?:email|message)\./),
-    subject: ID('acct'),
-    created_at: TIME,
-    data: expect.any(Object),
   });
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { EVENT_TYPES } from '@postrider/domain';
-import type { AccountId, EmailId, EventType } from '@postrider/domain';
+import type { AccountId, EmailId, EventId, EventType, WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { openDatabase } from '../db/database.ts';
@@ -8,6 +8,8 @@ import type { Database } from '../db/database.ts';
 import { recipientKey } from '../db/sql/event-ctes.ts';
 import { createEventStore } from './events.ts';
 import type { EventFilter, EventStore } from './events.ts';
+import { createWebhookEventStore } from './webhook-events.ts';
+import type { WebhookEventFilter } from './webhook-events.ts';
 
 /* A plan that is kept must not depend on how large the tables were when it was made (decision 0012). */
 
@@ -93,5 +95,53 @@ test.each(LISTS)(
     const counted = await rowsRead();
     expect((await list())?.entries).toHaveLength(found);
     expect((await rowsRead()) - counted).toBeLessThan(READ_MAX);
+  },
+);
+
+/** With the number of events that each finds, of those that have deliveries, dead letters and attempts. */
+const WEBHOOK_LISTS: [string, WebhookEventFilter, number][] = [
+  ['all', {}, LIMIT],
+  ['of a type that few have', { type: 'email.complained' }, 3],
+  ['of a message', { emailId: EMAIL }, 3],
+  ['to a recipient', { recipient: BOB }, 3],
+];
+
+/** One delivery, dead letter and attempt of the webhook for each event. */
+async function growFates(webhookId: WebhookId): Promise<void> {
+  for (const sql of [
+    `insert into deliveries (event_id, webhook_id) select id, $1 from events`,
+    `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status)
+     select now(), 1, id, $1, 1, 1, 503 from events`,
+    `insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data, attempts, reason, last_error)
+     select 'dl_' || id, account_id, $1, id, type, created_at, data, 8, 'rejected', 'x' from events`,
+  ]) {
+    await database.query(sql, [webhookId]);
+  }
+  await database.query('select pg_stat_force_next_flush()');
+}
+
+test.each(WEBHOOK_LISTS)(
+  'a list of a webhook’s events, %s, planned while it was short, reads a few rows for each that it shows',
+  async (_, filter, found) => {
+    const webhookId = await createRows(database).webhook({ accountId });
+    await database.query(`update webhooks set created_at = '2001-01-01'`);
+    const store = createWebhookEventStore(db);
+    const list = async () => {
+      const page = await store.list(accountId, webhookId, filter, { limit: LIMIT });
+      return typeof page === 'string' ? [] : page.entries;
+    };
+    const find = () => store.find(accountId, webhookId, 'evt_email.complainedbob@b.example1' as EventId);
+    await list();
+    await find();
+    for (const type of EVENT_TYPES.slice(0, 2)) await grow(GROWN_BY, type);
+    await grow(3, 'email.complained', { email: EMAIL, recipients: [BOB] });
+    await growFates(webhookId);
+    for (const isCounted of [false, true]) {
+      if (isCounted) await database.query('analyze');
+      const before = await rowsRead();
+      expect(await list()).toHaveLength(found);
+      expect(await find()).toMatchObject({ status: 'pending', attempts: 0 });
+      expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+    }
   },
 );

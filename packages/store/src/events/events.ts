@@ -39,7 +39,7 @@ export interface EventFilter {
 /** Where a page begins: behind an event, or behind a position. */
 export type EventCursor = EventId | bigint;
 
-interface EventPageRequest {
+export interface EventPageRequest {
   readonly after?: EventCursor | undefined;
   /** 1 or more. */
   readonly limit: number;
@@ -92,7 +92,11 @@ function eventOf({ id, type, createdAt, data, position }: EventRow): ListedEvent
 }
 
 /** @returns null when the event is in no list of the account. */
-async function positionOf(db: Database, accountId: AccountId, cursor: EventCursor): Promise<bigint | null> {
+export async function positionOf(
+  db: Database,
+  accountId: AccountId,
+  cursor: EventCursor,
+): Promise<bigint | null> {
   if (typeof cursor === 'bigint') return cursor;
   const [row] = await runOn<{ position: string }>(db.pool, findPosition, [accountId, cursor]);
   return row === undefined ? null : BigInt(row.position);
@@ -105,9 +109,9 @@ interface PositionRange {
 }
 
 /** Narrows the range to the time span of the filter, so that no earlier events are read to be left out. */
-async function rangeOf(
+export async function rangeOf(
   db: Database,
-  { since, until }: EventFilter,
+  { since, until }: Pick<EventFilter, 'since' | 'until'>,
   { after, last }: PositionRange,
 ): Promise<PositionRange> {
   if (since === undefined && until === undefined) return { after, last };
@@ -120,25 +124,33 @@ async function rangeOf(
   return { after: before > after ? before : after, last: behind - 1n < last ? behind - 1n : last };
 }
 
-function listing(
-  accountId: AccountId,
-  { type, emailId, recipient, since, until }: EventFilter,
-  { after, last }: PositionRange,
-  rowsMax: number,
-) {
-  const values = [
-    accountId,
-    type === undefined ? EVENT_TYPES : [type],
-    String(after),
-    String(last),
-    since?.toISOString() ?? '-infinity',
-    until?.toISOString() ?? 'infinity',
-    rowsMax,
-  ];
+function listing(accountId: AccountId, filter: EventFilter, range: PositionRange, rowsMax: number) {
+  const { type, emailId, recipient } = filter;
+  const types = type === undefined ? EVENT_TYPES : [type];
+  const values = rangeValues(accountId, types, filter, range, rowsMax);
   const bytesMax = LIMITS.eventPageBytes;
   if (emailId !== undefined) {
     return [listEventsOfEmail, [...values, emailId, recipient ?? null, bytesMax]] as const;
   }
   if (recipient !== undefined) return [listEventsOfRecipient, [...values, recipient, bytesMax]] as const;
   return [listEvents, [...values, bytesMax]] as const;
+}
+
+/** The values $1 to $7 of every list of events. */
+export function rangeValues(
+  accountId: AccountId,
+  types: readonly EventType[],
+  { since, until }: Pick<EventFilter, 'since' | 'until'>,
+  { after, last }: PositionRange,
+  rowsMax: number,
+): unknown[] {
+  return [
+    accountId,
+    types,
+    String(after),
+    String(last),
+    since?.toISOString() ?? '-infinity',
+    until?.toISOString() ?? 'infinity',
+    rowsMax,
+  ];
 }

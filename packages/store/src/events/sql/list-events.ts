@@ -4,9 +4,12 @@ import { statement } from '../../db/statement.ts';
 /** The columns of a listed event. */
 const COLUMNS = 'e.id, e.type, e.created_at, e.data, e.position';
 
-/** $3 and $4: the first position that is too early, and the last. $5 and $6: since and until. $7: rows. */
+/**
+ * $3 and $4: the last position that is too early, and the last one that is not too late. $5 and $6: since and
+ * until. $7: rows. The time is in a form that `events_by_age` does not have, so that no plan uses that index.
+ */
 const IN_RANGE = `e.position > $3::bigint and e.position <= $4::bigint
-      and e.created_at >= $5::timestamptz and e.created_at < $6::timestamptz`;
+      and greatest(e.created_at, '-infinity') >= $5::timestamptz and greatest(e.created_at, '-infinity') < $6::timestamptz`;
 
 /** Account and types in a form that `events_of_account` does not have, so that no plan uses that index. */
 const IS_ASKED = `greatest(e.account_id, '') = $1 and greatest(e.type, '') = any ($2::text[])`;
@@ -22,7 +25,7 @@ type EventOrder = 'asc' | 'desc';
  * A query for the account's events of the types. Each type is read from its own part of the index, so at most
  * 13 times as many rows are read as the page has.
  */
-const byType = (order: EventOrder): string => `
+export const byType = (order: EventOrder): string => `
     select ${COLUMNS}
     from unnest($2::text[]) t (type)
     cross join lateral (
@@ -33,7 +36,7 @@ const byType = (order: EventOrder): string => `
     order by e.position ${order} limit $7`;
 
 /** A query for the events of a message, $8. If $9 is not null, only those to this recipient. */
-const byEmail = (order: EventOrder): string => `
+export const byEmail = (order: EventOrder): string => `
     select ${COLUMNS}
     from events e
     where ${EMAIL_ID} = $8 and ${IS_ASKED} and ${IN_RANGE}
@@ -41,7 +44,7 @@ const byEmail = (order: EventOrder): string => `
     order by e.position ${order} limit $7`;
 
 /** A query for the events to a recipient, $8. An index has the first recipients, a table all others. */
-const byRecipient = (order: EventOrder): string => `
+export const byRecipient = (order: EventOrder): string => `
     select ${COLUMNS}
     from (
       (select ${COLUMNS} from events e

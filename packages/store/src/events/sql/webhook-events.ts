@@ -1,0 +1,122 @@
+import { statement } from '../../db/statement.ts';
+import type { Statement } from '../../db/statement.ts';
+import { byEmail, byRecipient, byType } from './list-events.ts';
+
+/** The CTE `log`: the first day of the attempt log. A log without days has never lost one. */
+const LOG = `
+    log as materialized (
+      select coalesce(min(to_date(substr(c.relname, 10), 'YYYYMMDD')), '-infinity') as first_day
+      from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = 'attempts'::regclass and c.relname ~ '^attempts_[0-9]{8}$'
+    )`;
+
+/**
+ * The state of the event `e` at a webhook, as columns of `s`. `delivery` follows from the rows that are left:
+ * an outstanding delivery, a dead letter, logged attempts. Without any, the delivery was dropped, or its
+ * attempts are older than the log. These rows are found by the event. So conditions name the webhook in a
+ * form that no index has.
+ */
+const fateAt = (webhook: string): string => `
+    cross join log
+    left join lateral (
+      select d.attempts, d.due_at, coalesce(d.taken_at <= now() and d.leased_until > now(), false) as in_attempt
+      from deliveries d where d.event_id = e.id and greatest(d.webhook_id, '') = ${webhook}
+      order by d.id + 0 limit 1 -- not by the index of ids
+    ) d on true
+    left join lateral (
+      select l.id, l.attempts from dead_letters l
+      where l.event_id = e.id and greatest(l.webhook_id, '') = ${webhook}
+      order by l.created_at desc limit 1
+    ) l on true
+    cross join lateral (
+      select count(*)::int as attempts, (array_agg(a.status order by a.started_at desc, a.attempt desc))[1] as last_status
+      from attempts a
+      where a.event_id = e.id and greatest(a.webhook_id, '') = ${webhook}
+        and a.started_at >= e.created_at - interval '10 minutes'
+    ) a
+    cross join lateral (
+      select case
+        when d.due_at is not null then 'queued'
+        when l.id is not null then 'dead_letter'
+        when a.last_status between 200 and 299 then 'delivered'
+        when a.attempts = 0 and e.created_at < log.first_day at time zone 'utc' then 'unknown'
+        else 'dropped'
+      end as delivery
+    ) f
+    cross join lateral (
+      select f.delivery, coalesce(d.attempts, l.attempts, a.attempts) as attempts, l.id as dead_letter,
+             case when not d.in_attempt then d.due_at end as next_attempt_at,
+             case
+               when f.delivery = 'queued' and d.attempts = 0 and not d.in_attempt then 'pending'
+               when f.delivery = 'queued' then 'attempting'
+               when f.delivery in ('delivered', 'unknown') then 'success'
+               else 'failed'
+             end as status,
+             a.attempts > 0 or f.delivery in ('queued', 'dead_letter') as is_known
+    ) s`;
+
+/** The routing rule of a received message. Quotes in its text are escaped, so only the key itself fits. */
+const isOfRule = (rule: string): string =>
+  `(${rule}::text is null or strpos(left(e.data, 400), '"rule_id":"' || ${rule}::text || '"') > 0)`;
+
+const SHOWN = `e.id, e.type, e.created_at as "createdAt", e.position::text as position,
+           s.status, s.delivery, s.attempts, s.dead_letter as "deadLetterId", s.next_attempt_at as "nextAttemptAt"`;
+
+/**
+ * Reads a page of a webhook's events, the newest first. $1 to $7 and the following as in the query; then the
+ * webhook, its routing rule or null, a status or null, and rows at most.
+ *
+ * With a rule or a status, a page may be short: the query finds $7 events, and some fit. Each row has the
+ * number of events found, and the position of the last one. Without a fitting event, one row comes with these
+ * alone.
+ *
+ * @param before the number of parameters of the query
+ */
+function page(name: string, query: string, before: number): Statement {
+  const [webhook, rule, status, rowsMax] = [1, 2, 3, 4].map((n) => `$${before + n}`) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  return statement(name)`
+    with ${LOG},
+    found as materialized (${query}
+    ),
+    fitting as (
+      select ${SHOWN}, e.position as at
+      from found e ${fateAt(webhook)}
+      where ${isOfRule(rule)} and (${status}::text is null or s.status = ${status}::text)
+      order by e.position desc
+      limit ${rowsMax}
+    )
+    select t.found, t."foundTo", fitting.*
+    from (select count(*)::int as found, min(position)::text as "foundTo" from found) t
+    left join fitting on true
+    order by fitting.at desc`;
+}
+
+export const listWebhookEvents = page('list-webhook-events', byType('desc'), 7);
+export const listWebhookEventsOfEmail = page('list-webhook-events-of-email', byEmail('desc'), 9);
+export const listWebhookEventsOfRecipient = page('list-webhook-events-of-recipient', byRecipient('desc'), 8);
+
+/**
+ * Reads an event with its state at a webhook. A dead letter has its own copy, for an event that retention has
+ * dropped.
+ *
+ * $1 account, $2 event, $3 webhook, $4 the webhook's types, $5 when it was made, $6 its routing rule or null.
+ * Returns no row when the webhook neither gets the event nor has a row about it.
+ */
+export const findWebhookEvent = statement('find-webhook-event')`
+    with ${LOG},
+    found as materialized (
+      select id, type, created_at, data, position from events where id = $2 and greatest(account_id, '') = $1
+      union all
+      (select event_id, type, event_created_at, data, null from dead_letters
+       where event_id = $2 and greatest(webhook_id, '') = $3 and (select true from events where id = $2) is null
+       limit 1)
+    )
+    select ${SHOWN}, e.data
+    from found e ${fateAt('$3')}
+    where s.is_known
+      or (e.type = any ($4::text[]) and e.created_at >= $5::timestamptz and ${isOfRule('$6')})`;

@@ -1,0 +1,147 @@
+import { receivedTypes } from '@postrider/domain';
+import type { AccountId, DeadLetterId, EventId, EventType, WebhookId } from '@postrider/domain';
+import type { Database } from '../db/database.ts';
+import { runOn } from '../db/database.ts';
+import type { Page } from '../db/page.ts';
+import { POSITION_MAX, positionOf, rangeOf, rangeValues } from './events.ts';
+import type { EventFilter, EventPageRequest } from './events.ts';
+import {
+  findWebhookEvent,
+  listWebhookEvents,
+  listWebhookEventsOfEmail,
+  listWebhookEventsOfRecipient,
+} from './sql/webhook-events.ts';
+
+/** The words of Resend's SDK. `pending`: never attempted. `attempting`: an attempt runs or follows. */
+export const WEBHOOK_EVENT_STATUSES = ['pending', 'attempting', 'success', 'failed'] as const;
+export type WebhookEventStatus = (typeof WEBHOOK_EVENT_STATUSES)[number];
+
+/** `dropped`: ended without success or dead letter. `unknown`: ended, and its attempts are not logged. */
+export const DELIVERY_FATES = ['queued', 'delivered', 'dead_letter', 'dropped', 'unknown'] as const;
+
+/** An event that a webhook gets, with the state of its delivery there. */
+export interface WebhookEvent {
+  readonly id: EventId;
+  readonly type: EventType;
+  readonly createdAt: Date;
+  readonly status: WebhookEventStatus;
+  readonly delivery: (typeof DELIVERY_FATES)[number];
+  readonly attempts: number;
+  readonly deadLetterId: DeadLetterId | null;
+  /** Null: an attempt runs, or none follows. */
+  readonly nextAttemptAt: Date | null;
+}
+
+export interface WebhookEventFilter extends EventFilter {
+  readonly status?: WebhookEventStatus | undefined;
+}
+
+/** `position`: where the next page begins. */
+export type WebhookEventPage = Page<WebhookEvent> & { readonly position: bigint };
+
+/** The events that one request looks at, when only some of them fit. */
+const FOUND_MAX = 500;
+
+type EventRow = WebhookEvent & { readonly position: string };
+type PageRow = { readonly found: number; readonly foundTo: string | null } & (
+  EventRow | { readonly id: null }
+);
+
+/** What decides which events a webhook gets. */
+interface Subscription {
+  readonly types: readonly EventType[];
+  readonly since: Date;
+  /** The routing rule that the webhook belongs to. */
+  readonly rule: string | null;
+}
+
+export type WebhookEventStore = ReturnType<typeof createWebhookEventStore>;
+
+export function createWebhookEventStore(db: Database) {
+  return {
+    /**
+     * The newest first. With a status, or for the webhook of a routing rule, a page may be short or empty
+     * although there are more.
+     *
+     * @returns 'no webhook', or 'no cursor' when `after` is not an event in the account's list.
+     */
+    async list(
+      accountId: AccountId,
+      webhookId: WebhookId,
+      filter: WebhookEventFilter,
+      { after, limit }: EventPageRequest,
+    ): Promise<WebhookEventPage | 'no webhook' | 'no cursor'> {
+      const subscription = await subscriptionOf(db, accountId, webhookId);
+      if (subscription === null) return 'no webhook';
+      const from = await positionOf(db, accountId, after ?? POSITION_MAX);
+      if (from === null) return 'no cursor';
+      const isSieved = filter.status !== undefined || subscription.rule !== null;
+      const foundMax = isSieved ? FOUND_MAX : limit + 1;
+      const [statement, values] = await listing(db, accountId, { filter, subscription, from, foundMax });
+      const rest = [webhookId, subscription.rule, filter.status ?? null, limit + 1];
+      const rows = await runOn<PageRow>(db.pool, statement, [...values, ...rest]);
+      const fitting = rows.flatMap((row) => (row.id === null ? [] : [row]));
+      const entries = fitting.slice(0, limit);
+      const [{ found, foundTo }] = rows as [PageRow];
+      const isCut = fitting.length > limit;
+      const last = isCut ? entries.at(-1)?.position : foundTo;
+      return { entries, hasMore: isCut || found === foundMax, position: BigInt(last ?? from) };
+    },
+    /** @returns null when there is no such webhook, or it does not get the event. */
+    async find(
+      accountId: AccountId,
+      webhookId: WebhookId,
+      eventId: EventId,
+    ): Promise<(WebhookEvent & { readonly data: string; readonly subject: string }) | null> {
+      const subscription = await subscriptionOf(db, accountId, webhookId);
+      if (subscription === null) return null;
+      const { types, since, rule, subject } = subscription;
+      const values = [accountId, eventId, webhookId, types, since.toISOString(), rule];
+      const [row] = await runOn<WebhookEvent & { data: string }>(db.pool, findWebhookEvent, values);
+      return row === undefined ? null : { ...row, subject };
+    },
+  };
+}
+
+/** @returns null when the account has no such webhook, of its own or of a routing rule. */
+async function subscriptionOf(
+  db: Database,
+  accountId: AccountId,
+  id: WebhookId,
+): Promise<(Subscription & { readonly subject: string }) | null> {
+  const webhook = await db.prisma.webhook.findFirst({
+    where: { id, accountId, removedAt: null },
+    select: { subject: true, events: true, createdAt: true },
+  });
+  if (webhook === null) return null;
+  const { subject, events, createdAt } = webhook;
+  const types = receivedTypes(events as EventType[]);
+  return { types, since: createdAt, rule: subject?.split('/')[2] ?? null, subject: subject ?? accountId };
+}
+
+interface Listing {
+  readonly filter: EventFilter;
+  readonly subscription: Subscription;
+  /** The position behind the first event. */
+  readonly from: bigint;
+  readonly foundMax: number;
+}
+
+async function listing(
+  db: Database,
+  accountId: AccountId,
+  { filter, subscription, from, foundMax }: Listing,
+) {
+  const { type, emailId, recipient, since } = filter;
+  const types = subscription.types.filter((each) => type === undefined || each === type);
+  const span = {
+    ...filter,
+    since: since === undefined || since < subscription.since ? subscription.since : since,
+  };
+  const range = await rangeOf(db, span, { after: 0n, last: from - 1n });
+  const values = rangeValues(accountId, types, span, range, foundMax);
+  if (emailId !== undefined)
+    return [listWebhookEventsOfEmail, [...values, emailId, recipient ?? null]] as const;
+  if (recipient !== undefined) return [listWebhookEventsOfRecipient, [...values, recipient]] as const;
+  return [listWebhookEvents, values] as const;
+}
