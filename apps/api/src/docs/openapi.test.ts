@@ -80,6 +80,7 @@ describe('a body', () => {
   const READING = ROUTES.filter(([, { body }]) => body !== undefined).map(([name]) => name);
   const OPTIONAL = [
     'POST /v1/webhooks/dead-letters/:id/replay',
+    'POST /v1/webhooks/:id/events/:event/replay',
     'DELETE /v1/suppressions/:id',
     'POST /v1/inbound/messages/:id/release',
     'POST /u/:id',

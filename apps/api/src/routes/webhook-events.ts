@@ -4,20 +4,26 @@ import { DELIVERY_FATES, WEBHOOK_EVENT_STATUSES } from '@postrider/store';
 import type { AttemptStore, LoggedAttempt, WebhookEvent, WebhookEventStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
-import { strictFields } from '../http/fields.ts';
+import { optionalBody } from '../http/body-rules.ts';
+import { noFields, parseFields, resourceFields, strictFields } from '../http/fields.ts';
 import { parsedText } from '../http/parsed-text.ts';
 import { limitParameter, parseQuery } from '../http/query-fields.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { readCursor, responseText, writeCursor } from './attempts.ts';
 import { envelopeOf, event, eventFilterParameters, unknownEvent, writeEventCursor } from './events.ts';
 import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
-import { count, eventType, idOf, nullableText, pageOf, text, time } from './schemas.ts';
+import { count, eventType, idOf, named, nullableText, pageOf, text, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 
-const MANAGE = { scope: 'webhooks:manage', limited: true, method: 'get' } as const;
+const MANAGE = { scope: 'webhooks:manage', limited: true } as const;
 
 export function webhookEventRoutes(events: WebhookEventStore, attempts: AttemptStore): readonly Documented[] {
-  return [listWebhookEvents(events), getWebhookEvent(events), listEventAttempts(events, attempts)];
+  return [
+    listWebhookEvents(events),
+    getWebhookEvent(events),
+    listEventAttempts(events, attempts),
+    replayEvent(events),
+  ];
 }
 
 /** A misspelt parameter must not list more than the customer asked for. */
@@ -57,6 +63,7 @@ const webhookEventPage = pageOf(webhookEventEntry)
 function listWebhookEvents(events: Pick<WebhookEventStore, 'list'>): Documented<KeyedRoute> {
   return {
     ...MANAGE,
+    method: 'get',
     path: '/v1/webhooks/:id/events',
     docs: {
       operationId: 'listWebhookEvents',
@@ -95,6 +102,7 @@ const oneWebhookEvent = z
 function getWebhookEvent(events: Pick<WebhookEventStore, 'find'>): Documented<KeyedRoute> {
   return {
     ...MANAGE,
+    method: 'get',
     path: '/v1/webhooks/:id/events/:event',
     docs: {
       operationId: 'getWebhookEvent',
@@ -144,6 +152,7 @@ function listEventAttempts(
 ): Documented<KeyedRoute> {
   return {
     ...MANAGE,
+    method: 'get',
     path: '/v1/webhooks/:id/events/:event/attempts',
     docs: {
       operationId: 'listWebhookEventAttempts',
@@ -166,6 +175,36 @@ function listEventAttempts(
         has_more: page.hasMore,
         data: page.entries.map(attemptObject),
       });
+    },
+  };
+}
+
+const replayedEvent = named('webhook_event', 'evt').meta({ id: 'ReplayedEvent' });
+
+function replayEvent(events: Pick<WebhookEventStore, 'replay'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'post',
+    path: '/v1/webhooks/:id/events/:event/replay',
+    body: optionalBody,
+    docs: {
+      operationId: 'replayWebhookEvent',
+      summary: 'Queue an event of a webhook again',
+      description:
+        'With a fresh set of attempts; the event keeps its id. Its dead letter is gone. While its delivery is outstanding, ' +
+        'nothing changes.',
+      request: noFields,
+      success: { status: 200, body: replayedEvent },
+      refusals: ['400 text', 'validation-failed', 'not-found'],
+    },
+    async handle(request) {
+      const parsed = parseFields(request.body ?? {}, noFields, [], resourceFields);
+      if (!parsed.ok) return parsed.refusal;
+      const ids = webhookEventIds(request);
+      if (ids === null || !(await events.replay(ids.accountId, ids.webhookId, ids.eventId))) {
+        return noSuch('event of this webhook');
+      }
+      return json<AnswerOf<typeof replayedEvent>>(200, { object: 'webhook_event', id: ids.eventId });
     },
   };
 }

@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals';
 import { writeCursor } from '../../src/routes/attempts.ts';
 import { writeEventCursor } from '../../src/routes/events.ts';
+import { noFields } from './resource-contracts.ts';
 import { ID, TIME } from './route-contract.ts';
 import type { RouteContract } from './route-contract.ts';
 
@@ -64,6 +65,14 @@ export const eventContracts: Readonly<Record<string, RouteContract>> = {
       judgeWebhookEvent(doc);
       judgeEvent(payload as Readonly<Record<string, unknown>>);
     },
+  },
+  'POST /v1/webhooks/:id/events/:event/replay': {
+    ...manage,
+    noun: 'eventedWebhook',
+    success: '200 json',
+    refusals: ['404 not-found', '400 text', '422 validation-failed', '413 request-too-large'],
+    body: noFields,
+    judge: (doc) => expect(doc).toEqual({ object: 'webhook_event', id: ID('evt') }),
   },
   'GET /v1/webhooks/:id/events/:event/attempts': {
     ...manage,

@@ -2,9 +2,12 @@ import { receivedTypes } from '@postrider/domain';
 import type { AccountId, DeadLetterId, EventId, EventType, WebhookId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
+import { runIn } from '../db/statement.ts';
+import { replayDeadLetter } from '../deliveries/sql/replay-dead-letters.ts';
 import type { Page } from '../db/page.ts';
 import { POSITION_MAX, positionOf, rangeOf, rangeValues } from './events.ts';
 import type { EventFilter, EventPageRequest } from './events.ts';
+import { lockDeadLetters, lockEvent, lockWebhook, queueDelivery } from './sql/replay-event.ts';
 import {
   findWebhookEvent,
   listWebhookEvents,
@@ -95,12 +98,47 @@ export function createWebhookEventStore(db: Database) {
     ): Promise<(WebhookEvent & { readonly data: string; readonly subject: string }) | null> {
       const subscription = await subscriptionOf(db, accountId, webhookId);
       if (subscription === null) return null;
-      const { types, since, rule, subject } = subscription;
-      const values = [accountId, eventId, webhookId, types, since.toISOString(), rule];
+      const values = findValues(accountId, webhookId, eventId, subscription);
       const [row] = await runOn<WebhookEvent & { data: string }>(db.pool, findWebhookEvent, values);
-      return row === undefined ? null : { ...row, subject };
+      return row === undefined ? null : { ...row, subject: subscription.subject };
+    },
+    /**
+     * Queues the event again at once, with a fresh set of attempts, under its own id. A dead letter is
+     * removed. An event whose delivery is outstanding is left as it is. Of concurrent replays, one queues the
+     * event.
+     *
+     * @returns false when there is no such webhook, or it does not get the event.
+     */
+    async replay(accountId: AccountId, webhookId: WebhookId, eventId: EventId): Promise<boolean> {
+      const subscription = await subscriptionOf(db, accountId, webhookId);
+      if (subscription === null) return false;
+      return db.transactions.run(async (tx) => {
+        const held = await runIn(tx.client, lockWebhook, [accountId, webhookId]);
+        if (held.length === 0) return false;
+        await runIn(tx.client, lockDeadLetters, [webhookId, eventId]);
+        await runIn(tx.client, lockEvent, [accountId, eventId]);
+        const values = findValues(accountId, webhookId, eventId, subscription);
+        const [found] = await runIn<WebhookEvent>(tx.client, findWebhookEvent, values);
+        if (found === undefined) return false;
+        if (found.delivery === 'queued') return true;
+        if (found.deadLetterId !== null)
+          await runIn(tx.client, replayDeadLetter, [accountId, found.deadLetterId]);
+        else await runIn(tx.client, queueDelivery, [eventId, webhookId]);
+        tx.wakeWebhook(webhookId);
+        return true;
+      });
     },
   };
+}
+
+/** The values of `findWebhookEvent`. */
+function findValues(
+  accountId: AccountId,
+  webhookId: WebhookId,
+  eventId: EventId,
+  { types, since, rule }: Subscription,
+): unknown[] {
+  return [accountId, eventId, webhookId, types, since.toISOString(), rule];
 }
 
 /** @returns null when the account has no such webhook, of its own or of a routing rule. */

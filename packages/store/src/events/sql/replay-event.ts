@@ -1,0 +1,22 @@
+import { statement } from '../../db/statement.ts';
+
+/*
+ * The locks of a replay, each in a statement of its own, so that the statement after them sees what earlier
+ * holders have committed. The order is that of a dead letter's replay: webhook, dead letter, event.
+ */
+
+/** Locks a webhook, after a DELETE that is running. $1 account, $2 webhook. Returns no row without it. */
+export const lockWebhook = statement('lock-webhook')`
+    select w.id from webhooks w where w.id = $2 and w.account_id = $1 and w.removed_at is null for key share of w`;
+
+/** Locks the dead letters of an event at a webhook. $1 webhook, $2 event. */
+export const lockDeadLetters = statement('lock-dead-letters')`
+    select l.id from dead_letters l where l.event_id = $2 and greatest(l.webhook_id, '') = $1 for update of l`;
+
+/** Locks an event. Two replays run one after the other, and retention skips it. $1 account, $2 event. */
+export const lockEvent = statement('lock-event')`
+    select e.id from events e where e.id = $2 and greatest(e.account_id, '') = $1 for no key update of e`;
+
+/** $1 event, $2 webhook. */
+export const queueDelivery = statement('queue-delivery')`
+    insert into deliveries (event_id, webhook_id) values ($1, $2)`;
