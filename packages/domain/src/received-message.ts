@@ -48,7 +48,7 @@ export interface ReceivedMessage {
   /** True: a program sent it, such as an out-of-office reply. */
   readonly automatic: boolean;
   readonly heldReason: HeldReason | null;
-  /** False: a part of the message was not read. Its raw bytes have all of it. */
+  /** False: a part of the message was not read. Its raw bytes have that part. */
   readonly complete: boolean;
 }
 

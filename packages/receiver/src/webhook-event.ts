@@ -78,7 +78,7 @@ export interface ReceivedMessage {
   /** True: a program sent it, such as an out-of-office reply. */
   automatic: boolean;
   held_reason: 'virus' | 'spam' | 'auth_failed' | 'blocked_sender' | null;
-  /** False: a part of the message was not read. Its raw bytes have all of it. */
+  /** False: a part of the message was not read. Its raw bytes have that part. */
   complete: boolean;
 }
 

@@ -1,3 +1,5 @@
+import type { WebhookEvent } from '../webhook-event.ts';
+
 /** The environment and the streams of a command. */
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -5,10 +7,18 @@ export interface Io {
   readonly print: (text: string) => void;
   /** Writes one line about a fault. */
   readonly complain: (text: string) => void;
-  /** The time limit of an answer to `send`. Absent: 10 s, as for an attempt of the service. */
+  /** The time limit of a handler's answer. Absent: 10 s, as for an attempt of the service. */
   readonly timeoutMs?: number;
+  /** The pause between two requests for events. Absent: 5 s. */
+  readonly pollMs?: number;
   /** Ends `listen`. Absent: it runs until the process is stopped. */
   readonly stop?: AbortSignal;
+}
+
+/** Prints a paragraph: the outcome of the event, and the whole event. */
+export function printEvent({ print }: Io, event: WebhookEvent, outcome: string): void {
+  print(printable(`\n${event.type} ${event.id}: ${outcome}`));
+  print(printable(JSON.stringify(event, null, 2)));
 }
 
 /** The command failed. The exit code is 1, and `message` is one line on stderr. */

@@ -8,13 +8,17 @@ import type { WebhookEvent } from '../webhook-event.ts';
 import { headerPrefix, httpUrl, signingSecret } from './arguments.ts';
 import { forward } from './forward.ts';
 import type { Delivery } from './forward.ts';
-import { Failure, messageOf, printable, UsageError } from './io.ts';
+import { Failure, messageOf, printable, printEvent, UsageError } from './io.ts';
 import type { Io } from './io.ts';
+import { poll } from './poll.ts';
+import type { EventSource } from './poll.ts';
 import { newSecret } from './sample-event.ts';
 
 export const LISTEN_OPTIONS = {
   forward: { type: 'string' },
   port: { type: 'string' },
+  api: { type: 'string' },
+  key: { type: 'string' },
   secret: { type: 'string' },
   'header-prefix': { type: 'string' },
 } as const;
@@ -22,6 +26,8 @@ export const LISTEN_OPTIONS = {
 export interface ListenArguments {
   readonly forward?: string;
   readonly port?: string;
+  readonly api?: string;
+  readonly key?: string;
   readonly secret?: string;
   readonly 'header-prefix'?: string;
 }
@@ -31,11 +37,17 @@ const PORT = 8787;
 const BODY_BYTES_MAX = 1_048_576;
 const REMEMBERED_MAX = 10_000;
 
-/** Verifies and prints what arrives at a port of loopback, until `io.stop`. */
+/** Verifies and prints what arrives at a port of loopback, until `io.stop`. With a key it polls instead. */
 export async function listen(given: ListenArguments, io: Io): Promise<void> {
   const target = given.forward === undefined ? null : httpUrl('--forward', given.forward);
   const secret = signingSecret(given.secret, io) ?? newSecret();
-  const signature = `${headerPrefix(given['header-prefix'])}-Signature`.toLowerCase();
+  const prefix = headerPrefix(given['header-prefix']);
+  const source = eventSource(given, io);
+  if (source !== null) {
+    await poll(source, target === null ? null : { target, secret, prefix }, io);
+    return;
+  }
+  const signature = `${prefix}-Signature`.toLowerCase();
   const desk = new Desk({ target, secret, signature, io });
   const server = createServer((request, response) => {
     desk.take(request, response).catch((error: unknown) => {
@@ -49,6 +61,17 @@ export async function listen(given: ListenArguments, io: Io): Promise<void> {
   io.print(`secret ${secret}`);
   io.print(`try: npx @postrider/receiver send --type email.bounced --to ${address} --secret ${secret}`);
   await untilStopped(server, io.stop);
+}
+
+/** @returns null without a key: events arrive at a port. */
+function eventSource({ key: given, api, port }: ListenArguments, { env }: Io): EventSource | null {
+  const key = given ?? (api === undefined ? undefined : env['POSTRIDER_API_KEY']);
+  if (key === undefined && api === undefined) return null;
+  if (key === undefined) throw new UsageError('--key is missing');
+  if (api === undefined) throw new UsageError('--api is missing');
+  if (port !== undefined) throw new UsageError('--port has no use with --key: events are polled');
+  if (!/^pr_[\x21-\x7e]+$/.test(key)) throw new UsageError('--key must be an API key: it begins with pr_');
+  return { api: httpUrl('--api', api), key };
 }
 
 function portOf(text = String(PORT)): number {
@@ -132,8 +155,7 @@ class Desk {
     if (target === null) response.writeHead(204).end();
     const again = this.#isKnown(event.id) ? ', seen before' : '';
     const outcome = fault ?? `answered ${response.statusCode}`;
-    io.print(printable(`\n${event.type} ${event.id}: verified${again}, ${outcome}`));
-    io.print(printable(JSON.stringify(event, null, 2)));
+    printEvent(io, event, `verified${again}, ${outcome}`);
   }
 
   #refuse(response: ServerResponse, status: number, reason: string): void {

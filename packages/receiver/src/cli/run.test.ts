@@ -28,6 +28,19 @@ test.each<[string, string[], string]>([
   ['a port that is none', ['listen', '--port', '65536'], '--port must be a number from 0 to 65535'],
   ['a port in words', ['listen', '--port', 'any'], '--port must be a number from 0 to 65535'],
   ['no URL to forward to', ['listen', '--forward', 'hooks'], '--forward must be a URL that begins'],
+  ['a key without an API', ['listen', '--key', 'pr_live_x'], '--api is missing'],
+  ['an API without a key', ['listen', '--api', 'http://a/'], '--key is missing'],
+  ['no key', ['listen', '--api', 'http://a/', '--key', 'whsec_x'], '--key must be an API key'],
+  [
+    'an API that is no URL',
+    ['listen', '--api', 'a', '--key', 'pr_live_x'],
+    '--api must be a URL that begins',
+  ],
+  [
+    'a port to poll',
+    ['listen', '--api', 'http://a/', '--key', 'pr_live_x', '--port', '1'],
+    '--port has no use with --key',
+  ],
   ['a line break in a value', ['send', '--type', 'a\n\u001b[2Jb'], 'there is no event type a \\u001b[2Jb'],
 ])('wrong usage, %s: one line that names it, and exit code 2', async (_fault, args, words) => {
   const { code, out, err } = await runCommand(args);

@@ -9,7 +9,7 @@ const DONE = 0;
 const FAILED = 1;
 const WRONG_USAGE = 2;
 
-const HELP = `Try a handler of Postrider's webhooks on this machine. No account, tunnel or network is needed.
+const HELP = `Try a handler of Postrider's webhooks on this machine. Without --key, no account, tunnel or network is needed.
 
 npx @postrider/receiver send --type TYPE --to URL --secret SECRET
   Posts a signed sample of an event, as Postrider would, and says what follows from the answer.
@@ -25,6 +25,8 @@ npx @postrider/receiver listen
   --forward URL        passes each verified event on to a handler, and answers what it answers
   --port PORT          another port; 0 is any free one
   --secret SECRET      the signing secret; else POSTRIDER_WEBHOOK_SECRET; else a new one, which is printed
+  --api URL --key KEY  opens no port: asks the API for the account's new events instead, and signs what it
+                       forwards; the key needs the scope webhooks:manage, and may be in POSTRIDER_API_KEY
 
 Both take --header-prefix PREFIX: the first part of the header names, Service by default.
 
