@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
+import { CONTRACT_RETRY_DELAYS_SECONDS } from '../packages/domain/src/index.ts';
 import { metricCatalogue } from '../packages/runtime/src/metrics/catalogue.ts';
 
 /* The docs name numbers, metrics and settings of the code. Here each of them is compared with the code. */
@@ -15,6 +16,7 @@ const SOURCES = {
   domain: 'packages/domain/src/limits.ts',
   http: 'packages/runtime/src/config/settings/http.ts',
   jsonValues: 'apps/api/src/http/json-values.ts',
+  operations: 'packages/runtime/src/config/settings/operations.ts',
   mailPass: 'apps/relay/src/mail-pass.ts',
   server: 'apps/api/src/server.ts',
   slots: 'apps/api/src/http/account-slots.ts',
@@ -39,6 +41,7 @@ function valueIn(source: keyof typeof SOURCES, name: string): number {
 
 const FAIRNESS = 'docs/decisions/0003-fairness-is-the-relays-work.md';
 const SCALE = 'docs/operations/scale.md';
+const GUIDE = 'docs/guide.md';
 const KIB = 1024;
 const MIB = 1024 * 1024;
 
@@ -68,6 +71,23 @@ const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[
   ['docs/api.md', /wait their turn for up to (\d+) s/, valueIn('slots', 'waitMs') / 1_000],
   ['docs/api.md', /reads nothing of its answer for (\d+) s/, valueIn('server', 'unreadTimeout') / 1_000],
   ['docs/api.md', /or takes over (\d+) s is refused/, valueIn('server', 'requestTimeout') / 1_000],
+  [GUIDE, /An account may have (\d+) webhooks/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
+  [GUIDE, /webhooks of an account +\| (\d+)/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
+  [GUIDE, /requests of a key +\| (\d+) a minute/, valueIn('http', 'KEY_RATE_LIMIT_PER_MINUTE')],
+  [GUIDE, /An attempt has (\d+) s/, valueIn('delivery', 'DELIVERY_TIMEOUT_DEFAULT_MS') / 1_000],
+  [GUIDE, /an attempt +\| (\d+) s/, valueIn('delivery', 'DELIVERY_TIMEOUT_DEFAULT_MS') / 1_000],
+  [GUIDE, /attempts +\| (\d+), in about/, CONTRACT_RETRY_DELAYS_SECONDS.length + 1],
+  [GUIDE, /again after (\d+) s, then/, CONTRACT_RETRY_DELAYS_SECONDS[0] ?? 0],
+  [GUIDE, /and (\d+) minutes after each/, (CONTRACT_RETRY_DELAYS_SECONDS.at(-1) ?? 0) / 60],
+  [GUIDE, /dead letters stay for (\d+) days/, valueIn('operations', 'DEAD_LETTER_RETENTION_DAYS')],
+  [GUIDE, /you replay it, or for (\d+) days/, valueIn('operations', 'DEAD_LETTER_RETENTION_DAYS')],
+  [GUIDE, /A webhook keeps ([\d,]+):/, valueIn('operations', 'DEAD_LETTERS_PER_WEBHOOK_MAX')],
+  [GUIDE, /\| ([\d,]+) a webhook, 100, 1,000/, valueIn('operations', 'DEAD_LETTERS_PER_WEBHOOK_MAX')],
+  [GUIDE, /The list has the newest (\d+),/, valueIn('domain', 'deadLettersListed')],
+  [GUIDE, /A replay sends at most ([\d,]+)/, valueIn('domain', 'deadLettersReplayed')],
+  [GUIDE, /keeps, usually (\d+) days/, valueIn('operations', 'EVENT_RETENTION_DAYS')],
+  [GUIDE, /the first (\d+) KiB of text/, valueIn('domain', 'recordTextBytes') / KIB],
+  [GUIDE, /the first (\d+) entries of a list/, valueIn('domain', 'recordEntries')],
   ['docs/suppressions.md', /has\s+(\d+) such requests at work/, valueIn('slots', 'inFlightMax')],
   ['docs/api.md', /(\d+) requests per minute and key/, valueIn('http', 'KEY_RATE_LIMIT_PER_MINUTE')],
   ['docs/api.md', /An account may have (\d+) webhooks/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
@@ -161,6 +181,18 @@ describe('what the pages name exists', () => {
       ({ match: [, name = ''] }) => !names.has(name),
     );
     expect(unknown.map(({ page, match: [, name] }) => `${page}: ${name}`)).toEqual([]);
+  });
+
+  test('HTTP routes in the commands of the guide', () => {
+    const { paths } = JSON.parse(read('docs/openapi.json')) as {
+      paths: Record<string, Record<string, unknown>>;
+    };
+    const known = Object.keys(paths).map((path) => path.replaceAll(/\{\w+\}/g, '\\$\\w+'));
+    const called = [...read(GUIDE).matchAll(/(?:\$API|process\.env\.API\})(\/v1\/[^\s"?]+)/g)].map(
+      ([, path = '']) => path,
+    );
+    expect(called.length).toBeGreaterThan(4);
+    expect(called.filter((path) => !known.some((each) => new RegExp(`^${each}$`).test(path)))).toEqual([]);
   });
 
   test('files', () => {
