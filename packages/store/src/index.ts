@@ -99,7 +99,7 @@ export { createMailOutbox } from './mail/mail-outbox.ts';
 export type { ClaimedEmail, MailOutbox } from './mail/mail-outbox.ts';
 export { createMailWork } from './mail/mail-work.ts';
 export type { MailWork } from './mail/mail-work.ts';
-export type { AcceptedAnswer, EndedEmail, RetriedEmail } from './mail/end-mail.ts';
+export type { AcceptedAnswer, EndedEmail, RecordedAttempt, RetriedEmail } from './mail/end-mail.ts';
 export type { MailClaim, TakenEmail } from './mail/take-mail.ts';
 export { migrate, pendingMigrations } from './schema/migrate.ts';
 export { dropStrayAttempts } from './retention/old-attempts.ts';

@@ -29,7 +29,8 @@ export async function sendMail(
 export async function sendToProvider(store: TestStore, id: EmailId): Promise<void> {
   const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
   const taken = await takeHeld(work, { emailId: id, claim: 0 });
-  if (!(await work.sent(taken, { providerMessageId: null, notifications: [] }))) throw new Error('not sent');
+  if ((await work.sent(taken, { providerMessageId: null, notifications: [] })) === null)
+    throw new Error('not sent');
 }
 
 /** Ends every outstanding delivery of the webhook, each with an attempt. */

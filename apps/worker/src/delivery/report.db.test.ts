@@ -97,6 +97,15 @@ describe('the line of an attempt', () => {
     ]);
   });
 
+  test.each([
+    ['about a message that was sent', '{"email_id":"em_1","error":null}', { email_id: 'em_1' }],
+    ['of someone who unsubscribed', '{"email_id":null,"to":"b@b.example"}', {}],
+    ['about a received message', '{"object":"message","text":"{\\"email_id\\":\\"em_2\\""}', {}],
+  ])('names the message of an event %s', (_, eventData, named) => {
+    report(delivery({ eventData }), attempt(), DONE, true);
+    expect(attempted()).toEqual([{ ...LINE, webhook_id: webhookId, outcome: 'done', status: 200, ...named }]);
+  });
+
   test('contains no secret, no body and no endpoint address', () => {
     for (const outcome of [DONE, RETRY, DEAD]) report(delivery(), attempt(), outcome, true);
     expect(log.text()).not.toMatch(/the-|hooks\.example/);

@@ -57,6 +57,7 @@ function lineOf(delivery: LoadedDelivery, attempt: Attempt, outcome: DeliveryOut
   return {
     event_id: delivery.eventId,
     event_type: delivery.eventType,
+    ...emailOf(delivery.eventData),
     webhook_id: delivery.webhookId,
     delivery_id: delivery.deliveryId,
     attempt: delivery.attemptsMade + 1,
@@ -69,4 +70,10 @@ function lineOf(delivery: LoadedDelivery, attempt: Attempt, outcome: DeliveryOut
     // recorded it.
     ...(recorded ? {} : { unrecorded: true }),
   };
+}
+
+/** The message that the event is about. In the data of such an event its id is the first value. */
+function emailOf(eventData: string): { email_id?: string } {
+  const [, emailId] = /^\{"email_id":"(em_\w+)"/.exec(eventData) ?? [];
+  return emailId === undefined ? {} : { email_id: emailId };
 }

@@ -1,7 +1,14 @@
 import type { MailOutcome } from '@postrider/domain';
 import type { Logger } from '@postrider/runtime';
 import { StoreUnavailableError } from '@postrider/store';
-import type { EndedEmail, MailClaim, MailWork, RetriedEmail, TakenEmail } from '@postrider/store';
+import type {
+  EndedEmail,
+  MailClaim,
+  MailWork,
+  RecordedAttempt,
+  RetriedEmail,
+  TakenEmail,
+} from '@postrider/store';
 import { Batcher } from '../batcher.ts';
 
 /** The job for one claim of a message. */
@@ -22,7 +29,10 @@ export class MailBatches {
   readonly #takes = new Batcher<SendJob, TakenEmail | null>((jobs) => this.#takeTogether(jobs));
   readonly #sent = this.#endBatcher<EndedEmail>((ends) => this.#store.endTogether('sent', ends));
   readonly #failed = this.#endBatcher<EndedEmail>((ends) => this.#store.endTogether('failed', ends));
-  readonly #retries = this.#endBatcher<RetriedEmail>((retries) => this.#store.retry(retries));
+  readonly #retries = this.#endBatcher<RetriedEmail>(async (retries) => {
+    const retried = await this.#store.retry(retries);
+    return new Map([...retried].map((email) => [email, { eventId: null }]));
+  });
   readonly #renewals = new Batcher<TakenEmail, boolean>(async (emails) => {
     const held = await this.#store.renew(emails, this.#leaseSeconds);
     return emails.map((email) => held.has(email));
@@ -47,9 +57,9 @@ export class MailBatches {
    * Records an attempt. Plain outcomes go in batches. An outcome with reports or with a rest of recipients
    * goes alone.
    *
-   * @returns false when the message was no longer this worker's.
+   * @returns null when the message was no longer this worker's.
    */
-  async record(email: TakenEmail, outcome: MailOutcome): Promise<boolean> {
+  async record(email: TakenEmail, outcome: MailOutcome): Promise<RecordedAttempt | null> {
     const { kind, notifications } = outcome;
     const providerMessageId = kind === 'sent' ? outcome.providerMessageId : null;
     const error = kind === 'failed' ? outcome.error : null;
@@ -65,15 +75,20 @@ export class MailBatches {
     const together = email.faults === 0;
     switch (kind) {
       case 'sent':
-        if (together && (await this.#sent.add({ email, providerMessageId, error }))) return true;
-        return this.#store.sent(email, { providerMessageId, notifications });
+        return (
+          (together ? await this.#sent.add({ email, providerMessageId, error }) : null) ??
+          this.#store.sent(email, { providerMessageId, notifications })
+        );
       case 'failed':
-        if (together && (await this.#failed.add({ email, providerMessageId, error }))) return true;
-        return this.#store.failed(email, outcome.error);
+        return (
+          (together ? await this.#failed.add({ email, providerMessageId, error }) : null) ??
+          this.#store.failed(email, outcome.error)
+        );
       case 'retry': {
         const retried = { email, delayMs: outcome.next.delayMs };
-        if (together && (await this.#retries.add(retried))) return true;
-        return (await this.#store.retry([retried])).has(email);
+        const recorded = together ? await this.#retries.add(retried) : null;
+        if (recorded !== null) return recorded;
+        return (await this.#store.retry([retried])).has(email) ? { eventId: null } : null;
       }
     }
   }
@@ -119,17 +134,17 @@ export class MailBatches {
     return jobs.map(() => undefined);
   }
 
-  /** Each entry resolves to whether its message has ended: false for all when the batch failed. */
+  /** Each entry resolves to null when its message was left out, and all do when the batch failed. */
   #endBatcher<End extends { readonly email: TakenEmail }>(
-    end: (ends: readonly End[]) => Promise<ReadonlySet<TakenEmail>>,
-  ): Batcher<End, boolean> {
-    return new Batcher<End, boolean>(async (ends) => {
+    end: (ends: readonly End[]) => Promise<ReadonlyMap<TakenEmail, RecordedAttempt>>,
+  ): Batcher<End, RecordedAttempt | null> {
+    return new Batcher<End, RecordedAttempt | null>(async (ends) => {
       try {
         const ended = await end(ends);
-        return ends.map(({ email }) => ended.has(email));
+        return ends.map(({ email }) => ended.get(email) ?? null);
       } catch (error) {
         this.#logger.warn('mail ends one by one', { count: ends.length, error });
-        return ends.map(() => false);
+        return ends.map(() => null);
       }
     });
   }

@@ -136,8 +136,9 @@ test('an accepted message is sent: its row goes, and the webhooks get email.sent
   });
   expect(await events()).toEqual([['email.sent', result(null)]]);
   expect(await readdir(directory)).toContain(`${emailId}.eml`);
+  const { id: eventId } = await sole<{ id: string }>('select id from events');
   expect(log.lines('mail.attempted')).toMatchObject([
-    { email_id: emailId, account_id: accountId, attempt: 1, outcome: 'sent' },
+    { email_id: emailId, account_id: accountId, attempt: 1, outcome: 'sent', event_id: eventId },
   ]);
   expect(log.text()).not.toMatch(/Hello|@[ab]\.example/);
   expect(await metrics.registry.metrics()).toContain(
@@ -192,7 +193,12 @@ test('a deferred message is tried again after each delay, and has failed when th
   expect(await sends()).toEqual([]);
   expect(await email()).toMatchObject({ status: 'failed', error });
   expect(await events()).toEqual([['email.failed', result(error)]]);
-  expect(log.lines('mail.attempted').map((line) => line['outcome'])).toEqual(['retry', 'retry', 'failed']);
+  const { id: eventId } = await sole<{ id: string }>('select id from events');
+  expect(log.lines('mail.attempted').map((line) => [line['outcome'], line['event_id']])).toEqual([
+    ['retry', undefined],
+    ['retry', undefined],
+    ['failed', eventId],
+  ]);
 });
 
 test('when the provider is unreachable, the event has a plain sentence and the log has the error code', async () => {
@@ -238,6 +244,13 @@ test('each report in the provider’s answer becomes an event after email.sent',
     detail: { bounce_type: 'Permanent', complaint_type: null },
   });
   expect(await email()).toMatchObject({ status: 'sent', last_event: 'complained' });
+});
+
+test('with reports in the provider’s answer, the log names the event that ended the message', async () => {
+  await addressedTo('bounced');
+  await send();
+  const { id: eventId } = await sole<{ id: string }>(`select id from events where type = 'email.sent'`);
+  expect(log.lines('mail.attempted')).toMatchObject([{ outcome: 'sent', event_id: eventId }]);
 });
 
 test('a report never suppresses a recipient of the sandbox', async () => {

@@ -5,7 +5,7 @@ import { withCode } from '@postrider/mail';
 import type { OutgoingMessage } from '@postrider/mail';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { StoreUnavailableError } from '@postrider/store';
-import type { TakenEmail } from '@postrider/store';
+import type { RecordedAttempt, TakenEmail } from '@postrider/store';
 import { during, StageFault } from '../stage-fault.ts';
 import { untilLeaseEnds } from '../until-lease-ends.ts';
 import type { MailBatches, SendJob } from './batches.ts';
@@ -112,11 +112,17 @@ export function outgoingMessage(email: TakenEmail, unsubscribeUrl: string | null
   return { ...draft, emailId, accountId, createdAt, attachments, suppressed, only, unsubscribeUrl };
 }
 
-function report(email: TakenEmail, outcome: MailOutcome, recorded: boolean, stages: MailStages): void {
+function report(
+  email: TakenEmail,
+  outcome: MailOutcome,
+  recorded: RecordedAttempt | null,
+  stages: MailStages,
+): void {
   const { metrics, logger } = stages;
   const ids = { email_id: email.emailId, account_id: email.accountId };
+  const eventId = recorded?.eventId ?? null;
   metrics.mailSends.inc({ result: outcome.kind });
-  if (recorded && email.faults >= FAULTS_MAX) {
+  if (recorded !== null && email.faults >= FAULTS_MAX) {
     metrics.mailGivenUp.inc();
     logger.error('mail given up after faults of our own', { ...ids, faults: email.faults });
   }
@@ -125,7 +131,8 @@ function report(email: TakenEmail, outcome: MailOutcome, recorded: boolean, stag
     attempt: email.attemptsMade + 1,
     outcome: outcome.kind,
     ...(outcome.kind === 'sent' ? {} : { error: withCode(outcome.error, outcome.code) }),
-    ...(recorded ? {} : { unrecorded: true }),
+    ...(recorded === null ? { unrecorded: true } : {}),
+    ...(eventId === null ? {} : { event_id: eventId }),
   });
 }
 

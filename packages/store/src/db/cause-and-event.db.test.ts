@@ -84,7 +84,7 @@ const CAUSES: readonly [way: string, make: (address: string) => Promise<unknown>
     async (address) => {
       const [email, providerMessageId] = [await messageTo(address), `p/${accountId}/${address}`];
       const { size } = await mail.endTogether('sent', [{ email, providerMessageId, error: null }]);
-      return size > 0 || mail.sent(email, { providerMessageId, notifications: [] });
+      return size > 0 || (await mail.sent(email, { providerMessageId, notifications: [] })) !== null;
     },
   ],
   [
@@ -330,7 +330,7 @@ test('a send locks no webhook before it has suppressed every address that the pr
     expect(await webhooks.delete(accountId, webhookId)).toBe(true);
     expect(await store.outside.query('select from webhooks where id = $1', [webhookId])).toEqual([]);
     await other.query('rollback');
-    expect(await sent).toBe(true);
+    expect(await sent).not.toBeNull();
   });
   expect((await expectLaw()).toSorted()).toEqual([ADDRESS, 'subject']);
   expect(await deliveries()).toEqual([]);

@@ -9,6 +9,7 @@ import {
 import type {
   Clock,
   EmailId,
+  EventId,
   EventType,
   NextAttempt,
   ProviderNotification,
@@ -64,45 +65,61 @@ interface Ending {
   readonly ends: readonly EndedEmail[];
 }
 
+/** An attempt whose outcome is stored. */
+export interface RecordedAttempt {
+  /** `email.sent` or `email.failed`; null: the attempt did not end the message. */
+  readonly eventId: EventId | null;
+}
+
 interface EndedRow {
-  readonly ended: readonly EmailId[];
+  readonly ended: Readonly<Record<EmailId, EventId>>;
   readonly webhooks: readonly WebhookId[];
 }
 
 /**
  * Ends messages with two statements: the first takes the locks, so the second sees the rows that others
  * committed.
+ *
+ * @returns the messages that ended.
  */
 export async function end(
   db: Database,
   clock: Clock,
   { locks, status, ends: all }: Ending,
-): Promise<ReadonlySet<TakenEmail>> {
+): Promise<ReadonlyMap<TakenEmail, RecordedAttempt>> {
   const ends = new Map(all.map((one) => [one.email.emailId, one]));
   const { ended } = await recordBehindLocks(db, async (client) => {
     const locked = await run<{ emailId: EmailId }>(client, locks, lockValues([...ends.values()]));
     const held = locked.flatMap(({ emailId }) => ends.get(emailId) ?? []);
     return runForRow<EndedRow>(client, endEmails, endValues(status, held, clock));
   });
-  return new Set(ended.flatMap((id) => ends.get(id)?.email ?? []));
+  return new Map(
+    [...ends.values()].flatMap(({ email }) => {
+      const eventId = ended[email.emailId];
+      return eventId === undefined ? [] : [[email, { eventId }] as const];
+    }),
+  );
 }
 
 /**
  * Records an attempt with all reports of the provider about the message. Each report has its event. A message
  * ends once: for a rest of its recipients, only reports are written.
+ *
+ * @returns null when the message was no longer the caller's.
  */
 export async function endReported(
   db: Database,
   clock: Clock,
   email: TakenEmail,
   outcome: ReportedOutcome,
-): Promise<boolean> {
+): Promise<RecordedAttempt | null> {
   const { providerMessageId, notifications, error, status, next } = outcome;
   const ends = [{ email, providerMessageId, error }];
   const { emailId: id, accountId, draft, claim } = email;
   return db.transactions.run(async (tx) => {
     const held = await runIn(tx.client, awaitEmail, lockValues(ends));
-    if (held.length === 0) return false;
+    if (held.length === 0) return null;
+    let eventId: EventId | null = null;
     const sentAt = clock.now().toISOString();
     const atOnce = notifications.map((notification) => reportedAt(sentAt, notification));
     const reports = [...atOnce, ...(await claimReports(tx, providerMessageId))];
@@ -115,7 +132,8 @@ export async function endReported(
       await runIn(tx.client, leaveOutbox, [id, lastEvent, kept]);
     } else {
       const [ended] = await runIn<EndedRow>(tx.client, endEmails, endValues(status, ends, clock, events));
-      if (ended?.ended.length !== 1) throw new Error('a message that was held did not end');
+      eventId = ended?.ended[id] ?? null;
+      if (ended === undefined || eventId === null) throw new Error('a message that was held did not end');
       for (const webhook of ended.webhooks) tx.wakeWebhook(webhook);
     }
     if (next !== null) {
@@ -125,7 +143,7 @@ export async function endReported(
     const { from, subject } = draft;
     const reported = { id, accountId, from, subject, recipients: recipientsOf(draft) };
     for (const event of events) await recordEvent(tx, reportedEventDraft(event, reported), clock);
-    return true;
+    return { eventId };
   });
 }
 

@@ -2,14 +2,20 @@ import type { Clock, EmailId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { end, endReported, retryTogether } from './end-mail.ts';
-import type { AcceptedAnswer, EndedEmail, ReportedOutcome, RetriedEmail } from './end-mail.ts';
+import type {
+  AcceptedAnswer,
+  EndedEmail,
+  RecordedAttempt,
+  ReportedOutcome,
+  RetriedEmail,
+} from './end-mail.ts';
 import { releaseUnbegunEmails, renewEmailLeases } from './sql/claim-emails.ts';
 import { awaitEmail, forgiveFault, lockEmails } from './sql/end-emails.ts';
 import { takeMail } from './take-mail.ts';
 import type { MailClaim, MailRules, TakenEmail } from './take-mail.ts';
 
 /**
- * The outstanding mail as a worker sees it. A message that an end leaves out, or answers with false, no
+ * The outstanding mail as a worker sees it. A message that an end leaves out, or answers with null, no
  * longer belongs to the caller.
  */
 export type MailWork = ReturnType<typeof createMailWork>;
@@ -38,23 +44,23 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules) {
     async endTogether(
       status: 'sent' | 'failed',
       ends: readonly EndedEmail[],
-    ): Promise<ReadonlySet<TakenEmail>> {
+    ): Promise<ReadonlyMap<TakenEmail, RecordedAttempt>> {
       return end(db, clock, { locks: lockEmails, status, ends });
     },
     /**
      * Ends a message that the provider accepted. One transaction writes `email.sent`, the events of all
      * reports so far, and the suppressions that follow from them.
      */
-    async sent(email: TakenEmail, answer: AcceptedAnswer): Promise<boolean> {
+    async sent(email: TakenEmail, answer: AcceptedAnswer): Promise<RecordedAttempt | null> {
       return endReported(db, clock, email, { ...answer, status: 'sent', error: null, next: null });
     },
     /** Ends a message that Postrider gave up. The same transaction writes `email.failed`. */
-    async failed(email: TakenEmail, error: string): Promise<boolean> {
+    async failed(email: TakenEmail, error: string): Promise<RecordedAttempt | null> {
       const ends = [{ email, providerMessageId: null, error }];
-      return (await end(db, clock, { locks: awaitEmail, status: 'failed', ends })).has(email);
+      return (await end(db, clock, { locks: awaitEmail, status: 'failed', ends })).get(email) ?? null;
     },
     /** Records an attempt as `sent` and `failed` do, with its reports, and with the attempt that follows. */
-    async reported(email: TakenEmail, outcome: ReportedOutcome): Promise<boolean> {
+    async reported(email: TakenEmail, outcome: ReportedOutcome): Promise<RecordedAttempt | null> {
       return endReported(db, clock, email, outcome);
     },
     /**

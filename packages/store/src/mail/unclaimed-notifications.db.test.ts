@@ -52,7 +52,7 @@ function report(more: Partial<ProviderReport> = {}): ProviderReport {
 const takenEmail = async () => takeHeld(work, { emailId, claim: 0 });
 
 async function sendToProvider(answer: AcceptedAnswer = ACCEPTED): Promise<void> {
-  expect(await work.sent(await takenEmail(), answer)).toBe(true);
+  expect(await work.sent(await takenEmail(), answer)).not.toBeNull();
 }
 
 /** Sorted by type, because events of the same moment have no other order. */
@@ -142,7 +142,7 @@ describe('a report that arrives before the provider’s id is committed', () => 
     const email = await takenEmail();
     await expect(work.sent(email, { ...ACCEPTED, notifications: [broken] })).rejects.toThrow();
     expect([await events(), await taken(), await kept()]).toEqual([[], [], [{ message_id: 'n-1' }]]);
-    expect(await work.sent(email, ACCEPTED)).toBe(true);
+    expect(await work.sent(email, ACCEPTED)).not.toBeNull();
     expect(await eventTypes()).toEqual(['email.bounced', 'email.sent']);
   });
 });
@@ -172,7 +172,7 @@ describe('a report that arrives while the provider’s id is being committed', (
       await session.query('commit');
       return { ended };
     });
-    expect(await handing.ended).toBe(true);
+    expect(await handing.ended).not.toBeNull();
     expect(await eventTypes()).toEqual(['email.bounced', 'email.sent']);
   });
 

@@ -64,7 +64,7 @@ export const awaitEmail: Statement = { name: 'await-email', text: holding('') };
  * $1 to $7 as in `eventCtes`, with one event for each message and no account; for each message $8 id, $9 the
  * provider's id or null, $10 error or null, $11 suppressed addresses (a JSON list); $12 status, $13 new last
  * event, $14 last events that are not replaced, $15 when the messages were sent, or null. Returns one row:
- * the ids of the messages that ended, and the webhooks that got deliveries.
+ * the event id of each message that ended (a JSON object), and the webhooks that got deliveries.
  */
 export const endEmails = statement('end-emails')`
     with outcomes as materialized (
@@ -92,11 +92,12 @@ export const endEmails = statement('end-emails')`
       returning e.id, e.account_id
     ),
     fresh as materialized (
-      select o.event_id as id, coalesce($2::text, e.account_id) as account_id, o.data, o.recipients
+      select o.event_id as id, o.email_id, coalesce($2::text, e.account_id) as account_id, o.data, o.recipients
       from ended_emails e join outcomes o on o.email_id = e.id
     ),
     ${eventCtes('fresh')}
-    select array(select id from ended_emails) as ended, array(select m.id from matching m) as webhooks`;
+    select (select coalesce(json_object_agg(f.email_id, f.id), '{}') from fresh f) as ended,
+           array(select m.id from matching m) as webhooks`;
 
 /**
  * Makes messages due again after their delays, because the provider deferred them.
