@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { EVENT_TYPES, PROBLEMS } from '@postrider/domain';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { allowedKinds, ROUTE_CONTRACTS } from '../../test/fuzz/route-contracts.ts';
@@ -169,12 +170,47 @@ test('the routes of docs/api.md are those of the document, the operator’s left
     );
   expect(names.filter((name) => !isListed(name))).toEqual([]);
   const missing = listed.filter((one) => !one.endsWith('…') && !names.includes(one));
-  expect(missing).toEqual(['GET /healthz', '/readyz', '/metrics']);
+  expect(missing).toEqual(['GET /openapi.json', 'GET /healthz', '/readyz', '/metrics']);
 });
 
 test('the document is OpenAPI 3.1', async () => {
   const { valid, errors } = await new Validator().validate(structuredClone(DOCUMENT));
   expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
+});
+
+/** The errors that `redocly lint` reports of a document by its recommended rules. */
+async function lintErrors(document: object): Promise<string[]> {
+  const config = await createConfig({ extends: ['recommended'] });
+  const problems = await lintFromString({ source: JSON.stringify(document), config });
+  return problems
+    .filter(({ severity }) => severity === 'error')
+    .map(({ ruleId, location }) => `${ruleId} at ${location[0]?.pointer ?? ''}`);
+}
+
+test('redocly lint finds no error in the document', async () => {
+  expect(await lintErrors(DOCUMENT)).toEqual([]);
+});
+
+test('redocly lint finds an operation that does not say how it is secured', async () => {
+  const path = { get: { ...operationOf('GET /v1/webhooks'), security: undefined } };
+  const planted = { ...DOCUMENT, paths: { '/v1/webhooks': path } };
+  expect(await lintErrors(planted)).toContain('security-defined at #/paths/~1v1~1webhooks/get');
+});
+
+test('each operation has one tag, and each tag has a description and an operation', () => {
+  const document = openApiDocument() as {
+    readonly tags: readonly { readonly name: string; readonly description: string }[];
+    readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly tags: readonly string[] }>>>>;
+    readonly webhooks: typeof document.paths;
+  };
+  const operations = [document.paths, document.webhooks].flatMap((paths) =>
+    Object.values(paths).flatMap((path) => Object.values(path)),
+  );
+  for (const { tags } of operations) expect(tags).toHaveLength(1);
+  const names = document.tags.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  expect([...new Set(operations.flatMap(({ tags }) => tags))].sort()).toEqual([...names].sort());
+  for (const { description } of document.tags) expect(description).toMatch(/^[A-Z].*\.$/);
 });
 
 test('each operation has an id of its own', () => {

@@ -6,6 +6,7 @@ import type { Documented, Refusal, Route, RouteDocs } from '../routes/route.ts';
 import { idOf, text, time } from '../routes/schemas.ts';
 import { routeTable } from '../routes/table.ts';
 import type { RouteParts, RouteStores } from '../routes/table.ts';
+import { DELIVERY_TAG, tagOf, TAGS } from './tags.ts';
 
 /** A JSON Schema (draft 2020-12), or another object of the document. */
 type Schema = Readonly<Record<string, unknown>>;
@@ -63,6 +64,7 @@ export function openApiDocument(): Schema {
     info: INFO,
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: 'https://{host}', variables: { host: { default: 'postrider.example' } } }],
+    tags: TAGS,
     paths,
     webhooks: Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: delivery(type) }])),
     components: {
@@ -119,6 +121,7 @@ function operation(route: Documented): Schema {
   return {
     operationId,
     summary,
+    tags: [tagOf(route.path)],
     ...(description === '' ? {} : { description }),
     security: route.scope === null ? [] : [{ apiKey: [route.scope] }],
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -261,6 +264,9 @@ function delivery(type: EventType): Schema {
     schema: { type: 'string' },
   });
   return {
+    operationId: `deliver${type.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
+    tags: [DELIVERY_TAG],
+    security: [], // the signature in the headers takes the place of a key
     summary: `What is posted to webhooks that receive ${type}`,
     parameters: [
       header('Service-Signature', '`t=<unix seconds>,v1=<hex>`: see docs/verify-signatures.md.'),

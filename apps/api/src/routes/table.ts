@@ -85,7 +85,7 @@ export interface RouteParts {
   readonly metrics: Metrics<'api'>;
 }
 
-/** Every HTTP route except `/healthz`, `/readyz` and `/metrics`. Express takes the first path that fits. */
+/** The routes that docs/openapi.json describes. Express takes the first path that fits. */
 export function routeTable(stores: RouteStores, parts: RouteParts): readonly Documented[] {
   const { rules, links, sns, logger, metrics } = parts;
   const { notifications, sesMail } = stores;

@@ -68,6 +68,12 @@ export const ROUTE_CONTRACTS: Readonly<Record<string, RouteContract>> = {
     success: '200 json',
     judge: (doc) => expect(doc).toEqual({ status: 'ready', parts: { postgres: 'ok', migrations: 'ok' } }),
   },
+  'GET /openapi.json': {
+    keyed: false,
+    success: '200 json',
+    refusals: ['413 request-too-large'],
+    judge: (doc) => expect(doc).toMatchObject({ openapi: '3.1.0' }),
+  },
   'GET /metrics': { ...operations, success: '200 metrics', judge: () => undefined },
   'POST /internal/ses/sns': {
     keyed: false,
