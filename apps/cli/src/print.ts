@@ -1,6 +1,9 @@
 import { Option } from 'commander';
 import type { Io } from './io.ts';
 
+/** Entries of a list at most. */
+export const LISTED_MAX = 100;
+
 /** The option that every command has. */
 export function jsonOption(): Option {
   return new Option('--json', 'print one JSON document');
@@ -29,6 +32,11 @@ export function printList(
   { head, rows, none }: { head: readonly string[]; rows: readonly (readonly string[])[]; none: string },
 ): void {
   printAnswer(io, json, { object: 'list', data }, rows.length === 0 ? [none] : table(head, rows));
+}
+
+/** Tells how to read on when the list continues. @param last the last entry of the page */
+export function noteMore(io: Io, hasMore: boolean, last: { readonly id: string } | undefined): void {
+  if (hasMore && last !== undefined) note(io, `postrider: there are more: --after ${last.id}`);
 }
 
 /** Writes a note that is not part of the answer. */

@@ -1,8 +1,10 @@
 import { Command } from 'commander';
 import { addAccountCreate } from './commands/account-create.ts';
 import { addAccountErase } from './commands/account-erase.ts';
+import { addAccountFind } from './commands/account-find.ts';
 import { addAccountLimit } from './commands/account-limit.ts';
 import { addAccountList } from './commands/account-list.ts';
+import { addAccountShow } from './commands/account-show.ts';
 import { addDeadLettersList } from './commands/dead-letters-list.ts';
 import { addDeadLettersReplay } from './commands/dead-letters-replay.ts';
 import { addInboundFind } from './commands/inbound-find.ts';
@@ -13,6 +15,8 @@ import { addKeyList } from './commands/key-list.ts';
 import { addKeyRevoke } from './commands/key-revoke.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { addStatus } from './commands/status.ts';
+import { addWebhooksList } from './commands/webhooks-list.ts';
+import { addWebhooksShow } from './commands/webhooks-show.ts';
 import type { Io } from './io.ts';
 
 /** package.json has the same. A bundle runs without it. */
@@ -21,7 +25,7 @@ const VERSION = '0.1.0';
 /** The commands and their options. Commander throws instead of exiting; `runCli` writes the errors. */
 export function createProgram(io: Io): Command {
   const program = new Command('postrider')
-    .description("the operator's command line: accounts, keys, dead letters, status")
+    .description("the operator's command line: accounts, keys, webhooks, dead letters, status")
     .version(VERSION, '-V, --version', 'print the version')
     .exitOverride()
     .configureOutput({
@@ -33,8 +37,10 @@ export function createProgram(io: Io): Command {
   const account = program.command('account').description('customers');
   addAccountCreate(account, io);
   addAccountErase(account, io);
+  addAccountFind(account, io);
   addAccountLimit(account, io);
   addAccountList(account, io);
+  addAccountShow(account, io);
   const key = program.command('key').description('API keys of an account');
   addKeyCreate(key, io);
   addKeyList(key, io);
@@ -43,6 +49,9 @@ export function createProgram(io: Io): Command {
   addInstallationSet(installation, io);
   addInboundFind(program.command('inbound').description('received mail'), io);
   addDomainRelease(program.command('domain').description('sending domains'), io);
+  const webhooks = program.command('webhooks').description('endpoints that get events');
+  addWebhooksList(webhooks, io);
+  addWebhooksShow(webhooks, io);
   const deadLetters = program.command('dead-letters').description('events that could not be delivered');
   addDeadLettersList(deadLetters, io);
   addDeadLettersReplay(deadLetters, io);

@@ -1,4 +1,5 @@
 export { createAccountStore } from './accounts/accounts.ts';
+export type { Account, AccountDetails } from './accounts/accounts.ts';
 export { createApiKeyStore } from './accounts/api-keys.ts';
 export type { ApiKey, ApiKeyStore } from './accounts/api-keys.ts';
 export { createAttemptLog, lacksDays } from './deliveries/attempt-log.ts';
@@ -134,5 +135,7 @@ export { createUnsubscribeStore } from './mail/unsubscribes.ts';
 export type { UnsubscribeStore } from './mail/unsubscribes.ts';
 export { createWakeUpListener, createWakeUps } from './db/wake-ups.ts';
 export type { WakeUps } from './db/wake-ups.ts';
+export { createWebhookLookUps } from './webhooks/webhook-look-ups.ts';
+export type { OwnedWebhook } from './webhooks/webhook-look-ups.ts';
 export { createWebhookStore } from './webhooks/webhooks.ts';
 export type { Webhook, WebhookStore } from './webhooks/webhooks.ts';

@@ -1,24 +1,27 @@
 import { createAccountStore } from '@postrider/store';
 import type { Command } from 'commander';
+import { printAccounts } from '../account-object.ts';
+import { Failure } from '../failure.ts';
+import { optionalId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printList } from '../print.ts';
+import { jsonOption, LISTED_MAX, noteMore } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
-const HEAD = ['ID', 'MADE', 'NAME'];
-
-/** `account list`: shows all accounts, newest first. */
+/** `account list`: shows a page of the accounts, newest first. */
 export function addAccountList(account: Command, io: Io): void {
   account
     .command('list')
-    .description('list all accounts')
+    .description(`the newest ${LISTED_MAX} accounts`)
+    .option('--after <id>', 'only those older than this account')
     .addOption(jsonOption())
-    .action(async ({ json }: { json?: true }) => {
+    .action(async (options: { after?: string; json?: true }) => {
+      const after = optionalId('account', options.after, 'an account');
       await withDatabase(io, async ({ database }) => {
-        const accounts = (await createAccountStore(database, io.clock).list()).map(
-          ({ id, name, createdAt }) => ({ id, name, created_at: createdAt.toISOString() }),
-        );
-        const rows = accounts.map((one) => [one.id, one.created_at, one.name]);
-        printList(io, json, accounts, { head: HEAD, rows, none: 'no accounts' });
+        const cursor = after === undefined ? null : ({ side: 'after', id: after } as const);
+        const page = await createAccountStore(database, io.clock).list({ limit: LISTED_MAX, cursor });
+        if (page === null) throw new Failure(`no account ${after}`);
+        printAccounts(io, options.json, page.entries);
+        noteMore(io, page.hasMore, page.entries.at(-1));
       });
     });
 }

@@ -6,7 +6,7 @@ import { reasonOption, sinceOption, typeOption, untilOption } from '../dead-lett
 import { Failure } from '../failure.ts';
 import { optionalId, requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, note, printList } from '../print.ts';
+import { jsonOption, noteMore, printList } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 const HEAD = ['ID', 'MADE', 'TYPE', 'REASON', 'ATTEMPTS', 'WEBHOOK', 'LAST ERROR'];
@@ -49,7 +49,7 @@ export function addDeadLettersList(deadLetters: Command, io: Io): void {
           rows: listed.map(rowOf),
           none: 'no dead letters',
         });
-        if (page.hasMore) note(io, `postrider: there are more: --after ${listed.at(-1)?.id}`);
+        noteMore(io, page.hasMore, listed.at(-1));
       });
     });
 }

@@ -3,11 +3,10 @@ import type { FoundMessage, MessageSearch } from '@postrider/store';
 import type { Command } from 'commander';
 import { UsageError } from '../failure.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, note, printList } from '../print.ts';
+import { jsonOption, LISTED_MAX, note, printList } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 const HEAD = ['ID', 'RECEIVED', 'STATUS', 'BYTES', 'ACCOUNT', 'INBOX OR RULE'];
-const LISTED_MAX = 100;
 
 interface Options {
   readonly messageId?: string;

@@ -1,6 +1,10 @@
-import { newId } from '@postrider/domain';
+import { inboundAddress, newId, parseDomainName } from '@postrider/domain';
 import type { AccountId, Clock } from '@postrider/domain';
+import { runOn } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
+import { readRows } from '../db/page.ts';
+import type { Page, PageRequest } from '../db/page.ts';
+import { describeAccount, findAccounts } from './sql/accounts.ts';
 
 export interface Account {
   readonly id: AccountId;
@@ -17,6 +21,28 @@ export interface AccountLimits {
   readonly unverifiedDomains: number | null;
 }
 
+/** An account with its limits, and the number of what it has. */
+export interface AccountDetails extends Account {
+  readonly limits: AccountLimits;
+  /** API keys that are not revoked. */
+  readonly keys: number;
+  /** The webhooks of routing rules count, too. */
+  readonly webhooks: number;
+  /** Sending domains. */
+  readonly domains: number;
+  /** Inboxes of live and test keys. */
+  readonly inboxes: number;
+}
+
+/** A row of `describe-account`. */
+type DescribedRow = Omit<AccountDetails, 'limits'> & LimitColumns;
+
+interface LimitColumns {
+  readonly webhooksMax: number | null;
+  readonly domainsMax: number | null;
+  readonly unverifiedDomainsMax: number | null;
+}
+
 export function createAccountStore(db: Database, clock: Clock) {
   return {
     async create(name: string): Promise<Account> {
@@ -26,15 +52,30 @@ export function createAccountStore(db: Database, clock: Clock) {
     },
     async find(id: AccountId): Promise<Account | null> {
       const row = await db.prisma.account.findUnique({ where: { id } });
-      return row === null ? null : { id: row.id as AccountId, name: row.name, createdAt: row.createdAt };
+      return row === null ? null : accountOf(row);
     },
-    /** All accounts, newest first. */
-    async list(): Promise<Account[]> {
-      const rows = await db.prisma.account.findMany({
-        select: { id: true, name: true, createdAt: true },
-        orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-      });
-      return rows.map((row) => ({ ...row, id: row.id as AccountId }));
+    /** The newest first. @returns null when the cursor is not an account. */
+    async list(request: PageRequest<'account'>): Promise<Page<Account> | null> {
+      return readRows(request, db.prisma.account, {}, (rows) => rows.map(accountOf));
+    },
+    /**
+     * Finds accounts by their id, a sending domain, the address of an inbox, or a part of their name in any
+     * case.
+     *
+     * @returns at most `limit` accounts. Those with the id, the domain or the inbox come first, then the
+     *   newest.
+     */
+    async search(text: string, limit: number): Promise<Account[]> {
+      const domain = parseDomainName(text);
+      const name = domain.ok ? domain.name : null;
+      return runOn<Account>(db.pool, findAccounts, [text, name, inboundAddress(text), anyCase(text), limit]);
+    },
+    /** @returns null when the account does not exist. */
+    async describe(id: AccountId): Promise<AccountDetails | null> {
+      const [row] = await runOn<DescribedRow>(db.pool, describeAccount, [id]);
+      if (row === undefined) return null;
+      const { keys, webhooks, domains, inboxes } = row;
+      return { ...accountOf(row), limits: limitsOf(row), keys, webhooks, domains, inboxes };
     },
     /** Sets the given limits. @returns all limits, or null when the account does not exist. */
     async limit(
@@ -47,9 +88,28 @@ export function createAccountStore(db: Database, clock: Clock) {
         ...(unverifiedDomains === undefined ? {} : { unverifiedDomainsMax: unverifiedDomains }),
       };
       const [row] = await db.prisma.account.updateManyAndReturn({ where: { id }, data });
-      if (row === undefined) return null;
-      const { webhooksMax, domainsMax, unverifiedDomainsMax } = row;
-      return { webhooks: webhooksMax, domains: domainsMax, unverifiedDomains: unverifiedDomainsMax };
+      return row === undefined ? null : limitsOf(row);
     },
   };
+}
+
+function accountOf({ id, name, createdAt }: Record<'id' | 'name', string> & { createdAt: Date }): Account {
+  return { id: id as AccountId, name, createdAt };
+}
+
+function limitsOf({ webhooksMax, domainsMax, unverifiedDomainsMax }: LimitColumns): AccountLimits {
+  return { webhooks: webhooksMax, domains: domainsMax, unverifiedDomains: unverifiedDomainsMax };
+}
+
+/**
+ * A regular expression of Postgres for the text in any case. In the locale C, the embedded Postgres knows the
+ * case of ASCII letters only. So the expression names both cases of each letter.
+ */
+function anyCase(text: string): string {
+  return Array.from(text, (character) => {
+    const cases = new Set([character, character.toLowerCase(), character.toUpperCase()]);
+    const single = [...cases].filter((each) => Array.from(each).length === 1);
+    if (single.length > 1) return `[${single.join('')}]`;
+    return /[!-/:-@[-`{-~]/.test(character) ? `\\${character}` : character;
+  }).join('');
 }

@@ -95,7 +95,7 @@ async function createWebhook(
   });
 }
 
-function webhookOf(row: { id: string; endpoint: string; events: string[]; createdAt: Date }): Webhook {
+export function webhookOf(row: { id: string; endpoint: string; events: string[]; createdAt: Date }): Webhook {
   return {
     id: row.id as WebhookId,
     endpoint: row.endpoint,

@@ -1,0 +1,33 @@
+import { createWebhookLookUps } from '@postrider/store';
+import type { Command } from 'commander';
+import { Failure } from '../failure.ts';
+import { requireId } from '../ids.ts';
+import type { Io } from '../io.ts';
+import { jsonOption, printAnswer } from '../print.ts';
+import { withDatabase } from '../session.ts';
+import { webhookObject } from '../webhook-object.ts';
+
+/** `webhooks show`: shows a webhook of any account, without its secret. */
+export function addWebhooksShow(webhooks: Command, io: Io): void {
+  webhooks
+    .command('show')
+    .description('a webhook of any account, without its secret')
+    .argument('<id>', "the webhook's id, wh_…")
+    .addOption(jsonOption())
+    .action(async (text: string, { json }: { json?: true }) => {
+      const id = requireId('webhook', text, 'a webhook');
+      await withDatabase(io, async ({ database }) => {
+        const webhook = await createWebhookLookUps(database).find(id);
+        if (webhook === null) throw new Failure(`no webhook ${id}`);
+        const shown = webhookObject(webhook);
+        printAnswer(io, json, shown, [
+          `${id} of ${shown.account}`,
+          `endpoint: ${shown.endpoint}`,
+          `events: ${shown.events.join(', ') || 'all'}`,
+          `routing rule: ${shown.rule_id ?? 'none'}`,
+          `failing since: ${shown.failing_since ?? 'it is not failing'}`,
+          `made: ${shown.created_at}`,
+        ]);
+      });
+    });
+}

@@ -1,0 +1,264 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { inboundSubject, newId } from '@postrider/domain';
+import type { AccountId, WebhookId } from '@postrider/domain';
+import { systemClock } from '@postrider/runtime';
+import { setupCli } from '../test/run-in-process.ts';
+
+const { cli, json, database, rows } = setupCli();
+
+/** An account that each test looks for, and one that it must not find. */
+let acme: AccountId;
+let other: AccountId;
+
+beforeEach(async () => {
+  acme = await makeAccount('Ärzte 100%_(Nord)', '2026-01-02');
+  other = await makeAccount('Other', '2026-01-01');
+});
+
+async function makeAccount(name: string, createdAt: string): Promise<AccountId> {
+  const { id } = await json<{ id: AccountId }>('account', 'create', '--name', name);
+  await database.query('update accounts set created_at = $2 where id = $1', [id, createdAt]);
+  return id;
+}
+
+/** 150 accounts, the newest with the highest number, all newer than the two. */
+async function makeManyAccounts(): Promise<void> {
+  await database.query(
+    `insert into accounts (id, name, created_at)
+     select 'acct_01jd' || lpad(n::text, 22, '0'), 'Many', '2026-02-01'::timestamptz + n * interval '1 hour'
+     from generate_series(1, 150) n`,
+  );
+}
+
+const many = (number: number) => `acct_01jd${String(number).padStart(22, '0')}`;
+
+async function makeInbox(account: AccountId, address: string): Promise<void> {
+  await database.query(
+    `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
+     values ($1, $2, 'live', $3, 'in', now(), now())`,
+    [newId('inbox', systemClock), account, address],
+  );
+}
+
+async function makeRemovedWebhook(account: AccountId): Promise<WebhookId> {
+  const id = await rows.webhook({ accountId: account });
+  await database.query('update webhooks set removed_at = now() where id = $1', [id]);
+  return id;
+}
+
+async function idsOf(...args: string[]): Promise<string[]> {
+  const { stdout } = await cli(...args, '--json');
+  return (JSON.parse(stdout) as { data: { id: string }[] }).data.map(({ id }) => id);
+}
+
+describe('account list', () => {
+  test('shows 100 accounts and says how to read on', async () => {
+    await makeManyAccounts();
+    const first = await idsOf('account', 'list');
+    expect([first.length, first[0], first.at(-1)]).toEqual([100, many(150), many(51)]);
+    expect((await cli('account', 'list')).stderr).toBe(`postrider: there are more: --after ${many(51)}\n`);
+    expect(await idsOf('account', 'list', '--after', many(2))).toEqual([many(1), acme, other]);
+    expect((await cli('account', 'list', '--after', many(2))).stderr).toBe('');
+  });
+
+  test('after a missing account fails with one line', async () => {
+    expect(await cli('account', 'list', '--after', many(1))).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `postrider: no account ${many(1)}\n`,
+    });
+  });
+});
+
+describe('account find', () => {
+  const find = (text: string) => idsOf('account', 'find', text);
+
+  test.each(['ärzte', 'ÄRZTE', ' ZTE 1', '100%_(n', '_', '%'])(
+    'finds a part of the name in any case, and reads no pattern: %s',
+    async (text) => {
+      expect(await find(text)).toEqual([acme]);
+    },
+  );
+
+  test('finds nothing by what is a pattern, a part of an id, or unknown', async () => {
+    for (const text of ['.', '.*', 'Nord$', '[a-z]', acme.slice(0, -1), 'c.example', 'hi@c.example']) {
+      expect(await find(text)).toEqual([]);
+    }
+    expect((await cli('account', 'find', 'c.example')).stdout).toBe('no accounts\n');
+  });
+
+  test('finds by id, sending domain and inbox', async () => {
+    await rows.domain(acme, 'a.example');
+    await rows.domain(other, 'b.example');
+    await makeInbox(acme, 'hi@in.example');
+    await makeInbox(other, 'hello@in.example');
+    for (const text of [acme, 'A.Example', 'HI@in.example', 'hi+tag@in.example']) {
+      expect(await find(text)).toEqual([acme]);
+    }
+    for (const text of [other, 'b.example', 'hello@in.example']) expect(await find(text)).toEqual([other]);
+    expect(await json('account', 'find', acme)).toEqual({
+      object: 'list',
+      data: [{ id: acme, name: 'Ärzte 100%_(Nord)', created_at: '2026-01-02T00:00:00.000Z' }],
+    });
+    expect((await cli('account', 'find', 'other')).stdout).toBe(
+      `ID${' '.repeat(31)}MADE${' '.repeat(22)}NAME\n${other}  2026-01-01T00:00:00.000Z  Other\n`,
+    );
+  });
+
+  test('shows the owner of the domain first, then the newest, and 100 at most', async () => {
+    await makeManyAccounts();
+    await database.query(`update accounts set name = 'fan of b.example' where name = 'Many'`);
+    await rows.domain(other, 'b.example');
+    const found = await find('b.example');
+    expect([found.length, ...found.slice(0, 3)]).toEqual([100, other, many(150), many(149)]);
+    const { stderr } = await cli('account', 'find', 'b.example');
+    expect(stderr).toBe('postrider: there are more: write more of the name\n');
+  });
+});
+
+describe('account show', () => {
+  test("shows the account's own limits and counts what it has, and nothing of others", async () => {
+    await json('account', 'limit', acme, '--webhooks', '250', '--unverified-domains', '3');
+    const key = ['key', 'create', '--scopes', 'emails:read', '--account'];
+    const { id: revoked } = await json<{ id: string }>(...key, acme);
+    for (const account of [acme, acme, acme, acme, other]) await json(...key, account);
+    await database.query('update api_keys set revoked_at = now() where id = $1', [revoked]);
+    for (const accountId of [acme, acme, other]) await rows.webhook({ accountId });
+    await rows.webhook({ accountId: acme, subject: 'rule' });
+    await makeRemovedWebhook(acme);
+    for (const name of ['a.example', 'b.example']) await rows.domain(acme, name);
+    await makeInbox(acme, 'hi@in.example');
+    expect(await json('account', 'show', acme)).toEqual({
+      id: acme,
+      name: 'Ärzte 100%_(Nord)',
+      created_at: '2026-01-02T00:00:00.000Z',
+      limits: { webhooks: 250, domains: null, unverified_domains: 3 },
+      keys: 4,
+      webhooks: 3,
+      domains: 2,
+      inboxes: 1,
+    });
+    expect(await json('account', 'show', other)).toMatchObject({
+      limits: { webhooks: null, domains: null, unverified_domains: null },
+      ...{ keys: 1, webhooks: 1, domains: 0, inboxes: 0 },
+    });
+    expect((await cli('account', 'show', acme)).stdout).toBe(
+      `${acme}: Ärzte 100%_(Nord)\nmade: 2026-01-02T00:00:00.000Z\nkeys: 4 (not revoked)\n` +
+        'webhooks: 3 of 250\ndomains: 2 of DOMAINS_PER_ACCOUNT_MAX\nunverified domains: at most 3\ninboxes: 1\n',
+    );
+  });
+
+  test('of a missing account fails with one line', async () => {
+    expect(await cli('account', 'show', many(1), '--json')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `postrider: no account ${many(1)}\n`,
+    });
+  });
+});
+
+describe('webhooks', () => {
+  const RULE = 'rt_01jd0000000000000000000001';
+
+  /** Of one account: its own webhook, and then one of a routing rule, which fails. */
+  async function makeTwo(accountId: AccountId): Promise<{ own: WebhookId; ofRule: WebhookId }> {
+    const own = await rows.webhook({ accountId, events: ['email.bounced', 'email.sent'] });
+    const subject = inboundSubject(accountId, RULE);
+    const ofRule = await rows.webhook({ accountId, subject, failing: true });
+    await database.query(`update webhooks set created_at = '2026-01-01' where id = $1`, [own]);
+    await database.query(
+      `update webhooks set created_at = '2026-01-02', failing_since = '2026-01-03' where id = $1`,
+      [ofRule],
+    );
+    return { own, ofRule };
+  }
+
+  const ownObject = (id: WebhookId, account: AccountId) => ({
+    id,
+    account,
+    endpoint: 'https://hooks.example/in',
+    events: ['email.bounced', 'email.sent'],
+    rule_id: null,
+    failing_since: null,
+    created_at: '2026-01-01T00:00:00.000Z',
+  });
+
+  test("list shows the account's webhooks and those of its routing rules, without the removed ones", async () => {
+    const { own, ofRule } = await makeTwo(acme);
+    await rows.webhook({ accountId: other });
+    await makeRemovedWebhook(acme);
+    expect(await json('webhooks', 'list', '--account', acme)).toEqual({
+      object: 'list',
+      data: [
+        {
+          ...ownObject(ofRule, acme),
+          events: [],
+          rule_id: RULE,
+          failing_since: '2026-01-03T00:00:00.000Z',
+          created_at: '2026-01-02T00:00:00.000Z',
+        },
+        ownObject(own, acme),
+      ],
+    });
+    const { stdout } = await cli('webhooks', 'list', '--account', acme);
+    expect(stdout.split('\n').slice(1)).toEqual([
+      expect.stringMatching(
+        new RegExp(`^${ofRule} .* 2026-01-03T00:00:00.000Z +${RULE} +all +https://hooks.example/in$`),
+      ),
+      expect.stringMatching(
+        new RegExp(`^${own} .*Z +- +- +email.bounced,email.sent +https://hooks.example/in$`),
+      ),
+      '',
+    ]);
+  });
+
+  test('list shows 100 and continues after one of them', async () => {
+    const list = ['webhooks', 'list', '--account', acme];
+    await rows.webhook({ accountId: other });
+    const { own: last } = await makeTwo(acme);
+    await database.query(
+      `insert into webhooks (id, account_id, endpoint, secret_key_id, secret_sealed)
+       select 'wh_01jd' || lpad(n::text, 22, '0'), $1, 'https://hooks.example/in', 'k', '\\x01'
+       from generate_series(1, 100) n`,
+      [acme],
+    );
+    const hundredth = 'wh_01jd0000000000000000000001';
+    const first = await idsOf(...list);
+    expect([first.length, first.at(-1)]).toEqual([100, hundredth]);
+    expect((await cli(...list)).stderr).toBe(`postrider: there are more: --after ${hundredth}\n`);
+    const rest = await idsOf(...list, '--after', hundredth);
+    expect([rest.length, rest.at(-1)]).toEqual([2, last]);
+  });
+
+  test('list of a missing account, or after a webhook of another account, fails with one line', async () => {
+    const { own } = await makeTwo(other);
+    expect(await cli('webhooks', 'list', '--account', acme, '--after', own)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `postrider: no webhook ${own}\n`,
+    });
+    expect(await cli('webhooks', 'list', '--account', many(1))).toMatchObject({
+      code: 1,
+      stderr: `postrider: no account ${many(1)}\n`,
+    });
+    expect((await cli('webhooks', 'list', '--account', acme)).stdout).toBe('no webhooks\n');
+  });
+
+  test('show finds the account by the id of a webhook, and shows no secret', async () => {
+    await makeTwo(acme);
+    const { own, ofRule } = await makeTwo(other);
+    expect(await json('webhooks', 'show', own)).toEqual(ownObject(own, other));
+    expect((await cli('webhooks', 'show', ofRule)).stdout).toBe(
+      `${ofRule} of ${other}\nendpoint: https://hooks.example/in\nevents: all\nrouting rule: ${RULE}\n` +
+        'failing since: 2026-01-03T00:00:00.000Z\nmade: 2026-01-02T00:00:00.000Z\n',
+    );
+  });
+
+  test('show of a missing or removed webhook fails with one line', async () => {
+    const removed = await makeRemovedWebhook(acme);
+    for (const id of ['wh_01jd0000000000000000000009', removed]) {
+      const stderr = `postrider: no webhook ${id}\n`;
+      expect(await cli('webhooks', 'show', id, '--json')).toEqual({ code: 1, stdout: '', stderr });
+    }
+  });
+});

@@ -1,0 +1,17 @@
+import type { OwnedWebhook } from '@postrider/store';
+
+/** A webhook in the output of `--json`, without its secret. Times are ISO 8601 UTC. */
+export function webhookObject(webhook: OwnedWebhook) {
+  return {
+    id: webhook.id,
+    account: webhook.accountId,
+    endpoint: webhook.endpoint,
+    /** Empty: every type. */
+    events: webhook.events,
+    /** The routing rule that it belongs to. null: the account's own endpoint. */
+    rule_id: webhook.ruleId,
+    /** null: it does not count as failing. */
+    failing_since: webhook.failingSince?.toISOString() ?? null,
+    created_at: webhook.createdAt.toISOString(),
+  };
+}
