@@ -188,11 +188,14 @@ CREATE TABLE emails (
   topic_id text,
   suppressed_addresses text[] NOT NULL DEFAULT '{}'::text[],
   from_domain text,
+  api_key_id text,
+  request_id text,
   CONSTRAINT emails_pkey PRIMARY KEY (id)
 );
 CREATE INDEX emails_for_retention ON emails USING btree (GREATEST(created_at, '-infinity'::timestamp with time zone));
 CREATE INDEX emails_of_account ON emails USING btree (account_id, created_at DESC, id DESC);
 CREATE INDEX emails_of_provider_message ON emails USING btree (provider_message_id) WHERE provider_message_id IS NOT NULL;
+CREATE INDEX emails_of_request ON emails USING btree (request_id) WHERE request_id IS NOT NULL;
 CREATE INDEX emails_of_test_keys ON emails USING btree (GREATEST(account_id, ''::text), created_at DESC, id DESC) WHERE kind = 'test'::key_kind;
 CREATE INDEX emails_with_contents ON emails USING btree (created_at) WHERE html IS NOT NULL OR text IS NOT NULL;
 

@@ -167,7 +167,7 @@ async function pricedAnswer(call: KeyedCall, costOf: NonNullable<KeyedRoute['cos
 }
 
 async function handled(call: KeyedCall, body: unknown): Promise<Answer> {
-  const { route, key, request } = call;
+  const { route, key, request, response } = call;
   const params = paramsOf(request);
   return route.handle({
     key,
@@ -177,6 +177,7 @@ async function handled(call: KeyedCall, body: unknown): Promise<Answer> {
     headers: request.headers,
     origin: requestOrigin(request),
     body,
+    requestId: contextOf(response).requestId,
     recheckKey: async () => {
       const now = await keyNow(call);
       return now.ok ? null : now.refusal;

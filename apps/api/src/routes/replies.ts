@@ -125,6 +125,7 @@ async function send(
     domains: verifiedDomainsOnly && kind === 'live' ? [senderDomain(draft.from)] : [],
     idempotency: idempotencyOf(request, inbox.id),
     reply: { inboxId: inbox.id, threadId: thread.id, messages, skipped },
+    sentBy: { keyId: request.key.id, requestId: request.requestId },
   });
   if (outcome.kind === 'missing') return (await answerBefore(stores, request)) ?? noSuch('thread');
   return answerOf(outcome);

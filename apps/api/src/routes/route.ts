@@ -19,6 +19,8 @@ export interface RouteRequest {
   readonly headers: IncomingHttpHeaders;
   /** The parsed JSON body. Undefined when the route ignores the body. */
   readonly body: unknown;
+  /** The answer's `x-request-id`. */
+  readonly requestId: string;
   /** Checks the key again. Call it after a wait. @returns the refusal; null: the key is still good */
   readonly recheckKey: () => Promise<Answer | null>;
 }

@@ -21,7 +21,7 @@ export interface SendRules {
 
 /** One request, with all its messages. */
 interface Submission {
-  readonly request: Pick<RouteRequest, 'key' | 'headers' | 'body'>;
+  readonly request: Pick<RouteRequest, 'key' | 'headers' | 'body' | 'requestId'>;
   /** The route's name. Each route has its own idempotency keys. */
   readonly route: string;
   readonly messages: readonly RequestedEmail[];
@@ -53,6 +53,7 @@ export async function sendEmails(
     drafts,
     domains: verifiedDomainsOnly && kind === 'live' ? drafts.map(({ from }) => senderDomain(from)) : [],
     idempotency: key === null ? null : { route, key, digest: requestDigest(request.body) },
+    sentBy: { keyId: request.key.id, requestId: request.requestId },
   });
   switch (outcome.kind) {
     case 'stored':

@@ -64,7 +64,7 @@ async function sendAtOnce(
 
 function valuesOf(request: SendRequest, answer: SendAnswer, at: Date): unknown[] {
   const { ids } = answer;
-  const { accountId, kind, drafts, domains, idempotency } = request;
+  const { accountId, kind, drafts, domains, idempotency, sentBy } = request;
   const messages = drafts.map((draft, index) => ({
     ...draft,
     attachments: undefined,
@@ -87,6 +87,8 @@ function valuesOf(request: SendRequest, answer: SendAnswer, at: Date): unknown[]
     idempotency?.digest ?? null,
     JSON.stringify(storedAnswer(answer)),
     drafts.flatMap(({ from }) => inboxAddressOf(from) ?? []),
+    sentBy?.keyId ?? null,
+    sentBy?.requestId ?? null,
   ];
 }
 

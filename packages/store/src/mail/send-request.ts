@@ -1,5 +1,14 @@
 import { inboundAddress, parseEmailAddress } from '@postrider/domain';
-import type { AccountId, EmailDraft, EmailId, InboxId, KeyKind, ThreadId, TopicId } from '@postrider/domain';
+import type {
+  AccountId,
+  ApiKeyId,
+  EmailDraft,
+  EmailId,
+  InboxId,
+  KeyKind,
+  ThreadId,
+  TopicId,
+} from '@postrider/domain';
 
 /** The messages that one request sends. All are stored, or none. */
 export interface SendRequest {
@@ -11,6 +20,8 @@ export interface SendRequest {
   readonly domains: readonly string[];
   /** null: a repetition sends again. */
   readonly idempotency: Idempotency | null;
+  /** The HTTP request and its key. The mail is found by them; no route shows them. */
+  readonly sentBy?: { readonly keyId: ApiKeyId; readonly requestId: string };
   /** Set for a reply of one message. */
   readonly reply?: SentReply;
 }

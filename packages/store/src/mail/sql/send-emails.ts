@@ -51,7 +51,8 @@ function formerInboxes(...parameters: readonly `$${number}`[]): string {
  * below), $5 the contents of all attachments, concatenated, $6 domains that must be verified, $7 topics that
  * must belong to the account, $8 created at, $9 HTTP route, $10 idempotency key or null, $11 digest of the
  * request, $12 answer (JSON), $13 addresses in From. If an inbox has one of these, or had it in the last
- * hour, nothing is stored, unless $14 says that the inboxes are locked. Returns one row.
+ * hour, nothing is stored, unless $16 says that the inboxes are locked. $14 API key or null, $15 id of the
+ * HTTP request or null. Returns one row.
  */
 export const sendEmails = statement('send-emails')`
     with known as materialized (${knownAnswer('$1', '$2', '$9', '$10', '$11')}
@@ -63,7 +64,7 @@ export const sendEmails = statement('send-emails')`
         array(select n.name from unnest($6::text[]) n (name)
               where (select d.id from domains d
                      where d.name = n.name and d.account_id = $1 and d.status = 'verified') is null) as unverified,
-        not $14::bool and (
+        not $16::bool and (
           exists (
             select from inboxes i where i.account_id = $1 and i.kind = $2::key_kind and i.address = any ($13::text[])
           )
@@ -90,12 +91,13 @@ export const sendEmails = statement('send-emails')`
     ),
     stored_emails as (
       insert into emails (id, account_id, kind, status, last_event, from_address, from_domain, to_addresses,
-                          cc_addresses, bcc_addresses, reply_to_addresses, subject, html, text, headers, tags, topic_id, created_at)
+                          cc_addresses, bcc_addresses, reply_to_addresses, subject, html, text, headers, tags, topic_id, created_at,
+                          api_key_id, request_id)
       select m.id, $1, $2::key_kind,
              case when $2::key_kind = 'live' then 'queued'::email_status else 'stored'::email_status end,
              case when $2::key_kind = 'live' then 'queued' else 'stored' end,
              m."from", m."fromDomain", m."to", m.cc, m.bcc, m."replyTo", m.subject, m.html, m.text, m.headers, m.tags,
-             m."topicId", $8::timestamptz
+             m."topicId", $8::timestamptz, $14::text, $15::text
       from agreed, json_to_recordset($3::json) as m (
         id text, "from" text, "fromDomain" text, "to" text[], cc text[], bcc text[], "replyTo" text[], subject text, html text, text text,
         headers json, tags json, "topicId" text)
