@@ -15,6 +15,7 @@ import { addKeyList } from './commands/key-list.ts';
 import { addKeyRevoke } from './commands/key-revoke.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { addStatus } from './commands/status.ts';
+import { addSuppressionsRemove } from './commands/suppressions-remove.ts';
 import { addWebhooksList } from './commands/webhooks-list.ts';
 import { addWebhooksShow } from './commands/webhooks-show.ts';
 import type { Io } from './io.ts';
@@ -49,6 +50,7 @@ export function createProgram(io: Io): Command {
   addInstallationSet(installation, io);
   addInboundFind(program.command('inbound').description('received mail'), io);
   addDomainRelease(program.command('domain').description('sending domains'), io);
+  addSuppressionsRemove(program.command('suppressions').description('addresses that get no mail'), io);
   const webhooks = program.command('webhooks').description('endpoints that get events');
   addWebhooksList(webhooks, io);
   addWebhooksShow(webhooks, io);

@@ -41,6 +41,15 @@ describe('wrong usage ends with 2, nothing on stdout and one line on stderr', ()
     [['account', 'find', 'a\0b'], 'and no NUL'],
     [['account', 'list', '--after', 'me'], '"me" is not the id of an account'],
     [['account', 'show', 'me'], '"me" is not the id of an account'],
+    [['suppressions', 'remove', '--account', ACCOUNT], '--address'],
+    [
+      ['suppressions', 'remove', '--account', ACCOUNT, '--address', 'Bob <bob@b.example>'],
+      '"Bob <bob@b.example>" is not an e-mail address',
+    ],
+    [
+      ['suppressions', 'remove', '--account', ACCOUNT, '--address', 'b@b.example', '--reason', ' '],
+      'A reason has 1 to',
+    ],
     [['webhooks', 'list'], '--account'],
     [['webhooks', 'list', '--account', ACCOUNT, '--after', ACCOUNT], 'is not the id of a webhook'],
     [['webhooks', 'show', ACCOUNT], 'is not the id of a webhook'],
