@@ -74,7 +74,7 @@ export type {
   ReceivedMessage,
   ThreadId,
 } from './received-message.ts';
-export { inboundSubject, newEvents, recordEvent } from './record-event.ts';
+export { inboundSubject, newEvents, recordEvent, ruleOfSubject } from './record-event.ts';
 export type { EventBatch, EventDraft, OutboxTransaction } from './record-event.ts';
 export { reportedEventData, reportedEventDraft } from './reported-event.ts';
 export type { ReportedEmail, ReportedEvent } from './reported-event.ts';

@@ -5,6 +5,7 @@ import type { EventType } from './event-types.ts';
 import { newId } from './ids.ts';
 import type { AccountId, EventId } from './ids.ts';
 import { plainAddresses } from './plain-address.ts';
+import type { RoutingRuleId } from './received-message.ts';
 
 /** An event for the account's webhooks. */
 export type EventDraft = {
@@ -107,4 +108,9 @@ export function newEvents<T extends EventType>(
 /** The subject of a routing rule's own endpoint (contract 2.2). */
 export function inboundSubject(accountId: AccountId, rule: string): string {
   return `${accountId}/inbound/${rule}`;
+}
+
+/** The routing rule that such a subject names. @returns null for an account's own endpoint, without a subject. */
+export function ruleOfSubject(subject: string | null): RoutingRuleId | null {
+  return (subject?.split('/')[2] ?? null) as RoutingRuleId | null;
 }

@@ -1,5 +1,12 @@
-import { receivedTypes } from '@postrider/domain';
-import type { AccountId, DeadLetterId, EventId, EventType, WebhookId } from '@postrider/domain';
+import { receivedTypes, ruleOfSubject } from '@postrider/domain';
+import type {
+  AccountId,
+  DeadLetterId,
+  EventId,
+  EventType,
+  RoutingRuleId,
+  WebhookId,
+} from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { runIn } from '../db/statement.ts';
@@ -55,7 +62,7 @@ interface Subscription {
   readonly types: readonly EventType[];
   readonly since: Date;
   /** The routing rule that the webhook belongs to. */
-  readonly rule: string | null;
+  readonly rule: RoutingRuleId | null;
 }
 
 export type WebhookEventStore = ReturnType<typeof createWebhookEventStore>;
@@ -154,7 +161,7 @@ async function subscriptionOf(
   if (webhook === null) return null;
   const { subject, events, createdAt } = webhook;
   const types = receivedTypes(events as EventType[]);
-  return { types, since: createdAt, rule: subject?.split('/')[2] ?? null, subject: subject ?? accountId };
+  return { types, since: createdAt, rule: ruleOfSubject(subject), subject: subject ?? accountId };
 }
 
 interface Listing {

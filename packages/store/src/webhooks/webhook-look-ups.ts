@@ -1,4 +1,4 @@
-import { inboundSubject } from '@postrider/domain';
+import { ruleOfSubject } from '@postrider/domain';
 import type { AccountId, RoutingRuleId, WebhookId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { readPage } from '../db/page.ts';
@@ -49,8 +49,11 @@ export function createWebhookLookUps({ prisma }: Pick<Database, 'prisma'>) {
 }
 
 function ownedWebhookOf(row: Pick<WebhookRow, keyof typeof SHOWN>): OwnedWebhook {
-  const accountId = row.accountId as AccountId;
-  const ruleId = row.subject?.slice(inboundSubject(accountId, '').length) ?? null;
-  const { failingSince } = row;
-  return { ...webhookOf(row), accountId, ruleId: ruleId as RoutingRuleId | null, failingSince };
+  const { accountId, subject, failingSince } = row;
+  return {
+    ...webhookOf(row),
+    accountId: accountId as AccountId,
+    ruleId: ruleOfSubject(subject),
+    failingSince,
+  };
 }
