@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import type { Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { forward } from '@postrider/receiver/forward';
+import { forward, readBody } from '@postrider/receiver/forward';
 import { parseEvent, SignatureVerificationError } from '@postrider/receiver';
 import type { WebhookEvent } from '@postrider/receiver';
 import type { Certificate } from '@postrider/embedded';
@@ -29,7 +29,6 @@ export interface ReceiverOptions {
 }
 
 const PATH = '/events';
-const BODY_BYTES_MAX = 1_048_576;
 const REMEMBERED_MAX = 10_000;
 
 /** A model of a customer's endpoint: it reads the raw body, verifies it, answers at once and deduplicates. */
@@ -117,15 +116,4 @@ export class Receiver {
       return [401, null];
     }
   }
-}
-
-/** Returns null when the body is larger than any event. */
-async function readBody(request: IncomingMessage): Promise<Buffer | null> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size <= BODY_BYTES_MAX) chunks.push(chunk);
-  }
-  return size > BODY_BYTES_MAX ? null : Buffer.concat(chunks);
 }

@@ -8,6 +8,9 @@ import { messageOf } from './io.ts';
 /** Headers that each connection writes itself (RFC 9110 7.6.1). */
 const OWN_HEADERS = new Set(['host', 'content-length', 'connection', 'keep-alive', 'transfer-encoding']);
 
+/** More than any event has. */
+export const BODY_BYTES_MAX = 1_048_576;
+
 export interface Delivery {
   readonly request: IncomingMessage;
   /** The whole body of the request. */
@@ -42,6 +45,17 @@ export async function forward(target: URL, { request, body, response }: Delivery
     else response.writeHead(502, { 'content-type': 'text/plain' }).end(`${reason}\n`);
     return reason;
   }
+}
+
+/** Reads the whole body. @returns null when it is larger than any event. */
+export async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size <= BODY_BYTES_MAX) chunks.push(chunk);
+  }
+  return size > BODY_BYTES_MAX ? null : Buffer.concat(chunks);
 }
 
 /** @param raw names and values in turn, as in `rawHeaders` */

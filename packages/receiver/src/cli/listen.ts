@@ -6,7 +6,7 @@ import { SignatureVerificationError } from '../signature-error.ts';
 import { parseEvent } from '../verify-signature.ts';
 import type { WebhookEvent } from '../webhook-event.ts';
 import { headerPrefix, httpUrl, signingSecret } from './arguments.ts';
-import { forward } from './forward.ts';
+import { BODY_BYTES_MAX, forward, readBody } from './forward.ts';
 import type { Delivery } from './forward.ts';
 import { Failure, messageOf, printable, printEvent, UsageError } from './io.ts';
 import type { Io } from './io.ts';
@@ -33,8 +33,6 @@ export interface ListenArguments {
 }
 
 const PORT = 8787;
-/** More than any event has. */
-const BODY_BYTES_MAX = 1_048_576;
 const REMEMBERED_MAX = 10_000;
 
 /** Verifies and prints what arrives at a port of loopback, until `io.stop`. With a key it polls instead. */
@@ -174,15 +172,4 @@ class Desk {
 /** Anyone who knows the secret can sign something else. */
 function isEvent(value: unknown): value is WebhookEvent {
   return typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string';
-}
-
-/** Returns null when the body is larger than any event. */
-async function readBody(request: IncomingMessage): Promise<Buffer | null> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size <= BODY_BYTES_MAX) chunks.push(chunk);
-  }
-  return size > BODY_BYTES_MAX ? null : Buffer.concat(chunks);
 }
