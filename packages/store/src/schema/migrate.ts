@@ -1,14 +1,12 @@
 import { mappingUnavailable } from '../db/errors.ts';
-import { openSession } from '../db/session.ts';
 import type { Queryable } from '../db/statement.ts';
-import { refuseTransactionPooler } from '../db/transaction-pooler.ts';
 import { applyMigration } from './apply-migration.ts';
 import { interruptVacuum, MigrationLockError } from './lock-tries.ts';
 import { migrationFiles } from './migration-files.ts';
 import type { Migration } from './migration-files.ts';
 import { MIGRATE_LIMITS } from './migration-limits.ts';
 import type { MigrateLimits, Say } from './migration-limits.ts';
-import { takeMigrationLock } from './migration-lock.ts';
+import { underMigrationLock } from './migration-lock.ts';
 import { actAs, ownerOfTables } from './owner.ts';
 
 /** Prisma's own table, so that `prisma migrate deploy` agrees with this runner. */
@@ -41,32 +39,22 @@ export async function migrate(
   databaseUrl: string,
   { say = () => undefined, directory, limits = MIGRATE_LIMITS }: MigrateOptions = {},
 ): Promise<string[]> {
-  return mappingUnavailable(async () => {
-    await refuseTransactionPooler(databaseUrl);
-    const client = await openSession({
-      connectionString: databaseUrl,
-      application_name: 'postrider-migrate',
-    });
-    try {
-      await takeMigrationLock(client, limits, say);
-      await interruptVacuum(client);
-      // The owner of the tables owns what a migration makes, whoever runs it.
-      const owner = await ownerOfTables(client);
-      const mayMigrate = owner === null || (await actAs(client, owner));
-      if (owner === null) await client.query(MIGRATIONS_TABLE);
-      const pending = pendingOf(migrationFiles(directory), await appliedMigrations(client));
-      if (!mayMigrate && pending.length > 0) {
-        throw new Error(`the tables belong to the database role ${owner}: migrate as a member of it`);
-      }
-      for (const migration of pending) {
-        await applyMigration(client, migration, limits, say).catch((error: unknown) => {
-          throw failureOf(migration, error);
-        });
-      }
-      return pending.map((migration) => migration.name);
-    } finally {
-      await client.end();
+  return underMigrationLock(databaseUrl, limits, say, async (client) => {
+    await interruptVacuum(client);
+    // The owner of the tables owns what a migration makes, whoever runs it.
+    const owner = await ownerOfTables(client);
+    const mayMigrate = owner === null || (await actAs(client, owner));
+    if (owner === null) await client.query(MIGRATIONS_TABLE);
+    const pending = pendingOf(migrationFiles(directory), await appliedMigrations(client));
+    if (!mayMigrate && pending.length > 0) {
+      throw new Error(`the tables belong to the database role ${owner}: migrate as a member of it`);
     }
+    for (const migration of pending) {
+      await applyMigration(client, migration, limits, say).catch((error: unknown) => {
+        throw failureOf(migration, error);
+      });
+    }
+    return pending.map((migration) => migration.name);
   });
 }
 

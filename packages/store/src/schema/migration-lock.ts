@@ -1,5 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { mappingUnavailable } from '../db/errors.ts';
+import { openSession } from '../db/session.ts';
+import { refuseTransactionPooler } from '../db/transaction-pooler.ts';
 import { MigrationLockError } from './lock-tries.ts';
 import type { MigrateLimits, Say } from './migration-limits.ts';
 
@@ -10,13 +13,39 @@ const ASK_EVERY_MS = 200;
 const SAY_AFTER_MS = 2_000;
 
 /**
+ * Runs `work` in a session that holds the migration lock.
+ *
+ * @throws Error through a pooler in transaction mode, where the lock would hold nothing.
+ * @throws MigrationLockError when another session holds the lock for longer than the limit.
+ * @throws StoreUnavailableError when Postgres does not answer.
+ */
+export async function underMigrationLock<T>(
+  databaseUrl: string,
+  limits: MigrateLimits,
+  say: Say,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  return mappingUnavailable(async () => {
+    await refuseTransactionPooler(databaseUrl);
+    const client = await openSession({
+      connectionString: databaseUrl,
+      application_name: 'postrider-migrate',
+    });
+    try {
+      await takeMigrationLock(client, limits, say);
+      return await work(client);
+    } finally {
+      await client.end();
+    }
+  });
+}
+
+/**
  * Takes the session lock that allows one migrator at a time. It polls for the lock: a session that waits
  * inside Postgres would hold a snapshot, and a `create index concurrently` of the running migrator would wait
  * for that snapshot.
- *
- * @throws MigrationLockError when another session holds the lock for longer than the limit.
  */
-export async function takeMigrationLock(client: Client, limits: MigrateLimits, say: Say): Promise<void> {
+async function takeMigrationLock(client: Client, limits: MigrateLimits, say: Say): Promise<void> {
   const beganAtMs = performance.now();
   let said = false;
   while (!(await tryLock(client))) {

@@ -1,12 +1,9 @@
 import { escapeIdentifier } from 'pg';
 import type { Client } from 'pg';
-import { mappingUnavailable } from '../db/errors.ts';
-import { openSession } from '../db/session.ts';
-import { refuseTransactionPooler } from '../db/transaction-pooler.ts';
 import { inTries } from './lock-tries.ts';
 import { MIGRATE_LIMITS } from './migration-limits.ts';
 import type { Say } from './migration-limits.ts';
-import { takeMigrationLock } from './migration-lock.ts';
+import { underMigrationLock } from './migration-lock.ts';
 import { actAs, isAllowed } from './owner.ts';
 import { lacksRights, LEDGERS, rightsOf } from './rights.ts';
 
@@ -44,23 +41,13 @@ export async function makeRoles(databaseUrl: string, options: RolesOptions): Pro
     readWrite: `${prefix}_readwrite`,
     readOnly: `${prefix}_readonly`,
   };
-  return mappingUnavailable(async () => {
-    await refuseTransactionPooler(databaseUrl);
-    const client = await openSession({
-      connectionString: databaseUrl,
-      application_name: 'postrider-migrate',
-    });
-    try {
-      await takeMigrationLock(client, MIGRATE_LIMITS, say);
-      await createRoles(client, roles);
-      await openDatabaseTo(client, roles, schemas);
-      await moveTables(client, roles, schemas, say);
-      await grantTables(client, roles, schemas);
-      await checkRights(client, roles, schemas, say);
-      return roles;
-    } finally {
-      await client.end();
-    }
+  return underMigrationLock(databaseUrl, MIGRATE_LIMITS, say, async (client) => {
+    await createRoles(client, roles);
+    await openDatabaseTo(client, roles, schemas);
+    await moveTables(client, roles, schemas, say);
+    await grantTables(client, roles, schemas);
+    await checkRights(client, roles, schemas, say);
+    return roles;
   });
 }
 
