@@ -78,8 +78,8 @@ async function end(eventId: string, status: number | null, webhookId = webhook):
   );
 }
 
-async function bury(eventId: string): Promise<string> {
-  const letter = await api.newDeadLetter(caller.accountId, webhook);
+async function bury(eventId: string, webhookId = webhook): Promise<string> {
+  const letter = await api.newDeadLetter(caller.accountId, webhookId);
   await api.database.query(
     `update dead_letters l set event_id = e.id, type = e.type, data = e.data, event_created_at = e.created_at
      from events e where l.id = $1 and e.id = $2`,
@@ -152,6 +152,20 @@ describe('what became of an event', () => {
     await api.database.query('delete from dead_letters where id = $1', [letter]);
     await end(id, 204);
     expect(await fate(id)).toEqual({ status: 'success', delivery: 'delivered', attempts: 2, ...NONE });
+  });
+
+  test('at one webhook, whatever became of it at another', async () => {
+    const other = await newWebhook();
+    const id = await suppress('bob@b.example');
+    await end(id, 204);
+    const delivered = { status: 'success', delivery: 'delivered', attempts: 1, ...NONE };
+    expect(await fate(id)).toEqual(delivered);
+    await end(id, 503, other);
+    expect(await fate(id)).toEqual(delivered);
+    const letter = await bury(id, other);
+    expect(await fate(id)).toEqual(delivered);
+    const there = await ask(`/${other}/events/${id}`);
+    expect(there.body).toMatchObject({ delivery: 'dead_letter', dead_letter: letter });
   });
 
   test('a delivery that was dropped unattempted differs from one whose attempts are no longer logged', async () => {
@@ -296,14 +310,60 @@ describe('the attempts of an event', () => {
   });
 });
 
+describe('a replay', () => {
+  const replay = (id: string) =>
+    request(api.url)
+      .post(`/v1/webhooks/${webhook}/events/${id}/replay`)
+      .set('authorization', caller.authorization);
+
+  /** Replays an event. @returns its deliveries and the number of its dead letters */
+  async function replayed(id: string): Promise<[deliveries: object[], deadLetters: number]> {
+    const { status, body } = await replay(id);
+    expect([status, body]).toEqual([200, { object: 'webhook_event', id }]);
+    const ofEvent = 'where event_id = $1';
+    const deliveries = await api.database.query(
+      `select webhook_id, attempts from deliveries ${ofEvent} order by webhook_id`,
+      [id],
+    );
+    return [deliveries, (await api.database.query(`select from dead_letters ${ofEvent}`, [id])).length];
+  }
+
+  test('queues an event that was delivered or dropped, for this webhook alone', async () => {
+    const other = await newWebhook();
+    for (const status of [204, 503]) {
+      const id = await suppress(`to-${status}@b.example`);
+      await end(id, status);
+      await end(id, 204, other);
+      expect(await replayed(id)).toEqual([[{ webhook_id: webhook, attempts: 0 }], 0]);
+    }
+  });
+
+  test('takes the dead letter of this webhook with it, and no other', async () => {
+    const other = await newWebhook();
+    const id = await suppress('bob@b.example');
+    await end(id, 503);
+    await end(id, 503, other);
+    await bury(id);
+    await bury(id, other);
+    expect(await replayed(id)).toEqual([[{ webhook_id: webhook, attempts: 0 }], 1]);
+  });
+
+  test('leaves an outstanding delivery as it is', async () => {
+    const id = await suppress('bob@b.example');
+    await api.database.query('update deliveries set attempts = 3 where event_id = $1', [id]);
+    expect(await replayed(id)).toEqual([[{ webhook_id: webhook, attempts: 3 }], 0]);
+  });
+});
+
 test.each(['', '/attempts'])(
   'an event of another account or another webhook reads as a missing one: %s',
   async (rest) => {
     const theirs = await newCaller();
     const foreignWebhook = await newWebhook([], theirs);
     const foreign = await suppress('bob@b.example', theirs);
-    const own = await suppress('bob@b.example');
     const deaf = await newWebhook(['email.sent']);
+    const own = await suppress('bob@b.example');
+    const late = await newWebhook();
     const missing = await ask(`/${webhook}/events/${newId('event', systemClock)}${rest}`);
     expectProblem(missing, 'not-found');
     for (const path of [
@@ -311,6 +371,7 @@ test.each(['', '/attempts'])(
       `/${foreignWebhook}/events/${foreign}`,
       `/${foreignWebhook}/events/${own}`,
       `/${deaf}/events/${own}`,
+      `/${late}/events/${own}`,
       `/${webhook}/events/evt_1`,
       `/wh_1/events/${own}`,
     ]) {
