@@ -110,7 +110,7 @@ export function inboundSubject(accountId: AccountId, rule: string): string {
   return `${accountId}/inbound/${rule}`;
 }
 
-/** The routing rule that such a subject names. @returns null for an account's own endpoint, without a subject. */
+/** The routing rule that such a subject names; null for an account's own endpoint, which has none. */
 export function ruleOfSubject(subject: string | null): RoutingRuleId | null {
   return (subject?.split('/')[2] ?? null) as RoutingRuleId | null;
 }

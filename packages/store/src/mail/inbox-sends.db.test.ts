@@ -262,6 +262,11 @@ describe('the count of an address whose inbox is deleted', () => {
     ]) {
       expect(await send(sender)).toMatchObject({ kind: 'stored' });
     }
+    await store.outside.query(`insert into counted_sends values ('em_other', $1, $2, 60, $3)`, [
+      await store.newAccount(),
+      ADDRESS,
+      store.clock.now(),
+    ]);
     expect(await many(60)).toMatchObject({ kind: 'stored' });
     expect(await send(more(ADDRESS))).toEqual({ kind: 'inbox-over-limit' });
   });
