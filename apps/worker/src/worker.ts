@@ -157,10 +157,16 @@ function addLane(
   });
   lifecycle.add('endpoint client', { stop: async () => client.close() });
   const secrets = createOpenedSecrets(createSecretBox(config.secretsKey));
-  const headerPrefix = config.signatureHeaderPrefix;
+  const attemptParts = {
+    client,
+    secrets,
+    clock,
+    headerPrefix: config.signatureHeaderPrefix,
+    standardWebhooks: config.standardWebhooksHeaders,
+  };
   const stages: DeliveryStages = {
     ...lane.stages,
-    attempt: (delivery) => makeAttempt(delivery, { client, secrets, clock, headerPrefix }),
+    attempt: (delivery) => makeAttempt(delivery, attemptParts),
   };
   return loggingFaults<DeliveryClaim>(
     parts,

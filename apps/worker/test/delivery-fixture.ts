@@ -2,6 +2,7 @@ import { beforeEach } from '@jest/globals';
 import { CONTRACT_RETRY_DELAYS_SECONDS, createSecretBox, retrySchedule } from '@postrider/domain';
 import type { AccountId, WebhookId } from '@postrider/domain';
 import { AddressGuard, EndpointClient, NameResolver } from '@postrider/outbound';
+import type { HttpClient } from '@postrider/outbound';
 import { createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
 import { createDeliveryOutbox, createDeliveryWork, openDatabase } from '@postrider/store';
@@ -49,6 +50,10 @@ export interface WorkerOptions {
   readonly leaseSeconds?: number;
   /** Its keys do not open the endpoints' secrets. */
   readonly otherKeys?: boolean;
+  /** Default: https. */
+  readonly httpClient?: HttpClient;
+  /** Default: false. */
+  readonly standardWebhooks?: boolean;
   /** Default: the fixture's own connections. */
   readonly database?: Database;
 }
@@ -135,7 +140,7 @@ function createWorker(parts: WorkerParts, options: WorkerOptions): (job: Deliver
   const { pool } = options.database ?? parts.db;
   const store = createDeliveryWork(pool, pool);
   const client = new EndpointClient({
-    httpClient: 'https',
+    httpClient: options.httpClient ?? 'https',
     timeoutMs: options.timeoutMs ?? 20_000,
     guard: new AddressGuard({ allowedNetworks: ['127.0.0.1/32'] }),
     socketsPerHost: 10,
@@ -144,9 +149,11 @@ function createWorker(parts: WorkerParts, options: WorkerOptions): (job: Deliver
   });
   parts.clients.push(client);
   const secrets = options.otherKeys === true ? createSecretBox([Buffer.alloc(32, 2)]) : SECRETS;
+  const standardWebhooks = options.standardWebhooks ?? false;
+  const attemptParts = { client, secrets, clock, headerPrefix: 'Service', standardWebhooks };
   const stages: DeliveryStages = {
     load: createLoader(store, options.leaseSeconds ?? 30),
-    attempt: (delivery) => makeAttempt(delivery, { client, secrets, headerPrefix: 'Service', clock }),
+    attempt: (delivery) => makeAttempt(delivery, attemptParts),
     record: createRecorder(store, clock),
     schedule: retrySchedule(CONTRACT_RETRY_DELAYS_SECONDS),
     report: createReporter({ logger: log.logger, metrics, store }),

@@ -91,7 +91,7 @@ export { AUTH_RESULTS } from './screening-words.ts';
 export type { AuthResult, HeldReason } from './screening-words.ts';
 export { senderPattern, senderPatterns } from './sender-patterns.ts';
 export type { SesMail } from './ses-mail.ts';
-export { newSigningSecret, signatureHeader } from './signature.ts';
+export { newSigningSecret, signatureHeader, standardSecret, standardWebhooksHeaders } from './signature.ts';
 export { createUnsubscribeTokens } from './unsubscribe-token.ts';
 export type { UnsubscribeTarget, UnsubscribeTokens } from './unsubscribe-token.ts';
 export { parseEndpoint } from './webhook-endpoint.ts';

@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { Webhook } from 'standardwebhooks';
 import { Stripe } from 'stripe';
 import { envelopeBytes } from './envelope.ts';
 import type { EventId } from './ids.ts';
-import { newSigningSecret, signatureHeader } from './signature.ts';
+import { newSigningSecret, signatureHeader, standardSecret, standardWebhooksHeaders } from './signature.ts';
 
 const at = new Date('2026-11-20T10:15:30.999Z');
 const t = 1_795_169_730;
@@ -76,4 +77,38 @@ describe("Stripe's own verifier, which knows nothing of us,", () => {
 test('a signing secret is whsec_ and 32 random bytes in URL-safe text', () => {
   expect(newSigningSecret()).toMatch(/^whsec_[A-Za-z0-9_-]{43}$/);
   expect(new Set(Array.from({ length: 100 }, newSigningSecret)).size).toBe(100);
+});
+
+describe('the library of Standard Webhooks', () => {
+  const secret = newSigningSecret();
+  const library = new Webhook(standardSecret(secret));
+  const id = 'evt_01jd0000000000000000000001' as EventId;
+  const now = new Date();
+  const headers = standardWebhooksHeaders(secret, { id, body, at: now });
+
+  test('accepts our headers over the bytes we send, with the standard secret', () => {
+    expect(library.verify(body, headers)).toEqual(JSON.parse(body.toString()));
+  });
+
+  test('refuses a changed body, another id, another time, another secret and an old header', () => {
+    const changed = Buffer.concat([body, Buffer.from(' ')]);
+    expect(() => library.verify(changed, headers)).toThrow('No matching signature');
+    expect(() => library.verify(body, { ...headers, 'webhook-id': 'evt_2' })).toThrow('No matching');
+    const second = String(Number(headers['webhook-timestamp']) - 1);
+    expect(() => library.verify(body, { ...headers, 'webhook-timestamp': second })).toThrow('No matching');
+    expect(() => new Webhook(standardSecret(newSigningSecret())).verify(body, headers)).toThrow(
+      'No matching',
+    );
+    const old = standardWebhooksHeaders(secret, { id, body, at: new Date(now.getTime() - 301_000) });
+    expect(() => library.verify(body, old)).toThrow('too old');
+  });
+
+  test('decodes the standard secret of any secret to the bytes of its text', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), (text) => {
+        const signed = standardWebhooksHeaders(text, { id, body, at: now });
+        expect(new Webhook(standardSecret(text)).verify(body, signed)).toBeDefined();
+      }),
+    );
+  });
 });

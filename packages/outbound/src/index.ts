@@ -1,4 +1,5 @@
 export { createBoundedGet } from './bounded-get.ts';
-export { EndpointClient } from './client.ts';
+export { EndpointClient, HTTP_CLIENTS } from './client.ts';
+export type { HttpClient } from './client.ts';
 export { AddressGuard } from './guard/address-guard.ts';
 export { NameResolver } from './resolve/name-resolver.ts';

@@ -19,6 +19,8 @@ const WEBHOOKS_MAX = 5;
 interface Rule {
   readonly id: string;
   readonly webhook: string;
+  readonly signing_secret: string;
+  readonly standard_secret: string;
 }
 
 const api = setupApi({ webhooksPerAccountMax: WEBHOOKS_MAX });
@@ -68,9 +70,14 @@ describe('a routing rule', () => {
     };
     expect({ status: response.status, body: response.body as unknown }).toEqual({
       status: 201,
-      body: { ...shown, signing_secret: expect.stringMatching(/^whsec_[\w-]{43}$/) },
+      body: {
+        ...shown,
+        signing_secret: expect.stringMatching(/^whsec_[\w-]{43}$/),
+        standard_secret: expect.stringMatching(/^whsec_[\w+/]{66}==$/),
+      },
     });
-    const { id, webhook } = response.body as Rule;
+    const { id, webhook, signing_secret: secret, standard_secret: standard } = response.body as Rule;
+    expect(standard).toBe(`whsec_${Buffer.from(secret).toString('base64')}`);
     const entry = { ...shown, id, webhook, name: 'Shop' };
     expect((await ask('get', one(id))).body).toEqual(entry);
     expect((await ask('get', '/v1/inbound/routes')).body).toEqual({

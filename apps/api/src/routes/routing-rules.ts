@@ -17,7 +17,17 @@ import {
   tooManyWebhooks,
 } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
-import { deleted, idOf, nullableText, pageOf, signingSecret, text, time, url } from './schemas.ts';
+import {
+  deleted,
+  idOf,
+  nullableText,
+  pageOf,
+  secretFields,
+  shownSecret,
+  text,
+  time,
+  url,
+} from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 import { requestedEndpoint, requestedEventTypes } from './webhooks.ts';
 
@@ -60,9 +70,7 @@ const ruleFields = {
   webhook: idOf('wh').meta({ description: 'In dead letters. It is in no list of webhooks.' }),
   created_at: time,
 };
-const createdRule = z
-  .object({ ...ruleFields, signing_secret: signingSecret })
-  .meta({ id: 'CreatedInboundRoute' });
+const createdRule = z.object({ ...ruleFields, ...secretFields }).meta({ id: 'CreatedInboundRoute' });
 
 function createRule(rules: Pick<RoutingRuleStore, 'create'>): Documented<KeyedRoute> {
   return {
@@ -87,7 +95,7 @@ function createRule(rules: Pick<RoutingRuleStore, 'create'>): Documented<KeyedRo
         case 'created':
           return json<AnswerOf<typeof createdRule>>(201, {
             ...ruleObject(creation.rule),
-            signing_secret: creation.signingSecret,
+            ...shownSecret(creation.signingSecret),
           });
         case 'foreign-domain':
           return match.isWholeDomain ? foreignWholeDomain(match.match) : foreignInboundDomain(match.match);

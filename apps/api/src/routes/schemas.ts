@@ -1,4 +1,4 @@
-import { EVENT_TYPES } from '@postrider/domain';
+import { EVENT_TYPES, standardSecret } from '@postrider/domain';
 import { z } from 'zod';
 
 /*
@@ -23,11 +23,22 @@ export const time = z.string().meta({ format: 'date-time', description: 'ISO 860
 export const url = z.string().meta({ format: 'uri' });
 
 export const eventType = z.enum(EVENT_TYPES).meta({ id: 'EventType' });
-/** It is in one answer only, that to the creation of its webhook. */
-export const signingSecret = z
-  .string()
-  .regex(/^whsec_/)
-  .meta({ description: 'Shown this once.' });
+
+/** The answer to the creation of a webhook has these fields. No other answer has them. */
+export const secretFields = {
+  signing_secret: z
+    .string()
+    .regex(/^whsec_/)
+    .meta({ description: 'Shown this once.' }),
+  standard_secret: z
+    .string()
+    .regex(/^whsec_/)
+    .meta({ description: 'The same secret for libraries of Standard Webhooks. Shown this once.' }),
+};
+
+export function shownSecret(signingSecret: string) {
+  return { signing_secret: signingSecret, standard_secret: standardSecret(signingSecret) };
+}
 
 /** An id with the prefix of its noun, as `wh` for webhooks. */
 export function idOf(prefix: string) {

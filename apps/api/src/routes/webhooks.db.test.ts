@@ -11,6 +11,7 @@ const ENDPOINT = 'https://hooks.example.com/in';
 interface WebhookBody {
   id: string;
   signing_secret: string;
+  standard_secret: string;
   endpoint: string;
   events: string[];
 }
@@ -50,7 +51,10 @@ describe('POST /v1/webhooks', () => {
       endpoint: ENDPOINT,
       events: ['email.sent', 'email.bounced'],
       signing_secret: expect.stringMatching(/^whsec_[\w-]{43}$/),
+      standard_secret: expect.stringMatching(/^whsec_[\w+/]{66}==$/),
     });
+    const { signing_secret: secret, standard_secret: standard } = response.body as WebhookBody;
+    expect(standard).toBe(`whsec_${Buffer.from(secret).toString('base64')}`);
   });
 
   test.each([

@@ -7,7 +7,7 @@ import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
 import { noSuch, tooManyWebhooks } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
-import { deleted, eventType, idOf, listOf, signingSecret, time, url } from './schemas.ts';
+import { deleted, eventType, idOf, listOf, secretFields, shownSecret, time, url } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 
 const MANAGE = { scope: 'webhooks:manage', limited: true } as const;
@@ -62,9 +62,7 @@ const webhookFields = {
   endpoint: url.meta({ format: 'uri', description: 'In normalised form.' }),
   events: z.array(eventType).meta({ description: 'The types that it receives now.' }),
 };
-const createdWebhook = z
-  .object({ ...webhookFields, signing_secret: signingSecret })
-  .meta({ id: 'CreatedWebhook' });
+const createdWebhook = z.object({ ...webhookFields, ...secretFields }).meta({ id: 'CreatedWebhook' });
 const webhookEntry = z.object({ ...webhookFields, created_at: time }).meta({ id: 'Webhook' });
 
 /**
@@ -97,7 +95,7 @@ function createWebhook(
       if (created.kind === 'limit-reached') return tooManyWebhooks(created.max);
       return json<AnswerOf<typeof createdWebhook>>(201, {
         ...webhookObject(created.webhook),
-        signing_secret: created.signingSecret,
+        ...shownSecret(created.signingSecret),
       });
     },
   };

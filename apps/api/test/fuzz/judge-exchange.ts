@@ -70,11 +70,11 @@ export function createJudge(fixture: FuzzFixture): Judge {
     const line = await fixture.lineOf(verdict.requestId);
     checkOneOf(['info', 'debug'], line.level);
     checkEqual(line.status, raw.status);
-    const { signing_secret: secret } = verdict.document ?? {};
+    const { signing_secret: secret, standard_secret: standard } = verdict.document ?? {};
     for (const id of raw.status < 300 ? madeBy(line.method, verdict) : []) {
       if (!acknowledged.has(id)) acknowledged.set(id, undefined);
     }
-    if (typeof secret === 'string') secrets.add(secret);
+    for (const each of [secret, standard]) if (typeof each === 'string') secrets.add(each);
     judgeByRoute(line.method, line.route, verdict);
     return { ...verdict, route: line.route };
   }

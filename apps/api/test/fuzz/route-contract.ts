@@ -88,4 +88,9 @@ export const MARK = 'mark-of-a-body';
 
 export const ID = (prefix: string) =>
   expect.stringMatching(new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`)) as unknown;
+/** The secrets of a webhook, in the answer to its creation. */
+export const SECRETS = {
+  signing_secret: expect.stringMatching(/^whsec_[\w-]{43}$/) as unknown,
+  standard_secret: expect.stringMatching(/^whsec_[\w+/]{66}==$/) as unknown,
+};
 export const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown;

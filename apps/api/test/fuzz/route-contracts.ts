@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { EVENT_TYPES } from '@postrider/domain';
 import { writeCursor } from '../../src/routes/attempts.ts';
 import { FUZZED_SNS } from './fuzzed-sns.ts';
-import { FUZZED_WEBHOOK, ID, MARK, TIME } from './route-contract.ts';
+import { FUZZED_WEBHOOK, ID, MARK, SECRETS, TIME } from './route-contract.ts';
 import type { BodyContract, RouteContract } from './route-contract.ts';
 import { eventContracts, judgeList } from './event-contracts.ts';
 import { inboundContracts } from './inbound-contracts.ts';
@@ -116,7 +116,7 @@ export const ROUTE_CONTRACTS: Readonly<Record<string, RouteContract>> = {
       lacking: { fields: ['endpoint'], kind: '422 text' },
     },
     judge(doc) {
-      judgeWebhook(doc, { signing_secret: expect.stringMatching(/^whsec_[\w-]{43}$/) });
+      judgeWebhook(doc, SECRETS);
     },
   },
   'GET /v1/webhooks': {

@@ -1,4 +1,4 @@
-import { envelopeBytes, signatureHeader } from '@postrider/domain';
+import { envelopeBytes, signatureHeader, standardWebhooksHeaders } from '@postrider/domain';
 import type { AttemptResult, Clock, SecretBox } from '@postrider/domain';
 import type { EndpointClient } from '@postrider/outbound';
 import type { TakenDelivery } from '@postrider/store';
@@ -17,6 +17,8 @@ export interface AttemptParts {
   readonly secrets: Pick<SecretBox, 'open'>;
   /** Prefix of the headers in contract 6.2: `Service` gives `Service-Signature`. */
   readonly headerPrefix: string;
+  /** Adds the headers of Standard Webhooks. */
+  readonly standardWebhooks: boolean;
   readonly clock: Clock;
 }
 
@@ -28,7 +30,7 @@ export interface AttemptParts {
  * attempt.
  */
 export async function makeAttempt(delivery: TakenDelivery, parts: AttemptParts): Promise<Attempt> {
-  const { clock, headerPrefix } = parts;
+  const { headerPrefix } = parts;
   const body = envelopeBytes({
     id: delivery.eventId,
     type: delivery.eventType,
@@ -38,13 +40,15 @@ export async function makeAttempt(delivery: TakenDelivery, parts: AttemptParts):
   });
   const secret = parts.secrets.open(delivery.secret, delivery.webhookId);
   const startedAtMs = performance.now();
+  const at = parts.clock.now();
   const answer = await parts.client.post({
     endpoint: delivery.endpoint,
     body,
     headers: {
-      [`${headerPrefix}-Signature`]: signatureHeader(secret, body, clock.now()),
+      [`${headerPrefix}-Signature`]: signatureHeader(secret, body, at),
       [`${headerPrefix}-Event-Id`]: delivery.eventId,
       [`${headerPrefix}-Event-Type`]: delivery.eventType,
+      ...(parts.standardWebhooks ? standardWebhooksHeaders(secret, { id: delivery.eventId, body, at }) : {}),
     },
   });
   const endedAtMs = performance.now();

@@ -60,6 +60,7 @@ describe('defaults', () => {
     expect(config.mailRetryDelaysSeconds).toEqual([30, 60, 120, 240, 480, 960, 1920]);
     expect(config).toMatchObject({
       signatureHeaderPrefix: 'Service',
+      standardWebhooksHeaders: false,
       deliveryTimeoutMs: 10_000,
       deliveryHttpClient: 'https',
       deliveryConcurrency: 256,
@@ -326,6 +327,16 @@ describe('addresses', () => {
 });
 
 describe('rules between variables', () => {
+  test('the prefix webhook would name a header of Standard Webhooks twice', () => {
+    const standard = { STANDARD_WEBHOOKS_HEADERS: 'true' };
+    expect(worker(standard)).toMatchObject({ standardWebhooksHeaders: true });
+    expect(worker({ ...standard, SIGNATURE_HEADER_PREFIX: 'Webhooks' })).toBeDefined();
+    expect(worker({ SIGNATURE_HEADER_PREFIX: 'Webhook' })).toBeDefined();
+    expect(workerProblems({ ...standard, SIGNATURE_HEADER_PREFIX: 'Webhook' })).toEqual([
+      expect.stringContaining('SIGNATURE_HEADER_PREFIX must not be webhook'),
+    ]);
+  });
+
   describe('what is for development only', () => {
     const holes = { DELIVERY_ALLOWED_NETWORKS: '127.0.0.1/32', SNS_SIGNING_CERT_FILE: 'a.pem' };
 

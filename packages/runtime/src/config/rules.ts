@@ -58,6 +58,12 @@ const certificateHasItsKey: Rule = (config) =>
     ? 'INBOUND_TLS_CERT_FILE and INBOUND_TLS_KEY_FILE are set together or not at all'
     : undefined;
 
+/** Names of headers ignore case. */
+const signatureHeadersDiffer: Rule = ({ standardWebhooksHeaders, signatureHeaderPrefix }) =>
+  standardWebhooksHeaders === true && signatureHeaderPrefix?.toLowerCase() === 'webhook'
+    ? 'SIGNATURE_HEADER_PREFIX must not be webhook when STANDARD_WEBHOOKS_HEADERS=true: both name webhook-signature'
+    : undefined;
+
 /** All rules. Each applies to the processes that have its keys. */
 export const rules: readonly Rule[] = [
   allowedNetworksAreForDevelopment,
@@ -67,4 +73,5 @@ export const rules: readonly Rule[] = [
   leaseOutlastsAttempt,
   slowLaneIsHalfAtMost,
   certificateHasItsKey,
+  signatureHeadersDiffer,
 ];

@@ -17,6 +17,7 @@ describe('by name', () => {
     'secret',
     'signing_secret',
     'signingSecret',
+    'standard_secret',
     'SECRETS_KEY',
     'secretsKey',
     'password',
@@ -57,6 +58,7 @@ describe('by name', () => {
 describe('by its form, inside any text', () => {
   test.each([
     ['whsec_AbC-12_z', 'whsec_[redacted]'],
+    ['whsec_d2+z/Q==', 'whsec_[redacted]'],
     ['Bearer pr_live_abc.', 'Bearer pr_live_[redacted].'],
     ['two: pr_test_a and pr_test_b', 'two: pr_test_[redacted] and pr_test_[redacted]'],
     ['GET /u/AbC-12.z~x_ 200', 'GET /u/[redacted] 200'],

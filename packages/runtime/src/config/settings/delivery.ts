@@ -1,4 +1,4 @@
-import { delaysSeconds, httpToken, networks, oneOf, wholeNumber } from '../schemas.ts';
+import { delaysSeconds, httpToken, networks, oneOf, trueOrFalse, wholeNumber } from '../schemas.ts';
 import { type Environment, defineSetting } from '../setting.ts';
 
 /** Time limit of one attempt, unless the operator sets another. */
@@ -51,6 +51,15 @@ export const deliverySettings = {
     description: 'Start of the headers on a delivery: `Service` gives `Service-Signature`.',
     schema: httpToken,
     default: 'Service',
+    processes: ['worker'],
+  }),
+  standardWebhooksHeaders: defineSetting({
+    key: 'STANDARD_WEBHOOKS_HEADERS',
+    description:
+      '`true` adds the headers of Standard Webhooks to each delivery: `webhook-id`, `webhook-timestamp` and ' +
+      '`webhook-signature`. Its libraries verify them with the `standard_secret` of a webhook.',
+    schema: trueOrFalse,
+    default: 'false',
     processes: ['worker'],
   }),
   deliveryRetryDelaysSeconds: defineSetting({
