@@ -14,6 +14,8 @@ export type { RequestedEmail } from './email-batch.ts';
 export { emailRequest, smtpUtf8Faults, UNKNOWN_TOPIC } from './email-draft.ts';
 export type { EmailDraft } from './email-draft.ts';
 export type { EmailTag } from './email-tags.ts';
+export { failureRunAfter, isFailing } from './endpoint-health.ts';
+export type { EndedAttempt, FailureRun } from './endpoint-health.ts';
 export { envelopeBytes } from './envelope.ts';
 export { EVENT_DATA, notificationDetailOf } from './event-data.ts';
 export type { EventData, NotificationDetail } from './event-data.ts';

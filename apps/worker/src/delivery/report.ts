@@ -36,7 +36,8 @@ export function createReporter(
     if (outcome.kind === 'dead') metrics.deadLetters.inc({ reason: outcome.reason });
     logger.info('delivery.attempted', lineOf(delivery, attempt, outcome, recorded));
 
-    const failing = health.note(delivery.webhookId, outcome.kind === 'done', delivery.failing);
+    const ended = { succeeded: outcome.kind === 'done', ...attempt };
+    const failing = health.note(delivery.webhookId, ended, delivery.failing);
     if (failing !== null) void writeHealth(delivery.webhookId, failing);
   };
 
