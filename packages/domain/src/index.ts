@@ -96,5 +96,5 @@ export type { SesMail } from './ses-mail.ts';
 export { newSigningSecret, signatureHeader, standardSecret, standardWebhooksHeaders } from './signature.ts';
 export { createUnsubscribeTokens } from './unsubscribe-token.ts';
 export type { UnsubscribeTarget, UnsubscribeTokens } from './unsubscribe-token.ts';
-export { parseEndpoint } from './webhook-endpoint.ts';
+export { hostOf, parseEndpoint } from './webhook-endpoint.ts';
 export { writtenDomains } from './written-domain.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseEndpoint } from './webhook-endpoint.ts';
+import { hostOf, parseEndpoint } from './webhook-endpoint.ts';
 
 const normalised = (text: string) => {
   const parsed = parseEndpoint(text);
@@ -133,4 +133,11 @@ describe('a host name is what DNS can hold', () => {
     expect(parseEndpoint(`https://${host(254)}/`)).toEqual({ ok: false, fault: TOO_LONG });
     expect(parseEndpoint(`https://${'a'.repeat(64)}.example/`)).toEqual({ ok: false, fault: TOO_LONG });
   });
+});
+
+test.each([
+  ['https://hooks.example.com/in?token=1', 'hooks.example.com'],
+  ['https://hooks.example.com:8443/in', 'hooks.example.com:8443'],
+])('the host of %s is %s', (endpoint, host) => {
+  expect(hostOf(endpoint)).toBe(host);
 });

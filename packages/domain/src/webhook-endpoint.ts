@@ -33,6 +33,11 @@ export function parseEndpoint(text: string): EndpointParse {
   return { ok: true, endpoint: url.href };
 }
 
+/** The host of a stored endpoint, with its port unless that is 443. The path may hold a customer's token. */
+export function hostOf(endpoint: string): string {
+  return new URL(endpoint).host;
+}
+
 function fault(text: string): EndpointParse {
   return { ok: false, fault: text };
 }

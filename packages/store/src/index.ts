@@ -31,6 +31,7 @@ export type {
 } from './deliveries/delivery-outbox.ts';
 export { createDeliveryWork } from './deliveries/delivery-work.ts';
 export type {
+  ChangedWebhook,
   DeadAttempt,
   DeliveryClaim,
   DeliveryWork,

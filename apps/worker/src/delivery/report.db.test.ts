@@ -158,8 +158,33 @@ describe('the endpoint’s health', () => {
     await waitFor(() => log.lines('endpoint.recovered').length > 0, { what: 'the other line' });
     expect(await failingSince()).toBe(null);
     expect(since).not.toBe(null);
-    expect(log.lines('endpoint.failing')).toMatchObject([{ webhook_id: webhookId }]);
-    expect(log.lines('endpoint.recovered')).toMatchObject([{ webhook_id: webhookId }]);
+    const named = {
+      level: 'warn',
+      webhook_id: webhookId,
+      account_id: expect.stringMatching(/^acct_/) as unknown,
+      host: 'hooks.example',
+    };
+    expect(log.lines('endpoint.failing')).toMatchObject([named]);
+    expect(log.lines('endpoint.recovered')).toMatchObject([named]);
+    expect(log.text()).not.toContain('/in'); // a path may hold a token
+  });
+
+  test('is one line of the whole fleet', async () => {
+    const work = createDeliveryWork(db.pool, db.pool);
+    let answered = 0;
+    const store = {
+      async markHealth(changes: Parameters<typeof work.markHealth>[0]) {
+        const changed = await work.markHealth(changes);
+        answered += 1;
+        return changed;
+      },
+    };
+    const fleet = Array.from({ length: 4 }, () => createReporter({ logger: log.logger, metrics, store }));
+    // The fourth failure in a row changes the state.
+    for (let n = 0; n < 4; n += 1) for (const each of fleet) each(delivery(), attempt(503), RETRY, true);
+    await waitFor(() => answered === fleet.length, { what: 'every worker to have marked the webhook' });
+    await waitFor(() => log.lines('endpoint.failing').length > 0, { what: 'the line' });
+    expect(log.lines('endpoint.failing')).toHaveLength(1);
   });
 
   test('that cannot be stored is a warning, and the next outcome repeats it', async () => {

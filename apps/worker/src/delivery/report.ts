@@ -1,6 +1,7 @@
+import { hostOf } from '@postrider/domain';
 import type { DeliveryOutcome, WebhookId } from '@postrider/domain';
 import type { Logger, Metrics } from '@postrider/runtime';
-import type { DeliveryWork } from '@postrider/store';
+import type { ChangedWebhook, DeliveryWork } from '@postrider/store';
 import { Batcher } from '../batcher.ts';
 import type { Attempt } from './attempt.ts';
 import { HealthBook } from './health-book.ts';
@@ -12,6 +13,8 @@ export interface ReporterParts {
   readonly store: Pick<DeliveryWork, 'markHealth'>;
 }
 
+type HealthChange = Parameters<DeliveryWork['markHealth']>[0][number];
+
 /** Writes one log line and the metrics of each attempt. Stores the endpoint's health when it changes. */
 export function createReporter(
   parts: ReporterParts,
@@ -20,11 +23,14 @@ export function createReporter(
   const health = new HealthBook();
   // Many attempts may notice a change before it is stored. They share a statement, and only the first changes
   // the row.
-  const changes = new Batcher<{ webhookId: WebhookId; failing: boolean }, boolean>(async (batch) => {
+  const changes = new Batcher<HealthChange, ChangedWebhook | undefined>(async (batch) => {
     const latest = new Map(batch.map((change) => [change.webhookId, change]));
-    const changed = new Set(await store.markHealth([...latest.values()]));
+    const stored = await store.markHealth([...latest.values()]);
+    const changed = new Map(stored.map((webhook) => [webhook.webhookId, webhook]));
     // If a webhook changed several times, the last change was stored.
-    return batch.map((change) => latest.get(change.webhookId) === change && changed.has(change.webhookId));
+    return batch.map((change) =>
+      latest.get(change.webhookId) === change ? changed.get(change.webhookId) : undefined,
+    );
   });
 
   return (delivery, attempt, outcome, recorded) => {
@@ -43,9 +49,13 @@ export function createReporter(
 
   async function writeHealth(webhookId: WebhookId, failing: boolean): Promise<void> {
     try {
-      if (await changes.add({ webhookId, failing })) {
-        logger.info(failing ? 'endpoint.failing' : 'endpoint.recovered', { webhook_id: webhookId });
-      }
+      const changed = await changes.add({ webhookId, failing });
+      if (changed === undefined) return;
+      logger.warn(failing ? 'endpoint.failing' : 'endpoint.recovered', {
+        webhook_id: webhookId,
+        account_id: changed.accountId,
+        host: hostOf(changed.endpoint),
+      });
     } catch (error) {
       // The endpoint's next outcome repeats it.
       logger.warn('health not written down', { webhook_id: webhookId, error });

@@ -1,4 +1,5 @@
 import type {
+  AccountId,
   DeadLetterId,
   DeadLetterReason,
   EventId,
@@ -70,6 +71,13 @@ export interface DeadAttempt extends FinishedAttempt {
   readonly requestMade: boolean;
 }
 
+/** A webhook that began to fail, or answers well again. */
+export interface ChangedWebhook {
+  readonly webhookId: WebhookId;
+  readonly accountId: AccountId;
+  readonly endpoint: string;
+}
+
 type TakenRow = Omit<TakenDelivery, 'eventType' | 'secret'> & {
   /** Null: the event is gone. */
   readonly eventType: EventType | null;
@@ -131,13 +139,14 @@ export function createDeliveryWork(leases: Pool, outcomes: Pool, listeners: List
         attempts.map(({ requestMade }) => (requestMade ? 1 : 0)),
       ]);
     },
-    /** @returns the webhooks whose state changed. */
-    async markHealth(changes: readonly { webhookId: WebhookId; failing: boolean }[]): Promise<WebhookId[]> {
-      const rows = await runOn<{ id: WebhookId }>(leases, markHealth, [
+    /** @returns the webhooks whose state changed. Of several workers, one gets a change. */
+    async markHealth(
+      changes: readonly { webhookId: WebhookId; failing: boolean }[],
+    ): Promise<ChangedWebhook[]> {
+      return runOn<ChangedWebhook>(leases, markHealth, [
         changes.map(({ webhookId }) => webhookId),
         changes.map(({ failing }) => failing),
       ]);
-      return rows.map(({ id }) => id);
     },
   };
 }

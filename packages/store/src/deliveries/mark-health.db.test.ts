@@ -19,6 +19,25 @@ beforeAll(async () => {
 });
 beforeEach(async () => void (webhookId = await rows.webhook()));
 
+/** @returns the ids of the webhooks whose state changed. */
+async function mark(changes: Parameters<DeliveryWork['markHealth']>[0]): Promise<WebhookId[]> {
+  return (await work.markHealth(changes)).map((changed) => changed.webhookId);
+}
+
+test('names account and endpoint of a webhook that changes', async () => {
+  const accountId = await rows.account();
+  const id = await rows.webhook({ accountId });
+  expect(await work.markHealth([{ webhookId: id, failing: true }])).toEqual([
+    { webhookId: id, accountId, endpoint: 'https://hooks.example/in' },
+  ]);
+});
+
+test('of workers that see a change at once, one gets it', async () => {
+  const change = [{ webhookId, failing: true }];
+  const told = await Promise.all(Array.from({ length: 8 }, () => mark(change)));
+  expect(told.flat()).toEqual([webhookId]);
+});
+
 test('writes and names only the webhooks whose state changes', async () => {
   const failing = await rows.webhook({ failing: true });
   const gone = newId('webhook', store.clock);
@@ -30,13 +49,13 @@ test('writes and names only the webhooks whose state changes', async () => {
   const [before] = await store.outside.query('select failing_since, xmin from webhooks where id = $1', [
     failing,
   ]);
-  expect(await work.markHealth(changes)).toEqual([webhookId]);
-  expect(await work.markHealth(changes)).toEqual([]);
+  expect(await mark(changes)).toEqual([webhookId]);
+  expect(await mark(changes)).toEqual([]);
   const [after] = await store.outside.query('select failing_since, xmin from webhooks where id = $1', [
     failing,
   ]);
   expect(after).toEqual(before);
-  expect(await work.markHealth([{ webhookId, failing: false }])).toEqual([webhookId]);
+  expect(await mark([{ webhookId, failing: false }])).toEqual([webhookId]);
   const [well] = await store.outside.query('select failing_since from webhooks where id = $1', [webhookId]);
   expect(well).toEqual({ failing_since: null });
 });
@@ -44,7 +63,7 @@ test('writes and names only the webhooks whose state changes', async () => {
 test('does not wait for a cause that has matched the webhook', async () => {
   await inUndoneTransaction(store.db.pool, async (cause) => {
     await cause.query('select from webhooks where id = $1 for key share', [webhookId]);
-    expect(await work.markHealth([{ webhookId, failing: true }])).toEqual([webhookId]);
+    expect(await mark([{ webhookId, failing: true }])).toEqual([webhookId]);
   });
 });
 
@@ -52,10 +71,10 @@ test('leaves a webhook alone that is being removed: its removal would be waited 
   await store.outside.query('update webhooks set removed_at = now() where id = $1', [webhookId]);
   await inUndoneTransaction(store.db.pool, async (removal) => {
     await removal.query('delete from webhooks where id = $1', [webhookId]);
-    expect(await work.markHealth([{ webhookId, failing: true }])).toEqual([]);
+    expect(await mark([{ webhookId, failing: true }])).toEqual([]);
   });
 });
 
 test('of nothing does nothing', async () => {
-  expect(await work.markHealth([])).toEqual([]);
+  expect(await mark([])).toEqual([]);
 });

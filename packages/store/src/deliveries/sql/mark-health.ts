@@ -6,7 +6,9 @@ import { statement } from '../../db/statement.ts';
  * Only rows whose state changes are written, so the table is not written once per attempt. Webhooks that are
  * being removed are skipped, because the statement would have to wait for the removal.
  *
- * $1 webhook ids, $2 whether each is failing. Returns the ids of those that changed.
+ * Guarantee: of all workers that see a change, one gets the webhook back.
+ *
+ * $1 webhook ids, $2 whether each is failing. Returns those that changed.
  */
 export const markHealth = statement('mark-health')`
     with changed as materialized (
@@ -21,4 +23,4 @@ export const markHealth = statement('mark-health')`
     set failing_since = case when changed.failing then now() end
     from changed
     where w.id = changed.id and w.id = any ($1::text[])
-    returning w.id`;
+    returning w.id as "webhookId", w.account_id as "accountId", w.endpoint`;
