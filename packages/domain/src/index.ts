@@ -17,7 +17,7 @@ export type { EmailTag } from './email-tags.ts';
 export { failureRunAfter, isFailing } from './endpoint-health.ts';
 export type { EndedAttempt, FailureRun } from './endpoint-health.ts';
 export { envelopeBytes } from './envelope.ts';
-export { EVENT_DATA, notificationDetailOf } from './event-data.ts';
+export { EVENT_DATA, notificationDetailOf, recipientsOf } from './event-data.ts';
 export type { EventData, NotificationDetail } from './event-data.ts';
 export { EVENT_TYPES, isEventType, receivedTypes } from './event-types.ts';
 export type { EventType } from './event-types.ts';

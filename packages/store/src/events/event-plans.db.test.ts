@@ -8,6 +8,7 @@ import type { Database } from '../db/database.ts';
 import { recipientKey } from '../db/sql/event-ctes.ts';
 import { createEventStore } from './events.ts';
 import type { EventFilter, EventStore } from './events.ts';
+import { readEventStory } from './event-story.ts';
 import { createWebhookEventStore } from './webhook-events.ts';
 import type { WebhookEventFilter } from './webhook-events.ts';
 
@@ -145,3 +146,19 @@ test.each(WEBHOOK_LISTS)(
     }
   },
 );
+
+test('a story, planned while there was nothing, reads the rows of its event', async () => {
+  const webhookId = await createRows(database).webhook({ accountId });
+  await database.query(`update webhooks set created_at = '2001-01-01'`);
+  await grow(1, 'email.complained', { email: EMAIL, recipients: [BOB] });
+  const story = () => readEventStory(db, `evt_email.complained${BOB}1` as EventId);
+  await story();
+  for (const type of EVENT_TYPES.slice(0, 2)) await grow(GROWN_BY, type);
+  await growFates(webhookId);
+  for (const isCounted of [false, true]) {
+    if (isCounted) await database.query('analyze');
+    const before = await rowsRead();
+    expect((await story())?.webhooks).toMatchObject([{ webhookId, deliveries: [[{ attempt: 1 }]] }]);
+    expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+  }
+});

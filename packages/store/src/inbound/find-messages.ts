@@ -1,15 +1,25 @@
-import type { ReceivedMessage } from '@postrider/domain';
+import type { MessageId, ReceivedMessage } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
-import { findMessagesByAddress, findMessagesById } from './sql/read-messages.ts';
+import { findMessageById, findMessagesByAddress, findMessagesById } from './sql/read-messages.ts';
 
 /** A Message-ID without brackets, or the address of the sender or a recipient. */
 export type MessageSearch = { readonly messageId: string } | { readonly address: string };
 
-/** A message's place and state, without its content. */
+/** A message's place, state and addresses, without its content. */
 export type FoundMessage = Pick<
   ReceivedMessage,
-  'id' | 'accountId' | 'kind' | 'inboxId' | 'ruleId' | 'status' | 'heldReason' | 'receivedAt' | 'size'
+  | 'id'
+  | 'accountId'
+  | 'kind'
+  | 'inboxId'
+  | 'ruleId'
+  | 'status'
+  | 'heldReason'
+  | 'receivedAt'
+  | 'size'
+  | 'from'
+  | 'receivedFor'
 >;
 
 /** @returns at most `limit` messages of all accounts, the newest first. */
@@ -21,4 +31,13 @@ export async function findMessages(
   return 'messageId' in search
     ? runOn<FoundMessage>(db.pool, findMessagesById, [search.messageId, limit])
     : runOn<FoundMessage>(db.pool, findMessagesByAddress, [search.address.toLowerCase(), limit]);
+}
+
+/** @returns null when it is deleted. */
+export async function findMessage(
+  { pool }: Pick<Database, 'pool'>,
+  id: MessageId,
+): Promise<FoundMessage | null> {
+  const [message] = await runOn<FoundMessage>(pool, findMessageById, [id]);
+  return message ?? null;
 }

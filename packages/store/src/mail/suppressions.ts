@@ -142,7 +142,7 @@ function unsubscribed(address: string, at: Date): EventData<'email.unsubscribed'
   };
 }
 
-function suppressionOf(row: SuppressionRow): Suppression {
+export function suppressionOf(row: SuppressionRow): Suppression {
   return {
     id: row.id as SuppressionId,
     address: row.address,

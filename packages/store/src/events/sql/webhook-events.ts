@@ -3,7 +3,7 @@ import type { Statement } from '../../db/statement.ts';
 import { byEmail, byRecipient, byType } from './list-events.ts';
 
 /** The CTE `log`: the first day of the attempt log. A log without days has never lost one. */
-const LOG = `
+export const LOG = `
     log as materialized (
       select coalesce(min(to_date(substr(c.relname, 10), 'YYYYMMDD')), '-infinity') as first_day
       from pg_inherits i join pg_class c on c.oid = i.inhrelid
@@ -16,7 +16,7 @@ const LOG = `
  * attempts are older than the log. These rows are found by the event. So conditions name the webhook in a
  * form that no index has.
  */
-const fateAt = (webhook: string): string => `
+export const fateAt = (webhook: string): string => `
     cross join log
     left join lateral (
       select d.attempts, d.due_at, coalesce(d.taken_at <= now() and d.leased_until > now(), false) as in_attempt
@@ -56,11 +56,14 @@ const fateAt = (webhook: string): string => `
     ) s`;
 
 /** The routing rule of a received message. Quotes in its text are escaped, so only the key itself fits. */
-const isOfRule = (rule: string): string =>
+export const isOfRule = (rule: string): string =>
   `(${rule}::text is null or strpos(left(e.data, 400), '"rule_id":"' || ${rule}::text || '"') > 0)`;
 
+/** The state of an event at a webhook, as `fateAt` has it. */
+export const SHOWN_FATE = `s.status, s.delivery, s.attempts, s.dead_letter as "deadLetterId", s.next_attempt_at as "nextAttemptAt"`;
+
 const SHOWN = `e.id, e.type, e.created_at as "createdAt", e.position::text as position,
-           s.status, s.delivery, s.attempts, s.dead_letter as "deadLetterId", s.next_attempt_at as "nextAttemptAt"`;
+           ${SHOWN_FATE}`;
 
 /**
  * Reads a page of a webhook's events, the newest first. $1 to $7 and the following as in the query; then the

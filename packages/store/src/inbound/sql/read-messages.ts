@@ -9,10 +9,14 @@ const INBOX_IS_THERE = '(m.inbox_id = any (array(select id from removed_inboxes)
 
 const SEARCH = `
   select m.id, m.account_id as "accountId", m.kind::text as kind, m.inbox_id as "inboxId", m.rule_id as "ruleId",
-         m.status::text as status, m.held_reason as "heldReason", m.created_at as "receivedAt", m.size
+         m.status::text as status, m.held_reason as "heldReason", m.created_at as "receivedAt", m.size,
+         m.from_address as "from", m.received_for as "receivedFor"
   from messages m
   where ${INBOX_IS_THERE}`;
 const NEWEST = 'order by m.created_at desc, m.id desc limit $2';
+
+/** $1 message, of any account. Returns no row when it is deleted. */
+export const findMessageById = statement('find-message-by-id')`${SEARCH} and m.id = $1`;
 
 /**
  * Finds the newest messages with a Message-ID, of all accounts. $1 the id without brackets, $2 maximum number

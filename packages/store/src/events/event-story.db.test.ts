@@ -1,0 +1,293 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { inboundSubject, newId, notificationDetailOf } from '@postrider/domain';
+import type { AccountId, EventId, WebhookId } from '@postrider/domain';
+import { createRows } from '@postrider/testing';
+import { endDeliveries, sendMail } from '../../test/ended-mail.ts';
+import { setupStore } from '../../test/open-store.ts';
+import { createProviderNotificationStore } from '../mail/provider-notifications.ts';
+import { createSuppressionStore } from '../mail/suppressions.ts';
+import { readFates } from './event-fates.ts';
+import { readEventStory } from './event-story.ts';
+import type { EventStory, StoryWebhook } from './event-story.ts';
+import { createWebhookEventStore } from './webhook-events.ts';
+
+const store = setupStore();
+const rows = () => createRows(store.outside);
+let accountId: AccountId;
+
+beforeEach(async () => {
+  await rows().clear();
+  accountId = await store.newAccount();
+});
+
+/** A webhook that is older than every event. */
+async function webhook(wish: { accountId?: AccountId; subject?: string; events?: string[] } = {}) {
+  const id = await rows().webhook({ accountId, ...wish });
+  await store.outside.query(`update webhooks set created_at = '2001-01-01' where id = $1`, [id]);
+  return id;
+}
+
+/** An `email.unsubscribed` of the account, with its deliveries. */
+async function recorded(address = 'bob@b.example'): Promise<EventId> {
+  await createSuppressionStore(store.db, store.clock).add(accountId, [address]);
+  const [row] = await store.outside.query<{ id: EventId }>('select id from events order by position desc');
+  if (row === undefined) throw new Error('no event');
+  return row.id;
+}
+
+async function storyOf(id: EventId): Promise<EventStory> {
+  const story = await readEventStory(store.db, id);
+  if (story === null) throw new Error('no story');
+  return story;
+}
+
+async function partOf(id: EventId, webhookId: WebhookId): Promise<StoryWebhook> {
+  const part = (await storyOf(id)).webhooks.find((each) => each.webhookId === webhookId);
+  if (part === undefined) throw new Error('the webhook is not in the story');
+  return part;
+}
+
+/** An attempt of a delivery that began so long after the event. */
+async function log(
+  eventId: EventId,
+  webhookId: WebhookId,
+  { delivery = 1, attempt = 1, seconds = 0, status = 503 as number | null, answer = 'Bad' },
+) {
+  await store.outside.query(
+    `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer, type)
+     select created_at + make_interval(secs => $5), $3, id, $2, $4, 41, $6::smallint, case when $6 = 200 then null else 'HTTP ' || $6 end, $7, type
+     from events where id = $1`,
+    [eventId, webhookId, delivery, attempt, seconds, status, Buffer.from(answer)],
+  );
+}
+
+describe('an event at a webhook', () => {
+  test('waits, is retried, and becomes a dead letter, each with the attempts so far', async () => {
+    const webhookId = await webhook();
+    const id = await recorded();
+    expect(await partOf(id, webhookId)).toMatchObject({
+      fate: 'waiting',
+      status: 'pending',
+      attempts: 0,
+      endpoint: 'https://hooks.example/in',
+      deliveries: [],
+      deadLetter: null,
+    });
+    await store.outside.query(`update deliveries set attempts = 1, due_at = '2026-03-01T13:00:00Z'`);
+    await log(id, webhookId, { seconds: 1 });
+    expect(await partOf(id, webhookId)).toMatchObject({
+      fate: 'retrying',
+      status: 'attempting',
+      attempts: 1,
+      nextAttemptAt: new Date('2026-03-01T13:00:00Z'),
+      deliveries: [[{ attempt: 1, durationMs: 41, statusCode: 503, error: 'HTTP 503' }]],
+    });
+    await endDeliveries(store, webhookId, 'dead');
+    const dead = await partOf(id, webhookId);
+    expect(dead).toMatchObject({ fate: 'dead_letter', status: 'failed' });
+    expect(dead.deadLetter).toMatchObject({
+      id: dead.deadLetterId,
+      reason: 'rejected',
+      lastError: 'HTTP 410',
+    });
+  });
+
+  test('has the attempts of each delivery apart, in their order, with the answers', async () => {
+    const [webhookId, other] = [await webhook(), await webhook()];
+    const id = await recorded();
+    await store.outside.query('delete from deliveries');
+    for (const attempt of [2, 1]) await log(id, webhookId, { delivery: 7, attempt, seconds: attempt });
+    await log(id, webhookId, { delivery: 9, seconds: 60, status: 200, answer: '{"ok":true}' });
+    await log(id, other, { delivery: 8, seconds: 3, status: null });
+    const part = await partOf(id, webhookId);
+    expect(part).toMatchObject({ fate: 'delivered', status: 'success', attempts: 3 });
+    expect(
+      part.deliveries.map((series) => series.map(({ attempt, statusCode }) => [attempt, statusCode])),
+    ).toEqual([[[1, 503], [2, 503]], [[1, 200]]]); // prettier-ignore
+    expect(part.deliveries[1]?.[0]?.answer?.toString()).toBe('{"ok":true}');
+    expect(await partOf(id, other)).toMatchObject({ fate: 'dropped', deliveries: [[{ attempt: 1 }]] });
+  });
+
+  test('is told of a deleted webhook as long as an attempt is logged, without an endpoint', async () => {
+    const webhookId = await webhook();
+    const id = await recorded();
+    await log(id, webhookId, {});
+    await store.outside.query('delete from webhooks');
+    await store.outside.query('delete from deliveries');
+    expect(await partOf(id, webhookId)).toMatchObject({
+      fate: 'dropped',
+      endpoint: null,
+      failingSince: null,
+    });
+  });
+
+  test('is dropped without a row, and unknown when it is older than the log of attempts', async () => {
+    const webhookId = await webhook();
+    const id = await recorded();
+    await store.outside.query('delete from deliveries');
+    expect(await partOf(id, webhookId)).toMatchObject({ fate: 'dropped', status: 'failed' });
+    await store.outside.query(
+      `create table attempts_20260302 partition of attempts for values from ('2026-03-02Z') to ('2026-03-03Z')`,
+    );
+    expect(await partOf(id, webhookId)).toMatchObject({ fate: 'attempts_expired', status: 'success' });
+    await store.outside.query('drop table attempts_20260302');
+  });
+});
+
+describe('the webhooks of a story', () => {
+  test('are those that match: by account, type, time and routing rule', async () => {
+    const matching = [await webhook(), await webhook({ events: ['email.unsubscribed'] })];
+    await webhook({ accountId: await store.newAccount() });
+    await webhook({ events: ['email.sent'] });
+    await webhook({ subject: inboundSubject(accountId, 'rt_1') });
+    const id = await recorded();
+    await store.outside.query('delete from deliveries');
+    await rows().webhook({ accountId }); // made after the event
+    const removed = await webhook();
+    await store.outside.query('update webhooks set removed_at = now() where id = $1', [removed]);
+    expect((await storyOf(id)).webhooks.map(({ webhookId }) => webhookId).sort()).toEqual(matching.sort());
+  });
+
+  test('are none when none matched', async () => {
+    expect((await storyOf(await recorded())).webhooks).toEqual([]);
+  });
+
+  test('stand with what is outstanding first, then what a person must look at', async () => {
+    const [delivered, dropped, dead, waiting, late, early] = [
+      await webhook(),
+      await webhook(),
+      await webhook(),
+      await webhook(),
+      await webhook(),
+      await webhook(),
+    ];
+    const id = await recorded();
+    await store.outside.query(`update deliveries set attempts = 1 where webhook_id = any ($1)`, [
+      [late, early],
+    ]);
+    await log(id, late, { delivery: 1, seconds: 9 });
+    await log(id, early, { delivery: 2, seconds: 3 });
+    await endDeliveries(store, dead, 'dead');
+    await store.outside.query(`delete from deliveries where webhook_id = any ($1)`, [[delivered, dropped]]);
+    await log(id, delivered, { delivery: 3, status: 200 });
+    const { webhooks } = await storyOf(id);
+    expect(webhooks.map(({ webhookId }) => webhookId)).toEqual([
+      early,
+      late,
+      waiting,
+      dead,
+      dropped,
+      delivered,
+    ]);
+  });
+});
+
+describe('the cause in a story', () => {
+  test('is the message, with who sent it, and what was suppressed because of it', async () => {
+    const emailId = await sendMail(store, accountId, { to: ['Bob <bob@b.example>', 'eve@b.example'] });
+    await store.outside.query(`update emails set api_key_id = 'key_1', request_id = 'req-1'`);
+    await createProviderNotificationStore(store.db, store.clock).record({
+      messageId: newId('event', store.clock),
+      emailId,
+      providerMessageId: null,
+      writtenEmailId: null,
+      suppress: [{ address: 'bob@b.example', reason: 'bounce' }],
+      event: {
+        type: 'email.bounced',
+        recipients: ['bob@b.example'],
+        occurredAt: store.clock.now().toISOString(),
+        detail: notificationDetailOf({}),
+      },
+    });
+    await createSuppressionStore(store.db, store.clock).add(accountId, ['eve@b.example']);
+    const [event] = await store.outside.query<{ id: EventId }>(
+      `select id from events where type = 'email.bounced'`,
+    );
+    const story = await storyOf(event?.id as EventId);
+    expect(story).toMatchObject({
+      event: { type: 'email.bounced', accountId, isCopy: false },
+      email: {
+        id: emailId,
+        accountId,
+        apiKeyId: 'key_1',
+        requestId: 'req-1',
+        kind: 'live',
+        lastEvent: 'bounced',
+      },
+      message: null,
+      suppressions: [{ address: 'bob@b.example', origin: 'bounce' }],
+      lacksAttempts: false,
+    });
+    expect(story.suppressions).toHaveLength(1);
+  });
+
+  test('is the received message, and nothing once it is deleted', async () => {
+    const message = await rows().message({ accountId });
+    const id = await rows().event({ accountId });
+    await store.outside.query(
+      `update events set type = 'message.received', data = json_build_object('object', 'message', 'id', $2::text)::text where id = $1`,
+      [id, message],
+    );
+    expect(await storyOf(id)).toMatchObject({
+      email: null,
+      message: { id: message, accountId },
+      suppressions: [],
+    });
+    await store.outside.query('delete from messages');
+    expect(await storyOf(id)).toMatchObject({ email: null, message: null });
+  });
+});
+
+test('an event that retention dropped is told by the copy in its dead letter', async () => {
+  const webhookId = await webhook();
+  const id = await recorded();
+  const before = (await storyOf(id)).event;
+  await endDeliveries(store, webhookId, 'dead');
+  await store.outside.query('delete from events');
+  const story = await storyOf(id);
+  expect(story.event).toEqual({ ...before, isCopy: true });
+  expect(story.webhooks).toMatchObject([{ webhookId, fate: 'dead_letter' }]);
+});
+
+test('an unknown event has no story', async () => {
+  expect(await readEventStory(store.db, newId('event', store.clock))).toBeNull();
+});
+
+test('a story has the newest 1,000 attempts, and says that it lacks some', async () => {
+  const webhookId = await webhook();
+  const id = await recorded();
+  await store.outside.query(
+    `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status)
+     select created_at + n * interval '1 s', n, id, $1, 1, 1, 503 from events, generate_series(1, 1001) n`,
+    [webhookId],
+  );
+  const story = await storyOf(id);
+  expect(story.lacksAttempts).toBe(true);
+  const deliveries = story.webhooks[0]?.deliveries ?? [];
+  expect(deliveries).toHaveLength(1_000);
+  expect(deliveries[0]?.[0]?.startedAt.getTime()).toBe(story.event.createdAt.getTime() + 2_000);
+});
+
+test('a replay begins a new delivery in the story of its event', async () => {
+  const webhookId = await webhook();
+  const id = await recorded();
+  await endDeliveries(store, webhookId, 'dead');
+  await createWebhookEventStore(store.db).replay(accountId, webhookId, id);
+  await endDeliveries(store, webhookId, 'dead');
+  expect((await partOf(id, webhookId)).deliveries).toHaveLength(2);
+});
+
+test('the fates of several events are read at once, each of its own', async () => {
+  const webhookId = await webhook();
+  const [first, second] = [await recorded('a@b.example'), await recorded('b@b.example')];
+  await store.outside.query('delete from deliveries where event_id = $1', [second]);
+  const missing = newId('event', store.clock);
+  const fates = await readFates(store.db, [first, second, missing]);
+  expect([...fates].map(([id, each]) => [id, each.map(({ fate }) => fate)])).toEqual([
+    [first, ['waiting']],
+    [second, ['dropped']],
+    [missing, []],
+  ]);
+  expect(fates.get(first)?.[0]?.webhookId).toBe(webhookId);
+  expect(await readFates(store.db, [])).toEqual(new Map());
+});

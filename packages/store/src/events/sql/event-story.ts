@@ -1,0 +1,77 @@
+import { statement } from '../../db/statement.ts';
+import { fateAt, isOfRule, LOG, SHOWN_FATE } from './webhook-events.ts';
+
+/**
+ * Reads events of any account. An event that retention has dropped is read from a dead letter's copy.
+ *
+ * $1 events. Returns no row for an event that is in neither table.
+ */
+const FOUND = `
+    found as materialized (
+      select e.id, e.account_id, e.type, e.created_at, e.data, false as is_copy
+      from events e where e.id = any ($1::text[])
+      union all
+      select g.id, l.account_id, l.type, l.event_created_at, l.data, true
+      from unnest($1::text[]) g (id)
+      cross join lateral (select * from dead_letters where event_id = g.id limit 1 offset 0) l
+      where (select true from events e where e.id = g.id) is null
+    )`;
+
+/** $1 events. Returns those that exist, in any order. */
+export const findEvents = statement('find-events')`
+    with ${FOUND}
+    select f.id, f.account_id as "accountId", f.type, f.created_at as "createdAt", f.data, f.is_copy as "isCopy"
+    from found f`;
+
+/**
+ * Reads what became of events at each webhook: those that have a row about the event, and those that get such
+ * events now and existed then. A webhook that was deleted before its first attempt left no row.
+ *
+ * $1 events. Returns a row for each event and webhook. Without an endpoint, the webhook is deleted.
+ */
+export const findFates = statement('find-fates')`
+    with ${LOG}, ${FOUND},
+    involved as materialized (
+      select e.id as event_id, i.webhook_id
+      from found e
+      cross join lateral (
+        select d.webhook_id from deliveries d where d.event_id = e.id
+        union
+        select l.webhook_id from dead_letters l where l.event_id = e.id
+        union
+        select a.webhook_id from attempts a
+        where a.event_id = e.id and a.started_at >= e.created_at - interval '10 minutes'
+        union
+        select w.id from webhooks w
+        where w.account_id = e.account_id and w.removed_at is null and w.created_at <= e.created_at
+          and (w.events = '{}' or e.type = any (w.events)) and ${isOfRule(`nullif(split_part(w.subject, '/', 3), '')`)}
+      ) i
+    )
+    select i.event_id as "eventId", i.webhook_id as "webhookId", ${SHOWN_FATE},
+           w.endpoint, w.subject, w.failing_since as "failingSince"
+    from involved i
+    cross join lateral (select * from found where id = i.event_id offset 0) e
+    ${fateAt('i.webhook_id')}
+    left join lateral (
+      select endpoint, subject, failing_since from webhooks where id = i.webhook_id and removed_at is null offset 0
+    ) w on true`;
+
+/**
+ * Reads the newest attempts of an event. $1 event, $2 its time, $3 rows at most. The number of an attempt
+ * starts again with each delivery.
+ */
+export const findAttempts = statement('find-attempts')`
+    with logged as materialized (
+      select * from attempts where event_id = $1 and started_at >= $2::timestamptz - interval '10 minutes'
+    )
+    select a.webhook_id as "webhookId", a.delivery_id::text as "deliveryId", a.attempt, a.started_at as "startedAt",
+           a.duration_ms as "durationMs", a.status as "statusCode", a.error, a.answer
+    from logged a
+    order by a.started_at desc, a.delivery_id desc, a.attempt desc
+    limit $3`;
+
+/** $1 event. Returns its dead letters, at most one for each webhook. */
+export const findDeadLetters = statement('find-dead-letters')`
+    select l.id, l.webhook_id as "webhookId", l.attempts, l.reason::text as reason, l.last_error as "lastError",
+           l.status_code as "statusCode", l.created_at as "createdAt"
+    from dead_letters l where l.event_id = $1`;
