@@ -12,6 +12,7 @@ const notification = {
   occurred_at: '2026-11-20T10:15:32.456Z',
   detail,
 };
+const tracked = { ...notification, machine: true };
 const message = {
   object: 'message',
   id: 'msg_1',
@@ -66,8 +67,8 @@ const GOOD: Record<EventType, Data> = {
   'email.soft_bounced': notification,
   'email.complained': notification,
   'email.rejected': notification,
-  'email.opened': notification,
-  'email.clicked': notification,
+  'email.opened': tracked,
+  'email.clicked': { ...tracked, machine: null },
   'email.unsubscribed': unsubscribed,
   'message.received': message,
   'message.held': { ...message, held_reason: 'spam' },
@@ -100,15 +101,15 @@ describe('data by event type (contract 2.3)', () => {
   });
 
   test.each(NOTIFICATIONS)('%s names at least one recipient and one email', (type) => {
-    expect(accepts(type, { ...notification, recipients: [] })).toBe(false);
-    expect(accepts(type, { ...notification, recipients: [null] })).toBe(false);
-    expect(accepts(type, { ...notification, email_id: null })).toBe(false);
+    expect(accepts(type, { ...GOOD[type], recipients: [] })).toBe(false);
+    expect(accepts(type, { ...GOOD[type], recipients: [null] })).toBe(false);
+    expect(accepts(type, { ...GOOD[type], email_id: null })).toBe(false);
   });
 
   test.each(NOTIFICATIONS)('%s carries all seven keys of detail and no other', (type) => {
-    expect(accepts(type, { ...notification, detail: { ...detail, more: null } })).toBe(false);
-    expect(accepts(type, { ...notification, detail: {} })).toBe(false);
-    expect(accepts(type, { ...notification, detail: { ...detail, link: 1 } })).toBe(false);
+    expect(accepts(type, { ...GOOD[type], detail: { ...detail, more: null } })).toBe(false);
+    expect(accepts(type, { ...GOOD[type], detail: {} })).toBe(false);
+    expect(accepts(type, { ...GOOD[type], detail: { ...detail, link: 1 } })).toBe(false);
   });
 
   test.each([
@@ -118,7 +119,7 @@ describe('data by event type (contract 2.3)', () => {
     '2026-13-20T10:15:32.456Z',
     'now',
   ])('the time %s is not ISO 8601 UTC with milliseconds', (occurred_at) => {
-    expect(accepts('email.opened', { ...notification, occurred_at })).toBe(false);
+    expect(accepts('email.opened', { ...tracked, occurred_at })).toBe(false);
     expect(accepts('email.unsubscribed', { ...unsubscribed, occurred_at })).toBe(false);
     expect(accepts('message.held', { ...message, received_at: occurred_at })).toBe(false);
   });

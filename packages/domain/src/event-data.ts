@@ -51,6 +51,9 @@ const providerNotification = z.strictObject({
   detail: notificationDetail,
 });
 
+/** `machine`: probably a program opened or clicked, not a person. Null: the provider does not say. */
+const trackedNotification = providerNotification.extend({ machine: z.boolean().nullable() });
+
 const unsubscribed = z
   .strictObject({
     email_id: z.null(),
@@ -115,8 +118,8 @@ export const EVENT_DATA = {
   'email.soft_bounced': providerNotification,
   'email.complained': providerNotification,
   'email.rejected': providerNotification,
-  'email.opened': providerNotification,
-  'email.clicked': providerNotification,
+  'email.opened': trackedNotification,
+  'email.clicked': trackedNotification,
   'email.unsubscribed': unsubscribed,
   'message.received': receivedMessage,
   'message.held': receivedMessage,

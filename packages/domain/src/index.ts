@@ -78,7 +78,7 @@ export type {
 } from './received-message.ts';
 export { inboundSubject, newEvents, recordEvent, ruleOfSubject } from './record-event.ts';
 export type { EventBatch, EventDraft, OutboxTransaction } from './record-event.ts';
-export { reportedEventData, reportedEventDraft } from './reported-event.ts';
+export { reportedContent, reportedEventDraft } from './reported-event.ts';
 export type { ReportedEmail, ReportedEvent } from './reported-event.ts';
 export { parseReply, replyRequest } from './reply-draft.ts';
 export type { ReplyDraft } from './reply-draft.ts';

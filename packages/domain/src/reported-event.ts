@@ -3,19 +3,25 @@ import type { AccountId, EmailId } from './ids.ts';
 import type { ProviderNotification } from './mail-outcome.ts';
 import type { EventDraft } from './record-event.ts';
 
+interface Report<Type extends ProviderNotification['type']> {
+  readonly type: Type;
+  /** All recipients that the notification names, each once, in its order. Never empty. */
+  readonly recipients: readonly string[];
+  /** ISO 8601 UTC with milliseconds. */
+  readonly occurredAt: string;
+  readonly detail: NotificationDetail;
+}
+
+type TrackedType = 'email.opened' | 'email.clicked';
+
 /** A provider's report without its message. It is plain JSON, so it can be stored as text. */
 export type ReportedEvent =
   /** SES could not render the template, so the message was never sent. */
   | { readonly type: 'email.failed'; readonly error: string }
   /** The provider had accepted the message before this event. */
-  | {
-      readonly type: ProviderNotification['type'];
-      /** All recipients that the notification names, each once, in its order. Never empty. */
-      readonly recipients: readonly string[];
-      /** ISO 8601 UTC with milliseconds. */
-      readonly occurredAt: string;
-      readonly detail: NotificationDetail;
-    };
+  | Report<Exclude<ProviderNotification['type'], TrackedType>>
+  /** Whether a program opened or clicked. Null or missing: the provider does not say. */
+  | (Report<TrackedType> & { readonly machine?: boolean | null });
 
 /** The fields of the reported message that its event contains. */
 export interface ReportedEmail {
@@ -29,9 +35,14 @@ export interface ReportedEmail {
 
 type PostAcceptanceEvent = Exclude<ReportedEvent, { readonly type: 'email.failed' }>;
 
-/** The `data` of a report's event (contract 2.3). */
-export function reportedEventData({ recipients, occurredAt, detail }: PostAcceptanceEvent, emailId: EmailId) {
-  return { email_id: emailId, recipients: [...recipients], occurred_at: occurredAt, detail };
+/** The type and the `data` of a report's event (contract 2.3). */
+export function reportedContent(event: PostAcceptanceEvent, emailId: EmailId) {
+  const { recipients, occurredAt, detail } = event;
+  const data = { email_id: emailId, recipients: [...recipients], occurred_at: occurredAt, detail };
+  if (event.type === 'email.opened' || event.type === 'email.clicked') {
+    return { type: event.type, data: { ...data, machine: event.machine ?? null } };
+  }
+  return { type: event.type, data };
 }
 
 /** The event of a report, with `data` as in contract 2.3. */
@@ -41,5 +52,5 @@ export function reportedEventDraft(event: ReportedEvent, email: ReportedEmail): 
     const data = { email_id: id, from, subject, error: event.error };
     return { type: event.type, accountId, data, recipients };
   }
-  return { type: event.type, accountId, data: reportedEventData(event, id) };
+  return { accountId, ...reportedContent(event, id) };
 }

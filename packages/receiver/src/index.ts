@@ -7,6 +7,7 @@ export type {
   ProviderNotification,
   ReceivedMessage,
   SendResult,
+  TrackedNotification,
   Unsubscribed,
   WebhookEvent,
 } from './webhook-event.ts';

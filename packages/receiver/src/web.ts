@@ -11,6 +11,7 @@ export type {
   ProviderNotification,
   ReceivedMessage,
   SendResult,
+  TrackedNotification,
   Unsubscribed,
   WebhookEvent,
 } from './webhook-event.ts';

@@ -29,6 +29,12 @@ export interface ProviderNotification {
   detail: NotificationDetail;
 }
 
+/** `data` of `email.opened` and `email.clicked`. */
+export interface TrackedNotification extends ProviderNotification {
+  /** True: probably a program did it, such as a link scanner. Null: the provider does not say. */
+  machine: boolean | null;
+}
+
 export interface Unsubscribed {
   email_id: null;
   to: string;
@@ -91,8 +97,8 @@ interface DataByType {
   'email.soft_bounced': ProviderNotification;
   'email.complained': ProviderNotification;
   'email.rejected': ProviderNotification;
-  'email.opened': ProviderNotification;
-  'email.clicked': ProviderNotification;
+  'email.opened': TrackedNotification;
+  'email.clicked': TrackedNotification;
   'email.unsubscribed': Unsubscribed;
   'message.received': ReceivedMessage;
   'message.held': ReceivedMessage;

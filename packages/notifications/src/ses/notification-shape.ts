@@ -17,6 +17,12 @@ function storable(text: string): string {
 export const text = z.string().min(1).transform(storable).nullable().catch(null);
 export const texts = z.array(text).catch([]);
 
+/** Whether a program opened or clicked. SES says `Likely` or `Unlikely`, since 2026-08. Null: it does not. */
+const isBotEvent = z
+  .union([z.boolean(), z.enum(['Likely', 'Unlikely']).transform((word) => word === 'Likely')])
+  .nullable()
+  .catch(null);
+
 const recipient = z
   .object({ emailAddress: text, diagnosticCode: text })
   .catch({ emailAddress: null, diagnosticCode: null });
@@ -52,8 +58,8 @@ const notification = z.object({
   delivery: part({ timestamp: text, recipients: texts, smtpResponse: text }),
   deliveryDelay: part({ timestamp: text, delayType: text, delayedRecipients: recipients }),
   reject: part({ reason: text }),
-  open: part({ timestamp: text }),
-  click: part({ timestamp: text, link: text }),
+  open: part({ timestamp: text, isBotEvent }),
+  click: part({ timestamp: text, link: text, isBotEvent }),
   failure: part({ errorMessage: text }),
 });
 

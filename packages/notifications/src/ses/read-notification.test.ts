@@ -257,6 +257,39 @@ describe('detail', () => {
   });
 });
 
+describe('a machine', () => {
+  test.each<[unknown, boolean | null]>([
+    ['Likely', true],
+    ['Unlikely', false],
+    [undefined, null],
+    [null, null],
+    ['', null],
+    ['likely', null],
+    ['Unknown', null],
+    [true, true],
+    [false, false],
+    [1, null],
+    [{}, null],
+  ])('is reported as isBotEvent %j: %j', async (isBotEvent, machine) => {
+    for (const [name, part] of [
+      ['15-open', 'open'],
+      ['16-click', 'click'],
+    ] as const) {
+      const notification = sample(name);
+      Object.assign(notification[part] ?? {}, { isBotEvent });
+      const event = eventOf(JSON.parse(JSON.stringify(notification)));
+      expect(await sentEvent(event)).toMatchObject({ data: { machine } });
+    }
+  });
+
+  test('is reported of opens and clicks alone', async () => {
+    const notification = bounce();
+    Object.assign(notification['bounce'] ?? {}, { isBotEvent: 'Likely' });
+    Object.assign(notification, { open: { isBotEvent: 'Likely' } });
+    expect((await sentEvent(eventOf(notification))).data).not.toHaveProperty('machine');
+  });
+});
+
 describe('whose it is', () => {
   const of = (mail: object) => eventOf({ ...bounce(), mail: { ...bounce()['mail'], ...mail } });
 

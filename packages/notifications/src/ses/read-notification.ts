@@ -14,6 +14,8 @@ interface Findings {
   /** The recipients that this part names. Empty: all recipients of the mail. */
   addresses: readonly (string | null)[];
   detail: Parameters<typeof notificationDetailOf>[0];
+  /** Whether a program opened or clicked, if SES says it. */
+  machine?: boolean | null;
   suppressAs?: SuppressionRequest['reason'];
 }
 
@@ -24,8 +26,8 @@ const READERS = new Map<string, (notification: SesNotification) => Findings>([
   ['Bounce', readBounce],
   ['Complaint', readComplaint],
   ['Reject', ({ reject }) => ofTheMail('email.rejected', null, { reject_reason: reject.reason })],
-  ['Open', ({ open }) => ofTheMail('email.opened', open.timestamp, {})],
-  ['Click', ({ click }) => ofTheMail('email.clicked', click.timestamp, { link: click.link })],
+  ['Open', readOpen],
+  ['Click', readClick],
 ]);
 
 /** Event publishing writes the type with a space, SES's API without one. */
@@ -63,7 +65,13 @@ export function readSesNotification(messageText: string, publishedAt: string): S
   if (occurredAt === null) return ignored('names no time');
   return {
     ...origin,
-    event: { type: findings.type, recipients, occurredAt, detail: notificationDetailOf(findings.detail) },
+    event: {
+      type: findings.type,
+      recipients,
+      occurredAt,
+      detail: notificationDetailOf(findings.detail),
+      machine: findings.machine ?? null,
+    },
     suppress:
       findings.suppressAs === undefined ? [] : suppressionsOf(findings.addresses, findings.suppressAs),
   };
@@ -134,6 +142,15 @@ function readComplaint({ complaint }: SesNotification): Findings {
   };
   const isWithdrawn = complaint.complaintFeedbackType?.toLowerCase() === 'not-spam';
   return isWithdrawn ? common : { ...common, suppressAs: 'complaint' };
+}
+
+function readOpen({ open }: SesNotification): Findings {
+  return { ...ofTheMail('email.opened', open.timestamp, {}), machine: open.isBotEvent };
+}
+
+function readClick({ click }: SesNotification): Findings {
+  const findings = ofTheMail('email.clicked', click.timestamp, { link: click.link });
+  return { ...findings, machine: click.isBotEvent };
 }
 
 /** These parts name no recipients. */

@@ -164,6 +164,7 @@ export const SAMPLES: readonly WebhookEvent[] = [
         reject_reason: null,
         link: null,
       },
+      machine: true,
     },
   },
   {
@@ -184,6 +185,7 @@ export const SAMPLES: readonly WebhookEvent[] = [
         reject_reason: null,
         link: 'https://shop.example.com/orders/1',
       },
+      machine: false,
     },
   },
   {

@@ -2,7 +2,7 @@ import {
   lastEventAfter,
   lastEventsAtLeast,
   newEvents,
-  reportedEventData,
+  reportedContent,
   reportedEventDraft,
 } from '@postrider/domain';
 import type { Clock, EmailId, EventDraft, KeyKind, ReportedEmail, WebhookId } from '@postrider/domain';
@@ -75,7 +75,7 @@ async function recordAtOnce(
 ): Promise<TakenReport | undefined> {
   const { emailId, event } = report;
   if (emailId === null || event.type === 'email.failed') return undefined;
-  const draft = { type: event.type, data: reportedEventData(event, emailId as EmailId) };
+  const draft = reportedContent(event, emailId as EmailId);
   return recordCause<TakenReport>(
     db,
     takeReport,
