@@ -71,6 +71,7 @@ function scopeOf(method: Route['method'], path: string): Scope | null {
   const [, version, family = ''] = path.split('/');
   if (version !== 'v1') return null;
   if (path === '/v1/emails/:id/events') return 'webhooks:manage';
+  if (path.startsWith('/v1/emails/receiving')) return 'inbound:read';
   if (family === 'emails') return method === 'get' ? 'emails:read' : 'emails:send';
   if (INBOUND_FAMILIES.includes(family)) {
     if (method === 'get' && !INBOUND_RULES.test(path)) return 'inbound:read';

@@ -128,7 +128,7 @@ export interface TestApiOptions {
   readonly sns?: SnsAccess;
   readonly publicUrl?: string;
   /** Where the API reads blobs, if not where the test puts them. */
-  readonly blobsThrough?: (blobs: BlobStore) => Pick<BlobStore, 'open' | 'sizeOf'>;
+  readonly blobsThrough?: (blobs: BlobStore) => Pick<BlobStore, 'open' | 'sizeOf' | 'read'>;
 }
 
 const NOBODY_BELIEVED = createSnsAccess(

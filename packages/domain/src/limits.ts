@@ -45,6 +45,8 @@ export const LIMITS = {
   recordNameLength: 998,
   /** Bytes in UTF-8 of the text and of the HTML in the answer about one received message. */
   messageBodyBytes: 1024 * 1024,
+  /** The images within the HTML of one received message, before base64. */
+  inlineImageBytes: 1024 * 1024,
   /** A received message as sent (SMTP's SIZE). */
   receivedBytes: 10 * 1024 * 1024,
   /** Live messages per hour: from an inbox's address, and into one mail thread. */

@@ -55,6 +55,9 @@ export interface AttachmentWish {
   id?: AttachmentId;
   filename?: string | null;
   contentType?: string;
+  contentId?: string;
+  /** In bytes. */
+  size?: number;
   blob?: string;
 }
 
@@ -224,16 +227,18 @@ async function insertMessage(
     [id, accountId, kind, inboxId ?? null, held, blob, text, html ?? null],
   );
   for (const [position, file] of attachments.entries()) {
-    const { filename = 'a.txt', contentType = 'text/plain' } = file;
+    const { filename = 'a.txt', contentType = 'text/plain', contentId = null, size = 3 } = file;
     await database.query(
       `insert into message_attachments (id, message_id, position, filename, content_type, content_id, size, blob)
-       values ($1, $2, $3, $4, $5, null, 3, $6)`,
+       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
       [
         file.id ?? newId('attachment', systemClock),
         id,
         position,
         filename,
         contentType,
+        contentId,
+        size,
         file.blob ?? NO_BLOB,
       ],
     );

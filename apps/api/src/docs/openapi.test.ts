@@ -117,6 +117,9 @@ test.each(ROUTES)('%s: the query has the parameters that are looked at', (name) 
   const EVENT_PARAMETERS = ['type', 'since', 'until', 'after', 'limit'];
   const LOOKED_AT: Readonly<Record<string, readonly string[]>> = {
     'GET /v1/emails': paging,
+    'GET /v1/emails/receiving': paging,
+    'GET /v1/emails/receiving/:id': ['html_format'],
+    'GET /v1/emails/receiving/:id/attachments': paging,
     'GET /v1/webhooks/:id/attempts': ['event_id', 'after', 'limit'],
     'GET /v1/events': ['recipient', 'email_id', ...EVENT_PARAMETERS],
     'GET /v1/emails/:id/events': EVENT_PARAMETERS,

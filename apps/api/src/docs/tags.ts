@@ -4,7 +4,7 @@ interface Tag {
   readonly description: string;
 }
 
-/** The tag of each route by the beginning of its path. The first that fits counts. */
+/** The tag of each route by the beginning of its path. The longest that fits counts. */
 const BY_PATH: readonly (readonly [paths: readonly string[], name: string, description: string])[] = [
   [['/v1/emails'], 'Emails', 'Mail that the account sends.'],
   [
@@ -20,7 +20,7 @@ const BY_PATH: readonly (readonly [paths: readonly string[], name: string, descr
   [['/u/'], 'Unsubscribing', 'For the recipients of mail. A token in the path takes the place of a key.'],
   [['/v1/inboxes'], 'Inboxes', 'Addresses that receive mail, their threads and replies.'],
   [
-    ['/v1/inbound/messages', '/links/'],
+    ['/v1/inbound/messages', '/v1/emails/receiving', '/links/'],
     'Received messages',
     'Mail that the account received, and its bytes.',
   ],
@@ -48,7 +48,10 @@ export const TAGS: readonly Tag[] = [
 
 /** @throws Error when no tag fits: a new kind of route needs one */
 export function tagOf(path: string): string {
-  const [, name] = BY_PATH.find(([paths]) => paths.some((start) => path.startsWith(start))) ?? [];
-  if (name === undefined) throw new Error(`${path} has no tag`);
-  return name;
+  const fitting = BY_PATH.flatMap(([paths, name]) => paths.map((start) => ({ start, name }))).filter(
+    ({ start }) => path.startsWith(start),
+  );
+  const [longest] = fitting.sort((one, other) => other.start.length - one.start.length);
+  if (longest === undefined) throw new Error(`${path} has no tag`);
+  return longest.name;
 }

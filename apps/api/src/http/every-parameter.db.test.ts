@@ -7,7 +7,7 @@ import { tableNames } from '../../test/everything-stored.ts';
 import { setupFakeDomains } from '../../test/fake-domains.ts';
 import { createOwnResources } from '../../test/own-resources.ts';
 import type { OwnResources } from '../../test/own-resources.ts';
-import { companionOf } from '../../test/route-paths.ts';
+import { attachmentIdOf, companionOf } from '../../test/route-paths.ts';
 import { SHARED_DOMAIN, setupApi } from '../../test/start-api.ts';
 import type { Caller } from '../../test/start-api.ts';
 import { openApiDocument, openApiPath } from '../docs/openapi.ts';
@@ -179,6 +179,27 @@ const TRIALS: Readonly<Record<string, Prepare>> = {
     const older = await post(caller, '/v1/emails', MESSAGE);
     return { query: paging(older, await post(caller, '/v1/emails', MESSAGE)) };
   },
+  'GET /v1/emails/receiving': twoOf('message'),
+  'GET /v1/emails/receiving/:id': async (own) => {
+    const id = await own.idOf('message');
+    const blob = await api.blobs.put(Buffer.from('png'));
+    await api.database.query(`update messages set html = '<img src="cid:a">' where id = $1`, [id]);
+    await api.database.query(
+      "update message_attachments set content_id = 'a', content_type = 'image/png', blob = $2 where message_id = $1",
+      [id, blob],
+    );
+    return { id, query: { html_format: 'cid' } };
+  },
+  'GET /v1/emails/receiving/:id/attachments': async (own) => {
+    const id = await own.idOf('message');
+    const [first, second] = [attachmentIdOf(id), newId('attachment', systemClock)];
+    await api.database.query(
+      `insert into message_attachments (id, message_id, position, content_type, size, blob)
+       select $2, message_id, 1, content_type, size, blob from message_attachments where id = $1`,
+      [first, second],
+    );
+    return { id, query: paging(second, first) };
+  },
   'GET /v1/domains': twoOf('domain'),
   'GET /v1/suppressions': async (own) => {
     const older = await own.idOf('suppression');
@@ -312,6 +333,7 @@ function masked(outcome: string, { accountId }: Caller): string {
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d(?::?\d\d)?)?/g, '<time>')
     .replaceAll(/"(id|next_cursor)":"[\w-]+"/g, (_, name) => `"${name}":"<cursor>"`)
     .replaceAll(/whsec_[\w-]+/g, '<secret>')
+    .replaceAll(/links\/[\w-]+/g, '<link>')
     .replaceAll(/\\\\x[0-9a-f]+/g, '<bytes>')
     .replaceAll(/id\\": \d+/g, '<number>');
 }

@@ -1,8 +1,8 @@
 import { LIMITS } from '@postrider/domain';
 
-/** Values in one body. A full batch with only known fields has a quarter of this. */
+/** Values in a body. A full batch with only known fields has a quarter of this. */
 export const JSON_VALUES_MAX = 250_000;
-/** Numbers in the arrays of one body: the bytes that a message may have in base64. They parse in 0.3 s. */
+/** Numbers in the arrays of a body: the bytes that a message may have in base64. They parse in 0.3 s. */
 export const JSON_NUMBERS_MAX = (LIMITS.messageBytes / 4) * 3;
 
 const QUOTE = 0x22;

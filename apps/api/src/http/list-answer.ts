@@ -50,6 +50,27 @@ export async function listAnswer<N extends Noun, Entry>(
   return invalid(unknownCursor(cursor.side, cursor.id), list.refusalStatus);
 }
 
+/**
+ * Answers one page of entries that are all at hand, in their order. Their ids are the cursors.
+ *
+ * @param show makes the JSON of an entry.
+ */
+export function answerWithin<Entry extends { readonly id: string }>(
+  query: URLSearchParams,
+  entries: readonly Entry[],
+  show: (entry: Entry) => object,
+): Answer {
+  const parsed = parsePage(query, (written) => entries.find(({ id }) => id === written)?.id ?? null);
+  if (!parsed.ok) return invalid(parsed.fault);
+  const { limit, cursor } = parsed.request;
+  const at = cursor === null ? -1 : entries.findIndex(({ id }) => id === cursor.id);
+  const upwards = cursor?.side === 'before';
+  const start = upwards ? Math.max(0, at - limit) : at + 1;
+  const end = upwards ? at : start + limit;
+  const hasMore = upwards ? start > 0 : end < entries.length;
+  return json(200, { object: 'list', has_more: hasMore, data: entries.slice(start, end).map(show) });
+}
+
 /** @param readId returns null for text that cannot be an entry's id. */
 export function parsePage<Cursor extends string>(
   query: URLSearchParams,

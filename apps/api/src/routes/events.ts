@@ -37,7 +37,7 @@ const pageParameters = {
   limit: limitParameter,
 };
 
-/** The parameters of the lists that are not of one message. */
+/** The parameters of the lists that span messages. */
 export const eventFilterParameters = {
   recipient: parsedText(recipientOf, 'is not an email address').optional().meta({
     description: 'To this recipient: of sent mail, of received mail, or who unsubscribed.',

@@ -27,6 +27,7 @@ class Source extends Readable {
 const api = setupApi({
   blobsThrough: () => ({
     sizeOf: async () => (opening(), HUGE),
+    read: async () => null,
     async open() {
       const stream = opening();
       opened.push(stream);

@@ -33,7 +33,7 @@ export function linkTo(
 }
 
 /** The store of the bytes. */
-export type BlobReader = Pick<BlobStore, 'open' | 'sizeOf'>;
+export type BlobReader = Pick<BlobStore, 'open' | 'sizeOf' | 'read'>;
 
 /** RFC 6838 4.2: a type and a subtype. A parameter could give the bytes another meaning, so it is refused. */
 const PLAIN_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}$/;

@@ -13,7 +13,7 @@ type BodyReader = Pick<MessageStore, 'find' | 'bodySize' | 'bodyPiece'>;
 
 /** Bytes that one statement reads. */
 const READ_BYTES = 1024 * 1024;
-/** The end of one read may still be on its way when the next one arrives. */
+/** The end of a read may still be on its way when the next read arrives. */
 const HELD_BYTES = 2 * READ_BYTES;
 /** Postgres takes some 40 ms for a read from a body of 10 MiB. So the API does few at a time. */
 const READS_IN_FLIGHT = { perKey: 1, total: 2 };

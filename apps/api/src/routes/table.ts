@@ -32,6 +32,7 @@ import { openLink } from './links.ts';
 import type { BlobReader, LinkMaker } from './links.ts';
 import { getMessageBody } from './message-body.ts';
 import { messageRoutes } from './messages.ts';
+import { receivingRoutes } from './receiving.ts';
 import { reply } from './replies.ts';
 import type { ReplyRules } from './replies.ts';
 import type { Documented } from './route.ts';
@@ -94,6 +95,8 @@ export function routeTable(stores: RouteStores, parts: RouteParts): readonly Doc
     ...deadLetterRoutes(stores.deadLetters),
     ...webhookRoutes(stores.webhooks, rules.webhooksPerAccountMax),
     listAttempts(stores.attempts),
+    // `/v1/emails/receiving` must come before `/v1/emails/:id`.
+    ...receivingRoutes(stores.messages, parts),
     ...eventRoutes(stores.events),
     ...webhookEventRoutes(stores.webhookEvents, stores.attempts),
     ...emailRoutes(stores.emails, rules),

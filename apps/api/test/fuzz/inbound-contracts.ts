@@ -22,7 +22,7 @@ function judgeInbox(doc: Document): void {
   });
 }
 
-const LINK = {
+export const LINK = {
   download_url: expect.stringMatching(/^http:\/\/[\w.:[\]-]+\/links\/[\w-]{100,200}$/) as unknown,
   expires_at: TIME,
 };
@@ -399,7 +399,7 @@ export const inboundContracts: Readonly<Record<string, RouteContract>> = {
   ...threadLaws,
 };
 
-/** Whether a route is in this file: routes of received mail, inboxes and links to its files. */
+/** Whether a route is about received mail, inboxes or links to its files. */
 export function isInboundPath(path: string): boolean {
-  return /^\/(v1\/(inbound|inboxes)|links)(\/|$)/.test(path);
+  return /^\/(v1\/(inbound|inboxes|emails\/receiving)|links)(\/|$)/.test(path);
 }

@@ -1,0 +1,268 @@
+import { messageRecord, wholeMessageRecord } from '@postrider/domain';
+import type { EventData } from '@postrider/domain';
+import type { MessageAttachment, MessageDetails, MessageStore } from '@postrider/store';
+import { z } from 'zod';
+import { json } from '../http/answer.ts';
+import { answerWithin, listAnswer } from '../http/list-answer.ts';
+import { parseQuery } from '../http/query-fields.ts';
+import { noSuch } from '../problems/answers.ts';
+import { withInlineImages } from './inline-images.ts';
+import { link, linkTo } from './links.ts';
+import type { BlobReader, LinkMaker } from './links.ts';
+import { READ, withMessage } from './messages.ts';
+import type { Documented, KeyedRoute } from './route.ts';
+import { count, idOf, nullableText, pageOf, text, texts, time } from './schemas.ts';
+import type { AnswerOf } from './schemas.ts';
+
+/** What the routes need to show the bytes of a message. */
+interface Bytes {
+  readonly links: LinkMaker;
+  readonly blobs: BlobReader;
+}
+
+/** Received mail in the shapes of Resend's SDK (`emails.receiving`). Put these before `/v1/emails/:id`. */
+export function receivingRoutes(messages: MessageStore, bytes: Bytes): readonly Documented[] {
+  return [
+    listReceived(messages),
+    getReceived(messages, bytes),
+    listReceivedAttachments(messages, bytes.links),
+    getReceivedAttachment(messages, bytes.links),
+  ];
+}
+
+const disposition = z
+  .enum(['inline', 'attachment'])
+  .meta({ description: '`inline` where it has a `content_id`.' });
+
+const receivedFields = {
+  id: idOf('msg'),
+  from: text,
+  to: texts,
+  cc: texts,
+  bcc: z.array(z.never()).max(0),
+  reply_to: texts,
+  received_for: texts,
+  subject: text.meta({ description: 'Empty where the message has none.' }),
+  message_id: nullableText,
+  created_at: time,
+  attachments: z.array(
+    z.object({
+      id: idOf('att'),
+      filename: nullableText,
+      size: count.meta({ description: 'In bytes, decoded.' }),
+      content_type: text,
+      content_id: nullableText,
+      content_disposition: disposition,
+    }),
+  ),
+};
+const receivedEntry = z.object(receivedFields);
+const receivedPage = pageOf(receivedEntry).meta({ id: 'ReceivedEmailPage' });
+
+function listReceived(messages: Pick<MessageStore, 'list'>): Documented<KeyedRoute> {
+  return {
+    ...READ,
+    method: 'get',
+    path: '/v1/emails/receiving',
+    docs: {
+      operationId: 'listReceivedEmails',
+      summary: 'List received messages, newest first, in the shape of Resend’s',
+      description: 'Held ones are left out.',
+      success: { status: 200, body: receivedPage },
+      paged: true,
+      refusals: ['validation-failed'],
+    },
+    async handle({ key, query }) {
+      return listAnswer(query, {
+        noun: 'message',
+        read: (request) => messages.list(key, { status: null, inboxId: null }, request),
+        show: (message) => receivedObject(messageRecord(message)),
+      });
+    },
+  };
+}
+
+const receivedEmail = z
+  .object({
+    object: z.literal('email'),
+    ...receivedFields,
+    html: nullableText,
+    html_truncated: z.boolean(),
+    text: nullableText,
+    text_truncated: z.boolean(),
+    headers: z.record(z.string(), z.string()).meta({
+      description: 'By their names in lower case. The values of one name are joined by a comma and a space.',
+    }),
+    raw: link,
+  })
+  .meta({ id: 'ReceivedEmail' });
+
+const receivedQuery = z.object({
+  html_format: z
+    .enum(['data_uri', 'cid'], { error: 'is neither data_uri nor cid' })
+    .default('data_uri')
+    .meta({
+      description: '`cid`: the references to inline images stay. `data_uri`: the images take their place.',
+    }),
+});
+
+function getReceived(
+  messages: Pick<MessageStore, 'find' | 'bodies'>,
+  { links, blobs }: Bytes,
+): Documented<KeyedRoute> {
+  return {
+    ...READ,
+    method: 'get',
+    path: '/v1/emails/receiving/:id',
+    docs: {
+      operationId: 'getReceivedEmail',
+      summary: 'Read a received message, in the shape of Resend’s',
+      query: receivedQuery,
+      success: { status: 200, body: receivedEmail },
+      refusals: ['validation-failed', 'not-found', 'held-needs-manage'],
+    },
+    async handle(request) {
+      const parsed = parseQuery(request.query, receivedQuery);
+      if (!parsed.ok) return parsed.refusal;
+      return withMessage(messages, request, async (message) => {
+        const bodies = await messages.bodies(message.id);
+        if (bodies === null) return noSuch('message');
+        const record = wholeMessageRecord({ ...message, text: bodies.text }, bodies.html);
+        const { html, html_truncated, text_truncated } = record;
+        const isWhole = html === null || parsed.fields.html_format === 'cid';
+        return json<AnswerOf<typeof receivedEmail>>(200, {
+          object: 'email',
+          ...receivedObject(record),
+          html: isWhole ? html : await withInlineImages(html, message.attachments, blobs),
+          html_truncated,
+          text: record.text,
+          text_truncated,
+          headers: headersOf(message),
+          raw: linkTo(links, request.origin, { messageId: message.id, attachmentId: null }),
+        });
+      });
+    },
+  };
+}
+
+/** A message in the shape of Resend's. Received mail names no `Bcc`. */
+function receivedObject(record: EventData<'message.received'>): AnswerOf<typeof receivedEntry> {
+  return {
+    id: record.id,
+    from: record.from,
+    to: record.to,
+    cc: record.cc,
+    bcc: [],
+    reply_to: record.reply_to,
+    received_for: record.received_for,
+    subject: record.subject ?? '',
+    message_id: record.message_id,
+    created_at: record.received_at,
+    attachments: record.attachments.map((file) => ({
+      id: file.id,
+      filename: file.filename,
+      size: file.size,
+      content_type: file.content_type,
+      content_id: file.content_id,
+      content_disposition: dispositionOf(file.content_id),
+    })),
+  };
+}
+
+function dispositionOf(contentId: string | null): 'inline' | 'attachment' {
+  return contentId === null ? 'attachment' : 'inline';
+}
+
+function headersOf({ headers }: MessageDetails): Record<string, string> {
+  const values = new Map<string, string[]>();
+  for (const { name, value } of headers) {
+    const key = name.toLowerCase();
+    const known = values.get(key);
+    if (known === undefined) values.set(key, [value]);
+    else known.push(value);
+  }
+  return Object.fromEntries([...values].map(([name, list]) => [name, list.join(', ')]));
+}
+
+/** A file of a message that was received or sent. Resend leaves out what a file does not have. */
+const fileFields = {
+  id: text,
+  filename: text.exactOptional(),
+  size: count.meta({ description: 'In bytes, decoded.' }),
+  content_type: text,
+  content_disposition: disposition,
+  content_id: text.exactOptional(),
+  ...link.shape,
+};
+const fileEntry = z.object(fileFields);
+const filePage = pageOf(fileEntry).meta({ id: 'EmailAttachmentPage' });
+const oneFile = z.object({ object: z.literal('attachment'), ...fileFields }).meta({ id: 'EmailAttachment' });
+
+function listReceivedAttachments(
+  messages: Pick<MessageStore, 'find'>,
+  links: LinkMaker,
+): Documented<KeyedRoute> {
+  return {
+    ...READ,
+    method: 'get',
+    path: '/v1/emails/receiving/:id/attachments',
+    docs: {
+      operationId: 'listReceivedEmailAttachments',
+      summary: 'List attachments of a received message, each with a link, in the shape of Resend’s',
+      success: { status: 200, body: filePage },
+      paged: true,
+      refusals: ['validation-failed', 'not-found', 'held-needs-manage'],
+    },
+    async handle(request) {
+      return withMessage(messages, request, (message) =>
+        answerWithin(request.query, message.attachments, (file) =>
+          receivedFile(links, request.origin, message, file),
+        ),
+      );
+    },
+  };
+}
+
+function getReceivedAttachment(
+  messages: Pick<MessageStore, 'find'>,
+  links: LinkMaker,
+): Documented<KeyedRoute> {
+  return {
+    ...READ,
+    method: 'get',
+    path: '/v1/emails/receiving/:id/attachments/:attachment',
+    docs: {
+      operationId: 'getReceivedEmailAttachment',
+      summary: 'Read an attachment of a received message, with a link, in the shape of Resend’s',
+      success: { status: 200, body: oneFile },
+      refusals: ['not-found', 'held-needs-manage'],
+    },
+    async handle(request) {
+      return withMessage(messages, request, (message) => {
+        const file = message.attachments.find(({ id }) => id === request.params['attachment']);
+        if (file === undefined) return noSuch('attachment');
+        return json<AnswerOf<typeof oneFile>>(200, {
+          object: 'attachment',
+          ...receivedFile(links, request.origin, message, file),
+        });
+      });
+    },
+  };
+}
+
+function receivedFile(
+  links: LinkMaker,
+  origin: string,
+  { id: messageId }: MessageDetails,
+  { id, filename, size, contentType, contentId }: MessageAttachment,
+): AnswerOf<typeof fileEntry> {
+  return {
+    id,
+    ...(filename === null ? {} : { filename }),
+    size,
+    content_type: contentType,
+    content_disposition: dispositionOf(contentId),
+    ...(contentId === null ? {} : { content_id: contentId }),
+    ...linkTo(links, origin, { messageId, attachmentId: id }),
+  };
+}
