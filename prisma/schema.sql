@@ -54,6 +54,27 @@ CREATE INDEX attempts_of_webhook ON ONLY attempts USING btree (webhook_id, start
 CREATE TABLE attempts_default PARTITION OF attempts DEFAULT;
 CREATE INDEX attempts_default_for_retention ON attempts_default USING btree (GREATEST(started_at, '-infinity'::timestamp with time zone));
 
+CREATE TABLE audit (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  created_at timestamp(3) with time zone NOT NULL DEFAULT now(),
+  actor_kind text NOT NULL,
+  actor text NOT NULL,
+  action text NOT NULL,
+  account_id text,
+  target text NOT NULL,
+  webhook_id text,
+  count integer NOT NULL,
+  before jsonb,
+  after jsonb,
+  note text,
+  CONSTRAINT audit_pkey PRIMARY KEY (id)
+);
+CREATE INDEX audit_by_age ON audit USING btree (GREATEST(created_at, '-infinity'::timestamp with time zone), id);
+CREATE INDEX audit_of_account ON audit USING btree (account_id, created_at, id);
+CREATE INDEX audit_of_action ON audit USING btree (action, created_at, id);
+CREATE INDEX audit_of_actor ON audit USING btree (actor, created_at, id);
+CREATE INDEX audit_of_target ON audit USING btree (target, created_at, id);
+
 CREATE TABLE blob_sweeps (
   id boolean NOT NULL DEFAULT true,
   due_at timestamp with time zone NOT NULL,

@@ -21,7 +21,8 @@ export function untilOption(): Option {
   return new Option('--until <time>', 'only those made before this time (ISO 8601)').argParser(parseTime);
 }
 
-function parseTime(written: string): Date {
+/** A time of ISO 8601 on the command line. */
+export function parseTime(written: string): Date {
   const time = parseIsoTime(written);
   if (time === null) throw new InvalidArgumentError('It is not a time in ISO 8601 with an offset.');
   return time;

@@ -35,7 +35,7 @@ export function printList(
 }
 
 /** Tells how to read on when the list continues. @param last the last entry of the page */
-export function noteMore(io: Io, hasMore: boolean, last: { readonly id: string } | undefined): void {
+export function noteMore(io: Io, hasMore: boolean, last: { readonly id: string | number } | undefined): void {
   if (hasMore && last !== undefined) note(io, `postrider: there are more: --after ${last.id}`);
 }
 

@@ -5,6 +5,7 @@ import { addAccountFind } from './commands/account-find.ts';
 import { addAccountLimit } from './commands/account-limit.ts';
 import { addAccountList } from './commands/account-list.ts';
 import { addAccountShow } from './commands/account-show.ts';
+import { addAuditList } from './commands/audit-list.ts';
 import { addDeadLettersList } from './commands/dead-letters-list.ts';
 import { addDeadLettersReplay } from './commands/dead-letters-replay.ts';
 import { addInboundFind } from './commands/inbound-find.ts';
@@ -57,5 +58,6 @@ export function createProgram(io: Io): Command {
   const deadLetters = program.command('dead-letters').description('events that could not be delivered');
   addDeadLettersList(deadLetters, io);
   addDeadLettersReplay(deadLetters, io);
+  addAuditList(program.command('audit').description('who did what'), io);
   return program;
 }

@@ -15,6 +15,7 @@ const CONFIG = {
   inboundRetentionDays: 10,
   deadLetterRetentionDays: 90,
   deadLettersPerWebhookMax: 2,
+  auditRetentionDays: 300,
 };
 
 const store = setupRelayStore();
@@ -54,6 +55,10 @@ test('each kind is deleted by its own setting, logged and counted, every hour', 
     `insert into inbox_threads select 'thr_' || n, 'ibx_1', 'Hi', now(), now() - make_interval(days => n)
      from generate_series(9, 11, 2) n`,
   );
+  await store.database.query(
+    `insert into audit (actor_kind, actor, action, target, count, created_at)
+     select 'cli', 'ada', 'key.revoke', 'key_1', 1, now() - make_interval(days => n) from generate_series(299, 301, 2) n`,
+  );
   const metrics = createMetrics('relay', { processMetrics: false });
   const steps = retentionSteps({
     pool: store.pool,
@@ -74,6 +79,7 @@ test('each kind is deleted by its own setting, logged and counted, every hour', 
     ['retention done', { what: 'dead_letters', dropped: 1 }],
     ['dead letters over the limit dropped', { webhook_id: webhookId, dropped: 1 }],
     ['retention done', { what: 'surplus_dead_letters', dropped: 1 }],
+    ['retention done', { what: 'audit', dropped: 1 }],
   ]);
   const counted = await metrics.registry.getSingleMetric('postrider_dead_letters_dropped_total')?.get();
   expect(counted?.values.map(({ value, labels }) => [labels['reason'], value])).toEqual([

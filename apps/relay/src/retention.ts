@@ -2,6 +2,7 @@ import type { Semaphore } from '@postrider/limits';
 import type { ConfigurationOf, Logger, Metrics } from '@postrider/runtime';
 import {
   dropMailContents,
+  dropOldAudit,
   dropOldDeadLetters,
   dropOldEvents,
   dropOldMail,
@@ -21,6 +22,7 @@ export type RetentionConfig = Pick<
   | 'inboundRetentionDays'
   | 'deadLetterRetentionDays'
   | 'deadLettersPerWebhookMax'
+  | 'auditRetentionDays'
 >;
 
 export interface RetentionParts {
@@ -75,6 +77,7 @@ export function retentionSteps({
       }
       return dropped;
     },
+    audit: () => dropOldAudit(pool, config.auditRetentionDays),
   };
 }
 

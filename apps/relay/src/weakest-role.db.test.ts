@@ -26,6 +26,7 @@ const RETENTION = {
   inboundRetentionDays: 10,
   deadLetterRetentionDays: 90,
   deadLettersPerWebhookMax: 2,
+  auditRetentionDays: 300,
 };
 
 let roles: TestRoles;

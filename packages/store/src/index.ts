@@ -2,6 +2,8 @@ export { createAccountStore } from './accounts/accounts.ts';
 export type { Account, AccountDetails } from './accounts/accounts.ts';
 export { createApiKeyStore } from './accounts/api-keys.ts';
 export type { ApiKey, ApiKeyStore } from './accounts/api-keys.ts';
+export { AUDIT_ACTIONS, listAudit } from './audit/audit.ts';
+export type { Actor, AuditAction, AuditFilter, ListedAuditEntry } from './audit/audit.ts';
 export { createAttemptLog, lacksDays } from './deliveries/attempt-log.ts';
 export type { AttemptLog } from './deliveries/attempt-log.ts';
 export { createAttemptStore } from './deliveries/attempts.ts';
@@ -110,6 +112,7 @@ export type { AcceptedAnswer, EndedEmail, RecordedAttempt, RetriedEmail } from '
 export type { MailClaim, TakenEmail } from './mail/take-mail.ts';
 export { migrate, pendingMigrations } from './schema/migrate.ts';
 export { dropStrayAttempts } from './retention/old-attempts.ts';
+export { dropOldAudit } from './retention/old-audit.ts';
 export { dropOldDeadLetters, dropSurplusDeadLetters } from './retention/old-dead-letters.ts';
 export { dropOldEvents } from './retention/old-events.ts';
 export { dropMailContents, dropOldMail } from './retention/old-mail.ts';

@@ -2,6 +2,7 @@ import { DEAD_LETTER_REASONS, LIMITS, parseId, parseIsoTime } from '@postrider/d
 import type { DeadLetterReason, EventType, WebhookId } from '@postrider/domain';
 import type { DeadLetterCut, DeadLetterStore } from '@postrider/store';
 import { z } from 'zod';
+import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { optionalBody, resourceBody } from '../http/body-rules.ts';
 import { noFields, parseFields, resourceFields, strictFields } from '../http/fields.ts';
@@ -146,7 +147,7 @@ function replayDeadLetters(deadLetters: Pick<DeadLetterStore, 'replayMatching'>)
       const { webhook: webhookId, type, reason, since: from, until: to, before } = parsed.fields;
       if (webhookId === null) return noSuch('webhook');
       const filter = { webhookId, type, reason, since: from, until: to, before };
-      const outcome = await deadLetters.replayMatching(key.accountId, filter);
+      const outcome = await deadLetters.replayMatching(key.accountId, filter, actorOf(key));
       if (outcome.kind === 'no webhook') return noSuch('webhook');
       if (outcome.kind === 'no such cut') {
         return invalid(`before ${quoted(before)} is not the id of a dead letter of the account.`);
@@ -180,7 +181,8 @@ function replayDeadLetter(deadLetters: Pick<DeadLetterStore, 'replay'>): Documen
       const parsed = parseFields(body ?? {}, noFields, [], resourceFields);
       if (!parsed.ok) return parsed.refusal;
       const id = parseId('deadLetter', written);
-      if (id === null || !(await deadLetters.replay(key.accountId, id))) return noSuch('dead letter');
+      if (id === null || !(await deadLetters.replay(key.accountId, id, actorOf(key))))
+        return noSuch('dead letter');
       return json<AnswerOf<typeof replayedDeadLetter>>(200, { id, replayed: true });
     },
   };

@@ -3,6 +3,7 @@ import type { AccountId, EventId, WebhookId } from '@postrider/domain';
 import { DELIVERY_FATES, WEBHOOK_EVENT_STATUSES } from '@postrider/store';
 import type { AttemptStore, LoggedAttempt, WebhookEvent, WebhookEventStore } from '@postrider/store';
 import { z } from 'zod';
+import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { optionalBody } from '../http/body-rules.ts';
 import { noFields, parseFields, resourceFields, strictFields } from '../http/fields.ts';
@@ -201,7 +202,9 @@ function replayEvent(events: Pick<WebhookEventStore, 'replay'>): Documented<Keye
       const parsed = parseFields(request.body ?? {}, noFields, [], resourceFields);
       if (!parsed.ok) return parsed.refusal;
       const ids = webhookEventIds(request);
-      if (ids === null || !(await events.replay(ids.accountId, ids.webhookId, ids.eventId))) {
+      if (ids === null) return noSuch('event of this webhook');
+      const { accountId, webhookId, eventId } = ids;
+      if (!(await events.replay(accountId, webhookId, eventId, actorOf(request.key)))) {
         return noSuch('event of this webhook');
       }
       return json<AnswerOf<typeof replayedEvent>>(200, { object: 'webhook_event', id: ids.eventId });

@@ -216,7 +216,10 @@ test('every attempt, and a replay, sends the same bytes with a fresh signature',
   fixture.clock.advance(600_000);
   await deliver(await fixture.nextJob(webhookId));
   const [letter] = await fixture.database.query<{ id: DeadLetterId }>('select id from dead_letters');
-  const replayed = await createDeadLetterStore(fixture.db).replay(accountId, letter?.id as DeadLetterId);
+  const replayed = await createDeadLetterStore(fixture.db).replay(accountId, letter?.id as DeadLetterId, {
+    kind: 'cli',
+    name: 'test',
+  });
   expect(replayed).toBe(true);
   fixture.clock.advance(600_000);
   await deliver(await fixture.nextJob(webhookId));

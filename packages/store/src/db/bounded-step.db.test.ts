@@ -7,6 +7,7 @@ import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { dropExpired } from '../retention/housekeeping.ts';
 import { dropStrayAttempts } from '../retention/old-attempts.ts';
+import { dropOldAudit } from '../retention/old-audit.ts';
 import { dropOldDeadLetters, dropSurplusDeadLetters } from '../retention/old-dead-letters.ts';
 import { dropOldEvents } from '../retention/old-events.ts';
 import { dropMailContents, dropOldMail } from '../retention/old-mail.ts';
@@ -23,6 +24,10 @@ beforeAll(async () => {
     await rows.email();
   }
   await store.outside.query(`insert into provider_notifications values ('sns-1', now() - interval '9 days')`);
+  await store.outside.query(
+    `insert into audit (actor_kind, actor, action, target, count, created_at)
+     select 'cli', 'ada', 'key.revoke', 'key_1', 1, now() - make_interval(days => n) from unnest('{364,366,367}'::int[]) n`,
+  );
   await store.outside.query(`update dead_letters set created_at = now() - interval '400 days'`);
   await store.outside.query(`update emails set created_at = now() - interval '400 days'`);
   await store.outside.query('delete from email_sends');
@@ -39,6 +44,7 @@ const CHORES: [Chore, number, (pool: Pool) => Promise<number>][] = [
   ['surplus dead letters', 1, lettersOf],
   ['old dead letters', 1, (pool) => dropOldDeadLetters(pool, 90)],
   ['expired records', 1, dropExpired],
+  ['old audit', 2, (pool) => dropOldAudit(pool, 365)],
 ];
 
 test.each(CHORES)(

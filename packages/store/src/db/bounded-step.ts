@@ -46,6 +46,7 @@ export type Chore =
   | 'old threads'
   | 'removed inboxes'
   | 'swept blobs'
+  | 'old audit'
   | 'old dead letters'
   | 'surplus dead letters';
 

@@ -2,6 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, DeadLetterId, DeadLetterReason, EventType, WebhookId } from '@postrider/domain';
 import { newWebhook, untilWaitingForLock } from '@postrider/testing';
+import { ACTOR } from '../../test/actor.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createWebhookStore } from '../webhooks/webhooks.ts';
@@ -74,7 +75,7 @@ async function queued(webhookId = noisy): Promise<string[]> {
 }
 
 const replay = (request: Partial<ReplayRequest> = {}, by = accountId) =>
-  deadLetters.replayMatching(by, { webhookId: noisy, ...request });
+  deadLetters.replayMatching(by, { webhookId: noisy, ...request }, ACTOR);
 
 const done = (replayed: number, remaining: number) => ({ kind: 'replayed', replayed, remaining });
 
@@ -204,7 +205,7 @@ describe('replay of what matches', () => {
     const ids = await bury(noisy, 60);
     const [many, ...single] = await Promise.all([
       replay(),
-      ...ids.map(async (id) => deadLetters.replay(accountId, id)),
+      ...ids.map(async (id) => deadLetters.replay(accountId, id, ACTOR)),
     ]);
     const one = single.filter(Boolean).length;
     expect(many.kind === 'replayed' ? many.replayed + one : NaN).toBe(60);

@@ -2,6 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, DeadLetterId, EventId, WebhookId } from '@postrider/domain';
 import { newWebhook } from '@postrider/testing';
+import { ACTOR } from '../../test/actor.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { createWebhookStore } from '../webhooks/webhooks.ts';
 import { createDeadLetterStore } from './dead-letters.ts';
@@ -90,7 +91,7 @@ describe('list', () => {
 describe('replay', () => {
   test('queues the event, due now, with a fresh set of attempts, removes the letter and wakes the relay', async () => {
     const { id, eventId } = await insert();
-    expect(await deadLetters.replay(accountId, id)).toBe(true);
+    expect(await deadLetters.replay(accountId, id, ACTOR)).toBe(true);
     expect(await deliveries()).toEqual([
       { event_id: eventId, attempts: 0, claim: 0, last_status: null, leased_until: null, due: true },
     ]);
@@ -100,7 +101,7 @@ describe('replay', () => {
 
   test('writes an event back that retention has dropped, byte for byte, under its own id and time', async () => {
     const { id, eventId } = await insert();
-    await deadLetters.replay(accountId, id);
+    await deadLetters.replay(accountId, id, ACTOR);
     const [event] = await store.outside.query('select * from events where id = $1', [eventId]);
     expect(event).toEqual({
       id: eventId,
@@ -119,7 +120,7 @@ describe('replay', () => {
       `insert into events (id, account_id, type, created_at, data) values ($1, $2, 'email.sent', $3, $4)`,
       [eventId, accountId, EVENT_AT, DATA],
     );
-    expect(await deadLetters.replay(accountId, id)).toBe(true);
+    expect(await deadLetters.replay(accountId, id, ACTOR)).toBe(true);
     expect(await store.outside.query('select data from events where id = $1', [eventId])).toEqual([
       { data: DATA },
     ]);
@@ -128,7 +129,7 @@ describe('replay', () => {
   test('of fifty at once exactly one succeeds', async () => {
     const { id } = await insert();
     const replays = await Promise.all(
-      Array.from({ length: 50 }, async () => deadLetters.replay(accountId, id)),
+      Array.from({ length: 50 }, async () => deadLetters.replay(accountId, id, ACTOR)),
     );
     expect(replays.filter(Boolean)).toHaveLength(1);
     expect(await deliveries()).toHaveLength(1);
@@ -137,10 +138,10 @@ describe('replay', () => {
   test('another account’s letter, a missing one, and one whose webhook is gone are not replayed', async () => {
     const { id } = await insert();
     const asked = store.wakeUps.length;
-    expect(await deadLetters.replay(await store.newAccount(), id)).toBe(false);
-    expect(await deadLetters.replay(accountId, newId('deadLetter', store.clock))).toBe(false);
+    expect(await deadLetters.replay(await store.newAccount(), id, ACTOR)).toBe(false);
+    expect(await deadLetters.replay(accountId, newId('deadLetter', store.clock), ACTOR)).toBe(false);
     await store.outside.query('delete from webhooks where id = $1', [webhookId]);
-    expect(await deadLetters.replay(accountId, id)).toBe(false);
+    expect(await deadLetters.replay(accountId, id, ACTOR)).toBe(false);
     expect(await deliveries()).toEqual([]);
     expect(store.wakeUps).toHaveLength(asked);
   });

@@ -7,10 +7,13 @@ import type {
   EventType,
   WebhookId,
 } from '@postrider/domain';
+import { recordAudit } from '../audit/audit.ts';
+import type { Actor } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
 import { readPage } from '../db/page.ts';
 import type { Page } from '../db/page.ts';
 import { runIn } from '../db/statement.ts';
+import type { Transaction } from '../db/transaction.ts';
 import type { DeadLetter as DeadLetterRow } from '../generated/client.ts';
 import { replayDeadLetter, replayDeadLetters } from './sql/replay-dead-letters.ts';
 
@@ -77,41 +80,84 @@ export function createDeadLetterStore(db: Database) {
      *
      * @returns false when the dead letter or its webhook is gone. Of concurrent replays, one returns true.
      */
-    async replay(accountId: AccountId, id: DeadLetterId): Promise<boolean> {
-      return db.transactions.run(async (tx) => {
-        const rows = await runIn<{ webhookId: WebhookId }>(tx.client, replayDeadLetter, [accountId, id]);
-        for (const { webhookId } of rows) tx.wakeWebhook(webhookId);
-        return rows.length > 0;
-      });
+    async replay(accountId: AccountId, id: DeadLetterId, by: Actor): Promise<boolean> {
+      return db.transactions.run((tx) => replayLetter(tx, accountId, id, by));
     },
     /**
      * Replays the matching letters, the oldest first, at most 1,000. Concurrent calls replay each letter
      * once. A replayed event that fails again at once would come back for ever; `before` ends that.
      */
-    async replayMatching(
-      accountId: AccountId,
-      { webhookId, type, reason, since, until, before }: ReplayRequest,
-    ): Promise<ReplayOutcome> {
-      const cut = await cutAt(db, accountId, before);
+    async replayMatching(accountId: AccountId, request: ReplayRequest, by: Actor): Promise<ReplayOutcome> {
+      const cut = await cutAt(db, accountId, request.before);
       if (cut === null) return { kind: 'no such cut' };
-      return db.transactions.run<ReplayOutcome>(async (tx) => {
-        const filter = given({ type, reason });
-        const statement = replayDeadLetters(Object.keys(filter) as (keyof typeof filter)[]);
-        const [row] = await runIn<{ replayed: number; remaining: number }>(tx.client, statement, [
-          accountId,
-          webhookId,
-          ...cut,
-          LIMITS.deadLettersReplayed,
-          since?.toISOString() ?? '-infinity',
-          until?.toISOString() ?? 'infinity',
-          ...Object.values(filter),
-        ]);
-        if (row === undefined) return { kind: 'no webhook' };
-        if (row.replayed > 0) tx.wakeWebhook(webhookId);
-        return { kind: 'replayed', ...row };
-      });
+      return db.transactions.run((tx) => replayBatch(tx, accountId, { ...request, cut }, by));
     },
   };
+}
+
+/** Replays a dead letter in a transaction. @returns false when the letter or its webhook is gone. */
+export async function replayLetter(
+  tx: Transaction,
+  accountId: AccountId,
+  id: DeadLetterId,
+  by: Actor,
+): Promise<boolean> {
+  const [letter] = await runIn<ReplayedLetter>(tx.client, replayDeadLetter, [accountId, id]);
+  if (letter === undefined) return false;
+  const { webhookId, eventId, reason, lastError, createdAt } = letter;
+  const deadLetter = { id, reason, last_error: lastError, created_at: createdAt };
+  await recordAudit(tx, by, {
+    action: 'event.replay',
+    accountId,
+    target: eventId,
+    webhookId,
+    count: 1,
+    before: { dead_letter: deadLetter },
+  });
+  tx.wakeWebhook(webhookId);
+  return true;
+}
+
+type ReplayedLetter = Pick<DeadLetter, 'id' | 'webhookId' | 'eventId' | 'reason' | 'lastError' | 'createdAt'>;
+
+interface ReplayedBatch {
+  readonly replayed: number;
+  readonly remaining: number;
+  readonly oldest: Date | null;
+  readonly newest: Date | null;
+}
+
+async function replayBatch(
+  tx: Transaction,
+  accountId: AccountId,
+  { webhookId, type, reason, since, until, cut }: ReplayRequest & { readonly cut: [string, string] },
+  by: Actor,
+): Promise<ReplayOutcome> {
+  const filter = given({ type, reason });
+  const statement = replayDeadLetters(Object.keys(filter) as (keyof typeof filter)[]);
+  const [row] = await runIn<ReplayedBatch>(tx.client, statement, [
+    accountId,
+    webhookId,
+    ...cut,
+    LIMITS.deadLettersReplayed,
+    since?.toISOString() ?? '-infinity',
+    until?.toISOString() ?? 'infinity',
+    ...Object.values(filter),
+  ]);
+  if (row === undefined) return { kind: 'no webhook' };
+  const { replayed, remaining, oldest, newest } = row;
+  if (replayed > 0) {
+    await recordAudit(tx, by, {
+      action: 'dead-letters.replay',
+      accountId,
+      target: webhookId,
+      webhookId,
+      count: replayed,
+      before: { dead_letters: { ...filter, oldest, newest } },
+    });
+    tx.wakeWebhook(webhookId);
+  }
+  return { kind: 'replayed', replayed, remaining };
 }
 
 /** Time and id of the first dead letter that is too new; null: the account has no such dead letter. */

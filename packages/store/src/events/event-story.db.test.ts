@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { inboundSubject, newId, notificationDetailOf } from '@postrider/domain';
 import type { AccountId, EventId, WebhookId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
+import { ACTOR } from '../../test/actor.ts';
 import { endDeliveries, sendMail } from '../../test/ended-mail.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { createProviderNotificationStore } from '../mail/provider-notifications.ts';
@@ -272,7 +273,7 @@ test('a replay begins a new delivery in the story of its event', async () => {
   const webhookId = await webhook();
   const id = await recorded();
   await endDeliveries(store, webhookId, 'dead');
-  await createWebhookEventStore(store.db).replay(accountId, webhookId, id);
+  await createWebhookEventStore(store.db).replay(accountId, webhookId, id, ACTOR);
   await endDeliveries(store, webhookId, 'dead');
   expect((await partOf(id, webhookId)).deliveries).toHaveLength(2);
 });

@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import type { AccountId, EventId, WebhookId } from '@postrider/domain';
 import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { PoolClient } from 'pg';
+import { ACTOR } from '../../test/actor.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { replayDeadLetter } from '../deliveries/sql/replay-dead-letters.ts';
@@ -32,7 +33,7 @@ async function replayBehind(
 ): Promise<boolean> {
   return inUndoneTransaction(store.db.pool, async (session) => {
     await first(session);
-    const replay = createWebhookEventStore(store.db).replay(accountId, webhookId, eventId);
+    const replay = createWebhookEventStore(store.db).replay(accountId, webhookId, eventId, ACTOR);
     await untilWaitingForLock(store.outside);
     await then(session);
     await session.query('commit');
@@ -80,7 +81,7 @@ test('retention leaves an event that is being replayed', async () => {
 test('a replay and a DELETE of the webhook: no delivery is left without its webhook', async () => {
   const webhooks = createWebhookStore(store.db, store.secrets, store.clock);
   const [replayed, deleted] = await Promise.all([
-    createWebhookEventStore(store.db).replay(accountId, webhookId, eventId),
+    createWebhookEventStore(store.db).replay(accountId, webhookId, eventId, ACTOR),
     webhooks.delete(accountId, webhookId),
   ]);
   expect([typeof replayed, deleted]).toEqual(['boolean', true]);

@@ -7,10 +7,13 @@ import type {
   RoutingRuleId,
   WebhookId,
 } from '@postrider/domain';
+import { recordAudit } from '../audit/audit.ts';
+import type { Actor } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { runIn } from '../db/statement.ts';
-import { replayDeadLetter } from '../deliveries/sql/replay-dead-letters.ts';
+import type { Transaction } from '../db/transaction.ts';
+import { replayLetter } from '../deliveries/dead-letters.ts';
 import type { Page } from '../db/page.ts';
 import { POSITION_MAX, positionOf, rangeOf, rangeValues } from './events.ts';
 import type { EventFilter, EventPageRequest } from './events.ts';
@@ -116,26 +119,41 @@ export function createWebhookEventStore(db: Database) {
      *
      * @returns false when there is no such webhook, or it does not get the event.
      */
-    async replay(accountId: AccountId, webhookId: WebhookId, eventId: EventId): Promise<boolean> {
+    async replay(accountId: AccountId, webhookId: WebhookId, eventId: EventId, by: Actor): Promise<boolean> {
       const subscription = await subscriptionOf(db, accountId, webhookId);
       if (subscription === null) return false;
-      return db.transactions.run(async (tx) => {
-        const held = await runIn(tx.client, lockWebhook, [accountId, webhookId]);
-        if (held.length === 0) return false;
-        await runIn(tx.client, lockDeadLetters, [webhookId, eventId]);
-        await runIn(tx.client, lockEvent, [accountId, eventId]);
-        const values = findValues(accountId, webhookId, eventId, subscription);
-        const [found] = await runIn<WebhookEvent>(tx.client, findWebhookEvent, values);
-        if (found === undefined) return false;
-        if (found.delivery === 'queued') return true;
-        if (found.deadLetterId !== null)
-          await runIn(tx.client, replayDeadLetter, [accountId, found.deadLetterId]);
-        else await runIn(tx.client, queueDelivery, [eventId, webhookId]);
-        tx.wakeWebhook(webhookId);
-        return true;
-      });
+      const values = findValues(accountId, webhookId, eventId, subscription);
+      return db.transactions.run((tx) => replayFound(tx, values, { accountId, webhookId, eventId }, by));
     },
   };
+}
+
+async function replayFound(
+  tx: Transaction,
+  values: unknown[],
+  { accountId, webhookId, eventId }: { accountId: AccountId; webhookId: WebhookId; eventId: EventId },
+  by: Actor,
+): Promise<boolean> {
+  const held = await runIn(tx.client, lockWebhook, [accountId, webhookId]);
+  if (held.length === 0) return false;
+  await runIn(tx.client, lockDeadLetters, [webhookId, eventId]);
+  await runIn(tx.client, lockEvent, [accountId, eventId]);
+  const [found] = await runIn<WebhookEvent>(tx.client, findWebhookEvent, values);
+  if (found === undefined) return false;
+  if (found.delivery === 'queued') return true;
+  if (found.deadLetterId !== null) return replayLetter(tx, accountId, found.deadLetterId, by);
+  await runIn(tx.client, queueDelivery, [eventId, webhookId]);
+  const before = { delivery: found.delivery };
+  await recordAudit(tx, by, {
+    action: 'event.replay',
+    accountId,
+    target: eventId,
+    webhookId,
+    count: 1,
+    before,
+  });
+  tx.wakeWebhook(webhookId);
+  return true;
 }
 
 /** The values of `findWebhookEvent`. */

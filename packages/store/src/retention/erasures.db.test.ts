@@ -4,6 +4,7 @@ import type { AccountId, EmailDraft, EmailId, WebhookId } from '@postrider/domai
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import type { Pool } from 'pg';
+import { ACTOR } from '../../test/actor.ts';
 import { endDeliveries, sendToProvider, sendMail } from '../../test/ended-mail.ts';
 import { letTimePass } from '../../test/let-time-pass.ts';
 import { setupStore } from '../../test/open-store.ts';
@@ -195,7 +196,7 @@ describe('what is outstanding ends first, and is erased then', () => {
     await erasures.erase(accountId, BOB);
     await end('dead');
     const letter = await firstLetter();
-    expect(await createDeadLetterStore(store.db).replay(accountId, letter.id)).toBe(true);
+    expect(await createDeadLetterStore(store.db).replay(accountId, letter.id, ACTOR)).toBe(true);
     expect(await lookLater()).toEqual([result({}, { events: 1 })]);
     await end('dead');
     expect(await lookLater()).toEqual([lastResult({ events: 1, attempts: 2, deadLetters: 1 })]);
@@ -226,7 +227,7 @@ describe('what is outstanding ends first, and is erased then', () => {
       await replay.query('select from dead_letters for update');
       expect(await erasures.erase(accountId, BOB)).toEqual(result({ emails: 1 }, { deadLetters: 1 }));
     });
-    await createDeadLetterStore(store.db).replay(accountId, letter.id);
+    await createDeadLetterStore(store.db).replay(accountId, letter.id, ACTOR);
     expect(await lookLater()).toEqual([result({}, { events: 1 })]);
     await end('done');
     expect(await lookLater()).toEqual([lastResult({ events: 1, attempts: 2 })]);
@@ -333,7 +334,7 @@ describe('the promise is kept', () => {
     let looks = 0;
     const pool = hookedPool(EVENTS_PAGE, async () => {
       looks += 1;
-      expect(await letters.replay(accountId, letter.id)).toBe(false);
+      expect(await letters.replay(accountId, letter.id, ACTOR)).toBe(false);
     });
     await createErasureStore(pool).erase(accountId, BOB);
     expect(looks).toBe(1);

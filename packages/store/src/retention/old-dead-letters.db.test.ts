@@ -2,6 +2,7 @@ import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
+import { ACTOR } from '../../test/actor.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
@@ -83,6 +84,6 @@ test('an open replay keeps its dead letter from being dropped, and commits', asy
     await replay.query('select from dead_letters where id = $1 for update', [letter]);
     expect(await dropOldDeadLetters(store.db.pool, 90)).toBe(0);
   });
-  expect(await createDeadLetterStore(store.db).replay(accountId, letter)).toBe(true);
+  expect(await createDeadLetterStore(store.db).replay(accountId, letter, ACTOR)).toBe(true);
   expect(await dropOldDeadLetters(store.db.pool, 90)).toBe(0);
 });

@@ -3,6 +3,7 @@ import { newId, notificationDetailOf, recordEvent } from '@postrider/domain';
 import type { AccountId, EmailId, EventType, TopicId, WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase, waitFor } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
+import { ACTOR } from '../../test/actor.ts';
 import { draftOf } from '../../test/draft.ts';
 import { takeHeld } from '../../test/taken-email.ts';
 import { openDatabase } from '../db/database.ts';
@@ -209,14 +210,15 @@ const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Pr
     'replay',
     async (_, webhookId) => {
       const letter = await rows.deadLetter(webhookId, await rows.event());
-      expect(await createDeadLetterStore(db).replay(await ownerOf(webhookId), letter)).toBe(true);
+      expect(await createDeadLetterStore(db).replay(await ownerOf(webhookId), letter, ACTOR)).toBe(true);
     },
   ],
   [
     'replayMatching',
     async (_, webhookId) => {
       await rows.deadLetter(webhookId, await rows.event());
-      const replay = await createDeadLetterStore(db).replayMatching(await ownerOf(webhookId), { webhookId });
+      const accountId = await ownerOf(webhookId);
+      const replay = await createDeadLetterStore(db).replayMatching(accountId, { webhookId }, ACTOR);
       expect(replay).toMatchObject({ kind: 'replayed', remaining: 0 });
     },
   ],
@@ -371,7 +373,7 @@ test.each([
     const letters = createDeadLetterStore(db);
     const use = async () => {
       const page = await letters.list(accountId, { webhookId, ...filter });
-      const replay = await letters.replayMatching(accountId, { webhookId, ...filter });
+      const replay = await letters.replayMatching(accountId, { webhookId, ...filter }, ACTOR);
       return [page?.entries.length, replay];
     };
     await use();
@@ -386,7 +388,7 @@ test('how many dead letters remain is counted in the index', async () => {
   const accountId = await rows.account();
   const webhookId = await rows.webhook({ accountId });
   const letters = createDeadLetterStore(db);
-  const replay = (type?: EventType) => letters.replayMatching(accountId, { webhookId, type });
+  const replay = (type?: EventType) => letters.replayMatching(accountId, { webhookId, type }, ACTOR);
   await replay();
   await bury(webhookId, GROWN_BY, 'email.sent', 'rejected');
   // The rows of pages that vacuum has not marked as visible to all are fetched.

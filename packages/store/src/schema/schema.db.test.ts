@@ -204,6 +204,12 @@ describe('the models of the client', () => {
       );
       return store.db.prisma.countedSend.findFirst();
     },
+    audit: async () => {
+      await store.outside.query(
+        `insert into audit (actor_kind, actor, action, target, count) values ('cli', 'ada', 'key.revoke', 'key_1', 1)`,
+      );
+      return store.db.prisma.auditEntry.findFirst();
+    },
     unclaimed_notifications: async () => {
       await store.outside.query(`insert into unclaimed_notifications values ('m', 'p', '{}')`);
       return store.db.prisma.unclaimedNotification.findFirst();

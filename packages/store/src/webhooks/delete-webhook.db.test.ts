@@ -3,6 +3,7 @@ import { createSecretBox, recordEvent } from '@postrider/domain';
 import type { AccountId, EventDraft, WebhookId } from '@postrider/domain';
 import { createRows, fakeClock, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
+import { ACTOR } from '../../test/actor.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { createImpatientPool } from '../../test/impatient-pool.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
@@ -132,7 +133,7 @@ describe('a webhook with a backlog beyond one request', () => {
     expect(await work.take(claimsOf(left?.id ?? ''), 30)).toEqual([]);
     const letters = createDeadLetterStore(store.db);
     expect((await letters.list(accountId))?.entries.map(({ id }) => id)).toEqual([kept]);
-    expect(await letters.replay(accountId, letter)).toBe(false);
+    expect(await letters.replay(accountId, letter, ACTOR)).toBe(false);
   });
 
   test('goes bit by bit with the relay’s passes, and leaves nothing behind', async () => {

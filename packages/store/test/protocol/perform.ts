@@ -7,6 +7,7 @@ import {
 } from '@postrider/domain';
 import type { AccountId, AttemptResult, EventDraft, WebhookId } from '@postrider/domain';
 import { newWebhook } from '@postrider/testing';
+import { ACTOR } from '../actor.ts';
 import type { DeliveryClaim, FinishedAttempt } from '../../src/deliveries/delivery-work.ts';
 import { dropOldEvents } from '../../src/retention/old-events.ts';
 import type { Act, Ending, Hand } from './acts.ts';
@@ -284,7 +285,12 @@ function replay(plan: PlanOf<'replay'>, world: World): Thread {
   return async () => {
     const accountId = accountOf(world, plan.foreign ? 1 : 0);
     return [
-      { kind: 'replay', accountId, letterId, replayed: await world.deadLetters.replay(accountId, letterId) },
+      {
+        kind: 'replay',
+        accountId,
+        letterId,
+        replayed: await world.deadLetters.replay(accountId, letterId, ACTOR),
+      },
     ];
   };
 }

@@ -98,4 +98,12 @@ export const operationSettings = {
     default: '10000',
     processes: ['relay'],
   }),
+  auditRetentionDays: defineSetting({
+    key: 'AUDIT_RETENTION_DAYS',
+    description: 'An entry of the audit (`postrider audit list`) is deleted after this.',
+    unit: 'days',
+    schema: wholeNumber(1, 3650),
+    default: '365',
+    processes: ['relay'],
+  }),
 };

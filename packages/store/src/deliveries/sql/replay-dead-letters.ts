@@ -13,7 +13,7 @@ import type { Statement } from '../../db/statement.ts';
  * The update on conflict changes only the row's version. It locks an event that retention may be about to
  * drop. Retention compares the version, so it learns of the new delivery.
  *
- * $1 account, $2 dead-letter id. Returns the webhook; no row when the letter or its webhook is gone.
+ * $1 account, $2 dead-letter id. Returns the letter; no row when it or its webhook is gone.
  */
 export const replayDeadLetter = statement('replay-dead-letter')`
     with replayable as materialized (
@@ -25,16 +25,20 @@ export const replayDeadLetter = statement('replay-dead-letter')`
     ),
     letter as (
       delete from dead_letters d using replayable where d.id = $2 and d.webhook_id = replayable.id
-      returning d.webhook_id, d.event_id, d.account_id, d.type, d.event_created_at, d.data
+      returning d.webhook_id, d.event_id, d.account_id, d.type, d.event_created_at, d.data,
+                d.id, d.reason, d.last_error, d.created_at
     ),
     restored as (
       insert into events (id, account_id, type, created_at, data, position)
       select event_id, account_id, type, event_created_at, data, null from letter
       on conflict (id) do update set type = excluded.type
+    ),
+    queued as (
+      insert into deliveries (event_id, webhook_id) select event_id, webhook_id from letter
     )
-    insert into deliveries (event_id, webhook_id)
-    select event_id, webhook_id from letter
-    returning webhook_id as "webhookId"`;
+    select id, webhook_id as "webhookId", event_id as "eventId", reason, last_error as "lastError",
+           created_at as "createdAt"
+    from letter`;
 
 /**
  * Filters of a replay, beside its webhook and its time: columns of the index
@@ -56,8 +60,8 @@ export type ReplayFilter = 'type' | 'reason';
  * $1 account, $2 webhook, $3 and $4 the time and the id of the first letter that is not replayed, $5 letters
  * at most, $6 and $7 the time of the first letter that is replayed and of the first one that is not, $8 and
  * following: a value for each filter.
- * Returns how many letters were replayed and how many matching ones remain; no row when the account has no
- * such webhook.
+ * Returns how many letters were replayed, how many matching ones remain, and the times of the oldest and the
+ * newest that were replayed; no row when the account has no such webhook.
  */
 export function replayDeadLetters(filters: readonly ReplayFilter[]): Statement {
   const narrowed = filters.map((column, index) => `and d.${column} = $${index + 8}`).join(' ');
@@ -91,6 +95,7 @@ export function replayDeadLetters(filters: readonly ReplayFilter[]): Statement {
     )
     select (select count(*) from queued)::int as replayed,
            ((select count(*) from dead_letters d where d.webhook_id = replayable.id and ${matching})
-             - (select count(*) from letters))::int as remaining
+             - (select count(*) from letters))::int as remaining,
+           (select min(created_at) from letters) as oldest, (select max(created_at) from letters) as newest
     from replayable`;
 }

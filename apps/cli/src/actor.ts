@@ -1,0 +1,56 @@
+import { userInfo } from 'node:os';
+import type { Actor } from '@postrider/store';
+import { InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import type { Io } from './io.ts';
+
+/** The options of a command that changes something. */
+export interface ActorOptions {
+  readonly as?: string;
+  readonly note?: string;
+}
+
+const NAME_MAX_LENGTH = 100;
+const NOTE_MAX_LENGTH = 500;
+
+/** Adds `--as` and `--note`. */
+export function withActor(command: Command): Command {
+  return command
+    .option('--as <name>', 'who acts, for the audit; default: the login', parseName)
+    .option('--note <text>', 'why, for the audit; no e-mail address', parseNote);
+}
+
+/** Who acts, as the audit names it. */
+export function actorOf(io: Io, { as, note }: ActorOptions): Actor {
+  return { kind: 'cli', name: as ?? login(io), note };
+}
+
+/** The person behind `sudo`, else the user of this process. A container may run as a user without a name. */
+function login({ env }: Io): string {
+  const sudoer = env['SUDO_USER']?.trim() ?? '';
+  if (sudoer !== '') return sudoer;
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
+function parseName(text: string): string {
+  return parsed(text, NAME_MAX_LENGTH, 'name');
+}
+
+/** An erasure does not look into the audit. */
+function parseNote(text: string): string {
+  const note = parsed(text, NOTE_MAX_LENGTH, 'note');
+  if (note.includes('@')) throw new InvalidArgumentError('A note holds no e-mail address.');
+  return note;
+}
+
+function parsed(text: string, lengthMax: number, what: string): string {
+  const trimmed = text.trim();
+  if (trimmed === '' || trimmed.length > lengthMax || /\p{Cc}/u.test(trimmed)) {
+    throw new InvalidArgumentError(`A ${what} has 1 to ${lengthMax} characters in one line.`);
+  }
+  return trimmed;
+}

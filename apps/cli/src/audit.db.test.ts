@@ -1,0 +1,121 @@
+import { userInfo } from 'node:os';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { AccountId, DeadLetterId, EventId, WebhookId } from '@postrider/domain';
+import { runInProcess, setupCli } from '../test/run-in-process.ts';
+
+const { cli, json, database, rows } = setupCli();
+
+let account: AccountId;
+let webhook: WebhookId;
+let event: EventId;
+let letter: DeadLetterId;
+
+beforeEach(async () => {
+  account = await rows.account();
+  webhook = await rows.webhook({ accountId: account });
+  event = await rows.event({ accountId: account });
+  letter = await rows.deadLetter(webhook, event);
+});
+
+const replay = () => ['dead-letters', 'replay', letter, '--account', account];
+
+async function listed(...args: string[]): Promise<Record<string, unknown>[]> {
+  return (await json<{ data: Record<string, unknown>[] }>('audit', 'list', ...args)).data;
+}
+
+test('says who replayed a dead letter, and what it said', async () => {
+  expect(await json(...replay(), '--as', ' ada ', '--note', 'ticket 4812')).toEqual({
+    replayed: 1,
+    missing: [],
+  });
+  const [entry] = await listed();
+  expect(entry).toEqual({
+    id: expect.any(Number),
+    created_at: expect.stringMatching(/Z$/),
+    by: { kind: 'cli', name: 'ada' },
+    action: 'event.replay',
+    account,
+    target: event,
+    webhook,
+    count: 1,
+    before: { dead_letter: expect.objectContaining({ id: letter, last_error: 'HTTP 503' }) },
+    after: null,
+    note: 'ticket 4812',
+  });
+  const { stdout } = await cli('audit', 'list', '--account', account);
+  expect(stdout.split('\n')[1]).toMatch(
+    new RegExp(
+      `^${String(entry?.['id'])} .* ada \\(cli\\) .*event\\.replay .*${event} .*1 .*"HTTP 503".* to -; ticket 4812$`,
+    ),
+  );
+});
+
+test('without --as, the person behind sudo acts, else the login', async () => {
+  await runInProcess(replay(), { DATABASE_URL: database.url, SUDO_USER: 'ben' });
+  letter = await rows.deadLetter(webhook, event);
+  await cli(...replay());
+  expect((await listed()).map(({ by }) => by)).toEqual([
+    { kind: 'cli', name: userInfo().username },
+    { kind: 'cli', name: 'ben' },
+  ]);
+});
+
+test('--all is an entry about the webhook for each batch', async () => {
+  await database.query(`update dead_letters set created_at = '2001-01-01'`);
+  await json('dead-letters', 'replay', '--all', '--webhook', webhook, '--account', account, '--as', 'ada');
+  expect(await listed()).toEqual([
+    expect.objectContaining({
+      action: 'dead-letters.replay',
+      target: webhook,
+      count: 1,
+      by: { kind: 'cli', name: 'ada' },
+    }),
+  ]);
+});
+
+describe('audit list', () => {
+  test('narrows by account, person, action, target and time, and shows 100', async () => {
+    await database.query(
+      `insert into audit (actor_kind, actor, action, account_id, target, count, created_at)
+       select 'key', 'key_' || n % 2, 'event.replay', $1, 'evt_' || n, 1, '2026-01-01Z'::timestamptz + n * interval '1 s'
+       from generate_series(1, 130) n`,
+      [account],
+    );
+    const count = async (...args: string[]) => (await listed(...args)).length;
+    const all = await cli('audit', 'list', '--json');
+    const { data } = JSON.parse(all.stdout) as { data: { id: number }[] };
+    expect(data).toHaveLength(100);
+    const last = String(data.at(-1)?.id);
+    expect(all.stderr).toBe(`postrider: there are more: --after ${last}\n`);
+    expect(await count('--after', last)).toBe(30);
+    expect(await count('--who', 'key_1')).toBe(65);
+    expect(await count('--account', await rows.account())).toBe(0);
+    expect(await count('--action', 'key.revoke')).toBe(0);
+    expect(await count('--target', 'evt_7')).toBe(1);
+    expect(await count('--since', '2026-01-01T00:02:00Z', '--account', account)).toBe(11);
+    expect((await cli('audit', 'list', '--target', 'evt_0')).stdout).toBe('no entries\n');
+  });
+
+  test.each([
+    [2, /not the id of an account/, ['--account', 'me']],
+    [2, /not a time/, ['--since', 'yesterday']],
+    [2, /Allowed choices/, ['--action', 'key.eat']],
+    [2, /not the id of an entry/, ['--after', '0']],
+    [1, /no entry 999/, ['--after', '999']],
+  ])('fails with %i and %s', async (code, message, args) => {
+    const result = await cli('audit', 'list', ...args);
+    expect(result).toEqual({ code, stdout: '', stderr: expect.stringMatching(message) });
+  });
+});
+
+test.each([
+  ['--as', ''],
+  ['--as', 'a\u001b[31m'],
+  ['--as', 'a'.repeat(101)],
+  ['--note', 'two\nlines'],
+  ['--note', 'for ada@example.com'],
+])('%s %j is refused, and nothing is replayed', async (option, value) => {
+  expect((await cli(...replay(), option, value)).code).toBe(2);
+  expect(await database.query('select from dead_letters')).toHaveLength(1);
+  expect(await listed()).toEqual([]);
+});

@@ -1,0 +1,132 @@
+import type { AccountId, WebhookId } from '@postrider/domain';
+import type { Database } from '../db/database.ts';
+import { runOn } from '../db/database.ts';
+import { run, runIn } from '../db/statement.ts';
+import type { Queryable } from '../db/statement.ts';
+import { Transaction } from '../db/transaction.ts';
+import type { Page } from '../db/page.ts';
+import { findEntry, insertEntry, listEntries } from './sql/audit.ts';
+import type { AuditCondition } from './sql/audit.ts';
+
+/** Who acts, and why. */
+export interface Actor {
+  readonly kind: 'cli' | 'key' | 'console';
+  /** The id of an API key, or the name of a person. */
+  readonly name: string;
+  /** It names no person. */
+  readonly note?: string | undefined;
+}
+
+export const AUDIT_ACTIONS = [
+  'account.create',
+  'account.erase',
+  'account.limit',
+  'account.resume',
+  'account.suspend',
+  'account.update',
+  'dead-letters.replay',
+  'domain.release',
+  'event.replay',
+  'installation.set',
+  'key.create',
+  'key.revoke',
+  'message.release',
+  'recovery.start',
+  'recovery.stop',
+  'suppression.remove',
+  'webhook.delete',
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+/** The values that an action changed. No secret, no digest of a key, no address of a person. */
+export type AuditValues = Readonly<Record<string, unknown>>;
+
+/** What an action did. */
+export interface AuditEntry {
+  readonly action: AuditAction;
+  /** null: the whole installation. */
+  readonly accountId: AccountId | null;
+  /** The id of what changed. For many rows of a webhook: the webhook's id. */
+  readonly target: string;
+  readonly webhookId?: WebhookId | undefined;
+  /** Rows. */
+  readonly count: number;
+  readonly before?: AuditValues | undefined;
+  readonly after?: AuditValues | undefined;
+}
+
+/** An entry as it is listed. */
+export interface ListedAuditEntry {
+  readonly id: number;
+  readonly createdAt: Date;
+  readonly actorKind: Actor['kind'];
+  readonly actor: string;
+  readonly action: AuditAction;
+  readonly accountId: AccountId | null;
+  readonly target: string;
+  readonly webhookId: WebhookId | null;
+  readonly count: number;
+  readonly before: AuditValues | null;
+  readonly after: AuditValues | null;
+  readonly note: string | null;
+}
+
+/** An absent property matches any value. */
+export interface AuditFilter {
+  readonly accountId?: AccountId | undefined;
+  /** A name, or the id of a key. */
+  readonly who?: string | undefined;
+  readonly action?: AuditAction | undefined;
+  readonly target?: string | undefined;
+  /** At this time or later. */
+  readonly since?: Date | undefined;
+}
+
+export interface AuditPageRequest {
+  /** Only entries older than this one. */
+  readonly after?: number | undefined;
+  readonly limit: number;
+}
+
+/** Writes the entry of an action into the action's own transaction. */
+export async function recordAudit(
+  tx: Transaction | Queryable,
+  by: Actor,
+  { action, accountId, target, webhookId, count, before, after }: AuditEntry,
+): Promise<void> {
+  const change = [before, after].map((values) => (values === undefined ? null : JSON.stringify(values)));
+  const what = [action, accountId, target, webhookId ?? null, count];
+  const values = [by.kind, by.name, ...what, ...change, by.note ?? null];
+  await (tx instanceof Transaction ? runIn(tx.client, insertEntry, values) : run(tx, insertEntry, values));
+}
+
+/** @returns the newest entries first; null when `after` is no entry. */
+export async function listAudit(
+  db: Database,
+  { accountId, who, action, target, since }: AuditFilter,
+  { after, limit }: AuditPageRequest,
+): Promise<Page<ListedAuditEntry> | null> {
+  const [from] = after === undefined ? [FIRST] : await runOn<Position>(db.pool, findEntry, [after]);
+  if (from === undefined) return null;
+  const conditions: [AuditCondition, string | undefined][] = [
+    ['account_id', accountId],
+    ['actor', who],
+    ['action', action],
+    ['target', target],
+  ];
+  const given = conditions.filter(([, value]) => value !== undefined);
+  const rows = await runOn<ListedAuditEntry & { id: string }>(
+    db.pool,
+    listEntries(given.map(([column]) => column)),
+    [from.at, from.id, since?.toISOString() ?? '-infinity', limit + 1, ...given.map(([, value]) => value)],
+  );
+  const entries = rows.slice(0, limit).map((row) => ({ ...row, id: Number(row.id) }));
+  return { entries, hasMore: rows.length > limit };
+}
+
+interface Position {
+  readonly at: string;
+  readonly id: string;
+}
+
+const FIRST: Position = { at: 'infinity', id: '0' };
