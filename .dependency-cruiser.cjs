@@ -53,10 +53,10 @@ module.exports = {
     ),
     onlyIn('bullmq-only-in-queue', 'packages/queue hides which queue it is.', ['bullmq'], '^packages/queue/'),
     onlyIn(
-      'express-only-in-api',
-      'Only the API speaks HTTP to customers; the benchmark has a bare route to compare it with.',
+      'express-only-in-api-and-console',
+      'Only the API speaks HTTP to customers, and the console to operators; the benchmark has a bare route to compare with.',
       ['express'],
-      `^(apps/api|bench)/|${EXAMPLES}`,
+      `^(apps/(api|console)|bench)/|${EXAMPLES}`,
     ),
     onlyIn(
       'got-only-in-outbound',

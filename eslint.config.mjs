@@ -13,6 +13,11 @@ const noCanParse = {
   property: 'canParse',
   message: 'Wrong on Node 22.19 for Latin-1 text once V8 has compiled it: use parseUrl of packages/domain.',
 };
+const noRawHtml = {
+  object: 'html',
+  property: 'raw',
+  message: 'Every value on a page is escaped.',
+};
 const noNamedHash = {
   selector: "ImportDeclaration[source.value='node:crypto'] > ImportSpecifier[imported.name='hash']",
   message: 'Node 18 cannot load a bundle that imports it by name. Write `import * as crypto`.',
@@ -41,7 +46,7 @@ export default tseslint.config(
       'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
       'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
       'no-console': 'error',
-      'no-restricted-properties': ['error', noCanParse],
+      'no-restricted-properties': ['error', noCanParse, noRawHtml],
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/restrict-template-expressions': [

@@ -43,7 +43,7 @@ function npmStart(env: Readonly<Record<string, string>> = {}, ...args: string[])
   const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, ['scripts/start.mjs', ...args], {
     cwd: ROOT,
-    env: { PATH, HOME, POSTRIDER_DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0', ...env },
+    env: { PATH, HOME, POSTRIDER_DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0', CONSOLE_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const chunks: Record<'out' | 'err', string[]> = { out: [], err: [] };
@@ -81,7 +81,9 @@ async function untilShown(start: Start): Promise<Shown> {
 
 interface Running {
   readonly postgres: { readonly pid: number };
-  readonly children: Readonly<Record<'api' | 'inbound' | 'relay' | 'worker', { readonly pid: number }>>;
+  readonly children: Readonly<
+    Record<'api' | 'console' | 'inbound' | 'relay' | 'worker', { readonly pid: number }>
+  >;
 }
 
 const runningFile = () => join(dataDir, 'running.json');
@@ -126,6 +128,22 @@ async function expectReplyInThread(start: Start, shown: Shown): Promise<void> {
   const path = `/v1/inboxes/support@inbound.postrider.example/threads/${thread}/emails`;
   const { data } = (await (await get(shown, path)).json()) as { data: { id: string }[] };
   expect(data.map(({ id }) => id)).toEqual([reply, expect.stringMatching(/^msg_/)]);
+}
+
+/** The printed key opens the console, and the account is there. */
+async function expectConsoleOpens(start: Start, shown: Shown): Promise<void> {
+  const [, url = ''] = /^ +console +(http:\S+)$/m.exec(start.output()) ?? [];
+  const [, key = ''] = /^ +sign in +(pr_console_\S+)$/m.exec(start.output()) ?? [];
+  const signedIn = await fetch(`${url}/sign-in`, {
+    method: 'POST',
+    headers: { origin: url },
+    body: new URLSearchParams({ key }),
+    redirect: 'manual',
+  });
+  const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  const page = await fetch(`${url}/accounts/${shown.account}`, { headers: { cookie } });
+  expect(page.status).toBe(200);
+  expect(await page.text()).toContain(shown.webhook.slice(-7));
 }
 
 /** A second start of the same data is refused, and the first goes on. */
@@ -216,7 +234,8 @@ describe('npm start', () => {
     await waitFor(() => /email\.bounced evt_\S+ of em_\S+, signature verified/.test(first.output()), {
       what: 'the bounce to arrive',
     });
-    expect(Object.keys(running().children).sort()).toEqual(['api', 'inbound', 'relay', 'worker']);
+    expect(Object.keys(running().children).sort()).toEqual(['api', 'console', 'inbound', 'relay', 'worker']);
+    await expectConsoleOpens(first, shown);
     const pids = pidsOf(running());
     expect(pids.filter(isRunning)).toEqual(pids);
     first.kill('SIGINT');

@@ -57,6 +57,8 @@ describe('a bad configuration stops the process with one line that names the var
     ['worker', 'DELIVERY_HTTP_CLIENT', 'fetch'],
     ['worker', 'MAIL_PROVIDER', 'pigeon'],
     ['worker', 'SECRETS_KEY', ''],
+    ['console', 'CONSOLE_KEYS', ''],
+    ['console', 'CONSOLE_KEYS', 'ada:admin:00'],
   ])('%s: %s=%s', async (name, key, value) => {
     const { code, stderr } = await endOf(name, { [key]: value });
     expect(code).toBe(1);

@@ -92,6 +92,24 @@ CREATE TABLE blocked_senders (
 CREATE INDEX blocked_senders_of_account ON blocked_senders USING btree (account_id, created_at DESC, id DESC);
 CREATE UNIQUE INDEX blocked_senders_sender ON blocked_senders USING btree (account_id, sender);
 
+CREATE TABLE console_forms (
+  token text NOT NULL,
+  location text,
+  outcome text,
+  received_at timestamp(3) with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT console_forms_pkey PRIMARY KEY (token)
+);
+CREATE INDEX console_forms_by_age ON console_forms USING btree (received_at);
+
+CREATE TABLE console_sessions (
+  token_digest bytea NOT NULL,
+  user_name text NOT NULL,
+  key_digest bytea NOT NULL,
+  expires_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT console_sessions_pkey PRIMARY KEY (token_digest)
+);
+CREATE INDEX console_sessions_by_age ON console_sessions USING btree (expires_at);
+
 CREATE TABLE counted_sends (
   id text NOT NULL,
   account_id text NOT NULL,

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -21,9 +22,11 @@ import { fingerprint, packageFolders, ROOT } from './workspace.mjs';
 
 const DIST = join(ROOT, 'dist');
 const STATE_FILE = join(DIST, '.build.json');
+/** The style and the script of the console's pages. */
+const CONSOLE_ASSETS = 'console-assets';
 /** The package for customers, as `npm pack dist/receiver` takes it. */
 const RECEIVER = 'receiver';
-const APPS = ['api', 'relay', 'worker', 'inbound', 'cli', 'quickstart'];
+const APPS = ['api', 'relay', 'worker', 'inbound', 'console', 'cli', 'quickstart'];
 
 /**
  * The first lines of each bundle. An old Node prints one line and exits. Bundled CommonJS packages call `require`, which
@@ -81,7 +84,8 @@ async function build(sources) {
   for (const file of result.outputFiles) replaceFile(file.path, file.contents);
   replaceFile(join(DIST, 'package.json'), '{ "type": "module" }\n'); // so that the folder runs alone, in an image
   buildReceiver(join(DIST, RECEIVER));
-  const files = [...result.outputFiles.map(({ path }) => basename(path)), RECEIVER];
+  cpSync(join(ROOT, 'apps/console/src', CONSOLE_ASSETS), join(DIST, CONSOLE_ASSETS), { recursive: true });
+  const files = [...result.outputFiles.map(({ path }) => basename(path)), RECEIVER, CONSOLE_ASSETS];
   replaceFile(STATE_FILE, `${JSON.stringify({ sources, files })}\n`);
 }
 

@@ -55,6 +55,18 @@ test.each([
       ...['INBOUND_RETENTION_DAYS', 'DEAD_LETTER_RETENTION_DAYS', 'DEAD_LETTERS_PER_WEBHOOK_MAX'],
     ],
   ],
+  ['console', ['CONSOLE_KEYS', 'PUBLIC_URL', 'ATTEMPT_RETENTION_DAYS', 'DEAD_LETTERS_PER_WEBHOOK_MAX']],
 ])('compose passes to the %s what an operator may set: %j', (service, keys) => {
   for (const key of keys) expect(section(service)).toContain(`      ${key}:\n`);
+});
+
+test('compose starts the console only when asked', () => {
+  expect(section('console')).toContain('profiles: [console]\n');
+});
+
+test('the image has every process, with the files beside it', () => {
+  const image = readFileSync(new URL('../docker/Dockerfile', import.meta.url), 'utf8');
+  for (const name of ['api', 'relay', 'worker', 'inbound', 'console', 'cli'])
+    expect(image).toContain(`COPY --from=build /src/dist/${name}.js /src/dist/${name}.js.map ./dist/\n`);
+  expect(image).toContain('COPY --from=build /src/dist/console-assets ./dist/console-assets/\n');
 });

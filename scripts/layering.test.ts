@@ -28,7 +28,7 @@ const FAULTS: readonly [rule: string, file: string, imported: string][] = [
   ['prisma-only-in-store', 'apps/api/src/prisma.ts', '@prisma/client'],
   ['bullmq-only-in-queue', 'apps/worker/src/bullmq.ts', 'bullmq'],
   ['bullmq-only-in-queue', 'e2e/src/bullmq.test.ts', 'bullmq'],
-  ['express-only-in-api', 'apps/worker/src/express.ts', 'express'],
+  ['express-only-in-api-and-console', 'apps/worker/src/express.ts', 'express'],
   ['got-only-in-outbound', 'apps/worker/src/got.ts', 'got'],
   ['aws-only-in-mail-and-blobs', 'apps/worker/src/ses.ts', '@aws-sdk/client-sesv2'],
   ['aws-only-in-mail-and-blobs', 'apps/worker/src/s3.ts', '@aws-sdk/client-s3'],

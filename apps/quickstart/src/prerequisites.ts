@@ -1,6 +1,7 @@
 import { Resource } from './resource.ts';
 import type { Settings } from './settings.ts';
 import { RunningFile } from './state/running-file.ts';
+import { openConsole } from './state/console-key.ts';
 import { keptSecretsKey } from './state/secrets-key.ts';
 import { checkRedis, migrateDatabase } from './system/database.ts';
 import type { Connections } from './system/environment.ts';
@@ -25,6 +26,10 @@ export function createPrerequisites(settings: Settings, terminal: Terminal) {
   const smtpPort = new Resource(() =>
     givenPort(settings, settings.smtpHost, settings.smtpPort, 'INBOUND_SMTP_PORT'),
   );
+  const consolePort = new Resource(() =>
+    givenPort(settings, settings.consoleHost, settings.consolePort, 'CONSOLE_PORT'),
+  );
+  const consoleKey = new Resource(async () => openConsole(settings));
   const secretsKey = new Resource(
     async () => settings.env['SECRETS_KEY'] ?? keptSecretsKey(settings.dataDir),
   );
@@ -53,5 +58,17 @@ export function createPrerequisites(settings: Settings, terminal: Terminal) {
       if (redis.value.url !== undefined) await checkRedis(settings, environment(), terminal);
     },
   };
-  return { dataDir, port, smtpPort, secretsKey, postgres, redis, database, queue, connections };
+  return {
+    dataDir,
+    port,
+    smtpPort,
+    consolePort,
+    consoleKey,
+    secretsKey,
+    postgres,
+    redis,
+    database,
+    queue,
+    connections,
+  };
 }

@@ -7,7 +7,7 @@ import type { Launch, Settings } from './settings.ts';
 import { addStack } from './stack.ts';
 import { Terminal } from './terminal.ts';
 
-const PROCESSES = 4;
+const PROCESSES = 5;
 /** For everything except the deadlines of the processes, which stop one after another. */
 const OTHERS_STOP_MS = 40_000;
 

@@ -16,6 +16,8 @@ describe('readSettings', () => {
       metricsPorts: { relay: 9101, worker: 9102, inbound: 9103 },
       smtpHost: '127.0.0.1',
       smtpPort: 2525,
+      consoleHost: '127.0.0.1',
+      consolePort: 3001,
       blobStore: 'file:/project/.data/blobs',
       dataDir: '/project/.data',
       sandboxDir: '/project/.data/sandbox',
@@ -41,6 +43,7 @@ describe('readSettings', () => {
     ['the API', { PORT: 'x' }, 'PORT must be'],
     ['the relay', { EVENT_RETENTION_DAYS: 'x' }, 'EVENT_RETENTION_DAYS must be'],
     ['the worker', { DELIVERY_TIMEOUT_MS: 'x' }, 'DELIVERY_TIMEOUT_MS must be'],
+    ['the console', { CONSOLE_KEYS: 'x' }, 'CONSOLE_KEYS must be'],
     ['production', { NODE_ENV: 'production' }, 'refuses NODE_ENV=production'],
     ['another environment', { NODE_ENV: 'staging' }, 'refuses NODE_ENV=staging'],
   ])('a wrong value for %s is named before anything starts', (_, env, words) => {

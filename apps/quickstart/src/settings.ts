@@ -8,7 +8,7 @@ import type { Environment } from '@postrider/runtime';
 export interface Launch {
   readonly args: readonly string[];
   readonly env: Environment;
-  /** The folder of api.js, relay.js, worker.js, inbound.js and cli.js. */
+  /** The folder of api.js, relay.js, worker.js, inbound.js, console.js and cli.js. */
   readonly distDir: string;
   readonly rootDir: string;
 }
@@ -36,6 +36,9 @@ export interface Settings {
   readonly smtpHost: string;
   /** 0: any free port. */
   readonly smtpPort: number;
+  readonly consoleHost: string;
+  /** 0: any free port. */
+  readonly consolePort: number;
   readonly blobStore: string;
   readonly sandboxDir: string;
   readonly signatureHeader: string;
@@ -59,10 +62,14 @@ const ENVIRONMENTS = [OWN_ENVIRONMENT, 'test'];
 const USAGE = 'npm start -- [--redis] [--forward http://HOST:PORT/PATH]';
 
 /** Placeholders for values made later, so that all other settings are checked before the start. */
-const LATER = { DATABASE_URL: 'postgres://127.0.0.1/', SECRETS_KEY: Buffer.alloc(32).toString('base64') };
+const LATER = {
+  DATABASE_URL: 'postgres://127.0.0.1/',
+  SECRETS_KEY: Buffer.alloc(32).toString('base64'),
+  CONSOLE_KEYS: `operator:operator:${'0'.repeat(64)}`,
+};
 
 /**
- * Checks the whole environment of all four processes.
+ * Checks the whole environment of all five processes.
  *
  * @throws ConfigurationError or StartError, before anything was started.
  */
@@ -77,7 +84,7 @@ export function readSettings({ args, env, distDir, rootDir }: Launch): Settings 
   const nodeEnv = given['NODE_ENV']?.trim() ?? '';
   if (!ENVIRONMENTS.includes(nodeEnv)) {
     throw new StartError(
-      `npm start delivers to 127.0.0.1 and refuses NODE_ENV=${nodeEnv}; there, run start:api, start:relay, start:worker and start:inbound`,
+      `npm start delivers to 127.0.0.1 and refuses NODE_ENV=${nodeEnv}; there, run start:api, start:relay, start:worker, start:inbound and start:console`,
     );
   }
   const complete = { ...LATER, ...given };
@@ -85,6 +92,7 @@ export function readSettings({ args, env, distDir, rootDir }: Launch): Settings 
   const relay = loadConfig('relay', complete);
   const worker = loadConfig('worker', complete);
   const inbound = loadConfig('inbound', complete);
+  const console = loadConfig('console', complete);
   // METRICS_PORT is one variable for three processes: each takes the next port, like the defaults.
   const metricsPort = (port: number, place: number): number =>
     given['METRICS_PORT'] === undefined || port === 0 ? port : port + place;
@@ -108,6 +116,8 @@ export function readSettings({ args, env, distDir, rootDir }: Launch): Settings 
     },
     smtpHost: inbound.inboundSmtpHost,
     smtpPort: inbound.inboundSmtpPort,
+    consoleHost: console.consoleHost,
+    consolePort: console.consolePort,
     blobStore: given['BLOB_STORE'] ?? `file:${join(dataDir, 'blobs')}`,
     sandboxDir: resolve(given['SANDBOX_DIR'] ?? join(dataDir, 'sandbox')),
     signatureHeader: `${worker.signatureHeaderPrefix}-Signature`.toLowerCase(),

@@ -6,30 +6,33 @@ import { createProcesses } from './system/processes.ts';
 import type { Terminal } from './terminal.ts';
 
 /**
- * Adds all parts in the order of the start. The stop is in reverse: inbound, worker, relay, api, receiver,
- * Redis, Postgres. So each process can finish while its servers still run.
+ * Adds all parts in the order of the start. The stop is in reverse: console, inbound, worker, relay, api,
+ * receiver, Redis, Postgres. So each process can finish while its servers still run.
  */
 export function addStack(lifecycle: Lifecycle, settings: Settings, terminal: Terminal): void {
   const prerequisites = createPrerequisites(settings, terminal);
   const demonstration = createDemonstration({ settings, prerequisites, terminal });
   const trustFile = () => demonstration.receiver.value.trustFile;
-  const { api, relay, worker, inbound } = createProcesses({ settings, prerequisites, terminal, trustFile });
+  const processes = createProcesses({ settings, prerequisites, terminal, trustFile });
   const { first, last } = farewell(settings, terminal);
   lifecycle
     .add('the farewell', last)
     .add('npm start', prerequisites.dataDir)
     .add('the API', prerequisites.port)
     .add('the SMTP port', prerequisites.smtpPort)
+    .add('the console', prerequisites.consolePort)
     .add('the secrets', prerequisites.secretsKey)
+    .add('the key of the console', prerequisites.consoleKey)
     .add('Postgres', prerequisites.postgres)
     .add('Redis', prerequisites.redis)
     .add('the database', prerequisites.database)
     .add('the queue', prerequisites.queue)
     .add('the receiver', demonstration.receiver)
-    .add('the API', api)
-    .add('the relay', relay)
-    .add('the worker', worker)
-    .add('the inbound process', inbound)
+    .add('the API', processes.api)
+    .add('the relay', processes.relay)
+    .add('the worker', processes.worker)
+    .add('the inbound process', processes.inbound)
+    .add('the console', processes.console)
     .add('the farewell', first)
     .add('the demonstration', demonstration.show);
 }
@@ -39,10 +42,10 @@ function farewell(settings: Settings, terminal: Terminal): { first: Part; last: 
   let begun = false;
   return {
     first: {
-      start: async () => terminal.say('start', 'api, relay, worker and inbound run'),
+      start: async () => terminal.say('start', 'api, relay, worker, inbound and console run'),
       async stop() {
         begun = true;
-        terminal.say('stop', 'stopping inbound, worker, relay, api and the servers …');
+        terminal.say('stop', 'stopping console, inbound, worker, relay, api and the servers …');
       },
     },
     last: {

@@ -5,6 +5,7 @@ export interface SummaryParts {
   readonly accountId: string;
   readonly key: string;
   readonly logsDir: string;
+  readonly console: { readonly url: string; readonly key: string | null };
   /** The SMTP server. */
   readonly smtp: { readonly host: string; readonly port: number };
   /** The sandbox's folder. Null: mail goes to a real provider. */
@@ -29,6 +30,8 @@ export function summary(parts: SummaryParts): string {
   const lines = [
     '',
     `  API      ${parts.baseUrl}`,
+    `  console  ${parts.console.url}`,
+    `  sign in  ${parts.console.key ?? 'with a key of CONSOLE_KEYS'}`,
     `  SMTP     ${parts.smtp.host}:${parts.smtp.port}`,
     `  key      ${parts.key}`,
     `  account  ${parts.accountId}`,

@@ -11,8 +11,12 @@ export type { AttemptCursor, AttemptStore, LoggedAttempt } from './deliveries/at
 export { outstandingOf, readBacklog, readOutstanding } from './deliveries/backlog.ts';
 export { createSnapshotWatch } from './db/oldest-snapshot.ts';
 export type { Backlog, Outstanding } from './deliveries/backlog.ts';
-export { openDatabase } from './db/database.ts';
-export type { Database } from './db/database.ts';
+export { createConsoleForms } from './console/console-forms.ts';
+export type { ConsoleFormStore, FormResult } from './console/console-forms.ts';
+export { createConsoleSessions } from './console/console-sessions.ts';
+export type { ConsoleSessionStore } from './console/console-sessions.ts';
+export { openDatabase, openReadDatabase } from './db/database.ts';
+export type { Database, ReadDatabase } from './db/database.ts';
 export { createDeadLetterStore } from './deliveries/dead-letters.ts';
 export type {
   DeadLetter,
@@ -57,6 +61,8 @@ export { readEventStory } from './events/event-story.ts';
 export type { EventStory, StoryAttempt, StoryWebhook } from './events/event-story.ts';
 export { createWebhookEventStore, DELIVERY_FATES, WEBHOOK_EVENT_STATUSES } from './events/webhook-events.ts';
 export type { WebhookEvent, WebhookEventStore } from './events/webhook-events.ts';
+export { summarizeEvents } from './events/event-summaries.ts';
+export type { EventSummary } from './events/event-summaries.ts';
 export { createErasureStore } from './retention/erasures.ts';
 export type { ErasureResult, ErasureStore } from './retention/erasures.ts';
 export { isUnavailable, StoreUnavailableError } from './db/errors.ts';
@@ -146,5 +152,7 @@ export { createWakeUpListener, createWakeUps } from './db/wake-ups.ts';
 export type { WakeUps } from './db/wake-ups.ts';
 export { createWebhookLookUps } from './webhooks/webhook-look-ups.ts';
 export type { OwnedWebhook } from './webhooks/webhook-look-ups.ts';
+export { LOAD_COUNTED_MAX, readWebhookLoads } from './webhooks/webhook-loads.ts';
+export type { WebhookLoad } from './webhooks/webhook-loads.ts';
 export { createWebhookStore } from './webhooks/webhooks.ts';
 export type { Webhook, WebhookStore } from './webhooks/webhooks.ts';

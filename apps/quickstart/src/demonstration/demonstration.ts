@@ -36,6 +36,10 @@ export function createDemonstration({ settings, prerequisites, terminal }: Demon
       databaseUrl: prerequisites.connections().databaseUrl,
       baseUrl: `http://${reachableHost(settings.host)}:${prerequisites.port.value}`,
       smtp: { host: reachableHost(settings.smtpHost), port: prerequisites.smtpPort.value },
+      console: {
+        url: `http://${reachableHost(settings.consoleHost)}:${prerequisites.consolePort.value}`,
+        key: prerequisites.consoleKey.value.key,
+      },
       receiver: receiver.value.receiver,
       sealedWith: createHash('sha256')
         .update(prerequisites.connections().secretsKey)

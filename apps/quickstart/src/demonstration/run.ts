@@ -21,6 +21,7 @@ export interface RunParts {
   readonly baseUrl: string;
   /** The SMTP server's address, such as `127.0.0.1:2525`. */
   readonly smtp: { readonly host: string; readonly port: number };
+  readonly console: { readonly url: string; readonly key: string | null };
   readonly receiver: Receiver;
   readonly arrivals: Arrivals;
   readonly file: DemonstrationFile;
@@ -46,7 +47,16 @@ export async function runDemonstration(parts: RunParts): Promise<void> {
     const signingSecret = parts.file.read().webhook?.signingSecret ?? 'not known yet';
     const forward = settings.forward === null ? null : { url: settings.forward.href, signingSecret };
     terminal.print(
-      summary({ baseUrl, accountId, key, mailDir, forward, smtp: parts.smtp, logsDir: logsDirOf(settings) }),
+      summary({
+        baseUrl,
+        accountId,
+        key,
+        mailDir,
+        forward,
+        smtp: parts.smtp,
+        console: parts.console,
+        logsDir: logsDirOf(settings),
+      }),
     );
   });
 }

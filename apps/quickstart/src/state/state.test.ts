@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { openConsole } from './console-key.ts';
 import { DemonstrationFile } from './demonstration-file.ts';
 import { markOf } from './process-identity.ts';
 import { RunningFile } from './running-file.ts';
@@ -94,6 +96,25 @@ describe('the secrets key', () => {
   test('that is malformed is refused, not replaced', () => {
     writeFileSync(join(folder, 'secrets-key'), 'short');
     expect(() => keptSecretsKey(folder)).toThrow('does not hold a key');
+  });
+});
+
+describe('the key of the console', () => {
+  test('is made once, with mode 0600, and CONSOLE_KEYS has its digest', () => {
+    const access = openConsole({ env: {}, dataDir: folder });
+    expect(access.key).toMatch(/^pr_console_[\w-]{43}$/);
+    const digest = createHash('sha256')
+      .update(access.key ?? '')
+      .digest('hex');
+    expect(access.keys).toBe(`operator:operator:${digest}`);
+    expect(openConsole({ env: {}, dataDir: folder })).toEqual(access);
+    expect(modeOf('console-key')).toBe(0o600);
+  });
+
+  test('is not made when the user sets CONSOLE_KEYS', () => {
+    const access = openConsole({ env: { CONSOLE_KEYS: 'ada:reader:00' }, dataDir: folder });
+    expect(access).toEqual({ keys: 'ada:reader:00', key: null });
+    expect(existsSync(join(folder, 'console-key'))).toBe(false);
   });
 });
 

@@ -7,6 +7,7 @@ const HOST_OF = {
   PORT: 'HOST',
   METRICS_PORT: 'METRICS_HOST',
   INBOUND_SMTP_PORT: 'INBOUND_SMTP_HOST',
+  CONSOLE_PORT: 'CONSOLE_HOST',
 } as const;
 type PortVariable = keyof typeof HOST_OF;
 

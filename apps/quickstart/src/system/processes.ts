@@ -26,7 +26,7 @@ export interface ProcessesParts {
 
 export function createProcesses(
   parts: ProcessesParts,
-): Readonly<Record<'api' | 'relay' | 'worker' | 'inbound', Part>> {
+): Readonly<Record<'api' | 'relay' | 'worker' | 'inbound' | 'console', Part>> {
   const { settings, prerequisites } = parts;
   const withMetrics = async (
     name: 'relay' | 'worker' | 'inbound',
@@ -48,6 +48,11 @@ export function createProcesses(
     inbound: processPart('inbound', parts, () =>
       withMetrics('inbound', { INBOUND_SMTP_PORT: String(prerequisites.smtpPort.value) }),
     ),
+    console: processPart('console', parts, async () => {
+      const port = prerequisites.consolePort.value;
+      const env = { CONSOLE_PORT: String(port), CONSOLE_KEYS: prerequisites.consoleKey.value.keys };
+      return { host: settings.consoleHost, port, env };
+    }),
   };
 }
 

@@ -29,13 +29,20 @@ const OPEN_FILES_MAX = 1_200;
 /**
  * The defaults of DATABASE_POOL_SIZE, and one for wake-ups in relay and worker (docs/operations/README.md).
  */
-const CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = { api: 10, relay: 7, worker: 7, inbound: 7 };
+const CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = {
+  api: 10,
+  relay: 7,
+  worker: 7,
+  inbound: 7,
+  console: 6,
+};
 /** Connections of a queue in Postgres. */
 const QUEUE_CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = {
   api: 0,
   relay: 3,
   worker: 12,
   inbound: 0,
+  console: 3,
 };
 /**
  * Postgres notices a killed process with the next byte that it sends. Its connections count for this time.

@@ -6,6 +6,7 @@ const PROCESSES: Readonly<Record<ProcessName, string>> = {
   relay: 'Claims due deliveries and mail, and adds the jobs: `npm run start:relay`.',
   worker: 'Attempts deliveries and sends mail: `npm run start:worker`.',
   inbound: 'Receives mail over SMTP: `npm run start:inbound`.',
+  console: 'Pages for support and operators: `npm run start:console`. [console.md](console.md)',
   cli: 'The operator’s `postrider` command: [cli.md](cli.md).',
 };
 
@@ -26,7 +27,7 @@ secrets as \`***\`.
 /** `npm start` reads this variable before the configuration, because it names the data directory. */
 const QUICKSTART = `## npm start
 
-Reads the variables of api, relay, worker and inbound, and the one below. \`postrider\` reads it, too: without
+Reads the variables of api, relay, worker, inbound and console, and the one below. \`postrider\` reads it, too: without
 \`DATABASE_URL\` it uses the database of the running \`npm start\`.
 
 | variable | default | unit | meaning |

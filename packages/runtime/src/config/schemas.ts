@@ -63,6 +63,24 @@ function isCidr(value: string): boolean {
   return Number(prefix) <= (version === 4 ? 32 : 128);
 }
 
+/** `name:role:digest`, the digest as the SHA-256 of the key in hexadecimal. */
+const CONSOLE_KEY = /^([a-z0-9][\w.-]{0,39}):(operator|reader):([0-9a-f]{64})$/;
+
+function consoleKey(entry: string) {
+  const [, name = '', role = '', digest = ''] = CONSOLE_KEY.exec(entry) ?? [];
+  return { name, role: role as 'operator' | 'reader', digest: Buffer.from(digest, 'hex') };
+}
+
+export const consoleKeys = listOf(
+  'must be a comma-separated list of name:role:sha256, the role operator or reader, the SHA-256 in lower-case hexadecimal',
+  (entry) => CONSOLE_KEY.test(entry),
+  consoleKey,
+)
+  .refine((keys) => keys.length > 0, { error: 'must have an entry' })
+  .refine((keys) => new Set(keys.map(({ name }) => name)).size === keys.length, {
+    error: 'must have each name once',
+  });
+
 export const networks = listOf(
   'must be a comma-separated list of networks such as 127.0.0.1/32 or fd00::/8',
   isCidr,

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-export type ProcessName = 'api' | 'relay' | 'worker' | 'inbound' | 'cli';
+export type ProcessName = 'api' | 'relay' | 'worker' | 'inbound' | 'console' | 'cli';
 
 /** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;

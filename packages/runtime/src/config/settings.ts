@@ -1,4 +1,5 @@
 import { connectionSettings } from './settings/connections.ts';
+import { consoleSettings } from './settings/console.ts';
 import { deliverySettings } from './settings/delivery.ts';
 import { httpSettings } from './settings/http.ts';
 import { inboundSettings } from './settings/inbound.ts';
@@ -12,6 +13,7 @@ export const settings = {
   ...deliverySettings,
   ...mailSettings,
   ...inboundSettings,
+  ...consoleSettings,
   ...operationSettings,
 };
 

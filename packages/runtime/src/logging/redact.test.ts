@@ -60,6 +60,7 @@ describe('by its form, inside any text', () => {
     ['whsec_AbC-12_z', 'whsec_[redacted]'],
     ['whsec_d2+z/Q==', 'whsec_[redacted]'],
     ['Bearer pr_live_abc.', 'Bearer pr_live_[redacted].'],
+    ['pr_console_x-Y', 'pr_console_[redacted]'],
     ['two: pr_test_a and pr_test_b', 'two: pr_test_[redacted] and pr_test_[redacted]'],
     ['GET /u/AbC-12.z~x_ 200', 'GET /u/[redacted] 200'],
     ['<https://mail.example/u/AbC?x=1>', '<https://mail.example/u/[redacted]?x=1>'],

@@ -11,10 +11,10 @@ export const REDACTED = '[redacted]';
 const SECRET_NAME =
   /^(?:(?:proxy[-_]?)?authorization|(?:set[-_]?)?cookie|(?:x[-_])?api[-_]?key|keys?|secrets?|(?:signing|standard)[-_]?secrets?|secrets?[-_]?keys?|password|body|data|[\w-]*(?:token|passphrase|credential)s?|aws_\w+)$/i;
 /** Includes tokens under `/u/`: they allow the reader of the log to unsubscribe a person. */
-const SECRET_VALUE = /(whsec_|pr_live_|pr_test_)[\w+/=-]+|(\/u\/)[\w.~%-]+/g;
+const SECRET_VALUE = /(whsec_|pr_live_|pr_test_|pr_console_)[\w+/=-]+|(\/u\/)[\w.~%-]+/g;
 /** A variable of the AWS SDK with its value: as `env` prints it, in JSON, or in JSON inside a string. */
 const AWS_VARIABLE = /(\bAWS_\w+(?:\\*")?\s*[=:]\s*)(?:\\*"[^"]*"?|[^\s,;"]+)/g;
-const SUSPICIOUS = /whsec_|pr_live_|pr_test_|\/u\/|AWS_|:\/\/|[?&](?:ssl)?pass/;
+const SUSPICIOUS = /whsec_|pr_live_|pr_test_|pr_console_|\/u\/|AWS_|:\/\/|[?&](?:ssl)?pass/;
 
 const DEPTH_MAX = 8;
 const ENTRIES_MAX = 100;

@@ -4,6 +4,8 @@ import { PrismaClient } from '../generated/client.ts';
 import { mappingUnavailable } from './errors.ts';
 import { createPool } from './pool.ts';
 import type { PoolOptions } from './pool.ts';
+import { createReadTransactions } from './read-transactions.ts';
+import type { ReadTransactions } from './read-transactions.ts';
 import { run, statementNameOf } from './statement.ts';
 import type { Statement } from './statement.ts';
 import { createTransactions } from './transaction.ts';
@@ -22,7 +24,19 @@ export interface Database {
 
 /** @param wakeUps gets the webhooks that got a delivery, after each commit. */
 export function openDatabase(options: Omit<PoolOptions, 'durableCommits'>, wakeUps: WakeUps): Database {
+  return databaseOn(createPool({ ...options, durableCommits: true }), wakeUps);
+}
+
+/** A database of which all statements run in a read-only transaction: `read` opens it. */
+export type ReadDatabase = Database & ReadTransactions;
+
+export function openReadDatabase(options: Omit<PoolOptions, 'durableCommits'>): ReadDatabase {
   const pool = createPool({ ...options, durableCommits: true });
+  const { read } = createReadTransactions(pool);
+  return { ...databaseOn(pool, { send: () => undefined }), read };
+}
+
+function databaseOn(pool: Pool, wakeUps: Pick<WakeUps, 'send'>): Database {
   const adapter = new PrismaPg(pool, { statementNameGenerator: statementNameOf });
   const prisma = mappingClient(new PrismaClient({ adapter, errorFormat: 'minimal' }));
   return {

@@ -63,7 +63,19 @@ describe('what is kept for a time', () => {
                                         ('young', $1, 'a@a.example', 1, now() - interval '119 minutes')`,
       [accountId],
     );
-    expect(await housekeeping.dropExpired()).toBe(2504);
+    await database.query(
+      `insert into console_sessions values ('\\x01', 'ada', '\\x0a', now()),
+                                           ('\\x02', 'ada', '\\x0a', now() + interval '1 minute')`,
+    );
+    await database.query(
+      `insert into console_forms values ('old', null, null, now() - interval '24 hours'),
+                                        ('young', null, null, now() - interval '23 hours 59 minutes')`,
+    );
+    expect(await housekeeping.dropExpired()).toBe(2506);
+    expect(await database.query(`select token_digest::text as token from console_sessions`)).toEqual([
+      { token: '\\x02' },
+    ]);
+    expect(await database.query('select token from console_forms')).toEqual([{ token: 'young' }]);
     expect(await database.query('select id from counted_sends')).toEqual([{ id: 'young' }]);
     expect(await database.query('select address from released_addresses')).toEqual([
       { address: 'young@in.example' },

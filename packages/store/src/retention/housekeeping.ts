@@ -1,5 +1,6 @@
 import { NOTIFICATION_ID_HOURS, UNCLAIMED_NOTIFICATION_HOURS } from '@postrider/domain';
 import type { Pool } from 'pg';
+import { CONSOLE_FORM_HOURS } from '../console/console-forms.ts';
 import { dropAged } from '../db/bounded-step.ts';
 import { RELEASED_ADDRESS_DAYS } from '../inbound/sql/inboxes.ts';
 import { finishRemovals } from '../webhooks/remove-webhook.ts';
@@ -10,6 +11,7 @@ import type { InboxRemovals } from './remove-inboxes.ts';
 /**
  * An answer is remembered for 24 hours (contract 7.3). A notification is kept until its age makes it refused.
  * An unclaimed one is kept until its mail can no longer become known.
+ * A form of the console that arrives again within a day gets its first result.
  * Afterwards any account may have a released address. An inbox's mail counts for an hour, by the API's clock.
  */
 const LIFETIMES = [
@@ -17,6 +19,8 @@ const LIFETIMES = [
   { table: 'provider_notifications', age: 'received_at', hours: NOTIFICATION_ID_HOURS },
   { table: 'unclaimed_notifications', age: 'received_at', hours: UNCLAIMED_NOTIFICATION_HOURS },
   { table: 'counted_sends', age: 'counted_at', hours: 2 },
+  { table: 'console_sessions', age: 'expires_at', hours: 0 },
+  { table: 'console_forms', age: 'received_at', hours: CONSOLE_FORM_HOURS },
   { table: 'released_addresses', age: 'released_at', hours: RELEASED_ADDRESS_DAYS * 24 },
 ] as const;
 

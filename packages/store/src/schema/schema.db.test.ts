@@ -204,6 +204,14 @@ describe('the models of the client', () => {
       );
       return store.db.prisma.countedSend.findFirst();
     },
+    console_sessions: async () => {
+      await store.outside.query(`insert into console_sessions values ('\\x01', 'ada', '\\x02', now())`);
+      return store.db.prisma.consoleSession.findFirst();
+    },
+    console_forms: async () => {
+      await store.outside.query(`insert into console_forms values ('token', '/', 'Done.', now())`);
+      return store.db.prisma.consoleForm.findFirst();
+    },
     audit: async () => {
       await store.outside.query(
         `insert into audit (actor_kind, actor, action, target, count) values ('cli', 'ada', 'key.revoke', 'key_1', 1)`,

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { waitFor } from '../wait-for.ts';
 import { endsWithUs } from './ends-with-us.ts';
 
-export type ProcessName = 'api' | 'relay' | 'worker' | 'inbound';
+export type ProcessName = 'api' | 'relay' | 'worker' | 'inbound' | 'console';
 
 /** One JSON line of a process's log. */
 export type LogLine = Readonly<Record<string, unknown>>;

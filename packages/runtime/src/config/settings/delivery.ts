@@ -51,7 +51,7 @@ export const deliverySettings = {
     description: 'Start of the headers on a delivery: `Service` gives `Service-Signature`.',
     schema: httpToken,
     default: 'Service',
-    processes: ['worker'],
+    processes: ['worker', 'console'],
   }),
   standardWebhooksHeaders: defineSetting({
     key: 'STANDARD_WEBHOOKS_HEADERS',
@@ -70,7 +70,7 @@ export const deliverySettings = {
     unit: 's',
     schema: delaysSeconds,
     default: '30,60,120,240,480,960,1920',
-    processes: ['worker'],
+    processes: ['worker', 'console'],
   }),
   deliveryTimeoutMs: defineSetting({
     key: 'DELIVERY_TIMEOUT_MS',
@@ -79,7 +79,7 @@ export const deliverySettings = {
     unit: 'ms',
     schema: wholeNumber(1, 600_000),
     default: String(DELIVERY_TIMEOUT_DEFAULT_MS),
-    processes: ['relay', 'worker'],
+    processes: ['relay', 'worker', 'console'],
   }),
   deliveryHttpClient: defineSetting({
     key: 'DELIVERY_HTTP_CLIENT',

@@ -49,7 +49,7 @@ export const httpSettings = {
     unit: 'requests/min',
     schema: wholeNumber(1, 1_000_000),
     default: '60',
-    processes: ['api', 'cli'],
+    processes: ['api', 'console', 'cli'],
   }),
   deliveriesPerAccountPerSecond: defineSetting({
     key: 'DELIVERIES_PER_ACCOUNT_PER_SECOND',
@@ -59,7 +59,7 @@ export const httpSettings = {
     unit: 'deliveries/s',
     schema: wholeNumber(1, 1_000_000),
     default: '2000',
-    processes: ['api'],
+    processes: ['api', 'console'],
   }),
   outstandingDeliveriesPerAccountMax: defineSetting({
     key: 'OUTSTANDING_DELIVERIES_PER_ACCOUNT_MAX',
@@ -68,7 +68,7 @@ export const httpSettings = {
     unit: 'deliveries',
     schema: wholeNumber(1, 1_000_000_000),
     default: '1000000',
-    processes: ['api'],
+    processes: ['api', 'console'],
   }),
   webhooksPerAccountMax: defineSetting({
     key: 'WEBHOOKS_PER_ACCOUNT_MAX',
@@ -77,6 +77,6 @@ export const httpSettings = {
     unit: 'webhooks',
     schema: wholeNumber(1, 10_000),
     default: '100',
-    processes: ['api'],
+    processes: ['api', 'console'],
   }),
 };

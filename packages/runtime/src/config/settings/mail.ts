@@ -127,7 +127,7 @@ export const mailSettings = {
     unit: 'domains',
     schema: wholeNumber(0, 10_000),
     default: '100',
-    processes: ['api'],
+    processes: ['api', 'console'],
   }),
   unverifiedDomainsPerAccountMax: defineSetting({
     key: 'UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX',
@@ -137,7 +137,7 @@ export const mailSettings = {
     unit: 'domains',
     schema: wholeNumber(0, 10_000),
     default: '10',
-    processes: ['api'],
+    processes: ['api', 'console'],
   }),
   domainClaimDays: defineSetting({
     key: 'DOMAIN_CLAIM_DAYS',
@@ -154,7 +154,7 @@ export const mailSettings = {
       'click; not set: no links. Links to attachments are under `<PUBLIC_URL>/links/`; not set: under `http` and the host ' +
       'of the request.',
     schema: httpsBaseUrl,
-    processes: ['api', 'worker'],
+    processes: ['api', 'worker', 'console'],
   }),
   snsTopicArns: defineSetting({
     key: 'SNS_TOPIC_ARNS',

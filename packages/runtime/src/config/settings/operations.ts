@@ -15,7 +15,7 @@ export const operationSettings = {
     description: '`error`, `warn`, `info`, `debug` or `silent`.',
     schema: oneOf('error', 'warn', 'info', 'debug', 'silent'),
     default: 'info',
-    processes: ['api', 'relay', 'worker', 'inbound', 'cli'],
+    processes: ['api', 'relay', 'worker', 'inbound', 'console', 'cli'],
   }),
   metricsHost: defineSetting({
     key: 'METRICS_HOST',
@@ -38,7 +38,7 @@ export const operationSettings = {
     unit: 'ms',
     schema: wholeNumber(1, 600_000),
     default: '25000',
-    processes: ['api', 'relay', 'worker', 'inbound'],
+    processes: ['api', 'relay', 'worker', 'inbound', 'console'],
   }),
   eventRetentionDays: defineSetting({
     key: 'EVENT_RETENTION_DAYS',
@@ -47,7 +47,7 @@ export const operationSettings = {
     unit: 'days',
     schema: wholeNumber(1, 3650),
     default: '30',
-    processes: ['relay'],
+    processes: ['relay', 'console'],
   }),
   attemptRetentionDays: defineSetting({
     key: 'ATTEMPT_RETENTION_DAYS',
@@ -55,7 +55,7 @@ export const operationSettings = {
     unit: 'days',
     schema: wholeNumber(1, 3650),
     default: '30',
-    processes: ['relay'],
+    processes: ['relay', 'console'],
   }),
   mailContentRetentionDays: defineSetting({
     key: 'MAIL_CONTENT_RETENTION_DAYS',
@@ -64,7 +64,7 @@ export const operationSettings = {
     unit: 'days',
     schema: wholeNumber(1, 3650),
     default: '30',
-    processes: ['relay'],
+    processes: ['relay', 'console'],
   }),
   mailRetentionDays: defineSetting({
     key: 'MAIL_RETENTION_DAYS',
@@ -72,7 +72,7 @@ export const operationSettings = {
     unit: 'days',
     schema: wholeNumber(1, 3650),
     default: '365',
-    processes: ['relay'],
+    processes: ['relay', 'console'],
   }),
   inboundRetentionDays: defineSetting({
     key: 'INBOUND_RETENTION_DAYS',
@@ -81,7 +81,7 @@ export const operationSettings = {
     unit: 'days',
     schema: wholeNumber(1, 3650),
     default: '30',
-    processes: ['relay'],
+    processes: ['relay', 'console'],
   }),
   deadLetterRetentionDays: defineSetting({
     key: 'DEAD_LETTER_RETENTION_DAYS',
@@ -89,14 +89,14 @@ export const operationSettings = {
     unit: 'days',
     schema: wholeNumber(1, 3650),
     default: '90',
-    processes: ['relay'],
+    processes: ['relay', 'console'],
   }),
   deadLettersPerWebhookMax: defineSetting({
     key: 'DEAD_LETTERS_PER_WEBHOOK_MAX',
     description: 'Dead letters kept per webhook. Every hour the oldest beyond this number are deleted.',
     schema: wholeNumber(1, 100_000),
     default: '10000',
-    processes: ['relay'],
+    processes: ['relay', 'console'],
   }),
   auditRetentionDays: defineSetting({
     key: 'AUDIT_RETENTION_DAYS',

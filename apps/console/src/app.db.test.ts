@@ -1,0 +1,105 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { HttpVisitor, tokensOf } from '../test/http-visitor.ts';
+import { KEYS, setupConsole } from '../test/start-console.ts';
+
+const opened = setupConsole();
+beforeEach(() => opened.rows.clear());
+
+const stranger = () => new HttpVisitor(opened.url);
+const ada = () => stranger().signIn(KEYS.ada);
+
+test('health and metrics need no key', async () => {
+  expect((await stranger().get('/healthz')).text).toBe('{"status":"ok"}');
+  expect((await stranger().get('/readyz')).status).toBe(200);
+  expect((await stranger().get('/metrics')).text).toContain('postrider_postgres_errors_total');
+});
+
+describe('signing in', () => {
+  test.each(['/', '/accounts/acct_1', '/nothing', '/webhooks/wh_1'])(
+    '%s shows nothing without it',
+    async (path) => {
+      const { status, location, text } = await stranger().get(path);
+      expect({ status, location }).toEqual({
+        status: 303,
+        location: path === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(path)}`,
+      });
+      expect(text).not.toContain('Overview');
+    },
+  );
+
+  test('a key opens a session, in a cookie that no script and no other site gets', async () => {
+    const visitor = stranger();
+    const { status, location, setCookie } = await visitor.post('/sign-in', {
+      key: ` ${KEYS.ada}\n`,
+      next: '/held?x=1',
+    });
+    expect({ status, location }).toEqual({ status: 303, location: '/held?x=1' });
+    expect(setCookie).toMatch(
+      /^__Host-postrider-console=[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+    );
+    const { text } = await visitor.get('/');
+    expect(text).toContain('<b>ada</b> operator');
+    expect(opened.log()).not.toContain(KEYS.ada);
+  });
+
+  test.each([
+    '//evil.example',
+    '/\\evil.example',
+    'https://evil.example/',
+    '/\t/evil.example',
+    'javascript:1',
+  ])('leads to no other site: %j', async (next) => {
+    expect((await stranger().post('/sign-in', { key: KEYS.ada, next })).location).toBe('/');
+  });
+});
+
+describe('a session', () => {
+  test('ends with Sign out, also for a copy of its cookie', async () => {
+    const visitor = await ada();
+    const { cookie } = visitor;
+    const { csrf } = tokensOf((await visitor.get('/')).text, '/sign-out');
+    const { status, location, setCookie } = await visitor.post('/sign-out', { csrf });
+    expect({ status, location }).toEqual({ status: 303, location: '/sign-in' });
+    expect(setCookie).toContain('Max-Age=0');
+    const copy = await fetch(`${opened.url}/`, { headers: { cookie }, redirect: 'manual' });
+    expect(copy.status).toBe(303);
+  });
+
+  test('is not ended by another site, or without the token of its pages', async () => {
+    const visitor = await ada();
+    const { csrf } = tokensOf((await visitor.get('/')).text, '/sign-out');
+    const foreign = await visitor.post('/sign-out', { csrf }, { origin: 'https://evil.example' });
+    const forged = await visitor.post('/sign-out', { csrf: 'x'.repeat(csrf.length) });
+    expect([foreign.status, forged.status]).toEqual([403, 403]);
+    expect((await visitor.get('/')).status).toBe(200);
+  });
+
+  test('ends when its key is removed from CONSOLE_KEYS', async () => {
+    const visitor = await ada();
+    await opened.database.query(`update console_sessions set key_digest = '\\x${'00'.repeat(32)}'`);
+    expect((await visitor.get('/')).status).toBe(303);
+  });
+});
+
+describe('every answer', () => {
+  test.each(['/', '/sign-in', '/nothing', '/style.css', '/accounts/acct_1'])(
+    '%s forbids what it does not need',
+    async (path) => {
+      const { headers } = await (await ada()).get(path);
+      expect(headers).toMatchObject({
+        'content-security-policy':
+          "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+      });
+      expect(headers).not.toHaveProperty('x-powered-by');
+    },
+  );
+
+  test('a page that does not exist is 404, and a path that is not well-formed 400', async () => {
+    const visitor = await ada();
+    expect((await visitor.get('/nothing')).status).toBe(404);
+    expect((await visitor.get('/accounts/%ff')).status).toBe(400);
+  });
+});

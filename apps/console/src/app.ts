@@ -1,0 +1,65 @@
+import express from 'express';
+import type { Express } from 'express';
+import type { Clock } from '@postrider/domain';
+import { createMetricsHandler, createReadinessHandler, healthHandler } from '@postrider/runtime';
+import type { ConfigurationOf, Logger, Metrics, ReadinessCheck } from '@postrider/runtime';
+import { createConsoleSessions } from '@postrider/store';
+import type { Database, ReadDatabase } from '@postrider/store';
+import { serveAsset } from './assets.ts';
+import { handleError } from './http/handle-error.ts';
+import { notFound } from './http/refusal.ts';
+import { openRequest } from './http/request-log.ts';
+import { createRespond } from './http/respond.ts';
+import { servePage } from './http/serve-page.ts';
+import type { PageHandler } from './http/serve-page.ts';
+import { showAccount } from './routes/account.ts';
+import { showOverview } from './routes/overview.ts';
+import { signInRoutes } from './routes/sign-in.ts';
+import { showWebhook } from './routes/webhook.ts';
+
+export interface ConsoleParts {
+  readonly config: ConfigurationOf<'console'>;
+  /** For pages: every statement is in a read-only transaction. */
+  readonly reads: ReadDatabase;
+  /** For sign-in and actions. */
+  readonly actions: Database;
+  readonly clock: Clock;
+  readonly readiness: ReadinessCheck;
+  readonly logger: Logger;
+  readonly metrics: Metrics<'console'>;
+}
+
+/** Builds the console and does not listen. A GET only reads; a POST acts and answers 303. */
+export function createConsole(parts: ConsoleParts): Express {
+  const { config, reads, actions, clock, logger, metrics } = parts;
+  const keys = config.consoleKeys;
+  const sessions = createConsoleSessions(actions);
+  const respond = createRespond(clock);
+  const app = express();
+  app.disable('x-powered-by').disable('etag');
+
+  app.use(openRequest(logger));
+  app.get('/healthz', healthHandler);
+  app.get('/readyz', createReadinessHandler(parts.readiness, logger));
+  app.get('/metrics', createMetricsHandler(metrics.registry));
+  app.get('/style.css', serveAsset('style.css'));
+  app.get('/console.js', serveAsset('console.js'));
+  app.use(signInRoutes({ keys, sessions, clock, logger, respond }));
+  const serving = { reads, keys, clock, respond };
+  for (const [path, handler] of Object.entries(pagesOf(parts))) app.get(path, servePage(serving, handler));
+  app.use(
+    servePage(serving, async () => {
+      throw notFound('No page has this address.');
+    }),
+  );
+  app.use(handleError(respond, clock, logger));
+  return app;
+}
+
+function pagesOf({ config, reads, clock }: ConsoleParts): Readonly<Record<string, PageHandler>> {
+  return {
+    '/': showOverview(),
+    '/accounts/:id': showAccount(reads, clock, config),
+    '/webhooks/:id': showWebhook(reads, clock, config),
+  };
+}

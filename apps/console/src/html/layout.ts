@@ -1,0 +1,110 @@
+import { html } from '@remix-run/html-template';
+import type { Html, Part } from './pieces.ts';
+import { time } from './pieces.ts';
+
+/** A page without its frame. */
+export interface Page {
+  /** Default: 200. */
+  readonly status?: number;
+  readonly title: string;
+  readonly main: Part;
+  /** The entry of the navigation that this page is. */
+  readonly current?: NavigationPath;
+  /** The text in the search field. */
+  readonly searched?: string;
+  /** The overview has a search field of its own. */
+  readonly hasOwnSearch?: boolean;
+}
+
+/** Everything that the frame of a page shows. */
+export interface Frame {
+  /** Null: nobody is signed in. */
+  readonly user: { readonly name: string; readonly role: string; readonly csrf: string } | null;
+  readonly now: Date;
+  readonly version: string;
+}
+
+const NAVIGATION = {
+  '/': 'Overview',
+  '/dead-letters': 'Dead letters',
+  '/held': 'Held mail',
+  '/audit': 'Audit',
+} as const;
+
+type NavigationPath = keyof typeof NAVIGATION;
+
+/** The whole document. */
+export function documentOf(page: Page, { user, now, version }: Frame): string {
+  const document = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="robots" content="noindex" />
+        <title>${page.title} · Postrider console</title>
+        <link rel="stylesheet" href="/style.css" />
+        <script src="/console.js" defer></script>
+      </head>
+      <body>
+        <a class="skip" href="#main">Skip to content</a>
+        ${user === null ? null : header(page, user)}
+        <main id="main" tabindex="-1">${page.main}</main>
+        ${user === null ? null : footer(now, version)}
+        <p class="vh" id="said" role="status"></p>
+      </body>
+    </html>`;
+  return String(document);
+}
+
+function header({ current, searched, hasOwnSearch = false }: Page, user: NonNullable<Frame['user']>): Html {
+  return html`<div class="bar">
+    <header class="top">
+      <a class="brand" href="/">${LOGO} Postrider</a>
+      <nav aria-label="Main">
+        <ul>
+          ${Object.entries(NAVIGATION).map(([href, name]) =>
+            href === current
+              ? html`<li><a href="${href}" aria-current="page">${name}</a></li>`
+              : html`<li><a href="${href}">${name}</a></li>`,
+          )}
+        </ul>
+      </nav>
+      ${hasOwnSearch ? null : search(searched ?? '')}
+      <form class="who" method="post" action="/sign-out">
+        <input type="hidden" name="csrf" value="${user.csrf}" />
+        <span><b>${user.name}</b> ${user.role}</span>
+        <button class="btn plain slim">Sign out</button>
+      </form>
+    </header>
+  </div>`;
+}
+
+function search(text: string): Html {
+  return html`<form class="find" role="search" action="/search">
+    <label class="vh" for="q">Find any id, address, domain or Message-ID</label>
+    <input
+      id="q"
+      name="q"
+      type="search"
+      value="${text}"
+      placeholder="Any id, address, domain, Message-ID"
+      autocomplete="off"
+      autocapitalize="none"
+      spellcheck="false"
+    />
+    <button class="btn">Find</button>
+  </form>`;
+}
+
+function footer(now: Date, version: string): Html {
+  return html`<footer class="foot">
+    <span>As of ${time(now, now)} UTC</span>
+    <span>All times are UTC</span>
+    <span>Postrider ${version}</span>
+  </footer>`;
+}
+
+const LOGO = html`<svg viewBox="0 0 20 20" aria-hidden="true">
+  <path d="M2 10.5 17.5 3 14 17l-4.2-4.2L13 8l-5.2 3.6z" fill="currentColor" />
+  <path d="M1.5 14h4M2.5 17h4" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" />
+</svg>`;

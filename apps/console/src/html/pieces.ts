@@ -1,0 +1,110 @@
+import { html } from '@remix-run/html-template';
+import type { SafeHtml } from '@remix-run/html-template';
+import { ago, clockTime, moment } from './words.ts';
+
+export type Html = SafeHtml;
+/** A part of a page. Text is escaped. */
+export type Part = Html | string;
+
+/** A green dot: all is well. An amber ring: it changes by itself. A red diamond: a person must act. */
+export type Sign = 'good' | 'wait' | 'bad' | 'off';
+
+export function state(sign: Sign, word: string, shape: 'pill' | 'plain' = 'plain'): Html {
+  return html`<span class="st ${sign}${shape === 'pill' ? ' pill' : ''}">${word}</span>`;
+}
+
+/** CSS cuts the first part in the middle, and never the last characters. The text stays complete. */
+function idText(id: string): Html {
+  const at = Math.max(0, id.length - 7);
+  return html`<span>${id.slice(0, at)}</span>${id.slice(at)}`;
+}
+
+export function idCode(id: string): Html {
+  return html`<code class="id">${idText(id)}</code>`;
+}
+
+/** An id under the title of a page, with a Copy button. @param what names it for the button */
+export function wholeId(id: string, what: string): Html {
+  return html`<code class="id whole" data-copy="${what}">${idText(id)}</code>`;
+}
+
+/** An endpoint without its scheme. It may break after each dot and slash. */
+export function endpointText(endpoint: string): Html {
+  const parts = endpointName(endpoint).split(/(?<=[./])/);
+  return html`${parts.map((part, at) => (at === 0 ? html`${part}` : html`<wbr />${part}`))}`;
+}
+
+/** `hooks.shop.example.com/postrider` */
+export function endpointName(endpoint: string): string {
+  return endpoint.replace(/^https:\/\//, '');
+}
+
+/** A time as a machine and a person read it. */
+export function time(
+  at: Date,
+  now: Date,
+  precision: 'minutes' | 'seconds' | 'milliseconds' = 'seconds',
+): Html {
+  return html`<time datetime="${at.toISOString()}">${moment(at, now, precision)}</time>`;
+}
+
+/** The time of a day that the page names. */
+export function timeOfDay(at: Date, precision: 'seconds' | 'milliseconds' = 'seconds'): Html {
+  return html`<time datetime="${at.toISOString()}">${clockTime(at, precision)}</time>`;
+}
+
+export function timeAgo(
+  at: Date,
+  now: Date,
+  precision: 'minutes' | 'seconds' | 'milliseconds' = 'seconds',
+): Html {
+  return html`${time(at, now, precision)} <span class="rel">${ago(at, now)}</span>`;
+}
+
+export interface Fact {
+  readonly term: string;
+  readonly value: Part;
+  /** Takes the whole width. */
+  readonly full?: boolean;
+}
+
+/** Names and values on a card. */
+export function facts(entries: readonly Fact[], columns: 'fill' | 'four' = 'fill'): Html {
+  return html`<dl class="facts ${columns}">
+    ${entries.map(
+      ({ term, value, full = false }) =>
+        html`<div class="${full ? 'full' : ''}">
+          <dt>${term}</dt>
+          <dd>${value}</dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
+/** A section with its heading. @param more follows the words of the heading in grey */
+export function section(
+  id: string,
+  { title, more, side }: { readonly title: string; readonly more?: string; readonly side?: Part },
+  content: Part,
+): Html {
+  const heading = html`<h2 id="${id}">
+    ${title} ${more === undefined ? null : html`<span>${more}</span>`}
+  </h2>`;
+  return html`<section class="sec" aria-labelledby="${id}">
+    <div class="sec-head">${heading} ${side ?? null}</div>
+    ${content}
+  </section>`;
+}
+
+/** The path to a page: the pages above it, then its own name. */
+export function crumbs(
+  above: readonly { readonly href: string; readonly name: string }[],
+  own: string,
+): Html {
+  return html`<nav class="crumbs" aria-label="Path">
+    <ol>
+      ${above.map(({ href, name }) => html`<li><a href="${href}">${name}</a></li>`)}
+      <li aria-current="page">${own}</li>
+    </ol>
+  </nav>`;
+}

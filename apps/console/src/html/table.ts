@@ -1,0 +1,100 @@
+import { html } from '@remix-run/html-template';
+import type { Html, Part } from './pieces.ts';
+
+export interface Column {
+  readonly label: string;
+  /** Right-aligned. */
+  readonly isNumber?: boolean;
+  /** A wide column of long names. */
+  readonly isRoomy?: boolean;
+}
+
+export interface TableParts {
+  readonly caption: string;
+  /** Shown over the table; else only screen readers have it. */
+  readonly captionMore?: string;
+  readonly columns: readonly Column[];
+  /** The first cell of a row names it. */
+  readonly rows: readonly (readonly Part[])[];
+}
+
+/** A table whose rows become blocks on a narrow screen. The roles keep it a table for screen readers. */
+export function stackedTable({ caption, captionMore, columns, rows }: TableParts): Html {
+  const heads = columns.map(
+    ({ label, isNumber = false }) =>
+      html`<th scope="col" role="columnheader" class="${isNumber ? 'num' : ''}">${label}</th>`,
+  );
+  const shown =
+    captionMore === undefined
+      ? html`<caption class="vh">
+          ${caption}
+        </caption>`
+      : html`<caption>
+          ${caption}
+          <span>${captionMore}</span>
+        </caption>`;
+  return html`<table class="stack" role="table">
+    ${shown}
+    <thead role="rowgroup">
+      <tr role="row">
+        ${heads}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">
+      ${rows.map((cells) => stackedRow(columns, cells))}
+    </tbody>
+  </table>`;
+}
+
+function stackedRow(columns: readonly Column[], cells: readonly Part[]): Html {
+  const [name = '', ...rest] = cells;
+  const label = (at: number) => columns[at]?.label ?? '';
+  const roomy = (at: number) => (columns[at]?.isRoomy === true ? ' roomy' : '');
+  return html`<tr role="row">
+    <th scope="row" role="rowheader" class="lone${roomy(0)}" data-l="${label(0)}"><div>${name}</div></th>
+    ${rest.map((cell, index) => {
+      const at = index + 1;
+      const kind = columns[at]?.isNumber === true ? 'num' : '';
+      const none = cell === '' ? ' none' : '';
+      return html`<td role="cell" class="${kind}${roomy(at)}${none}" data-l="${label(at)}">
+        <div>${cell}</div>
+      </td>`;
+    })}
+  </tr>`;
+}
+
+/** A short table of numbers. It stays a table on a narrow screen. */
+export function numberTable({ caption, captionMore, columns, rows }: TableParts): Html {
+  const heads = columns.map(
+    ({ label, isNumber = false }) => html`<th scope="col" class="${isNumber ? 'num' : ''}">${label}</th>`,
+  );
+  const shown =
+    captionMore === undefined
+      ? html`<caption class="vh">
+          ${caption}
+        </caption>`
+      : html`<caption>
+          ${caption}
+          <span>${captionMore}</span>
+        </caption>`;
+  return html`<table>
+    ${shown}
+    <thead>
+      <tr>
+        ${heads}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(([name = '', ...rest]) => {
+        const cells = rest.map(
+          (cell, at) =>
+            html`<td class="${columns[at + 1]?.isNumber === true ? 'num' : ''}"><div>${cell}</div></td>`,
+        );
+        return html`<tr>
+          <th scope="row"><div>${name}</div></th>
+          ${cells}
+        </tr>`;
+      })}
+    </tbody>
+  </table>`;
+}

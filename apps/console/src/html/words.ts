@@ -1,0 +1,58 @@
+/** 28412 is `28,412`. */
+export function count(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+/** `1 event`, `28,412 events`. */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+}
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** `42 s`, `1 min 26 s`, `15 min`, `1 h 31 min`, `32 d`. The second unit is left out where it says little. */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  if (whole < MINUTE) return `${whole} s`;
+  if (whole < 10 * MINUTE) return units([whole, MINUTE, 'min'], 's');
+  if (whole < HOUR) return `${Math.floor(whole / MINUTE)} min`;
+  if (whole < DAY) return units([Math.floor(whole / MINUTE), 60, 'h'], 'min');
+  return `${Math.floor(whole / DAY)} d`;
+}
+
+function units([value, size, unit]: readonly [number, number, string], smaller: string): string {
+  const rest = value % size;
+  return `${Math.floor(value / size)} ${unit}${rest === 0 ? '' : ` ${rest} ${smaller}`}`;
+}
+
+export function ago(at: Date, now: Date): string {
+  return `${duration((now.getTime() - at.getTime()) / 1000)} ago`;
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** `26 Nov 2026` */
+export function day(at: Date): string {
+  return `${dayOfYear(at)} ${at.getUTCFullYear()}`;
+}
+
+function dayOfYear(at: Date): string {
+  return `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()] ?? ''}`;
+}
+
+/** `07:12:40`, or `07:12:40.093` with milliseconds. All times are UTC. */
+export function clockTime(at: Date, precision: 'minutes' | 'seconds' | 'milliseconds' = 'seconds'): string {
+  return at.toISOString().slice(11, { minutes: 16, seconds: 19, milliseconds: 23 }[precision]);
+}
+
+/** `26 Nov 07:12:40`. The year is added only if it is not the current one. */
+export function moment(
+  at: Date,
+  now: Date,
+  precision: 'minutes' | 'seconds' | 'milliseconds' = 'seconds',
+): string {
+  const date = at.getUTCFullYear() === now.getUTCFullYear() ? dayOfYear(at) : day(at);
+  return `${date} ${clockTime(at, precision)}`;
+}

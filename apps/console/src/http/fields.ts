@@ -1,0 +1,55 @@
+import { plainAddress } from '@postrider/domain';
+import { z } from 'zod';
+import { badRequest } from './refusal.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads the filters of a list or the fields of a form. An empty field counts as absent, as a form sends it.
+ *
+ * @throws Refusal (400) that names each unknown or malformed field.
+ */
+export function readFields<Shape extends z.ZodRawShape>(
+  shape: Shape,
+  given: Fields,
+): z.infer<z.ZodObject<Shape, z.core.$strict>> {
+  const filled = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
+  const result = z.strictObject(shape).safeParse(filled);
+  if (result.success) return result.data;
+  const known = Object.keys(shape).join(', ');
+  throw badRequest(
+    result.error.issues.flatMap((issue) =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key) => `${key} is unknown here. Known: ${known === '' ? 'none' : known}.`)
+        : [`${issue.path.join('.')} ${issue.message}.`],
+    ),
+  );
+}
+
+const WRITTEN_TIME = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2})(:\d{2}(?:\.\d{1,3})?)?Z?)?$/;
+
+/** A time in UTC: `2026-11-26`, `2026-11-26 05:41`, or ISO 8601. */
+export const utcTime = z.string({ error: 'is given twice' }).transform((text, context) => {
+  const [, date, minutes = '00:00', seconds = ':00'] = WRITTEN_TIME.exec(text) ?? [];
+  const at = new Date(`${date ?? ''}T${minutes}${seconds}Z`);
+  // A day that no month has would become a day of the next month.
+  if (!Number.isNaN(at.getTime()) && at.toISOString().startsWith(date ?? '')) return at;
+  context.addIssue({ code: 'custom', message: 'is not a time such as 2026-11-26 05:41' });
+  return z.NEVER;
+});
+
+/** `2026-11-26 05:41`, as a field shows a time. */
+export function writtenTime(at: Date | undefined): string {
+  return at === undefined ? '' : at.toISOString().slice(0, 16).replace('T', ' ');
+}
+
+/** A text from the user, without white space around it. */
+export const freeText = z.string({ error: 'is given twice' }).trim();
+
+/** An address as `plainAddress` writes it. */
+export const emailAddress = freeText.transform((text, context) => {
+  const address = plainAddress(text);
+  if (address !== null) return address;
+  context.addIssue({ code: 'custom', message: 'is not an email address' });
+  return z.NEVER;
+});

@@ -1,0 +1,57 @@
+import { html } from '@remix-run/html-template';
+import type { ErrorRequestHandler } from 'express';
+import type { Clock } from '@postrider/domain';
+import type { Logger } from '@postrider/runtime';
+import { isUnavailable } from '@postrider/store';
+import type { Visitor } from '../access/sessions.ts';
+import type { Page } from '../html/layout.ts';
+import { time } from '../html/pieces.ts';
+import { badRequest, Refusal } from './refusal.ts';
+import { requestIdOf } from './request-log.ts';
+import type { Respond } from './respond.ts';
+
+/** Answers a request that failed. Only the log gets the error. */
+export function handleError(respond: Respond, clock: Clock, logger: Logger): ErrorRequestHandler {
+  // Express knows an error handler by its four parameters.
+  return (error: unknown, request, response, next) => {
+    if (response.headersSent) {
+      next(error);
+      return;
+    }
+    const visitor = (response.locals['visitor'] as Visitor | undefined) ?? null;
+    const requestId = requestIdOf(response);
+    const page = refusalOf(error)?.page ?? failurePage(error, clock.now(), requestId);
+    if ((page.status ?? 200) >= 500) {
+      logger.error('request failed', { method: request.method, request_id: requestId, error });
+    }
+    respond(response, page, visitor);
+  };
+}
+
+function refusalOf(error: unknown): Refusal | null {
+  if (error instanceof Refusal) return error;
+  const { status } = error as { status?: unknown };
+  // Express refuses a body that is too long or malformed, and a path that is not well-formed.
+  const isTheirs = typeof status === 'number' && status >= 400 && status < 500;
+  return isTheirs ? badRequest(['The path or the form is too long or not well-formed.']) : null;
+}
+
+function failurePage(error: unknown, now: Date, requestId: string): Page {
+  const isAway = isUnavailable(error);
+  const status = isAway ? 503 : 500;
+  const title = isAway ? 'Postgres does not answer' : 'Something failed here';
+  const main = html`<div class="narrow-page sec">
+    <h1>${title}</h1>
+    <p>
+      The console could not load this page. Nothing changed: Postrider does each action in one transaction or
+      not at all.
+    </p>
+    <p>Deliveries wait, and none is lost. <code>postrider status</code> names the cause.</p>
+    <p><a class="btn" href="">Try again</a></p>
+    <p class="small soft">
+      ${status} at ${time(now, now)} UTC. The log line has the same <code>request_id</code>:
+      <code class="id whole" data-copy="request id">${requestId}</code>
+    </p>
+  </div>`;
+  return { status, title, main };
+}

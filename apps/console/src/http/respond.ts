@@ -1,0 +1,21 @@
+import type { Response } from 'express';
+import type { Clock } from '@postrider/domain';
+import type { Visitor } from '../access/sessions.ts';
+import { documentOf } from '../html/layout.ts';
+import type { Page } from '../html/layout.ts';
+
+/** package.json has the same. A bundle runs without it. */
+const VERSION = '0.1.0';
+
+/** Sends a page in the frame of this user. */
+export type Respond = (response: Response, page: Page, visitor: Visitor | null) => void;
+
+export function createRespond(clock: Clock): Respond {
+  return (response, page, user) => {
+    const frame = { user, now: clock.now(), version: VERSION };
+    response
+      .status(page.status ?? 200)
+      .type('html')
+      .send(documentOf(page, frame));
+  };
+}

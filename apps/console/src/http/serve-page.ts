@@ -1,0 +1,82 @@
+import type { Request, RequestHandler } from 'express';
+import type { Clock } from '@postrider/domain';
+import type { ConsoleSessionStore, FormResult, ReadDatabase } from '@postrider/store';
+import { createConsoleForms, createConsoleSessions } from '@postrider/store';
+import type { ConsoleKey } from '../access/console-keys.ts';
+import { visitorOf } from '../access/sessions.ts';
+import type { Visitor } from '../access/sessions.ts';
+import type { Page } from '../html/layout.ts';
+import { Refusal } from './refusal.ts';
+import type { Respond } from './respond.ts';
+
+/** A request of a signed-in user for a page. */
+export interface Visit {
+  readonly visitor: Visitor;
+  /** False for a reader: pages leave out the forms. */
+  readonly mayAct: boolean;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  /** The path with its query. */
+  readonly url: string;
+  readonly now: Date;
+  /** The result of the form that led here. */
+  readonly done: FormResult | null;
+}
+
+/** Reads what a page shows. @throws Refusal */
+export type PageHandler = (visit: Visit) => Promise<Page | { readonly redirect: string }>;
+
+export interface PageServing {
+  readonly reads: ReadDatabase;
+  readonly keys: readonly ConsoleKey[];
+  readonly clock: Clock;
+  readonly respond: Respond;
+}
+
+/** Serves a page. Everything it reads is in one read-only transaction. */
+export function servePage(serving: PageServing, handler: PageHandler): RequestHandler {
+  const { reads, keys, clock, respond } = serving;
+  const sessions: Pick<ConsoleSessionStore, 'find'> = createConsoleSessions(reads);
+  const forms = createConsoleForms(reads);
+
+  return async (request, response) => {
+    const answer = await reads.read(async () => {
+      const visitor = await visitorOf(request, sessions, keys);
+      if (visitor === null) return null;
+      response.locals['visitor'] = visitor;
+      const { done: token, ...query } = request.query;
+      const done = typeof token === 'string' ? await forms.result(token) : null;
+      const visit = {
+        visitor,
+        mayAct: visitor.role === 'operator',
+        params: request.params as Visit['params'],
+        query,
+        url: request.originalUrl,
+        now: clock.now(),
+        done,
+      };
+      return { visitor, page: await orRefusal(() => handler(visit)) };
+    });
+    if (answer === null) {
+      response.redirect(303, signInPath(request));
+    } else if ('redirect' in answer.page) {
+      response.redirect(303, answer.page.redirect);
+    } else {
+      respond(response, answer.page, answer.visitor);
+    }
+  };
+}
+
+/** A refusal is an answer. Thrown out of the transaction, it would cost the connection. */
+async function orRefusal<Answer>(work: () => Promise<Answer>): Promise<Answer | Page> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Refusal) return error.page;
+    throw error;
+  }
+}
+
+function signInPath({ originalUrl }: Request): string {
+  return originalUrl === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(originalUrl)}`;
+}

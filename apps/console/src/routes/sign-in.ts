@@ -1,0 +1,99 @@
+import express from 'express';
+import type { Request, Response, Router } from 'express';
+import type { Clock } from '@postrider/domain';
+import type { Logger } from '@postrider/runtime';
+import type { ConsoleSessionStore } from '@postrider/store';
+import { keyOf } from '../access/console-keys.ts';
+import type { ConsoleKey } from '../access/console-keys.ts';
+import { hasCsrf, newSessionToken, SESSION_HOURS, visitorOf } from '../access/sessions.ts';
+import { SignInLimit } from '../access/sign-in-limit.ts';
+import { sessionCookie, sessionToken } from '../http/cookie.ts';
+import { isOwnOrigin } from '../http/origin.ts';
+import { forbidden } from '../http/refusal.ts';
+import { requestIdOf } from '../http/request-log.ts';
+import { formBody } from '../http/serve-form.ts';
+import type { Respond } from '../http/respond.ts';
+import { signInPage } from '../pages/sign-in.ts';
+
+export interface SignInParts {
+  readonly keys: readonly ConsoleKey[];
+  readonly sessions: ConsoleSessionStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly respond: Respond;
+}
+
+const WRONG_KEY = 'This key is not valid. After 5 wrong keys, your IP address must wait one minute.';
+
+/** `/sign-in` and `/sign-out`. */
+export function signInRoutes(parts: SignInParts): Router {
+  const limit = new SignInLimit(parts.clock);
+  const router = express.Router();
+  router.get('/sign-in', (request, response) => {
+    const page = signInPage({ status: 200, next: ownPath(request.query['next']), fault: null });
+    parts.respond(response, page, null);
+  });
+  router.post('/sign-in', formBody, async (request: Request, response: Response) =>
+    signIn(parts, limit, request, response),
+  );
+  router.post('/sign-out', formBody, async (request: Request, response: Response) =>
+    signOut(parts, request, response),
+  );
+  return router;
+}
+
+async function signIn(
+  { keys, sessions, logger, respond }: SignInParts,
+  limit: SignInLimit,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  requireOwnOrigin(request, response);
+  const { key: text, next } = request.body as Readonly<Record<string, unknown>>;
+  const address = request.socket.remoteAddress ?? '';
+  const waitSeconds = limit.waitSeconds(address);
+  const key = waitSeconds === 0 && typeof text === 'string' ? keyOf(keys, text.trim()) : null;
+  if (key === null) {
+    if (waitSeconds === 0) limit.addWrong(address);
+    else response.set('retry-after', String(waitSeconds));
+    logger.warn('console.sign_in_refused', { address, waits: waitSeconds > 0 });
+    const fault =
+      waitSeconds === 0 ? WRONG_KEY : `After 5 wrong keys, your IP address must wait ${waitSeconds} s.`;
+    respond(
+      response,
+      signInPage({ status: waitSeconds === 0 ? 401 : 429, next: ownPath(next), fault }),
+      null,
+    );
+    return;
+  }
+  limit.forget(address);
+  const token = newSessionToken();
+  await sessions.open(token, { userName: key.name, keyDigest: key.digest }, SESSION_HOURS);
+  logger.info('console.signed_in', { user: key.name, role: key.role });
+  response.append('set-cookie', sessionCookie(token, SESSION_HOURS * 3600));
+  response.redirect(303, ownPath(next));
+}
+
+async function signOut({ keys, sessions }: SignInParts, request: Request, response: Response): Promise<void> {
+  requireOwnOrigin(request, response);
+  const visitor = await visitorOf(request, sessions, keys);
+  const token = sessionToken(request);
+  const { csrf } = request.body as Readonly<Record<string, unknown>>;
+  if (visitor !== null && token !== null) {
+    if (!hasCsrf(visitor, csrf)) throw forbidden('This form is not valid', '', requestIdOf(response), '/');
+    await sessions.close(token);
+  }
+  response.append('set-cookie', sessionCookie('', 0));
+  response.redirect(303, '/sign-in');
+}
+
+function requireOwnOrigin(request: Request, response: Response): void {
+  if (isOwnOrigin(request)) return;
+  throw forbidden('This form is from another site', '', requestIdOf(response), '/sign-in');
+}
+
+/** A path of the console. Other text becomes the overview, so that no sign-in leads to another site. */
+function ownPath(text: unknown): string {
+  // Browsers read `//host` and `/\\host` as another host, and skip line feeds and tabs.
+  return typeof text === 'string' && /^\/(?![/\\])[!-[\]-~]*$/.test(text) ? text : '/';
+}

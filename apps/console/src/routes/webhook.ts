@@ -1,0 +1,68 @@
+import type { Clock, EventId } from '@postrider/domain';
+import { EVENT_TYPES, parseId } from '@postrider/domain';
+import {
+  createAccountStore,
+  createWebhookEventStore,
+  createWebhookLookUps,
+  readWebhookLoads,
+  summarizeEvents,
+  WEBHOOK_EVENT_STATUSES,
+} from '@postrider/store';
+import type { Database } from '@postrider/store';
+import { z } from 'zod';
+import { emailAddress, freeText, readFields, utcTime } from '../http/fields.ts';
+import { badRequest } from '../http/refusal.ts';
+import type { PageHandler } from '../http/serve-page.ts';
+import { webhookPage } from '../pages/webhook.ts';
+import type { WebhookSettings } from '../pages/webhook.ts';
+import { idOf, noSuch } from './ids.ts';
+
+const PAGE_EVENTS = 20;
+
+const filterFields = {
+  type: z.enum(EVENT_TYPES, { error: 'is not a type of event' }).optional(),
+  status: z
+    .enum(WEBHOOK_EVENT_STATUSES, { error: `is not one of ${WEBHOOK_EVENT_STATUSES.join(', ')}` })
+    .optional(),
+  recipient: emailAddress.optional(),
+  since: utcTime.optional(),
+  until: utcTime.optional(),
+  after: freeText
+    .refine((text) => parseId('event', text) !== null, { error: 'is not the id of an event' })
+    .transform((text) => text as EventId)
+    .optional(),
+};
+
+/** `/webhooks/:id` */
+export function showWebhook(db: Database, clock: Clock, settings: WebhookSettings): PageHandler {
+  const accounts = createAccountStore(db, clock);
+  const webhooks = createWebhookLookUps(db);
+  const events = createWebhookEventStore(db);
+
+  return async (visit) => {
+    const id = idOf('webhook', 'webhook', visit);
+    const { after, ...filter } = readFields(filterFields, visit.query);
+    const webhook = await webhooks.find(id);
+    if (webhook === null) throw noSuch('webhook', id, visit.now, 'A deletion removes a webhook at once.');
+    const account = await accounts.find(webhook.accountId);
+    const page = await events.list(webhook.accountId, id, filter, { after, limit: PAGE_EVENTS });
+    if (page === 'no webhook') throw noSuch('webhook', id, visit.now);
+    if (page === 'no cursor') throw badRequest([`after ${after ?? ''} is no event of this account.`]);
+    const loads = await readWebhookLoads(db, [id]);
+    const summaries = await summarizeEvents(
+      db,
+      id,
+      page.entries.map((event) => event.id),
+    );
+    const parts = {
+      webhook,
+      account,
+      load: loads.get(id),
+      filter,
+      page,
+      summaries,
+      isFirst: after === undefined,
+    };
+    return webhookPage(parts, settings, visit);
+  };
+}

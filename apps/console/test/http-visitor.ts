@@ -1,0 +1,72 @@
+/** A browser without a screen: it keeps the cookie, and sends forms as a page of the console would. */
+export class HttpVisitor {
+  readonly #url: string;
+  #cookie: string | null = null;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  get cookie(): string {
+    return this.#cookie ?? '';
+  }
+
+  async get(path: string): Promise<Answer> {
+    return this.#send(path, {});
+  }
+
+  /** @param headers replace those of an own form */
+  async post(
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>> = { origin: this.#url },
+  ): Promise<Answer> {
+    return this.#send(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      body: new URLSearchParams(fields).toString(),
+    });
+  }
+
+  async signIn(key: string): Promise<this> {
+    await this.post('/sign-in', { key });
+    return this;
+  }
+
+  async #send(path: string, init: Sent): Promise<Answer> {
+    const cookie = this.#cookie === null ? {} : { cookie: this.#cookie };
+    const headers = { ...init.headers, ...cookie };
+    const response = await fetch(`${this.#url}${path}`, { ...init, headers, redirect: 'manual' });
+    const [set] = response.headers.getSetCookie();
+    if (set !== undefined) this.#cookie = set.split(';')[0] ?? '';
+    return {
+      status: response.status,
+      location: response.headers.get('location'),
+      headers: Object.fromEntries(response.headers),
+      setCookie: set ?? null,
+      text: await response.text(),
+    };
+  }
+}
+
+interface Sent {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly location: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly setCookie: string | null;
+  readonly text: string;
+}
+
+/** The hidden tokens of the form with this action. */
+export function tokensOf(page: string, action: string): { csrf: string; once: string } {
+  const at = page.indexOf(`action="${action}"`);
+  const form = at < 0 ? '' : page.slice(at, page.indexOf('</form>', at));
+  const valueOf = (name: string) => new RegExp(`name="${name}"\\s+value="([^"]*)"`).exec(form)?.[1] ?? '';
+  return { csrf: valueOf('csrf'), once: valueOf('once') };
+}

@@ -1,0 +1,63 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Pool, PoolClient } from 'pg';
+import { mappingUnavailable } from './errors.ts';
+
+export interface ReadTransactions {
+  /**
+   * Runs `work` in one read-only transaction.
+   *
+   * @throws StoreUnavailableError when Postgres cannot be reached.
+   */
+  readonly read: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+/** Sends one statement after the other: a connection takes only one. */
+type Send = (...args: unknown[]) => Promise<unknown>;
+
+/**
+ * Gives a pool to work that only reads. Each call of `read` has one read-only transaction. All its statements
+ * see the same rows, and Postgres refuses every write. Stores and Prisma use the pool as any other.
+ *
+ * @param pool for this use alone. Outside `read` it refuses every statement.
+ */
+export function createReadTransactions(pool: Pool): ReadTransactions {
+  const current = new AsyncLocalStorage<Send>();
+  const query: Send = async (...args) => {
+    const send = current.getStore();
+    if (send === undefined) throw new Error('a statement outside a read transaction');
+    return send(...args);
+  };
+  const connect = pool.connect.bind(pool);
+  Object.assign(pool, {
+    query,
+    connect: async () => Promise.reject(new Error('a transaction of its own beside the read transaction')),
+  });
+
+  return {
+    async read(work) {
+      return mappingUnavailable(async () => {
+        const client = await connect();
+        try {
+          await client.query('begin isolation level repeatable read read only');
+          const result = await current.run(inTurn(client), work);
+          await client.query('commit');
+          client.release();
+          return result;
+        } catch (error) {
+          client.release(error instanceof Error ? error : true);
+          throw error;
+        }
+      });
+    },
+  };
+}
+
+function inTurn(client: PoolClient): Send {
+  const query = client.query.bind(client) as Send;
+  let last: Promise<unknown> = Promise.resolve();
+  return async (...args) => {
+    const answer = last.then(() => query(...args));
+    last = answer.catch(() => undefined);
+    return answer;
+  };
+}

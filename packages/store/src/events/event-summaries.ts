@@ -1,0 +1,42 @@
+import type { EventId, WebhookId } from '@postrider/domain';
+import type { Pool } from 'pg';
+import { runOn } from '../db/database.ts';
+import { statement } from '../db/statement.ts';
+
+/** What a list of events shows beside the state of each. */
+export interface EventSummary {
+  readonly eventId: EventId;
+  /** The recipients that the event names. Empty for `email.sent` and `email.failed`. */
+  readonly recipients: readonly string[];
+  /** The result of the last attempt; both null when there is none. */
+  readonly lastStatus: number | null;
+  readonly lastError: string | null;
+}
+
+/** $1 webhook, $2 events. The rows are found by the event, so the webhook is named in a form no index has. */
+const SUMMARIZE = statement('summarize-events')`
+    select e.id as "eventId",
+           coalesce((
+             select array_agg(name) from json_array_elements_text(
+               case when e.type like 'message.%' then e.data::json -> 'received_for'
+                    when e.type = 'email.unsubscribed' then json_build_array(e.data::json -> 'to')
+                    when json_typeof(e.data::json -> 'recipients') = 'array' then e.data::json -> 'recipients'
+                    else '[]' end) name), '{}') as recipients,
+           a.status as "lastStatus", a.error as "lastError"
+    from unnest($2::text[]) asked (id)
+    join events e on e.id = asked.id
+    left join lateral (
+      select a.status, a.error from attempts a
+      where a.event_id = e.id and greatest(a.webhook_id, '') = $1 and a.started_at >= e.created_at - interval '10 minutes'
+      order by a.started_at desc, a.attempt desc limit 1
+    ) a on true`;
+
+/** @returns a summary of each event that is still stored. */
+export async function summarizeEvents(
+  { pool }: { readonly pool: Pool },
+  webhookId: WebhookId,
+  ids: readonly EventId[],
+): Promise<ReadonlyMap<EventId, EventSummary>> {
+  const summaries = await runOn<EventSummary>(pool, SUMMARIZE, [webhookId, ids]);
+  return new Map(summaries.map((summary) => [summary.eventId, summary]));
+}
