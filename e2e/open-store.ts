@@ -2,7 +2,7 @@ import { SCOPES } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
 import { createAccountStore, createApiKeyStore, createWakeUps, openDatabase } from '@postrider/store';
 import type { Database } from '@postrider/store';
-import { systemClock } from '@postrider/testing';
+import { ACTOR, systemClock } from '@postrider/testing';
 import { Pool } from 'pg';
 import type { QueryResultRow } from 'pg';
 
@@ -48,11 +48,14 @@ export function openStore(databaseUrl: string): OpenStore {
 /** Makes an account and a live key with all scopes and a high limit. */
 export async function newOwner(database: Database): Promise<{ accountId: AccountId; apiKey: string }> {
   const { id: accountId } = await createAccountStore(database, systemClock).create('e2e');
-  const { key: apiKey } = await createApiKeyStore(database, systemClock).create({
-    accountId,
-    kind: 'live',
-    scopes: SCOPES,
-    rateLimitPerMinute: 1_000_000,
-  });
+  const { key: apiKey } = await createApiKeyStore(database, systemClock).create(
+    {
+      accountId,
+      kind: 'live',
+      scopes: SCOPES,
+      rateLimitPerMinute: 1_000_000,
+    },
+    ACTOR,
+  );
   return { accountId, apiKey };
 }

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { SCOPES } from '@postrider/domain';
 import { createApiKeyStore } from '@postrider/store';
-import { redisForTests, systemClock, waitFor } from '@postrider/testing';
+import { ACTOR, redisForTests, systemClock, waitFor } from '@postrider/testing';
 import { openStore } from './open-store.ts';
 import { startPostgresFailover } from './postgres-failover.ts';
 import { startSystem } from './start-system.ts';
@@ -24,12 +24,15 @@ test('after a failover, no process stays with the old primary, which now only re
     env: { DATABASE_URL: servers.url },
   });
   open.push(system);
-  const leaked = await createApiKeyStore(beforeStore.database, systemClock).create({
-    accountId: system.accountId,
-    kind: 'live',
-    scopes: SCOPES,
-    rateLimitPerMinute: 1_000_000,
-  });
+  const leaked = await createApiKeyStore(beforeStore.database, systemClock).create(
+    {
+      accountId: system.accountId,
+      kind: 'live',
+      scopes: SCOPES,
+      rateLimitPerMinute: 1_000_000,
+    },
+    ACTOR,
+  );
   const api = await system.start('api');
   const base = `http://127.0.0.1:${await api.port()}`;
   const send = async (
@@ -64,7 +67,7 @@ test('after a failover, no process stays with the old primary, which now only re
   await waitFor(async () => (await create()).status === 201, { what: 'a webhook to be created' });
   const afterStore = openStore(servers.secondUrl);
   open.push(afterStore);
-  await createApiKeyStore(afterStore.database, systemClock).revoke(leaked.apiKey.id);
+  await createApiKeyStore(afterStore.database, systemClock).revoke(leaked.apiKey.id, ACTOR);
   for (const { status } of await atOnce(withLeaked)) expect(status).toBe(401);
   const ids = await afterStore.query<{ id: string }>('select id from webhooks order by created_at desc');
   expect(ids.length).toBeGreaterThan(1);

@@ -46,7 +46,7 @@ import {
   readiness,
 } from '@postrider/store';
 import type { Database, DomainLimits, IncomingMessage, TurnLength } from '@postrider/store';
-import { createRows, createTestDatabase, setup } from '@postrider/testing';
+import { ACTOR, createRows, createTestDatabase, setup } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { createApp } from '../src/app.ts';
 import type { DeliveryLimits } from '../src/http/account-slots.ts';
@@ -321,16 +321,19 @@ async function openOperator(testDatabase: TestDatabase) {
     rows: createRows(testDatabase),
     async newCaller(wish: CallerWish = {}): Promise<Caller> {
       const accountId = wish.accountId ?? (await accounts.create('Test')).id;
-      const { apiKey, key } = await apiKeys.create({
-        accountId,
-        kind: wish.kind ?? 'live',
-        scopes: wish.scopes ?? ['webhooks:manage', 'emails:send', 'emails:read'],
-        rateLimitPerMinute: wish.rateLimitPerMinute ?? null,
-      });
+      const { apiKey, key } = await apiKeys.create(
+        {
+          accountId,
+          kind: wish.kind ?? 'live',
+          scopes: wish.scopes ?? ['webhooks:manage', 'emails:send', 'emails:read'],
+          rateLimitPerMinute: wish.rateLimitPerMinute ?? null,
+        },
+        ACTOR,
+      );
       return { accountId, keyId: apiKey.id, key, authorization: `Bearer ${key}` };
     },
     async revoke(keyId: string): Promise<void> {
-      await apiKeys.revoke(keyId as Parameters<typeof apiKeys.revoke>[0]);
+      await apiKeys.revoke(keyId as Parameters<typeof apiKeys.revoke>[0], ACTOR);
     },
     async newDeadLetter(accountId: AccountId, webhookId: string): Promise<DeadLetterId> {
       return insertDeadLetter(testDatabase, accountId, webhookId as WebhookId);

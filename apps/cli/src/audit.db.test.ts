@@ -73,6 +73,97 @@ test('--all is an entry about the webhook for each batch', async () => {
   ]);
 });
 
+const by = ['--as', 'ada', '--note', 'ticket 7'];
+
+/** Runs a command as Ada. @returns what it printed, and the one entry that it left */
+async function acted(...args: string[]): Promise<[printed: Record<string, unknown>, entry: unknown]> {
+  const printed = await json(...args, ...by);
+  const [entry, ...others] = await listed();
+  expect(others).toEqual([]);
+  return [printed, entry];
+}
+
+const entryOf = (wish: object) => ({
+  id: expect.any(Number),
+  created_at: expect.any(String),
+  by: { kind: 'cli', name: 'ada' },
+  account,
+  webhook: null,
+  count: 1,
+  before: null,
+  after: null,
+  note: 'ticket 7',
+  ...wish,
+});
+
+test('key create and key revoke leave an entry, without the key', async () => {
+  const args = ['--account', account, '--scopes', 'emails:send', '--rate-limit', '9'];
+  const [{ id, key }, created] = await acted('key', 'create', ...args);
+  const after = { kind: 'live', scopes: ['emails:send'], rate_limit: 9 };
+  expect(created).toEqual(entryOf({ action: 'key.create', target: id, after }));
+  expect(JSON.stringify(await database.query('select * from audit'))).not.toContain(key);
+  await database.query('delete from audit');
+  for (let n = 0; n < 2; n += 1) await json('key', 'revoke', String(id), ...by);
+  expect(await listed()).toEqual([
+    entryOf({ action: 'key.revoke', target: id, before: { state: 'active' }, after: { state: 'revoked' } }),
+  ]);
+});
+
+test('account limit leaves the limits before and after, and nothing when it changes none', async () => {
+  await json('account', 'limit', account, ...by);
+  await json('account', 'limit', account, '--domains', 'default', ...by);
+  const [, entry] = await acted('account', 'limit', account, '--domains', '500');
+  expect(entry).toEqual(
+    entryOf({
+      action: 'account.limit',
+      target: account,
+      before: { webhooks: null, domains: null, unverified_domains: null },
+      after: { webhooks: null, domains: 500, unverified_domains: null },
+    }),
+  );
+  await json('account', 'limit', account, '--domains', '500', ...by);
+  expect(await listed()).toHaveLength(1);
+});
+
+test('account erase leaves an entry without the address', async () => {
+  const [, entry] = await acted('account', 'erase', account, '--address', 'bob@b.example');
+  expect(entry).toEqual(entryOf({ action: 'account.erase', target: account }));
+  expect(JSON.stringify(await database.query('select * from audit'))).not.toContain('bob');
+});
+
+test('suppressions remove leaves the id of the suppression, not the address', async () => {
+  await database.query(
+    `insert into suppressions (id, account_id, address, origin, created_at) values ('sup_1', $1, 'bob@b.example', 'manual', now())`,
+    [account],
+  );
+  const remove = ['suppressions', 'remove', '--account', account, '--address'];
+  expect((await cli(...remove, 'ann@b.example')).code).toBe(1);
+  const [, entry] = await acted(...remove, 'bob@b.example');
+  const before = { suppressions: ['sup_1'] };
+  expect(entry).toEqual(entryOf({ action: 'suppression.remove', target: 'sup_1', before }));
+});
+
+test('domain release leaves the name of the domain', async () => {
+  const id = await rows.domain(account, 'a.example');
+  const [, entry] = await acted('domain', 'release', 'a.example');
+  expect(entry).toEqual(entryOf({ action: 'domain.release', target: id, before: { name: 'a.example' } }));
+});
+
+test('installation set leaves the values before and after, and nothing when it changes none', async () => {
+  for (let n = 0; n < 2; n += 1) await json('installation', 'set', 'mail-provider', 'smtp', ...by);
+  await database.query(
+    `insert into inboxes values ('ibx_01jd0000000000000000000001', $1, 'live', 'a@in.example', 'A', null, now(), now())`,
+    [account],
+  );
+  const inbox = 'ibx_01jd0000000000000000000001';
+  for (let n = 0; n < 2; n += 1) await json('installation', 'set', 'postmaster', inbox, ...by);
+  const set = { action: 'installation.set', account: null, before: { value: null } };
+  expect(await listed()).toEqual([
+    entryOf({ ...set, target: 'postmaster', after: { value: inbox } }),
+    entryOf({ ...set, target: 'mail-provider', after: { value: 'smtp' } }),
+  ]);
+});
+
 describe('audit list', () => {
   test('narrows by account, person, action, target and time, and shows 100', async () => {
     await database.query(

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createAccountStore, createApiKeyStore, openDatabase } from '@postrider/store';
 import type { ApiKeyStore, Database } from '@postrider/store';
+import { ACTOR } from '@postrider/testing';
 import { setupCli } from '../test/run-in-process.ts';
 
 const clock = { now: () => new Date() };
@@ -21,12 +22,15 @@ afterEach(() => opened.close());
 
 test('once `key revoke` returns, no process finds the key, not even one that has used it before', async () => {
   const account = await createAccountStore(opened, clock).create('Acme');
-  const { apiKey, key } = await keys.create({
-    accountId: account.id,
-    kind: 'live',
-    scopes: ['emails:read'],
-    rateLimitPerMinute: null,
-  });
+  const { apiKey, key } = await keys.create(
+    {
+      accountId: account.id,
+      kind: 'live',
+      scopes: ['emails:read'],
+      rateLimitPerMinute: null,
+    },
+    ACTOR,
+  );
   expect(await keys.findActive(key)).toEqual(apiKey);
   const { code } = await cli('key', 'revoke', apiKey.id);
   expect([code, await keys.findActive(key)]).toEqual([0, null]);

@@ -1,3 +1,4 @@
+export { ACTOR } from './actor.ts';
 export { bundleScript, type BundledScript } from './bundle-script.ts';
 export { cloneDatabase, databaseUrl, openClient, withClient } from './admin.ts';
 export { HOSTILE_SETTINGS, SESSION_OPTIONS } from './hostile-postgres.ts';

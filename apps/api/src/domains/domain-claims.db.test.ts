@@ -5,7 +5,15 @@ import { createLogger } from '@postrider/runtime';
 import type { PeriodicTask } from '@postrider/runtime';
 import { createAccountStore, createDomainStore, createDomainTurns, openDatabase } from '@postrider/store';
 import type { Database, DomainStore } from '@postrider/store';
-import { createTestDatabase, fakeClock, publishKeys, sesDrop, sesError, waitFor } from '@postrider/testing';
+import {
+  ACTOR,
+  createTestDatabase,
+  fakeClock,
+  publishKeys,
+  sesDrop,
+  sesError,
+  waitFor,
+} from '@postrider/testing';
 import type { FakeIdentity, SesReaction, TestDatabase } from '@postrider/testing';
 import { requestBy, startFakeDomains } from '../../test/fake-domains.ts';
 import type { FakeDomains } from '../../test/fake-domains.ts';
@@ -218,7 +226,7 @@ test('a domain that was verified once is never taken away, and not asked for', a
 describe('a domain that an operator has released', () => {
   test('is free at once: the next account has it deleted at the provider, and made anew', async () => {
     const { id } = await claimed(NAME, 0);
-    expect(await store.release(NAME)).toEqual({ accountId, id, name: NAME });
+    expect(await store.release(NAME, ACTOR)).toEqual({ accountId, id, name: NAME });
     expect(await store.find(accountId, id)).toBeNull();
     const other = (await createAccountStore(database, fakeClock()).create('Other')).id;
     expect((await domains.create(requestBy(other), NAME)).kind).toBe('ok');
@@ -230,7 +238,7 @@ describe('a domain that an operator has released', () => {
 
   test('is deleted at the provider by an API process', async () => {
     await claimed(NAME, 0);
-    await store.release(NAME);
+    await store.release(NAME, ACTOR);
     startClaims();
     await waitFor(() => !fake.ses.identities.has(NAME), { what: 'the provider to have it no more' });
     await waitFor(async () => !(await store.isReleased(NAME)), { what: 'its note to go' });
@@ -255,12 +263,12 @@ describe('a domain that an operator has released', () => {
     });
     await domains.verify(requestBy(accountId), below.id);
     expect(await store.find(accountId, below.id)).toMatchObject({ status: 'verified' });
-    await store.release(NAME);
+    await store.release(NAME, ACTOR);
     expect(await store.find(accountId, below.id)).toMatchObject({ status: 'pending' });
   });
 
   test('that nobody has is told', async () => {
-    expect(await store.release(NAME)).toBeNull();
+    expect(await store.release(NAME, ACTOR)).toBeNull();
     expect(await store.isReleased(NAME)).toBe(false);
   });
 });

@@ -9,6 +9,7 @@ import {
 } from '@postrider/domain';
 import type { ApiKey, MessageAttachment, MessageDetails, MessageStore } from '@postrider/store';
 import { z } from 'zod';
+import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { optionalBody } from '../http/body-rules.ts';
@@ -244,7 +245,7 @@ function releaseMessage(messages: Pick<MessageStore, 'release'>): Documented<Key
       if (!parsed.ok) return parsed.refusal;
       const id = parseId('message', written);
       if (id === null) return noSuch('message');
-      switch (await messages.release(key, id)) {
+      switch (await messages.release(key, id, actorOf(key))) {
         case 'released':
           return json<AnswerOf<typeof releasedMessage>>(200, { object: 'message', id, status: 'released' });
         case 'not-held':

@@ -2,6 +2,7 @@ import { LIMITS, parseId, parseInboundMatch } from '@postrider/domain';
 import type { EventType } from '@postrider/domain';
 import type { RoutingRule, RoutingRuleStore } from '@postrider/store';
 import { z } from 'zod';
+import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields } from '../http/fields.ts';
@@ -169,7 +170,8 @@ function deleteRule(rules: Pick<RoutingRuleStore, 'delete'>): Documented<KeyedRo
     },
     async handle({ key, id: written }) {
       const id = parseId('routingRule', written);
-      if (id === null || !(await rules.delete(key.accountId, id))) return noSuch('inbound route');
+      if (id === null || !(await rules.delete(key.accountId, id, actorOf(key))))
+        return noSuch('inbound route');
       return json<AnswerOf<typeof deletedRule>>(200, { object: 'inbound_route', id, deleted: true });
     },
   };

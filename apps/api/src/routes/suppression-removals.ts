@@ -1,6 +1,7 @@
 import { LIMITS } from '@postrider/domain';
 import type { SuppressionKey, SuppressionStore } from '@postrider/store';
 import { z } from 'zod';
+import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { optionalBody, resourceBody } from '../http/body-rules.ts';
 import { parseFields, strictFields, suppressionFields } from '../http/fields.ts';
@@ -58,7 +59,7 @@ function removeSuppression(suppressions: Pick<SuppressionStore, 'remove'>): Docu
       if (!why.ok) return why.refusal;
       const asked = suppressionKey(written);
       if (asked === null) return noSuch('suppression');
-      const removal = await suppressions.remove(key.accountId, [asked], why.fields.reason);
+      const removal = await suppressions.remove(key.accountId, [asked], why.fields.reason, actorOf(key));
       if (removal.kind === 'reason-missing') return reasonMissing;
       const [id] = removal.ids;
       return id === undefined ? noSuch('suppression') : json(200, removed(id));
@@ -101,7 +102,12 @@ function removeSuppressions(suppressions: Pick<SuppressionStore, 'remove'>): Doc
       if (!parsed.ok) return parsed.refusal;
       const why = removalReason(query, body);
       if (!why.ok) return why.refusal;
-      const removal = await suppressions.remove(key.accountId, parsed.fields, why.fields.reason);
+      const removal = await suppressions.remove(
+        key.accountId,
+        parsed.fields,
+        why.fields.reason,
+        actorOf(key),
+      );
       if (removal.kind === 'reason-missing') return reasonMissing;
       return json<AnswerOf<typeof manyDeleted>>(200, { data: removal.ids.map(removed) });
     },

@@ -2,6 +2,7 @@ import { EVENT_TYPES, isEventType, LIMITS, parseEndpoint, parseId, receivedTypes
 import type { EventType } from '@postrider/domain';
 import type { Webhook, WebhookStore } from '@postrider/store';
 import { z } from 'zod';
+import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
@@ -157,7 +158,7 @@ function deleteWebhook(webhooks: Pick<WebhookStore, 'delete'>): Documented<Keyed
     },
     async handle({ key, id: written }) {
       const id = parseId('webhook', written);
-      if (id === null || !(await webhooks.delete(key.accountId, id))) return noSuch('webhook');
+      if (id === null || !(await webhooks.delete(key.accountId, id, actorOf(key)))) return noSuch('webhook');
       return json<AnswerOf<typeof deletedWebhook>>(200, { object: 'webhook', id, deleted: true });
     },
   };

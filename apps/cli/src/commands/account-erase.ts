@@ -2,6 +2,8 @@ import { plainAddress } from '@postrider/domain';
 import { createErasureStore } from '@postrider/store';
 import type { ErasureResult } from '@postrider/store';
 import type { Command } from 'commander';
+import { actorOf, withActor } from '../actor.ts';
+import type { ActorOptions } from '../actor.ts';
 import { UsageError } from '../failure.ts';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
@@ -11,7 +13,7 @@ import { withDatabase } from '../session.ts';
 /** The command never reports a finished erasure: a relay needs ten minutes. */
 type Erased = Omit<ErasureResult, 'finished'>;
 
-interface Options {
+interface Options extends ActorOptions {
   readonly address: string;
   readonly json?: true;
 }
@@ -21,19 +23,20 @@ interface Options {
  * ends.
  */
 export function addAccountErase(account: Command, io: Io): void {
-  account
-    .command('erase')
+  withActor(account.command('erase'))
     .description('forget a person: mail, events and attempts that name an address')
     .argument('<id>', 'the account, acct_…')
     .requiredOption('--address <address>', 'the e-mail address, without a name')
     .addOption(jsonOption())
-    .action(async (text: string, { address: written, json }: Options) => {
+    .action(async (text: string, options: Options) => {
+      const { address: written, json } = options;
       const accountId = requireId('account', text, 'an account');
       const address = plainAddress(written.trim());
       if (address === null) throw new UsageError(`"${written}" is not an e-mail address`);
       await withDatabase(io, async ({ database }) => {
         await requireAccount(database, io, accountId);
-        const result = await createErasureStore(database.pool).erase(accountId, address);
+        const erasures = createErasureStore(database.pool);
+        const result = await erasures.erase(accountId, address, actorOf(io, options));
         printAnswer(io, json, resultObject(address, result), inWords(address, result));
       });
     });

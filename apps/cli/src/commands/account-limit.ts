@@ -1,13 +1,15 @@
 import { createAccountStore } from '@postrider/store';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
+import { actorOf, withActor } from '../actor.ts';
+import type { ActorOptions } from '../actor.ts';
 import { Failure } from '../failure.ts';
 import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { jsonOption, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
-interface Options {
+interface Options extends ActorOptions {
   /** `default`: the limit of the installation. */
   readonly webhooks?: number | 'default';
   readonly domains?: number | 'default';
@@ -26,8 +28,7 @@ const LIMIT_MAX = 10_000;
  * them.
  */
 export function addAccountLimit(account: Command, io: Io): void {
-  account
-    .command('limit')
+  withActor(account.command('limit'))
     .description('set or show what an account may have at the most')
     .argument('<id>', "the account's id, acct_…")
     .option('--webhooks <number>', 'webhooks; `default` is WEBHOOKS_PER_ACCOUNT_MAX of the API', parseLimit)
@@ -42,7 +43,8 @@ export function addAccountLimit(account: Command, io: Io): void {
       parseLimit,
     )
     .addOption(jsonOption())
-    .action(async (text: string, { webhooks, domains, unverifiedDomains, json }: Options) => {
+    .action(async (text: string, options: Options) => {
+      const { webhooks, domains, unverifiedDomains, json } = options;
       const id = requireId('account', text, 'an account');
       await withDatabase(io, async ({ database }) => {
         const changes = {
@@ -50,7 +52,7 @@ export function addAccountLimit(account: Command, io: Io): void {
           ...(domains === undefined ? {} : { domains: ownLimit(domains) }),
           ...(unverifiedDomains === undefined ? {} : { unverifiedDomains: ownLimit(unverifiedDomains) }),
         };
-        const limits = await createAccountStore(database, io.clock).limit(id, changes);
+        const limits = await createAccountStore(database, io.clock).limit(id, changes, actorOf(io, options));
         if (limits === null) throw new Failure(`no account ${id}`);
         const { unverifiedDomains: unverified, ...others } = limits;
         printAnswer(io, json, { id, ...others, unverified_domains: unverified }, [

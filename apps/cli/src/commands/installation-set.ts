@@ -2,6 +2,8 @@ import { MAIL_PROVIDERS, setMailProvider, setPostmaster } from '@postrider/store
 import type { MailProviderName } from '@postrider/store';
 import { Argument } from 'commander';
 import type { Command } from 'commander';
+import { actorOf, withActor } from '../actor.ts';
+import type { ActorOptions } from '../actor.ts';
 import { Failure, UsageError } from '../failure.ts';
 import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
@@ -10,39 +12,42 @@ import { withDatabase } from '../session.ts';
 
 const RESTART = 'restart every API and worker: until then they go on with what they found at their start';
 
+interface Options extends ActorOptions {
+  readonly json?: true;
+}
+
 const SETTINGS = { 'mail-provider': changeMailProvider, postmaster: changePostmaster };
 
 /** `installation set`: stores a value that holds for every process. */
 export function addInstallationSet(installation: Command, io: Io): void {
-  installation
-    .command('set')
+  withActor(installation.command('set'))
     .description('change what holds for the whole installation')
     .addArgument(new Argument('<setting>', 'what to change').choices(Object.keys(SETTINGS)))
     .argument('<value>', `${MAIL_PROVIDERS.join(', ')}; for postmaster the id of an inbox`)
     .addOption(jsonOption())
-    .action(async (setting: keyof typeof SETTINGS, value: string, { json }: { json?: true }) =>
-      SETTINGS[setting](io, value, json === true),
+    .action(async (setting: keyof typeof SETTINGS, value: string, options: Options) =>
+      SETTINGS[setting](io, value, options),
     );
 }
 
-async function changeMailProvider(io: Io, value: string, json: boolean): Promise<void> {
+async function changeMailProvider(io: Io, value: string, options: Options): Promise<void> {
   if (!isMailProvider(value))
     throw new UsageError(`the mail provider is one of ${MAIL_PROVIDERS.join(', ')}`);
   await withDatabase(io, async ({ database }) => {
-    const before = await setMailProvider(database, value);
-    printAnswer(io, json, { mail_provider: value, was: before }, [
+    const before = await setMailProvider(database, value, actorOf(io, options));
+    printAnswer(io, options.json, { mail_provider: value, was: before }, [
       `the mail provider is ${value} (was: ${before ?? 'not set'})`,
       RESTART,
     ]);
   });
 }
 
-async function changePostmaster(io: Io, value: string, json: boolean): Promise<void> {
+async function changePostmaster(io: Io, value: string, options: Options): Promise<void> {
   const id = requireId('inbox', value, 'an inbox');
   await withDatabase(io, async ({ database }) => {
-    const address = await setPostmaster(database, id);
+    const address = await setPostmaster(database, id, actorOf(io, options));
     if (address === null) throw new Failure(`no inbox ${id}`);
-    printAnswer(io, json, { postmaster: id, email_address: address }, [
+    printAnswer(io, options.json, { postmaster: id, email_address: address }, [
       `mail to postmaster goes to ${address} from now on`,
     ]);
   });

@@ -3,6 +3,8 @@ import type { KeyKind, Scope } from '@postrider/domain';
 import { createApiKeyStore } from '@postrider/store';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
+import { actorOf, withActor } from '../actor.ts';
+import type { ActorOptions } from '../actor.ts';
 import { UsageError } from '../failure.ts';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
@@ -10,7 +12,7 @@ import { keyObject } from '../key-object.ts';
 import { jsonOption, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
-interface Options {
+interface Options extends ActorOptions {
   readonly account: string;
   readonly scopes: Scope[];
   readonly kind: KeyKind;
@@ -23,8 +25,7 @@ const RATE_LIMIT_MAX = 1_000_000;
 
 /** `key create`: prints a key once. Only its SHA-256 is stored. */
 export function addKeyCreate(key: Command, io: Io): void {
-  key
-    .command('create')
+  withActor(key.command('create'))
     .description('make an API key; it is shown this once')
     .requiredOption('--account <id>', 'the account it belongs to')
     .requiredOption('--scopes <list>', `comma-separated: ${SCOPES.join(', ')}`, parseScopes)
@@ -40,7 +41,8 @@ export function addKeyCreate(key: Command, io: Io): void {
       await withDatabase(io, async ({ database }) => {
         await requireAccount(database, io, accountId);
         const store = createApiKeyStore(database, io.clock);
-        const made = await store.create({ accountId, kind, scopes, rateLimitPerMinute: rateLimit ?? null });
+        const request = { accountId, kind, scopes, rateLimitPerMinute: rateLimit ?? null };
+        const made = await store.create(request, actorOf(io, options));
         const { id, ...rest } = keyObject(made.apiKey);
         const lines = [`made key ${id}; it is shown this once:`, made.key];
         printAnswer(io, options.json, { id, key: made.key, ...rest }, lines);

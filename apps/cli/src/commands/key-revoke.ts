@@ -1,5 +1,7 @@
 import { createApiKeyStore } from '@postrider/store';
 import type { Command } from 'commander';
+import { actorOf, withActor } from '../actor.ts';
+import type { ActorOptions } from '../actor.ts';
 import { Failure } from '../failure.ts';
 import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
@@ -9,17 +11,16 @@ import { withDatabase } from '../session.ts';
 
 /** `key revoke`: from its return on, every API process answers 401. A revoked key keeps its first time. */
 export function addKeyRevoke(key: Command, io: Io): void {
-  key
-    .command('revoke')
+  withActor(key.command('revoke'))
     .description('revoke a key for good; takes a second, and once it returns nothing is served with the key')
     .argument('<id>', "the key's id, key_…")
     .addOption(jsonOption())
-    .action(async (text: string, { json }: { json?: true }) => {
+    .action(async (text: string, options: ActorOptions & { json?: true }) => {
       const id = requireId('apiKey', text, 'a key');
       await withDatabase(io, async ({ database }) => {
-        const revoked = await createApiKeyStore(database, io.clock).revoke(id);
+        const revoked = await createApiKeyStore(database, io.clock).revoke(id, actorOf(io, options));
         if (revoked === null) throw new Failure(`no key ${id}`);
-        printAnswer(io, json, keyObject(revoked), [`revoked key ${id}`]);
+        printAnswer(io, options.json, keyObject(revoked), [`revoked key ${id}`]);
       });
     });
 }

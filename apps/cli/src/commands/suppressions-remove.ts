@@ -2,13 +2,15 @@ import { LIMITS, plainAddress } from '@postrider/domain';
 import { createSuppressionStore } from '@postrider/store';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
+import { actorOf, withActor } from '../actor.ts';
+import type { ActorOptions } from '../actor.ts';
 import { Failure, UsageError } from '../failure.ts';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { jsonOption, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
-interface Options {
+interface Options extends ActorOptions {
   readonly account: string;
   readonly address: string;
   readonly reason?: string;
@@ -17,8 +19,7 @@ interface Options {
 
 /** `suppressions remove`: lets an account write to an address again. Suppressions for one topic stay. */
 export function addSuppressionsRemove(suppressions: Command, io: Io): void {
-  suppressions
-    .command('remove')
+  withActor(suppressions.command('remove'))
     .description('let an account write to an address again; what the recipient said about one topic stays')
     .requiredOption('--account <id>', 'the account')
     .requiredOption('--address <address>', 'the e-mail address, without a name')
@@ -31,7 +32,8 @@ export function addSuppressionsRemove(suppressions: Command, io: Io): void {
       await withDatabase(io, async ({ database }) => {
         await requireAccount(database, io, accountId);
         const store = createSuppressionStore(database, io.clock);
-        const removal = await store.remove(accountId, [{ address }], options.reason ?? null);
+        const by = actorOf(io, options);
+        const removal = await store.remove(accountId, [{ address }], options.reason ?? null, by);
         if (removal.kind === 'reason-missing') {
           throw new Failure(`a complaint suppressed ${address}: give the --reason why it may get mail again`);
         }

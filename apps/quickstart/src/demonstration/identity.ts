@@ -22,12 +22,8 @@ export async function ensureIdentity(database: Database, file: DemonstrationFile
       return { accountId: known.accountId, key: kept.key, fresh: false };
   }
   const account = await createAccountStore(database, systemClock).create('Quickstart');
-  const { key } = await keys.create({
-    accountId: account.id,
-    kind: 'live',
-    scopes: SCOPES,
-    rateLimitPerMinute: null,
-  });
+  const request = { accountId: account.id, kind: 'live', scopes: SCOPES, rateLimitPerMinute: null } as const;
+  const { key } = await keys.create(request, { kind: 'cli', name: 'npm start' });
   file.keep({ accountId: account.id, key });
   return { accountId: account.id, key, fresh: true };
 }

@@ -5,6 +5,7 @@ import { verifySignature } from '@postrider/receiver';
 import { createDeadLetterStore, createWebhookStore } from '@postrider/store';
 import type { DeliveryClaim } from '@postrider/store';
 import {
+  ACTOR,
   after,
   answer,
   dripBody,
@@ -216,10 +217,11 @@ test('every attempt, and a replay, sends the same bytes with a fresh signature',
   fixture.clock.advance(600_000);
   await deliver(await fixture.nextJob(webhookId));
   const [letter] = await fixture.database.query<{ id: DeadLetterId }>('select id from dead_letters');
-  const replayed = await createDeadLetterStore(fixture.db).replay(accountId, letter?.id as DeadLetterId, {
-    kind: 'cli',
-    name: 'test',
-  });
+  const replayed = await createDeadLetterStore(fixture.db).replay(
+    accountId,
+    letter?.id as DeadLetterId,
+    ACTOR,
+  );
   expect(replayed).toBe(true);
   fixture.clock.advance(600_000);
   await deliver(await fixture.nextJob(webhookId));
@@ -287,7 +289,7 @@ describe('a late outcome', () => {
   async function deleteWebhook(accountId: AccountId, webhookId: WebhookId): Promise<void> {
     const secrets = createSecretBox([Buffer.alloc(32, 1)]);
     const webhooks = createWebhookStore(fixture.db, secrets, fixture.clock);
-    expect(await webhooks.delete(accountId, webhookId)).toBe(true);
+    expect(await webhooks.delete(accountId, webhookId, ACTOR)).toBe(true);
   }
 });
 

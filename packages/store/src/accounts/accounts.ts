@@ -1,9 +1,15 @@
+import { isDeepStrictEqual } from 'node:util';
 import { inboundAddress, newId, parseDomainName } from '@postrider/domain';
 import type { AccountId, Clock } from '@postrider/domain';
+import { recordAudit } from '../audit/audit.ts';
+import type { Actor } from '../audit/audit.ts';
 import { runOn } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
 import { readRows } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
+import { lockAccount } from '../db/sql/lock-account.ts';
+import { runIn } from '../db/statement.ts';
+import type { Transaction } from '../db/transaction.ts';
 import { describeAccount, findAccounts } from './sql/accounts.ts';
 
 export interface Account {
@@ -78,19 +84,33 @@ export function createAccountStore(db: Database, clock: Clock) {
       return { ...accountOf(row), limits: limitsOf(row), keys, webhooks, domains, inboxes };
     },
     /** Sets the given limits. @returns all limits, or null when the account does not exist. */
-    async limit(
-      id: AccountId,
-      { webhooks, domains, unverifiedDomains }: Partial<AccountLimits>,
-    ): Promise<AccountLimits | null> {
-      const data = {
-        ...(webhooks === undefined ? {} : { webhooksMax: webhooks }),
-        ...(domains === undefined ? {} : { domainsMax: domains }),
-        ...(unverifiedDomains === undefined ? {} : { unverifiedDomainsMax: unverifiedDomains }),
-      };
-      const [row] = await db.prisma.account.updateManyAndReturn({ where: { id }, data });
-      return row === undefined ? null : limitsOf(row);
+    async limit(id: AccountId, changes: Partial<AccountLimits>, by: Actor): Promise<AccountLimits | null> {
+      return db.transactions.run((tx) => limit(tx, id, changes, by));
     },
   };
+}
+
+async function limit(
+  tx: Transaction,
+  id: AccountId,
+  changes: Partial<AccountLimits>,
+  by: Actor,
+): Promise<AccountLimits | null> {
+  const [row] = await runIn<LimitColumns>(tx.client, lockAccount, [id]);
+  if (row === undefined) return null;
+  const before = limitsOf(row);
+  const after = { ...before, ...changes };
+  if (isDeepStrictEqual(before, after)) return before;
+  const { webhooks, domains, unverifiedDomains } = after;
+  const data = { webhooksMax: webhooks, domainsMax: domains, unverifiedDomainsMax: unverifiedDomains };
+  await tx.client.account.update({ where: { id }, data });
+  const change = { before: limitValues(before), after: limitValues(after) };
+  await recordAudit(tx, by, { action: 'account.limit', accountId: id, target: id, count: 1, ...change });
+  return after;
+}
+
+function limitValues({ webhooks, domains, unverifiedDomains }: AccountLimits) {
+  return { webhooks, domains, unverified_domains: unverifiedDomains };
 }
 
 function accountOf({ id, name, createdAt }: Record<'id' | 'name', string> & { createdAt: Date }): Account {

@@ -1,7 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { apiKeyDigest, canHave, isScope, newApiKey, newId } from '@postrider/domain';
 import type { AccountId, ApiKeyId, Clock, KeyKind, Scope } from '@postrider/domain';
+import { recordAudit } from '../audit/audit.ts';
+import type { Actor } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
+import type { Transaction } from '../db/transaction.ts';
 import { createKeyLookUps, SERVED_AFTER_REVOCATION_MS } from './key-look-ups.ts';
 import type { FoundKey } from './key-look-ups.ts';
 
@@ -31,7 +34,7 @@ export function createApiKeyStore(db: Database, clock: Clock) {
   const lookUp = createKeyLookUps(db.pool);
   return {
     /** @returns the stored key and its secret text, which is shown only here. */
-    async create(request: NewApiKey): Promise<{ apiKey: ApiKey; key: string }> {
+    async create(request: NewApiKey, by: Actor): Promise<{ apiKey: ApiKey; key: string }> {
       const key = newApiKey(request.kind);
       const data = {
         ...request,
@@ -40,7 +43,12 @@ export function createApiKeyStore(db: Database, clock: Clock) {
         digest: Uint8Array.from(apiKeyDigest(key)),
         createdAt: clock.now(),
       };
-      const row = await db.prisma.apiKey.create({ data });
+      const { accountId, kind, scopes, rateLimitPerMinute } = request;
+      const after = { kind, scopes, rate_limit: rateLimitPerMinute };
+      const row = await db.transactions.run(async (tx) => {
+        await recordAudit(tx, by, { action: 'key.create', accountId, target: data.id, count: 1, after });
+        return tx.client.apiKey.create({ data });
+      });
       return { apiKey: apiKeyOf(row), key };
     },
     /**
@@ -63,9 +71,8 @@ export function createApiKeyStore(db: Database, clock: Clock) {
      *
      * @returns null when the key does not exist. A key that was revoked earlier keeps its time.
      */
-    async revoke(id: ApiKeyId): Promise<ApiKey | null> {
-      await db.prisma.apiKey.updateMany({ where: { id, revokedAt: null }, data: { revokedAt: clock.now() } });
-      const row = await db.prisma.apiKey.findUnique({ where: { id } });
+    async revoke(id: ApiKeyId, by: Actor): Promise<ApiKey | null> {
+      const row = await db.transactions.run((tx) => revoke(tx, id, clock.now(), by));
       if (row === null) return null;
       // Also for a key that was revoked earlier: the process that revoked it may have stopped before this
       // wait ended.
@@ -73,6 +80,23 @@ export function createApiKeyStore(db: Database, clock: Clock) {
       return apiKeyOf(row);
     },
   };
+}
+
+async function revoke(tx: Transaction, id: ApiKeyId, revokedAt: Date, by: Actor): Promise<FoundKey | null> {
+  const [row] = await tx.client.apiKey.updateManyAndReturn({
+    where: { id, revokedAt: null },
+    data: { revokedAt },
+  });
+  if (row === undefined) return tx.client.apiKey.findUnique({ where: { id } });
+  await recordAudit(tx, by, {
+    action: 'key.revoke',
+    accountId: row.accountId as AccountId,
+    target: id,
+    count: 1,
+    before: { state: 'active' },
+    after: { state: 'revoked' },
+  });
+  return row;
 }
 
 function apiKeyOf(row: FoundKey): ApiKey {

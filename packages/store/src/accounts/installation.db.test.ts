@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
+import { ACTOR } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { agreeOnMailProvider, MAIL_PROVIDERS, setMailProvider } from './installation.ts';
 
@@ -41,8 +42,8 @@ test('when processes name different providers at once, exactly one is stored', a
 });
 
 test('setMailProvider stores the provider and returns the earlier one', async () => {
-  expect(await setMailProvider(store.db, 'smtp')).toBeNull();
-  expect(await setMailProvider(store.db, 'ses')).toBe('smtp');
+  expect(await setMailProvider(store.db, 'smtp', ACTOR)).toBeNull();
+  expect(await setMailProvider(store.db, 'ses', ACTOR)).toBe('smtp');
   expect(await agreeOnMailProvider(store.db, undefined)).toMatchObject({ name: 'ses' });
   await expect(agreeOnMailProvider(store.db, 'smtp')).rejects.toThrow('set mail-provider smtp');
 });

@@ -1,4 +1,6 @@
 import type { Pool } from 'pg';
+import { recordAudit } from '../audit/audit.ts';
+import type { Actor } from '../audit/audit.ts';
 import { queryOn } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
 
@@ -53,14 +55,24 @@ export async function agreeOnMailProvider(
 export async function setMailProvider(
   db: Database,
   name: MailProviderName,
+  by: Actor,
 ): Promise<MailProviderName | null> {
-  const before = await storedMailProvider(db.pool);
-  await db.prisma.installation.upsert({
-    where: { single: true },
-    create: { mailProvider: name },
-    update: { mailProvider: name },
+  return db.transactions.run(async (tx) => {
+    const before = await tx.client.installation.findFirst();
+    const was = before?.mailProvider ?? null;
+    if (was === name) return was;
+    const data = { mailProvider: name };
+    await tx.client.installation.upsert({ where: { single: true }, create: data, update: data });
+    await recordAudit(tx, by, {
+      action: 'installation.set',
+      accountId: null,
+      target: 'mail-provider',
+      count: 1,
+      before: { value: was },
+      after: { value: name },
+    });
+    return was;
   });
-  return before;
 }
 
 /** @returns the stored provider, or null. @throws StoreUnavailableError */

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { apiKeyDigest, newApiKey, newId } from '@postrider/domain';
 import type { AccountId, ApiKeyId } from '@postrider/domain';
-import { untilWaitingForLock } from '@postrider/testing';
+import { ACTOR, untilWaitingForLock } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { watchedPool } from '../../test/watched-pool.ts';
@@ -35,12 +35,15 @@ beforeEach(() => {
 });
 
 async function newKey(): Promise<{ id: ApiKeyId; key: string }> {
-  const { apiKey, key } = await operator.create({
-    accountId,
-    kind: 'live',
-    scopes: ['emails:send'],
-    rateLimitPerMinute: null,
-  });
+  const { apiKey, key } = await operator.create(
+    {
+      accountId,
+      kind: 'live',
+      scopes: ['emails:send'],
+      rateLimitPerMinute: null,
+    },
+    ACTOR,
+  );
   return { id: apiKey.id, key };
 }
 
@@ -156,7 +159,7 @@ test('once a revocation has returned, no process finds the key, even under load'
       if (found !== null && !last) before += 1;
     }
   });
-  await operator.revoke(id);
+  await operator.revoke(id, ACTOR);
   returned = true;
   await Promise.all(requests);
   expect(before).toBeGreaterThan(processes.length);

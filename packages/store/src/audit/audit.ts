@@ -18,7 +18,6 @@ export interface Actor {
 }
 
 export const AUDIT_ACTIONS = [
-  'account.create',
   'account.erase',
   'account.limit',
   'account.resume',

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { notificationDetailOf } from '@postrider/domain';
 import type { AccountId, EmailId, TopicId, WebhookId } from '@postrider/domain';
-import { createRows, untilWaitingForLock } from '@postrider/testing';
+import { ACTOR, createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
@@ -229,7 +229,7 @@ describe.each(CAUSES)('an event written %s', (_, make) => {
 
   test('locks no webhook before its cause has all its locks, and reaches none that was deleted till then', async () => {
     await waitingForAnother(make, async () => {
-      expect(await webhooks.delete(accountId, webhookId)).toBe(true);
+      expect(await webhooks.delete(accountId, webhookId, ACTOR)).toBe(true);
       expect(await store.outside.query('select from webhooks where id = $1', [webhookId])).toEqual([]);
     });
     expect(await expectLaw()).toContain(ADDRESS);
@@ -276,7 +276,7 @@ describe.each(CAUSES)('an event written %s', (_, make) => {
       const address = `n${n}@b.example`;
       await messageTo(address);
       const made = [make(address), make(address)];
-      const works = [...made, webhooks.delete(accountId, going)];
+      const works = [...made, webhooks.delete(accountId, going, ACTOR)];
       for (let turns = n % 40; turns > 0; turns -= 1) await setImmediate();
       await store.outside.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
@@ -308,7 +308,7 @@ test('the webhooks are locked once a cause has written all of its rows, whatever
   const values = [['first@b.example', ADDRESS], accountId, 'email.unsubscribed', at, ['{}'], null];
   const make = async () => expect((await store.db.pool.query(text, values)).rows).toEqual([]);
   await waitingForAnother(make, async () => {
-    expect(await webhooks.delete(accountId, webhookId)).toBe(true);
+    expect(await webhooks.delete(accountId, webhookId, ACTOR)).toBe(true);
     expect(await store.outside.query('select from webhooks where id = $1', [webhookId])).toEqual([]);
   });
 });
@@ -327,7 +327,7 @@ test('a send locks no webhook before it has suppressed every address that the pr
       notifications: [{ type: 'email.bounced', recipients: [ADDRESS], detail }],
     });
     await untilWaitingForLock(store.outside);
-    expect(await webhooks.delete(accountId, webhookId)).toBe(true);
+    expect(await webhooks.delete(accountId, webhookId, ACTOR)).toBe(true);
     expect(await store.outside.query('select from webhooks where id = $1', [webhookId])).toEqual([]);
     await other.query('rollback');
     expect(await sent).not.toBeNull();

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { EVENT_TYPES, inboundSubject, newId } from '@postrider/domain';
 import type { AccountId, EventId, EventType, WebhookId } from '@postrider/domain';
-import { createRows, untilWaitingForLock } from '@postrider/testing';
+import { ACTOR, createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
@@ -116,7 +116,7 @@ describe('a DELETE of the webhook at the same time', () => {
     const webhooks = createWebhookStore(store.db, store.secrets, store.clock);
     await inUndoneTransaction(store.db.pool, async (cause) => {
       await cause.query(recordEvents.text, valuesOf()[1]);
-      const deletion = webhooks.delete(accountId, webhookId);
+      const deletion = webhooks.delete(accountId, webhookId, ACTOR);
       await untilWaitingForLock(store.outside);
       await cause.query('commit');
       expect(await deletion).toBe(true);
@@ -130,7 +130,7 @@ describe('a DELETE of the webhook at the same time', () => {
     for (let round = 0; round < 30; round += 1) {
       const webhookId = await rows.webhook({ accountId });
       const causes = Array.from({ length: 4 }, async () => recorded());
-      const [deleted] = await Promise.all([webhooks.delete(accountId, webhookId), ...causes]);
+      const [deleted] = await Promise.all([webhooks.delete(accountId, webhookId, ACTOR), ...causes]);
       expect(deleted).toBe(true);
     }
     expect(await orphans()).toBe(0);

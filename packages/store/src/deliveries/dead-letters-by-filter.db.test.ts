@@ -1,8 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, DeadLetterId, DeadLetterReason, EventType, WebhookId } from '@postrider/domain';
-import { newWebhook, untilWaitingForLock } from '@postrider/testing';
-import { ACTOR } from '../../test/actor.ts';
+import { ACTOR, newWebhook, untilWaitingForLock } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createWebhookStore } from '../webhooks/webhooks.ts';

@@ -1,8 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, DeadLetterId, EventId, WebhookId } from '@postrider/domain';
-import { newWebhook } from '@postrider/testing';
-import { ACTOR } from '../../test/actor.ts';
+import { ACTOR, newWebhook } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { createWebhookStore } from '../webhooks/webhooks.ts';
 import { createDeadLetterStore } from './dead-letters.ts';

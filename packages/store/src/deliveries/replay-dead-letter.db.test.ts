@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { AccountId, DeadLetterId, WebhookId } from '@postrider/domain';
-import { createRows, untilWaitingForLock } from '@postrider/testing';
+import { ACTOR, createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
@@ -36,7 +36,7 @@ async function counts() {
 }
 
 async function deletion(): Promise<boolean> {
-  return createWebhookStore(store.db, store.secrets, store.clock).delete(accountId, webhookId);
+  return createWebhookStore(store.db, store.secrets, store.clock).delete(accountId, webhookId, ACTOR);
 }
 
 test('of fifty replays at once one queues the event, the others find nothing', async () => {

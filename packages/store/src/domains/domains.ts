@@ -1,6 +1,8 @@
 import { newId } from '@postrider/domain';
 import type { AccountId, Clock, DomainId } from '@postrider/domain';
 import type { PoolClient } from 'pg';
+import { recordAudit } from '../audit/audit.ts';
+import type { Actor } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { readRows } from '../db/page.ts';
@@ -116,8 +118,8 @@ export function createDomainStore(db: Database, clock: Clock) {
      *
      * @returns the domain that had the name; null when the name was free.
      */
-    async release(name: string): Promise<DomainClaim | null> {
-      return release(db, clock, name);
+    async release(name: string, by: Actor): Promise<DomainClaim | null> {
+      return release(db, clock, name, by);
     },
     /** @returns a random released name, or null. */
     async releasedName(): Promise<string | null> {
@@ -155,15 +157,18 @@ async function add(
   return row === null ? outcome : { kind: 'added', domain: domainOf(row) };
 }
 
-async function release(db: Database, clock: Clock, name: string): Promise<DomainClaim | null> {
+async function release(db: Database, clock: Clock, name: string, by: Actor): Promise<DomainClaim | null> {
   const owner = await db.prisma.domain.findUnique({ where: { name }, select: { accountId: true } });
   if (owner === null) return null;
   const accountId = owner.accountId as AccountId;
   const released: DomainClaim[] = [];
   await changing(db, clock, accountId, async (client) => {
-    const gone = await run<{ id: DomainId }>(client, releaseDomain, [accountId, name]);
-    released.push(...gone.map(({ id }) => ({ accountId, id, name })));
-    return gone.length === 0 ? null : name;
+    const [gone] = await run<{ id: DomainId }>(client, releaseDomain, [accountId, name]);
+    if (gone === undefined) return null;
+    released.push({ accountId, id: gone.id, name });
+    const entry = { accountId, target: gone.id, count: 1, before: { name } };
+    await recordAudit(client, by, { action: 'domain.release', ...entry });
+    return name;
   });
   return released[0] ?? null;
 }

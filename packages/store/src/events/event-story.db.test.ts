@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { inboundSubject, newId, notificationDetailOf } from '@postrider/domain';
 import type { AccountId, EventId, WebhookId } from '@postrider/domain';
-import { createRows } from '@postrider/testing';
-import { ACTOR } from '../../test/actor.ts';
+import { ACTOR, createRows } from '@postrider/testing';
 import { endDeliveries, sendMail } from '../../test/ended-mail.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { createProviderNotificationStore } from '../mail/provider-notifications.ts';

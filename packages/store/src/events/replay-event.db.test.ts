@@ -1,8 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import type { AccountId, EventId, WebhookId } from '@postrider/domain';
-import { createRows, untilWaitingForLock } from '@postrider/testing';
+import { ACTOR, createRows, untilWaitingForLock } from '@postrider/testing';
 import type { PoolClient } from 'pg';
-import { ACTOR } from '../../test/actor.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { replayDeadLetter } from '../deliveries/sql/replay-dead-letters.ts';
@@ -82,7 +81,7 @@ test('a replay and a DELETE of the webhook: no delivery is left without its webh
   const webhooks = createWebhookStore(store.db, store.secrets, store.clock);
   const [replayed, deleted] = await Promise.all([
     createWebhookEventStore(store.db).replay(accountId, webhookId, eventId, ACTOR),
-    webhooks.delete(accountId, webhookId),
+    webhooks.delete(accountId, webhookId, ACTOR),
   ]);
   expect([typeof replayed, deleted]).toEqual(['boolean', true]);
   expect(await deliveries()).toBe(0);

@@ -1,6 +1,8 @@
 import { inboundAddress, inboundDomain, inboundName, newId, parseId } from '@postrider/domain';
 import type { AccountId, Clock, DomainId, InboxId, KeyKind, MailReader } from '@postrider/domain';
 import type { PoolClient } from 'pg';
+import { recordAudit } from '../audit/audit.ts';
+import type { Actor } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { readRows } from '../db/page.ts';
@@ -180,7 +182,7 @@ function inboxOf(row: InboxRow, { unread, lastReceived, domainId }: InboxMail): 
  *
  * @returns its address; null when it does not exist, and then nothing has changed.
  */
-export async function setPostmaster(db: Database, id: InboxId): Promise<string | null> {
+export async function setPostmaster(db: Database, id: InboxId, by: Actor): Promise<string | null> {
   return inTransaction(db.pool, async (client) => {
     const { rows: found } = await client.query<{ address: string }>(
       'select address from inboxes where id = $1 for no key update',
@@ -188,8 +190,23 @@ export async function setPostmaster(db: Database, id: InboxId): Promise<string |
     );
     const [inbox] = found;
     if (inbox === undefined) return null;
-    await client.query('update inboxes set postmaster = false where postmaster and id <> $1', [id]);
-    await client.query('update inboxes set postmaster = true where id = $1', [id]);
+    const { rows: former } = await client.query<{ id: string }>(
+      'update inboxes set postmaster = false where postmaster and id <> $1 returning id',
+      [id],
+    );
+    const { rowCount } = await client.query(
+      'update inboxes set postmaster = true where id = $1 and not postmaster',
+      [id],
+    );
+    if (rowCount === 0) return inbox.address;
+    await recordAudit(client, by, {
+      action: 'installation.set',
+      accountId: null,
+      target: 'postmaster',
+      count: 1,
+      before: { value: former[0]?.id ?? null },
+      after: { value: id },
+    });
     return inbox.address;
   });
 }

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { LIMITS, messageRecord, newId } from '@postrider/domain';
 import type { AccountId, InboxId, KeyKind, MessageId } from '@postrider/domain';
-import { createRows, untilWaitingForLock } from '@postrider/testing';
+import { ACTOR, createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
 import { setupStore } from '../../test/open-store.ts';
@@ -142,7 +142,7 @@ describe('a message', () => {
     for (const stranger of strangers) {
       for (const id of ids) {
         expect(await messages.find(stranger, id)).toBeNull();
-        expect(await messages.release(stranger, id)).toBe('missing');
+        expect(await messages.release(stranger, id, ACTOR)).toBe('missing');
         const after = { limit: 1, cursor: { side: 'after', id } as const };
         expect(await messages.list(stranger, { status: null, inboxId: null }, after)).toBeNull();
       }
@@ -196,9 +196,9 @@ describe('a list', () => {
     const first = await received();
     const second = await held();
     const third = await held({ recipients: [`b@${SHARED_DOMAIN}`] });
-    await messages.release(reader, third);
+    await messages.release(reader, third, ACTOR);
     const loose = await heldWithoutInbox();
-    await messages.release(reader, loose);
+    await messages.release(reader, loose, ACTOR);
     expect(await idsOf({})).toEqual([loose, third, first]);
     expect(await idsOf({ status: 'held' })).toEqual([second]);
     expect(await idsOf({ status: 'released' })).toEqual([loose, third]);
@@ -209,7 +209,7 @@ describe('a list', () => {
 
   test('continues after a message, also after one that no longer matches', async () => {
     const ids = [await held(), await held(), await held()];
-    await messages.release(reader, ids[1] as MessageId);
+    await messages.release(reader, ids[1] as MessageId, ACTOR);
     const page = (side: 'after' | 'before') =>
       messages.list(
         reader,
@@ -255,7 +255,7 @@ describe('releasing a message', () => {
     const id = await held();
     expect(await threads()).toEqual([]);
     store.clock.advance(1_000);
-    expect(await messages.release(reader, id)).toBe('released');
+    expect(await messages.release(reader, id, ACTOR)).toBe('released');
     const message = await messages.find(reader, id);
     expect(message).toMatchObject({ status: 'released', heldReason: 'spam', releasedAt: store.clock.now() });
     const threadId = message?.threadId;
@@ -267,9 +267,9 @@ describe('releasing a message', () => {
       data: { ...before?.data, status: 'released', thread_id: threadId },
     });
     expect(store.wakeUps.at(-1)).toEqual({ webhooks: [webhookId], mail: false });
-    expect(await messages.release(reader, id)).toBe('not-held');
-    expect(await messages.release(reader, await received())).toBe('not-held');
-    expect(await messages.release(reader, newId('message', store.clock))).toBe('missing');
+    expect(await messages.release(reader, id, ACTOR)).toBe('not-held');
+    expect(await messages.release(reader, await received(), ACTOR)).toBe('not-held');
+    expect(await messages.release(reader, newId('message', store.clock), ACTOR)).toBe('missing');
     expect(await events()).toHaveLength(3);
   });
 
@@ -287,7 +287,7 @@ describe('releasing a message', () => {
     const id = await held();
     expect(await mailOf()).toEqual({ unread: 0, lastReceived: null });
     store.clock.advance(60_000);
-    await messages.release(reader, id);
+    await messages.release(reader, id, ACTOR);
     expect(await mailOf()).toEqual({ unread: 1, lastReceived: cameAt });
   });
 
@@ -301,7 +301,7 @@ describe('releasing a message', () => {
     const cameAt = store.clock.now();
     const id = await held(second);
     store.clock.advance(60_000);
-    await messages.release(reader, id);
+    await messages.release(reader, id, ACTOR);
     expect(await threadOf(id)).toBe(thread);
     expect(await threads()).toMatchObject([{ id: thread, last_at: cameAt }]);
   });
@@ -309,7 +309,7 @@ describe('releasing a message', () => {
   test('lets its replies join its thread only after the release', async () => {
     const id = await held({ messageId: 'held@x' });
     const early = await received({ inReplyTo: 'held@x' });
-    await messages.release(reader, id);
+    await messages.release(reader, id, ACTOR);
     const late = await received({ references: ['held@x'] });
     expect(new Set([await threadOf(id), await threadOf(early), await threadOf(late)]).size).toBe(1);
     expect(await threads()).toHaveLength(1);
@@ -317,7 +317,7 @@ describe('releasing a message', () => {
 
   test('without an inbox only records the event', async () => {
     const id = await heldWithoutInbox();
-    expect(await messages.release(reader, id)).toBe('released');
+    expect(await messages.release(reader, id, ACTOR)).toBe('released');
     expect(await threads()).toEqual([]);
     expect((await events()).at(-1)).toMatchObject({
       type: 'message.received',
@@ -329,7 +329,7 @@ describe('releasing a message', () => {
     const testing = { ...reader, kind: 'test' as const };
     await inbox('t', testing);
     const id = await held({ recipients: [`t@${SHARED_DOMAIN}`] });
-    expect(await messages.release(testing, id)).toBe('released');
+    expect(await messages.release(testing, id, ACTOR)).toBe('released');
     expect((await messages.find(testing, id))?.threadId).toMatch(/^thr_/);
     expect(await events()).toEqual([]);
   });
@@ -339,7 +339,7 @@ describe('releasing a message', () => {
     ['without one', heldWithoutInbox],
   ])('by eight at once happens once: %s', async (_, make) => {
     const id = await make();
-    const outcomes = await Promise.all(Array.from({ length: 8 }, () => messages.release(reader, id)));
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => messages.release(reader, id, ACTOR)));
     expect(outcomes.sort()).toEqual([...Array<string>(7).fill('not-held'), 'released']);
     expect((await events()).map(({ type }) => type)).toEqual(['message.held', 'message.received']);
     expect((await threads()).length).toBeLessThanOrEqual(1);
@@ -348,7 +348,7 @@ describe('releasing a message', () => {
   test('and its reply at the same time makes one thread', async () => {
     const first = await held({ messageId: 'one@x' });
     const second = await held({ inReplyTo: 'one@x' });
-    await Promise.all([messages.release(reader, second), messages.release(reader, first)]);
+    await Promise.all([messages.release(reader, second, ACTOR), messages.release(reader, first, ACTOR)]);
     expect(await threads()).toHaveLength(1);
     expect(await threadOf(first)).toBe(await threadOf(second));
   });
@@ -356,7 +356,7 @@ describe('releasing a message', () => {
   test('rolls back when the event cannot be written', async () => {
     const id = await held();
     await store.outside.query('update messages set size = -1'); // no event can say that
-    await expect(messages.release(reader, id)).rejects.toThrow();
+    await expect(messages.release(reader, id, ACTOR)).rejects.toThrow();
     expect(await messages.find(reader, id)).toMatchObject({ status: 'held', threadId: null });
     expect(await threads()).toEqual([]);
   });
@@ -365,7 +365,7 @@ describe('releasing a message', () => {
     const id = await held();
     await store.outside.query('begin');
     await store.outside.query('delete from inboxes');
-    const releasing = messages.release(reader, id);
+    const releasing = messages.release(reader, id, ACTOR);
     await untilWaitingForLock(store.outside);
     await store.outside.query('commit');
     expect(await releasing).toBe('missing');

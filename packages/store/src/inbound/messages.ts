@@ -11,6 +11,8 @@ import type {
   RoutingRuleId,
   ThreadId,
 } from '@postrider/domain';
+import { recordAudit } from '../audit/audit.ts';
+import type { Actor } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { pageOf } from '../db/page.ts';
@@ -121,8 +123,8 @@ export function createMessageStore(db: Database, clock: Clock) {
      * Adds a held message to its thread and records its event. When calls run at the same time, one releases
      * it.
      */
-    async release(reader: MailReader, id: MessageId): Promise<ReleaseResult> {
-      return db.transactions.run((tx) => release(tx, clock, reader, id));
+    async release(reader: MailReader, id: MessageId, by: Actor): Promise<ReleaseResult> {
+      return db.transactions.run((tx) => release(tx, clock, { reader, id, by }));
     },
     /** The link is the permission, so no account is checked. @returns null when the bytes are deleted. */
     async findLinked({ messageId, attachmentId }: LinkTarget): Promise<LinkedBytes | null> {
@@ -198,16 +200,19 @@ async function recordsOf(
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-async function release(
-  tx: Transaction,
-  clock: Clock,
-  { accountId, kind }: MailReader,
-  id: MessageId,
-): Promise<ReleaseResult> {
+interface Release {
+  readonly reader: MailReader;
+  readonly id: MessageId;
+  readonly by: Actor;
+}
+
+async function release(tx: Transaction, clock: Clock, { reader, id, by }: Release): Promise<ReleaseResult> {
+  const { accountId, kind } = reader;
   const held = await tx.client.message.findFirst({
     where: { id, accountId, kind },
     select: {
       status: true,
+      heldReason: true,
       inboxId: true,
       ruleId: true,
       messageId: true,
@@ -229,6 +234,8 @@ async function release(
   const [record] = await runIn<ReceivedMessage>(tx.client, readRecords, [[id], ...RECORD]);
   if (record === undefined) throw new Error(`${id} was released and is gone`);
   await recordReception(tx, clock, record);
+  const before = { held_reason: held.heldReason };
+  await recordAudit(tx, by, { action: 'message.release', accountId, target: id, count: 1, before });
   return 'released';
 }
 

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, InboxId, KeyKind } from '@postrider/domain';
-import { createRows } from '@postrider/testing';
+import { ACTOR, createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN as SHARED } from '../../test/incoming.ts';
 import { setupStore } from '../../test/open-store.ts';
@@ -96,7 +96,9 @@ describe('mail to postmaster', () => {
     expect(await intake.accepts(recipient)).toBe(false);
     expect(await intake.receive(incoming({ recipients: [recipient] }))).toEqual({ kind: 'nobody' });
     for (const id of [first, second]) {
-      expect(await setPostmaster(store.db, id)).toBe(id === first ? `postmaster@${SHARED}` : `b@${SHARED}`);
+      expect(await setPostmaster(store.db, id, ACTOR)).toBe(
+        id === first ? `postmaster@${SHARED}` : `b@${SHARED}`,
+      );
       expect(await postmasterInbox(store.db)).toBe(id);
       expect(await intake.accepts(recipient)).toBe(true);
       await received(incoming({ recipients: [recipient] }));
@@ -107,7 +109,7 @@ describe('mail to postmaster', () => {
   });
 
   test('of an account’s own domain is for that account', async () => {
-    await setPostmaster(store.db, await inbox('a'));
+    await setPostmaster(store.db, await inbox('a'), ACTOR);
     await ownDomain('shop.example');
     const ruleId = await rule('postmaster@shop.example');
     await received(incoming({ recipients: ['postmaster@shop.example'] }));
@@ -116,8 +118,8 @@ describe('mail to postmaster', () => {
 
   test('is not given to an inbox that does not exist; the one named before stays', async () => {
     const id = await inbox('a');
-    await setPostmaster(store.db, id);
-    expect(await setPostmaster(store.db, newId('inbox', store.clock))).toBeNull();
+    await setPostmaster(store.db, id, ACTOR);
+    expect(await setPostmaster(store.db, newId('inbox', store.clock), ACTOR)).toBeNull();
     expect(await postmasterInbox(store.db)).toBe(id);
     await inboxes.delete({ accountId, kind: 'live' }, id);
     expect(await postmasterInbox(store.db)).toBeNull();

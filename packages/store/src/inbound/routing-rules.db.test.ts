@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { parseInboundMatch, recordEvent } from '@postrider/domain';
 import type { AccountId, EventType } from '@postrider/domain';
-import { untilWaitingForLock } from '@postrider/testing';
+import { ACTOR, untilWaitingForLock } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN as SHARED } from '../../test/incoming.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
@@ -74,8 +74,8 @@ test('a deleted rule receives no mail, and its webhook has no delivery left', as
   const { id, webhookId } = await made('a');
   await intake.receive(mailTo('a'));
   expect(await deliveries()).toEqual({ [webhookId]: ['message.received'] });
-  expect(await rules.delete(accountId, id)).toBe(true);
-  expect(await rules.delete(accountId, id)).toBe(false);
+  expect(await rules.delete(accountId, id, ACTOR)).toBe(true);
+  expect(await rules.delete(accountId, id, ACTOR)).toBe(false);
   expect(await intake.accepts(`a@${SHARED}`)).toBe(false);
   expect(await intake.receive(mailTo('a'))).toEqual({ kind: 'nobody' });
   expect(await store.outside.query('select from deliveries')).toEqual([]);
@@ -90,7 +90,7 @@ test('deleting the rule and marking its webhook happen together, or not at all',
   await store.outside.query(`create trigger refuse before update of removed_at on webhooks for each row
     execute function refuse()`);
   try {
-    await expect(rules.delete(accountId, id)).rejects.toThrow('not now');
+    await expect(rules.delete(accountId, id, ACTOR)).rejects.toThrow('not now');
     expect(await rules.find(accountId, id)).toMatchObject({ id, webhookId });
   } finally {
     await store.outside.query('drop function refuse cascade');
@@ -132,7 +132,7 @@ test('a deletion waits for mail that is being stored, and deletes its delivery, 
   await inUndoneTransaction(store.db.pool, async (storing) => {
     await storing.query('select from inbound_routes where id = $1 for no key update', [id]);
     await storing.query('select from webhooks where id = $1 for key share', [webhookId]);
-    const deleting = rules.delete(accountId, id);
+    const deleting = rules.delete(accountId, id, ACTOR);
     await untilWaitingForLock(store.outside);
     await storing.query("insert into deliveries (event_id, webhook_id) values ('evt_1', $1)", [webhookId]);
     await storing.query('commit');
@@ -148,7 +148,7 @@ test('a rule never has a reserved name on a shared domain', async () => {
 test('the address of a deleted rule is its account’s for 30 days', async () => {
   const former = accountId;
   const { id } = await made('left');
-  await rules.delete(former, id);
+  await rules.delete(former, id, ACTOR);
   accountId = await store.newAccount();
   expect(await create('left')).toEqual({ kind: 'exists' });
   await store.outside.query(`update released_addresses set released_at = released_at - interval '30 days'`);

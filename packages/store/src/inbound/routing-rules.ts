@@ -8,15 +8,15 @@ import type {
   SecretBox,
   WebhookId,
 } from '@postrider/domain';
+import type { Actor } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
-import { runOn } from '../db/database.ts';
 import { readRows } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { runIn } from '../db/statement.ts';
 import { ownsDomain } from '../domains/sql/domains.ts';
 import type { InboundRoute as RuleRow, Prisma } from '../generated/client.ts';
 import { insertWebhook, webhookLimitReached } from '../webhooks/insert-webhook.ts';
-import { removeAfterMark } from '../webhooks/remove-webhook.ts';
+import { recordDeletion, removeAfterMark } from '../webhooks/remove-webhook.ts';
 import { lockInboundAddress } from './sql/inboxes.ts';
 import { addRoutingRule, deleteRoutingRule } from './sql/routing-rules.ts';
 
@@ -98,14 +98,24 @@ export function createRoutingRuleStore(
      *
      * @returns false when the rule does not exist.
      */
-    async delete(accountId: AccountId, id: RoutingRuleId): Promise<boolean> {
+    async delete(accountId: AccountId, id: RoutingRuleId, by: Actor): Promise<boolean> {
       const values = [accountId, id, clock.now(), limits.sharedDomains];
-      const [gone] = await runOn<{ webhookId: WebhookId }>(db.pool, deleteRoutingRule, values);
+      const gone = await db.transactions.run(async (tx) => {
+        const [marked] = await runIn<MarkedWebhook>(tx.client, deleteRoutingRule, values);
+        if (marked !== undefined) await recordDeletion(tx, accountId, marked, by);
+        return marked;
+      });
       if (gone === undefined) return false;
-      await removeAfterMark(db.pool, gone.webhookId);
+      await removeAfterMark(db.pool, gone.id);
       return true;
     },
   };
+}
+
+/** The webhook of a deleted rule. */
+interface MarkedWebhook {
+  readonly id: WebhookId;
+  readonly endpoint: string;
 }
 
 async function create(

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { notificationDetailOf } from '@postrider/domain';
 import type { AccountId, EmailId, TopicId } from '@postrider/domain';
-import { createRows, untilWaitingForLock } from '@postrider/testing';
+import { ACTOR, createRows, untilWaitingForLock } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createProviderNotificationStore } from './provider-notifications.ts';
@@ -67,7 +67,7 @@ function reported(): Promise<string> {
 
 const statements: readonly [string, () => Promise<unknown>][] = [
   ['an addition', () => suppressions.add(accountId, [LAST, FIRST])],
-  ['a removal', () => suppressions.remove(accountId, [{ address: LAST }, { address: FIRST }], 'r')],
+  ['a removal', () => suppressions.remove(accountId, [{ address: LAST }, { address: FIRST }], 'r', ACTOR)],
   ['a report of the provider', reported],
   ['the deletion of a topic', () => createTopicStore(store.db, store.clock).delete(accountId, topicId)],
 ];
@@ -99,6 +99,7 @@ test('concurrent additions and removals of the same addresses all succeed', asyn
         accountId,
         MANY.map((address) => ({ address })),
         null,
+        ACTOR,
       );
     });
     const outcomes = await Promise.allSettled(works);

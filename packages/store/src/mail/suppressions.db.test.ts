@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, SuppressionId } from '@postrider/domain';
-import { createRows } from '@postrider/testing';
+import { ACTOR, createRows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { watchedPool } from '../../test/watched-pool.ts';
 import { createSuppressionStore } from './suppressions.ts';
@@ -161,7 +161,7 @@ describe('find and list', () => {
     const stranger = await store.newAccount();
     expect(await suppressions.find(stranger, { id })).toBeNull();
     expect(await suppressions.find(stranger, { address: BOB })).toBeNull();
-    expect(await suppressions.remove(stranger, [{ id }, { address: BOB }], 'r')).toEqual({
+    expect(await suppressions.remove(stranger, [{ id }, { address: BOB }], 'r', ACTOR)).toEqual({
       kind: 'removed',
       ids: [],
     });
@@ -173,7 +173,7 @@ describe('remove', () => {
   test('accepts ids, and addresses for the suppression of all mail; those for a topic stay', async () => {
     const [id, all] = [await insert(EVE, 'bounce'), await insert(BOB, 'manual')];
     const about = await insert(BOB, 'unsubscribe', 'top_1');
-    const removal = await suppressions.remove(accountId, [{ id }, { address: BOB }], null);
+    const removal = await suppressions.remove(accountId, [{ id }, { address: BOB }], null, ACTOR);
     expect(removal).toEqual({ kind: 'removed', ids: expect.arrayContaining([id, all]) as unknown });
     expect(await suppressions.find(accountId, { id: about })).not.toBeNull();
     expect(await addresses()).toEqual([BOB]);
@@ -182,9 +182,9 @@ describe('remove', () => {
   test('a complaint is removed only with a reason, which is stored; without one all stay', async () => {
     const [complaint, manual] = [await insert(BOB, 'complaint'), await insert(EVE, 'manual')];
     const keys = [{ address: BOB }, { id: manual }];
-    expect(await suppressions.remove(accountId, keys, null)).toEqual({ kind: 'reason-missing' });
+    expect(await suppressions.remove(accountId, keys, null, ACTOR)).toEqual({ kind: 'reason-missing' });
     expect(await addresses()).toEqual([BOB, EVE]);
-    expect((await suppressions.remove(accountId, keys, 'asked to come back')).kind).toBe('removed');
+    expect((await suppressions.remove(accountId, keys, 'asked to come back', ACTOR)).kind).toBe('removed');
     expect(await addresses()).toEqual([]);
     const kept = await store.outside.query('select * from removed_complaints where account_id = $1', [
       accountId,
@@ -203,7 +203,7 @@ describe('remove', () => {
   test('of concurrent removals exactly one removes it', async () => {
     const id = await insert(BOB, 'complaint');
     const removals = await Promise.all(
-      Array.from({ length: 8 }, async () => suppressions.remove(accountId, [{ id }], 'r')),
+      Array.from({ length: 8 }, async () => suppressions.remove(accountId, [{ id }], 'r', ACTOR)),
     );
     expect(removals.flatMap((each) => (each.kind === 'removed' ? each.ids : []))).toEqual([id]);
   });

@@ -1,10 +1,14 @@
 import { newEvents, newId } from '@postrider/domain';
 import type { AccountId, Clock, EmailId, EventData, SuppressionId, TopicId } from '@postrider/domain';
+import { recordAudit } from '../audit/audit.ts';
+import type { Actor } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
-import { runOn } from '../db/database.ts';
 import { readRows } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
+import { inTransaction } from '../db/pool.ts';
 import { recordCause } from '../db/record-cause.ts';
+import { run } from '../db/statement.ts';
+import type { Queryable } from '../db/statement.ts';
 import type { Suppression as SuppressionRow, SuppressionOrigin } from '../generated/client.ts';
 import { addSuppressions, removeSuppressions } from './sql/suppressions.ts';
 
@@ -89,17 +93,36 @@ export function createSuppressionStore(db: Database, clock: Clock) {
       accountId: AccountId,
       keys: readonly SuppressionKey[],
       reason: string | null,
+      by: Actor,
     ): Promise<Removal> {
       const ids = keys.flatMap((key) => key.id ?? []);
       const addresses = keys.flatMap((key) => key.address ?? []);
       const values = [accountId, ids, addresses, reason, clock.now()];
-      const rows = await runOn<{ id: SuppressionId; removed: boolean }>(db.pool, removeSuppressions, values);
-      const left = rows.filter((row) => !row.removed);
-      return left.length > 0
-        ? { kind: 'reason-missing' }
-        : { kind: 'removed', ids: rows.map(({ id }) => id) };
+      return inTransaction(db.pool, (client) => remove(client, accountId, values, by));
     },
   };
+}
+
+async function remove(
+  client: Queryable,
+  accountId: AccountId,
+  values: readonly unknown[],
+  by: Actor,
+): Promise<Removal> {
+  const rows = await run<{ id: SuppressionId; removed: boolean }>(client, removeSuppressions, values);
+  if (rows.some((row) => !row.removed)) return { kind: 'reason-missing' };
+  const ids = rows.map(({ id }) => id);
+  const [first] = ids;
+  if (first !== undefined) {
+    await recordAudit(client, by, {
+      action: 'suppression.remove',
+      accountId,
+      target: ids.length === 1 ? first : accountId,
+      count: ids.length,
+      before: { suppressions: ids },
+    });
+  }
+  return { kind: 'removed', ids };
 }
 
 async function add(

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { AccountId, EmailId, WebhookId } from '@postrider/domain';
-import { createRows, untilWaitingForLock } from '@postrider/testing';
+import { ACTOR, createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { endDeliveries, sendToProvider, sendMail } from '../../test/ended-mail.ts';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
@@ -98,7 +98,9 @@ test.each<[string, Partial<IncomingMessage>]>([
 ])('who is among %s: the message with files and thread, its events and their attempts', async (_, change) => {
   await received({ ...change, attachments: [FILE] });
   await end('done');
-  expect(await erasures.erase(accountId, BOB)).toEqual(result({ messages: 1, events: 1, attempts: 1 }));
+  expect(await erasures.erase(accountId, BOB, ACTOR)).toEqual(
+    result({ messages: 1, events: 1, attempts: 1 }),
+  );
   expect(await lookLater()).toEqual([lastResult()]);
   expect(await left()).toEqual(NOTHING_LEFT);
 });
@@ -106,7 +108,7 @@ test.each<[string, Partial<IncomingMessage>]>([
 test('with the dead letters of its events', async () => {
   await received({ to: [...Array.from({ length: 150 }, (_, n) => `a${n}@a.example`), BOB] });
   await end('dead');
-  expect(await erasures.erase(accountId, BOB)).toEqual(
+  expect(await erasures.erase(accountId, BOB, ACTOR)).toEqual(
     result({ messages: 1, events: 1, attempts: 1, deadLetters: 1 }),
   );
   expect(await lookLater()).toEqual([lastResult()]);
@@ -119,7 +121,7 @@ test('and a thread stays in which something is left, of others or of the account
   await received({ from: BOB, messageId: 'bob@mail.example' });
   await sent({ from: INBOX, headers: { 'In-Reply-To': '<bob@mail.example>' } });
   await end('done');
-  expect(await erasures.erase(accountId, BOB)).toMatchObject({ erased: { messages: 2, emails: 0 } });
+  expect(await erasures.erase(accountId, BOB, ACTOR)).toMatchObject({ erased: { messages: 2, emails: 0 } });
   expect(await left()).toMatchObject({ messages: 1, files: 0, threads: 2, sends: 1 });
 });
 
@@ -127,7 +129,7 @@ test('and a thread goes in which only mail to the person was sent', async () => 
   await sent({ from: INBOX, to: [BOB] });
   await end('done');
   expect(await left()).toMatchObject({ messages: 0, files: 0, threads: 1, sends: 1 });
-  expect(await erasures.erase(accountId, BOB)).toMatchObject({ erased: { emails: 1 } });
+  expect(await erasures.erase(accountId, BOB, ACTOR)).toMatchObject({ erased: { emails: 1 } });
   expect(await lookLater()).toEqual([lastResult()]);
   expect(await left()).toEqual(NOTHING_LEFT);
 });
@@ -138,7 +140,7 @@ test('and nobody else: not those with a like address, nor what other accounts re
   await store.outside.query('update messages set from_address = $1', [BOB]);
   for (const from of ['jim.bob@xn--bcher-kva.example', 'Bob <ada@a.example>']) await received({ from });
   await end('done');
-  expect(await erasures.erase(accountId, BOB)).toEqual(result({}));
+  expect(await erasures.erase(accountId, BOB, ACTOR)).toEqual(result({}));
   expect(await left()).toMatchObject({ messages: 3, files: 0, threads: 2, sends: 0 });
 });
 
@@ -147,7 +149,9 @@ test('after an open release has ended, with both its events', async () => {
   await end('done');
   await inUndoneTransaction(store.db.pool, async (release) => {
     await release.query('select from messages where id = $1 for no key update', [id]);
-    expect(await erasures.erase(accountId, BOB)).toEqual(result({ events: 1, attempts: 1 }, { messages: 1 }));
+    expect(await erasures.erase(accountId, BOB, ACTOR)).toEqual(
+      result({ events: 1, attempts: 1 }, { messages: 1 }),
+    );
   });
   expect(await lookLater()).toEqual([lastResult({ messages: 1 })]);
   expect(await left()).toEqual(NOTHING_LEFT);
@@ -162,7 +166,7 @@ test.each(['received', 'sent'] as const)(
     const erased = { ...(how === 'sent' ? { emails: 1 } : { messages: 1 }), events: 1, attempts: 1 };
     const erasing = await inUndoneTransaction(store.db.pool, async (intake) => {
       await intake.query(`select from inboxes for no key update`);
-      const waiting = erasures.erase(accountId, BOB);
+      const waiting = erasures.erase(accountId, BOB, ACTOR);
       await untilWaitingForLock(store.outside);
       return { waiting };
     });
@@ -191,7 +195,7 @@ test('and waits once in a pass for an inbox that is busy for long, and keeps no 
   pool.on('remove', () => (waits += 1)); // a connection ends with its transaction's error
   await inUndoneTransaction(store.db.pool, async (intake) => {
     await intake.query(`select from inboxes where id = 'ibx_1' for no key update`);
-    const erasing = createErasureStore(pool).erase(accountId, BOB);
+    const erasing = createErasureStore(pool).erase(accountId, BOB, ACTOR);
     await untilWaitingForLock(store.outside);
     // The pass holds no other inbox meanwhile.
     await store.outside.query(`select from inboxes where id = 'ibx_2' for no key update nowait`);
@@ -213,7 +217,7 @@ test.each(['received', 'sent'] as const)(
       const waiting =
         how === 'received' ? received({ from: BOB }) : sendMail(store, accountId, { from: INBOX, to: [BOB] });
       await untilWaitingForLock(store.outside);
-      expect(await erasures.erase(accountId, BOB)).toEqual(result({}));
+      expect(await erasures.erase(accountId, BOB, ACTOR)).toEqual(result({}));
       await store.outside.query('update erasures set due_at = now()');
       expect(await erasures.resume()).toEqual([result({})]);
       return { waiting };
@@ -229,7 +233,7 @@ test.each(['received', 'sent'] as const)(
 );
 
 test('and looks for the last time ten minutes after the request, once, when nothing is pending', async () => {
-  await erasures.erase(accountId, BOB);
+  await erasures.erase(accountId, BOB, ACTOR);
   await letTimePass(store.outside, '9 minutes 50 seconds');
   expect(await erasures.resume()).toEqual([]);
   await letTimePass(store.outside, '10 seconds');
@@ -241,7 +245,7 @@ test('with mail that SES told of before the request, however late it is taken in
   const mail = { providerMessageId: 'ses-1', source: '', recipients: [INBOX], verdicts: {}, location };
   await createSesMailStore(store.db).add('sns-1', mail);
   await store.outside.query(`update ses_mail set created_at = now() - interval '1 s'`);
-  expect(await erasures.erase(accountId, BOB)).toEqual(result({}, { sesMail: 1 }));
+  expect(await erasures.erase(accountId, BOB, ACTOR)).toEqual(result({}, { sesMail: 1 }));
   await createSesMailStore(store.db).add('sns-2', mail);
   expect(await lookLater()).toEqual([result({}, { sesMail: 1 })]);
   store.clock.set(new Date(Date.now() + 3_600_000));
@@ -284,7 +288,7 @@ test('and waits for no mail of SES that other accounts receive, or nobody', asyn
   await store.outside.query(
     `update ses_mail set created_at = now() - make_interval(secs => case notification_id when 'sns-2' then 1 when 'sns-3' then 2 else 3 end)`,
   );
-  const waiting = await erasures.erase(accountId, BOB);
+  const waiting = await erasures.erase(accountId, BOB, ACTOR);
   expect(waiting).toEqual({ ...result({}, { sesMail: 2 }), pendingIds: ['sns-3', 'sns-2'] });
 });
 
@@ -298,6 +302,6 @@ test('page by page, whatever kind and status the messages have', async () => {
      from generate_series(1, 3000) n`,
     [accountId, BOB],
   );
-  expect(await erasures.erase(accountId, BOB)).toEqual(result({ messages: 900 }));
+  expect(await erasures.erase(accountId, BOB, ACTOR)).toEqual(result({ messages: 900 }));
   expect(await left()).toMatchObject({ messages: 2100 });
 });

@@ -1,7 +1,10 @@
 import type { AccountId } from '@postrider/domain';
 import type { Pool } from 'pg';
+import { recordAudit } from '../audit/audit.ts';
+import type { Actor } from '../audit/audit.ts';
 import { inBoundedStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
 import { queryOn } from '../db/database.ts';
+import { inTransaction } from '../db/pool.ts';
 import { eraseDeadLetters } from './erase-dead-letters.ts';
 import { eraseEvents } from './erase-events.ts';
 import { eraseMail, eraseReceivedMail } from './erase-mail.ts';
@@ -49,6 +52,13 @@ interface Pass extends Erasure {
   readonly isLast: boolean;
 }
 
+const REQUEST = `
+  insert into erasures (account_id, address, due_at) values ($1, $2, now() + make_interval(secs => $3))
+  on conflict (account_id, address) do update
+  set requested_at = greatest(erasures.requested_at, excluded.requested_at), due_at = excluded.due_at,
+      resume_from = least(erasures.resume_from, erasures.requested_at - ${COMMITTED_WITHIN})
+  returning ${COLUMNS}`;
+
 export type ErasureStore = ReturnType<typeof createErasureStore>;
 
 export function createErasureStore(pool: Pool) {
@@ -60,17 +70,13 @@ export function createErasureStore(pool: Pool) {
      *
      * @param address as `plainAddress` writes it.
      */
-    async erase(accountId: AccountId, address: string): Promise<Omit<ErasureResult, 'finished'>> {
-      const { rows } = await queryOn<Pass>(
-        pool,
-        `insert into erasures (account_id, address, due_at) values ($1, $2, now() + make_interval(secs => $3))
-           on conflict (account_id, address) do update
-           set requested_at = greatest(erasures.requested_at, excluded.requested_at), due_at = excluded.due_at,
-               resume_from = least(erasures.resume_from, erasures.requested_at - ${COMMITTED_WITHIN})
-           returning ${COLUMNS}`,
-        [accountId, address, PASS_SECONDS_MAX],
-      );
-      const [erasure] = rows as [Pass];
+    async erase(accountId: AccountId, address: string, by: Actor): Promise<Omit<ErasureResult, 'finished'>> {
+      const erasure = await inTransaction(pool, async (client) => {
+        const { rows } = await client.query<Pass>(REQUEST, [accountId, address, PASS_SECONDS_MAX]);
+        // The address stays out of the audit.
+        await recordAudit(client, by, { action: 'account.erase', accountId, target: accountId, count: 1 });
+        return rows[0] as Pass;
+      });
       return runPass(pool, erasure);
     },
     /** Runs a pass over each due request with pending rows. One caller at a time works on a request. */

@@ -1,8 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
-import { createRows } from '@postrider/testing';
+import { ACTOR, createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { ACTOR } from '../../test/actor.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeadLetterStore } from '../deliveries/dead-letters.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, InboxId, MessageId, ThreadId } from '@postrider/domain';
-import { createRows } from '@postrider/testing';
+import { ACTOR, createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { draftOf } from '../../test/draft.ts';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
@@ -122,9 +122,9 @@ describe('received mail', () => {
       expect(await dropReceivedMail(store.db.pool, 30)).toBe(0);
     });
     expect(await dropReceivedMail(store.db.pool, 30)).toBe(1);
-    expect(await createMessageStore(store.db, store.clock).release({ accountId, kind: 'live' }, id)).toBe(
-      'missing',
-    );
+    expect(
+      await createMessageStore(store.db, store.clock).release({ accountId, kind: 'live' }, id, ACTOR),
+    ).toBe('missing');
   });
 });
 

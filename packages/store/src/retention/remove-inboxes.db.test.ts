@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { AccountId, InboxId, MessageId, ThreadId } from '@postrider/domain';
-import { createRows } from '@postrider/testing';
+import { ACTOR, createRows } from '@postrider/testing';
 import { draftOf } from '../../test/draft.ts';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
 import { setupStore } from '../../test/open-store.ts';
@@ -85,7 +85,7 @@ test('a deleted inbox frees its address and its place at once, and all that it h
     inbox: await inboxes.find(reader, inboxId),
     deletedAgain: await inboxes.delete(reader, inboxId),
     message: await messages.find(reader, id),
-    released: await messages.release(reader, held),
+    released: await messages.release(reader, held, ACTOR),
     raw: await messages.findLinked({ messageId: id, attachmentId: null }),
     file: await messages.findLinked({ messageId: id, attachmentId: file?.id ?? null }),
     ofAccount: (await messages.list(reader, ALL, FIRST_PAGE))?.entries,

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { createRows, createTestDatabase, runs } from '@postrider/testing';
+import { ACTOR, createRows, createTestDatabase, runs } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { explainedPool } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
@@ -266,7 +266,7 @@ test('a person is forgotten in bounded steps, however much the account and other
   );
   const erase = async (pool: ReturnType<typeof createPool>) => {
     const erasures = createErasureStore(pool);
-    await erasures.erase(accountId, 'b4@b.example');
+    await erasures.erase(accountId, 'b4@b.example', ACTOR);
     await database.query(`update erasures set requested_at = now() - interval '10 minutes', due_at = now()`);
     expect(await erasures.resume()).toMatchObject([{ finished: true }]);
   };

@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { newId, notificationDetailOf, recordEvent } from '@postrider/domain';
 import type { AccountId, EmailId, EventType, TopicId, WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase, waitFor } from '@postrider/testing';
+import { ACTOR, createRows, createTestDatabase, waitFor } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
-import { ACTOR } from '../../test/actor.ts';
 import { draftOf } from '../../test/draft.ts';
 import { takeHeld } from '../../test/taken-email.ts';
 import { openDatabase } from '../db/database.ts';

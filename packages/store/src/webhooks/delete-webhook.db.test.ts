@@ -1,9 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createSecretBox, recordEvent } from '@postrider/domain';
 import type { AccountId, EventDraft, WebhookId } from '@postrider/domain';
-import { createRows, fakeClock, untilWaitingForLock } from '@postrider/testing';
+import { ACTOR, createRows, fakeClock, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { ACTOR } from '../../test/actor.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { createImpatientPool } from '../../test/impatient-pool.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
@@ -53,7 +52,7 @@ test('a DELETE gets through while causes of the account never let go of the webh
   let ended = false;
   const recording = [1, 2, 3, 4, 5, 6, 7, 8].map(async () => record(accountId, () => ended));
   try {
-    expect(await webhooks.delete(accountId, webhookId)).toBe(true);
+    expect(await webhooks.delete(accountId, webhookId, ACTOR)).toBe(true);
   } finally {
     ended = true;
   }
@@ -68,7 +67,7 @@ test('a DELETE that has to wait for one of its deliveries keeps nobody from the 
   const [ours = ''] = await rows.deliveries(other);
   await inUndoneTransaction(store.db.pool, async (holder) => {
     await holder.query('select from deliveries where id = $1 for update', [held]);
-    const deletion = webhooks.delete(accountId, webhookId);
+    const deletion = webhooks.delete(accountId, webhookId, ACTOR);
     await untilWaitingForLock(store.outside);
     const work = createDeliveryWork(store.db.pool, store.db.pool);
     const taken = await work.take(claimsOf(first, ours), 30);
@@ -97,7 +96,7 @@ test('a DELETE in which a cause that has matched never ends is answered, and the
   await inUndoneTransaction(store.db.pool, async (cause) => {
     await cause.query('select from webhooks where id = $1 for key share', [webhookId]);
     const deleting = createWebhookStore({ ...store.db, pool: impatient }, SECRETS, clock);
-    expect(await deleting.delete(accountId, webhookId)).toBe(true);
+    expect(await deleting.delete(accountId, webhookId, ACTOR)).toBe(true);
   });
   await impatient.end();
   expect(await store.outside.query('select from deliveries')).toEqual([]);
@@ -124,8 +123,8 @@ describe('a webhook with a backlog beyond one request', () => {
     const letter = await rows.deadLetter(webhookId, await rows.event({ accountId }));
     const standing = await rows.webhook({ accountId });
     const kept = await rows.deadLetter(standing, await rows.event({ accountId }));
-    expect(await webhooks.delete(accountId, webhookId)).toBe(true);
-    expect(await webhooks.delete(accountId, webhookId)).toBe(false);
+    expect(await webhooks.delete(accountId, webhookId, ACTOR)).toBe(true);
+    expect(await webhooks.delete(accountId, webhookId, ACTOR)).toBe(false);
     const [left] = await store.outside.query<{ id: string }>('select max(id)::text as id from deliveries');
     expect(Number(left?.id)).toBeGreaterThan(0);
     expect(await claimFor(webhookId)).toEqual([]);
@@ -140,7 +139,7 @@ describe('a webhook with a backlog beyond one request', () => {
     const standing = await rows.webhook({ accountId });
     await rows.deliveries(standing, { count: 2 });
     for (let n = 0; n < 3; n += 1) await rows.deadLetter(webhookId, await rows.event({ accountId }));
-    await webhooks.delete(accountId, webhookId);
+    await webhooks.delete(accountId, webhookId, ACTOR);
     await rows.deliveries(webhookId, { count: BACKLOG });
     await longAgo();
     const housekeeping = createHousekeeping(store.db.pool);
@@ -227,6 +226,6 @@ describe('a webhook whose DELETE was cut short', () => {
   });
 
   test('reads as missing to the next DELETE', async () => {
-    expect(await webhooks.delete(accountId, webhookId)).toBe(false);
+    expect(await webhooks.delete(accountId, webhookId, ACTOR)).toBe(false);
   });
 });

@@ -1,8 +1,11 @@
-import type { WebhookId } from '@postrider/domain';
+import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
+import { recordAudit } from '../audit/audit.ts';
+import type { Actor } from '../audit/audit.ts';
 import { queryOn } from '../db/database.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
 import { inTransaction } from '../db/pool.ts';
+import type { Transaction } from '../db/transaction.ts';
 
 /** The relay finishes a removal once it is this old. Until then, the DELETE itself may still be running. */
 const FINISH_AFTER_SECONDS = 60;
@@ -39,6 +42,17 @@ async function removeMarkedWebhook(pool: Pool, id: WebhookId): Promise<boolean> 
   }
   await removeRest(pool, id);
   return true;
+}
+
+/** The audit keeps the host, because the webhook's row goes. */
+export async function recordDeletion(
+  tx: Transaction,
+  accountId: AccountId,
+  { id, endpoint }: { readonly id: WebhookId; readonly endpoint: string },
+  by: Actor,
+): Promise<void> {
+  const entry = { accountId, target: id, webhookId: id, count: 1, before: { host: new URL(endpoint).host } };
+  await recordAudit(tx, by, { action: 'webhook.delete', ...entry });
 }
 
 /** The second part of a DELETE. Its mark has committed, so the webhook already reads as missing. */

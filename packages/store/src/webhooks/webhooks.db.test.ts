@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { inboundSubject, newId, recordEvent } from '@postrider/domain';
 import type { AccountId, EventType } from '@postrider/domain';
-import { newWebhook, waitFor } from '@postrider/testing';
+import { ACTOR, newWebhook, waitFor } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { createAccountStore } from '../accounts/accounts.ts';
 import { openDatabase } from '../db/database.ts';
@@ -68,7 +68,7 @@ describe('the limit of an account', () => {
     });
 
   const limitTo = (max: number | null) =>
-    createAccountStore(store.db, store.clock).limit(accountId, { webhooks: max });
+    createAccountStore(store.db, store.clock).limit(accountId, { webhooks: max }, ACTOR);
 
   test('is exact, however many are created at once, in several processes', async () => {
     const second = await openSecondProcess();
@@ -166,7 +166,7 @@ describe('delete', () => {
         [newId('deadLetter', store.clock), accountId, id],
       );
     }
-    expect(await webhooks.delete(accountId, mine.id)).toBe(true);
+    expect(await webhooks.delete(accountId, mine.id, ACTOR)).toBe(true);
     expect(await webhooks.list(accountId)).toEqual([other]);
     expect(await rowsOf('deliveries', mine.id)).toBe(0);
     expect(await rowsOf('dead_letters', mine.id)).toBe(0);
@@ -176,16 +176,16 @@ describe('delete', () => {
 
   test('another account’s webhook reads as missing and stays', async () => {
     const webhook = await created();
-    expect(await webhooks.delete(await store.newAccount(), webhook.id)).toBe(false);
+    expect(await webhooks.delete(await store.newAccount(), webhook.id, ACTOR)).toBe(false);
     expect(await webhooks.list(accountId)).toEqual([webhook]);
-    expect(await webhooks.delete(accountId, webhook.id)).toBe(true);
-    expect(await webhooks.delete(accountId, webhook.id)).toBe(false);
+    expect(await webhooks.delete(accountId, webhook.id, ACTOR)).toBe(true);
+    expect(await webhooks.delete(accountId, webhook.id, ACTOR)).toBe(false);
   });
 
   test('the webhook of an inbound rule is not its account’s to delete: it reads as missing and stays', async () => {
     const subject = inboundSubject(accountId, 'r1');
     const { webhook } = await newWebhook(webhooks, { accountId, endpoint: ENDPOINT, events: [], subject });
-    expect(await webhooks.delete(accountId, webhook.id)).toBe(false);
+    expect(await webhooks.delete(accountId, webhook.id, ACTOR)).toBe(false);
     expect(await store.outside.query('select 1 from webhooks where id = $1', [webhook.id])).toHaveLength(1);
   });
 
@@ -202,7 +202,7 @@ describe('delete', () => {
       await held;
     });
     await matched;
-    const deletion = webhooks.delete(accountId, id);
+    const deletion = webhooks.delete(accountId, id, ACTOR);
     await waitFor(
       async () =>
         (await store.outside.query(`select 1 from pg_stat_activity where wait_event_type = 'Lock'`)).length >

@@ -1,8 +1,9 @@
 import { isEventType, newId } from '@postrider/domain';
 import type { AccountId, Clock, EventType, SecretBox, WebhookId } from '@postrider/domain';
+import type { Actor } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
 import { insertWebhook, webhookLimitReached } from './insert-webhook.ts';
-import { removeAfterMark } from './remove-webhook.ts';
+import { recordDeletion, removeAfterMark } from './remove-webhook.ts';
 
 export interface Webhook {
   readonly id: WebhookId;
@@ -62,12 +63,17 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
      * them is visible or claimed. Of a large backlog, the rows are deleted later. @returns false when there
      * is no such webhook.
      */
-    async delete(accountId: AccountId, id: WebhookId): Promise<boolean> {
-      const { count } = await db.prisma.webhook.updateMany({
-        where: { id, accountId, subject: null, removedAt: null },
-        data: { removedAt: clock.now() },
+    async delete(accountId: AccountId, id: WebhookId, by: Actor): Promise<boolean> {
+      const isMarked = await db.transactions.run(async (tx) => {
+        const [row] = await tx.client.webhook.updateManyAndReturn({
+          where: { id, accountId, subject: null, removedAt: null },
+          data: { removedAt: clock.now() },
+          select: { endpoint: true },
+        });
+        if (row !== undefined) await recordDeletion(tx, accountId, { id, ...row }, by);
+        return row !== undefined;
       });
-      if (count === 0) return false;
+      if (!isMarked) return false;
       await removeAfterMark(db.pool, id);
       return true;
     },

@@ -6,8 +6,7 @@ import {
   retrySchedule,
 } from '@postrider/domain';
 import type { AccountId, AttemptResult, EventDraft, WebhookId } from '@postrider/domain';
-import { newWebhook } from '@postrider/testing';
-import { ACTOR } from '../actor.ts';
+import { ACTOR, newWebhook } from '@postrider/testing';
 import type { DeliveryClaim, FinishedAttempt } from '../../src/deliveries/delivery-work.ts';
 import { dropOldEvents } from '../../src/retention/old-events.ts';
 import type { Act, Ending, Hand } from './acts.ts';
@@ -274,7 +273,12 @@ function remove(plan: PlanOf<'delete'>, world: World): Thread {
   return async () => {
     const accountId = accountOf(world, plan.foreign ? 1 : 0);
     return [
-      { kind: 'delete', accountId, webhookId, deleted: await world.webhooks.delete(accountId, webhookId) },
+      {
+        kind: 'delete',
+        accountId,
+        webhookId,
+        deleted: await world.webhooks.delete(accountId, webhookId, ACTOR),
+      },
     ];
   };
 }

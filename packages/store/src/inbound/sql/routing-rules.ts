@@ -26,8 +26,8 @@ export const addRoutingRule = statement('add-routing-rule')`
  * Deletes a rule and marks its webhook as removed. The webhook gets nothing from then on. The messages that
  * the rule received stay.
  *
- * $1 account, $2 id, $3 removed at, $4 shared domains. Returns the webhook, or no row when the rule
- * is missing.
+ * $1 account, $2 id, $3 removed at, $4 shared domains. Returns the webhook and its endpoint, or no
+ * row when the rule is missing.
  */
 export const deleteRoutingRule = statement('delete-routing-rule')`
     with gone as (
@@ -35,5 +35,6 @@ export const deleteRoutingRule = statement('delete-routing-rule')`
     ),${releaseAddress({ from: 'select match from gone', sharedDomains: '$4', now: '$3' })},
     marked as (
       update webhooks w set removed_at = $3::timestamptz from gone where w.id = gone.webhook_id
+      returning w.id, w.endpoint
     )
-    select webhook_id as "webhookId" from gone`;
+    select id, endpoint from marked`;
