@@ -36,6 +36,17 @@ CREATE TABLE api_keys (
 CREATE UNIQUE INDEX api_keys_digest ON api_keys USING btree (digest);
 CREATE INDEX api_keys_of_account ON api_keys USING btree (account_id);
 
+CREATE TABLE attempt_sums (
+  single boolean NOT NULL DEFAULT true,
+  settled_until timestamp(0) with time zone NOT NULL,
+  summed_until timestamp(0) with time zone NOT NULL,
+  next_settled_until timestamp(0) with time zone,
+  next_summed_until timestamp(0) with time zone,
+  last_webhook_id text,
+  CONSTRAINT attempt_sums_single_check CHECK (single),
+  CONSTRAINT attempt_sums_pkey PRIMARY KEY (single)
+);
+
 CREATE TABLE attempts (
   started_at timestamp with time zone NOT NULL,
   delivery_id bigint NOT NULL,
@@ -53,6 +64,28 @@ CREATE INDEX attempts_of_webhook ON ONLY attempts USING btree (webhook_id, start
 
 CREATE TABLE attempts_default PARTITION OF attempts DEFAULT;
 CREATE INDEX attempts_default_for_retention ON attempts_default USING btree (GREATEST(started_at, '-infinity'::timestamp with time zone));
+
+CREATE TABLE attempts_by_hour (
+  webhook_id text NOT NULL,
+  begins_at timestamp(0) with time zone NOT NULL,
+  attempts integer NOT NULL,
+  successes integer NOT NULL,
+  durations integer[] NOT NULL,
+  slowest_ms integer NOT NULL,
+  CONSTRAINT attempts_by_hour_pkey PRIMARY KEY (webhook_id, begins_at)
+) WITH (fillfactor=80);
+CREATE INDEX attempts_by_hour_for_retention ON attempts_by_hour USING btree (begins_at);
+
+CREATE TABLE attempts_by_minute (
+  webhook_id text NOT NULL,
+  begins_at timestamp(0) with time zone NOT NULL,
+  attempts integer NOT NULL,
+  successes integer NOT NULL,
+  durations integer[] NOT NULL,
+  slowest_ms integer NOT NULL,
+  CONSTRAINT attempts_by_minute_pkey PRIMARY KEY (webhook_id, begins_at)
+) WITH (fillfactor=80);
+CREATE INDEX attempts_by_minute_busiest ON attempts_by_minute USING btree (begins_at, attempts DESC);
 
 CREATE TABLE audit (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
@@ -512,6 +545,13 @@ CREATE TABLE unclaimed_notifications (
 );
 CREATE INDEX unclaimed_notifications_by_age ON unclaimed_notifications USING btree (received_at);
 CREATE INDEX unclaimed_notifications_of_message ON unclaimed_notifications USING hash (provider_message_id);
+
+CREATE TABLE webhook_health (
+  webhook_id text NOT NULL,
+  last_success_at timestamp with time zone,
+  last_failure_at timestamp with time zone,
+  CONSTRAINT webhook_health_pkey PRIMARY KEY (webhook_id)
+) WITH (fillfactor=80);
 
 CREATE TABLE webhooks (
   id text NOT NULL,

@@ -14,6 +14,7 @@ import type {
 } from '@postrider/runtime';
 import {
   createAttemptLog,
+  createAttemptSums,
   createDeliveryOutbox,
   createErasureStore,
   createFleet,
@@ -41,6 +42,7 @@ import { mailPass } from './mail-pass.ts';
 import { createPass } from './pass.ts';
 import { createEvictionWatch, REPORT_EVERY_MS, reportPass } from './reports.ts';
 import { retentionSteps, retentionPass } from './retention.ts';
+import { sumsPass } from './sums-pass.ts';
 
 export interface RelayParts {
   readonly config: ConfigurationOf<'relay'>;
@@ -95,6 +97,7 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   const steps = housekeepingSteps({ attemptLog, attemptLogTurns, housekeeping, config });
   const retention = retentionSteps({ pool, config, attemptLogTurns, metrics, logger });
   const erasures = createErasureStore(pool);
+  const sums = createAttemptSums(pool, config);
   const reported = {
     metrics,
     queue,
@@ -111,6 +114,7 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
     ...steps.map((step) => startPass(step.name, () => housekeepingPass(step, logger), stepRetryMs)),
     startPass('retention', () => retentionPass(retention, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
     startPass('erasures', () => erasuresPass(erasures, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
+    startPass('sums', () => sumsPass(sums), CLEANUP_PAUSE_AFTER_ERROR_MS),
     startPass('removals', () => removalsPass(housekeeping, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
     startPass('inbox_removals', () => inboxRemovalsPass(housekeeping, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
     report,

@@ -59,6 +59,10 @@ test('each kind is deleted by its own setting, logged and counted, every hour', 
     `insert into audit (actor_kind, actor, action, target, count, created_at)
      select 'cli', 'ada', 'key.revoke', 'key_1', 1, now() - make_interval(days => n) from generate_series(299, 301, 2) n`,
   );
+  await store.database.query(
+    `insert into attempts_by_hour select 'wh_1', date_trunc('hour', now()) - make_interval(days => n), 1, 1, '{}', 5
+     from generate_series(29, 31, 2) n`,
+  );
   const metrics = createMetrics('relay', { processMetrics: false });
   const steps = retentionSteps({
     pool: store.pool,
@@ -71,6 +75,7 @@ test('each kind is deleted by its own setting, logged and counted, every hour', 
 
   expect(await run()).toBe(HOUR_MS);
   expect(lines.map(({ msg, fields }) => [msg, fields])).toEqual([
+    ['retention done', { what: 'attempt_sums', dropped: 1 }],
     ['retention done', { what: 'events', dropped: 1 }],
     ['retention done', { what: 'mail_contents', dropped: 3 }],
     ['retention done', { what: 'mail', dropped: 1 }],

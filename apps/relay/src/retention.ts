@@ -6,6 +6,7 @@ import {
   dropOldDeadLetters,
   dropOldEvents,
   dropOldMail,
+  dropOldSums,
   dropOldThreads,
   dropReceivedMail,
   dropStrayAttempts,
@@ -50,6 +51,7 @@ export function retentionSteps({
 }: RetentionParts): Record<string, RetentionStep> {
   return {
     stray_attempts: () => turns.run(() => dropStrayAttempts(pool, config.attemptRetentionDays)),
+    attempt_sums: () => dropOldSums(pool, config.attemptRetentionDays),
     // An event stays as long as its attempts.
     events: () => dropOldEvents(pool, Math.max(config.eventRetentionDays, config.attemptRetentionDays)),
     mail_contents: () => dropMailContents(pool, config.mailContentRetentionDays),

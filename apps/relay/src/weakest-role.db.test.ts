@@ -1,7 +1,13 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Semaphore } from '@postrider/limits';
 import { createMetrics } from '@postrider/runtime';
-import { createAttemptLog, createErasureStore, createHousekeeping, makeRoles } from '@postrider/store';
+import {
+  createAttemptLog,
+  createAttemptSums,
+  createErasureStore,
+  createHousekeeping,
+  makeRoles,
+} from '@postrider/store';
 import { createRows, createTestDatabase, createTestRoles } from '@postrider/testing';
 import type { TestDatabase, TestRoles } from '@postrider/testing';
 import { keepingLogger } from '../test/log-lines.ts';
@@ -16,6 +22,7 @@ import {
 import { openRelayPools } from './open-pools.ts';
 import type { RelayPools } from './open-pools.ts';
 import { retentionPass, retentionSteps } from './retention.ts';
+import { sumsPass } from './sums-pass.ts';
 
 /** The log keeps today and yesterday at the least, so a week of days that are over begins nine days ago. */
 const FIRST_DAY = -9;
@@ -110,6 +117,7 @@ test('a week of housekeeping needs no more than the rights of the processes', as
     await removalsPass(housekeeping, keeping);
     await inboxRemovalsPass(housekeeping, keeping);
     await erasuresPass(createErasureStore(pool), keeping);
+    await sumsPass(createAttemptSums(pool, { leaseSeconds: 30 }));
 
     const made = lines.flatMap(({ fields }) => (fields['days_made'] as string[] | undefined) ?? []);
     const dropped = lines.flatMap(({ fields }) => (fields['days_dropped'] as string[] | undefined) ?? []);

@@ -17,6 +17,8 @@ export type { EmailTag } from './email-tags.ts';
 export { failureRunAfter, isFailing } from './endpoint-health.ts';
 export type { EndedAttempt, FailureRun } from './endpoint-health.ts';
 export { envelopeBytes } from './envelope.ts';
+export { addDurations, DURATION_BOUNDS_MS, p95Of } from './durations.ts';
+export type { Durations } from './durations.ts';
 export { EVENT_DATA, notificationDetailOf, recipientsOf } from './event-data.ts';
 export type { EventData, NotificationDetail } from './event-data.ts';
 export { EVENT_TYPES, isEventType, receivedTypes } from './event-types.ts';

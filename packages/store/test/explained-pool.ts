@@ -1,4 +1,4 @@
-import type { Pool, PoolClient, QueryResult } from 'pg';
+import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
 
 /** What Postgres did for one statement, by `explain (analyze)`. */
 export interface ExplainedStatement {
@@ -34,7 +34,8 @@ interface Explained {
  * runs it. @param seen gets one entry for each.
  */
 export function explainedPool(pool: Pool, seen: ExplainedStatement[]): Pool {
-  const query = async (text: string, values: unknown[] = []): Promise<QueryResult> => {
+  const query = async (asked: string | QueryConfig, given: unknown[] = []): Promise<QueryResult> => {
+    const { text, values = [] } = typeof asked === 'string' ? { text: asked, values: given } : asked;
     const client = await pool.connect();
     try {
       await client.query('begin');

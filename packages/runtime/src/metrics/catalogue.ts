@@ -35,6 +35,7 @@ export const RELAY_PASSES = {
   retention: 'deletes what is past its retention',
   erasures: 'finishes erasures of persons',
   removals: 'finishes removals of webhooks',
+  sums: 'adds up attempts by minute and hour',
   inbox_removals: 'finishes removals of inboxes',
   report: 'sets the gauges',
 } as const;

@@ -47,6 +47,7 @@ export type Chore =
   | 'removed inboxes'
   | 'swept blobs'
   | 'old audit'
+  | 'old sums'
   | 'old dead letters'
   | 'surplus dead letters';
 

@@ -99,6 +99,18 @@ describe('the models of the client', () => {
       );
       return store.db.prisma.attempt.findFirst();
     },
+    attempts_by_minute: async () => {
+      await store.outside.query(`insert into attempts_by_minute values ('wh_1', now(), 1, 1, '{1}', 5)`);
+      return store.db.prisma.attemptMinute.findFirst();
+    },
+    attempts_by_hour: async () => {
+      await store.outside.query(`insert into attempts_by_hour values ('wh_1', now(), 1, 1, '{1}', 5)`);
+      return store.db.prisma.attemptHour.findFirst();
+    },
+    webhook_health: async () => {
+      await store.outside.query(`insert into webhook_health values ('wh_1', now(), null)`);
+      return store.db.prisma.webhookHealth.findFirst();
+    },
     dead_letters: async () => {
       await rows.deadLetter(await rows.webhook(), await rows.event());
       return store.db.prisma.deadLetter.findFirst();

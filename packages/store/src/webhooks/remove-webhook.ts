@@ -94,8 +94,15 @@ async function removeRest(pool: Pool, id: WebhookId): Promise<void> {
       [id],
     );
     await client.query('delete from dead_letters where webhook_id = $1', [id]);
+    await client.query(DELETE_SUMS, [id]);
   });
 }
+
+/** A few hundred rows. The relay adds none after the webhook is gone: its step locks the webhook. */
+const DELETE_SUMS = `
+  with minutes as (delete from attempts_by_minute where webhook_id = $1),
+  hours as (delete from attempts_by_hour where webhook_id = $1)
+  delete from webhook_health where webhook_id = $1`;
 
 /**
  * Finishes removals that a DELETE has left: a backlog too large for one request, or everything after a crash.
