@@ -564,6 +564,8 @@ CREATE TABLE webhooks (
   failing_since timestamp(3) with time zone,
   created_at timestamp(3) with time zone NOT NULL DEFAULT now(),
   removed_at timestamp(3) with time zone,
+  description text,
+  headers_sealed bytea,
   CONSTRAINT webhooks_pkey PRIMARY KEY (id)
 );
 CREATE INDEX webhooks_being_removed ON webhooks USING btree (removed_at) WHERE removed_at IS NOT NULL;

@@ -12,6 +12,8 @@ async function run(): Promise<{ key: string; secret: string; keyId: string; acco
   const as = (test: request.Test) => test.set('authorization', authorization);
   const created = await as(request(api.url).post('/v1/webhooks')).send({
     endpoint: `https://${MARK}.example`,
+    description: MARK,
+    headers: { 'X-Api-Key': MARK },
   });
   const { id, signing_secret: secret } = created.body as { id: string; signing_secret: string };
   const message = { from: `${MARK}@a.example`, to: `${MARK}@b.example`, subject: MARK, html: MARK };
@@ -31,7 +33,13 @@ async function run(): Promise<{ key: string; secret: string; keyId: string; acco
   expect(failed.status).toBe(500);
   await api.database.query('drop table webhooks');
   expect(
-    (await as(request(api.url).post('/v1/webhooks')).send({ endpoint: `https://${MARK}.example` })).status,
+    (
+      await as(request(api.url).post('/v1/webhooks')).send({
+        endpoint: `https://${MARK}.example`,
+        description: MARK,
+        headers: { 'X-Api-Key': MARK },
+      })
+    ).status,
   ).toBe(500);
   return { key, secret, keyId, accountId };
 }

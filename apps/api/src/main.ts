@@ -129,6 +129,7 @@ function addServer(provider: MailProviderName): void {
       verifiedDomainsOnly: provider === 'ses',
       smtpUtf8: provider !== 'ses',
       webhooksPerAccountMax: config.webhooksPerAccountMax,
+      signatureHeaderPrefix: config.signatureHeaderPrefix,
       awsRegion: provider === 'ses' ? config.awsRegion : undefined,
     },
     sns,

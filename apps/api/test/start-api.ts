@@ -237,6 +237,7 @@ function rulesOf(options: TestApiOptions): RouteRules {
     verifiedDomainsOnly: options.verifiedDomainsOnly ?? false,
     smtpUtf8: options.smtpUtf8 ?? true,
     webhooksPerAccountMax: webhooksMax(options),
+    signatureHeaderPrefix: 'Acme',
     awsRegion: undefined,
   };
 }

@@ -165,7 +165,10 @@ describe('webhooks', () => {
     const own = await rows.webhook({ accountId, events: ['email.bounced', 'email.sent'] });
     const subject = inboundSubject(accountId, RULE);
     const ofRule = await rows.webhook({ accountId, subject, failing: true });
-    await database.query(`update webhooks set created_at = '2026-01-01' where id = $1`, [own]);
+    await database.query(
+      `update webhooks set created_at = '2026-01-01', description = 'CRM', headers_sealed = 'x' where id = $1`,
+      [own],
+    );
     await database.query(
       `update webhooks set created_at = '2026-01-02', failing_since = '2026-01-03' where id = $1`,
       [ofRule],
@@ -178,6 +181,7 @@ describe('webhooks', () => {
     account,
     endpoint: 'https://hooks.example/in',
     events: ['email.bounced', 'email.sent'],
+    description: 'CRM',
     rule_id: null,
     failing_since: null,
     created_at: '2026-01-01T00:00:00.000Z',
@@ -193,6 +197,7 @@ describe('webhooks', () => {
         {
           ...ownObject(ofRule, acme),
           events: [],
+          description: null,
           rule_id: RULE,
           failing_since: '2026-01-03T00:00:00.000Z',
           created_at: '2026-01-02T00:00:00.000Z',
@@ -249,7 +254,7 @@ describe('webhooks', () => {
     const { own, ofRule } = await makeTwo(other);
     expect(await json('webhooks', 'show', own)).toEqual(ownObject(own, other));
     expect((await cli('webhooks', 'show', ofRule)).stdout).toBe(
-      `${ofRule} of ${other}\nendpoint: https://hooks.example/in\nevents: all\nrouting rule: ${RULE}\n` +
+      `${ofRule} of ${other}\nendpoint: https://hooks.example/in\nevents: all\ndescription: none\nrouting rule: ${RULE}\n` +
         'failing since: 2026-01-03T00:00:00.000Z\nmade: 2026-01-02T00:00:00.000Z\n',
     );
   });

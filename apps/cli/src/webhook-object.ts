@@ -8,6 +8,7 @@ export function webhookObject(webhook: OwnedWebhook) {
     endpoint: webhook.endpoint,
     /** Empty: every type. */
     events: webhook.events,
+    description: webhook.description,
     /** The routing rule that it belongs to. null: the account's own endpoint. */
     rule_id: webhook.ruleId,
     /** null: it does not count as failing. */

@@ -1,6 +1,11 @@
 import { beforeEach } from '@jest/globals';
-import { CONTRACT_RETRY_DELAYS_SECONDS, createSecretBox, retrySchedule } from '@postrider/domain';
-import type { AccountId, WebhookId } from '@postrider/domain';
+import {
+  CONTRACT_RETRY_DELAYS_SECONDS,
+  createSecretBox,
+  retrySchedule,
+  sealHeaders,
+} from '@postrider/domain';
+import type { AccountId, WebhookHeaders, WebhookId } from '@postrider/domain';
 import { AddressGuard, EndpointClient, NameResolver } from '@postrider/outbound';
 import type { HttpClient } from '@postrider/outbound';
 import { createMetrics } from '@postrider/runtime';
@@ -69,7 +74,7 @@ export interface DeliveryFixture {
   readonly log: KeptLog;
   readonly metrics: Metrics<'worker'>;
   /** Adds a webhook at this address, or at this path of the receiver. */
-  endpoint(address: string): Promise<EndpointRow>;
+  endpoint(address: string, headers?: WebhookHeaders): Promise<EndpointRow>;
   /** Adds a due delivery. @returns the job that the relay would add */
   job(webhookId: WebhookId, options?: DeliveryWish): Promise<DeliveryClaim>;
   /** The job of the next claim. A retry becomes due first; a lease runs out first. */
@@ -169,13 +174,14 @@ function rowsOf(
   const rows = createRows(database);
   return {
     rows,
-    async endpoint(address) {
+    async endpoint(address, headers) {
       const accountId = await rows.account();
       const webhookId = await rows.webhook({ accountId });
       const { keyId, sealed } = SECRETS.seal(SECRET, webhookId);
+      const sealedHeaders = headers === undefined ? null : sealHeaders(SECRETS, headers, webhookId).sealed;
       await database.query(
-        'update webhooks set endpoint = $2, secret_key_id = $3, secret_sealed = $4 where id = $1',
-        [webhookId, urlOf(address), keyId, sealed],
+        'update webhooks set endpoint = $2, secret_key_id = $3, secret_sealed = $4, headers_sealed = $5 where id = $1',
+        [webhookId, urlOf(address), keyId, sealed, sealedHeaders],
       );
       return { accountId, webhookId };
     },

@@ -99,4 +99,6 @@ export { newSigningSecret, signatureHeader, standardSecret, standardWebhooksHead
 export { createUnsubscribeTokens } from './unsubscribe-token.ts';
 export type { UnsubscribeTarget, UnsubscribeTokens } from './unsubscribe-token.ts';
 export { hostOf, parseEndpoint } from './webhook-endpoint.ts';
+export { deliveryHeaderNames, openHeaders, sealHeaders, webhookHeaderFault } from './webhook-headers.ts';
+export type { WebhookHeaders } from './webhook-headers.ts';
 export { writtenDomains } from './written-domain.ts';

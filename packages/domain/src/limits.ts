@@ -26,6 +26,10 @@ export const LIMITS = {
   pageEntries: 100,
   pageEntriesDefault: 20,
   endpointLength: 2048,
+  webhookDescriptionLength: 255,
+  /** Headers of a customer on each attempt, and the characters of their names and values together. */
+  webhookHeaders: 10,
+  webhookHeadersLength: 8192,
   /** Characters, as at Resend. */
   topicNameLength: 50,
   topicDescriptionLength: 200,

@@ -46,6 +46,7 @@ import { topicRoutes } from './topics.ts';
 import { unsubscribeRoutes } from './unsubscribe.ts';
 import { webhookEventRoutes } from './webhook-events.ts';
 import { webhookRoutes } from './webhooks.ts';
+import type { WebhookRules } from './webhooks.ts';
 
 export interface RouteStores {
   readonly domains: DomainStore;
@@ -68,10 +69,7 @@ export interface RouteStores {
 }
 
 /** The settings of the deployment that the routes depend on. */
-export interface RouteRules extends ReplyRules {
-  /** The number of webhooks that an account without a limit of its own may have. */
-  readonly webhooksPerAccountMax: number;
-}
+export type RouteRules = ReplyRules & WebhookRules;
 
 /** The services and settings that the routes need besides the stores. */
 export interface RouteParts {
@@ -93,7 +91,7 @@ export function routeTable(stores: RouteStores, parts: RouteParts): readonly Doc
   return [
     // `/v1/webhooks/dead-letters` must come before `/v1/webhooks/:id`.
     ...deadLetterRoutes(stores.deadLetters),
-    ...webhookRoutes(stores.webhooks, rules.webhooksPerAccountMax),
+    ...webhookRoutes(stores.webhooks, rules),
     listAttempts(stores.attempts),
     // `/v1/emails/receiving` must come before `/v1/emails/:id`.
     ...receivingRoutes(stores.messages, parts),

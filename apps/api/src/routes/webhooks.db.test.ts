@@ -50,6 +50,7 @@ describe('POST /v1/webhooks', () => {
       id: expect.stringMatching(/^wh_[0-9a-z]{26}$/),
       endpoint: ENDPOINT,
       events: ['email.sent', 'email.bounced'],
+      description: null,
       signing_secret: expect.stringMatching(/^whsec_[\w-]{43}$/),
       standard_secret: expect.stringMatching(/^whsec_[\w+/]{66}==$/),
     });
@@ -104,7 +105,7 @@ describe('POST /v1/webhooks', () => {
     ['{"Events":["email.sent"]}', '"Events"', 'events'],
     ['{"url":"https://a.example"}', '"url"', 'events'],
     ['{"__proto__":{"events":["x"]}}', '"__proto__"', 'endpoint'],
-    ['{"constructor":{"prototype":{"a":1}}}', '"constructor"', 'endpoint'],
+    ['{"constructor":{"prototype":{"a":1}}}', '"constructor"', 'description'],
     [`{"${'x'.repeat(200)}":1}`, `"${'x'.repeat(99)}…`, 'endpoint'],
   ])('the unknown field of %s is refused as 422, and no webhook is made', async (more, written, nearest) => {
     const by = await api.newCaller();
@@ -202,6 +203,7 @@ describe('GET /v1/webhooks', () => {
     const entry = {
       object: 'webhook',
       endpoint: ENDPOINT,
+      description: null,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown,
     };
     expect(response.body).toEqual({

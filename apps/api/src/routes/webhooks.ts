@@ -1,22 +1,50 @@
-import { EVENT_TYPES, isEventType, LIMITS, parseEndpoint, parseId, receivedTypes } from '@postrider/domain';
-import type { EventType } from '@postrider/domain';
+import {
+  EVENT_TYPES,
+  fieldPath,
+  isEventType,
+  LIMITS,
+  parseEndpoint,
+  parseId,
+  receivedTypes,
+  webhookHeaderFault,
+} from '@postrider/domain';
+import type { EventType, WebhookHeaders } from '@postrider/domain';
 import type { Webhook, WebhookStore } from '@postrider/store';
 import { z } from 'zod';
 import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
+import type { FieldsParse } from '../http/fields.ts';
+import { shownText } from '../http/shown-text.ts';
 import { noSuch, tooManyWebhooks } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
-import { deleted, eventType, idOf, listOf, secretFields, shownSecret, time, url } from './schemas.ts';
+import {
+  deleted,
+  eventType,
+  idOf,
+  listOf,
+  nullableText,
+  secretFields,
+  shownSecret,
+  time,
+  url,
+} from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 
 const MANAGE = { scope: 'webhooks:manage', limited: true } as const;
 
-/** @param perAccountMax how many webhooks an account may have that has no limit of its own */
-export function webhookRoutes(webhooks: WebhookStore, perAccountMax: number): readonly Documented[] {
+/** The settings of the deployment that these routes depend on. */
+export interface WebhookRules {
+  /** The number of webhooks that an account without a limit of its own may have. */
+  readonly webhooksPerAccountMax: number;
+  /** Start of the headers on a delivery. No customer may have headers with their names. */
+  readonly signatureHeaderPrefix: string;
+}
+
+export function webhookRoutes(webhooks: WebhookStore, rules: WebhookRules): readonly Documented[] {
   return [
-    createWebhook(webhooks, perAccountMax),
+    createWebhook(webhooks, rules),
     listWebhooks(webhooks),
     getWebhook(webhooks),
     deleteWebhook(webhooks),
@@ -48,6 +76,17 @@ export function requestedEventTypes<Type extends z.ZodType<EventType>>(type: Typ
     .transform((types) => [...new Set(types)]);
 }
 
+/** The handler checks them: our own names depend on a setting, and a refusal must not quote a value. */
+const requestedHeaders = z.unknown().meta({
+  type: ['object', 'null'],
+  propertyNames: { pattern: "^[0-9A-Za-z][!#$%&'*+.^_`|~0-9A-Za-z-]*$" },
+  additionalProperties: { type: 'string', pattern: '^(?:[!-~](?:[\\t -~]*[!-~])?)?$' },
+  maxProperties: LIMITS.webhookHeaders,
+  description:
+    'Every attempt carries them; no answer shows them. Names of the service’s own headers, of the connection and ' +
+    'of the body are refused, and more than 8,192 characters in all.',
+});
+
 /**
  * An empty list of events means every type. So a misspelt `events` must be refused: it would subscribe the
  * endpoint to the text of received mail.
@@ -55,6 +94,8 @@ export function requestedEventTypes<Type extends z.ZodType<EventType>>(type: Typ
 export const webhookRequest = strictFields({
   endpoint: requestedEndpoint,
   events: requestedEventTypes(requestedEventType),
+  description: shownText(LIMITS.webhookDescriptionLength).nullish(),
+  headers: requestedHeaders.optional(),
 }).meta({ id: 'WebhookRequest' });
 
 const webhookFields = {
@@ -62,6 +103,7 @@ const webhookFields = {
   id: idOf('wh'),
   endpoint: url.meta({ format: 'uri', description: 'In normalised form.' }),
   events: z.array(eventType).meta({ description: 'The types that it receives now.' }),
+  description: nullableText,
 };
 const createdWebhook = z.object({ ...webhookFields, ...secretFields }).meta({ id: 'CreatedWebhook' });
 const webhookEntry = z.object({ ...webhookFields, created_at: time }).meta({ id: 'Webhook' });
@@ -72,7 +114,7 @@ const webhookEntry = z.object({ ...webhookFields, created_at: time }).meta({ id:
  */
 function createWebhook(
   webhooks: Pick<WebhookStore, 'create'>,
-  perAccountMax: number,
+  { webhooksPerAccountMax: perAccountMax, signatureHeaderPrefix }: WebhookRules,
 ): Documented<KeyedRoute> {
   return {
     ...MANAGE,
@@ -91,8 +133,11 @@ function createWebhook(
     async handle({ key: { accountId }, body }) {
       const parsed = parseFields(body, webhookRequest, ['endpoint'], resourceFields);
       if (!parsed.ok) return parsed.refusal;
-      const { endpoint, events } = parsed.fields;
-      const created = await webhooks.create({ accountId, perAccountMax, endpoint, events });
+      const { endpoint, events, description = null } = parsed.fields;
+      const headers = parseHeaders(parsed.fields.headers, signatureHeaderPrefix);
+      if (!headers.ok) return headers.refusal;
+      const wish = { endpoint, events, description, headers: headers.fields };
+      const created = await webhooks.create({ accountId, perAccountMax, ...wish });
       if (created.kind === 'limit-reached') return tooManyWebhooks(created.max);
       return json<AnswerOf<typeof createdWebhook>>(201, {
         ...webhookObject(created.webhook),
@@ -100,6 +145,14 @@ function createWebhook(
       });
     },
   };
+}
+
+function parseHeaders(written: unknown, prefix: string): FieldsParse<WebhookHeaders | null> {
+  if (written === undefined || written === null) return { ok: true, fields: null };
+  const fault = webhookHeaderFault(written, prefix);
+  if (fault === null) return { ok: true, fields: written as WebhookHeaders };
+  const path = fault.name === null ? ['headers'] : ['headers', fault.name];
+  return { ok: false, refusal: resourceFields.breaking(`${fieldPath(path, {})} ${fault.message}.`) };
 }
 
 const webhookList = listOf(webhookEntry).meta({ id: 'WebhookList' });
@@ -165,8 +218,8 @@ function deleteWebhook(webhooks: Pick<WebhookStore, 'delete'>): Documented<Keyed
 }
 
 /** The fields that all answers about a webhook share (contract 2.1). */
-function webhookObject({ id, endpoint, events }: Webhook) {
-  return { object: 'webhook', id, endpoint, events: receivedTypes(events) } as const;
+function webhookObject({ id, endpoint, events, description }: Webhook) {
+  return { object: 'webhook', id, endpoint, events: receivedTypes(events), description } as const;
 }
 
 function entryOf(webhook: Webhook): AnswerOf<typeof webhookEntry> {

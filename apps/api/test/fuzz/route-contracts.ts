@@ -109,6 +109,8 @@ export const ROUTE_CONTRACTS: Readonly<Record<string, RouteContract>> = {
         {
           endpoint: `https://[2001:db8::1]:8443/${MARK}`,
           events: ['email.sent', 'email.failed', 'email.sent'],
+          description: MARK,
+          headers: { 'X-A': MARK },
         },
       ],
       bytesMax: 65_536,
@@ -312,8 +314,10 @@ function judgeWebhook(doc: Readonly<Record<string, unknown>>, more: object): voi
     id: ID('wh'),
     endpoint: expect.stringMatching(/^https:\/\//),
     events: expect.any(Array),
+    description: doc['description'],
     ...more,
   });
+  expect([null, MARK]).toContain(doc['description']);
   const events = doc['events'] as string[];
   expect(events.length).toBeGreaterThan(0);
   expect(EVENT_TYPES).toEqual(expect.arrayContaining(events));

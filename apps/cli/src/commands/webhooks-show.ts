@@ -24,6 +24,7 @@ export function addWebhooksShow(webhooks: Command, io: Io): void {
           `${id} of ${shown.account}`,
           `endpoint: ${shown.endpoint}`,
           `events: ${shown.events.join(', ') || 'all'}`,
+          `description: ${shown.description ?? 'none'}`,
           `routing rule: ${shown.rule_id ?? 'none'}`,
           `failing since: ${shown.failing_since ?? 'it is not failing'}`,
           `made: ${shown.created_at}`,

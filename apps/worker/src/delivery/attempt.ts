@@ -1,4 +1,10 @@
-import { envelopeBytes, signatureHeader, standardWebhooksHeaders } from '@postrider/domain';
+import {
+  deliveryHeaderNames,
+  envelopeBytes,
+  openHeaders,
+  signatureHeader,
+  standardWebhooksHeaders,
+} from '@postrider/domain';
 import type { AttemptResult, Clock, SecretBox } from '@postrider/domain';
 import type { EndpointClient } from '@postrider/outbound';
 import type { TakenDelivery } from '@postrider/store';
@@ -30,7 +36,6 @@ export interface AttemptParts {
  * attempt.
  */
 export async function makeAttempt(delivery: TakenDelivery, parts: AttemptParts): Promise<Attempt> {
-  const { headerPrefix } = parts;
   const body = envelopeBytes({
     id: delivery.eventId,
     type: delivery.eventType,
@@ -38,24 +43,29 @@ export async function makeAttempt(delivery: TakenDelivery, parts: AttemptParts):
     createdAt: delivery.eventCreatedAt,
     data: delivery.eventData,
   });
-  const secret = parts.secrets.open(delivery.secret, delivery.webhookId);
+  const headers = headersOf(delivery, body, parts);
   const startedAtMs = performance.now();
-  const at = parts.clock.now();
-  const answer = await parts.client.post({
-    endpoint: delivery.endpoint,
-    body,
-    headers: {
-      [`${headerPrefix}-Signature`]: signatureHeader(secret, body, at),
-      [`${headerPrefix}-Event-Id`]: delivery.eventId,
-      [`${headerPrefix}-Event-Type`]: delivery.eventType,
-      ...(parts.standardWebhooks ? standardWebhooksHeaders(secret, { id: delivery.eventId, body, at }) : {}),
-    },
-  });
+  const answer = await parts.client.post({ endpoint: delivery.endpoint, body, headers });
   const endedAtMs = performance.now();
   return {
     result: answer,
     excerpt: answer.kind === 'answered' && answer.excerpt.length > 0 ? answer.excerpt : null,
     startedAtMs,
     endedAtMs,
+  };
+}
+
+/** The headers of one attempt. The customer's come first, so that they never replace ours. */
+function headersOf(delivery: TakenDelivery, body: Buffer, parts: AttemptParts): Record<string, string> {
+  const { eventId: id, eventType, webhookId, headers } = delivery;
+  const secret = parts.secrets.open(delivery.secret, webhookId);
+  const at = parts.clock.now();
+  const names = deliveryHeaderNames(parts.headerPrefix);
+  return {
+    ...(headers === null ? {} : openHeaders(parts.secrets, headers, webhookId)),
+    ...(parts.standardWebhooks ? standardWebhooksHeaders(secret, { id, body, at }) : {}),
+    [names.signature]: signatureHeader(secret, body, at),
+    [names.eventId]: id,
+    [names.eventType]: eventType,
   };
 }

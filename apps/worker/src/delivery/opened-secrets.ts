@@ -8,11 +8,11 @@ interface Opened {
   readonly secret: string;
 }
 
-/** The number of webhooks in the cache. It drops the least recently used one. */
+/** The number of secrets in the cache. It drops the least recently used one. */
 const OPENED_MAX = 10_000;
 
 /**
- * Caches the opened signing secret of each webhook: opening it costs more than a signature. The cache
+ * Caches the opened secrets of webhooks: opening one costs more than a signature. The cache
  * compares the sealed bytes each time, so it opens a new secret of the same webhook again. It stores no
  * secret that fails to open.
  */

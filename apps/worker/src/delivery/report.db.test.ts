@@ -43,6 +43,7 @@ function delivery(more: Partial<LoadedDelivery> = {}): LoadedDelivery {
     subject: 'acct_1',
     endpoint: 'https://user:the-password@hooks.example/in?token=the-token',
     secret: { keyId: 'the-key', sealed: Buffer.from('the-secret') },
+    headers: { keyId: 'the-key', sealed: Buffer.from('the-headers') },
     failing: false,
     earlyMs: 0,
     lateMs: 250,

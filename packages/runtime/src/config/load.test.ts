@@ -34,6 +34,7 @@ describe('defaults', () => {
       outstandingDeliveriesPerAccountMax: 1_000_000,
       httpConnectionsPerAddressMax: 256,
       webhooksPerAccountMax: 100,
+      signatureHeaderPrefix: 'Service',
       mailProvider: undefined,
       awsRegion: undefined,
       domainClaimDays: 7,

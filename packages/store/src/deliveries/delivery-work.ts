@@ -39,6 +39,8 @@ export interface TakenDelivery extends HeldDelivery {
   readonly subject: string;
   readonly endpoint: string;
   readonly secret: SealedSecret;
+  /** The customer's headers. */
+  readonly headers: SealedSecret | null;
   readonly failing: boolean;
   /** Time until it is due; 0 when it is due. */
   readonly earlyMs: number;
@@ -78,11 +80,12 @@ export interface ChangedWebhook {
   readonly endpoint: string;
 }
 
-type TakenRow = Omit<TakenDelivery, 'eventType' | 'secret'> & {
+type TakenRow = Omit<TakenDelivery, 'eventType' | 'secret' | 'headers'> & {
   /** Null: the event is gone. */
   readonly eventType: EventType | null;
   readonly secretKeyId: string;
   readonly secretSealed: Buffer;
+  readonly headersSealed: Buffer | null;
 };
 
 interface Listeners {
@@ -208,7 +211,9 @@ function attemptColumns(attempts: readonly FinishedAttempt[]): unknown[] {
 }
 
 /** @returns none for a row whose event is gone */
-function takenOf({ eventType, secretKeyId, secretSealed, ...row }: TakenRow): TakenDelivery[] {
+function takenOf({ eventType, secretKeyId, secretSealed, headersSealed, ...row }: TakenRow): TakenDelivery[] {
   if (eventType === null) return [];
-  return [{ ...row, eventType, secret: { keyId: secretKeyId, sealed: secretSealed } }];
+  const secret = { keyId: secretKeyId, sealed: secretSealed };
+  const headers = headersSealed === null ? null : { keyId: secretKeyId, sealed: headersSealed };
+  return [{ ...row, eventType, secret, headers }];
 }

@@ -1,5 +1,5 @@
-import { newSigningSecret } from '@postrider/domain';
-import type { AccountId, EventType, SecretBox, WebhookId } from '@postrider/domain';
+import { newSigningSecret, sealHeaders } from '@postrider/domain';
+import type { AccountId, EventType, SecretBox, WebhookHeaders, WebhookId } from '@postrider/domain';
 import { lockAccount } from '../db/sql/lock-account.ts';
 import { runIn } from '../db/statement.ts';
 import type { Prisma } from '../generated/client.ts';
@@ -13,6 +13,9 @@ export interface WebhookValues {
   /** Normalised by `parseEndpoint`. */
   readonly endpoint: string;
   readonly events: readonly EventType[];
+  readonly description?: string | null;
+  /** Checked by `webhookHeaderFault`. */
+  readonly headers?: WebhookHeaders | null;
   readonly createdAt: Date;
 }
 
@@ -34,24 +37,23 @@ export async function webhookLimitReached(
   return held >= max ? max : null;
 }
 
-/** Inserts a webhook with a new signing secret, sealed for its id. */
+/** Inserts a webhook with a new signing secret. The secret and the headers are sealed for its id. */
 export async function insertWebhook(
   client: Prisma.TransactionClient,
   secrets: SecretBox,
-  { id, accountId, subject, endpoint, events, createdAt }: WebhookValues,
+  { id, headers = null, events, ...values }: WebhookValues,
 ) {
   const signingSecret = newSigningSecret();
   const { keyId, sealed } = secrets.seal(signingSecret, id);
+  const sealedHeaders = headers === null ? null : sealHeaders(secrets, headers, id).sealed;
   const row = await client.webhook.create({
     data: {
+      ...values,
       id,
-      accountId,
-      subject,
-      endpoint,
       events: [...events],
-      createdAt,
       secretKeyId: keyId,
       secretSealed: Uint8Array.from(sealed),
+      headersSealed: sealedHeaders === null ? null : Uint8Array.from(sealedHeaders),
     },
   });
   return { row, signingSecret };

@@ -23,6 +23,7 @@ const SHOWN = {
   subject: true,
   endpoint: true,
   events: true,
+  description: true,
   failingSince: true,
   createdAt: true,
 } as const;

@@ -36,6 +36,7 @@ describe('create', () => {
       id: expect.stringMatching(/^wh_/),
       endpoint: ENDPOINT,
       events: [],
+      description: null,
       createdAt: store.clock.now(),
     });
   });

@@ -1,7 +1,8 @@
 import { isEventType, newId } from '@postrider/domain';
-import type { AccountId, Clock, EventType, SecretBox, WebhookId } from '@postrider/domain';
+import type { AccountId, Clock, EventType, SecretBox, WebhookHeaders, WebhookId } from '@postrider/domain';
 import type { Actor } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
+import type { Webhook as WebhookRow } from '../generated/client.ts';
 import { insertWebhook, webhookLimitReached } from './insert-webhook.ts';
 import { recordDeletion, removeAfterMark } from './remove-webhook.ts';
 
@@ -10,6 +11,7 @@ export interface Webhook {
   readonly endpoint: string;
   /** Empty: every type. */
   readonly events: readonly EventType[];
+  readonly description: string | null;
   readonly createdAt: Date;
 }
 
@@ -18,6 +20,9 @@ export interface NewWebhook {
   /** Normalised by `parseEndpoint`. */
   readonly endpoint: string;
   readonly events: readonly EventType[];
+  readonly description?: string | null;
+  /** Every attempt carries them. Checked by `webhookHeaderFault`. No answer shows them. */
+  readonly headers?: WebhookHeaders | null;
   /** The subject of a routing rule; absent: the account's own endpoint. */
   readonly subject?: string;
   /** Applies to an account without a limit of its own. */
@@ -45,7 +50,7 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
     async find(accountId: AccountId, id: WebhookId): Promise<Webhook | null> {
       const row = await db.prisma.webhook.findFirst({
         where: { id, accountId, subject: null, removedAt: null },
-        omit: { secretSealed: true },
+        omit: { secretSealed: true, headersSealed: true },
       });
       return row === null ? null : webhookOf(row);
     },
@@ -54,7 +59,7 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
       const rows = await db.prisma.webhook.findMany({
         where: { accountId, subject: null, removedAt: null },
         orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-        omit: { secretSealed: true },
+        omit: { secretSealed: true, headersSealed: true },
       });
       return rows.map(webhookOf);
     },
@@ -84,28 +89,29 @@ async function createWebhook(
   db: Database,
   secrets: SecretBox,
   clock: Clock,
-  { accountId, perAccountMax, subject, endpoint, events }: NewWebhook,
+  { perAccountMax, ...wish }: NewWebhook,
 ): Promise<WebhookCreation> {
   return db.transactions.run(async ({ client }) => {
-    const max = await webhookLimitReached(client, accountId, perAccountMax);
+    const max = await webhookLimitReached(client, wish.accountId, perAccountMax);
     if (max !== null) return { kind: 'limit-reached', max };
     const { row, signingSecret } = await insertWebhook(client, secrets, {
+      ...wish,
       id: newId('webhook', clock),
-      accountId,
-      subject: subject ?? null,
-      endpoint,
-      events,
+      subject: wish.subject ?? null,
       createdAt: clock.now(),
     });
     return { kind: 'created', webhook: webhookOf(row), signingSecret };
   });
 }
 
-export function webhookOf(row: { id: string; endpoint: string; events: string[]; createdAt: Date }): Webhook {
+export function webhookOf(
+  row: Pick<WebhookRow, 'id' | 'endpoint' | 'events' | 'description' | 'createdAt'>,
+): Webhook {
   return {
     id: row.id as WebhookId,
     endpoint: row.endpoint,
     events: row.events.filter(isEventType),
+    description: row.description,
     createdAt: row.createdAt,
   };
 }

@@ -48,10 +48,11 @@ function slowLaneDefault(env: Environment): string {
 export const deliverySettings = {
   signatureHeaderPrefix: defineSetting({
     key: 'SIGNATURE_HEADER_PREFIX',
-    description: 'Start of the headers on a delivery: `Service` gives `Service-Signature`.',
+    description:
+      'Start of the headers on a delivery: `Service` gives `Service-Signature`. Set the same value on API and workers.',
     schema: httpToken,
     default: 'Service',
-    processes: ['worker', 'console'],
+    processes: ['api', 'worker', 'console'],
   }),
   standardWebhooksHeaders: defineSetting({
     key: 'STANDARD_WEBHOOKS_HEADERS',

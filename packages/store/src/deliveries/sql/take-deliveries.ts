@@ -35,6 +35,7 @@ export const takeDeliveries = statement('take-deliveries')`
            e.type as "eventType", e.created_at as "eventCreatedAt", e.data as "eventData",
            coalesce(w.subject, w.account_id) as subject, w.endpoint,
            w.secret_key_id as "secretKeyId", w.secret_sealed as "secretSealed",
+           w.headers_sealed as "headersSealed",
            w.failing_since is not null as failing,
            greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as "earlyMs",
            greatest(0, extract(epoch from now() - d.due_at) * 1000)::float8 as "lateMs"
