@@ -17,6 +17,14 @@ export interface OwnResources {
   readonly made: ReadonlySet<string>;
 }
 
+const OWN_EMAIL = {
+  from: 'a@a.example',
+  to: 'b@b.example',
+  subject: '',
+  text: '',
+  attachments: [{ filename: 'a.txt', content: 'aGk=' }],
+};
+
 /** @param caller with every scope. */
 export function createOwnResources(api: TestApi, { accountId, authorization }: Caller): OwnResources {
   const made = new Set<string>();
@@ -38,7 +46,7 @@ export function createOwnResources(api: TestApi, { accountId, authorization }: C
   const name = () => `own${(names += 1)}.${accountId.slice(-10)}.example`;
   const webhook = () => create('/v1/webhooks', { endpoint: 'https://own.example/' });
   const topic = () => create('/v1/topics', { name: 'Own', default_subscription: 'opt_in' });
-  const email = () => create('/v1/emails', { from: 'a@a.example', to: 'b@b.example', subject: '', text: '' });
+  const email = () => create('/v1/emails', OWN_EMAIL);
   const noting = async <Id extends string>(id: Promise<Id>): Promise<Id> => {
     made.add(await id);
     return id;

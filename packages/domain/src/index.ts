@@ -50,7 +50,7 @@ export { parseIsoTime } from './iso-time.ts';
 export { lastEventAfter, lastEventsAtLeast } from './last-event.ts';
 export { inWords, LIMITS } from './limits.ts';
 export { createLinkTokens } from './link-token.ts';
-export type { LinkTarget, LinkTokens } from './link-token.ts';
+export type { LinkTarget, LinkTokens, ReceivedBytes, SentAttachment } from './link-token.ts';
 export { isMediaType } from './media-type.ts';
 export { decideMailOutcome } from './mail-outcome.ts';
 export type { MailOutcome, NextAttempt, ProviderNotification, ProviderResult } from './mail-outcome.ts';

@@ -2,24 +2,25 @@ import { expect, test } from '@jest/globals';
 import { createLinkTokens } from './link-token.ts';
 import type { AttachmentId, MessageId } from './received-message.ts';
 import { createUnsubscribeTokens } from './unsubscribe-token.ts';
-import type { AccountId, TopicId } from './ids.ts';
+import type { AccountId, EmailId, TopicId } from './ids.ts';
 
 const FIRST = Buffer.alloc(32, 1);
 const SECOND = Buffer.alloc(32, 2);
 const MESSAGE = 'msg_01jd0000000000000000000001' as MessageId;
 const RAW = { messageId: MESSAGE, attachmentId: null };
 const ATTACHED = { messageId: MESSAGE, attachmentId: 'att_01jd0000000000000000000001' as AttachmentId };
+const SENT = { emailId: 'em_01jd0000000000000000000001' as EmailId, position: 1 };
 const MADE_AT = Date.parse('2026-03-01T12:00:00.000Z');
 const SEVEN_DAYS_MS = 7 * 24 * 60 * 60 * 1000;
 
 const at = (ms: number) => ({ now: () => new Date(ms) });
 const tokens = createLinkTokens([FIRST], at(MADE_AT));
 
-test.each([RAW, ATTACHED])('a token opens to what it was made of, and names nothing: %j', (target) => {
+test.each([RAW, ATTACHED, SENT])('a token opens to what it was made of, and names nothing: %j', (target) => {
   const { token } = tokens.seal(target);
   expect(tokens.open(token)).toEqual(target);
   expect(token).toMatch(/^[\w-]{100,200}$/);
-  expect(Buffer.from(token, 'base64url').toString('latin1')).not.toMatch(/msg_|att_/);
+  expect(Buffer.from(token, 'base64url').toString('latin1')).not.toMatch(/msg_|att_|em_/);
 });
 
 test('a token is good for seven days to the millisecond, and says so', () => {

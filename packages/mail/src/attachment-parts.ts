@@ -17,7 +17,7 @@ export function attachmentParts(
   return attachments.map(({ filename, content, contentType, contentId }) => ({
     filename,
     content,
-    contentType: partType(contentType ?? detectMimeType(filename)),
+    contentType: attachmentType({ filename, contentType }),
     contentTransferEncoding: 'base64',
     ...(contentId === null
       ? { contentDisposition: 'attachment' }
@@ -25,7 +25,12 @@ export function attachmentParts(
   }));
 }
 
-function partType(contentType: string): string {
+/** The type that recipients see. */
+export function attachmentType({
+  filename,
+  contentType: given,
+}: Pick<OutgoingAttachment, 'filename' | 'contentType'>): string {
+  const contentType = given ?? detectMimeType(filename);
   return isMediaType(contentType) && !COMPOSITE.test(contentType) ? contentType : OPAQUE;
 }
 

@@ -1,3 +1,4 @@
+export { attachmentType } from './attachment-parts.ts';
 export { messageIdOf } from './compose.ts';
 export { createDomainProvider } from './create-domain-provider.ts';
 export type { DomainProviderOptions } from './create-domain-provider.ts';

@@ -55,7 +55,7 @@ export type { Domain, DomainClaim, DomainState, DomainStore } from './domains/do
 export { createDomainTurns } from './domains/domain-turns.ts';
 export type { DomainTurn, DomainTurns, TurnLength } from './domains/domain-turns.ts';
 export { createEmailStore } from './mail/emails.ts';
-export type { EmailStore, ListedEmail } from './mail/emails.ts';
+export type { EmailStore, LinkedContent, ListedAttachment, ListedEmail } from './mail/emails.ts';
 export type { FoundEmail } from './mail/find-emails.ts';
 export { createEventStore, POSITION_MAX } from './events/events.ts';
 export type { EventCursor, EventFilter, EventStore, ListedEvent } from './events/events.ts';

@@ -45,6 +45,7 @@ const DOMAIN_FAULTS: Readonly<Record<string, readonly string[]>> = {
   'POST /v1/domains': [...PROVIDER_FAULTS, '503 ses-not-configured'],
   'GET /v1/domains': ['503 ses-not-configured'],
   'GET /v1/domains/:id': ['503 ses-not-configured'],
+  'PATCH /v1/domains/:id': ['503 ses-not-configured'],
   'POST /v1/domains/:id/verify': [...PROVIDER_FAULTS, '503 ses-not-configured'],
   'DELETE /v1/domains/:id': [...PROVIDER_FAULTS, '503 ses-not-configured'],
 };
@@ -117,6 +118,7 @@ test.each(ROUTES)('%s: the query has the parameters that are looked at', (name) 
   const EVENT_PARAMETERS = ['type', 'since', 'until', 'after', 'limit'];
   const LOOKED_AT: Readonly<Record<string, readonly string[]>> = {
     'GET /v1/emails': paging,
+    'GET /v1/emails/:id/attachments': paging,
     'GET /v1/emails/receiving': paging,
     'GET /v1/emails/receiving/:id': ['html_format'],
     'GET /v1/emails/receiving/:id/attachments': paging,

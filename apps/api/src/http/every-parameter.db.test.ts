@@ -200,7 +200,22 @@ const TRIALS: Readonly<Record<string, Prepare>> = {
     );
     return { id, query: paging(second, first) };
   },
+  'GET /v1/emails/:id/attachments': async (_, caller) => {
+    const id = await post(caller, '/v1/emails', { ...MESSAGE, attachments: [FILE, FILE] });
+    return { id, query: paging(`${id}.1`, `${id}.0`) };
+  },
   'GET /v1/domains': twoOf('domain'),
+  'PATCH /v1/domains/:id': async (own) => ({
+    id: await own.idOf('domain'),
+    body: {},
+    fields: {
+      open_tracking: true,
+      click_tracking: true,
+      tls: 'enforced',
+      capabilities: { sending: 'disabled' },
+      tracking_subdomain: 'links',
+    },
+  }),
   'GET /v1/suppressions': async (own) => {
     const older = await own.idOf('suppression');
     return { query: { ...paging(older, await own.idOf('suppression')), origin: 'bounce' } };
@@ -221,11 +236,21 @@ const TRIALS: Readonly<Record<string, Prepare>> = {
     fields: { description: 'Weekly' },
   }),
   'GET /v1/topics': twoOf('topic'),
+  'PATCH /v1/topics/:id': async (own) => ({
+    id: await own.idOf('topic'),
+    body: { name: 'Old' },
+    fields: { name: 'New', description: 'Weekly' },
+  }),
   'POST /v1/inboxes': async (_, { accountId }) => ({
     body: { email_address: `in.${accountId.slice(-10)}@${SHARED_DOMAIN}` },
     fields: { name: 'Help', from_name: 'Help' },
   }),
   'GET /v1/inboxes': twoOf('inbox'),
+  'PATCH /v1/inboxes/:id': async (own) => ({
+    id: await own.idOf('inbox'),
+    body: { name: 'Old' },
+    fields: { name: 'New', from_name: 'Help' },
+  }),
   'GET /v1/inboxes/:id/threads': async (own) => {
     const { id, query } = await threadedInbox(own, 'thread');
     return { id, query: { ...query, read: 'true', folders: 'archive', labels: 'a' } };

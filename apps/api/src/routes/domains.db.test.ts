@@ -390,6 +390,7 @@ test('every route answers 503 on a deployment without domains', async () => {
       request(plain.url).get('/v1/domains'),
       request(plain.url).get(`/v1/domains/${id}`),
       request(plain.url).post(`/v1/domains/${id}/verify`),
+      request(plain.url).patch(`/v1/domains/${id}`).send({}),
       request(plain.url).delete(`/v1/domains/${id}`),
     ];
     for (const each of asked)

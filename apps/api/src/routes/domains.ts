@@ -6,7 +6,7 @@ import type { DomainOutcome, SendingDomains } from '../domains/sending-domains.t
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
-import { parseFields, resourceFields } from '../http/fields.ts';
+import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import {
   domainsNotConfigured,
@@ -32,6 +32,7 @@ export function domainRoutes(store: DomainStore, domains: SendingDomains | null)
     listDomains(stored),
     getDomain(stored),
     verifyDomain(domains),
+    updateDomain(stored),
     deleteDomain(domains),
   ];
 }
@@ -176,6 +177,51 @@ function verifyDomain(domains: Pick<SendingDomains, 'verify'> | null): Documente
       if (id === null) return noSuch('domain');
       const answer: AnswerOf<typeof verifiedDomain> = { object: 'domain', id };
       return outcomeAnswer(await domains.verify(request, id), () => answer);
+    },
+  };
+}
+
+/** A field that accepts the one value that every domain has. */
+function fixed<const Value extends string | boolean>(value: Value) {
+  return z.literal(value, { error: `cannot be set: it is ${value} for every domain` }).optional();
+}
+
+const domainUpdate = strictFields({
+  open_tracking: fixed(false),
+  click_tracking: fixed(false),
+  tls: fixed('opportunistic'),
+  capabilities: z
+    .object({ sending: fixed('enabled'), receiving: fixed('enabled') }, { error: 'is not an object' })
+    .optional(),
+  tracking_subdomain: z
+    .null({ error: 'is not supported: links are not rewritten' })
+    .optional()
+    .meta({ description: 'Not supported.' }),
+}).meta({ id: 'DomainUpdate' });
+const updatedDomain = named('domain', 'dom').meta({ id: 'UpdatedDomain' });
+
+/** Accepts what every domain has, for Resend's SDK. No setting of a domain can be chosen. */
+function updateDomain(domains: Pick<DomainStore, 'find'> | null): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'patch',
+    path: '/v1/domains/:id',
+    body: resourceBody,
+    docs: {
+      operationId: 'updateDomain',
+      summary: 'Confirm the settings of a domain: none of them can be chosen',
+      request: domainUpdate,
+      success: { status: 200, body: updatedDomain },
+      refusals: ['400 text', 'validation-failed', 'not-found', 'ses-not-configured'],
+    },
+    async handle({ key, id: written, body }) {
+      const parsed = parseFields(body, domainUpdate, [], resourceFields);
+      if (!parsed.ok) return parsed.refusal;
+      if (domains === null) return domainsNotConfigured;
+      const id = parseId('domain', written);
+      const domain = id === null ? null : await domains.find(key.accountId, id);
+      if (domain === null) return noSuch('domain');
+      return json<AnswerOf<typeof updatedDomain>>(200, { object: 'domain', id: domain.id });
     },
   };
 }

@@ -28,6 +28,10 @@ function ask(method: 'get' | 'delete', inbox: string, by = caller) {
   return request(api.url)[method](`/v1/inboxes${inbox}`).set('authorization', by.authorization);
 }
 
+function patch(inbox: string, body: object, by = caller) {
+  return request(api.url).patch(`/v1/inboxes/${inbox}`).set('authorization', by.authorization).send(body);
+}
+
 async function made(body: object, by = caller): Promise<string> {
   const response = await post(body, by);
   expect(response.status).toBe(201);
@@ -209,6 +213,51 @@ describe('an address', () => {
   });
 });
 
+describe('PATCH /v1/inboxes/{id or address}', () => {
+  interface Shown {
+    readonly name: string;
+    readonly from_name: string | null;
+    readonly created_at: string;
+    readonly updated_at: string;
+  }
+  const shown = async (id: string) => (await ask('get', `/${id}`)).body as Shown;
+
+  test('changes the names that it is given, and no others', async () => {
+    const id = await made({ email_address: `a@${SHARED_DOMAIN}`, name: 'Help', from_name: 'The shop' });
+    const other = await made({ email_address: `b@${SHARED_DOMAIN}` });
+    const before = await shown(other);
+    const response = await patch(id, { name: 'Support' });
+    expect({ status: response.status, body: response.body as unknown }).toEqual({
+      status: 200,
+      body: { object: 'inbox', id },
+    });
+    expect(await shown(id)).toMatchObject({ name: 'Support', from_name: 'The shop' });
+    expect((await patch(`A%2bx@${SHARED_DOMAIN}`, { from_name: null })).body).toEqual({
+      object: 'inbox',
+      id,
+    });
+    const after = await shown(id);
+    expect(after).toMatchObject({ name: 'Support', from_name: null });
+    expect(Date.parse(after.updated_at)).toBeGreaterThan(Date.parse(after.created_at));
+    expect(await shown(other)).toEqual(before);
+  });
+
+  test('without a name is refused in plain text', async () => {
+    const id = await made({ email_address: `a@${SHARED_DOMAIN}` });
+    for (const body of [{}, [], { more: 1 }]) expectPlainText(await patch(id, body), 422);
+  });
+
+  test.each([
+    [{ name: null }, 'name null is not a string.'],
+    [{ from_name: 'x'.repeat(101) }, expect.stringContaining('is longer than 100 characters')],
+  ])('%j is refused, and changes nothing', async (body, detail) => {
+    const id = await made({ email_address: `a@${SHARED_DOMAIN}` });
+    const before = await shown(id);
+    expect(expectProblem(await patch(id, body), 'validation-failed')).toEqual(detail);
+    expect(await shown(id)).toEqual(before);
+  });
+});
+
 describe('to a key of the other kind', () => {
   test('an inbox gives the same bytes as one that does not exist', async () => {
     const test = await api.newCaller({ accountId: caller.accountId, kind: 'test', scopes: SCOPES });
@@ -221,6 +270,7 @@ describe('to a key of the other kind', () => {
     ] as const) {
       expect(withoutInstance(await ask('get', `/${id}`, by))).toBe(nowhere);
       expect(withoutInstance(await ask('delete', `/${id}`, by))).toBe(nowhere);
+      expect(withoutInstance(await patch(id, { name: 'X' }, by))).toBe(nowhere);
     }
     const listed = (await ask('get', '', test)).body as { data: { id: string }[] };
     expect(listed.data.map(({ id }) => id)).toEqual([own]);
@@ -237,6 +287,7 @@ test('reading needs inbound:read, which inbound:manage implies; writing needs in
   expectProblem(await ask('get', `/${id}`, sender), 'api-key-forbidden');
   for (const by of [reader, sender]) {
     expectProblem(await ask('delete', `/${id}`, by), 'api-key-forbidden');
+    expectProblem(await patch(id, { name: 'X' }, by), 'api-key-forbidden');
     expectProblem(await post({ email_address: `b@${SHARED_DOMAIN}` }, by), 'api-key-forbidden');
   }
 });

@@ -3,7 +3,7 @@ import type { Inbox, InboxStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
-import { parseFields, resourceFields } from '../http/fields.ts';
+import { lacksAll, parseFields, resourceFields } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { parsedText } from '../http/parsed-text.ts';
 import { shownText } from '../http/shown-text.ts';
@@ -16,7 +16,13 @@ const READ = { scope: 'inbound:read', limited: true } as const;
 const MANAGE = { scope: 'inbound:manage', limited: true } as const;
 
 export function inboxRoutes(inboxes: InboxStore): readonly Documented[] {
-  return [createInbox(inboxes), listInboxes(inboxes), getInbox(inboxes), deleteInbox(inboxes)];
+  return [
+    createInbox(inboxes),
+    listInboxes(inboxes),
+    getInbox(inboxes),
+    updateInbox(inboxes),
+    deleteInbox(inboxes),
+  ];
 }
 
 const requestedAddress = parsedText(inboundAddress, 'is not a bare email address');
@@ -28,9 +34,11 @@ const username = z
     error: 'is not the local part of an address',
   });
 
+const name = shownText(LIMITS.inboundNameLength);
+const fromName = name.nullable().meta({ description: 'In From of its replies.' });
 const names = {
-  name: shownText(LIMITS.inboundNameLength).nullish().meta({ description: 'Absent: the address.' }),
-  from_name: shownText(LIMITS.inboundNameLength).nullish().meta({ description: 'In From of its replies.' }),
+  name: name.nullish().meta({ description: 'Absent: the address.' }),
+  from_name: fromName.optional(),
 };
 const byAddress = z.object({ email_address: requestedAddress, ...names });
 const byParts = z
@@ -165,6 +173,43 @@ function getInbox(inboxes: Pick<InboxStore, 'find'>): Documented<KeyedRoute> {
         receiving_address: inbox.address,
         drafts: 0,
       });
+    },
+  };
+}
+
+const CHANGEABLE = ['name', 'from_name'] as const;
+
+const inboxUpdate = z.object({ name: name.exactOptional(), from_name: fromName.exactOptional() }).meta({
+  id: 'InboxUpdate',
+  anyOf: CHANGEABLE.map((field) => ({ required: [field] })),
+});
+const updatedInbox = named('inbox', 'ibx').meta({ id: 'UpdatedInbox' });
+
+function updateInbox(inboxes: Pick<InboxStore, 'update'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'patch',
+    path: '/v1/inboxes/:id',
+    body: resourceBody,
+    docs: {
+      operationId: 'updateInbox',
+      summary: 'Change the names of an inbox, by its id or its address',
+      request: inboxUpdate,
+      success: { status: 200, body: updatedInbox },
+      refusals: ['400 text', '422 text', 'validation-failed', 'not-found'],
+    },
+    async handle({ key, id: written, body }) {
+      if (lacksAll(body, CHANGEABLE)) return resourceFields.lacking(CHANGEABLE.join(' or '));
+      const parsed = parseFields(body, inboxUpdate, [], resourceFields);
+      if (!parsed.ok) return parsed.refusal;
+      const { from_name: newFromName, ...changes } = parsed.fields;
+      const id = await inboxes.update(
+        key,
+        written,
+        newFromName === undefined ? changes : { ...changes, fromName: newFromName },
+      );
+      if (id === null) return noSuch('inbox');
+      return json<AnswerOf<typeof updatedInbox>>(200, { object: 'inbox', id });
     },
   };
 }

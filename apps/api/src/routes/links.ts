@@ -1,8 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { BlobId, BlobStore, OpenBlob } from '@postrider/blobs';
-import type { LinkTarget, LinkTokens } from '@postrider/domain';
-import type { LinkedBytes, MessageStore } from '@postrider/store';
+import { Readable } from 'node:stream';
+import type { BlobId, BlobStore, ByteRange, OpenBlob } from '@postrider/blobs';
+import type { LinkTarget, LinkTokens, ReceivedBytes, SentAttachment } from '@postrider/domain';
+import { attachmentType } from '@postrider/mail';
+import type { EmailStore, MessageStore } from '@postrider/store';
 import { z } from 'zod';
+import { inPieces } from '../http/answer.ts';
 import type { Answer, FileAnswer } from '../http/answer.ts';
 import { byteRange } from '../http/byte-range.ts';
 import { downloadHeaders } from '../http/content-disposition.ts';
@@ -11,7 +14,7 @@ import type { Documented, KeylessRoute } from './route.ts';
 import { time, url } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 
-/** Makes and reads the links to the bytes of received mail. */
+/** Makes and reads the links to the bytes of mail. */
 export interface LinkMaker {
   readonly tokens: LinkTokens;
   /** The API's public URL. Undefined: each link has the origin of the request that asked for it. */
@@ -38,11 +41,16 @@ export type BlobReader = Pick<BlobStore, 'open' | 'sizeOf' | 'read'>;
 /** RFC 6838 4.2: a type and a subtype. A parameter could give the bytes another meaning, so it is refused. */
 const PLAIN_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}$/;
 
+interface LinkedStores {
+  readonly messages: Pick<MessageStore, 'findLinked'>;
+  readonly emails: Pick<EmailStore, 'findLinked'>;
+}
+
 /**
  * Sends the bytes that a link leads to, whole or one range. @throws BlobStoreUnavailableError from `handle`
  */
 export function openLink(
-  messages: Pick<MessageStore, 'findLinked'>,
+  stores: LinkedStores,
   links: Pick<LinkMaker, 'tokens'>,
   blobs: BlobReader,
 ): Documented<KeylessRoute> {
@@ -59,59 +67,91 @@ export function openLink(
     },
     async handle({ id: token, method, headers }) {
       const target = links.tokens.open(token);
-      const linked = target === null ? null : await messages.findLinked(target);
-      if (target === null || linked === null) return linkExpired;
-      return bytesAnswer(blobs, linked.blob as BlobId, describe(target, linked), { method, headers });
+      if (target === null) return linkExpired;
+      const linked =
+        'emailId' in target
+          ? await sentBytes(stores.emails, target)
+          : await receivedBytes(stores.messages, blobs, target);
+      return linked === null ? linkExpired : bytesAnswer(linked, { method, headers });
     },
   };
 }
 
-type Description = Pick<FileAnswer, 'kind' | 'mediaType' | 'headers'>;
+type Description = Pick<FileAnswer, 'kind' | 'mediaType' | 'headers' | 'heldBytes'>;
 
-function describe({ messageId }: LinkTarget, { filename, contentType }: LinkedBytes): Description {
-  const name = contentType === null ? `${messageId}.eml` : (filename ?? '');
+/** Bytes that can be read whole or in a range. Null: they are deleted. */
+interface Linked {
+  readonly file: Description;
+  readonly size: () => Promise<number | null>;
+  readonly open: (range?: ByteRange) => Promise<OpenBlob | null>;
+}
+
+async function receivedBytes(
+  messages: LinkedStores['messages'],
+  blobs: BlobReader,
+  target: ReceivedBytes,
+): Promise<Linked | null> {
+  const linked = await messages.findLinked(target);
+  if (linked === null) return null;
+  const { contentType, filename } = linked;
+  const blob = linked.blob as BlobId;
   return {
-    kind: 'file',
-    mediaType: mediaTypeOf(contentType),
-    headers: { ...downloadHeaders(name), 'accept-ranges': 'bytes' },
+    file: describe(
+      contentType === null ? `${target.messageId}.eml` : (filename ?? ''),
+      contentType ?? 'message/rfc822',
+    ),
+    size: () => blobs.sizeOf(blob),
+    open: (range) => blobs.open(blob, range),
   };
 }
 
-function mediaTypeOf(contentType: string | null): string {
-  if (contentType === null) return 'message/rfc822';
-  return PLAIN_TYPE.test(contentType) ? contentType : 'application/octet-stream';
+/** The whole content is in memory while it is sent: at most 5 MiB. */
+async function sentBytes(emails: LinkedStores['emails'], target: SentAttachment): Promise<Linked | null> {
+  const linked = await emails.findLinked(target);
+  if (linked === null) return null;
+  const content = Buffer.from(linked.content.buffer, linked.content.byteOffset, linked.content.byteLength);
+  return {
+    file: { ...describe(linked.filename, attachmentType(linked)), heldBytes: content.length },
+    size: async () => content.length,
+    open: async ({ start, end } = { start: 0, end: content.length - 1 }) => ({
+      size: content.length,
+      stream: Readable.from(inPieces(content.subarray(start, end + 1)), { objectMode: false }),
+    }),
+  };
+}
+
+function describe(filename: string, contentType: string): Description {
+  return {
+    kind: 'file',
+    mediaType: PLAIN_TYPE.test(contentType) ? contentType : 'application/octet-stream',
+    headers: { ...downloadHeaders(filename), 'accept-ranges': 'bytes' },
+  };
 }
 
 async function bytesAnswer(
-  blobs: BlobReader,
-  blob: BlobId,
-  file: Description,
+  linked: Linked,
   { method, headers }: { readonly method: string; readonly headers: IncomingHttpHeaders },
 ): Promise<Answer> {
+  const { file } = linked;
   if (method === 'HEAD') {
-    const length = await blobs.sizeOf(blob);
+    const length = await linked.size();
     return length === null ? linkExpired : { ...file, status: 200, length, stream: null };
   }
   // If-Range names a version. No answer has named one, so it cannot be ours: the whole file is sent (RFC 9110
   // 13.1.5).
   const asked = headers['if-range'] === undefined ? headers.range : undefined;
-  if (asked !== undefined) return rangeAnswer(blobs, blob, file, asked);
-  return wholeAnswer(file, await blobs.open(blob));
+  if (asked !== undefined) return rangeAnswer(linked, asked);
+  return wholeAnswer(file, await linked.open());
 }
 
-async function rangeAnswer(
-  blobs: BlobReader,
-  blob: BlobId,
-  file: Description,
-  asked: string,
-): Promise<Answer> {
-  const size = await blobs.sizeOf(blob);
+async function rangeAnswer({ file, ...linked }: Linked, asked: string): Promise<Answer> {
+  const size = await linked.size();
   if (size === null) return linkExpired;
   const range = byteRange(asked, size);
-  if (range === null) return wholeAnswer(file, await blobs.open(blob));
+  if (range === null) return wholeAnswer(file, await linked.open());
   const of = (part: string) => ({ headers: { ...file.headers, 'content-range': `bytes ${part}/${size}` } });
   if (range === 'unsatisfiable') return { ...file, ...of('*'), status: 416, length: 0, stream: null };
-  const opened = await blobs.open(blob, range);
+  const opened = await linked.open(range);
   if (opened === null) return linkExpired;
   const length = range.end - range.start + 1;
   return { ...file, ...of(`${range.start}-${range.end}`), status: 206, length, stream: opened.stream };

@@ -6,6 +6,14 @@ import { json } from '../http/answer.ts';
 import { answerWithin, listAnswer } from '../http/list-answer.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { noSuch } from '../problems/answers.ts';
+import {
+  attachmentObject,
+  attachmentPage,
+  disposition,
+  dispositionOf,
+  oneAttachment,
+} from './email-attachments.ts';
+import type { attachmentEntry } from './email-attachments.ts';
 import { withInlineImages } from './inline-images.ts';
 import { link, linkTo } from './links.ts';
 import type { BlobReader, LinkMaker } from './links.ts';
@@ -29,10 +37,6 @@ export function receivingRoutes(messages: MessageStore, bytes: Bytes): readonly 
     getReceivedAttachment(messages, bytes.links),
   ];
 }
-
-const disposition = z
-  .enum(['inline', 'attachment'])
-  .meta({ description: '`inline` where it has a `content_id`.' });
 
 const receivedFields = {
   id: idOf('msg'),
@@ -169,10 +173,6 @@ function receivedObject(record: EventData<'message.received'>): AnswerOf<typeof 
   };
 }
 
-function dispositionOf(contentId: string | null): 'inline' | 'attachment' {
-  return contentId === null ? 'attachment' : 'inline';
-}
-
 function headersOf({ headers }: MessageDetails): Record<string, string> {
   const values = new Map<string, string[]>();
   for (const { name, value } of headers) {
@@ -183,20 +183,6 @@ function headersOf({ headers }: MessageDetails): Record<string, string> {
   }
   return Object.fromEntries([...values].map(([name, list]) => [name, list.join(', ')]));
 }
-
-/** A file of a message that was received or sent. Resend leaves out what a file does not have. */
-const fileFields = {
-  id: text,
-  filename: text.exactOptional(),
-  size: count.meta({ description: 'In bytes, decoded.' }),
-  content_type: text,
-  content_disposition: disposition,
-  content_id: text.exactOptional(),
-  ...link.shape,
-};
-const fileEntry = z.object(fileFields);
-const filePage = pageOf(fileEntry).meta({ id: 'EmailAttachmentPage' });
-const oneFile = z.object({ object: z.literal('attachment'), ...fileFields }).meta({ id: 'EmailAttachment' });
 
 function listReceivedAttachments(
   messages: Pick<MessageStore, 'find'>,
@@ -209,7 +195,7 @@ function listReceivedAttachments(
     docs: {
       operationId: 'listReceivedEmailAttachments',
       summary: 'List attachments of a received message, each with a link, in the shape of Resend’s',
-      success: { status: 200, body: filePage },
+      success: { status: 200, body: attachmentPage },
       paged: true,
       refusals: ['validation-failed', 'not-found', 'held-needs-manage'],
     },
@@ -234,14 +220,14 @@ function getReceivedAttachment(
     docs: {
       operationId: 'getReceivedEmailAttachment',
       summary: 'Read an attachment of a received message, with a link, in the shape of Resend’s',
-      success: { status: 200, body: oneFile },
+      success: { status: 200, body: oneAttachment },
       refusals: ['not-found', 'held-needs-manage'],
     },
     async handle(request) {
       return withMessage(messages, request, (message) => {
         const file = message.attachments.find(({ id }) => id === request.params['attachment']);
         if (file === undefined) return noSuch('attachment');
-        return json<AnswerOf<typeof oneFile>>(200, {
+        return json<AnswerOf<typeof oneAttachment>>(200, {
           object: 'attachment',
           ...receivedFile(links, request.origin, message, file),
         });
@@ -254,15 +240,7 @@ function receivedFile(
   links: LinkMaker,
   origin: string,
   { id: messageId }: MessageDetails,
-  { id, filename, size, contentType, contentId }: MessageAttachment,
-): AnswerOf<typeof fileEntry> {
-  return {
-    id,
-    ...(filename === null ? {} : { filename }),
-    size,
-    content_type: contentType,
-    content_disposition: dispositionOf(contentId),
-    ...(contentId === null ? {} : { content_id: contentId }),
-    ...linkTo(links, origin, { messageId, attachmentId: id }),
-  };
+  file: MessageAttachment,
+): AnswerOf<typeof attachmentEntry> {
+  return attachmentObject(file, linkTo(links, origin, { messageId, attachmentId: file.id }));
 }

@@ -25,6 +25,7 @@ import { listAttempts } from './attempts.ts';
 import { blockedSenderRoutes } from './blocked-senders.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { domainRoutes } from './domains.ts';
+import { emailAttachmentRoutes } from './email-attachments.ts';
 import { emailRoutes } from './emails.ts';
 import { eventRoutes } from './events.ts';
 import { inboxRoutes } from './inboxes.ts';
@@ -98,6 +99,7 @@ export function routeTable(stores: RouteStores, parts: RouteParts): readonly Doc
     ...eventRoutes(stores.events),
     ...webhookEventRoutes(stores.webhookEvents, stores.attempts),
     ...emailRoutes(stores.emails, rules),
+    ...emailAttachmentRoutes(stores.emails, links),
     ...domainRoutes(stores.domains, parts.sendingDomains),
     ...suppressionRoutes(stores.suppressions),
     ...suppressionRemovalRoutes(stores.suppressions),
@@ -108,7 +110,7 @@ export function routeTable(stores: RouteStores, parts: RouteParts): readonly Doc
     reply(stores, rules),
     ...messageRoutes(stores.messages, links),
     getMessageBody(stores.messages),
-    openLink(stores.messages, links, parts.blobs),
+    openLink(stores, links, parts.blobs),
     ...routingRuleRoutes(stores.routingRules),
     ...blockedSenderRoutes(stores.blockedSenders),
     ...unsubscribeRoutes(stores.topics, stores.unsubscribes, parts.unsubscribeTokens),

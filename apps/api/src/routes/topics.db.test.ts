@@ -27,6 +27,11 @@ function get(path: string, by = caller) {
   return request(api.url).get(`/v1/topics${path}`).set('authorization', by.authorization);
 }
 
+function patch(id: string, body: unknown, by = caller) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return request(api.url).patch(`/v1/topics/${id}`).set('authorization', by.authorization).send(text);
+}
+
 function remove(id: string, by = caller) {
   return request(api.url).delete(`/v1/topics/${id}`).set('authorization', by.authorization);
 }
@@ -118,6 +123,42 @@ describe('GET /v1/topics', () => {
   });
 });
 
+describe('PATCH /v1/topics/{id}', () => {
+  const shown = async (id: string) => (await get(`/${id}`)).body as object;
+
+  test('changes the fields that it is given, and no others', async () => {
+    const id = await created({ ...NEWS, description: 'Weekly' });
+    const other = await created();
+    const [before, beforeOfOther] = [await shown(id), await shown(other)];
+    const response = await patch(id, { id, name: 'Offers' });
+    expect({ status: response.status, body: response.body as unknown }).toEqual({
+      status: 200,
+      body: { object: 'topic', id },
+    });
+    expect(await shown(id)).toEqual({ ...before, name: 'Offers' });
+    expect((await patch(id, { description: null })).status).toBe(200);
+    expect(await shown(id)).toMatchObject({ name: 'Offers', description: null });
+    expect((await patch(id, { name: 'News', description: 'Monthly' })).status).toBe(200);
+    expect(await shown(id)).toMatchObject({ name: 'News', description: 'Monthly' });
+    expect(await shown(other)).toEqual(beforeOfOther);
+  });
+
+  test.each([
+    ['[', 'The body is not valid JSON.'],
+    ['[]', 'name or description is required.'],
+    ['{"id":"top_1"}', 'name or description is required.'],
+    ['{"name":" "}', 'name " " is blank.'],
+    ['{"name":null}', 'name null is not a string.'],
+    [JSON.stringify({ description: 'x'.repeat(201) }), expect.stringContaining('longer than 200 characters')],
+    ['{"name":"A","default_subscription":"opt_out"}', 'default_subscription cannot be changed.'],
+  ])('%s is refused with 400, and changes nothing', async (body, detail) => {
+    const id = await created();
+    const before = await shown(id);
+    expect(expectProblem(await patch(id, body), 'validation-failed', 400)).toEqual(detail);
+    expect(await shown(id)).toEqual(before);
+  });
+});
+
 describe('GET and DELETE /v1/topics/{id}', () => {
   test('a topic that is deleted is gone, with the suppressions about it; its mail stays', async () => {
     const owner = await api.newCaller({ scopes: ['suppressions:manage', 'emails:send', 'emails:read'] });
@@ -152,14 +193,5 @@ describe('GET and DELETE /v1/topics/{id}', () => {
       expect(new Set(responses.map(withoutInstance)).size).toBe(1);
       expect(responses.map(textOf).join()).not.toContain(id);
     }
-  });
-
-  test('nothing changes a topic: there is no PATCH', async () => {
-    const id = await created();
-    const response = await request(api.url)
-      .patch(`/v1/topics/${id}`)
-      .set('authorization', caller.authorization)
-      .send({ name: 'x' });
-    expectProblem(response, 'not-found');
   });
 });

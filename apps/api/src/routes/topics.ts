@@ -3,10 +3,10 @@ import type { Topic, TopicStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import { topicBody } from '../http/body-rules.ts';
-import { parseFields, topicFields } from '../http/fields.ts';
+import { lacksAll, parseFields, topicFields } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { shownText } from '../http/shown-text.ts';
-import { noSuch } from '../problems/answers.ts';
+import { invalid, noSuch } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { deleted, idOf, named, nullableText, pageOf, text, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
@@ -15,17 +15,26 @@ import type { AnswerOf } from './schemas.ts';
 const MANAGE = { scope: 'suppressions:manage', limited: false } as const;
 
 export function topicRoutes(topics: TopicStore): readonly Documented[] {
-  return [createTopic(topics), listTopics(topics), getTopic(topics), deleteTopic(topics)];
+  return [
+    createTopic(topics),
+    listTopics(topics),
+    getTopic(topics),
+    updateTopic(topics),
+    deleteTopic(topics),
+  ];
 }
 
 const subscription = z.enum(['opt_in', 'opt_out'], { error: 'is neither opt_in nor opt_out' });
 
+const topicName = shownText(LIMITS.topicNameLength).refine((name) => name.trim() !== '', {
+  error: 'is blank',
+});
+const topicDescription = shownText(LIMITS.topicDescriptionLength).nullable();
+
 const topicRequest = z
   .object({
-    name: shownText(LIMITS.topicNameLength).refine((name) => name.trim() !== '', { error: 'is blank' }),
-    description: shownText(LIMITS.topicDescriptionLength)
-      .nullish()
-      .transform((description) => description ?? null),
+    name: topicName,
+    description: topicDescription.optional().transform((description) => description ?? null),
     default_subscription: subscription,
   })
   .meta({ id: 'TopicRequest' });
@@ -106,6 +115,45 @@ function getTopic(topics: Pick<TopicStore, 'find'>): Documented<KeyedRoute> {
       const topic = id === null ? null : await topics.find(key.accountId, id);
       if (topic === null) return noSuch('topic');
       return json<AnswerOf<typeof oneTopic>>(200, { object: 'topic', ...topicObject(topic) });
+    },
+  };
+}
+
+const CHANGEABLE = ['name', 'description'] as const;
+
+const topicUpdate = z
+  .object({ name: topicName.exactOptional(), description: topicDescription.exactOptional() })
+  .meta({
+    id: 'TopicUpdate',
+    anyOf: CHANGEABLE.map((field) => ({ required: [field] })),
+    not: { required: ['default_subscription'] },
+  });
+const updatedTopic = named('topic', 'top').meta({ id: 'UpdatedTopic' });
+
+/** Resend's SDK also sends the `id`. */
+function updateTopic(topics: Pick<TopicStore, 'update'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'patch',
+    path: '/v1/topics/:id',
+    body: topicBody,
+    docs: {
+      operationId: 'updateTopic',
+      summary: 'Change the name or the description of a topic',
+      request: topicUpdate,
+      success: { status: 200, body: updatedTopic },
+      refusals: ['400 validation-failed', 'not-found'],
+    },
+    async handle({ key, id: written, body }) {
+      if (lacksAll(body, CHANGEABLE)) return topicFields.lacking(CHANGEABLE.join(' or '));
+      if (!lacksAll(body, ['default_subscription'])) {
+        return invalid('default_subscription cannot be changed.', 400);
+      }
+      const parsed = parseFields(body, topicUpdate, [], topicFields);
+      if (!parsed.ok) return parsed.refusal;
+      const id = parseId('topic', written);
+      if (id === null || !(await topics.update(key.accountId, id, parsed.fields))) return noSuch('topic');
+      return json<AnswerOf<typeof updatedTopic>>(200, { object: 'topic', id });
     },
   };
 }

@@ -388,6 +388,14 @@ export const inboundContracts: Readonly<Record<string, RouteContract>> = {
       judgeInbox(doc);
     },
   },
+  'PATCH /v1/inboxes/:id': {
+    ...inbox,
+    noun: 'inbox',
+    success: '200 json',
+    refusals: ['400 text', '422 text', '422 validation-failed', '404 not-found', '413 request-too-large'],
+    body: resourceBody('name', [{ name: MARK }, { name: `\u{1f389} ${MARK}`, more: [1] }]),
+    judge: (doc) => expect(doc).toEqual({ object: 'inbox', id: ID('ibx') }),
+  },
   'DELETE /v1/inboxes/:id': {
     ...inbox,
     noun: 'inbox',

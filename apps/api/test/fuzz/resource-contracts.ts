@@ -81,6 +81,29 @@ export const domainContracts: Contracts = {
     refusals: ['404 not-found'],
     judge: (doc) => expect(doc).toEqual({ object: 'domain', id: ID('dom') }),
   },
+  'PATCH /v1/domains/:id': {
+    ...domain,
+    noun: 'domain',
+    success: '200 json',
+    refusals: ['400 text', '422 validation-failed', '404 not-found', '413 request-too-large'],
+    body: {
+      ...resourceBody(
+        [],
+        [
+          {},
+          {
+            open_tracking: false,
+            click_tracking: false,
+            tls: 'opportunistic',
+            capabilities: { sending: 'enabled', receiving: 'enabled' },
+            tracking_subdomain: null,
+          },
+        ],
+      ),
+      lacking: null,
+    },
+    judge: (doc) => expect(doc).toEqual({ object: 'domain', id: ID('dom') }),
+  },
   'DELETE /v1/domains/:id': {
     ...domain,
     noun: 'domain',
@@ -209,6 +232,22 @@ export const topicContracts: Contracts = {
       expect(object).toBe('topic');
       judgeTopic(doc);
     },
+  },
+  'PATCH /v1/topics/:id': {
+    ...unlimited,
+    noun: 'topic',
+    success: '200 json',
+    refusals: ['400 validation-failed', '404 not-found', '413 request-too-large'],
+    body: {
+      ...SMALL,
+      valid: [
+        { name: MARK, more: [] },
+        { id: MARK, name: `\u{1f389} ${MARK}`, description: null },
+      ],
+      unreadable: '400 validation-failed',
+      lacking: null,
+    },
+    judge: (doc) => expect(doc).toEqual({ object: 'topic', id: ID('top') }),
   },
   'DELETE /v1/topics/:id': {
     ...unlimited,

@@ -6,7 +6,7 @@ import { FUZZED_WEBHOOK, ID, MARK, SECRETS, TIME } from './route-contract.ts';
 import type { BodyContract, RouteContract } from './route-contract.ts';
 import { eventContracts, judgeList } from './event-contracts.ts';
 import { inboundContracts } from './inbound-contracts.ts';
-import { receivedEmailContracts } from './received-email-contracts.ts';
+import { emailAttachmentContracts, receivedEmailContracts } from './attachment-contracts.ts';
 import {
   domainContracts,
   noFields,
@@ -270,6 +270,7 @@ export const ROUTE_CONTRACTS: Readonly<Record<string, RouteContract>> = {
   ...suppressionContracts,
   ...inboundContracts,
   ...receivedEmailContracts,
+  ...emailAttachmentContracts,
   ...topicContracts,
   ...unsubscribeContracts,
 };

@@ -92,6 +92,18 @@ export function createInboxStore(db: Database, clock: Clock, rules: InboxRules) 
     async list({ accountId, kind }: MailReader, request: PageRequest<'inbox'>): Promise<Page<Inbox> | null> {
       return readRows(request, inboxes, { accountId, kind }, (rows) => withMail(db, rows));
     },
+    /** Changes the given fields. @returns the id; null when the inbox does not exist. */
+    async update(
+      reader: MailReader,
+      idOrAddress: string,
+      changes: Partial<Pick<NewInbox, 'name' | 'fromName'>>,
+    ): Promise<InboxId | null> {
+      const where = whereIs(reader, idOrAddress);
+      if (where === null) return null;
+      const data = { ...changes, updatedAt: clock.now() };
+      const [changed] = await inboxes.updateManyAndReturn({ where, data, select: { id: true } });
+      return (changed?.id ?? null) as InboxId | null;
+    },
     /**
      * Frees the address and lowers the account's count. On a shared domain, other accounts wait 30 days for
      * the address. Messages and threads read as missing at once; a relay deletes their rows later.

@@ -3,10 +3,10 @@ import type {
   AttachmentId,
   Clock,
   InboxId,
-  LinkTarget,
   MailReader,
   MessageId,
   ReceivedAttachment,
+  ReceivedBytes,
   ReceivedMessage,
   RoutingRuleId,
   ThreadId,
@@ -127,7 +127,7 @@ export function createMessageStore(db: Database, clock: Clock) {
       return db.transactions.run((tx) => release(tx, clock, { reader, id, by }));
     },
     /** The link is the permission, so no account is checked. @returns null when the bytes are deleted. */
-    async findLinked({ messageId, attachmentId }: LinkTarget): Promise<LinkedBytes | null> {
+    async findLinked({ messageId, attachmentId }: ReceivedBytes): Promise<LinkedBytes | null> {
       if (attachmentId === null) {
         const row = await messages.findUnique({
           where: { id: messageId },

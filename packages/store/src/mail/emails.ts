@@ -6,6 +6,7 @@ import type {
   EmailTag,
   KeyKind,
   MailReader,
+  SentAttachment,
   TopicId,
 } from '@postrider/domain';
 import { runOn } from '../db/database.ts';
@@ -42,6 +43,15 @@ function pageOfTestEmails(name: string, beyond: '<' | '>', order: 'desc' | 'asc'
 const TEST_EMAILS_AFTER = pageOfTestEmails('test-emails-after', '<', 'desc');
 const TEST_EMAILS_BEFORE = pageOfTestEmails('test-emails-before', '>', 'asc');
 
+/**
+ * Reads what is known about a message's attachments. It reads no content: a stored value has its size in its
+ * header. $1 email.
+ */
+const LIST_ATTACHMENTS = statement('list-attachments')`
+    select a.position, a.filename, octet_length(a.content) as size, a.content_type as "contentType",
+           a.content_id as "contentId"
+    from email_attachments a where a.email_id = $1 order by a.position`;
+
 export type EmailStatus = 'queued' | 'sent' | 'failed' | 'stored';
 
 /** A message without its attachments, which only the provider gets. */
@@ -57,6 +67,23 @@ export interface Email extends Omit<EmailDraft, 'attachments'> {
   readonly providerMessageId: string | null;
   readonly createdAt: Date;
   readonly sentAt: Date | null;
+}
+
+/** An attachment of a sent message, without its content. */
+export interface ListedAttachment {
+  /** Its index in the message. */
+  readonly position: number;
+  readonly filename: string;
+  /** Bytes. */
+  readonly size: number;
+  /** null: it follows from the filename. */
+  readonly contentType: string | null;
+  readonly contentId: string | null;
+}
+
+/** The bytes behind a link to an attachment of a sent message. */
+export interface LinkedContent extends Pick<ListedAttachment, 'filename' | 'contentType'> {
+  readonly content: Uint8Array;
 }
 
 export type ListedEmail = Omit<Email, 'html' | 'text'>;
@@ -87,6 +114,19 @@ export function createEmailStore(db: Database, clock: Clock) {
     async find(reader: MailReader, id: EmailId): Promise<Email | null> {
       const row = await db.prisma.email.findFirst({ where: { id, ...visibleTo(reader) } });
       return row === null ? null : emailOf(row);
+    },
+    /** In the order of the message. @returns null when the reader may not see the message. */
+    async attachments(reader: MailReader, id: EmailId): Promise<ListedAttachment[] | null> {
+      const where = { id, ...visibleTo(reader) };
+      if ((await db.prisma.email.findFirst({ where, select: { id: true } })) === null) return null;
+      return runOn<ListedAttachment>(db.pool, LIST_ATTACHMENTS, [id]);
+    },
+    /** The link is the permission, so no account is checked. @returns null when the content is deleted. */
+    async findLinked({ emailId, position }: SentAttachment): Promise<LinkedContent | null> {
+      return db.prisma.emailAttachment.findUnique({
+        where: { emailId_position: { emailId, position } },
+        select: { filename: true, contentType: true, content: true },
+      });
     },
     /**
      * The reader's messages without bodies, the newest first. @returns null when the cursor is not such a

@@ -42,6 +42,14 @@ export function createTopicStore(db: Database, clock: Clock) {
     async list(accountId: AccountId, request: PageRequest<'topic'>): Promise<Page<Topic> | null> {
       return readRows(request, topics, { accountId }, (rows) => rows.map(topicOf));
     },
+    /** Changes the given fields. @returns false when the topic does not exist. */
+    async update(
+      accountId: AccountId,
+      id: TopicId,
+      changes: Partial<Pick<NewTopic, 'name' | 'description'>>,
+    ): Promise<boolean> {
+      return (await topics.updateMany({ where: { id, accountId }, data: changes })).count > 0;
+    },
     /**
      * Deletes the topic and its suppressions. Its mail stays, but queued mail about it is not sent.
      *

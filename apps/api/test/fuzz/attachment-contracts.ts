@@ -82,3 +82,20 @@ export const receivedEmailContracts: Readonly<Record<string, RouteContract>> = {
     judge: (doc) => expect(doc).toEqual({ object: 'attachment', ...FILE }),
   },
 };
+
+const SENT_FILE = { ...FILE, id: expect.stringMatching(/^em_\w{26}[.]0$/) as unknown, size: 2 };
+const sent = { keyed: true, ofMail: true, noun: 'email', success: '200 json' } as const;
+
+export const emailAttachmentContracts: Readonly<Record<string, RouteContract>> = {
+  'GET /v1/emails/:id/attachments': {
+    ...sent,
+    paged: true,
+    refusals: ['404 not-found', '422 validation-failed'],
+    judge: judgePage((doc) => expect(doc).toEqual(SENT_FILE)),
+  },
+  'GET /v1/emails/:id/attachments/:attachment': {
+    ...sent,
+    refusals: ['404 not-found'],
+    judge: (doc) => expect(doc).toEqual({ object: 'attachment', ...SENT_FILE }),
+  },
+};

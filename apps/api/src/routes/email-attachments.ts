@@ -1,0 +1,150 @@
+import { parseId } from '@postrider/domain';
+import type { EmailId, MailReader } from '@postrider/domain';
+import { attachmentType } from '@postrider/mail';
+import type { EmailStore, ListedAttachment } from '@postrider/store';
+import { z } from 'zod';
+import { json } from '../http/answer.ts';
+import { answerWithin } from '../http/list-answer.ts';
+import { noSuch } from '../problems/answers.ts';
+import { link, linkTo } from './links.ts';
+import type { LinkMaker } from './links.ts';
+import type { Documented, KeyedRoute } from './route.ts';
+import { count, pageOf, text } from './schemas.ts';
+import type { AnswerOf } from './schemas.ts';
+
+const READ = { scope: 'emails:read', limited: true } as const;
+
+/** Attachments of sent mail, in the shape of Resend's SDK (`emails.attachments`). */
+export function emailAttachmentRoutes(
+  emails: Pick<EmailStore, 'attachments'>,
+  links: LinkMaker,
+): readonly Documented[] {
+  return [listEmailAttachments(emails, links), getEmailAttachment(emails, links)];
+}
+
+export const disposition = z
+  .enum(['inline', 'attachment'])
+  .meta({ description: '`inline` where it has a `content_id`.' });
+
+export function dispositionOf(contentId: string | null): 'inline' | 'attachment' {
+  return contentId === null ? 'attachment' : 'inline';
+}
+
+/** As Resend does, an answer leaves out the name and the Content-ID that a file does not have. */
+const attachmentFields = {
+  id: text,
+  filename: text.exactOptional(),
+  size: count.meta({ description: 'In bytes, decoded.' }),
+  content_type: text,
+  content_disposition: disposition,
+  content_id: text.exactOptional(),
+  ...link.shape,
+};
+/** An attachment of sent or received mail. */
+export const attachmentEntry = z.object(attachmentFields);
+export const attachmentPage = pageOf(attachmentEntry).meta({ id: 'EmailAttachmentPage' });
+export const oneAttachment = z
+  .object({ object: z.literal('attachment'), ...attachmentFields })
+  .meta({ id: 'EmailAttachment' });
+
+interface ShownAttachment {
+  readonly id: string;
+  readonly filename: string | null;
+  readonly size: number;
+  readonly contentType: string;
+  readonly contentId: string | null;
+}
+
+export function attachmentObject(
+  { id, filename, size, contentType, contentId }: ShownAttachment,
+  leading: AnswerOf<typeof link>,
+): AnswerOf<typeof attachmentEntry> {
+  return {
+    id,
+    ...(filename === null ? {} : { filename }),
+    size,
+    content_type: contentType,
+    content_disposition: dispositionOf(contentId),
+    ...(contentId === null ? {} : { content_id: contentId }),
+    ...leading,
+  };
+}
+
+function listEmailAttachments(
+  emails: Pick<EmailStore, 'attachments'>,
+  links: LinkMaker,
+): Documented<KeyedRoute> {
+  return {
+    ...READ,
+    method: 'get',
+    path: '/v1/emails/:id/attachments',
+    docs: {
+      operationId: 'listEmailAttachments',
+      summary: 'List attachments of a message, each with a link',
+      description: 'None once the contents are past their days.',
+      success: { status: 200, body: attachmentPage },
+      paged: true,
+      refusals: ['validation-failed', 'not-found'],
+    },
+    async handle({ key, id, origin, query }) {
+      const found = await attachmentsOf(emails, key, id);
+      if (found === null) return noSuch('email');
+      return answerWithin(query, found, (file) => sentObject(links, origin, file));
+    },
+  };
+}
+
+function getEmailAttachment(
+  emails: Pick<EmailStore, 'attachments'>,
+  links: LinkMaker,
+): Documented<KeyedRoute> {
+  return {
+    ...READ,
+    method: 'get',
+    path: '/v1/emails/:id/attachments/:attachment',
+    docs: {
+      operationId: 'getEmailAttachment',
+      summary: 'Read an attachment of a message, with a link',
+      success: { status: 200, body: oneAttachment },
+      refusals: ['not-found'],
+    },
+    async handle({ key, id, origin, params }) {
+      const found = await attachmentsOf(emails, key, id);
+      if (found === null) return noSuch('email');
+      const file = found.find((each) => each.id === params['attachment']);
+      if (file === undefined) return noSuch('attachment');
+      return json<AnswerOf<typeof oneAttachment>>(200, {
+        object: 'attachment',
+        ...sentObject(links, origin, file),
+      });
+    },
+  };
+}
+
+interface SentFile extends ListedAttachment {
+  readonly emailId: EmailId;
+  /** `em_….0`, as in the messages of a mail thread. */
+  readonly id: string;
+}
+
+async function attachmentsOf(
+  emails: Pick<EmailStore, 'attachments'>,
+  reader: MailReader,
+  written: string,
+): Promise<SentFile[] | null> {
+  const emailId = parseId('email', written);
+  const files = emailId === null ? null : await emails.attachments(reader, emailId);
+  if (emailId === null || files === null) return null;
+  return files.map((file) => ({ ...file, emailId, id: `${emailId}.${file.position}` }));
+}
+
+function sentObject(
+  links: LinkMaker,
+  origin: string,
+  { emailId, position, ...file }: SentFile,
+): AnswerOf<typeof attachmentEntry> {
+  return attachmentObject(
+    { ...file, contentType: attachmentType(file) },
+    linkTo(links, origin, { emailId, position }),
+  );
+}

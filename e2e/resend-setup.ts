@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, beforeEach, expect } from '@jest/globals';
+import { publishKeys, startFakeSes, startZoneServer, waitFor } from '@postrider/testing';
+import type { FakeSes, SesMessage, SystemProcess, ZoneServer } from '@postrider/testing';
+import { Resend } from 'resend';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
+
+/** In links of the mail that workers send. */
+const PUBLIC_URL = 'https://mail.example.com';
+
+export const MESSAGE = {
+  from: 'Shop <orders@shop.example>',
+  to: ['ann@example.net'],
+  subject: 'Your order',
+  html: '<p>Thanks</p>',
+};
+
+/** The processes, and Resend's own SDK with nothing changed but the base address. */
+export interface ResendSetup {
+  readonly resend: Resend;
+  readonly ses: FakeSes;
+  readonly smtpPort: () => Promise<number>;
+  /** A domain that the account has verified. */
+  readonly verifiedDomain: (name: string) => Promise<void>;
+  /** The messages that the provider has got, by their subjects. */
+  readonly handedOver: (subjects: readonly string[]) => Promise<SesMessage[]>;
+}
+
+/** Registers hooks that start the processes once, and make a new account for each test. */
+export function setupResend(): ResendSetup {
+  let ses: FakeSes;
+  let names: ZoneServer;
+  let system: System;
+  let resend: Resend;
+  let api: SystemProcess;
+  let inbound: SystemProcess;
+
+  beforeAll(async () => {
+    [ses, names] = await Promise.all([startFakeSes(), startZoneServer()]);
+    const options = { MAIL_PROVIDER: 'ses', KEY_RATE_LIMIT_PER_MINUTE: '10000' };
+    system = await startSystem({ env: { ...ses.environment, DNS_SERVERS: names.address, ...options } });
+    // The links of the API lead to the API of the test. Those of the worker are only read.
+    [[api, inbound]] = await Promise.all([
+      system.startAll(['api', 'inbound', 'relay']),
+      system.start('worker', { PUBLIC_URL }),
+    ]);
+  }, 90_000);
+  afterAll(async () => {
+    await system.close();
+    await Promise.all([ses.close(), names.close()]);
+  });
+  beforeEach(async () => {
+    await system.reset();
+    ses.reset();
+    resend = new Resend(system.apiKey, { baseUrl: `http://127.0.0.1:${await api.port()}/v1` });
+  });
+
+  return {
+    get resend() {
+      return resend;
+    },
+    get ses() {
+      return ses;
+    },
+    smtpPort: () => inbound.smtpPort(),
+    async verifiedDomain(name) {
+      const { id } = await dataOf(() => resend.domains.create({ name }));
+      const identity = ses.identities.get(name);
+      if (identity === undefined) throw new Error('the provider was not asked');
+      publishKeys(identity);
+      await dataOf(() => resend.domains.verify(id));
+    },
+    async handedOver(subjects) {
+      await ses.waitForRequests('SendEmail', subjects.length, 30_000);
+      expect(ses.messages.map(({ mail }) => mail.subject).sort()).toEqual([...subjects].sort());
+      return subjects.flatMap((subject) => ses.messages.filter(({ mail }) => mail.subject === subject));
+    },
+  };
+}
+
+type Answered<T> = { data: T; error: null } | { data: null; error: unknown };
+
+/** A machine that is too busy may leave the limiter without an answer; such a request is refused, and may be repeated. */
+export async function counted<A extends Answered<unknown>>(call: () => Promise<A>): Promise<A> {
+  return waitFor(
+    async () => {
+      const answer = await call();
+      return (answer.error as { status?: number } | null)?.status === 429 ? false : answer;
+    },
+    { what: 'an answer other than 429' },
+  );
+}
+
+/** What the SDK says of a success. */
+export async function dataOf<T>(call: () => Promise<Answered<T>>): Promise<T> {
+  const answer = await counted(call);
+  if (answer.data === null) throw new Error(JSON.stringify(answer.error));
+  return answer.data;
+}
