@@ -31,6 +31,9 @@ CREATE TABLE api_keys (
   rate_limit_per_minute integer,
   created_at timestamp(3) with time zone NOT NULL DEFAULT now(),
   revoked_at timestamp(3) with time zone,
+  name text,
+  expires_at timestamp(3) with time zone,
+  last_used_at timestamp(3) with time zone,
   CONSTRAINT api_keys_pkey PRIMARY KEY (id)
 );
 CREATE UNIQUE INDEX api_keys_digest ON api_keys USING btree (digest);

@@ -10,8 +10,11 @@ const knownTables = new WeakMap<TestDatabase, readonly string[]>();
 export async function everythingStored(database: TestDatabase): Promise<Readonly<Record<string, string[]>>> {
   const tables = knownTables.get(database) ?? (await tableNames(database));
   knownTables.set(database, tables);
-  const of = (table: string) =>
-    `select '${table}' as name, coalesce(array_agg(t::text order by t::text), '{}') as rows from ${table} t`;
+  const of = (table: string) => {
+    // The first request of an hour stores that its key is used, also when the request stores nothing.
+    const row = table === 'api_keys' ? `(to_jsonb(t) - 'last_used_at')::text` : 't::text';
+    return `select '${table}' as name, coalesce(array_agg(${row} order by ${row}), '{}') as rows from ${table} t`;
+  };
   const found = await database.query<{ name: string; rows: string[] }>(tables.map(of).join(' union all '));
   return Object.fromEntries(found.map(({ name, rows }) => [name, rows]));
 }

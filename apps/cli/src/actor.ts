@@ -3,6 +3,7 @@ import type { Actor } from '@postrider/store';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
+import { oneLine } from './one-line.ts';
 
 /** The options of a command that changes something. */
 export interface ActorOptions {
@@ -37,20 +38,12 @@ function login({ env }: Io): string {
 }
 
 function parseName(text: string): string {
-  return parsed(text, NAME_MAX_LENGTH, 'name');
+  return oneLine(text, NAME_MAX_LENGTH, 'name');
 }
 
 /** An erasure does not look into the audit. */
 function parseNote(text: string): string {
-  const note = parsed(text, NOTE_MAX_LENGTH, 'note');
+  const note = oneLine(text, NOTE_MAX_LENGTH, 'note');
   if (note.includes('@')) throw new InvalidArgumentError('A note holds no e-mail address.');
   return note;
-}
-
-function parsed(text: string, lengthMax: number, what: string): string {
-  const trimmed = text.trim();
-  if (trimmed === '' || trimmed.length > lengthMax || /\p{Cc}/u.test(trimmed)) {
-    throw new InvalidArgumentError(`A ${what} has 1 to ${lengthMax} characters in one line.`);
-  }
-  return trimmed;
 }

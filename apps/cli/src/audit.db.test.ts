@@ -99,7 +99,7 @@ const entryOf = (wish: object) => ({
 test('key create and key revoke leave an entry, without the key', async () => {
   const args = ['--account', account, '--scopes', 'emails:send', '--rate-limit', '9'];
   const [{ id, key }, created] = await acted('key', 'create', ...args);
-  const after = { kind: 'live', scopes: ['emails:send'], rate_limit: 9 };
+  const after = { kind: 'live', scopes: ['emails:send'], rate_limit: 9, expires_at: null };
   expect(created).toEqual(entryOf({ action: 'key.create', target: id, after }));
   expect(JSON.stringify(await database.query('select * from audit'))).not.toContain(key);
   await database.query('delete from audit');

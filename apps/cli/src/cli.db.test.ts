@@ -91,6 +91,9 @@ describe('account and key', () => {
       kind: 'test',
       scopes: ['emails:read', 'emails:send'],
       rate_limit: 7,
+      name: null,
+      expires_at: null,
+      last_used_at: null,
       created_at: '2026-01-01T00:00:00.000Z',
       revoked_at: null,
     });

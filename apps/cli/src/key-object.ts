@@ -5,11 +5,15 @@ export function keyObject(key: ApiKey) {
   return {
     id: key.id,
     account: key.accountId,
+    name: key.name,
     kind: key.kind,
     scopes: key.scopes,
     /** Requests per minute. null: the limit of the installation. */
     rate_limit: key.rateLimitPerMinute,
     created_at: key.createdAt.toISOString(),
+    expires_at: key.expiresAt?.toISOString() ?? null,
     revoked_at: key.revokedAt?.toISOString() ?? null,
+    /** To the hour. */
+    last_used_at: key.lastUsedAt?.toISOString() ?? null,
   };
 }

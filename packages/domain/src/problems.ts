@@ -22,7 +22,7 @@ export const PROBLEMS = {
     status: 401,
     title: 'API key missing or not valid',
     family: 'platform',
-    when: 'The key is missing, malformed, unknown or revoked: one answer for all four.',
+    when: 'The key is missing, malformed, unknown, revoked or expired: one answer for all.',
     remedy: 'Send a valid key as `Authorization: Bearer <API key>`.',
   },
   'api-key-forbidden': {

@@ -3,7 +3,8 @@ import { bearerKey } from '@postrider/domain';
 import type { ApiKey, ApiKeyStore } from '@postrider/store';
 
 /**
- * Returns the request's key, or null when the key is missing, malformed, unknown or revoked (contract 5).
+ * Returns the request's key, or null when the key is missing, malformed, unknown, revoked or expired (contract
+ * 5).
  * The store caches a key for one second. `key revoke` returns after that second.
  *
  * @throws StoreUnavailableError

@@ -64,13 +64,13 @@ async function answersOf(begun: readonly Begun[]): Promise<string[]> {
 }
 
 /** Changes a key as the operator would, and waits until no request is served with the old one. */
-async function change({ keyId, authorization }: Caller, set: string): Promise<void> {
+async function change({ keyId, authorization }: Caller, set: string, status = 403): Promise<void> {
   await api.database.query(`update api_keys set ${set} where id = $1`, [keyId]);
   await waitFor(
     async () => {
       // This route has no rate limit.
       const answer = await request(api.url).get('/v1/topics').set('authorization', authorization);
-      return answer.status === 403;
+      return answer.status === status;
     },
     { what: 'the API to see the changed key' },
   );
@@ -84,6 +84,13 @@ test('a body that ends after `key revoke` has returned gets 401, on every route,
   const after = { ...(await everythingStored(api.database)), api_keys: before['api_keys'] };
   expect(await answersOf(begun)).toEqual(begun.map(({ name }) => `${name}: HTTP/1.1 401 Unauthorized`));
   expect({ ...(await everythingStored(api.database)), api_keys: before['api_keys'] }).toEqual(after);
+});
+
+test('a body that ends after the key has expired gets 401', async () => {
+  const caller = await api.newCaller({ scopes: SCOPES });
+  const begun = await beginAll(caller);
+  await change(caller, 'expires_at = now()', 401);
+  expect(await answersOf(begun)).toEqual(begun.map(({ name }) => `${name}: HTTP/1.1 401 Unauthorized`));
 });
 
 test('a body that ends after the scopes were taken gets 403', async () => {

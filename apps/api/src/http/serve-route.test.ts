@@ -114,6 +114,9 @@ const KEY: ApiKey = {
   rateLimitPerMinute: null,
   createdAt: new Date(),
   revokedAt: null,
+  name: null,
+  expiresAt: null,
+  lastUsedAt: null,
 };
 
 describe('a body that waits for a batch slot', () => {

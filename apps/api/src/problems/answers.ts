@@ -12,7 +12,7 @@ function problem(slug: ProblemSlug, detail: string): ProblemAnswer {
   return { kind: 'problem', slug, detail };
 }
 
-/** The key is missing, malformed, unknown or revoked. The client cannot tell which (contract 5). */
+/** The key is missing, malformed, unknown, revoked or expired. The client cannot tell which (contract 5). */
 export const unauthorized = problem(
   'api-key-unauthorized',
   'The request carries no valid API key. Send one as "Authorization: Bearer <API key>".',

@@ -5,10 +5,12 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import { actorOf, withActor } from '../actor.ts';
 import type { ActorOptions } from '../actor.ts';
+import { parseTime } from '../dead-letter-options.ts';
 import { UsageError } from '../failure.ts';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { keyObject } from '../key-object.ts';
+import { oneLine } from '../one-line.ts';
 import { jsonOption, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
@@ -17,9 +19,12 @@ interface Options extends ActorOptions {
   readonly scopes: Scope[];
   readonly kind: KeyKind;
   readonly rateLimit?: number;
+  readonly name?: string;
+  readonly expires?: Date;
   readonly json?: true;
 }
 
+const NAME_MAX_LENGTH = 100;
 /** The bound of KEY_RATE_LIMIT_PER_MINUTE. */
 const RATE_LIMIT_MAX = 1_000_000;
 
@@ -33,15 +38,26 @@ export function addKeyCreate(key: Command, io: Io): void {
       new Option('--kind <kind>', 'mail of a test key never leaves').choices(KEY_KINDS).default('live'),
     )
     .option('--rate-limit <number>', "requests per minute instead of the deployment's limit", parseRateLimit)
+    .option('--name <name>', 'what you call it, such as the program that uses it', parseName)
+    .option('--expires <time>', 'when it stops working (ISO 8601)', parseTime)
     .addOption(jsonOption())
     .action(async (options: Options) => {
       const accountId = requireId('account', options.account, 'an account');
-      const { kind, scopes, rateLimit } = options;
+      const { kind, scopes, rateLimit, name, expires } = options;
       requireScopesOf(kind, scopes);
+      if (expires !== undefined && expires <= io.clock.now())
+        throw new UsageError('--expires is in the past');
       await withDatabase(io, async ({ database }) => {
         await requireAccount(database, io, accountId);
         const store = createApiKeyStore(database, io.clock);
-        const request = { accountId, kind, scopes, rateLimitPerMinute: rateLimit ?? null };
+        const request = {
+          accountId,
+          kind,
+          scopes,
+          rateLimitPerMinute: rateLimit ?? null,
+          name,
+          expiresAt: expires,
+        };
         const made = await store.create(request, actorOf(io, options));
         const { id, ...rest } = keyObject(made.apiKey);
         const lines = [`made key ${id}; it is shown this once:`, made.key];
@@ -66,6 +82,10 @@ function requireScopesOf(kind: KeyKind, scopes: readonly Scope[]): void {
   if (refused.length === 0) return;
   const possible = SCOPES.filter((scope) => canHave(kind, scope));
   throw new UsageError(`a ${kind} key cannot have ${refused.join(', ')}: only ${possible.join(', ')}`);
+}
+
+function parseName(text: string): string {
+  return oneLine(text, NAME_MAX_LENGTH, 'name');
 }
 
 function parseRateLimit(text: string): number {

@@ -6,9 +6,9 @@ import { keyObject } from '../key-object.ts';
 import { jsonOption, printList } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
-const HEAD = ['ID', 'KIND', 'PER MINUTE', 'MADE', 'REVOKED', 'SCOPES'];
+const HEAD = ['ID', 'NAME', 'KIND', 'PER MINUTE', 'MADE', 'LAST USED', 'EXPIRES', 'REVOKED', 'SCOPES'];
 
-/** `key list`: shows the keys of an account, newest first, including revoked keys. */
+/** `key list`: shows the keys of an account, newest first, including keys that are revoked or expired. */
 export function addKeyList(key: Command, io: Io): void {
   key
     .command('list')
@@ -22,9 +22,12 @@ export function addKeyList(key: Command, io: Io): void {
         const keys = (await createApiKeyStore(database, io.clock).list(accountId)).map(keyObject);
         const rows = keys.map((one) => [
           one.id,
+          one.name ?? '-',
           one.kind,
           String(one.rate_limit ?? config.keyRateLimitPerMinute),
           one.created_at,
+          one.last_used_at ?? '-',
+          one.expires_at ?? '-',
           one.revoked_at ?? '-',
           one.scopes.join(','),
         ]);

@@ -27,8 +27,11 @@ test('a key is found by its secret text, with its kind, scopes and rate limit', 
   expect(apiKey).toEqual({
     ...wish,
     id: expect.stringMatching(/^key_/),
+    name: null,
     createdAt: store.clock.now(),
+    expiresAt: null,
     revokedAt: null,
+    lastUsedAt: null,
   });
   expect(await keys.findActive(key)).toEqual(apiKey);
 });

@@ -17,8 +17,14 @@ export interface ApiKey {
   readonly scopes: readonly Scope[];
   /** The key's own limit; null: the installation's setting applies. */
   readonly rateLimitPerMinute: number | null;
+  /** What the operator calls it. */
+  readonly name: string | null;
   readonly createdAt: Date;
+  /** It does not work from then on. null: it does not expire. */
+  readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
+  /** To the hour. null: never used. */
+  readonly lastUsedAt: Date | null;
 }
 
 export interface NewApiKey {
@@ -26,6 +32,8 @@ export interface NewApiKey {
   readonly kind: KeyKind;
   readonly scopes: readonly Scope[];
   readonly rateLimitPerMinute: number | null;
+  readonly name?: string | undefined;
+  readonly expiresAt?: Date | undefined;
 }
 
 export type ApiKeyStore = ReturnType<typeof createApiKeyStore>;
@@ -35,16 +43,20 @@ export function createApiKeyStore(db: Database, clock: Clock) {
   return {
     /** @returns the stored key and its secret text, which is shown only here. */
     async create(request: NewApiKey, by: Actor): Promise<{ apiKey: ApiKey; key: string }> {
-      const key = newApiKey(request.kind);
+      const { accountId, kind, scopes, rateLimitPerMinute, name = null, expiresAt = null } = request;
+      const key = newApiKey(kind);
       const data = {
-        ...request,
+        accountId,
+        kind,
+        rateLimitPerMinute,
+        name,
+        expiresAt,
         id: newId('apiKey', clock),
-        scopes: [...request.scopes],
+        scopes: [...scopes],
         digest: Uint8Array.from(apiKeyDigest(key)),
         createdAt: clock.now(),
       };
-      const { accountId, kind, scopes, rateLimitPerMinute } = request;
-      const after = { kind, scopes, rate_limit: rateLimitPerMinute };
+      const after = { kind, scopes, rate_limit: rateLimitPerMinute, expires_at: expiresAt };
       const row = await db.transactions.run(async (tx) => {
         await recordAudit(tx, by, { action: 'key.create', accountId, target: data.id, count: 1, after });
         return tx.client.apiKey.create({ data });
@@ -53,7 +65,7 @@ export function createApiKeyStore(db: Database, clock: Clock) {
     },
     /**
      * Finds a key by its secret text. It may answer from memory for a second. @returns null when the key is
-     * unknown or revoked.
+     * unknown, revoked or expired.
      */
     async findActive(key: string): Promise<ApiKey | null> {
       const row = await lookUp(key);
@@ -106,7 +118,10 @@ function apiKeyOf(row: FoundKey): ApiKey {
     kind: row.kind,
     scopes: row.scopes.filter(isScope).filter((scope) => canHave(row.kind, scope)),
     rateLimitPerMinute: row.rateLimitPerMinute,
+    name: row.name,
     createdAt: row.createdAt,
+    expiresAt: row.expiresAt,
     revokedAt: row.revokedAt,
+    lastUsedAt: row.lastUsedAt,
   };
 }

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { apiKeyDigest, newApiKey, newId } from '@postrider/domain';
 import type { AccountId, ApiKeyId } from '@postrider/domain';
-import { ACTOR, untilWaitingForLock } from '@postrider/testing';
+import { ACTOR, untilWaitingForLock, waitFor } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { watchedPool } from '../../test/watched-pool.ts';
@@ -22,6 +22,7 @@ let nowMs: number;
 /** The look-ups of one process, and the statements that they sent. */
 let find: ReturnType<typeof createKeyLookUps>;
 let sent: readonly string[];
+let finds: () => number;
 
 beforeAll(async () => {
   operator = createApiKeyStore(store.db, store.clock);
@@ -31,6 +32,7 @@ beforeEach(() => {
   const watched = watchedPool(store.db.pool);
   nowMs = 5_000;
   sent = watched.sent;
+  finds = () => sent.filter((name) => name === 'find-api-keys').length;
   find = createKeyLookUps(watched.pool, () => nowMs);
 });
 
@@ -59,10 +61,10 @@ describe('a found key', () => {
     await markRevoked(key);
     nowMs += SECOND_MS - 1;
     expect(await find(key)).toMatchObject({ id });
-    expect(sent).toHaveLength(1);
+    expect(finds()).toBe(1);
     nowMs += 1;
     expect(await find(key)).toBeNull();
-    expect(sent).toHaveLength(2);
+    expect(finds()).toBe(2);
   });
 
   test('is read again at once when its statement took a second', async () => {
@@ -76,7 +78,7 @@ describe('a found key', () => {
       expect(await first).toMatchObject({ id });
     });
     await find(key);
-    expect(sent).toHaveLength(2);
+    expect(finds()).toBe(2);
   });
 
   test('does not answer for another key', async () => {
@@ -84,7 +86,7 @@ describe('a found key', () => {
     await find(known.key);
     expect(await find(other.key)).toMatchObject({ id: other.id });
     expect(await find(newApiKey('live'))).toBeNull();
-    expect(sent).toHaveLength(3);
+    expect(finds()).toBe(3);
   });
 
   test('is one of at most 10,000 in memory; the oldest are dropped first', async () => {
@@ -93,11 +95,11 @@ describe('a found key', () => {
     await find(first.key);
     nowMs += 1;
     await Promise.all(keys.map(find));
-    expect(sent).toHaveLength(2);
+    expect(finds()).toBe(2);
     await Promise.all(keys.map(find));
-    expect(sent).toHaveLength(2);
+    expect(finds()).toBe(2);
     await find(first.key);
-    expect(sent).toHaveLength(3);
+    expect(finds()).toBe(3);
   });
 });
 
@@ -107,7 +109,70 @@ test('unknown and revoked keys are read every time', async () => {
   for (const text of [newApiKey('live'), key]) {
     for (let n = 0; n < 3; n += 1) expect(await find(text)).toBeNull();
   }
-  expect(sent).toHaveLength(6);
+  expect(finds()).toBe(6);
+});
+
+test('an expired key is not found, also when it was found before it expired', async () => {
+  const { key } = await newKey();
+  const expire = (when: string) =>
+    store.outside.query(`update api_keys set expires_at = ${when} where digest = $1`, [apiKeyDigest(key)]);
+  await expire(`now() + interval '1 hour'`);
+  expect(await find(key)).not.toBeNull();
+  nowMs += SECOND_MS;
+  await expire(`now() + interval '200 ms'`);
+  expect(await find(key)).not.toBeNull();
+  nowMs += 200;
+  await store.outside.query('select pg_sleep(0.2)');
+  expect(await find(key)).toBeNull();
+  expect(finds()).toBe(3);
+});
+
+describe('the last use of a key', () => {
+  const usedAt = async (key: string) =>
+    (
+      await store.outside.query<{ at: Date | null; isThisHour: boolean | null }>(
+        `select last_used_at as at, last_used_at = date_trunc('hour', now(), 'utc') as "isThisHour"
+         from api_keys where digest = $1`,
+        [apiKeyDigest(key)],
+      )
+    )[0];
+  const isMarked = (key: string) =>
+    waitFor(async () => (await usedAt(key))?.isThisHour === true, { what: 'the use to be stored' });
+  const setUsed = (key: string, when: string) =>
+    store.outside.query(`update api_keys set last_used_at = ${when} where digest = $1`, [apiKeyDigest(key)]);
+
+  test('is stored to the hour, once an hour, and for no other key', async () => {
+    const [used, other] = [await newKey(), await newKey()];
+    await find(used.key);
+    await isMarked(used.key);
+    nowMs += SECOND_MS;
+    await find(used.key);
+    expect(sent).toEqual(['find-api-keys', 'mark-keys-used', 'find-api-keys']);
+    await setUsed(used.key, `date_trunc('hour', now()) - interval '1 hour'`);
+    nowMs += SECOND_MS;
+    await find(used.key);
+    await isMarked(used.key);
+    expect(await usedAt(other.key)).toMatchObject({ at: null });
+  });
+
+  test('holds up no request while the row is locked, and is stored by a later look-up', async () => {
+    const { key } = await newKey();
+    await inUndoneTransaction(store.db.pool, async (session) => {
+      await session.query('select from api_keys where digest = $1 for update', [apiKeyDigest(key)]);
+      expect(await find(key)).not.toBeNull();
+      await waitFor(async () => sent.includes('mark-keys-used'), { what: 'the try to store it' });
+    });
+    nowMs += SECOND_MS;
+    await find(key);
+    await isMarked(key);
+  });
+
+  test('is not stored for a key that is refused', async () => {
+    const { key } = await newKey();
+    await markRevoked(key);
+    expect(await find(key)).toBeNull();
+    expect(sent).toEqual(['find-api-keys']);
+  });
 });
 
 test('look-ups of one turn of the event loop are one statement, and each gets its own answer', async () => {
@@ -115,7 +180,7 @@ test('look-ups of one turn of the event loop are one statement, and each gets it
   const asked = [one.key, newApiKey('live'), two.key, one.key];
   const found = await Promise.all(asked.map(find));
   expect(found.map((row) => row?.id)).toEqual([one.id, undefined, two.id, one.id]);
-  expect(sent).toEqual(['find-api-keys']);
+  expect(finds()).toBe(1);
 });
 
 test('a look-up joins no statement that was already sent, so it sees later revocations', async () => {
@@ -131,7 +196,7 @@ test('a look-up joins no statement that was already sent, so it sees later revoc
     await first;
     expect(await second).toBeNull();
   });
-  expect(sent).toHaveLength(2);
+  expect(finds()).toBe(2);
 });
 
 test('a look-up fails when Postgres does not answer, and the next one runs a new statement', async () => {

@@ -21,9 +21,17 @@ export const SERVED_AFTER_REVOCATION_MS = FOUND_FOR_MS + CLOCK_MARGIN_MS;
 /** A key's row without the digest, which is needed only to find it. */
 export type FoundKey = Omit<ApiKeyRow, 'digest'>;
 
+type FoundRow = ApiKeyRow & {
+  /** null: it does not expire. */
+  readonly validForMs: number | null;
+  readonly firstUse: boolean;
+};
+
 interface FoundBefore {
   readonly row: FoundKey;
   readonly sentAtMs: number;
+  /** The key is read again from this time on. */
+  readonly freshUntilMs: number;
 }
 
 /** Look-ups that run as one statement. */
@@ -33,20 +41,45 @@ interface LookUp {
   readonly rows: Promise<ReadonlyMap<string, FoundKey>>;
 }
 
-/** Finds the keys with these digests that are not revoked. $1 SHA-256 digests of the keys, each once. */
+const THIS_HOUR = `date_trunc('hour', now(), 'utc')`;
+
+/**
+ * Finds the keys with these digests that are neither revoked nor expired. Postgres's clock decides.
+ *
+ * $1 SHA-256 digests of the keys, each once. Returns also the milliseconds until a key expires, and whether
+ * its use in this hour is not stored yet.
+ */
 const FIND_KEYS = statement('find-api-keys')`
     select id, account_id as "accountId", digest, kind, scopes, rate_limit_per_minute as "rateLimitPerMinute",
-           created_at as "createdAt", revoked_at as "revokedAt"
+           created_at as "createdAt", revoked_at as "revokedAt", name, expires_at as "expiresAt",
+           last_used_at as "lastUsedAt",
+           (extract(epoch from expires_at - now()) * 1000)::float8 as "validForMs",
+           last_used_at is null or last_used_at < ${THIS_HOUR} as "firstUse"
     from api_keys
-    where digest = any ($1::bytea[]) and revoked_at is null`;
+    where digest = any ($1::bytea[]) and revoked_at is null and (expires_at is null or expires_at > now())`;
+
+/**
+ * Stores the hour in which keys are used.
+ *
+ * Guarantee: it writes a key once an hour, in however many processes this runs, and waits for no lock.
+ *
+ * $1 ids.
+ */
+const MARK_USED = statement('mark-keys-used')`
+    with stale as materialized (
+      select k.id from api_keys k
+      where k.id = any ($1::text[]) and (k.last_used_at is null or k.last_used_at < ${THIS_HOUR})
+      for no key update skip locked
+    )
+    update api_keys set last_used_at = ${THIS_HOUR} where id = any (array(select s.id from stale s))`;
 
 /**
  * Makes a function that finds the row of a key by its secret text. The function returns null when the key is
- * unknown or revoked.
+ * unknown, revoked or expired.
  *
  * Look-ups that begin in one turn of the event loop run as one statement. A later look-up never joins a
  * statement that was already sent: its snapshot may be older than a finished revocation. A found row is
- * reused for a second. A key that was not found is read every time.
+ * reused for a second, or until its key expires. A key that was not found is read every time.
  *
  * @param nowMs a monotonic clock.
  */
@@ -69,18 +102,27 @@ export function createKeyLookUps(
 
   async function ask(digests: readonly Buffer[]): Promise<ReadonlyMap<string, FoundKey>> {
     const sentAtMs = nowMs();
-    const rows = await runOn<ApiKeyRow>(pool, FIND_KEYS, [digests]);
+    const rows = await runOn<FoundRow>(pool, FIND_KEYS, [digests]);
     const byDigest = new Map<string, FoundKey>();
-    for (const { digest, ...row } of rows) {
+    const unmarked: string[] = [];
+    for (const { digest, validForMs, firstUse, ...row } of rows) {
+      if (firstUse) unmarked.push(row.id);
       const text = Buffer.from(digest).toString('base64');
       byDigest.set(text, row);
-      keep(text, { row, sentAtMs });
+      const freshUntilMs = sentAtMs + Math.min(FOUND_FOR_MS, validForMs ?? Infinity);
+      keep(text, { row, sentAtMs, freshUntilMs });
     }
-    for (const [text, { sentAtMs: at }] of found) {
-      if (found.size <= FOUND_MAX && isFresh(at)) break;
+    if (unmarked.length > 0) markUsed(unmarked);
+    for (const [text, one] of found) {
+      if (found.size <= FOUND_MAX && isFresh(one)) break;
       found.delete(text);
     }
     return byDigest;
+  }
+
+  /** No request waits for it. After a failure, a later look-up of the hour tries again. */
+  function markUsed(ids: readonly string[]): void {
+    void runOn(pool, MARK_USED, [ids]).catch(() => undefined);
   }
 
   /** Answers may arrive out of order, so an older statement never replaces a newer one. */
@@ -90,15 +132,15 @@ export function createKeyLookUps(
     found.set(text, one);
   }
 
-  function isFresh(sentAtMs: number): boolean {
-    return nowMs() - sentAtMs < FOUND_FOR_MS;
+  function isFresh({ freshUntilMs }: FoundBefore): boolean {
+    return nowMs() < freshUntilMs;
   }
 
   return async (key) => {
     const digest = apiKeyDigest(key);
     const text = digest.toString('base64');
     const before = found.get(text);
-    if (before !== undefined && isFresh(before.sentAtMs)) return before.row;
+    if (before !== undefined && isFresh(before)) return before.row;
     next ??= begin();
     next.digests.set(text, digest);
     return (await next.rows).get(text) ?? null;

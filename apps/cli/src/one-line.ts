@@ -1,0 +1,10 @@
+import { InvalidArgumentError } from 'commander';
+
+/** Parses a text of one line. @param what the word for it in the error */
+export function oneLine(text: string, lengthMax: number, what: string): string {
+  const trimmed = text.trim();
+  if (trimmed === '' || trimmed.length > lengthMax || /\p{Cc}/u.test(trimmed)) {
+    throw new InvalidArgumentError(`A ${what} has 1 to ${lengthMax} characters in one line.`);
+  }
+  return trimmed;
+}
