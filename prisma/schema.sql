@@ -19,6 +19,7 @@ CREATE TABLE accounts (
   webhooks_max integer,
   domains_max integer,
   unverified_domains_max integer,
+  suspended_at timestamp(3) with time zone,
   CONSTRAINT accounts_pkey PRIMARY KEY (id)
 );
 

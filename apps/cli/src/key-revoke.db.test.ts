@@ -6,7 +6,7 @@ import { setupCli } from '../test/run-in-process.ts';
 
 const clock = { now: () => new Date() };
 
-const { cli, database } = setupCli();
+const { cli, json, database } = setupCli();
 /** The key stores of two API processes. */
 let opened: Database;
 let keys: ApiKeyStore;
@@ -20,18 +20,54 @@ beforeEach(async () => {
 });
 afterEach(() => opened.close());
 
+async function newKey() {
+  const { id: accountId } = await createAccountStore(opened, clock).create('Acme');
+  const request = { accountId, kind: 'live', scopes: ['emails:read'], rateLimitPerMinute: null } as const;
+  return { accountId, ...(await keys.create(request, ACTOR)) };
+}
+
 test('once `key revoke` returns, no process finds the key, not even one that has used it before', async () => {
-  const account = await createAccountStore(opened, clock).create('Acme');
-  const { apiKey, key } = await keys.create(
-    {
-      accountId: account.id,
-      kind: 'live',
-      scopes: ['emails:read'],
-      rateLimitPerMinute: null,
-    },
-    ACTOR,
-  );
-  expect(await keys.findActive(key)).toEqual(apiKey);
+  const { apiKey, key } = await newKey();
+  expect(await keys.findActive(key)).toEqual({ ...apiKey, isSuspended: false });
   const { code } = await cli('key', 'revoke', apiKey.id);
   expect([code, await keys.findActive(key)]).toEqual([0, null]);
+});
+
+test('once `account suspend` returns, every process knows, and so it does after `account resume`', async () => {
+  const [acme, other] = [await newKey(), await newKey()];
+  const isSuspended = async ({ key }: typeof acme) => (await keys.findActive(key))?.isSuspended;
+  const change = (verb: string, id: string) => json('account', verb, id, '--as', 'ada');
+  expect(await isSuspended(acme)).toBe(false);
+  const { suspended_at: at } = await change('suspend', acme.accountId);
+  expect(at).toMatch(/Z$/);
+  expect([await isSuspended(acme), await isSuspended(other)]).toEqual([true, false]);
+  await database.query(`update accounts set suspended_at = '2020-01-01Z' where id = $1`, [acme.accountId]);
+  const first = { id: acme.accountId, suspended_at: '2020-01-01T00:00:00.000Z' };
+  expect(await change('suspend', acme.accountId)).toEqual(first);
+  expect(await json('account', 'show', acme.accountId)).toMatchObject(first);
+  expect((await cli('account', 'show', acme.accountId)).stdout).toContain(
+    '\nsuspended: 2020-01-01T00:00:00.000Z\n',
+  );
+  for (let n = 0; n < 2; n += 1) {
+    expect(await change('resume', acme.accountId)).toEqual({ id: acme.accountId, suspended_at: null });
+  }
+  expect(await isSuspended(acme)).toBe(false);
+  const [active, suspended] = [{ state: 'active' }, { state: 'suspended' }];
+  expect(
+    await database.query(
+      `select actor, action, target, before, after from audit where actor = 'ada' order by id`,
+    ),
+  ).toEqual([
+    { actor: 'ada', action: 'account.suspend', target: acme.accountId, before: active, after: suspended },
+    { actor: 'ada', action: 'account.resume', target: acme.accountId, before: suspended, after: active },
+  ]);
+});
+
+test.each(['suspend', 'resume'])('account %s of a missing account fails in one line', async (verb) => {
+  const missing = 'acct_01jd0000000000000000000009';
+  expect(await cli('account', verb, missing)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `postrider: no account ${missing}\n`,
+  });
 });

@@ -132,6 +132,7 @@ describe('account show', () => {
       id: acme,
       name: 'Ärzte 100%_(Nord)',
       created_at: '2026-01-02T00:00:00.000Z',
+      suspended_at: null,
       limits: { webhooks: 250, domains: null, unverified_domains: 3 },
       keys: 4,
       webhooks: 3,

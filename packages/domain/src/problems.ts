@@ -29,8 +29,9 @@ export const PROBLEMS = {
     status: 403,
     title: 'API key lacks the required scope',
     family: 'platform',
-    when: 'The key is valid and lacks the scope of the route, which `detail` names; or it is a test key, and the route is for live keys.',
-    remedy: 'Use a key that has the scope, and a live one where `detail` asks for it.',
+    when: 'The key is valid and lacks the scope of the route, which `detail` names; or it is a test key, and the route is for live keys; or the account is suspended.',
+    remedy:
+      'Use a key that has the scope, and a live one where `detail` asks for it. Ask the operator about a suspended account.',
   },
   'domain-not-verified': {
     status: 403,

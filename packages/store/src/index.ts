@@ -1,7 +1,8 @@
 export { createAccountStore } from './accounts/accounts.ts';
 export type { Account, AccountDetails } from './accounts/accounts.ts';
 export { createApiKeyStore } from './accounts/api-keys.ts';
-export type { ApiKey, ApiKeyStore } from './accounts/api-keys.ts';
+export type { ActiveKey, ApiKey, ApiKeyStore } from './accounts/api-keys.ts';
+export { suspendAccount } from './accounts/suspension.ts';
 export { AUDIT_ACTIONS, listAudit } from './audit/audit.ts';
 export type { Actor, AuditAction, AuditFilter, ListedAuditEntry } from './audit/audit.ts';
 export { readAttemptDays, readBusiestWebhooks } from './attempt-sums/read-sums.ts';

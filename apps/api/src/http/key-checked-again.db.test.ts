@@ -100,6 +100,14 @@ test('a body that ends after the scopes were taken gets 403', async () => {
   expect(await answersOf(begun)).toEqual(begun.map(({ name }) => `${name}: HTTP/1.1 403 Forbidden`));
 });
 
+test('a body that ends after the account was suspended gets 403', async () => {
+  const caller = await api.newCaller({ scopes: SCOPES });
+  const begun = await beginAll(caller);
+  await api.database.query('update accounts set suspended_at = now() where id = $1', [caller.accountId]);
+  await change(caller, 'name = name');
+  expect(await answersOf(begun)).toEqual(begun.map(({ name }) => `${name}: HTTP/1.1 403 Forbidden`));
+});
+
 test('a batch is charged against the limit that the key has when its body ends', async () => {
   const caller = await api.newCaller({ scopes: SCOPES, rateLimitPerMinute: 100 });
   const message = { from: 'a@a.example', to: 'b@b.example', subject: 'Hi', text: 'Hello' };

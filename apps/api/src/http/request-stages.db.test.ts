@@ -15,6 +15,7 @@ const api = setupApi(() => ({ domainProvider: domains.provider, sns: FUZZED_SNS.
 let refusal: string;
 /** A key that worked until it was revoked. */
 let revoked: string;
+let expired: string;
 
 beforeAll(async () => {
   refusal = wholeAnswer(await request(api.url).get('/v1/webhooks'));
@@ -22,13 +23,16 @@ beforeAll(async () => {
   await request(api.url).get('/v1/webhooks').set('authorization', caller.authorization).expect(200);
   await api.revoke(caller.keyId);
   revoked = caller.key;
+  const soon = await api.newCaller();
+  await api.database.query('update api_keys set expires_at = now() where id = $1', [soon.keyId]);
+  expired = soon.key;
 });
 
 /** Longer than any route accepts. Serialised once, because every route gets it four times. */
 const TOO_LARGE = JSON.stringify({ text: 'x'.repeat(9 * 1024 * 1024) });
 
 describe.each(titled(KEYED_ROUTES))('%s', (_, route) => {
-  test('without a valid key: one and the same 401 for missing, malformed, unknown and revoked', async () => {
+  test('without a valid key: one and the same 401 for missing, malformed, unknown, revoked and expired', async () => {
     const { key } = await api.newCaller();
     const headers = [
       undefined,
@@ -40,6 +44,7 @@ describe.each(titled(KEYED_ROUTES))('%s', (_, route) => {
       `Bearer ${newApiKey('live')}`,
       `Bearer ${newApiKey('test')}`,
       `Bearer ${revoked}`,
+      `Bearer ${expired}`,
       `Bearer ${key} more`,
     ];
     const before = await everythingStored(api.database);
@@ -61,6 +66,18 @@ describe.each(titled(KEYED_ROUTES))('%s', (_, route) => {
     });
     const response = await requestOf(api.url, route).set('authorization', authorization);
     expect(expectProblem(response, 'api-key-forbidden')).toBe(`The API key lacks the scope ${route.scope}.`);
+  });
+
+  test('of a suspended account: 403 before the body is read, and nothing is stored', async () => {
+    const { accountId, authorization } = await api.newCaller({ scopes: SCOPES });
+    await api.database.query('update accounts set suspended_at = now() where id = $1', [accountId]);
+    const before = await everythingStored(api.database);
+    const response = await requestTo(api.url, route)
+      .type('json')
+      .set('authorization', authorization)
+      .send(TOO_LARGE);
+    expect(expectProblem(response, 'api-key-forbidden')).toBe('The account is suspended.');
+    expect(await everythingStored(api.database)).toEqual(before);
   });
 
   test('a test key with every scope: 403 unless it is a mail route', async () => {

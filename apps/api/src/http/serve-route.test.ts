@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { newApiKey, newId, SCOPES } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
-import type { ApiKey } from '@postrider/store';
+import type { ActiveKey } from '@postrider/store';
 import { waitFor } from '@postrider/testing';
 import request from 'supertest';
 import { expectPlainText, expectProblem } from '../../test/expect-problem.ts';
@@ -106,7 +106,8 @@ test('a route that ignores its body gets none', async () => {
   expect(handed).toMatchObject([{ body: Buffer.alloc(0) }]);
 });
 
-const KEY: ApiKey = {
+const KEY: ActiveKey = {
+  isSuspended: false,
   id: newId('apiKey', systemClock),
   accountId: newId('account', systemClock),
   kind: 'live',
@@ -123,7 +124,7 @@ describe('a body that waits for a batch slot', () => {
   const HEAD = `POST / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${newApiKey('live')}\r\nContent-Length: 2\r\n`;
 
   /** A route that charges for its body and reads one body at a time. */
-  async function priced(handle: KeyedRoute['handle'], findActive = async (): Promise<ApiKey> => KEY) {
+  async function priced(handle: KeyedRoute['handle'], findActive = async (): Promise<ActiveKey> => KEY) {
     const services: StageServices = {
       ...KEYLESS_SERVICES,
       apiKeys: { findActive },
@@ -185,7 +186,7 @@ describe('a body that waits for a batch slot', () => {
   test('gets it after a body whose client disconnected before the reading', async () => {
     const lookUps: (() => void)[] = [];
     // Only the first look-up waits for the test.
-    const findActive = async (): Promise<ApiKey> =>
+    const findActive = async (): Promise<ActiveKey> =>
       lookUps.length === 0 ? new Promise((resolve) => lookUps.push(() => resolve(KEY))) : KEY;
     const { port, failures } = await priced(async () => json(200, { done: true }), findActive);
     const gone = await openRaw(port);

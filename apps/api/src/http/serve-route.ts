@@ -2,9 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { grants } from '@postrider/domain';
 import { networkOf } from '@postrider/limits';
 import type { Metrics } from '@postrider/runtime';
-import type { ApiKey, ApiKeyStore } from '@postrider/store';
+import type { ActiveKey, ApiKey, ApiKeyStore } from '@postrider/store';
 import {
   forbidden,
+  suspended,
   forLiveKeys,
   noCapacity,
   noCapacityNow,
@@ -94,7 +95,7 @@ async function keyedAnswer(
 /** A request whose key is known, and what serves it. */
 interface KeyedCall {
   readonly route: KeyedRoute;
-  readonly key: ApiKey;
+  readonly key: ActiveKey;
   readonly services: StageServices;
   readonly request: MatchedRequest;
   readonly response: ServerResponse;
@@ -133,7 +134,7 @@ async function keyNow({
   request,
   response,
 }: KeyedCall): Promise<
-  { readonly ok: true; readonly key: ApiKey } | { readonly ok: false; readonly refusal: Answer }
+  { readonly ok: true; readonly key: ActiveKey } | { readonly ok: false; readonly refusal: Answer }
 > {
   const key = await authenticate(request, services.apiKeys);
   if (key === null) return { ok: false, refusal: unauthorized };
@@ -142,8 +143,9 @@ async function keyNow({
   return refusal === null ? { ok: true, key } : { ok: false, refusal };
 }
 
-/** Contract 5: the key needs the scope, and the kind, of the route. */
-function keyRefusal(key: ApiKey, route: KeyedRoute): Answer | null {
+/** Contract 5: the key needs the scope, and the kind, of the route. Its account must not be suspended. */
+function keyRefusal(key: ActiveKey, route: KeyedRoute): Answer | null {
+  if (key.isSuspended) return suspended;
   if (!grants(key.scopes, route.scope)) return forbidden(route.scope);
   return route.liveOnly === true && key.kind !== 'live' ? forLiveKeys : null;
 }

@@ -27,6 +27,8 @@ export function noSuch(noun: string): ProblemAnswer {
   return problem('not-found', `There is no such ${noun}.`);
 }
 
+export const suspended = problem('api-key-forbidden', 'The account is suspended.');
+
 export function forbidden(scope: Scope): ProblemAnswer {
   return problem('api-key-forbidden', `The API key lacks the scope ${scope}.`);
 }

@@ -31,6 +31,7 @@ function detailsObject(details: AccountDetails) {
   const { limits, keys, webhooks, domains, inboxes } = details;
   return {
     ...accountObject(details),
+    suspended_at: details.suspendedAt?.toISOString() ?? null,
     /** null: the limit of the installation. */
     limits: {
       webhooks: limits.webhooks,
@@ -44,10 +45,11 @@ function detailsObject(details: AccountDetails) {
   };
 }
 
-function linesOf({ id, name, createdAt, limits, ...counts }: AccountDetails): string[] {
+function linesOf({ id, name, createdAt, suspendedAt, limits, ...counts }: AccountDetails): string[] {
   return [
     `${id}: ${name}`,
     `made: ${createdAt.toISOString()}`,
+    ...(suspendedAt === null ? [] : [`suspended: ${suspendedAt.toISOString()}`]),
     `keys: ${counts.keys} (not revoked)`,
     `webhooks: ${counts.webhooks} of ${limits.webhooks ?? 'WEBHOOKS_PER_ACCOUNT_MAX'}`,
     `domains: ${counts.domains} of ${limits.domains ?? 'DOMAINS_PER_ACCOUNT_MAX'}`,

@@ -29,6 +29,8 @@ export interface AccountLimits {
 
 /** An account with its limits, and the number of what it has. */
 export interface AccountDetails extends Account {
+  /** null: it is not suspended. */
+  readonly suspendedAt: Date | null;
   readonly limits: AccountLimits;
   /** API keys that are not revoked. */
   readonly keys: number;
@@ -80,8 +82,8 @@ export function createAccountStore(db: Database, clock: Clock) {
     async describe(id: AccountId): Promise<AccountDetails | null> {
       const [row] = await runOn<DescribedRow>(db.pool, describeAccount, [id]);
       if (row === undefined) return null;
-      const { keys, webhooks, domains, inboxes } = row;
-      return { ...accountOf(row), limits: limitsOf(row), keys, webhooks, domains, inboxes };
+      const { suspendedAt, keys, webhooks, domains, inboxes } = row;
+      return { ...accountOf(row), suspendedAt, limits: limitsOf(row), keys, webhooks, domains, inboxes };
     },
     /** Sets the given limits. @returns all limits, or null when the account does not exist. */
     async limit(id: AccountId, changes: Partial<AccountLimits>, by: Actor): Promise<AccountLimits | null> {

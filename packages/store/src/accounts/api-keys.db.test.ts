@@ -33,7 +33,7 @@ test('a key is found by its secret text, with its kind, scopes and rate limit', 
     revokedAt: null,
     lastUsedAt: null,
   });
-  expect(await keys.findActive(key)).toEqual(apiKey);
+  expect(await keys.findActive(key)).toEqual({ ...apiKey, isSuspended: false });
 });
 
 test('the text of a test key begins with pr_test_', async () => {

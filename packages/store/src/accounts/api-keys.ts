@@ -27,6 +27,12 @@ export interface ApiKey {
   readonly lastUsedAt: Date | null;
 }
 
+/** A key that is neither revoked nor expired. */
+export interface ActiveKey extends ApiKey {
+  /** Its account is: no request is served. */
+  readonly isSuspended: boolean;
+}
+
 export interface NewApiKey {
   readonly accountId: AccountId;
   readonly kind: KeyKind;
@@ -35,6 +41,8 @@ export interface NewApiKey {
   readonly name?: string | undefined;
   readonly expiresAt?: Date | undefined;
 }
+
+type KeyRow = Omit<FoundKey, 'isSuspended'>;
 
 export type ApiKeyStore = ReturnType<typeof createApiKeyStore>;
 
@@ -67,9 +75,9 @@ export function createApiKeyStore(db: Database, clock: Clock) {
      * Finds a key by its secret text. It may answer from memory for a second. @returns null when the key is
      * unknown, revoked or expired.
      */
-    async findActive(key: string): Promise<ApiKey | null> {
+    async findActive(key: string): Promise<ActiveKey | null> {
       const row = await lookUp(key);
-      return row === null ? null : apiKeyOf(row);
+      return row === null ? null : { ...apiKeyOf(row), isSuspended: row.isSuspended };
     },
     async list(accountId: AccountId): Promise<ApiKey[]> {
       const rows = await db.prisma.apiKey.findMany({
@@ -94,7 +102,7 @@ export function createApiKeyStore(db: Database, clock: Clock) {
   };
 }
 
-async function revoke(tx: Transaction, id: ApiKeyId, revokedAt: Date, by: Actor): Promise<FoundKey | null> {
+async function revoke(tx: Transaction, id: ApiKeyId, revokedAt: Date, by: Actor): Promise<KeyRow | null> {
   const [row] = await tx.client.apiKey.updateManyAndReturn({
     where: { id, revokedAt: null },
     data: { revokedAt },
@@ -111,7 +119,7 @@ async function revoke(tx: Transaction, id: ApiKeyId, revokedAt: Date, by: Actor)
   return row;
 }
 
-function apiKeyOf(row: FoundKey): ApiKey {
+function apiKeyOf(row: KeyRow): ApiKey {
   return {
     id: row.id as ApiKeyId,
     accountId: row.accountId as AccountId,

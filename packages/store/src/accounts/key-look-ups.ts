@@ -19,13 +19,17 @@ const CLOCK_MARGIN_MS = 10;
 export const SERVED_AFTER_REVOCATION_MS = FOUND_FOR_MS + CLOCK_MARGIN_MS;
 
 /** A key's row without the digest, which is needed only to find it. */
-export type FoundKey = Omit<ApiKeyRow, 'digest'>;
-
-type FoundRow = ApiKeyRow & {
-  /** null: it does not expire. */
-  readonly validForMs: number | null;
-  readonly firstUse: boolean;
+export type FoundKey = Omit<ApiKeyRow, 'digest'> & {
+  /** Its account is. */
+  readonly isSuspended: boolean;
 };
+
+type FoundRow = ApiKeyRow &
+  Pick<FoundKey, 'isSuspended'> & {
+    /** null: it does not expire. */
+    readonly validForMs: number | null;
+    readonly firstUse: boolean;
+  };
 
 interface FoundBefore {
   readonly row: FoundKey;
@@ -50,12 +54,13 @@ const THIS_HOUR = `date_trunc('hour', now(), 'utc')`;
  * its use in this hour is not stored yet.
  */
 const FIND_KEYS = statement('find-api-keys')`
-    select id, account_id as "accountId", digest, kind, scopes, rate_limit_per_minute as "rateLimitPerMinute",
-           created_at as "createdAt", revoked_at as "revokedAt", name, expires_at as "expiresAt",
+    select k.id, k.account_id as "accountId", digest, kind, scopes, rate_limit_per_minute as "rateLimitPerMinute",
+           k.created_at as "createdAt", revoked_at as "revokedAt", k.name, expires_at as "expiresAt",
            last_used_at as "lastUsedAt",
            (extract(epoch from expires_at - now()) * 1000)::float8 as "validForMs",
-           last_used_at is null or last_used_at < ${THIS_HOUR} as "firstUse"
-    from api_keys
+           last_used_at is null or last_used_at < ${THIS_HOUR} as "firstUse",
+           (select a.suspended_at from accounts a where a.id = k.account_id) is not null as "isSuspended"
+    from api_keys k
     where digest = any ($1::bytea[]) and revoked_at is null and (expires_at is null or expires_at > now())`;
 
 /**

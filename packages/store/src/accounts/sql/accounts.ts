@@ -24,6 +24,7 @@ export const findAccounts = statement('find-accounts')`
 export const describeAccount = statement('describe-account')`
     select a.id, a.name, a.created_at as "createdAt", a.webhooks_max as "webhooksMax",
            a.domains_max as "domainsMax", a.unverified_domains_max as "unverifiedDomainsMax",
+           a.suspended_at as "suspendedAt",
            (select count(*) from api_keys k where k.account_id = a.id and k.revoked_at is null)::int as keys,
            (select count(*) from webhooks w where w.account_id = a.id and w.removed_at is null)::int as webhooks,
            (select count(*) from domains d where d.account_id = a.id)::int as domains,

@@ -1,0 +1,59 @@
+import { setTimeout } from 'node:timers/promises';
+import type { AccountId } from '@postrider/domain';
+import { recordAudit } from '../audit/audit.ts';
+import type { Actor } from '../audit/audit.ts';
+import type { Database } from '../db/database.ts';
+import { lockAccount } from '../db/sql/lock-account.ts';
+import { runIn } from '../db/statement.ts';
+import type { Transaction } from '../db/transaction.ts';
+import { SERVED_AFTER_REVOCATION_MS } from './key-look-ups.ts';
+
+/** null: it is not suspended. */
+interface Suspension {
+  readonly suspendedAt: Date | null;
+}
+
+/**
+ * Suspends an account, or resumes it. Its keys are refused while it is suspended. Resolves 1.01 s after the
+ * commit: then every API process knows.
+ *
+ * @param suspendedAt null: resume. @returns null when the account does not exist. An account that was
+ *   suspended earlier keeps its time.
+ */
+export async function suspendAccount(
+  db: Database,
+  id: AccountId,
+  suspendedAt: Date | null,
+  by: Actor,
+): Promise<Suspension | null> {
+  const now = await db.transactions.run((tx) => suspend(tx, id, suspendedAt, by));
+  // Also when nothing changed: the process that changed it may have stopped before this wait ended.
+  if (now !== null) await setTimeout(SERVED_AFTER_REVOCATION_MS);
+  return now;
+}
+
+async function suspend(
+  tx: Transaction,
+  id: AccountId,
+  suspendedAt: Date | null,
+  by: Actor,
+): Promise<Suspension | null> {
+  await runIn(tx.client, lockAccount, [id]);
+  const select = { suspendedAt: true };
+  const before = await tx.client.account.findUnique({ where: { id }, select });
+  if (before === null || (before.suspendedAt === null) === (suspendedAt === null)) return before;
+  const after = await tx.client.account.update({ where: { id }, data: { suspendedAt }, select });
+  await recordAudit(tx, by, {
+    action: suspendedAt === null ? 'account.resume' : 'account.suspend',
+    accountId: id,
+    target: id,
+    count: 1,
+    before: stateOf(before),
+    after: stateOf(after),
+  });
+  return after;
+}
+
+function stateOf({ suspendedAt }: Suspension) {
+  return { state: suspendedAt === null ? 'active' : 'suspended' };
+}
