@@ -79,3 +79,99 @@ describe('installation set postmaster', () => {
     expect(await set('ops@in.example')).toMatchObject({ code: 2 });
   });
 });
+
+describe('inbound show', () => {
+  test('shows state, checks and addresses of a held message, and no text', async () => {
+    const id = await rows.message({
+      held: true,
+      text: 'confidential',
+      html: 'confidential',
+      attachments: [{}],
+    });
+    await database.query(`update messages set subject = E'red \\x1b[31m' where id = $1`, [id]);
+    const [row] = await database.query<{ account: string }>(
+      'select account_id as account from messages where id = $1',
+      [id],
+    );
+    expect(await json('inbound', 'show', id)).toEqual({
+      id,
+      account: row?.account,
+      kind: 'live',
+      inbox_id: null,
+      rule_id: null,
+      thread_id: null,
+      status: 'held',
+      held_reason: 'spam',
+      received_at: expect.stringMatching(/Z$/),
+      released_at: null,
+      spf: 'pass',
+      dkim: 'none',
+      dmarc: 'none',
+      from: 'Ann <ann@shop.example>',
+      to: ['a@in.example'],
+      cc: [],
+      received_for: ['a@in.example'],
+      message_id: `${id}@mail.example`,
+      subject: 'red \u001b[31m',
+      size: 1000,
+      attachments: [{ filename: 'a.txt', content_type: 'text/plain', size: 3 }],
+    });
+    const { stdout } = await cli('inbound', 'show', id);
+    expect(stdout).toContain('status: held (spam)\n');
+    expect(stdout).toContain('checks: spf pass, dkim none, dmarc none\n');
+    expect(stdout).toContain('subject: "red \\u001b[31m"\n');
+    expect(stdout).not.toMatch(/confidential|\u001b/);
+  });
+
+  test('of a message of a deleted inbox, or of none, fails in one line', async () => {
+    const inboxId = newId('inbox', systemClock);
+    const gone = await rows.message({ inboxId, held: true });
+    for (const id of [gone, newId('message', systemClock)]) {
+      for (const verb of ['show', 'release']) {
+        expect(await cli('inbound', verb, id)).toEqual({
+          code: 1,
+          stdout: '',
+          stderr: `postrider: no message ${id}\n`,
+        });
+      }
+    }
+    expect((await cli('inbound', 'show', 'evt_1')).code).toBe(2);
+  });
+});
+
+describe('inbound release', () => {
+  test('releases a held message with its event, once, and says who did it', async () => {
+    const accountId = await rows.account();
+    const [id, other] = [
+      await rows.message({ accountId, held: true }),
+      await rows.message({ accountId, held: true }),
+    ];
+    expect(await json('inbound', 'release', id, '--as', 'ada', '--note', 'ticket 4806')).toEqual({
+      id,
+      account: accountId,
+      status: 'released',
+    });
+    expect(await cli('inbound', 'release', id)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `postrider: ${id} is not held: its status is released\n`,
+    });
+    const events = await database.query<{ data: string }>('select data from events');
+    expect(events.map(({ data }) => (JSON.parse(data) as { id: string }).id)).toEqual([id]);
+    expect(await database.query('select status from messages where id = $1', [other])).toEqual([
+      { status: 'held' },
+    ]);
+    expect(await database.query('select actor, action, account_id, target, before, note from audit')).toEqual(
+      [
+        {
+          actor: 'ada',
+          action: 'message.release',
+          account_id: accountId,
+          target: id,
+          before: { held_reason: 'spam' },
+          note: 'ticket 4806',
+        },
+      ],
+    );
+  });
+});

@@ -78,7 +78,7 @@ export { createHousekeeping } from './retention/housekeeping.ts';
 export type { Housekeeping } from './retention/housekeeping.ts';
 export { createBlockedSenderStore } from './inbound/blocked-senders.ts';
 export type { BlockedSender, BlockedSenderStore } from './inbound/blocked-senders.ts';
-export { findMessages } from './inbound/find-messages.ts';
+export { findMessage, findMessages } from './inbound/find-messages.ts';
 export type { FoundMessage, MessageSearch } from './inbound/find-messages.ts';
 export { createRoutingRuleStore } from './inbound/routing-rules.ts';
 export type { RoutingRule, RoutingRuleStore } from './inbound/routing-rules.ts';
