@@ -174,46 +174,56 @@ test('received mail: list, get, its attachments, and forward with all of it', as
   expect(copy?.mail.text?.trim()).toBe('Where is it?');
 }, 60_000);
 
-test('what there is not yet is a 404: of inboxes their agent, drafts and labels, and the rest of threads', async () => {
+test('inboxes: a thread is searched, one of its emails forwarded, and the thread removed', async () => {
   await sdk.verifiedDomain('shop.example');
-  const { id: inboxId } = await dataOf(() =>
-    sdk.resend.inboxes.create({ emailAddress: 'support@shop.example' }),
+  const emailAddress = 'support@shop.example';
+  const { id: inboxId } = await dataOf(() => sdk.resend.inboxes.create({ emailAddress }));
+  for (const subject of ['My order', 'Other']) {
+    await sendMail(await sdk.smtpPort(), {
+      from: 'Ann <ann@example.net>',
+      to: emailAddress,
+      subject,
+      text: 'Where is it?',
+      messageId: `<${subject.length}@example.net>`,
+      attachments: [{ filename: 'a.txt', content: 'hello' }],
+    });
+  }
+  const { threads } = sdk.resend.inboxes;
+  const { data: found } = await dataOf(() =>
+    threads.search({
+      inboxId,
+      query: 'ORDER',
+      from: ['ann@', 'ben@'],
+      hasAttachment: true,
+      startDate: '2020-01-01',
+    }),
   );
-  const message = { from: 'ann@example.net', to: 'support@shop.example', subject: 'Hi', text: 'Hello' };
-  await sendMail(await sdk.smtpPort(), message);
-  const { data: threads } = await dataOf(() => sdk.resend.inboxes.threads.list({ inboxId }));
-  const thread = { inboxId, threadId: threads[0]?.id ?? '' };
-  const { data: emails } = await dataOf(() => sdk.resend.inboxes.threads.emails.list(thread));
-  const emailId = emails[0]?.id ?? '';
-  const { inboxes } = sdk.resend;
-  const draft = { inboxId, draftId: '1' };
-  const label = { inboxId, labelId: '1' };
-  const absent: Record<string, () => ReturnType<typeof counted>> = {
-    'agent.get': () => inboxes.agent.get({ inboxId }),
-    'agent.update': () => inboxes.agent.update({ inboxId, tone: 'concise_casual' }),
-    'drafts.list': () => inboxes.drafts.list({ inboxId }),
-    'drafts.create': () =>
-      inboxes.drafts.create({ inboxId, to: 'ann@example.net', subject: 'Hi', text: 'Hi' }),
-    'drafts.get': () => inboxes.drafts.get(draft),
-    'drafts.update': () => inboxes.drafts.update({ ...draft, subject: 'Ho' }),
-    'drafts.remove': () => inboxes.drafts.remove(draft),
-    'drafts.send': () => inboxes.drafts.send(draft),
-    'labels.list': () => inboxes.labels.list({ inboxId }),
-    'labels.create': () => inboxes.labels.create({ inboxId, name: 'Urgent' }),
-    'labels.update': () => inboxes.labels.update({ ...label, name: 'Late' }),
-    'labels.remove': () => inboxes.labels.remove(label),
-    'threads.search': () => inboxes.threads.search({ inboxId, query: 'Hi' }),
-    'threads.remove': () => inboxes.threads.remove(thread),
-    'threads.labels.add': () => inboxes.threads.labels.add({ ...thread, labels: ['1'] }),
-    'threads.labels.set': () => inboxes.threads.labels.set({ ...thread, labels: ['1'] }),
-    'threads.labels.remove': () => inboxes.threads.labels.remove({ ...thread, labelId: '1' }),
-    'threads.emails.forward': () =>
-      inboxes.threads.emails.forward({ ...thread, emailId, to: 'ben@example.net', text: 'See below' }),
-  };
-  const answers: Record<string, unknown> = {};
-  for (const [name, call] of Object.entries(absent)) answers[name] = (await counted(call)).error;
-  const missing = expect.objectContaining({ status: 404, type: expect.stringMatching(/\/not-found$/) });
-  expect(answers).toEqual(Object.fromEntries(Object.keys(absent).map((name) => [name, missing])));
-  const { data: left } = await dataOf(() => inboxes.threads.list({ inboxId }));
-  expect(left.map(({ id }) => id)).toEqual([thread.threadId]); // and nothing was done
+  const threadId = found[0]?.id ?? '';
+  const emailId = found[0]?.matched_email_id ?? '';
+  expect(found).toMatchObject([
+    { subject: 'My order', email_count: 1, matched_email_id: expect.any(String) },
+  ]);
+  const nothing = await dataOf(() => threads.search({ emailAddress, to: ['nobody@'], folders: ['inbox'] }));
+  expect(nothing).toEqual({ object: 'list', has_more: false, data: [] });
+
+  const forward = { inboxId, threadId, emailId, to: 'boss@example.net', text: 'See below' };
+  const forwarded = () => threads.emails.forward(forward, { idempotencyKey: 'forward-1' });
+  const { id } = await dataOf(forwarded);
+  expect(await dataOf(forwarded)).toEqual({ id });
+  const [copy] = await sdk.handedOver(['Fwd: My order']);
+  expect(copy?.destination).toMatchObject({ ToAddresses: ['boss@example.net'] });
+  expect(copy?.mail).toMatchObject({
+    from: { address: emailAddress },
+    inReplyTo: '<8@example.net>',
+    text: expect.stringMatching(/^See below\n\n-+ Forwarded message -+\nFrom: Ann [^]*Where is it\?/),
+    attachments: [{ filename: 'a.txt', mimeType: 'text/plain' }],
+  });
+
+  expect(await dataOf(() => threads.remove({ inboxId, threadId }))).toEqual({
+    object: 'inbox_thread',
+    id: threadId,
+    deleted: true,
+  });
+  const { data: left } = await dataOf(() => threads.list({ inboxId }));
+  expect(left).toMatchObject([{ subject: 'Other' }]);
 }, 60_000);

@@ -104,7 +104,7 @@ function addServer(provider: MailProviderName): void {
       domains,
       suppressions: createSuppressionStore(database, systemClock),
       topics: createTopicStore(database, systemClock),
-      threads: createThreadStore(database),
+      threads: createThreadStore(database, systemClock),
       messages: createMessageStore(database, systemClock),
       inboxes: createInboxStore(database, systemClock, { ...shared, perAccountMax: LIMITS.inboxes }),
       routingRules: createRoutingRuleStore(database, secrets, systemClock, {

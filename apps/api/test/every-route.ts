@@ -75,8 +75,8 @@ function scopeOf(method: Route['method'], path: string): Scope | null {
   if (family === 'emails') return method === 'get' ? 'emails:read' : 'emails:send';
   if (INBOUND_FAMILIES.includes(family)) {
     if (method === 'get' && !INBOUND_RULES.test(path)) return 'inbound:read';
-    // A reply; every other write manages.
-    return path.endsWith('/reply') ? 'inbound:send' : 'inbound:manage';
+    // A reply or a forward; every other write manages.
+    return /\/(?:reply|forward)$/.test(path) ? 'inbound:send' : 'inbound:manage';
   }
   const scope = SCOPES_OF.get(family);
   if (scope === undefined) throw new Error(`nobody knows the scope of ${path}`);

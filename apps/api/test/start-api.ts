@@ -268,7 +268,7 @@ function createStores(database: Database, webhooksPerAccountMax: number) {
     domains: createDomainStore(database, systemClock),
     suppressions: createSuppressionStore(database, systemClock),
     topics: createTopicStore(database, systemClock),
-    threads: createThreadStore(database),
+    threads: createThreadStore(database, systemClock),
     messages: createMessageStore(database, systemClock),
     inboxes: createInboxStore(database, systemClock, {
       sharedDomains,

@@ -24,6 +24,8 @@ export type { EventData, NotificationDetail } from './event-data.ts';
 export { EVENT_TYPES, isEventType, receivedTypes } from './event-types.ts';
 export type { EventType } from './event-types.ts';
 export { fieldPath, valueAt } from './field-path.ts';
+export { forwardedFile, forwardRequest, parseForward } from './forward-draft.ts';
+export type { ForwardedFile } from './forward-draft.ts';
 export { isFresh } from './freshness.ts';
 export { newId, parseId } from './ids.ts';
 export type {

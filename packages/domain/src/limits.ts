@@ -63,6 +63,11 @@ export const LIMITS = {
   replyBodyBytes: 4 * 1024 * 1024,
   /** HTML and text on one page of a mail thread's messages. */
   threadPageBytes: 8 * 1024 * 1024,
+  /** A search in an inbox looks at so many received messages, and at as many sent ones. */
+  searchedMessages: 500,
+  /** Characters of a searched word, and addresses of one parameter. */
+  searchLength: 200,
+  searchAddresses: 20,
   /** Data of the events on one page of a list. */
   eventPageBytes: 8 * 1024 * 1024,
   /** A link to an attachment or a raw message is valid for seven days. */

@@ -4,6 +4,7 @@ import { emailFields, parseEmailDraft } from './email-draft.ts';
 import type { EmailDraft } from './email-draft.ts';
 import { inboundAddress } from './inbound-address.ts';
 import { inWords, LIMITS } from './limits.ts';
+import type { FieldFault } from './problems.ts';
 
 /** The received or sent message that a reply answers. Ids have no angle brackets. */
 export interface AnsweredMessage {
@@ -77,12 +78,8 @@ export function parseReply(body: object, inbox: ReplyingInbox, answered: Answere
   const { headers } = fields;
   const toAll = replyAll.safeParse(fields['reply_all']);
   if (!toAll.success) return fault('reply_all', 'is not true or false');
-  const reserved = namesOf(headers).find((name) => REPLY_HEADERS.has(name.toLowerCase()));
-  if (reserved !== undefined) return fault(`headers.${reserved}`, 'is set by the service');
-  if (bytesOf(fields['text']) + bytesOf(fields['html']) > LIMITS.replyBytes) {
-    const field = fields['html'] === undefined ? 'text' : 'html';
-    return fault(field, `exceeds ${REPLY_MAX} together with the other`);
-  }
+  const broken = inboxMailFault(fields);
+  if (broken !== null) return { ok: false, fault: broken };
   const { to, skipped, others, unreadable } = recipientsOf(inbox, answered);
   if (to.length === 0) return fault('The message', unanswerable(unreadable));
   const toOthers = toAll.data === true ? others : [];
@@ -95,21 +92,29 @@ export function parseReply(body: object, inbox: ReplyingInbox, answered: Answere
     from: fromOf(inbox),
     to,
     cc: [...toOthers, ...listOf(fields['cc'])],
-    subject: fields['subject'] ?? subjectOf(answered.subject),
+    subject: fields['subject'] ?? subjectWith('Re:', answered.subject),
   });
-  if (!parsed.ok) {
-    const [first] = parsed.faults;
-    return fault(
-      first?.field === '' ? 'The body' : (first?.field ?? 'The body'),
-      first?.message ?? 'breaks a rule',
-    );
-  }
+  if (!parsed.ok) return { ok: false, fault: firstFault(parsed.faults) };
   return {
     ok: true,
     draft: { ...parsed.draft, headers: { ...parsed.draft.headers, ...threadHeaders(answered) } },
     skipped,
     messages: answered.direction === 'outbound' ? 1 : to.length + toOthers.length,
   };
+}
+
+/** The rules of all mail that an inbox sends into a thread. @returns the first that the body breaks. */
+export function inboxMailFault(fields: Readonly<Record<string, unknown>>): string | null {
+  const reserved = namesOf(fields['headers']).find((name) => REPLY_HEADERS.has(name.toLowerCase()));
+  if (reserved !== undefined) return `headers.${reserved} is set by the service.`;
+  if (bytesOf(fields['text']) + bytesOf(fields['html']) <= LIMITS.replyBytes) return null;
+  const field = fields['html'] === undefined ? 'text' : 'html';
+  return `${field} exceeds ${REPLY_MAX} together with the other.`;
+}
+
+export function firstFault([first]: readonly FieldFault[]): string {
+  const field = first === undefined || first.field === '' ? 'The body' : first.field;
+  return `${field} ${first?.message ?? 'breaks a rule'}.`;
 }
 
 function fault(field: string, message: string): ReplyParse {
@@ -145,20 +150,24 @@ function unanswerable(address: string | undefined): string {
   return `can only be answered at ${JSON.stringify(address)}, which is not an email address`;
 }
 
-function fromOf({ address, fromName }: ReplyingInbox): string {
+export function fromOf({ address, fromName }: ReplyingInbox): string {
   return fromName === null ? address : `"${fromName.replaceAll(/["\\]/g, String.raw`\$&`)}" <${address}>`;
 }
 
-function subjectOf(subject: string | null): string {
+/** The subject with a prefix such as `Re:`, unless it has that already. */
+export function subjectWith(prefix: string, subject: string | null): string {
   const text = subject ?? '';
-  const answer = /^re:/i.test(text) ? text : `Re: ${text}`;
-  return answer
+  const prefixed = text.toLowerCase().startsWith(prefix.toLowerCase()) ? text : `${prefix} ${text}`;
+  return prefixed
     .replaceAll(/[\u0000-\u001f\u007f]/g, ' ')
     .slice(0, LIMITS.headerLength)
     .toWellFormed();
 }
 
-function threadHeaders({ ids, references }: AnsweredMessage): Record<string, string> {
+export function threadHeaders({
+  ids,
+  references,
+}: Pick<AnsweredMessage, 'ids' | 'references'>): Record<string, string> {
   const last = ids.at(-1);
   if (last === undefined) return {};
   const chain = [...new Set([...references, ...ids])];
@@ -176,6 +185,6 @@ function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? (value as unknown[]) : [value];
 }
 
-function bytesOf(value: unknown): number {
+export function bytesOf(value: unknown): number {
   return typeof value === 'string' ? Buffer.byteLength(value) : 0;
 }

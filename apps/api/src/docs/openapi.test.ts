@@ -132,6 +132,11 @@ test.each(ROUTES)('%s: the query has the parameters that are looked at', (name) 
     'GET /v1/topics': paging,
     'GET /v1/inboxes': paging,
     'GET /v1/inboxes/:id/threads': [...paging, 'read', 'folders', 'labels'],
+    'GET /v1/inboxes/:id/threads/search': [
+      ...paging,
+      ...['query', 'start_date', 'end_date', 'has_attachment', 'from', 'to', 'cc', 'bcc'],
+      ...['read', 'folders', 'labels'],
+    ],
     'GET /v1/inboxes/:id/threads/:thread/emails': paging,
     'GET /v1/inbound/messages': [...paging, 'status', 'inbox_id'],
     'GET /v1/inbound/messages/:id/body': ['part'],

@@ -255,6 +255,20 @@ const TRIALS: Readonly<Record<string, Prepare>> = {
     const { id, query } = await threadedInbox(own, 'thread');
     return { id, query: { ...query, read: 'true', folders: 'archive', labels: 'a' } };
   },
+  'GET /v1/inboxes/:id/threads/search': async (own) => {
+    const { id, query } = await threadedInbox(own, 'thread');
+    const words = {
+      query: 'nothing',
+      from: 'zz',
+      to: 'zz',
+      cc: 'x',
+      bcc: 'x',
+      folders: 'archive',
+      labels: 'a',
+    };
+    const dates = { start_date: FUTURE, end_date: PAST };
+    return { id, query: { ...query, ...words, ...dates, read: 'true', has_attachment: 'true' } };
+  },
   'GET /v1/inboxes/:id/threads/:thread/emails': async (own) => threadedInbox(own, 'message'),
   'POST /v1/inboxes/:id/threads/:thread/emails/:email/reply': async (own) => {
     const { text, html, cc, bcc, headers, attachments } = emailFields('');
@@ -262,6 +276,14 @@ const TRIALS: Readonly<Record<string, Prepare>> = {
       id: await own.idOf('threadedInbox'),
       body: { text: 'Hello' },
       fields: { text, html, cc, bcc, headers, attachments, subject: 'Other', reply_all: true },
+    };
+  },
+  'POST /v1/inboxes/:id/threads/:thread/emails/:email/forward': async (own) => {
+    const { text, html, cc, bcc, headers, attachments } = emailFields('');
+    return {
+      id: await own.idOf('threadedInbox'),
+      body: { to: 'b@b.example' },
+      fields: { text, html, cc, bcc, headers, attachments, subject: 'Other' },
     };
   },
   'GET /v1/inbound/messages': async (own, caller) => {

@@ -233,6 +233,12 @@ export const tooManyFromClient = problem(
   'Too many requests from this address are in flight at the moment. Send it again later.',
 );
 
+/** A part of the thread is deleted. */
+export const threadIsLarge = problem(
+  'not-ready',
+  'The thread has more messages than one request deletes. Send the request again.',
+);
+
 /** Postgres is away. */
 export const notReady = problem('not-ready', 'The storage cannot be reached at the moment. Try again later.');
 

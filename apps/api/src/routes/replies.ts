@@ -1,36 +1,14 @@
-import {
-  parseId,
-  parseReply,
-  replyRequest,
-  requestDigest,
-  senderDomain,
-  smtpUtf8Faults,
-} from '@postrider/domain';
-import type { InboxId, ReplyDraft } from '@postrider/domain';
-import type { EmailStore, SendOutcome } from '@postrider/store';
-import { json } from '../http/answer.ts';
-import type { Answer } from '../http/answer.ts';
+import { parseReply, replyRequest, smtpUtf8Faults } from '@postrider/domain';
 import { replyBody } from '../http/body-rules.ts';
 import { parseIdempotencyKey } from '../http/idempotency-key.ts';
-import { invalid, noSuch } from '../problems/answers.ts';
+import { invalid } from '../problems/answers.ts';
 import { createdEmail } from './emails.ts';
-import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
+import type { Documented, KeyedRoute } from './route.ts';
 import { texts } from './schemas.ts';
-import type { AnswerOf } from './schemas.ts';
-import { sendRefusal } from './send-emails.ts';
-import type { SendRules } from './send-emails.ts';
 import { messageIdsOf } from './thread-emails.ts';
+import { answerBefore, sendIntoThread } from './thread-sends.ts';
+import type { ReplyRules, ThreadSendStores } from './thread-sends.ts';
 import { findThreadEmail } from './threads.ts';
-import type { InThread, ThreadStores } from './threads.ts';
-
-export interface ReplyStores extends ThreadStores {
-  readonly emails: Pick<EmailStore, 'send' | 'recall'>;
-}
-
-export interface ReplyRules extends SendRules {
-  /** The region of SES, which writes its own Message-IDs. Undefined without SES. */
-  readonly awsRegion: string | undefined;
-}
 
 const createdReply = createdEmail
   .extend({
@@ -44,7 +22,7 @@ const createdReply = createdEmail
 const ROUTE = 'POST /v1/inboxes/:id/threads/:thread/emails/:email/reply';
 
 /** Answers 202 once the reply is stored. The workers then send it like every other message. */
-export function reply(stores: ReplyStores, rules: ReplyRules): Documented<KeyedRoute> {
+export function reply(stores: ThreadSendStores, rules: ReplyRules): Documented<KeyedRoute> {
   return {
     method: 'post',
     path: '/v1/inboxes/:id/threads/:thread/emails/:email/reply',
@@ -71,7 +49,7 @@ export function reply(stores: ReplyStores, rules: ReplyRules): Documented<KeyedR
     },
     async handle(request) {
       const found = await findThreadEmail(stores, request);
-      if (!found.ok) return (await answerBefore(stores, request)) ?? found.refusal;
+      if (!found.ok) return (await answerBefore(stores, request, ROUTE)) ?? found.refusal;
       const { inbox, email } = found.value;
       const { body } = request;
       if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -84,68 +62,7 @@ export function reply(stores: ReplyStores, rules: ReplyRules): Documented<KeyedR
       if (!parsed.ok) return invalid(parsed.fault);
       const [undeliverable] = rules.smtpUtf8 ? [] : smtpUtf8Faults(parsed.draft);
       if (undeliverable !== undefined) return invalid(`${undeliverable.field} ${undeliverable.message}.`);
-      return send(stores, rules, request, found.value, parsed);
+      return sendIntoThread(stores, rules, request, { ...found.value, ...parsed, route: ROUTE });
     },
   };
-}
-
-/**
- * Finds the answer to an earlier request with the same idempotency key. A repetition gets it even when the
- * message was deleted meanwhile. @returns null when the store remembers none
- */
-async function answerBefore(stores: ReplyStores, request: RouteRequest): Promise<Answer | null> {
-  const inboxId =
-    parseId('inbox', request.id) ?? (await stores.inboxes.identify(request.key, request.id))?.id;
-  const idempotency = inboxId === undefined ? null : idempotencyOf(request, inboxId);
-  if (idempotency === null) return null;
-  const recalled = await stores.emails.recall(request.key, idempotency);
-  return recalled === null ? null : answerOf(recalled);
-}
-
-/** @returns null without a valid idempotency key */
-function idempotencyOf({ headers, params, body }: RouteRequest, inboxId: InboxId) {
-  const parsed = parseIdempotencyKey(headers);
-  if (!parsed.ok || parsed.key === null) return null;
-  const { thread, email } = params;
-  return { route: ROUTE, key: parsed.key, digest: requestDigest({ inbox: inboxId, thread, email, body }) };
-}
-
-async function send(
-  stores: ReplyStores,
-  { verifiedDomainsOnly }: SendRules,
-  request: RouteRequest,
-  { inbox, thread }: InThread,
-  { draft, skipped, messages }: ReplyDraft,
-): Promise<Answer> {
-  const { accountId, kind } = request.key;
-  const outcome = await stores.emails.send({
-    accountId,
-    kind,
-    drafts: [draft],
-    domains: verifiedDomainsOnly && kind === 'live' ? [senderDomain(draft.from)] : [],
-    idempotency: idempotencyOf(request, inbox.id),
-    reply: { inboxId: inbox.id, threadId: thread.id, messages, skipped },
-    sentBy: { keyId: request.key.id, requestId: request.requestId },
-  });
-  if (outcome.kind === 'missing') return (await answerBefore(stores, request)) ?? noSuch('thread');
-  return answerOf(outcome);
-}
-
-function answerOf(outcome: Exclude<SendOutcome, { readonly kind: 'missing' }>): Answer {
-  switch (outcome.kind) {
-    case 'stored':
-    case 'repeated': {
-      const { ids, skipped } = outcome;
-      const [id] = ids;
-      if (id === undefined) throw new Error('the store returned no id for a reply');
-      return json<AnswerOf<typeof createdReply>>(202, skipped.length === 0 ? { id } : { id, skipped });
-    }
-    case 'unknown-topics':
-      throw new Error('a reply has no topic');
-    case 'conflict':
-    case 'unverified-domains':
-    case 'inbox-over-limit':
-    case 'thread-over-limit':
-      return sendRefusal(outcome);
-  }
 }

@@ -28,6 +28,7 @@ import { domainRoutes } from './domains.ts';
 import { emailAttachmentRoutes } from './email-attachments.ts';
 import { emailRoutes } from './emails.ts';
 import { eventRoutes } from './events.ts';
+import { forward } from './forwards.ts';
 import { inboxRoutes } from './inboxes.ts';
 import { openLink } from './links.ts';
 import type { BlobReader, LinkMaker } from './links.ts';
@@ -35,13 +36,14 @@ import { getMessageBody } from './message-body.ts';
 import { messageRoutes } from './messages.ts';
 import { receivingRoutes } from './receiving.ts';
 import { reply } from './replies.ts';
-import type { ReplyRules } from './replies.ts';
 import type { Documented } from './route.ts';
 import { routingRuleRoutes } from './routing-rules.ts';
 import { receiveSns } from './sns-notifications.ts';
 import { suppressionRemovalRoutes } from './suppression-removals.ts';
 import { suppressionRoutes } from './suppressions.ts';
 import { threadEmailRoutes } from './thread-emails.ts';
+import { searchThreads } from './thread-search.ts';
+import type { ReplyRules } from './thread-sends.ts';
 import { threadRoutes } from './threads.ts';
 import { topicRoutes } from './topics.ts';
 import { unsubscribeRoutes } from './unsubscribe.ts';
@@ -105,9 +107,12 @@ export function routeTable(stores: RouteStores, parts: RouteParts): readonly Doc
     ...suppressionRemovalRoutes(stores.suppressions),
     ...topicRoutes(stores.topics),
     ...inboxRoutes(stores.inboxes),
+    // `…/threads/search` must come before `…/threads/:thread`.
+    searchThreads(stores),
     ...threadRoutes(stores),
     ...threadEmailRoutes(stores, rules.awsRegion),
     reply(stores, rules),
+    forward(stores, rules, parts.blobs),
     ...messageRoutes(stores.messages, links),
     getMessageBody(stores.messages),
     openLink(stores, links, parts.blobs),

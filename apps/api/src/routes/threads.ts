@@ -7,10 +7,10 @@ import type { Answer } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
-import { invalid, noSuch } from '../problems/answers.ts';
+import { invalid, noSuch, threadIsLarge } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
-import { count, idOf, nullableText, pageOf, texts, time } from './schemas.ts';
+import { count, deleted, idOf, nullableText, pageOf, texts, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 
 const READ = { scope: 'inbound:read', limited: true } as const;
@@ -23,14 +23,14 @@ export interface ThreadStores {
 
 /** Mail threads: the conversations of an inbox. */
 export function threadRoutes(stores: ThreadStores): readonly Documented[] {
-  return [listThreads(stores), getThread(stores), updateThread(stores)];
+  return [listThreads(stores), getThread(stores), updateThread(stores), deleteThread(stores)];
 }
 
 /**
  * Only for the document. `folders` and `labels` are lists. Resend's SDK joins a list with commas; others
  * repeat the name.
  */
-const threadQuery = z.object({
+export const threadQuery = z.object({
   read: z.boolean().optional().meta({ description: 'Whether all that they received is read.' }),
   folders: z.string().optional().meta({ description: 'Comma-separated. Every thread is in `inbox`.' }),
   labels: z.string().optional().meta({ description: 'Comma-separated. No thread has one.' }),
@@ -43,7 +43,7 @@ const threadFields = {
   labels: z.array(z.never()).max(0),
   read: z.boolean(),
 };
-const threadEntry = z.object({
+export const threadEntry = z.object({
   ...threadFields,
   from: nullableText,
   to: texts,
@@ -81,15 +81,12 @@ function listThreads(stores: ThreadStores): Documented<KeyedRoute> {
       if (read !== null && read !== 'true' && read !== 'false') {
         return invalid(`read ${quoted(read)} is not true or false.`);
       }
-      const folders = listIn(query, 'folders');
-      const selectsNone =
-        listIn(query, 'labels').length > 0 || (folders.length > 0 && !folders.includes('inbox'));
       return listAnswer(query, {
         noun: 'thread',
         async read(page) {
           const isRead = read === null ? null : read === 'true';
           const found = await stores.threads.list(inbox.value.id, isRead, page);
-          return selectsNone && found !== null ? { entries: [], hasMore: false } : found;
+          return selectsNone(query) && found !== null ? { entries: [], hasMore: false } : found;
         },
         show: threadObject,
       });
@@ -97,8 +94,14 @@ function listThreads(stores: ThreadStores): Documented<KeyedRoute> {
   };
 }
 
+/** Every mail thread is in the folder `inbox` and has no label. */
+export function selectsNone(query: URLSearchParams): boolean {
+  const folders = listIn(query, 'folders');
+  return listIn(query, 'labels').length > 0 || (folders.length > 0 && !folders.includes('inbox'));
+}
+
 /** An empty list does not filter. */
-function listIn(query: URLSearchParams, name: string): string[] {
+export function listIn(query: URLSearchParams, name: string): string[] {
   return query.getAll(name).flatMap((written) => written.split(',').filter((each) => each !== ''));
 }
 
@@ -160,8 +163,35 @@ function updateThread(stores: ThreadStores): Documented<KeyedRoute> {
   };
 }
 
+const deletedThread = deleted('inbox_thread', 'thr').meta({ id: 'DeletedThread' });
+
+function deleteThread(stores: ThreadStores): Documented<KeyedRoute> {
+  return {
+    method: 'delete',
+    path: '/v1/inboxes/:id/threads/:thread',
+    scope: 'inbound:manage',
+    limited: true,
+    docs: {
+      operationId: 'deleteThread',
+      summary: 'Delete a thread with what it received; the mail that was sent stays',
+      description: 'A thread of more than 10,000 messages is deleted in parts: 503 until it is gone.',
+      success: { status: 200, body: deletedThread },
+      refusals: ['not-found'],
+    },
+    async handle(request) {
+      const inbox = await findInbox(stores, request);
+      if (!inbox.ok) return inbox.refusal;
+      const id = parseId('thread', request.params['thread'] ?? '');
+      const removal = id === null ? 'missing' : await stores.threads.remove(inbox.value.id, id);
+      if (id === null || removal === 'missing') return noSuch('thread');
+      if (removal === 'unfinished') return threadIsLarge;
+      return json<AnswerOf<typeof deletedThread>>(200, { object: 'inbox_thread', id, deleted: true });
+    },
+  };
+}
+
 /** A mail thread in the shape of Resend's. There are no folders, labels or drafts. */
-function threadObject(thread: Thread): AnswerOf<typeof threadEntry> {
+export function threadObject(thread: Thread): AnswerOf<typeof threadEntry> {
   return {
     id: thread.id,
     subject: thread.subject,
@@ -190,7 +220,7 @@ type Found<Value> =
   { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly refusal: Answer };
 
 /** Finds the inbox that `:id` names by its id or its address. */
-async function findInbox(
+export async function findInbox(
   { inboxes }: Pick<ThreadStores, 'inboxes'>,
   { key, id }: Asked,
 ): Promise<Found<InboxIdentity>> {

@@ -131,11 +131,13 @@ const UNSEEN = [
   'POST /v1/emails/batch 413 request-too-large',
   'POST /v1/inboxes 403 inbox-limit', // more than the accounts of the fuzz may make
   'POST /v1/inboxes/:id/threads/:thread/emails/:email/reply 413 request-too-large',
+  'POST /v1/inboxes/:id/threads/:thread/emails/:email/forward 413 request-too-large',
   // Each inbox of the fuzz has a thread of its own, and sends once.
   ...[
     'POST /v1/emails',
     'POST /v1/emails/batch',
     'POST /v1/inboxes/:id/threads/:thread/emails/:email/reply',
+    'POST /v1/inboxes/:id/threads/:thread/emails/:email/forward',
   ].flatMap((name) => [`${name} 429 inbox-rate-limited`, `${name} 429 thread-rate-limited`]),
   // It releases each message once.
   'POST /v1/inbound/messages/:id/release 409 not-held',

@@ -3,6 +3,7 @@ import { SHARED_DOMAIN } from '../start-api.ts';
 import { ID, MARK, SECRETS, TIME } from './route-contract.ts';
 import type { RouteContract } from './route-contract.ts';
 import { judgePage, noFields, resourceBody } from './resource-contracts.ts';
+import { threadContracts } from './thread-contracts.ts';
 
 type Document = Readonly<Record<string, unknown>>;
 
@@ -125,102 +126,6 @@ const messageContracts: Readonly<Record<string, RouteContract>> = {
     absent: '404 link-expired',
     refusals: ['404 link-expired'],
     judge: () => undefined,
-  },
-};
-
-const THREAD_TEXTS = { subject: 'Hi', folder: 'inbox', labels: [] };
-const threaded = { ...inbox, noun: 'threadedInbox', success: '200 json' } as const;
-
-function judgeThread(doc: Document): void {
-  expect(doc).toEqual({
-    id: ID('thr'),
-    ...THREAD_TEXTS,
-    from: 'Ann <ann@shop.example>',
-    to: ['a@in.example'],
-    cc: [],
-    bcc: [],
-    email_count: 1,
-    has_attachment: expect.any(Boolean),
-    has_draft: false,
-    read: false,
-    received_at: TIME,
-  });
-}
-
-function judgeSummary(doc: Document): void {
-  expect(doc).toEqual({ object: 'inbox_thread', id: ID('thr'), ...THREAD_TEXTS, read: expect.any(Boolean) });
-}
-
-function judgeThreadEmail(doc: Document): void {
-  expect(doc).toEqual({
-    id: ID('msg'),
-    direction: 'inbound',
-    from: 'Ann <ann@shop.example>',
-    to: ['a@in.example'],
-    cc: [],
-    bcc: [],
-    reply_to: [],
-    subject: 'Hi',
-    message_id: expect.any(String),
-    html: null,
-    html_truncated: false,
-    text: 'Hello',
-    text_truncated: false,
-    attachments: expect.any(Array),
-    read: false,
-    received_at: TIME,
-  });
-}
-
-const threadLaws: Readonly<Record<string, RouteContract>> = {
-  'GET /v1/inboxes/:id/threads': {
-    ...threaded,
-    paged: true,
-    refusals: ['404 not-found', '422 validation-failed'],
-    parameters: { read: ['true', 'false'], folders: ['inbox'], labels: ['x'], limit: ['1', '100'] },
-    judge: judgePage(judgeThread),
-  },
-  'GET /v1/inboxes/:id/threads/:thread': {
-    ...threaded,
-    refusals: ['404 not-found'],
-    judge: judgeSummary,
-  },
-  'PATCH /v1/inboxes/:id/threads/:thread': {
-    ...threaded,
-    refusals: ['400 text', '422 text', '422 validation-failed', '404 not-found', '413 request-too-large'],
-    body: resourceBody('read', [{ read: true, more: MARK }, { read: false }]),
-    judge: judgeSummary,
-  },
-  'GET /v1/inboxes/:id/threads/:thread/emails': {
-    ...threaded,
-    paged: true,
-    refusals: ['404 not-found', '422 validation-failed'],
-    judge: judgePage(judgeThreadEmail),
-  },
-  'GET /v1/inboxes/:id/threads/:thread/emails/:email': {
-    ...threaded,
-    refusals: ['404 not-found'],
-    judge: judgeThreadEmail,
-  },
-  'POST /v1/inboxes/:id/threads/:thread/emails/:email/reply': {
-    ...threaded,
-    success: '202 json',
-    idempotent: true,
-    refusals: [
-      ...['400 text', '422 validation-failed', '404 not-found', '413 request-too-large'],
-      ...['409 idempotency-conflict', '429 inbox-rate-limited', '429 thread-rate-limited'],
-    ],
-    body: {
-      valid: [
-        { text: MARK },
-        { html: `<p>${MARK}</p>`, cc: 'c@c.example', bcc: ['d@d.example'], subject: MARK, reply_all: true },
-      ],
-      bytesMax: 4 * 1024 * 1024,
-      tooLarge: '413 request-too-large',
-      unreadable: '400 text',
-      lacking: null,
-    },
-    judge: (doc) => expect(doc).toEqual({ id: ID('em') }),
   },
 };
 
@@ -404,7 +309,7 @@ export const inboundContracts: Readonly<Record<string, RouteContract>> = {
     judge: (doc) => expect(doc).toEqual({ object: 'inbox', id: ID('ibx'), deleted: true }),
   },
   ...messageContracts,
-  ...threadLaws,
+  ...threadContracts,
 };
 
 /** Whether a route is about received mail, inboxes or links to its files. */

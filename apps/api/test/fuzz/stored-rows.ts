@@ -168,11 +168,18 @@ function judgeKeptEmail(row: EmailRow, sent: unknown): void {
   };
   const { from_address: from, to_addresses: to, cc_addresses: cc, bcc_addresses: bcc, subject } = row;
   // A reply is asked without sender, recipients and headers: the message that it answers gives them.
-  const given =
-    asked['from'] === undefined
-      ? { from, to, cc, subject: asked['subject'] ?? 'Re: Hi', headers: ANSWERING }
-      : {};
   const { reply_to_addresses: replyTo, html, text, headers, tags, files } = row;
+  const isForward = `${text ?? ''}${html ?? ''}`.includes('- Forwarded message -');
+  const reply = { from, to, cc, subject: asked['subject'] ?? 'Re: Hi', headers: ANSWERING };
+  // The words of a forward stand before the message.
+  const forward = {
+    from,
+    subject: asked['subject'] ?? 'Fwd: Hi',
+    headers: ANSWERING,
+    text: typeof asked['text'] === 'string' ? expect.stringContaining(asked['text']) : text,
+    html: typeof asked['html'] === 'string' ? expect.stringContaining(asked['html']) : html,
+  };
+  const given = asked['from'] === undefined ? (isForward ? forward : reply) : {};
   const { tags: askedTags, attachments } = asked as {
     tags?: EmailRow['tags'] | null;
     attachments?: { content: string }[] | null;

@@ -116,7 +116,10 @@ describe.each(['not analyzed yet', 'analyzed'])(
 
     test('of unread threads reads no read message and no message of another inbox', async () => {
       seen = [];
-      const list = await createThreadStore(db).list(ALL_READ, false, { limit: LIMIT, cursor: null });
+      const list = await createThreadStore(db, { now: () => new Date() }).list(ALL_READ, false, {
+        limit: LIMIT,
+        cursor: null,
+      });
       expect(list?.entries).toEqual([]);
       const pages = seen.flatMap(({ pagesBy }) =>
         Object.entries(pagesBy).flatMap(([index, count]) => (index.startsWith('messages_') ? count : [])),

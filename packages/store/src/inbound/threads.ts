@@ -1,15 +1,20 @@
-import { LIMITS, parseId } from '@postrider/domain';
-import type { EmailId, InboxId, MessageId, ThreadId } from '@postrider/domain';
+import { LIMITS, newId, parseId } from '@postrider/domain';
+import type { Clock, EmailId, InboxId, MessageId, ThreadId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { pageOf } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
+import { inTransaction } from '../db/pool.ts';
+import { run } from '../db/statement.ts';
+import { lockInbox } from './sql/inboxes.ts';
 import {
   emailsAfter,
   emailsBefore,
   markThread,
   readThread,
   readThreadEmails,
+  removeThread,
+  searchThreads,
   threadsAfter,
   threadsBefore,
 } from './sql/threads.ts';
@@ -57,6 +62,38 @@ export interface ThreadEmail {
   readonly createdAt: Date;
 }
 
+/** An absent property matches any message. */
+export interface ThreadSearch {
+  /** Whether all that the thread received is read. */
+  readonly read?: boolean | undefined;
+  /** In the subject, an address, or the first 16 KiB of the text. */
+  readonly query?: string | undefined;
+  /** Each list matches a message in which one of its texts occurs. */
+  readonly from?: readonly string[] | undefined;
+  readonly to?: readonly string[] | undefined;
+  readonly cc?: readonly string[] | undefined;
+  readonly bcc?: readonly string[] | undefined;
+  readonly hasAttachment?: boolean | undefined;
+  /** Received or sent at this time or later. */
+  readonly since?: Date | undefined;
+  /** Received or sent before this time. */
+  readonly until?: Date | undefined;
+}
+
+export interface FoundThread extends Thread {
+  /** The newest of its messages that match. */
+  readonly matchedEmailId: MessageId | EmailId;
+}
+
+type ThreadRemoval =
+  | 'removed'
+  | 'missing'
+  /** A part is deleted. The thread has more messages than one call deletes: call again. */
+  | 'unfinished';
+
+/** One call deletes 10,000 messages, in short transactions: each holds the lock of the inbox. */
+const REMOVAL = { steps: 20, messagesPerStep: 500 };
+
 export interface ThreadEmailsRequest {
   readonly limit: number;
   /** The id is a received message or a sent email. */
@@ -65,7 +102,7 @@ export interface ThreadEmailsRequest {
 
 export type ThreadStore = ReturnType<typeof createThreadStore>;
 
-export function createThreadStore(db: Database) {
+export function createThreadStore(db: Database, clock: Clock) {
   const readEmails = async (threadId: ThreadId, ids: readonly string[]): Promise<ThreadEmail[]> =>
     runOn<ThreadEmail>(db.pool, readThreadEmails, [threadId, ids, LIMITS.messageBodyBytes + 1]);
   const email = async (threadId: ThreadId, id: string): Promise<ThreadEmail | null> =>
@@ -93,6 +130,29 @@ export function createThreadStore(db: Database) {
       const rows = await runOn<Thread>(db.pool, upwards ? threadsBefore : threadsAfter, values);
       return pageOf(rows, limit, upwards);
     },
+    /**
+     * Threads with a message that matches, that with the newest message first. It looks only at the newest
+     * messages of the time span: `LIMITS.searchedMessages` received and as many sent ones.
+     *
+     * @returns null when the cursor is not a thread of the inbox.
+     */
+    async search(
+      inboxId: InboxId,
+      search: ThreadSearch,
+      request: PageRequest<'thread'>,
+    ): Promise<Page<FoundThread> | null> {
+      const { cursor } = request;
+      const at = cursor === null ? null : await find(inboxId, cursor.id);
+      if (cursor !== null && at === null) return null;
+      return searchFrom(db, inboxId, search, request, at);
+    },
+    /**
+     * Deletes a thread with its received messages, which read as missing at once. The mail that was sent
+     * stays, outside of the thread.
+     */
+    async remove(inboxId: InboxId, id: ThreadId): Promise<ThreadRemoval> {
+      return remove(db, newId('inbox', clock), inboxId, id);
+    },
     /** Marks all received messages as read or unread. @returns false when the thread does not exist. */
     async mark(inboxId: InboxId, id: ThreadId, read: boolean): Promise<boolean> {
       return (await runOn(db.pool, markThread, [inboxId, id, read])).length > 0;
@@ -118,6 +178,50 @@ export function createThreadStore(db: Database) {
       return { entries: ids.flatMap((id) => byId.get(id) ?? []), hasMore };
     },
   };
+}
+
+/** @param at the thread of the cursor; null: the first page. */
+async function searchFrom(
+  db: Database,
+  inboxId: InboxId,
+  { read, since, until, query, from, to, cc, bcc, hasAttachment }: ThreadSearch,
+  { limit, cursor }: PageRequest<'thread'>,
+  at: Thread | null,
+): Promise<Page<FoundThread>> {
+  const upwards = cursor?.side === 'before';
+  const rows = await runOn<FoundThread>(db.pool, searchThreads, [
+    inboxId,
+    read ?? null,
+    since?.toISOString() ?? '-infinity',
+    until?.toISOString() ?? 'infinity',
+    ...[query, from, to, cc, bcc, hasAttachment].map((filter) => filter ?? null),
+    LIMITS.searchedMessages,
+    LIMITS.recordTextBytes,
+    at?.lastAt ?? null,
+    at?.id ?? null,
+    upwards,
+    limit + 1,
+  ]);
+  return pageOf(rows, limit, upwards);
+}
+
+/** @param removed a new id: that of the deleted inbox which the thread becomes a part of. */
+async function remove(
+  db: Database,
+  removed: InboxId,
+  inboxId: InboxId,
+  id: ThreadId,
+): Promise<ThreadRemoval> {
+  for (let steps = 0; steps < REMOVAL.steps; steps += 1) {
+    const [thread] = await inTransaction(db.pool, async (client) => {
+      await run(client, lockInbox, [inboxId, null]);
+      const values = [inboxId, id, removed, REMOVAL.messagesPerStep];
+      return run<{ isGone: boolean }>(client, removeThread, values);
+    });
+    if (thread === undefined) return 'missing';
+    if (thread.isGone) return 'removed';
+  }
+  return 'unfinished';
 }
 
 /** True when the text has the form of a message id or an email id. */

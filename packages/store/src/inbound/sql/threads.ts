@@ -99,6 +99,104 @@ function pageOfThreads(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): 
 export const threadsAfter = pageOfThreads('threads-after', '<', 'desc');
 export const threadsBefore = pageOfThreads('threads-before', '>', 'asc');
 
+/** A condition: one of the texts in `$n` occurs in the text. A null matches any text. */
+const mentions = (words: `$${number}`, text: string): string =>
+  `(${words}::text[] is null or exists (select from unnest(${words}::text[]) w (word) where strpos(lower(${text}), lower(w.word)) > 0))`;
+
+/** The columns of a message for a search. Its text is read only when the search has a word. */
+const searched = (m: string, hasFile: string, bcc: string): string => `
+         ${mentions('$6', `${m}.from_address`)} and ${mentions('$7', `array_to_string(${m}.to_addresses, ' ')`)}
+           and ${mentions('$8', `array_to_string(${m}.cc_addresses, ' ')`)} and ${mentions('$9', bcc)}
+           and ($10::bool is null or $10 = (${hasFile} is not null))
+           and case when $5::text is null then true
+                 else strpos(lower(concat_ws(' ', ${m}.subject, ${m}.from_address, array_to_string(${m}.to_addresses, ' '),
+                                             array_to_string(${m}.cc_addresses, ' '), left(${m}.text, $12::int))), lower($5)) > 0
+               end as matches`;
+
+const IN_TIME = (at: string): string => `${at} >= $3::timestamptz and ${at} < $4::timestamptz`;
+
+/**
+ * Finds threads of an inbox by their messages, that with the newest message first. It looks only at the
+ * newest messages of the time span: at most $11 received and $11 sent ones. Of a text it reads at most $12
+ * characters.
+ *
+ * $1 inbox, $2 read or unread threads (null: both), $3 since, $4 until, $5 a text in subject, addresses or
+ * body, $6 to $9 texts in From, To, Cc and Bcc, $10 whether the message has a file (null in $5 to $10: any),
+ * $13 and $14 time and id of the cursor (nulls: none), $15 true for the page before the cursor, $16 number of
+ * threads. Returns each thread with its newest matching message.
+ */
+export const searchThreads = statement('search-threads')`
+    with examined as materialized (
+      (select r.* from unnest('{received,released}'::message_status[]) s (status)
+       cross join lateral (
+         select m.thread_id, m.id, m.created_at,
+                ${searched('m', '(select true from message_attachments a where a.message_id = m.id limit 1)', "''")}
+         from messages m
+         where m.inbox_id = $1 and m.status = s.status and ${IN_TIME('m.created_at')}
+         order by m.created_at desc, m.id desc limit $11
+       ) r
+       order by r.created_at desc, r.id desc limit $11)
+      union all
+      (select s.thread_id, s.email_id, s.created_at,
+              ${searched('e', '(select true from email_attachments a where a.email_id = e.id limit 1)', "array_to_string(e.bcc_addresses, ' ')")}
+       from (select * from inbox_sends where inbox_id = $1 and ${IN_TIME('created_at')}
+             order by created_at desc limit $11) s
+       cross join lateral (select * from emails where id = s.email_id offset 0) e)
+    ),
+    matching as materialized (
+      select distinct on (x.thread_id) x.thread_id, x.id
+      from examined x where x.matches and x.thread_id is not null
+      order by x.thread_id, x.created_at desc, x.id desc
+    ),
+    page as (
+      select t.*, k.id as matched_id
+      from matching k cross join lateral (select * from inbox_threads where id = k.thread_id offset 0) t
+      where t.inbox_id = $1
+        and ($13::timestamptz is null
+          or case when $15::bool then (t.last_at, t.id) > ($13::timestamptz, $14::text)
+                  else (t.last_at, t.id) < ($13::timestamptz, $14::text) end)
+        and ($2::bool is null or $2 = (
+          (select true from messages m where m.thread_id = t.id and not m.read limit 1) is null))
+      order by case when $15::bool then t.last_at end, case when $15::bool then t.id end, t.last_at desc, t.id desc
+      limit $16
+    )
+    select t.matched_id as "matchedEmailId", ${THREAD}
+    from page t ${NEWEST}
+    order by case when $15::bool then t.last_at end, case when $15::bool then t.id end, t.last_at desc, t.id desc`;
+
+/**
+ * Moves messages of a thread, received and sent, to a deleted inbox. They read as missing at once, and a
+ * relay deletes their rows. When none is left, it moves the thread.
+ *
+ * Guarantee: run it under the inbox's lock, so nothing joins the thread meanwhile.
+ *
+ * $1 inbox, $2 thread, $3 the id of the deleted inbox, $4 maximum number of messages of each kind. Returns
+ * one row with `isGone`, or no row when the thread does not exist.
+ */
+export const removeThread = statement('remove-thread')`
+    with thread as (select t.id from inbox_threads t where t.inbox_id = $1 and t.id = $2),
+    removed as (
+      insert into removed_inboxes (id) select $3 from thread on conflict do nothing
+    ),
+    received as (
+      update messages m set inbox_id = $3
+      where m.id = any (array(select c.id from messages c, thread t where c.thread_id = t.id and c.inbox_id = $1 limit $4))
+      returning m.id
+    ),
+    sent as (
+      update inbox_sends s set inbox_id = $3
+      where s.email_id = any (array(
+        select c.email_id from inbox_sends c, thread t where c.thread_id = t.id and c.inbox_id = $1 limit $4))
+      returning s.email_id
+    ),
+    moved as (
+      update inbox_threads t set inbox_id = $3
+      where t.id = (select id from thread)
+        and (select count(*) from received) < $4 and (select count(*) from sent) < $4
+      returning t.id
+    )
+    select (select true from moved) is not null as "isGone" from thread`;
+
 /** Reads one thread. $1 inbox, $2 thread. */
 export const readThread = statement('read-thread')`
     select ${THREAD} from inbox_threads t ${NEWEST} where t.inbox_id = $1 and t.id = $2`;

@@ -1,0 +1,155 @@
+import type { BlobId } from '@postrider/blobs';
+import {
+  cutBody,
+  forwardedFile,
+  forwardRequest,
+  parseForward,
+  parseId,
+  smtpUtf8Faults,
+} from '@postrider/domain';
+import type { EmailId, ForwardedFile } from '@postrider/domain';
+import { KeyedQueue } from '@postrider/limits';
+import type { EmailStore, MessageStore, ThreadEmail } from '@postrider/store';
+import type { Answer } from '../http/answer.ts';
+import { replyBody } from '../http/body-rules.ts';
+import { parseIdempotencyKey } from '../http/idempotency-key.ts';
+import { invalid } from '../problems/answers.ts';
+import { createdEmail } from './emails.ts';
+import type { BlobReader } from './links.ts';
+import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
+import { messageIdsOf } from './thread-emails.ts';
+import { answerBefore, sendIntoThread } from './thread-sends.ts';
+import type { ReplyRules, ThreadSendStores } from './thread-sends.ts';
+import { findThreadEmail } from './threads.ts';
+import type { InThread } from './threads.ts';
+
+/** The files of a message may have 5 MiB in base64. So the API reads those of few messages at a time. */
+const READS_IN_FLIGHT = { perKey: 1, total: 2 };
+
+interface ForwardStores extends ThreadSendStores {
+  readonly emails: Pick<EmailStore, 'send' | 'recall' | 'attachments' | 'findLinked'>;
+  readonly messages: Pick<MessageStore, 'find'>;
+}
+
+/** The name under which this route keeps its idempotency keys. */
+const ROUTE = 'POST /v1/inboxes/:id/threads/:thread/emails/:email/forward';
+
+/** Answers 202 once the forward is stored, in the thread of its message. */
+export function forward(stores: ForwardStores, rules: ReplyRules, blobs: BlobReader): Documented<KeyedRoute> {
+  const queue = new KeyedQueue(READS_IN_FLIGHT);
+  return {
+    method: 'post',
+    path: '/v1/inboxes/:id/threads/:thread/emails/:email/forward',
+    scope: 'inbound:send',
+    limited: true,
+    body: replyBody,
+    docs: {
+      operationId: 'forwardEmail',
+      summary: 'Forward a message of a thread, with its attachments',
+      description:
+        'Queued; from there it goes the way of every send. It joins the thread, and counts once in its limits. ' +
+        'A repetition gets its 202 also once the message is deleted.',
+      request: forwardRequest,
+      success: { status: 202, body: createdEmail },
+      idempotent: true,
+      refusals: [
+        '400 text',
+        'validation-failed',
+        'not-found',
+        'domain-not-verified',
+        'idempotency-conflict',
+        'inbox-rate-limited',
+        'thread-rate-limited',
+      ],
+    },
+    async handle(request) {
+      const found = await findThreadEmail(stores, request);
+      if (!found.ok) return (await answerBefore(stores, request, ROUTE)) ?? found.refusal;
+      const { body } = request;
+      if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+        return invalid('The body is not an object.');
+      }
+      const key = parseIdempotencyKey(request.headers);
+      if (!key.ok) return invalid(`${key.fault.field} ${key.fault.message}.`);
+      const slot = queue.join(request.key.accountId, 1);
+      try {
+        if (slot.granted !== null) {
+          await slot.granted;
+          const refusal = await request.recheckKey();
+          if (refusal !== null) return refusal;
+        }
+        return await forwardNow({ stores, rules, blobs }, request, { ...found.value, body });
+      } finally {
+        slot.release();
+      }
+    },
+  };
+}
+
+interface Asked extends InThread {
+  readonly email: ThreadEmail;
+  readonly body: object;
+}
+
+async function forwardNow(
+  { stores, rules, blobs }: { stores: ForwardStores; rules: ReplyRules; blobs: BlobReader },
+  request: RouteRequest,
+  { inbox, thread, email, body }: Asked,
+): Promise<Answer> {
+  if (cutBody(email.html) !== email.html || cutBody(email.text) !== email.text) {
+    return invalid('The message has more text or HTML than can be forwarded.');
+  }
+  if (email.direction === 'outbound' && email.html === null && email.text === null) {
+    return invalid('The content of the message is past its days.');
+  }
+  const files = await filesOf(stores, blobs, request, email);
+  const original = { ...email, ids: messageIdsOf(email, rules.awsRegion), files };
+  const parsed = parseForward(body, inbox, original);
+  if (!parsed.ok) return invalid(parsed.fault);
+  const [undeliverable] = rules.smtpUtf8 ? [] : smtpUtf8Faults(parsed.draft);
+  if (undeliverable !== undefined) return invalid(`${undeliverable.field} ${undeliverable.message}.`);
+  const attachments = [...parsed.draft.attachments];
+  for (const file of files) {
+    const content = await file.read();
+    if (content === null) return invalid('An attachment of the message is deleted.');
+    attachments.push(forwardedFile(file, content));
+  }
+  const draft = { ...parsed.draft, attachments };
+  return sendIntoThread(stores, rules, request, {
+    inbox,
+    thread,
+    draft,
+    skipped: [],
+    messages: 1, // the customer names the recipients
+    route: ROUTE,
+  });
+}
+
+interface ReadableFile extends ForwardedFile {
+  /** @returns null when the content is deleted. */
+  readonly read: () => Promise<Buffer | null>;
+}
+
+/** The files of a received or a sent message. Their contents are read one by one. */
+async function filesOf(
+  { emails, messages }: ForwardStores,
+  blobs: BlobReader,
+  { key }: RouteRequest,
+  { id }: ThreadEmail,
+): Promise<ReadableFile[]> {
+  const messageId = parseId('message', id);
+  if (messageId !== null) {
+    const message = await messages.find(key, messageId);
+    const files = message?.attachments ?? [];
+    return files.map((file) => ({ ...file, read: () => blobs.read(file.blob as BlobId) }));
+  }
+  const emailId = id as EmailId;
+  const files = (await emails.attachments(key, emailId)) ?? [];
+  return files.map((file) => ({
+    ...file,
+    async read() {
+      const linked = await emails.findLinked({ emailId, position: file.position });
+      return linked === null ? null : Buffer.from(linked.content);
+    },
+  }));
+}

@@ -1,0 +1,128 @@
+import { hasControlCharacter, LIMITS, parseIsoTime } from '@postrider/domain';
+import type { FoundThread, ThreadSearch } from '@postrider/store';
+import { KeyedQueue } from '@postrider/limits';
+import { z } from 'zod';
+import { listAnswer } from '../http/list-answer.ts';
+import { parsedText } from '../http/parsed-text.ts';
+import { parseQuery } from '../http/query-fields.ts';
+import { shownText } from '../http/shown-text.ts';
+import { invalid } from '../problems/answers.ts';
+import type { Documented, KeyedRoute } from './route.ts';
+import { pageOf, text } from './schemas.ts';
+import type { AnswerOf } from './schemas.ts';
+import { findInbox, listIn, selectsNone, threadEntry, threadObject, threadQuery } from './threads.ts';
+import type { ThreadStores } from './threads.ts';
+
+/** Postgres takes some 100 ms for a search with a word. So the API does few at a time. */
+const SEARCHES_IN_FLIGHT = { perKey: 1, total: 2 };
+
+const LISTS = ['from', 'to', 'cc', 'bcc'] as const;
+
+const isTrue = z
+  .enum(['true', 'false'], { error: 'is not true or false' })
+  .transform((written) => written === 'true')
+  .optional();
+const moment = parsedText(readMoment, 'is neither a date nor a time in ISO 8601').optional();
+
+/** The parameters that may occur once. */
+const searchQuery = z.object({
+  query: shownText(LIMITS.searchLength)
+    .optional()
+    .meta({ description: 'In the subject, in an address, or in the first 16 KiB of the text.' }),
+  has_attachment: isTrue,
+  read: isTrue,
+  start_date: moment.meta({
+    description: 'Received or sent at this time or later. A date: from its start, UTC.',
+  }),
+  end_date: moment.meta({ description: 'Received or sent before this time. A date: before its start, UTC.' }),
+});
+
+const addresses = (header: string) =>
+  z
+    .string()
+    .optional()
+    .meta({ description: `Comma-separated: one of them occurs in ${header}.` });
+const documentedQuery = z.object({
+  ...searchQuery.omit({ read: true, has_attachment: true }).shape,
+  has_attachment: z.boolean().optional().meta({ description: 'Whether the message has a file.' }),
+  from: addresses('From'),
+  to: addresses('To'),
+  cc: addresses('Cc'),
+  bcc: addresses('Bcc'),
+  ...threadQuery.shape,
+});
+
+const foundThread = threadEntry.extend({
+  matched_email_id: text.meta({ description: 'The newest of its messages that match.' }),
+});
+const foundThreadPage = pageOf(foundThread).meta({ id: 'FoundThreadPage' });
+
+export function searchThreads(stores: ThreadStores): Documented<KeyedRoute> {
+  const queue = new KeyedQueue(SEARCHES_IN_FLIGHT);
+  return {
+    scope: 'inbound:read',
+    limited: true,
+    method: 'get',
+    path: '/v1/inboxes/:id/threads/search',
+    docs: {
+      operationId: 'searchThreads',
+      summary: 'Find threads of an inbox by a message, that with the newest message first',
+      description:
+        `Looks at the newest ${LIMITS.searchedMessages} received and ${LIMITS.searchedMessages} sent messages of the time ` +
+        'span. `end_date` leads to older ones. Upper and lower case are the same.',
+      query: documentedQuery,
+      success: { status: 200, body: foundThreadPage },
+      paged: true,
+      refusals: ['not-found', 'validation-failed'],
+    },
+    async handle(request) {
+      const { query } = request;
+      const inbox = await findInbox(stores, request);
+      if (!inbox.ok) return inbox.refusal;
+      const parsed = parseQuery(query, searchQuery);
+      if (!parsed.ok) return parsed.refusal;
+      const fault = faultOfLists(query);
+      if (fault !== null) return invalid(fault);
+      const { has_attachment: hasAttachment, start_date: since, end_date: until, ...rest } = parsed.fields;
+      const search: ThreadSearch = { ...rest, hasAttachment, since, until, ...listsOf(query) };
+      const slot = queue.join(request.key.accountId, 1);
+      try {
+        await slot.granted;
+        return await listAnswer(query, {
+          noun: 'thread',
+          async read(page) {
+            const found = await stores.threads.search(inbox.value.id, search, page);
+            return selectsNone(query) && found !== null ? { entries: [], hasMore: false } : found;
+          },
+          show: foundObject,
+        });
+      } finally {
+        slot.release();
+      }
+    },
+  };
+}
+
+function faultOfLists(query: URLSearchParams): string | null {
+  for (const name of LISTS) {
+    const words = listIn(query, name);
+    if (words.length > LIMITS.searchAddresses)
+      return `${name} has more than ${LIMITS.searchAddresses} entries.`;
+    if (words.some(hasControlCharacter)) return `${name} contains a control character.`;
+  }
+  return null;
+}
+
+function listsOf(query: URLSearchParams): Pick<ThreadSearch, (typeof LISTS)[number]> {
+  const entries = LISTS.map((name) => [name, listIn(query, name)] as const);
+  return Object.fromEntries(entries.filter(([, words]) => words.length > 0));
+}
+
+function foundObject(thread: FoundThread): AnswerOf<typeof foundThread> {
+  return { ...threadObject(thread), matched_email_id: thread.matchedEmailId };
+}
+
+/** Reads a time, or a date as its start in UTC. */
+function readMoment(written: string): Date | null {
+  return parseIsoTime(/^\d{4}-\d\d-\d\d$/.test(written) ? `${written}T00:00:00Z` : written);
+}

@@ -1,0 +1,93 @@
+import { parseId, requestDigest, senderDomain } from '@postrider/domain';
+import type { InboxId, ReplyDraft } from '@postrider/domain';
+import type { EmailStore, SendOutcome } from '@postrider/store';
+import { json } from '../http/answer.ts';
+import type { Answer } from '../http/answer.ts';
+import { parseIdempotencyKey } from '../http/idempotency-key.ts';
+import { noSuch } from '../problems/answers.ts';
+import type { RouteRequest } from './route.ts';
+import { sendRefusal } from './send-emails.ts';
+import type { SendRules } from './send-emails.ts';
+import type { InThread, ThreadStores } from './threads.ts';
+
+/* What replies and forwards share: mail that an inbox sends into a mail thread. */
+
+export interface ThreadSendStores extends ThreadStores {
+  readonly emails: Pick<EmailStore, 'send' | 'recall'>;
+}
+
+export interface ReplyRules extends SendRules {
+  /** The region of SES, which writes its own Message-IDs. Undefined without SES. */
+  readonly awsRegion: string | undefined;
+}
+
+/**
+ * Finds the answer to an earlier request with the same idempotency key. A repetition gets it even when the
+ * message was deleted meanwhile. @returns null when the store remembers none
+ */
+export async function answerBefore(
+  stores: ThreadSendStores,
+  request: RouteRequest,
+  route: string,
+): Promise<Answer | null> {
+  const inboxId =
+    parseId('inbox', request.id) ?? (await stores.inboxes.identify(request.key, request.id))?.id;
+  const idempotency = inboxId === undefined ? null : idempotencyOf(request, inboxId, route);
+  if (idempotency === null) return null;
+  const recalled = await stores.emails.recall(request.key, idempotency);
+  return recalled === null ? null : answerOf(recalled);
+}
+
+/** @returns null without a valid idempotency key */
+function idempotencyOf({ headers, params, body }: RouteRequest, inboxId: InboxId, route: string) {
+  const parsed = parseIdempotencyKey(headers);
+  if (!parsed.ok || parsed.key === null) return null;
+  const { thread, email } = params;
+  return { route, key: parsed.key, digest: requestDigest({ inbox: inboxId, thread, email, body }) };
+}
+
+/** A message of an inbox, and the mail thread that it joins. */
+interface ThreadSend extends InThread, ReplyDraft {
+  /** The name under which the route keeps its idempotency keys. */
+  readonly route: string;
+}
+
+/** Stores the message under the limits of the inbox and of the thread. */
+export async function sendIntoThread(
+  stores: ThreadSendStores,
+  { verifiedDomainsOnly }: SendRules,
+  request: RouteRequest,
+  { inbox, thread, draft, skipped, messages, route }: ThreadSend,
+): Promise<Answer> {
+  const { accountId, kind } = request.key;
+  const outcome = await stores.emails.send({
+    accountId,
+    kind,
+    drafts: [draft],
+    domains: verifiedDomainsOnly && kind === 'live' ? [senderDomain(draft.from)] : [],
+    idempotency: idempotencyOf(request, inbox.id, route),
+    reply: { inboxId: inbox.id, threadId: thread.id, messages, skipped },
+    sentBy: { keyId: request.key.id, requestId: request.requestId },
+  });
+  if (outcome.kind === 'missing') return (await answerBefore(stores, request, route)) ?? noSuch('thread');
+  return answerOf(outcome);
+}
+
+function answerOf(outcome: Exclude<SendOutcome, { readonly kind: 'missing' }>): Answer {
+  switch (outcome.kind) {
+    case 'stored':
+    case 'repeated': {
+      const { ids, skipped } = outcome;
+      const [id] = ids;
+      if (id === undefined) throw new Error('the store returned no id for a reply');
+      return json(202, skipped.length === 0 ? { id } : { id, skipped });
+    }
+    case 'unknown-topics':
+      throw new Error('a reply has no topic');
+    case 'conflict':
+    case 'unverified-domains':
+    case 'inbox-over-limit':
+    case 'thread-over-limit':
+      return sendRefusal(outcome);
+  }
+}

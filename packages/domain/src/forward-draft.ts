@@ -1,0 +1,168 @@
+import { hasControlCharacter } from './email-address.ts';
+import type { AttachmentDraft } from './email-attachments.ts';
+import { emailFields, parseEmailDraft } from './email-draft.ts';
+import type { EmailDraft } from './email-draft.ts';
+import { inWords, LIMITS } from './limits.ts';
+import { isMediaType } from './media-type.ts';
+import { bytesOf, firstFault, fromOf, inboxMailFault, subjectWith, threadHeaders } from './reply-draft.ts';
+import type { ReplyingInbox } from './reply-draft.ts';
+
+/** The received or sent message that is forwarded. Ids have no angle brackets. */
+export interface ForwardedMessage {
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly cc: readonly string[];
+  readonly subject: string | null;
+  readonly createdAt: Date;
+  readonly text: string | null;
+  readonly html: string | null;
+  /** The Message-IDs that its readers may see, the likeliest last. */
+  readonly ids: readonly string[];
+  readonly references: readonly string[];
+  readonly files: readonly ForwardedFile[];
+}
+
+/** A file of the message, as its sender described it. */
+export interface ForwardedFile {
+  readonly filename: string | null;
+  readonly contentType: string | null;
+  readonly contentId: string | null;
+  /** Bytes, decoded. */
+  readonly size: number;
+}
+
+export type ForwardParse =
+  /** The draft without the files of the message. */
+  | { readonly ok: true; readonly draft: EmailDraft }
+  /** `fault` names the field and the rule. */
+  | { readonly ok: false; readonly fault: string };
+
+const { shape } = emailFields;
+
+/** The body of a forward as the OpenAPI document describes it. */
+export const forwardRequest = emailFields
+  .pick({ text: true, html: true, cc: true, bcc: true, attachments: true })
+  .partial()
+  .extend({
+    to: shape.to,
+    text: shape.text.meta({
+      description: `Stands before the message. Text and HTML together: ${inWords(LIMITS.replyBytes)} at most.`,
+    }),
+    subject: shape.subject
+      .nullish()
+      .meta({ description: 'Absent: that of the message, with `Fwd:` in front.' }),
+    headers: shape.headers.optional().meta({
+      description: 'As of `POST /v1/emails`, without `In-Reply-To`, `References` and `Reply-To`.',
+    }),
+  })
+  .meta({ id: 'ForwardRequest' });
+
+/** Base64 writes three bytes as four characters. */
+const encodedBytes = (size: number): number => Math.ceil(size / 3) * 4;
+
+/**
+ * Makes a message from the inbox: the customer's words, then the forwarded message with its header. The files
+ * of the message count in the limits.
+ */
+export function parseForward(body: object, inbox: ReplyingInbox, original: ForwardedMessage): ForwardParse {
+  const fields = body as Readonly<Record<string, unknown>>;
+  const broken = inboxMailFault(fields);
+  if (broken !== null) return { ok: false, fault: broken };
+  const parsed = parseEmailDraft({
+    to: fields['to'],
+    cc: fields['cc'],
+    bcc: fields['bcc'],
+    html: fields['html'],
+    // A forward needs no words of its own.
+    text: fields['text'] ?? (isAbsent(fields['html']) ? '' : undefined),
+    headers: fields['headers'],
+    attachments: fields['attachments'],
+    from: fromOf(inbox),
+    subject: fields['subject'] ?? subjectWith('Fwd:', original.subject),
+  });
+  if (!parsed.ok) return { ok: false, fault: firstFault(parsed.faults) };
+  const draft = {
+    ...parsed.draft,
+    ...bodiesOf(parsed.draft, original),
+    headers: { ...parsed.draft.headers, ...threadHeaders(original) },
+  };
+  const tooMuch = sizeFault(draft, original.files);
+  return tooMuch === null ? { ok: true, draft } : { ok: false, fault: tooMuch };
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+function sizeFault({ text, html, attachments }: EmailDraft, files: readonly ForwardedFile[]): string | null {
+  if (attachments.length + files.length > LIMITS.attachments) {
+    return `attachments are more than ${LIMITS.attachments} together with those of the message.`;
+  }
+  const bytes =
+    bytesOf(text) +
+    bytesOf(html) +
+    attachments.reduce((sum, { content }) => sum + content.length, 0) +
+    files.reduce((sum, { size }) => sum + encodedBytes(size), 0);
+  return bytes <= LIMITS.messageBytes
+    ? null
+    : `The forward exceeds ${inWords(LIMITS.messageBytes)} in base64, together with the message and its attachments.`;
+}
+
+/** Text, HTML or both, as the customer's words and the message have them. */
+function bodiesOf(
+  own: Pick<EmailDraft, 'text' | 'html'>,
+  original: ForwardedMessage,
+): Pick<EmailDraft, 'text' | 'html'> {
+  const lines = headerLines(original);
+  const text =
+    own.text === null
+      ? null
+      : [...(own.text === '' ? [] : [own.text, '']), ...lines, '', original.text ?? ''].join('\n');
+  if (own.html === null && original.html === null) return { text, html: null };
+  const words = own.html ?? (own.text === '' ? '' : inHtml(own.text ?? ''));
+  const forwarded = original.html ?? inHtml(original.text ?? '');
+  return { text, html: `${words}<div>${lines.map(escaped).join('<br>')}</div><br>${forwarded}` };
+}
+
+function headerLines({ from, to, cc, subject, createdAt }: ForwardedMessage): string[] {
+  return [
+    '---------- Forwarded message ----------',
+    `From: ${from}`,
+    `Date: ${createdAt.toUTCString()}`,
+    `Subject: ${subject ?? ''}`,
+    `To: ${to.join(', ')}`,
+    ...(cc.length === 0 ? [] : [`Cc: ${cc.join(', ')}`]),
+  ];
+}
+
+function inHtml(text: string): string {
+  return `<div style="white-space:pre-wrap">${escaped(text)}</div>`;
+}
+
+/** A stranger wrote the text. */
+function escaped(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
+
+/** Makes a file of a received message one that may be sent: its name and types come from a stranger. */
+export function forwardedFile(
+  { filename, contentType, contentId }: ForwardedFile,
+  content: Buffer,
+): AttachmentDraft {
+  const name = (filename ?? '')
+    .replaceAll(/[\u0000-\u001f\u007f]/g, ' ')
+    .slice(0, LIMITS.filenameLength)
+    .toWellFormed();
+  const isUsable = name.trim() !== '' && !hasControlCharacter(name);
+  const id = (contentId ?? '').replace(/^<|>$/g, '');
+  return {
+    filename: isUsable ? name : 'attachment',
+    content: content.toString('base64'),
+    contentType: contentType !== null && isMediaType(contentType) ? contentType : null,
+    contentId: /^[\u0021-\u003b\u003d\u003f-\u007e]{1,128}$/.test(id) ? id : null,
+  };
+}
