@@ -573,6 +573,7 @@ CREATE TABLE webhooks (
   CONSTRAINT webhooks_pkey PRIMARY KEY (id)
 );
 CREATE INDEX webhooks_being_removed ON webhooks USING btree (removed_at) WHERE removed_at IS NOT NULL;
+CREATE INDEX webhooks_failing ON webhooks USING btree (failing_since) WHERE failing_since IS NOT NULL;
 CREATE INDEX webhooks_of_account ON webhooks USING btree (account_id);
 
 CREATE UNLOGGED TABLE workers (

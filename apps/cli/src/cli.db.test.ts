@@ -350,6 +350,7 @@ describe('status', () => {
     );
     const none = { waiting: 0, delayed: 0 };
     expect(await json('status')).toEqual({
+      failing: [],
       ok: true,
       postgres: { reachable: true },
       redis: null,

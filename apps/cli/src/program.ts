@@ -21,6 +21,7 @@ import { addKeyRevoke } from './commands/key-revoke.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { addStatus } from './commands/status.ts';
 import { addSuppressionsRemove } from './commands/suppressions-remove.ts';
+import { addTop } from './commands/top.ts';
 import { addWebhooksList } from './commands/webhooks-list.ts';
 import { addWebhooksShow } from './commands/webhooks-show.ts';
 import type { Io } from './io.ts';
@@ -40,6 +41,7 @@ export function createProgram(io: Io): Command {
     });
   addMigrate(program, io);
   addStatus(program, io);
+  addTop(program, io);
   const account = program.command('account').description('customers');
   addAccountCreate(account, io);
   addAccountErase(account, io);

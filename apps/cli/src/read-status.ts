@@ -18,10 +18,18 @@ import {
   MAIL_PROVIDER_DEFAULT,
   pendingMigrations,
   readBacklog,
+  readFailingWebhooks,
   rightsOf,
   storedMailProvider,
 } from '@postrider/store';
-import type { Backlog, MailProviderName, QueueIdentity, Rights, RunningWorker } from '@postrider/store';
+import type {
+  Backlog,
+  FailingWebhook,
+  MailProviderName,
+  QueueIdentity,
+  Rights,
+  RunningWorker,
+} from '@postrider/store';
 import { withPool } from './session.ts';
 
 /** The state of the system. A value that could not be read is null, and `faults` names the reason. */
@@ -31,6 +39,8 @@ export interface Status {
   /** Migrations that the database lacks, including the queue's tables if they are needed. */
   readonly pending: readonly string[] | null;
   readonly backlog: Backlog | null;
+  /** Those that fail for the longest, at most ten. */
+  readonly failing: readonly FailingWebhook[];
   /** The provider of every process, or null when the database is behind. */
   readonly mailProvider: MailProviderName | null;
   /** Of the role of this command; null when the database is behind. */
@@ -52,6 +62,7 @@ const CONNECT_WAIT_MS = 3_000;
 const CONNECT_POLL_MS = 50;
 const NO_DAYS =
   'no relay makes the days of the attempt log: its log line `pass failed` with days_made says why';
+const FAILING_SHOWN = 10;
 /** BullMQ's tables, as the name of a pending migration. */
 const QUEUE_TABLES = 'queue tables';
 
@@ -87,6 +98,7 @@ async function readStore(
       const pending = await pendingMigrations(pool);
       const current = pending.length === 0;
       const backlog = current ? await readBacklog(pool) : null;
+      const failing = current ? await readFailingWebhooks(pool, FAILING_SHOWN) : [];
       const workers = current ? await createFleet(pool).workers() : [];
       const mailProvider = current ? ((await storedMailProvider(pool)) ?? MAIL_PROVIDER_DEFAULT) : null;
       if (location.kind === 'postgres' && !(await queueSchemaIsCurrent(location.databaseUrl))) {
@@ -100,7 +112,7 @@ async function readStore(
           : [messageOf(lacksRights(rights))]),
         ...(current && (await lacksDays(pool)) ? [NO_DAYS] : []),
       ];
-      return { postgres: true, pending, backlog, mailProvider, rights, workers, faults };
+      return { postgres: true, pending, backlog, failing, mailProvider, rights, workers, faults };
     } catch (error) {
       // A refused connection, for example by a wrong password, counts as a failure, too.
       logger.debug('postgres error', { error });
@@ -108,6 +120,7 @@ async function readStore(
         postgres: false,
         pending: null,
         backlog: null,
+        failing: [],
         mailProvider: null,
         rights: null,
         workers: [],

@@ -1,4 +1,5 @@
-import type { OwnedWebhook } from '@postrider/store';
+import { hostOf } from '@postrider/domain';
+import type { FailingWebhook, OwnedWebhook } from '@postrider/store';
 
 /** A webhook in the output of `--json`, without its secret. Times are ISO 8601 UTC. */
 export function webhookObject(webhook: OwnedWebhook) {
@@ -15,4 +16,18 @@ export function webhookObject(webhook: OwnedWebhook) {
     failing_since: webhook.failingSince?.toISOString() ?? null,
     created_at: webhook.createdAt.toISOString(),
   };
+}
+
+/** Names an endpoint. Its path may hold a customer's token. */
+export function endpointObject({
+  webhookId,
+  accountId,
+  endpoint,
+}: Pick<FailingWebhook, 'webhookId' | 'accountId' | 'endpoint'>) {
+  return { webhook: webhookId, account: accountId, host: hostOf(endpoint) };
+}
+
+/** A failing webhook in the output of `--json`. */
+export function failingObject(webhook: FailingWebhook) {
+  return { ...endpointObject(webhook), failing_since: webhook.failingSince.toISOString() };
 }

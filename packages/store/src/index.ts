@@ -160,5 +160,8 @@ export { createWebhookLookUps } from './webhooks/webhook-look-ups.ts';
 export type { OwnedWebhook } from './webhooks/webhook-look-ups.ts';
 export { LOAD_COUNTED_MAX, readWebhookLoads } from './webhooks/webhook-loads.ts';
 export type { WebhookLoad } from './webhooks/webhook-loads.ts';
+export { readFailingWebhooks } from './webhooks/failing-webhooks.ts';
+export type { FailingWebhook } from './webhooks/failing-webhooks.ts';
+export type { WebhookHealth } from './webhooks/webhook-health.ts';
 export { createWebhookStore } from './webhooks/webhooks.ts';
 export type { Webhook, WebhookStore } from './webhooks/webhooks.ts';

@@ -205,6 +205,11 @@ describe('GET /v1/webhooks', () => {
       endpoint: ENDPOINT,
       description: null,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown,
+      failing_since: null,
+      last_success_at: null,
+      last_error: null,
+      outstanding: 0,
+      dead_letters: 0,
     };
     expect(response.body).toEqual({
       object: 'list',
@@ -214,6 +219,42 @@ describe('GET /v1/webhooks', () => {
       ],
     });
     expect(response.text).not.toContain('whsec_');
+  });
+
+  test('each entry shows the health of its own webhook', async () => {
+    const owner = await api.newCaller();
+    const failing = await created(undefined, owner);
+    const healthy = await created(undefined, owner);
+    const { database } = api;
+    const since = '2026-11-26T05:41:12.000Z';
+    await database.query('update webhooks set failing_since = $2 where id = $1', [failing.id, since]);
+    await database.query(
+      `insert into webhook_health values ($1, $2::timestamptz - interval '4 seconds', null)`,
+      [failing.id, since],
+    );
+    await database.query(
+      `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error)
+       values (now(), 1, 'evt_x', $1, 1, 5, 503, 'HTTP 503'), (now(), 2, 'evt_y', $2, 1, 5, 200, null)`,
+      [failing.id, healthy.id],
+    );
+    await database.query(
+      `insert into deliveries (event_id, webhook_id) select 'evt_' || n, $1 from generate_series(1, 3) n`,
+      [failing.id],
+    );
+    const { data } = (await list(owner)).body as { data: WebhookBody[] };
+    expect(data.find(({ id }) => id === failing.id)).toMatchObject({
+      failing_since: since,
+      last_success_at: '2026-11-26T05:41:08.000Z',
+      last_error: 'HTTP 503',
+      outstanding: 3,
+      dead_letters: 0,
+    });
+    expect(data.find(({ id }) => id === healthy.id)).toMatchObject({
+      failing_since: null,
+      last_success_at: expect.stringMatching(/Z$/) as unknown,
+      last_error: null,
+      outstanding: 0,
+    });
   });
 
   test('an account without webhooks has an empty list', async () => {

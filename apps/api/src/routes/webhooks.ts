@@ -9,7 +9,7 @@ import {
   webhookHeaderFault,
 } from '@postrider/domain';
 import type { EventType, WebhookHeaders } from '@postrider/domain';
-import type { Webhook, WebhookStore } from '@postrider/store';
+import type { Webhook, WebhookHealth, WebhookStore } from '@postrider/store';
 import { z } from 'zod';
 import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
@@ -98,6 +98,8 @@ export const webhookRequest = strictFields({
   headers: requestedHeaders.optional(),
 }).meta({ id: 'WebhookRequest' });
 
+const COUNTED = 'Counted up to 10,000; in a list of more than ten webhooks, up to 100,000 in all.';
+
 const webhookFields = {
   object: z.literal('webhook'),
   id: idOf('wh'),
@@ -106,7 +108,30 @@ const webhookFields = {
   description: nullableText,
 };
 const createdWebhook = z.object({ ...webhookFields, ...secretFields }).meta({ id: 'CreatedWebhook' });
-const webhookEntry = z.object({ ...webhookFields, created_at: time }).meta({ id: 'Webhook' });
+const webhookEntry = z
+  .object({
+    ...webhookFields,
+    created_at: time,
+    failing_since: time.nullable().meta({
+      description: 'Since when the endpoint fails. Null: it does not. Postrider never pauses a webhook.',
+    }),
+    last_success_at: time.nullable().meta({
+      description: 'When the last attempt started that a 2xx answered. Null: none is known.',
+    }),
+    last_error: nullableText.meta({
+      description:
+        'Of the last attempt that failed. Null: none is known; the log keeps attempts for 30 days.',
+    }),
+    outstanding: z
+      .int()
+      .min(0)
+      .meta({ description: `Deliveries that are neither done nor given up. ${COUNTED}` }),
+    dead_letters: z
+      .int()
+      .min(0)
+      .meta({ description: `Dead letters. ${COUNTED}` }),
+  })
+  .meta({ id: 'Webhook' });
 
 /**
  * Contract 4.1: a missing field gets plain text, every other fault a problem that names the field and its
@@ -158,7 +183,7 @@ function parseHeaders(written: unknown, prefix: string): FieldsParse<WebhookHead
 const webhookList = listOf(webhookEntry).meta({ id: 'WebhookList' });
 
 /** Contract 4.2. */
-function listWebhooks(webhooks: Pick<WebhookStore, 'list'>): Documented<KeyedRoute> {
+function listWebhooks(webhooks: Pick<WebhookStore, 'list' | 'health'>): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -171,12 +196,15 @@ function listWebhooks(webhooks: Pick<WebhookStore, 'list'>): Documented<KeyedRou
     },
     async handle({ key }) {
       const found = await webhooks.list(key.accountId);
-      return json<AnswerOf<typeof webhookList>>(200, { object: 'list', data: found.map(entryOf) });
+      return json<AnswerOf<typeof webhookList>>(200, {
+        object: 'list',
+        data: await entriesOf(webhooks, found),
+      });
     },
   };
 }
 
-function getWebhook(webhooks: Pick<WebhookStore, 'find'>): Documented<KeyedRoute> {
+function getWebhook(webhooks: Pick<WebhookStore, 'find' | 'health'>): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -190,7 +218,8 @@ function getWebhook(webhooks: Pick<WebhookStore, 'find'>): Documented<KeyedRoute
     async handle({ key, id: written }) {
       const id = parseId('webhook', written);
       const webhook = id === null ? null : await webhooks.find(key.accountId, id);
-      return webhook === null ? noSuch('webhook') : json(200, entryOf(webhook));
+      const [entry] = webhook === null ? [] : await entriesOf(webhooks, [webhook]);
+      return entry === undefined ? noSuch('webhook') : json(200, entry);
     },
   };
 }
@@ -222,6 +251,28 @@ function webhookObject({ id, endpoint, events, description }: Webhook) {
   return { object: 'webhook', id, endpoint, events: receivedTypes(events), description } as const;
 }
 
-function entryOf(webhook: Webhook): AnswerOf<typeof webhookEntry> {
+/** Leaves out a webhook that was removed since it was read. */
+async function entriesOf(
+  webhooks: Pick<WebhookStore, 'health'>,
+  found: readonly Webhook[],
+): Promise<AnswerOf<typeof webhookEntry>[]> {
+  const healths = await webhooks.health(found.map(({ id }) => id));
+  return found.flatMap((webhook) => {
+    const health = healths.get(webhook.id);
+    return health === undefined ? [] : [{ ...entryOf(webhook), ...healthObject(health) }];
+  });
+}
+
+function entryOf(webhook: Webhook) {
   return { ...webhookObject(webhook), created_at: webhook.createdAt.toISOString() };
+}
+
+function healthObject(health: WebhookHealth) {
+  return {
+    failing_since: health.failingSince?.toISOString() ?? null,
+    last_success_at: health.lastSuccessAt?.toISOString() ?? null,
+    last_error: health.lastError,
+    outstanding: health.outstanding,
+    dead_letters: health.deadLetters,
+  };
 }

@@ -1,5 +1,5 @@
 import type { QueueDepth, QueueKey } from '@postrider/queue';
-import type { Backlog, MailProviderName, Rights } from '@postrider/store';
+import type { Backlog, FailingWebhook, MailProviderName, Rights } from '@postrider/store';
 import type { Command } from 'commander';
 import { Failure } from '../failure.ts';
 import type { Io } from '../io.ts';
@@ -7,6 +7,7 @@ import { jsonOption, printAnswer, table } from '../print.ts';
 import { readStatus } from '../read-status.ts';
 import type { Status } from '../read-status.ts';
 import { configuration, diagnostics } from '../session.ts';
+import { failingObject } from '../webhook-object.ts';
 
 /** `status`: shows faults and the backlog. The exit code is 1 when the system lacks something. */
 export function addStatus(program: Command, io: Io): void {
@@ -31,6 +32,7 @@ function statusObject(status: Status) {
     migrations: status.pending === null ? null : { pending: status.pending },
     queue: { backend: status.backend, depth: status.depths },
     backlog: status.backlog === null ? null : backlogObject(status.backlog),
+    failing: status.failing.map(failingObject),
     mail_provider: status.mailProvider,
     database_role: status.rights === null ? null : rightsObject(status.rights),
     faults: status.faults,
@@ -69,6 +71,7 @@ function inWords(status: Status): string[] {
     ...(status.mailProvider === null ? [] : [['mail provider', providerInWords(status.mailProvider)]]),
     ...(status.rights === null ? [] : [['database role', roleInWords(status.rights)]]),
     ...backlogRows(status.backlog),
+    ...status.failing.map((webhook) => ['failing webhook', failingInWords(webhook)]),
     ...depthRows(status.depths),
   ];
   return table(['WHAT', 'STATE'], rows);
@@ -103,6 +106,11 @@ function backlogRows(backlog: Backlog | null): string[][] {
     ['dead letters', `${exhausted} attempts_exhausted, ${rejected} rejected`],
     ['failing webhooks', String(backlog.failingWebhooks)],
   ];
+}
+
+function failingInWords(webhook: FailingWebhook): string {
+  const { webhook: id, account, host, failing_since: since } = failingObject(webhook);
+  return `${id} of ${account}, ${host}, since ${since}`;
 }
 
 function depthRows(depths: Readonly<Record<QueueKey, QueueDepth>> | null): string[][] {

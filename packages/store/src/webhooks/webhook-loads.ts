@@ -6,7 +6,7 @@ import { statement } from '../db/statement.ts';
 /** Rows counted per webhook and table. A count of all would take seconds after a long outage. */
 export const LOAD_COUNTED_MAX = 10_000;
 
-/** What waits at a webhook. Counts end at `LOAD_COUNTED_MAX`. */
+/** What waits at a webhook. Counts end at a maximum. */
 export interface WebhookLoad {
   readonly webhookId: WebhookId;
   readonly outstanding: number;
@@ -30,7 +30,8 @@ const READ = statement('read-webhook-loads')`
 export async function readWebhookLoads(
   { pool }: { readonly pool: Pool },
   ids: readonly WebhookId[],
+  countedMax = LOAD_COUNTED_MAX,
 ): Promise<ReadonlyMap<WebhookId, WebhookLoad>> {
-  const loads = await runOn<WebhookLoad>(pool, READ, [ids, LOAD_COUNTED_MAX]);
+  const loads = await runOn<WebhookLoad>(pool, READ, [ids, countedMax]);
   return new Map(loads.map((load) => [load.webhookId, load]));
 }

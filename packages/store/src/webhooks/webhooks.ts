@@ -5,6 +5,8 @@ import type { Database } from '../db/database.ts';
 import type { Webhook as WebhookRow } from '../generated/client.ts';
 import { insertWebhook, webhookLimitReached } from './insert-webhook.ts';
 import { recordDeletion, removeAfterMark } from './remove-webhook.ts';
+import { readWebhookHealth } from './webhook-health.ts';
+import type { WebhookHealth } from './webhook-health.ts';
 
 export interface Webhook {
   readonly id: WebhookId;
@@ -62,6 +64,10 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
         omit: { secretSealed: true, headersSealed: true },
       });
       return rows.map(webhookOf);
+    },
+    /** The health of webhooks that the account has. One that was removed meanwhile has none. */
+    async health(ids: readonly WebhookId[]): Promise<ReadonlyMap<WebhookId, WebhookHealth>> {
+      return readWebhookHealth(db, ids);
     },
     /**
      * Removes the webhook with its queued deliveries and dead letters. Once the promise resolves, none of

@@ -1,0 +1,128 @@
+import { Writable } from 'node:stream';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { AccountId, WebhookId } from '@postrider/domain';
+import { fakeClock, waitFor } from '@postrider/testing';
+import { setupCli } from '../test/run-in-process.ts';
+import { runCli } from './run.ts';
+
+const { cli, json, database, rows } = setupCli();
+const UNTIL = '2026-11-26T07:12:00.000Z';
+const SINCE = '2026-11-26T05:41:12.000Z';
+
+let account: AccountId;
+let failing: WebhookId;
+let healthy: WebhookId;
+
+beforeEach(async () => {
+  account = await rows.account();
+  failing = await rows.webhook({ accountId: account });
+  healthy = await rows.webhook();
+  await database.query('update webhooks set failing_since = $2 where id = $1', [failing, SINCE]);
+});
+
+/** @param minutesBefore from the end of the sums to the minute's start */
+async function minute(of: WebhookId, minutesBefore: number, attempts: number, successes: number) {
+  await database.query(
+    `insert into attempts_by_minute values ($1, $2::timestamptz - make_interval(mins => $3), $4, $5, $6, 212)`,
+    [
+      of,
+      UNTIL,
+      minutesBefore,
+      attempts,
+      successes,
+      [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, attempts, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+    ],
+  );
+}
+
+async function sums(): Promise<void> {
+  await database.query('insert into attempt_sums (settled_until, summed_until) values ($1, $1)', [UNTIL]);
+  await minute(failing, 1, 40, 10);
+  await minute(failing, 5, 10, 0);
+  await minute(healthy, 2, 9, 9);
+  await minute(healthy, 6, 500, 500); // six minutes ago
+}
+
+const named = (webhook: WebhookId, owner: unknown) => ({ webhook, account: owner, host: 'hooks.example' });
+
+describe('top', () => {
+  test('names the failing and the busiest webhooks with account and host', async () => {
+    await sums();
+    expect(await json('top')).toEqual({
+      until: UNTIL,
+      minutes: 5,
+      failing: [{ ...named(failing, account), failing_since: SINCE }],
+      busiest: [
+        { ...named(failing, account), attempts: 50, successes: 10, p95_ms: 209, failing_since: SINCE },
+        {
+          ...named(healthy, expect.any(String)),
+          attempts: 9,
+          successes: 9,
+          p95_ms: 209,
+          failing_since: null,
+        },
+      ],
+    });
+    const { code, stdout } = await cli('top', '--once');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`${SINCE} +${failing} +${account} +hooks.example\n`));
+    expect(stdout).toContain(`the 5 minutes before ${UNTIL}\n`);
+    expect(stdout).toMatch(
+      new RegExp(`10.0 +20.0 % +209 ms +${failing} +${account} +hooks.example \\(failing\\)\n`),
+    );
+    expect(stdout).toMatch(new RegExp(`1.8 +100.0 % +209 ms +${healthy} +acct_\\w+ +hooks.example\n`));
+  });
+
+  test('says that there are no sums, and that nothing fails', async () => {
+    await database.query('update webhooks set failing_since = null');
+    expect((await cli('top')).stdout).toBe(
+      'no webhook is failing\n\nno sums: no relay has added up attempts yet\n',
+    );
+    await database.query('insert into attempt_sums (settled_until, summed_until) values ($1, $1)', [UNTIL]);
+    expect((await cli('top')).stdout).toContain(`the 5 minutes before ${UNTIL}: no attempt\n`);
+  });
+
+  test('shows a terminal the table again, until Ctrl+C', async () => {
+    const screens: string[] = [];
+    const write = (chunk: Buffer, _encoding: string, done: () => void) => {
+      screens.push(chunk.toString());
+      done();
+    };
+    const stdout = Object.assign(new Writable({ write }), { isTTY: true });
+    const env = { DATABASE_URL: database.url };
+    const io = { env, dataDir: '/nonexistent', clock: fakeClock(), stdout, stderr: new Writable({ write }) };
+    const shown = runCli(['top', '--every', '1'], io);
+    await waitFor(() => screens.length > 0, { what: 'the first screen' });
+    await database.query('update webhooks set failing_since = null');
+    await waitFor(() => screens.at(-1)?.includes('no webhook is failing'), { what: 'a later screen' });
+    process.emit('SIGINT');
+    expect(await shown).toBe(0);
+    expect(screens[0]).toMatch(/^\u001b\[2J\u001b\[HFAILING SINCE/);
+    expect(process.listenerCount('SIGINT')).toBe(0);
+  });
+
+  test.each(['0', '0.5', 'x', ''])('--every %j is refused', async (every) => {
+    const { code, stderr } = await cli('top', '--every', every);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: `postrider: --every ${every} is not a number of seconds, 1 or more\n`.replace('  ', ' '),
+    });
+  });
+});
+
+describe('status', () => {
+  test('names the ten webhooks that fail for the longest, with account and host', async () => {
+    for (let n = 0; n < 11; n += 1) await rows.webhook({ failing: true });
+    const gone = await rows.webhook();
+    await database.query(
+      `update webhooks set failing_since = '2026-01-01', removed_at = now() where id = $1`,
+      [gone],
+    );
+    const { failing: found } = await json<{ failing: unknown[] }>('status');
+    expect(found).toHaveLength(10);
+    expect(found[0]).toEqual({ ...named(failing, account), failing_since: SINCE });
+    expect((await cli('status')).stdout).toMatch(
+      new RegExp(`failing webhook +${failing} of ${account}, hooks.example, since ${SINCE}\n`),
+    );
+  });
+});
