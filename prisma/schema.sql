@@ -442,6 +442,7 @@ CREATE INDEX messages_by_blob ON messages USING btree (blob);
 CREATE INDEX messages_by_digest ON messages USING btree (content_digest);
 CREATE INDEX messages_by_message_id ON messages USING btree (message_id, inbox_id, created_at, id);
 CREATE INDEX messages_for_retention ON messages USING btree (GREATEST(created_at, '-infinity'::timestamp with time zone));
+CREATE INDEX messages_held ON messages USING btree (created_at DESC, id DESC) WHERE status = 'held'::message_status;
 CREATE INDEX messages_of_account_by_status ON messages USING btree (account_id, kind, status, created_at DESC, id DESC);
 CREATE INDEX messages_of_in_reply_to ON messages USING btree (inbox_id, in_reply_to, created_at, id) WHERE thread_id IS NOT NULL;
 CREATE INDEX messages_of_inbox_by_status ON messages USING btree (inbox_id, status, created_at DESC, id DESC);

@@ -3,16 +3,24 @@ import type { Express } from 'express';
 import type { Clock } from '@postrider/domain';
 import { createMetricsHandler, createReadinessHandler, healthHandler } from '@postrider/runtime';
 import type { ConfigurationOf, Logger, Metrics, ReadinessCheck } from '@postrider/runtime';
-import { createConsoleSessions } from '@postrider/store';
+import { createConsoleForms, createConsoleSessions } from '@postrider/store';
 import type { Database, ReadDatabase } from '@postrider/store';
 import { serveAsset } from './assets.ts';
 import { handleError } from './http/handle-error.ts';
 import { notFound } from './http/refusal.ts';
 import { openRequest } from './http/request-log.ts';
 import { createRespond } from './http/respond.ts';
+import { serveForm, formBody } from './http/serve-form.ts';
+import type { FormHandler } from './http/serve-form.ts';
 import { servePage } from './http/serve-page.ts';
 import type { PageHandler } from './http/serve-page.ts';
 import { showAccount } from './routes/account.ts';
+import { showAudit } from './routes/audit.ts';
+import { showDeadLetters } from './routes/dead-letters.ts';
+import { showEmail } from './routes/email.ts';
+import { replayEvent, showEvent } from './routes/event.ts';
+import { showHeld } from './routes/held.ts';
+import { releaseMessage, showMessage } from './routes/message.ts';
 import { showOverview } from './routes/overview.ts';
 import { signInRoutes } from './routes/sign-in.ts';
 import { showWebhook } from './routes/webhook.ts';
@@ -47,6 +55,9 @@ export function createConsole(parts: ConsoleParts): Express {
   app.use(signInRoutes({ keys, sessions, clock, logger, respond }));
   const serving = { reads, keys, clock, respond };
   for (const [path, handler] of Object.entries(pagesOf(parts))) app.get(path, servePage(serving, handler));
+  const acting = { sessions, forms: createConsoleForms(actions), keys, clock, logger };
+  for (const [path, handler] of Object.entries(formsOf(parts)))
+    app.post(path, formBody, serveForm(acting, handler));
   app.use(
     servePage(serving, async () => {
       throw notFound('No page has this address.');
@@ -60,6 +71,19 @@ function pagesOf({ config, reads, clock }: ConsoleParts): Readonly<Record<string
   return {
     '/': showOverview(),
     '/accounts/:id': showAccount(reads, clock, config),
+    '/audit': showAudit(reads, clock, config),
+    '/dead-letters': showDeadLetters(reads, clock, config),
+    '/emails/:id': showEmail(reads, clock, config),
+    '/events/:id': showEvent(reads, clock, config),
+    '/held': showHeld(reads, clock, config),
+    '/messages/:id': showMessage(reads, clock, config),
     '/webhooks/:id': showWebhook(reads, clock, config),
+  };
+}
+
+function formsOf({ actions, clock }: ConsoleParts): Readonly<Record<string, FormHandler>> {
+  return {
+    '/events/:id/replay': replayEvent(actions),
+    '/messages/:id/release': releaseMessage(actions, clock),
   };
 }

@@ -93,7 +93,7 @@ export { canHave, grants, isScope, SCOPES } from './scopes.ts';
 export type { Scope } from './scopes.ts';
 export { createSecretBox } from './secret-box.ts';
 export type { SealedSecret, SecretBox } from './secret-box.ts';
-export { AUTH_RESULTS } from './screening-words.ts';
+export { AUTH_RESULTS, HELD_REASONS } from './screening-words.ts';
 export type { AuthResult, HeldReason } from './screening-words.ts';
 export { senderPattern, senderPatterns } from './sender-patterns.ts';
 export type { SesMail } from './ses-mail.ts';

@@ -29,6 +29,12 @@ export type {
   DeadLetterFilter,
   DeadLetterStore,
 } from './deliveries/dead-letters.ts';
+export {
+  countFoundDeadLetters,
+  DEAD_LETTERS_COUNTED_MAX,
+  findDeadLetters,
+} from './deliveries/find-dead-letters.ts';
+export type { FoundDeadLetter, FoundDeadLetterFilter } from './deliveries/find-dead-letters.ts';
 export { createDeliveryOutbox } from './deliveries/delivery-outbox.ts';
 export type {
   ClaimRequest,
@@ -57,6 +63,7 @@ export { createDomainTurns } from './domains/domain-turns.ts';
 export type { DomainTurn, DomainTurns, TurnLength } from './domains/domain-turns.ts';
 export { createEmailStore } from './mail/emails.ts';
 export type { EmailStore, LinkedContent, ListedAttachment, ListedEmail } from './mail/emails.ts';
+export { findEmails } from './mail/find-emails.ts';
 export type { FoundEmail } from './mail/find-emails.ts';
 export { createEventStore, POSITION_MAX } from './events/events.ts';
 export type { EventCursor, EventFilter, EventStore, ListedEvent } from './events/events.ts';
@@ -78,6 +85,8 @@ export { createHousekeeping } from './retention/housekeeping.ts';
 export type { Housekeeping } from './retention/housekeeping.ts';
 export { createBlockedSenderStore } from './inbound/blocked-senders.ts';
 export type { BlockedSender, BlockedSenderStore } from './inbound/blocked-senders.ts';
+export { countHeldMessages, HELD_COUNTED_MAX, listHeldMessages } from './inbound/held-messages.ts';
+export type { HeldCount, HeldMessage } from './inbound/held-messages.ts';
 export { findMessage, findMessages } from './inbound/find-messages.ts';
 export type { FoundMessage, MessageSearch } from './inbound/find-messages.ts';
 export { createRoutingRuleStore } from './inbound/routing-rules.ts';

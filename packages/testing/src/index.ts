@@ -2,6 +2,7 @@ export { ACTOR } from './actor.ts';
 export { bundleScript, type BundledScript } from './bundle-script.ts';
 export { cloneDatabase, databaseUrl, openClient, withClient } from './admin.ts';
 export { HOSTILE_SETTINGS, SESSION_OPTIONS } from './hostile-postgres.ts';
+export { describeWithChromium } from './chromium.ts';
 export { fakeClock, systemClock, type FakeClock } from './clock.ts';
 export { adminDatabaseUrl, createTestDatabase, type TestDatabase } from './database.ts';
 export { numberInInfo, startRedisFailover, type RedisFailover } from './redis-failover.ts';

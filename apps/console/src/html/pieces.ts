@@ -28,6 +28,10 @@ export function wholeId(id: string, what: string): Html {
   return html`<code class="id whole" data-copy="${what}">${idText(id)}</code>`;
 }
 
+export function idLink(id: string, href: string): Html {
+  return html`<a class="id" href="${href}">${idText(id)}</a>`;
+}
+
 /** An endpoint without its scheme. It may break after each dot and slash. */
 export function endpointText(endpoint: string): Html {
   const parts = endpointName(endpoint).split(/(?<=[./])/);
@@ -59,6 +63,11 @@ export function timeAgo(
   precision: 'minutes' | 'seconds' | 'milliseconds' = 'seconds',
 ): Html {
   return html`${time(at, now, precision)} <span class="rel">${ago(at, now)}</span>`;
+}
+
+/** Text of a stranger, with its line feeds. HTML drops the first line feed of a `pre`, so one is added. */
+export function preformatted(text: string, label: string): Html {
+  return html`<pre class="text" tabindex="0" aria-label="${label}">${`\n${text}`}</pre>`;
 }
 
 export interface Fact {

@@ -8,6 +8,13 @@ export function counted(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
 
+/** `6.1 KiB`, `48 KiB`, `1.2 MiB`. */
+export function bytes(value: number): string {
+  if (value < 1024) return `${value} B`;
+  const [unit, size] = value < 1024 ** 2 ? ['KiB', value / 1024] : ['MiB', value / 1024 ** 2];
+  return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${unit}`;
+}
+
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -25,6 +32,11 @@ export function duration(seconds: number): string {
 function units([value, size, unit]: readonly [number, number, string], smaller: string): string {
   const rest = value % size;
   return `${Math.floor(value / size)} ${unit}${rest === 0 ? '' : ` ${rest} ${smaller}`}`;
+}
+
+/** `412 ms`, `30 s`, `3 min 9 s`: the time between two steps of a story. */
+export function gap(milliseconds: number): string {
+  return milliseconds < 1000 ? `${Math.max(0, Math.round(milliseconds))} ms` : duration(milliseconds / 1000);
 }
 
 export function ago(at: Date, now: Date): string {

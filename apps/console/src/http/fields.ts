@@ -53,3 +53,6 @@ export const emailAddress = freeText.transform((text, context) => {
   context.addIssue({ code: 'custom', message: 'is not an email address' });
   return z.NEVER;
 });
+
+const NOTE_LENGTH_MAX = 200;
+export const note = freeText.max(NOTE_LENGTH_MAX, { error: `has at most ${NOTE_LENGTH_MAX} characters` });

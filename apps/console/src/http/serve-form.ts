@@ -1,4 +1,132 @@
+import { randomBytes } from 'node:crypto';
+import { html } from '@remix-run/html-template';
 import express from 'express';
+import type { Request, RequestHandler, Response } from 'express';
+import type { Clock } from '@postrider/domain';
+import type { Logger } from '@postrider/runtime';
+import type { ConsoleFormStore, ConsoleSessionStore, FormResult } from '@postrider/store';
+import type { ConsoleKey } from '../access/console-keys.ts';
+import { hasCsrf, visitorOf } from '../access/sessions.ts';
+import type { Visitor } from '../access/sessions.ts';
+import type { Html } from '../html/pieces.ts';
+import { isOwnOrigin } from './origin.ts';
+import { badRequest, forbidden, Refusal } from './refusal.ts';
+import { requestIdOf } from './request-log.ts';
 
 /** A form has a few short fields. */
 export const formBody = express.urlencoded({ extended: false, limit: '16kb', parameterLimit: 50 });
+
+/** A form of an operator, whose tokens are valid. */
+export interface Submission {
+  readonly visitor: Visitor;
+  readonly params: Readonly<Record<string, string>>;
+  /** The fields without the tokens. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly requestId: string;
+  readonly now: Date;
+}
+
+/** Acts. @returns the page that says what was done. @throws Refusal when it did nothing. */
+export type FormHandler = (submission: Submission) => Promise<FormResult>;
+
+export interface FormServing {
+  readonly sessions: Pick<ConsoleSessionStore, 'find'>;
+  readonly forms: ConsoleFormStore;
+  readonly keys: readonly ConsoleKey[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const ONCE = /^[\w-]{22}$/;
+
+/** The hidden fields of a form: the session's token, and one that is used once. */
+export function formTokens({ csrf }: Visitor): Html {
+  const once = randomBytes(16).toString('base64url');
+  return html`<input type="hidden" name="csrf" value="${csrf}" /><input
+      type="hidden"
+      name="once"
+      value="${once}"
+    />`;
+}
+
+/** Serves a form. A second click gets the result of the first. */
+export function serveForm(serving: FormServing, handler: FormHandler): RequestHandler {
+  return async (request, response) => {
+    const visitor = await visitorOf(request, serving.sessions, serving.keys);
+    if (visitor === null) {
+      response.redirect(303, '/sign-in');
+      return;
+    }
+    response.locals['visitor'] = visitor;
+    const { once, fields } = requireAllowed(visitor, request, response);
+    const submission = {
+      visitor,
+      params: request.params as Submission['params'],
+      fields,
+      requestId: requestIdOf(response),
+      now: serving.clock.now(),
+    };
+    const { location } = await actOnce(serving, once, async () => {
+      const result = await handler(submission);
+      serving.logger.info('console.acted', {
+        user: visitor.name,
+        path: request.path,
+        outcome: result.outcome,
+        request_id: submission.requestId,
+      });
+      return result;
+    });
+    response.redirect(303, withDone(location, once));
+  };
+}
+
+/** @throws Refusal for another site's form, a reader, or a form without valid tokens. */
+function requireAllowed(visitor: Visitor, request: Request, response: Response) {
+  const refuse = (title: string, text: string) => forbidden(title, text, requestIdOf(response), '/');
+  if (!isOwnOrigin(request)) throw refuse('This form is from another site', '');
+  if (visitor.role !== 'operator') {
+    throw refuse(
+      'Your key is read-only',
+      `${visitor.name} can see every page but cannot act. Ask an operator to act, or ask the administrator of this installation for an operator key.`,
+    );
+  }
+  const { csrf, once, ...fields } = request.body as Readonly<Record<string, unknown>>;
+  if (!hasCsrf(visitor, csrf)) {
+    throw refuse('This form is not valid', 'It is from another session. Open its page again.');
+  }
+  if (typeof once !== 'string' || !ONCE.test(once)) throw badRequest(['once is not the token of a form.']);
+  return { once, fields };
+}
+
+async function actOnce(
+  { forms }: FormServing,
+  once: string,
+  act: () => Promise<FormResult>,
+): Promise<FormResult> {
+  if (!(await forms.claim(once))) {
+    const first = await forms.result(once);
+    if (first !== null) return first;
+    throw new Refusal({
+      status: 409,
+      title: 'Still at work',
+      main: html`<div class="narrow-page sec">
+        <h1>Still at work</h1>
+        <p>This form was sent twice. The first one has not ended yet. This one changed nothing.</p>
+        <p><a class="btn" href="/audit">Audit</a></p>
+      </div>`,
+    });
+  }
+  try {
+    const result = await act();
+    await forms.settle(once, result);
+    return result;
+  } catch (error) {
+    await forms.giveBack(once);
+    throw error;
+  }
+}
+
+function withDone(location: string, once: string): string {
+  const [path = '', hash] = location.split('#');
+  return `${path}${path.includes('?') ? '&' : '?'}done=${once}${hash === undefined ? '' : `#${hash}`}`;
+}

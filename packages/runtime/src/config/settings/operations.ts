@@ -104,6 +104,6 @@ export const operationSettings = {
     unit: 'days',
     schema: wholeNumber(1, 3650),
     default: '365',
-    processes: ['relay'],
+    processes: ['relay', 'console'],
   }),
 };

@@ -1,0 +1,32 @@
+import { html } from '@remix-run/html-template';
+import type { Html } from './pieces.ts';
+
+/** The line under a list. @param older the path of the next page; null: the list ends here */
+export function pager(shown: string, older: string | null): Html {
+  return html`<div class="pager">
+    <span>${shown}</span>${older === null ? null : html` <a class="btn slim" href="${older}">Older</a>`}
+  </div>`;
+}
+
+/** Links that filter a list. */
+export function tabs(
+  label: string,
+  entries: readonly {
+    readonly name: string;
+    readonly more?: string;
+    readonly href: string;
+    readonly isCurrent: boolean;
+  }[],
+): Html {
+  const links = entries.map(({ name, more, href, isCurrent }) => {
+    const words = more === undefined ? html`${name}` : html`${name} <span>${more}</span>`;
+    return isCurrent
+      ? html`<li><a href="${href}" aria-current="true">${words}</a></li>`
+      : html`<li><a href="${href}">${words}</a></li>`;
+  });
+  return html`<nav class="tabs" aria-label="${label}">
+    <ul>
+      ${links}
+    </ul>
+  </nav>`;
+}

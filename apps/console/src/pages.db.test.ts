@@ -1,0 +1,283 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { HttpVisitor, tokensOf } from '../test/http-visitor.ts';
+import { HOSTILE_ANSWER, HOSTILE_SUBJECT, makeOutage, RECIPIENT } from '../test/outage.ts';
+import type { Outage } from '../test/outage.ts';
+import { KEYS, setupConsole } from '../test/start-console.ts';
+
+const opened = setupConsole();
+let outage: Outage;
+let ada: HttpVisitor;
+beforeEach(async () => {
+  await opened.rows.clear();
+  outage = await makeOutage(opened.database, opened.rows);
+  ada = await new HttpVisitor(opened.url).signIn(KEYS.ada);
+});
+
+const textOf = (page: string) =>
+  page
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&lt;/g, '<')
+    .replace(/&gt;/g, '>')
+    .replace(/&quot;/g, '"')
+    .replace(/&#39;/g, "'")
+    .replace(/&amp;/g, '&')
+    .replace(/\s+/g, ' ');
+
+const show = async (path: string) => {
+  const { status, text } = await ada.get(path);
+  expect({ path, status }).toEqual({ path, status: 200 });
+  return text;
+};
+
+/** Every page with something on it. */
+const paths = () => [
+  '/',
+  `/accounts/${outage.accountId}`,
+  `/webhooks/${outage.failing}`,
+  `/events/${outage.eventId}`,
+  `/emails/${outage.emailId}`,
+  `/messages/${outage.messageId}`,
+  '/dead-letters',
+  '/held',
+  '/audit',
+];
+
+const replayOf =
+  (outcome: Outage, fields: Record<string, string> = {}) =>
+  async (visitor: HttpVisitor) => {
+    const path = `/events/${outcome.eventId}/replay`;
+    const { csrf, once } = tokensOf((await ada.get(`/events/${outcome.eventId}`)).text, path);
+    return visitor.post(path, { csrf, once, webhook: outcome.failing, ...fields });
+  };
+
+const queuedAgain = () =>
+  opened.database.query('select webhook_id from deliveries where event_id = $1', [outage.eventId]);
+
+describe('the story of an event', () => {
+  test('has the request, the report, each webhook, each attempt and the answer', async () => {
+    const words = textOf(await show(`/events/${outage.eventId}`));
+    for (const part of [
+      'Delivered to 1 of 2 webhooks. 1 is in a dead letter.',
+      'Request req_0123',
+      `From Meadow Shop <orders@shop.example.com> to ${RECIPIENT} , “${HOSTILE_SUBJECT}”`,
+      'The provider reported email.bounced: Permanent, General',
+      'Given up as attempts_exhausted , last error HTTP 503',
+      'same response as 1',
+      `"email_id": "${outage.emailId}"`,
+    ])
+      expect(words).toContain(part);
+    expect(words.indexOf('hooks.')).toBeLessThan(words.lastIndexOf('crm.'));
+  });
+
+  test('shows what strangers wrote as text, with its line feeds', async () => {
+    const page = await show(`/events/${outage.eventId}`);
+    expect(page).not.toContain('<script>document');
+    expect(page).not.toContain('<img src=x');
+    expect(page).toContain(
+      HOSTILE_ANSWER.replace(/&/g, '&amp;')
+        .replace(/</g, '&lt;')
+        .replace(/>/g, '&gt;')
+        .replace(/"/g, '&quot;')
+        .replace(/'/g, '&#39;'),
+    );
+  });
+
+  test('of a received message has the length of its text in place of the text', async () => {
+    await opened.database.query(`update events set type = 'message.received', data = $2 where id = $1`, [
+      outage.eventId,
+      JSON.stringify({
+        object: 'message',
+        id: outage.messageId,
+        text: 'secret words',
+        received_for: [RECIPIENT],
+      }),
+    ]);
+    const page = await show(`/events/${outage.eventId}`);
+    expect(page).toContain('(12 bytes, not shown)');
+    expect(page).not.toContain('secret words');
+  });
+});
+
+describe('a replay', () => {
+  test('queues the event, keeps the dead letter in the audit, and says so', async () => {
+    const answer = await replayOf(outage, { note: 'ticket 7' })(ada);
+    expect(answer.status).toBe(303);
+    expect(answer.location).toMatch(new RegExp(`^/events/${outage.eventId}\\?done=[\\w-]{22}$`));
+    expect(await queuedAgain()).toEqual([{ webhook_id: outage.failing }]);
+    const words = textOf(await show(answer.location ?? ''));
+    expect(words).toContain('1 event is queued for hooks.shop.example.com/postrider.');
+    expect(words).toContain('Replayed by ada in the console Note: ticket 7.');
+    expect(words).toContain('Given up : attempts_exhausted , last error HTTP 503');
+    const audit = textOf(await show('/audit?who=ada'));
+    expect(audit).toContain('event.replay');
+    expect(audit).toContain('ticket 7');
+  });
+
+  test('sent twice acts once, and both get the first result', async () => {
+    const path = `/events/${outage.eventId}/replay`;
+    const { csrf, once } = tokensOf((await ada.get(`/events/${outage.eventId}`)).text, path);
+    const fields = { csrf, once, webhook: outage.failing };
+    const first = await ada.post(path, fields);
+    await opened.database.query('delete from deliveries where event_id = $1', [outage.eventId]);
+    const second = await ada.post(path, fields);
+    expect(second).toMatchObject({ status: 303, location: first.location });
+    expect(await queuedAgain()).toEqual([]);
+    expect(await opened.database.query('select count(*)::int as n from audit')).toEqual([{ n: 1 }]);
+  });
+
+  test.each<[string, () => Promise<{ status: number }>]>([
+    ['a reader', async () => replayOf(outage)(await new HttpVisitor(opened.url).signIn(KEYS.kim))],
+    ['a session without the token', async () => replayOf(outage, { csrf: 'x'.repeat(43) })(ada)],
+    [
+      'another site',
+      async () => {
+        const path = `/events/${outage.eventId}/replay`;
+        const tokens = tokensOf((await ada.get(`/events/${outage.eventId}`)).text, path);
+        return ada.post(path, { ...tokens, webhook: outage.failing }, { origin: 'https://evil.example' });
+      },
+    ],
+    [
+      'a sandboxed frame of another site',
+      async () => {
+        const path = `/events/${outage.eventId}/replay`;
+        const tokens = tokensOf((await ada.get(`/events/${outage.eventId}`)).text, path);
+        const headers = { origin: 'null', 'sec-fetch-site': 'cross-site' };
+        return ada.post(path, { ...tokens, webhook: outage.failing }, headers);
+      },
+    ],
+  ])('by %s is refused, and changes nothing', async (_, send) => {
+    expect((await send()).status).toBe(403);
+    expect(await queuedAgain()).toEqual([]);
+  });
+
+  test.each([
+    [{ webhook: 'wh_x' }, 'webhook is not the id of a webhook'],
+    [{ weebhook: 'x' }, 'weebhook is unknown here'],
+    [{ note: 'x'.repeat(201) }, 'note has at most 200 characters'],
+    [{ once: '' }, 'once is not the token of a form'],
+  ])('with %j is refused by name', async (fields, words) => {
+    const { status, text } = await replayOf(outage, fields)(ada);
+    expect(status).toBe(400);
+    expect(textOf(text)).toContain(words);
+    expect(await queuedAgain()).toEqual([]);
+  });
+
+  test('to a webhook that does not get the event is refused, and the form may be sent again', async () => {
+    const other = await opened.rows.webhook();
+    const path = `/events/${outage.eventId}/replay`;
+    const tokens = tokensOf((await ada.get(`/events/${outage.eventId}`)).text, path);
+    expect((await ada.post(path, { ...tokens, webhook: other })).status).toBe(400);
+    expect((await ada.post(path, { ...tokens, webhook: outage.failing })).status).toBe(303);
+  });
+});
+
+describe('a reader', () => {
+  test('sees every page without the forms that act', async () => {
+    const kim = await new HttpVisitor(opened.url).signIn(KEYS.kim);
+    for (const path of paths()) {
+      const { status, text } = await kim.get(path);
+      expect({ path, status }).toEqual({ path, status: 200 });
+      expect(text.match(/<form[^>]*method="post"[^>]*>/g)).toEqual([
+        expect.stringContaining('action="/sign-out"'),
+      ]);
+      expect(text).not.toContain('Release…');
+    }
+  });
+});
+
+describe('lists', () => {
+  test.each([
+    ['/dead-letters?type=email.bounced', true],
+    ['/dead-letters?type=email.sent', false],
+    ['/dead-letters?status=503', true],
+    ['/dead-letters?status=5xx', true],
+    ['/dead-letters?status=4xx', false],
+    ['/dead-letters?status=none', false],
+    ['/dead-letters?reason=rejected', false],
+    ['/dead-letters?account=Meadow+Shop', true],
+    ['/dead-letters?since=2100-01-01', false],
+    ['/dead-letters?until=2100-01-01+10:30', true],
+  ])('%s finds the dead letter: %s', async (path, isFound) => {
+    expect((await show(path)).includes(outage.eventId.slice(-7))).toBe(isFound);
+  });
+
+  test('dead letters of a webhook are those of this webhook', async () => {
+    expect(await show(`/dead-letters?webhook=${outage.failing}`)).toContain(outage.eventId.slice(-7));
+    expect(await show(`/dead-letters?webhook=${outage.healthy}`)).toContain('No dead letter matches');
+  });
+
+  test('a list goes on with the next page, and shows each entry once', async () => {
+    for (let n = 0; n < 54; n += 1) {
+      await opened.rows.deadLetter(outage.failing, await opened.rows.event({ accountId: outage.accountId }));
+    }
+    await opened.database.query(`update dead_letters set created_at = '2026-01-01'`);
+    const first = await show('/dead-letters?status=503');
+    const [, older = ''] = /href="(\/dead-letters\?[^"]*after=[^"]*)"/.exec(first) ?? [];
+    const second = await show(older.replace(/&amp;/g, '&'));
+    const idsOn = (page: string) => [...page.matchAll(/href="\/events\/(evt_\w+)"/g)].map(([, id]) => id);
+    expect(idsOn(first)).toHaveLength(50);
+    expect(idsOn(second)).toHaveLength(5);
+    expect(new Set([...idsOn(first), ...idsOn(second)]).size).toBe(55);
+  });
+
+  test.each([
+    ['/dead-letters?statsu=503', 'statsu is unknown here'],
+    ['/dead-letters?status=5', 'status is not a status'],
+    ['/dead-letters?since=2026-02-30', 'since is not a time'],
+    ['/dead-letters?account=nobody', 'account nobody is unknown'],
+    ['/dead-letters?type=a&type=b', 'type is not a type of event'],
+    ['/dead-letters?after=x', 'after is not the position'],
+    ['/held?reason=x', 'reason is not one of'],
+    ['/audit?action=x', 'action is not an action'],
+    ['/audit?after=1', 'after 1 is no entry'],
+  ])('%s is refused by name', async (path, words) => {
+    const { status, text } = await ada.get(path);
+    expect(status).toBe(400);
+    expect(textOf(text)).toContain(words);
+  });
+
+  test('held mail shows its reason, and not that of others', async () => {
+    expect(await show('/held')).toContain('clamd found a virus');
+    expect(await show('/held?reason=virus')).toContain('Re: Your order');
+    expect(await show('/held?reason=spam')).toContain('No mail is held');
+  });
+
+  test('the events of a webhook can be filtered by recipient, status and time', async () => {
+    const path = `/webhooks/${outage.failing}`;
+    expect(await show(path)).toContain('email.bounced');
+    expect(await show(`${path}?status=failed`)).toContain(outage.eventId.slice(-7));
+    expect(await show(`${path}?status=success`)).toContain('No event matches');
+    expect(await show(`${path}?recipient=nobody@example.net`)).toContain('No event matches');
+    expect((await ada.get(`${path}?recipient=x`)).status).toBe(400);
+  });
+});
+
+describe('a message', () => {
+  const releaseWith = async (fields: Record<string, string>) => {
+    const path = `/messages/${outage.messageId}/release`;
+    const tokens = tokensOf((await ada.get(`/messages/${outage.messageId}`)).text, path);
+    return ada.post(path, { ...tokens, ...fields });
+  };
+
+  test('with a virus is released with a note only', async () => {
+    expect((await releaseWith({})).status).toBe(400);
+    const { status, location } = await releaseWith({ note: 'ticket 9' });
+    expect(status).toBe(303);
+    expect(textOf(await show(location ?? ''))).toContain('1 message is released.');
+    expect(await opened.database.query('select status from messages')).toEqual([{ status: 'released' }]);
+  });
+
+  test('never shows its text', async () => {
+    await opened.database.query(`update messages set text = 'secret words', html = 'secret words'`);
+    expect(await show(`/messages/${outage.messageId}`)).not.toContain('secret words');
+  });
+});
+
+test.each(['accounts/acct', 'webhooks/wh', 'events/evt', 'emails/em', 'messages/msg'])(
+  '/%s_… that does not exist is 404, with the time of its id',
+  async (path) => {
+    const { status, text } = await ada.get(`/${path}_01kjpx1b50pb7tmnhrrahq69x0`);
+    expect(status).toBe(404);
+    expect(textOf(text)).toContain('The id is from');
+  },
+);

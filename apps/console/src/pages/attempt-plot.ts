@@ -1,0 +1,43 @@
+import { html } from '@remix-run/html-template';
+import type { ListedAuditEntry, StoryWebhook } from '@postrider/store';
+import type { Html } from '../html/pieces.ts';
+import { clockTime, counted } from '../html/words.ts';
+import { isSuccess } from './attempt-steps.ts';
+
+const WIDTH = 640;
+const MARGIN = 8;
+
+/** The attempts of a webhook on a line of time. One attempt needs no line. */
+export function attemptPlot(
+  { deliveries, nextAttemptAt }: StoryWebhook,
+  replays: readonly ListedAuditEntry[],
+  now: Date,
+): Html | null {
+  const attempts = deliveries.flat();
+  const [first] = attempts;
+  if (first === undefined || attempts.length < 3) return null;
+  const next = nextAttemptAt !== null && nextAttemptAt > now ? nextAttemptAt : null;
+  const last = next ?? attempts.at(-1)?.startedAt ?? now;
+  const spanMs = Math.max(1, last.getTime() - first.startedAt.getTime());
+  const x = (at: Date) =>
+    Math.round(MARGIN + ((at.getTime() - first.startedAt.getTime()) / spanMs) * (WIDTH - 2 * MARGIN));
+  const marks = attempts.map((attempt) => {
+    const at = x(attempt.startedAt);
+    return html`<path class="${isSuccess(attempt) ? 'mark-good' : 'mark-bad'}" d="M${at} 3l5 5-5 5-5-5z" />`;
+  });
+  const hands = replays.map(
+    ({ createdAt }) => html`<path class="mark-hand" d="M${x(createdAt) - 1.5} 0h3v16h-3z" />`,
+  );
+  const failed = attempts.filter((attempt) => !isSuccess(attempt)).length;
+  const label = `${counted(attempts.length, 'attempt')} from ${clockTime(first.startedAt, 'minutes')}, ${failed} failed${
+    next === null ? '' : `, and the next at ${clockTime(next, 'minutes')}`
+  }`;
+  return html`<svg class="plot wide-plot" viewBox="0 0 640 16" role="img" aria-label="${label}">
+      <path class="base" d="M0 8H640" />
+      ${marks} ${hands}
+      ${next === null ? null : html`<circle class="mark-next" cx="${x(next)}" cy="8" r="4.5" />`}
+    </svg>
+    <p class="axis">
+      <span>${clockTime(first.startedAt, 'minutes')}</span><span>${clockTime(last, 'minutes')}</span>
+    </p>`;
+}

@@ -1,0 +1,124 @@
+import { html } from '@remix-run/html-template';
+import type { ListedAuditEntry, StoryAttempt, StoryWebhook } from '@postrider/store';
+import { idCode, preformatted, state } from '../html/pieces.ts';
+import type { Html } from '../html/pieces.ts';
+import type { Step } from '../html/timeline.ts';
+import { bytes, count } from '../html/words.ts';
+
+/** What a replay's entry keeps of the dead letter that it deleted. */
+interface KeptDeadLetter {
+  readonly id: string;
+  readonly reason: string;
+  readonly last_error: string;
+  readonly created_at: string;
+}
+
+/**
+ * The attempts of a webhook, each series under the replay that began it.
+ *
+ * @param replays of this webhook, the oldest first.
+ */
+export function attemptSteps({ deliveries }: StoryWebhook, replays: readonly ListedAuditEntry[]): Step[] {
+  const named = replays.flatMap(replaySteps);
+  const series = deliveries.flatMap((attempts, index) => {
+    const first = attempts[0]?.startedAt;
+    const last = deliveries[index - 1]?.at(-1)?.startedAt;
+    const isNamed =
+      first === undefined ||
+      last === undefined ||
+      replays.some(({ createdAt }) => createdAt >= last && createdAt <= first);
+    const unnamed = isNamed ? [] : [unnamedReplay(first)];
+    return [...unnamed, ...seriesSteps(attempts)];
+  });
+  return [...named, ...series].sort((one, other) => one.at.getTime() - other.at.getTime());
+}
+
+/** A replay of many dead letters has one entry for the webhook, which does not name this event. */
+function unnamedReplay(at: Date): Step {
+  return {
+    at,
+    sign: 'hand',
+    isEnd: true,
+    content: html`<p><b>Replayed</b> with other events of the webhook</p>`,
+  };
+}
+
+function replaySteps({ createdAt, actor, actorKind, before, note, target }: ListedAuditEntry): Step[] {
+  const letter = before?.['dead_letter'] as KeptDeadLetter | undefined;
+  const from = { cli: 'on the command line', key: 'through the API', console: 'in the console' }[actorKind];
+  const words = note === null ? null : html`Note: ${note}.`;
+  const replayed: Step = {
+    at: createdAt,
+    sign: 'hand',
+    isEnd: true,
+    content: html`<p><b>Replayed</b> by ${actor} ${from}</p>
+      <p class="small soft">${words} <a href="/audit?target=${target}">Audit entry</a></p>`,
+  };
+  if (letter === undefined) return [replayed];
+  const givenUp: Step = {
+    at: new Date(letter.created_at),
+    sign: 'bad',
+    isEnd: true,
+    content: html`<p>
+        <b>Given up</b>: <code>${letter.reason}</code>, last error <code>${letter.last_error}</code>
+      </p>
+      <p class="small soft">Dead letter ${idCode(letter.id)}, deleted by the replay</p>`,
+  };
+  return [givenUp, replayed];
+}
+
+function seriesSteps(attempts: readonly StoryAttempt[]): Step[] {
+  return attempts.map((attempt, index) => {
+    const before = attempts[index - 1];
+    const same = attempts.slice(0, index).find((earlier) => isSameAnswer(earlier, attempt));
+    return {
+      at: attempt.startedAt,
+      sign: isSuccess(attempt) ? 'good' : 'bad',
+      afterMs: before === undefined ? null : attempt.startedAt.getTime() - before.startedAt.getTime(),
+      content: attemptContent(attempt, same),
+      isWhole: true,
+    };
+  });
+}
+
+export function isSuccess({ statusCode, error }: StoryAttempt): boolean {
+  return error === null && statusCode !== null && statusCode >= 200 && statusCode < 300;
+}
+
+function isSameAnswer(earlier: StoryAttempt, { answer }: StoryAttempt): boolean {
+  return (
+    answer !== null &&
+    answer.length > 0 &&
+    earlier.answer !== null &&
+    Buffer.compare(earlier.answer, answer) === 0
+  );
+}
+
+function attemptContent(attempt: StoryAttempt, same: StoryAttempt | undefined): Html {
+  const { answer } = attempt;
+  if (answer === null || answer.length === 0)
+    return html`<div class="what try">${summary(attempt, html`no response`)}</div>`;
+  if (same !== undefined)
+    return html`<div class="what try">${summary(attempt, html`same response as ${same.attempt}`)}</div>`;
+  // Bytes that are not UTF-8 become U+FFFD. HTML has no NUL, and shows it so, too.
+  const text = answer.toString('utf8').replaceAll('\0', '\uFFFD');
+  const peek = html`${bytes(answer.length)}
+    <span class="mono">${text.slice(0, 60).replace(/\s+/g, ' ')}</span>`;
+  return html`<details class="what">
+    <summary class="try">${summary(attempt, peek)}</summary>
+    ${preformatted(text, `Response to attempt ${attempt.attempt}`)}
+  </details>`;
+}
+
+function summary(attempt: StoryAttempt, peek: Html): Html {
+  const { statusCode, error, durationMs, startedAt } = attempt;
+  const result = error ?? (statusCode === null ? 'no response' : `HTTP ${statusCode}`);
+  const signedAt = Math.floor(startedAt.getTime() / 1000);
+  return html`<span class="soft"><span class="vh">Attempt </span>${attempt.attempt}</span>
+    ${state(isSuccess(attempt) ? 'good' : 'bad', result)}
+    <span class="ms">${count(durationMs)} ms</span>
+    <span class="rest">
+      <span class="sig"><span class="word">signed </span><span class="mono">t=${signedAt}</span></span>
+      <span class="peek">${peek}</span>
+    </span>`;
+}

@@ -1,0 +1,170 @@
+import { html } from '@remix-run/html-template';
+import type { AccountId } from '@postrider/domain';
+import { AUDIT_ACTIONS } from '@postrider/store';
+import type { Account, ListedAuditEntry, Page as ListPage } from '@postrider/store';
+import { writtenTime } from '../http/fields.ts';
+import type { Visit } from '../http/serve-page.ts';
+import { options } from '../html/form.ts';
+import type { Page } from '../html/layout.ts';
+import { queryOf } from '../html/links.ts';
+import { pager } from '../html/list.ts';
+import { idCode, idLink, timeAgo } from '../html/pieces.ts';
+import type { Html } from '../html/pieces.ts';
+import { stackedTable } from '../html/table.ts';
+import { count, counted } from '../html/words.ts';
+
+interface AuditFilter {
+  readonly who?: string | undefined;
+  readonly account?: string | undefined;
+  readonly action?: string | undefined;
+  readonly target?: string | undefined;
+  readonly since?: Date | undefined;
+}
+
+export interface AuditParts {
+  readonly filter: AuditFilter;
+  readonly page: ListPage<ListedAuditEntry>;
+  readonly names: ReadonlyMap<AccountId, Account>;
+  readonly isFirst: boolean;
+}
+
+export interface AuditSettings {
+  readonly auditRetentionDays: number;
+}
+
+export function auditPage(parts: AuditParts, settings: AuditSettings, { now }: Visit): Page {
+  const { filter, page, isFirst } = parts;
+  const last = page.entries.at(-1);
+  const query = { ...filter, since: writtenTime(filter.since) };
+  const older =
+    page.hasMore && last !== undefined ? `/audit${queryOf({ ...query, after: String(last.id) })}` : null;
+  const list =
+    page.entries.length === 0
+      ? html`<div class="empty">
+          <b>No entry matches</b>
+          <p>
+            Postrider records replays, recoveries, releases, erasures, and changes of keys, accounts and
+            domains.
+          </p>
+        </div>`
+      : entryTable(parts, now);
+  const main = html`<div class="head">
+      <div>
+        <h1>Audit</h1>
+        <p class="lead">
+          Who did what. Postrider writes each entry in the same transaction as the action and keeps it for
+          ${count(settings.auditRetentionDays)} days.
+        </p>
+      </div>
+    </div>
+    ${filterForm(filter)}
+    <div class="card">
+      ${list}
+      ${pager(`${isFirst ? 'The newest ' : ''}${counted(page.entries.length, 'entry').replace('entrys', 'entries')}`, older)}
+    </div>`;
+  return { title: 'Audit', current: '/audit', main };
+}
+
+function filterForm({ who, account, action, target, since }: AuditFilter): Html {
+  return html`<form class="card filters" action="/audit" aria-label="Filter the audit">
+    <div class="fields">
+      <div>
+        <label for="a-who">Who</label>
+        <input id="a-who" name="who" value="${who ?? ''}" placeholder="name or key id" autocomplete="off" />
+      </div>
+      <div>
+        <label for="a-account">Account</label>
+        <input
+          id="a-account"
+          name="account"
+          value="${account ?? ''}"
+          placeholder="id or name"
+          autocomplete="off"
+        />
+      </div>
+      <div>
+        <label for="a-what">Action</label>
+        <select id="a-what" name="action">
+          ${options('any', AUDIT_ACTIONS, action)}
+        </select>
+      </div>
+      <div>
+        <label for="a-target">Target</label>
+        <input id="a-target" name="target" value="${target ?? ''}" placeholder="any id" autocomplete="off" />
+      </div>
+      <div>
+        <label for="a-since">Since, UTC</label>
+        <input
+          id="a-since"
+          name="since"
+          value="${writtenTime(since)}"
+          placeholder="2026-11-20"
+          autocomplete="off"
+        />
+      </div>
+      <div class="acts"><button class="btn">Show</button><a class="btn plain" href="/audit">Clear</a></div>
+    </div>
+  </form>`;
+}
+
+const FROM = { cli: 'CLI', key: 'API', console: 'console' };
+
+function entryTable({ page, names }: AuditParts, now: Date): Html {
+  const rows = page.entries.map((entry) => [
+    html`<code>${entry.action}</code>`,
+    timeAgo(entry.createdAt, now),
+    html`<b>${entry.actorKind === 'key' ? idCode(entry.actor) : entry.actor}</b
+      ><span class="sub">${FROM[entry.actorKind]}</span>`,
+    target(entry, names),
+    count(entry.count),
+    change(entry),
+  ]);
+  return stackedTable({
+    caption: 'Audit, newest first',
+    columns: [
+      { label: 'Action' },
+      { label: 'When' },
+      { label: 'Who' },
+      { label: 'Target' },
+      { label: 'Count', isNumber: true },
+      { label: 'Change or note' },
+    ],
+    rows,
+  });
+}
+
+const PAGES: Readonly<Record<string, string>> = {
+  evt: '/events/',
+  wh: '/webhooks/',
+  acct: '/accounts/',
+  msg: '/messages/',
+  em: '/emails/',
+};
+
+function target({ target: id, accountId }: ListedAuditEntry, names: AuditParts['names']): Html {
+  const path = PAGES[id.split('_')[0] ?? ''];
+  const name = accountId === null ? undefined : names.get(accountId)?.name;
+  const sub = name === undefined ? null : html`<span class="sub">${name}</span>`;
+  return html`${path === undefined ? idCode(id) : idLink(id, `${path}${id}`)}${sub}`;
+}
+
+function change({ before, after, note }: ListedAuditEntry): Html | string {
+  const values = [before, after].map((value) =>
+    value === null ? null : html`<code>${inWords(value)}</code>`,
+  );
+  const [old, fresh] = values;
+  const words = old !== null && fresh !== null ? html`${old} to ${fresh}` : (old ?? fresh ?? null);
+  if (words === null && note === null) return '';
+  return html`${words}${note === null ? null : html`<span class="sub">${note}</span>`}`;
+}
+
+/** `domains 100, webhooks none` */
+function inWords(values: Readonly<Record<string, unknown>>): string {
+  const wordOf = (value: unknown) => {
+    if (value === null) return 'none';
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  };
+  return Object.entries(values)
+    .map(([name, value]) => `${name} ${wordOf(value)}`)
+    .join(', ');
+}

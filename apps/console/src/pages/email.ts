@@ -1,0 +1,136 @@
+import { html } from '@remix-run/html-template';
+import type { EventId } from '@postrider/domain';
+import type { Account, EventFate, FoundEmail, ListedEvent } from '@postrider/store';
+import type { Visit } from '../http/serve-page.ts';
+import type { Page } from '../html/layout.ts';
+import { crumbs, facts, idCode, section, state, timeAgo, wholeId } from '../html/pieces.ts';
+import type { Fact, Html, Sign } from '../html/pieces.ts';
+import { stackedTable } from '../html/table.ts';
+import { count, counted, day, gap } from '../html/words.ts';
+import { deliveredOf, fatesInWords } from './fates.ts';
+
+export interface EmailParts {
+  readonly email: FoundEmail;
+  readonly account: Account | null;
+  /** The oldest first. */
+  readonly events: readonly ListedEvent[];
+  readonly fates: ReadonlyMap<EventId, readonly EventFate[]>;
+  readonly hasMore: boolean;
+}
+
+export interface EmailSettings {
+  readonly mailRetentionDays: number;
+  readonly mailContentRetentionDays: number;
+}
+
+export function emailPage(parts: EmailParts, settings: EmailSettings, { now }: Visit): Page {
+  const { email, account } = parts;
+  const title = email.subject === '' ? 'no subject' : email.subject;
+  const main = html`${crumbs([{ href: `/accounts/${email.accountId}`, name: account?.name ?? email.accountId }], 'Email')}
+    <div class="head">
+      <div>
+        <h1>${title}</h1>
+        <p class="ids">
+          ${state(emailSign(email.lastEvent), email.lastEvent, 'pill')} ${wholeId(email.id, 'email id')}
+        </p>
+      </div>
+    </div>
+    <section class="card" aria-label="Facts">${facts(emailFacts(parts, settings, now), 'four')}</section>
+    ${eventsSection(parts, now)}`;
+  return { title, main };
+}
+
+const BAD = ['bounced', 'failed', 'complained', 'rejected'];
+const WAITS = ['queued', 'delivery_delayed', 'soft_bounced'];
+
+function emailSign(lastEvent: string): Sign {
+  if (BAD.includes(lastEvent)) return 'bad';
+  if (lastEvent === 'stored') return 'off';
+  return WAITS.includes(lastEvent) ? 'wait' : 'good';
+}
+
+function emailFacts({ email, account }: EmailParts, settings: EmailSettings, now: Date): Fact[] {
+  const files = email.attachments;
+  const keptUntil = new Date(email.createdAt.getTime() + settings.mailContentRetentionDays * 86_400_000);
+  const others: Fact[] = [
+    ...(email.cc.length === 0 ? [] : [{ term: 'Cc', value: addresses(email.cc) }]),
+    ...(email.bcc.length === 0 ? [] : [{ term: 'Bcc', value: addresses(email.bcc) }]),
+    ...(email.error === null
+      ? []
+      : [{ term: 'Error', value: html`<code>${email.error}</code>`, full: true }]),
+  ];
+  return [
+    {
+      term: 'Account',
+      value: html`<a href="/accounts/${email.accountId}">${account?.name ?? email.accountId}</a>`,
+    },
+    { term: 'From', value: html`<code>${email.from}</code>` },
+    { term: 'To', value: addresses(email.to) },
+    { term: 'Stored', value: timeAgo(email.createdAt, now, 'milliseconds') },
+    { term: 'Sent', value: sentAt(email, now) },
+    {
+      term: 'Attachments',
+      value: files.length === 0 ? 'none' : `${count(files.length)}: ${files.join(', ')}`,
+    },
+    {
+      term: 'Tags',
+      value:
+        email.tags.length === 0
+          ? 'none'
+          : html`${email.tags.map(({ name, value }) => html`<span class="tag">${name}=${value}</span> `)}`,
+    },
+    { term: 'Contents kept until', value: day(keptUntil) },
+    ...others,
+    ...idFact('Key', 'key id', email.apiKeyId),
+    ...idFact('Request', 'request id', email.requestId),
+    ...idFact('The provider’s id', 'provider id', email.providerMessageId),
+  ];
+}
+
+function idFact(term: string, what: string, id: string | null): Fact[] {
+  return id === null ? [] : [{ term, value: html`<code data-copy="${what}">${id}</code>`, full: true }];
+}
+
+function addresses(list: readonly string[]): Html {
+  return html`${list.map((address) => html`<a href="/search?q=${encodeURIComponent(address)}">${address}</a> `)}`;
+}
+
+function sentAt({ sentAt: at, createdAt, kind }: FoundEmail, now: Date): Html {
+  if (at === null) return html`<span class="soft">${kind === 'test' ? 'never: test key' : 'not yet'}</span>`;
+  return html`${timeAgo(at, now)} <span class="rel">after ${gap(at.getTime() - createdAt.getTime())}</span>`;
+}
+
+function eventsSection({ events, fates, hasMore }: EmailParts, now: Date): Html {
+  const rows = events.map((event) => {
+    const own = fates.get(event.id) ?? [];
+    return [
+      html`<a href="/events/${event.id}">${event.type}</a> <span class="sub">${idCode(event.id)}</span>`,
+      timeAgo(event.createdAt, now),
+      fatesInWords(own),
+      deliveredOf(own),
+    ];
+  });
+  const table = stackedTable({
+    caption: 'Events of this email, oldest first',
+    columns: [
+      { label: 'Event' },
+      { label: 'Recorded' },
+      { label: 'Webhooks' },
+      { label: 'Delivered', isNumber: true },
+    ],
+    rows,
+  });
+  const nothing = html`<div class="empty">
+    <b>No event is known</b>
+    <p>Mail of a test key has none. Events are deleted after their retention.</p>
+  </div>`;
+  return section(
+    'events',
+    { title: 'What happened', more: `${hasMore ? 'the first ' : ''}${counted(events.length, 'event')}` },
+    html`<div class="card">${rows.length === 0 ? nothing : table}</div>
+      <p class="hint">
+        The console never shows the text of an email. The customer can read it with
+        <code>GET /v1/emails/{id}</code>.
+      </p>`,
+  );
+}

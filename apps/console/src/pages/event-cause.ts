@@ -1,0 +1,98 @@
+import { html } from '@remix-run/html-template';
+import type { EventData, EventType } from '@postrider/domain';
+import type { EventStory } from '@postrider/store';
+import { idCode, idLink, section } from '../html/pieces.ts';
+import type { Html, Part } from '../html/pieces.ts';
+import { timeline } from '../html/timeline.ts';
+import type { Step } from '../html/timeline.ts';
+import { counted, day } from '../html/words.ts';
+
+/** The request or report that caused the event, step by step. */
+export function causeSection(story: EventStory): Html {
+  const steps = [...mailSteps(story), ...reportSteps(story), recordedStep(story)].sort(
+    (one, other) => one.at.getTime() - other.at.getTime(),
+  );
+  const withGaps = steps.map((step, index) => {
+    const before = steps[index - 1];
+    return before === undefined ? step : { ...step, afterMs: step.at.getTime() - before.at.getTime() };
+  });
+  return section(
+    'cause',
+    { title: 'Cause', side: html`<p class="small soft">${day(story.event.createdAt)}, UTC</p>` },
+    html`<div class="card pad">${timeline(withGaps)}</div>`,
+  );
+}
+
+function mailSteps({ email, message }: EventStory): Step[] {
+  if (message !== null) {
+    const what = html`<p>
+      <b>Received</b> from <code>${message.from}</code> for <code>${message.receivedFor.join(', ')}</code>.
+      Message ${idLink(message.id, `/messages/${message.id}`)}
+    </p>`;
+    return [{ at: message.receivedAt, sign: '', content: what }];
+  }
+  if (email === null) return [];
+  const key =
+    email.apiKeyId === null ? `a ${email.kind} key` : html`${email.kind} key ${idCode(email.apiKeyId)}`;
+  const request =
+    email.requestId === null
+      ? null
+      : html`<p class="small soft">Request <code data-copy="request id">${email.requestId}</code></p>`;
+  const stored = html`<p><b>Request</b> with ${key}</p>
+    <p>
+      From <code>${email.from}</code> to <code>${email.to.join(', ')}</code>, “${email.subject}”. Email
+      ${idLink(email.id, `/emails/${email.id}`)}
+    </p>
+    ${request}`;
+  const steps: Step[] = [{ at: email.createdAt, sign: '', content: stored }];
+  if (email.sentAt !== null) {
+    const id = email.providerMessageId;
+    const messageId =
+      id === null
+        ? null
+        : html`<p class="small soft">The provider’s id: <code data-copy="provider id">${id}</code></p>`;
+    steps.push({
+      at: email.sentAt,
+      sign: 'good',
+      content: html`<p><b>Sent</b> to the mail provider</p>
+        ${messageId}`,
+    });
+  }
+  return steps;
+}
+
+/** What the mail provider or the recipient reported. */
+function reportSteps({ event }: EventStory): Step[] {
+  const data = JSON.parse(event.data) as EventData<EventType>;
+  if ('scope' in data) {
+    const what = html`<p>
+      <b>Unsubscribed</b>: <code>${data.source}</code>, scope <code>${data.scope}</code>
+    </p>`;
+    return [{ at: new Date(data.occurred_at), sign: '', content: what }];
+  }
+  if (!('detail' in data)) return [];
+  const { bounce_type, bounce_sub_type, complaint_type, reject_reason, link, ...texts } = data.detail;
+  const words = [bounce_type, bounce_sub_type, complaint_type, reject_reason, link].filter(
+    (word) => word !== null,
+  );
+  const diagnostic = texts.diagnostic ?? texts.smtp_response;
+  const isBad = /bounced|complained|rejected|delayed/.test(event.type);
+  const content: Part = html`<p>
+      <b>The provider reported</b> ${event.type}${words.length === 0 ? '' : `: ${words.join(', ')}`}
+    </p>
+    ${diagnostic === null ? null : html`<p><code>${diagnostic}</code></p>`}`;
+  return [{ at: new Date(data.occurred_at), sign: isBad ? 'bad' : 'good', content }];
+}
+
+function recordedStep({ event, webhooks, suppressions }: EventStory): Step {
+  const suppressed = suppressions.map(({ address }) => html`<code>${address}</code> `);
+  const data = JSON.parse(event.data) as { readonly error?: string | null };
+  const failure = typeof data.error === 'string' ? html`<p><code>${data.error}</code></p>` : null;
+  const content = html`<p>
+      <b>This event</b> was recorded.
+      ${suppressed.length === 0 ? null : html`The account has suppressed ${suppressed} because of this email.`}
+    </p>
+    ${failure}
+    <p class="small soft">${counted(webhooks.length, 'webhook')} matched</p>`;
+  return { at: event.createdAt, sign: '', isEnd: true, content };
+}

@@ -1,0 +1,179 @@
+import { html } from '@remix-run/html-template';
+import type { StoryWebhook } from '@postrider/store';
+import { formTokens } from '../http/serve-form.ts';
+import type { Visit } from '../http/serve-page.ts';
+import { endpointName, endpointText, idCode, section, state, time, timeOfDay } from '../html/pieces.ts';
+import type { Html } from '../html/pieces.ts';
+import { timeline } from '../html/timeline.ts';
+import { ago, count, counted, day, duration } from '../html/words.ts';
+import { attemptPlot } from './attempt-plot.ts';
+import { attemptSteps } from './attempt-steps.ts';
+import type { EventParts, EventSettings } from './event-parts.ts';
+
+/** Each webhook's delivery, the most urgent first. */
+export function deliveriesSection(parts: EventParts, settings: EventSettings, visit: Visit): Html {
+  const { webhooks, lacksAttempts } = parts.story;
+  if (webhooks.length === 0) return html``;
+  const articles = webhooks.map((webhook, index) =>
+    article({ webhook, parts, settings, visit, label: `d${index + 1}` }),
+  );
+  const cut = lacksAttempts
+    ? html`<div class="note wait">
+        <p><b>This event has more than 1,000 attempts.</b> The page shows the newest.</p>
+      </div>`
+    : null;
+  return section(
+    'deliveries',
+    {
+      title: 'Deliveries',
+      more: counted(webhooks.length, 'webhook'),
+      side: html`<p class="small soft">Most urgent first</p>`,
+    },
+    html`${cut}
+      <div class="card">${articles}</div>`,
+  );
+}
+
+interface ArticleParts {
+  readonly webhook: StoryWebhook;
+  readonly parts: EventParts;
+  readonly settings: EventSettings;
+  readonly visit: Visit;
+  readonly label: string;
+}
+
+function article(given: ArticleParts): Html {
+  const { webhook, parts, visit, label } = given;
+  const isPending = webhook.fate === 'waiting' || webhook.fate === 'retrying';
+  const replays = parts.replays.filter(({ webhookId }) => webhookId === webhook.webhookId);
+  const steps = attemptSteps(webhook, replays);
+  const next = webhook.nextAttemptAt === null || webhook.fate !== 'retrying' ? null : webhook.nextAttemptAt;
+  return html`<article class="dlv" aria-labelledby="${label}">
+    <header>
+      <h3 id="${label}">${name(given)} ${fatePill(webhook)}</h3>
+      ${isPending ? html`<p class="small soft">Replay has no effect while the event is pending</p>` : null}
+    </header>
+    <p>${explanation(given)}</p>
+    ${attemptPlot(webhook, replays, visit.now)} ${steps.length === 0 ? null : timeline(steps)}
+    ${
+      next === null
+        ? null
+        : html`<ol class="line">
+            <li class="wait">
+              <div class="at">${timeOfDay(next)}</div>
+              <div class="what"><p class="soft">Attempt ${webhook.attempts + 1} is due</p></div>
+            </li>
+          </ol>`
+    }
+    ${isPending ? null : replayForm(given)}
+  </article>`;
+}
+
+function name({ webhook, parts }: ArticleParts): Html {
+  if (webhook.endpoint !== null)
+    return html`<a href="/webhooks/${webhook.webhookId}">${endpointText(webhook.endpoint)}</a>`;
+  const before = parts.deletions.get(webhook.webhookId)?.before ?? null;
+  const host = before === null ? undefined : (before['host'] ?? before['endpoint']);
+  return html`<span>${typeof host === 'string' ? endpointName(host) : webhook.webhookId}</span>`;
+}
+
+const PILLS = {
+  waiting: ['wait', 'waiting'],
+  retrying: ['wait', 'retrying'],
+  dead_letter: ['bad', 'dead letter'],
+  dropped: ['off', 'dropped'],
+  delivered: ['good', 'delivered'],
+  attempts_expired: ['off', 'attempts expired'],
+} as const;
+
+function fatePill({ fate }: StoryWebhook): Html {
+  const [sign, word] = PILLS[fate];
+  return state(sign, word, 'pill');
+}
+
+function explanation({ webhook, parts, settings, visit }: ArticleParts): Html {
+  const { now } = visit;
+  const most = settings.deliveryRetryDelaysSeconds.length + 1;
+  const next = `Attempt ${count(webhook.attempts + 1)} of ${count(most)}`;
+  switch (webhook.fate) {
+    case 'waiting':
+    case 'retrying':
+      return html`${next} ${dueAt(webhook.nextAttemptAt, now)}. ${failing(webhook, now)}`;
+    case 'dead_letter':
+      return deadLetterText(webhook, settings);
+    case 'dropped':
+      return droppedText(webhook, parts, now);
+    case 'delivered':
+      return deliveredText(webhook, parts.story.event.createdAt, now);
+    case 'attempts_expired':
+      return html`Postrider keeps attempts for ${count(settings.attemptRetentionDays)} days. The event is
+      older, and no delivery is outstanding.`;
+  }
+}
+
+function dueAt(at: Date | null, now: Date): Html {
+  if (at === null) return html`is running, or about to start`;
+  const seconds = (at.getTime() - now.getTime()) / 1000;
+  if (seconds <= 0) return html`is due now`;
+  return html`is due at ${timeOfDay(at)} <span class="rel">in ${duration(seconds)}</span>`;
+}
+
+function failing({ failingSince }: StoryWebhook, now: Date): Html {
+  if (failingSince === null) return html``;
+  return html`The endpoint has been failing since ${time(failingSince, now)}.`;
+}
+
+function deadLetterText({ deadLetter }: StoryWebhook, settings: EventSettings): Html {
+  if (deadLetter === null) return html`Given up.`;
+  const { id, reason, lastError, createdAt } = deadLetter;
+  const keptUntil = new Date(createdAt.getTime() + settings.deadLetterRetentionDays * 86_400_000);
+  return html`Given up as <code>${reason}</code>, last error <code>${lastError}</code>. Dead letter
+    ${idCode(id)}, kept until ${day(keptUntil)}.`;
+}
+
+function droppedText({ endpoint, webhookId }: StoryWebhook, { deletions }: EventParts, now: Date): Html {
+  const deletedAt = deletions.get(webhookId)?.createdAt;
+  if (endpoint === null) {
+    const when = deletedAt === undefined ? '' : html` at ${time(deletedAt, now)}`;
+    return html`The webhook was deleted${when}. You can no longer replay the event to it.`;
+  }
+  return html`No attempt succeeded, and the delivery has ended. Its dead letter was deleted, by retention or
+  with a webhook.`;
+}
+
+function deliveredText({ deliveries }: StoryWebhook, recordedAt: Date, now: Date): Html {
+  const last = deliveries.at(-1)?.at(-1);
+  if (last === undefined) return html`Delivered.`;
+  const at = new Date(last.startedAt.getTime() + last.durationMs);
+  const seconds = (at.getTime() - recordedAt.getTime()) / 1000;
+  return html`Delivered at ${time(at, now)} on attempt ${count(last.attempt)}, ${duration(seconds)} after the
+    event was recorded. <span class="rel">${ago(at, now)}</span>`;
+}
+
+function replayForm({ webhook, parts, settings, visit, label }: ArticleParts): Html | null {
+  const { endpoint, webhookId, fate, deadLetter } = webhook;
+  if (!visit.mayAct || endpoint === null) return null;
+  const most = settings.deliveryRetryDelaysSeconds.length + 1;
+  const also =
+    fate === 'delivered'
+      ? 'The endpoint already has this event and gets it again.'
+      : deadLetter === null
+        ? ''
+        : html`The replay deletes dead letter ${idCode(deadLetter.id)}.`;
+  return html`<details class="ask">
+    <summary class="btn slim">Replay…<span class="vh"> to ${endpointName(endpoint)}</span></summary>
+    <form method="post" action="/events/${parts.story.event.id}/replay">
+      ${formTokens(visit.visitor)}
+      <input type="hidden" name="webhook" value="${webhookId}" />
+      <p>
+        Postrider sends this <b>1 event</b> to <b>1 webhook</b>, ${endpointName(endpoint)}, at once, with up
+        to ${count(most)} new attempts. The id and the bytes stay the same. ${also}
+      </p>
+      <div>
+        <label for="note-${label}">Note for the audit (optional)</label>
+        <input id="note-${label}" name="note" maxlength="200" autocomplete="off" />
+      </div>
+      <div class="acts"><button class="btn main">Replay 1 event</button></div>
+    </form>
+  </details>`;
+}

@@ -1,0 +1,21 @@
+import type { Account, EventStory, ListedAuditEntry } from '@postrider/store';
+
+export type FoundEvent = EventStory['event'];
+
+export interface EventParts {
+  readonly story: EventStory;
+  readonly account: Account | null;
+  /** The replays of the event, the oldest first. */
+  readonly replays: readonly ListedAuditEntry[];
+  /** The deletions of webhooks that are gone. */
+  readonly deletions: ReadonlyMap<string, ListedAuditEntry>;
+}
+
+export interface EventSettings {
+  readonly eventRetentionDays: number;
+  readonly attemptRetentionDays: number;
+  readonly deadLetterRetentionDays: number;
+  readonly deliveryRetryDelaysSeconds: readonly number[];
+  readonly signatureHeaderPrefix: string;
+  readonly publicUrl: string | undefined;
+}

@@ -1,0 +1,37 @@
+import type { EventFate, Fate } from '@postrider/store';
+import { html } from '@remix-run/html-template';
+import { state } from '../html/pieces.ts';
+import type { Html, Sign } from '../html/pieces.ts';
+import { count } from '../html/words.ts';
+
+const WORDS: Readonly<Record<Fate, string>> = {
+  waiting: 'waiting',
+  retrying: 'retrying',
+  delivered: 'delivered',
+  dead_letter: 'dead letter',
+  dropped: 'dropped',
+  attempts_expired: 'attempts expired',
+};
+
+/** What became of an event at its webhooks: `1 retrying, 1 dead letter`. */
+export function fatesInWords(fates: readonly EventFate[]): Html {
+  if (fates.length === 0) return state('off', 'no webhook matched');
+  const others = Object.entries(WORDS).flatMap(([fate, word]) => {
+    const found = fates.filter((each) => each.fate === fate && fate !== 'delivered').length;
+    return found === 0 ? [] : [`${count(found)} ${word}`];
+  });
+  if (others.length === 0) return state('good', 'delivered');
+  return state(signOf(fates), others.join(', '));
+}
+
+function signOf(fates: readonly EventFate[]): Sign {
+  const has = (...wanted: Fate[]) => fates.some(({ fate }) => wanted.includes(fate));
+  if (has('dead_letter', 'dropped')) return 'bad';
+  return has('waiting', 'retrying') ? 'wait' : 'off';
+}
+
+/** `1 of 4` */
+export function deliveredOf(fates: readonly EventFate[]): Html {
+  const delivered = fates.filter(({ fate }) => fate === 'delivered').length;
+  return html`${count(delivered)} of ${count(fates.length)}`;
+}

@@ -1,0 +1,107 @@
+import { html } from '@remix-run/html-template';
+import { HELD_REASONS } from '@postrider/domain';
+import { HELD_COUNTED_MAX } from '@postrider/store';
+import type { HeldCount, HeldMessage } from '@postrider/store';
+import type { Visit } from '../http/serve-page.ts';
+import { doneNote } from '../html/done.ts';
+import type { Page } from '../html/layout.ts';
+import { queryOf } from '../html/links.ts';
+import { pager, tabs } from '../html/list.ts';
+import { idCode, state, timeAgo } from '../html/pieces.ts';
+import type { Html, Part } from '../html/pieces.ts';
+import { stackedTable } from '../html/table.ts';
+import { bytes, count, counted } from '../html/words.ts';
+import { HELD_WORDS } from './held-reason.ts';
+
+export interface HeldParts {
+  readonly messages: readonly HeldMessage[];
+  readonly hasMore: boolean;
+  /** Of all accounts. */
+  readonly counts: readonly HeldCount[];
+  readonly filter: { readonly account?: string | undefined; readonly reason?: string | undefined };
+}
+
+export interface HeldSettings {
+  readonly inboundRetentionDays: number;
+}
+
+export function heldPage(parts: HeldParts, settings: HeldSettings, visit: Visit): Page {
+  const { messages, hasMore, filter } = parts;
+  const last = messages.at(-1);
+  const older = hasMore && last !== undefined ? `/held${queryOf({ ...filter, after: last.id })}` : null;
+  const list =
+    messages.length === 0
+      ? html`<div class="empty">
+          <b>No mail is held</b>
+          <p>Screening holds mail with a virus, spam, a failed sender check or a blocked sender.</p>
+        </div>`
+      : html`${heldTable(messages, visit)} ${pager(counted(messages.length, 'message'), older)}`;
+  const main = html`<div class="head">
+      <div>
+        <h1>Held mail</h1>
+        <p class="lead">
+          Screening keeps this mail out of its inbox. Postrider deletes it
+          ${count(settings.inboundRetentionDays)} days after arrival, released or not.
+        </p>
+      </div>
+    </div>
+    ${doneNote(visit.done)} ${reasonTabs(parts)}
+    <div class="card">${list}</div>`;
+  return { title: 'Held mail', current: '/held', main };
+}
+
+function reasonTabs({ counts, filter }: HeldParts): Html {
+  const { account } = filter;
+  const numberOf = (reason: string) => counts.find((each) => each.reason === reason)?.messages ?? 0;
+  const all = counts.reduce((sum, { messages }) => sum + messages, 0);
+  // The counts are of all accounts.
+  const more = (number: number) =>
+    account === undefined ? { more: `${count(number)}${number >= HELD_COUNTED_MAX ? '+' : ''}` } : {};
+  const tab = (name: string, reason: string | undefined, number: number) => ({
+    name,
+    ...more(number),
+    href: `/held${queryOf({ account, reason })}`,
+    isCurrent: filter.reason === reason,
+  });
+  return tabs('Filter by reason', [
+    tab('All', undefined, all),
+    ...HELD_REASONS.map((reason) => tab(reason, reason, numberOf(reason))),
+  ]);
+}
+
+function heldTable(messages: readonly HeldMessage[], { now, mayAct }: Visit): Html {
+  const rows = messages.map((message): Part[] => {
+    const { sign, words } = HELD_WORDS[message.heldReason];
+    const subject = message.subject ?? 'no subject';
+    return [
+      html`<a href="/messages/${message.id}">${subject}</a><span class="sub">from ${message.from}</span
+        ><span class="sub">${idCode(message.id)} ${bytes(message.size)}</span>`,
+      timeAgo(message.receivedAt, now),
+      html`<a href="/accounts/${message.accountId}">${message.accountName}</a
+        ><span class="sub">${message.receivedFor.join(', ')}</span>`,
+      html`${state(sign, message.heldReason)}<span class="sub">${words}</span>`,
+      html`<span class="sub">SPF ${message.spf}</span><span class="sub">DKIM ${message.dkim}</span
+        ><span class="sub">DMARC ${message.dmarc}</span>`,
+      ...(mayAct
+        ? [
+            html`<a class="btn slim" href="/messages/${message.id}#release"
+              >Release…<span class="vh"> ${subject}</span></a
+            >`,
+          ]
+        : []),
+    ];
+  });
+  const columns = [
+    'Message',
+    'Received',
+    'Account, inbox',
+    'Reason',
+    'Checks',
+    ...(mayAct ? ['Release'] : []),
+  ];
+  return stackedTable({
+    caption: 'Held mail, newest first',
+    columns: columns.map((label) => ({ label })),
+    rows,
+  });
+}

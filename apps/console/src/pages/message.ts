@@ -1,0 +1,147 @@
+import { html } from '@remix-run/html-template';
+import type { Account, MessageDetails } from '@postrider/store';
+import { formTokens } from '../http/serve-form.ts';
+import type { Visit } from '../http/serve-page.ts';
+import { doneNote } from '../html/done.ts';
+import type { Page } from '../html/layout.ts';
+import { crumbs, facts, section, state, wholeId } from '../html/pieces.ts';
+import type { Html } from '../html/pieces.ts';
+import { timeline } from '../html/timeline.ts';
+import type { Step } from '../html/timeline.ts';
+import { bytes, count, counted, day } from '../html/words.ts';
+import { HELD_WORDS } from './held-reason.ts';
+
+export interface MessageParts {
+  readonly message: MessageDetails;
+  readonly account: Account | null;
+}
+
+export interface MessageSettings {
+  readonly inboundRetentionDays: number;
+}
+
+export function messagePage(parts: MessageParts, settings: MessageSettings, visit: Visit): Page {
+  const { message } = parts;
+  const isHeld = message.status === 'held';
+  const title = message.subject ?? 'no subject';
+  const main = html`${crumbs([isHeld ? { href: '/held', name: 'Held mail' } : accountCrumb(parts)], 'Message')}
+    <div class="head">
+      <div>
+        <h1>${title}</h1>
+        <p class="ids">
+          ${state(isHeld ? 'wait' : 'good', message.status, 'pill')} ${wholeId(message.id, 'message id')}
+        </p>
+      </div>
+    </div>
+    ${doneNote(visit.done)} ${heldNote(message)}
+    <section class="card" aria-label="Facts">${messageFacts(parts, settings)}</section>
+    ${storySection(message)} ${isHeld && visit.mayAct ? releaseForm(message, visit) : null}
+    <p class="hint">
+      The console never shows the text of a message. With <code>inbound:manage</code>, the customer can read
+      and release it through the API.
+    </p>`;
+  return { title, current: '/held', main };
+}
+
+function accountCrumb({ message, account }: MessageParts) {
+  return { href: `/accounts/${message.accountId}`, name: account?.name ?? message.accountId };
+}
+
+function heldNote({ status, heldReason }: MessageDetails): Html | null {
+  if (status !== 'held' || heldReason === null) return null;
+  return html`<div class="note ${heldReason === 'virus' ? 'bad' : 'wait'}">
+    <p>
+      <b>Held as <code>${heldReason}</code>.</b> ${HELD_WORDS[heldReason].words}.
+    </p>
+  </div>`;
+}
+
+function messageFacts({ message, account }: MessageParts, settings: MessageSettings): Html {
+  const { spf, dkim, dmarc } = message.auth;
+  const files = message.attachments.length;
+  const deletedOn = new Date(message.receivedAt.getTime() + settings.inboundRetentionDays * 86_400_000);
+  const addresses = (list: readonly string[]) =>
+    list.length === 0 ? 'none' : html`<code>${list.join(', ')}</code>`;
+  return facts(
+    [
+      {
+        term: 'Account',
+        value: html`<a href="/accounts/${message.accountId}">${account?.name ?? message.accountId}</a>`,
+      },
+      { term: 'Received for', value: addresses(message.receivedFor) },
+      {
+        term: 'From',
+        value: html`<a href="/search?q=${encodeURIComponent(message.from)}">${message.from}</a>`,
+      },
+      { term: 'Reply-To', value: addresses(message.replyTo) },
+      { term: 'SPF, DKIM, DMARC', value: `${spf}, ${dkim}, ${dmarc}` },
+      { term: 'Automatic', value: message.automatic ? 'yes' : 'no' },
+      {
+        term: 'Size',
+        value: html`${bytes(message.size)}
+          <span class="rel">${files === 0 ? 'no attachments' : counted(files, 'attachment')}</span>`,
+      },
+      { term: 'Deleted on', value: day(deletedOn) },
+      {
+        term: 'Message-ID',
+        value:
+          message.messageId === null
+            ? 'none'
+            : html`<code data-copy="Message-ID">&lt;${message.messageId}&gt;</code>`,
+        full: true,
+      },
+    ],
+    'four',
+  );
+}
+
+function storySection({ receivedAt, receivedFor, status, heldReason, releasedAt }: MessageDetails): Html {
+  const steps: Step[] = [
+    {
+      at: receivedAt,
+      sign: status === 'held' ? 'wait' : '',
+      content: html`<p><b>Received</b> for <code>${receivedFor.join(', ')}</code></p>
+        ${heldReason === null ? null : html`<p><b>Held</b>: <code>${heldReason}</code></p>`}`,
+    },
+  ];
+  if (releasedAt !== null) {
+    steps.push({
+      at: releasedAt,
+      sign: 'hand',
+      afterMs: releasedAt.getTime() - receivedAt.getTime(),
+      content: html`<p><b>Released</b> into its inbox</p>`,
+    });
+  }
+  return section(
+    'story',
+    { title: 'Story', side: html`<p class="small soft">${day(receivedAt)}, UTC</p>` },
+    html`<div class="card pad">${timeline(steps)}</div>`,
+  );
+}
+
+function releaseForm({ id, receivedFor, heldReason }: MessageDetails, { visitor }: Visit): Html {
+  const isVirus = heldReason === 'virus';
+  return html`<section class="sec" id="release" aria-label="Release">
+    <details class="ask">
+      <summary class="btn">Release…</summary>
+      <form method="post" action="/messages/${id}/release">
+        ${formTokens(visitor)}
+        <p>
+          Postrider puts <b>${count(1)} message</b> into ${receivedFor.join(', ')} and records <b>1 event</b>,
+          <code>message.received</code>. You cannot hold the message again.
+        </p>
+        <div>
+          <label for="m-note">Note for the audit (${isVirus ? 'required' : 'optional'})</label>
+          <input
+            id="m-note"
+            name="note"
+            maxlength="200"
+            autocomplete="off"
+            ${isVirus ? html`required` : null}
+          />
+        </div>
+        <div class="acts"><button class="btn danger">Release 1 message</button></div>
+      </form>
+    </details>
+  </section>`;
+}

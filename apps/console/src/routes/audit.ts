@@ -1,0 +1,63 @@
+import { AUDIT_ACTIONS, createAccountStore, listAudit } from '@postrider/store';
+import type { Account, Database } from '@postrider/store';
+import { parseId } from '@postrider/domain';
+import type { AccountId, Clock } from '@postrider/domain';
+import { z } from 'zod';
+import { freeText, readFields, utcTime } from '../http/fields.ts';
+import { badRequest } from '../http/refusal.ts';
+import type { PageHandler } from '../http/serve-page.ts';
+import { auditPage } from '../pages/audit.ts';
+import type { AuditSettings } from '../pages/audit.ts';
+
+const PAGE_ENTRIES = 50;
+/** A name that fits more accounts is refused. */
+const SAME_NAME_MAX = 5;
+
+const filterFields = {
+  who: freeText.optional(),
+  account: freeText.optional(),
+  action: z.enum(AUDIT_ACTIONS, { error: 'is not an action of the audit' }).optional(),
+  target: freeText.optional(),
+  since: utcTime.optional(),
+  after: freeText
+    .regex(/^\d{1,15}$/, { error: 'is not the number of an entry' })
+    .transform(Number)
+    .optional(),
+};
+
+/** `/audit` */
+export function showAudit(db: Database, clock: Clock, settings: AuditSettings): PageHandler {
+  const accounts = createAccountStore(db, clock);
+  return async (visit) => {
+    const { after, account: written, ...filter } = readFields(filterFields, visit.query);
+    const accountId = written === undefined ? undefined : await accountNamed(accounts, written);
+    const page = await listAudit(db, { ...filter, accountId }, { after, limit: PAGE_ENTRIES });
+    if (page === null) throw badRequest([`after ${after ?? ''} is no entry.`]);
+    const names = new Map<AccountId, Account>();
+    for (const { accountId: id } of page.entries) {
+      if (id === null || names.has(id)) continue;
+      const account = await accounts.find(id);
+      if (account !== null) names.set(id, account);
+    }
+    return auditPage(
+      { filter: { ...filter, account: written }, page, names, isFirst: after === undefined },
+      settings,
+      visit,
+    );
+  };
+}
+
+/** @throws Refusal when no account, or not exactly one, has the id or the name. */
+export async function accountNamed(
+  accounts: Pick<ReturnType<typeof createAccountStore>, 'search'>,
+  text: string,
+): Promise<AccountId> {
+  const found = await accounts.search(text, SAME_NAME_MAX);
+  const exact = found.filter(({ id, name }) => id === text || name.toLowerCase() === text.toLowerCase());
+  const [only] = exact.length > 0 ? exact : found;
+  if (only === undefined) throw badRequest([`account ${text} is unknown.`]);
+  if ((exact.length > 0 ? exact : found).length > 1) {
+    throw badRequest([`account ${text} fits several accounts. Give an id.`]);
+  }
+  return parseId('account', only.id) ?? only.id;
+}

@@ -1,0 +1,81 @@
+import type { Clock, EventId, WebhookId } from '@postrider/domain';
+import { parseId } from '@postrider/domain';
+import { createAccountStore, createWebhookEventStore, listAudit, readEventStory } from '@postrider/store';
+import type { Database, EventStory, ListedAuditEntry } from '@postrider/store';
+import { freeText, note, readFields } from '../http/fields.ts';
+import { badRequest } from '../http/refusal.ts';
+import type { FormHandler } from '../http/serve-form.ts';
+import type { PageHandler } from '../http/serve-page.ts';
+import { endpointName } from '../html/pieces.ts';
+import { eventPage } from '../pages/event.ts';
+import type { EventSettings } from '../pages/event-parts.ts';
+import { idOf, noSuch } from './ids.ts';
+
+const REPLAYS_MAX = 100;
+
+function keptFor({ eventRetentionDays, deadLetterRetentionDays }: EventSettings): string {
+  return `Postrider keeps events for ${eventRetentionDays} days and dead letters for ${deadLetterRetentionDays}.`;
+}
+
+/** `/events/:id` */
+export function showEvent(db: Database, clock: Clock, settings: EventSettings): PageHandler {
+  const accounts = createAccountStore(db, clock);
+  return async (visit) => {
+    const id = idOf('event', 'event', visit);
+    readFields({}, visit.query);
+    const story = await readEventStory(db, id);
+    if (story === null) throw noSuch('event', id, visit.now, keptFor(settings));
+    const account = await accounts.find(story.event.accountId);
+    const replays = await replaysOf(db, id);
+    const deletions = await deletionsOf(db, story);
+    return eventPage({ story, account, replays, deletions }, settings, visit);
+  };
+}
+
+async function replaysOf(db: Database, id: EventId): Promise<ListedAuditEntry[]> {
+  const page = await listAudit(db, { target: id, action: 'event.replay' }, { limit: REPLAYS_MAX });
+  return [...(page?.entries ?? [])].reverse();
+}
+
+async function deletionsOf(db: Database, { webhooks }: EventStory) {
+  const deletions = new Map<WebhookId, ListedAuditEntry>();
+  for (const { webhookId, endpoint } of webhooks) {
+    if (endpoint !== null) continue;
+    const page = await listAudit(db, { target: webhookId, action: 'webhook.delete' }, { limit: 1 });
+    for (const entry of page?.entries ?? []) deletions.set(webhookId, entry);
+  }
+  return deletions;
+}
+
+const replayFields = {
+  webhook: freeText
+    .refine((text) => parseId('webhook', text) !== null, { error: 'is not the id of a webhook' })
+    .transform((text) => text as WebhookId),
+  note: note.optional(),
+};
+
+/** `POST /events/:id/replay` */
+export function replayEvent(db: Database): FormHandler {
+  const events = createWebhookEventStore(db);
+  return async ({ params, fields, visitor, now }) => {
+    const id = idOf('event', 'event', { params, now });
+    const { webhook: webhookId, note: why } = readFields(replayFields, fields);
+    const story = await readEventStory(db, id);
+    if (story === null) throw noSuch('event', id, now);
+    const target = story.webhooks.find((webhook) => webhook.webhookId === webhookId);
+    const location = `/events/${id}`;
+    if (target !== undefined && ['waiting', 'retrying'].includes(target.fate)) {
+      return { location, outcome: 'Nothing changed. The event is pending there already.' };
+    }
+    const by = { kind: 'console', name: visitor.name, note: why } as const;
+    if (!(await events.replay(story.event.accountId, webhookId, id, by))) {
+      throw badRequest([`webhook ${webhookId} does not get this event, or it was deleted.`]);
+    }
+    const host = endpointName(target?.endpoint ?? webhookId);
+    const noted = why === undefined ? '' : ` with the note “${why}”`;
+    return {
+      location,
+      outcome: `1 event is queued for ${host}. The first attempt starts at once. The audit records the replay by ${visitor.name}${noted}.`,
+    };
+  };
+}

@@ -1,0 +1,55 @@
+import { AxeBuilder } from '@axe-core/playwright';
+import { expect } from '@jest/globals';
+import { setup } from '@postrider/testing';
+import { chromium } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+
+interface TestBrowser {
+  readonly browser: Browser;
+}
+
+/** Registers hooks: one headless Chromium for the tests of a `describe`. */
+export function setupBrowser(executablePath: string): TestBrowser {
+  return setup(
+    async () => {
+      // The sandbox needs rights that a container lacks. The pages are our own.
+      const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+      return { browser };
+    },
+    ({ browser }) => browser.close(),
+  );
+}
+
+/** Signs in and returns a page at the overview. */
+export async function signedIn(
+  { browser }: TestBrowser,
+  url: string,
+  key: string,
+  options: BrowserContextOptions = {},
+): Promise<{ page: Page; context: BrowserContext }> {
+  const context = await browser.newContext({ baseURL: url, ...options });
+  const page = await context.newPage();
+  await page.goto('/sign-in');
+  await page.locator('#key:focus').waitFor(); // the one field has the focus
+  await page.keyboard.type(key);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`${url}/`);
+  return { page, context };
+}
+
+/** Rules of WCAG 2.2 A and AA, and best practices. */
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+/** Expects that axe finds nothing on the page. */
+export async function expectAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).withTags(RULES).analyze();
+  const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`);
+  expect({ page: page.url(), found }).toEqual({ page: page.url(), found: [] });
+}
+
+/** Expects that the page is not wider than the screen. */
+export async function expectFits(page: Page): Promise<void> {
+  const widths = await page.evaluate('[document.documentElement.scrollWidth, window.innerWidth]');
+  const [content, screen] = widths as [number, number];
+  expect({ page: page.url(), overflows: content > screen }).toEqual({ page: page.url(), overflows: false });
+}

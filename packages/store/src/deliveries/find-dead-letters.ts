@@ -1,0 +1,114 @@
+import type { AccountId, DeadLetterReason, EventType, WebhookId } from '@postrider/domain';
+import type { Pool } from 'pg';
+import { runOn } from '../db/database.ts';
+import { statement } from '../db/statement.ts';
+import type { DeadLetter } from './dead-letters.ts';
+
+/** A dead letter of any account, with its webhook. */
+export interface FoundDeadLetter extends DeadLetter {
+  readonly accountId: AccountId;
+  readonly accountName: string | null;
+  /** Null: the webhook is deleted. */
+  readonly endpoint: string | null;
+}
+
+/** An absent property matches any value. */
+export interface FoundDeadLetterFilter {
+  readonly accountId?: AccountId | undefined;
+  readonly webhookId?: WebhookId | undefined;
+  readonly type?: EventType | undefined;
+  readonly reason?: DeadLetterReason | undefined;
+  /** The last status: a number, a class of 100 such as 500 to 599, or none. */
+  readonly status?: { readonly from: number; readonly to: number } | 'none' | undefined;
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+}
+
+/** The position of a dead letter in the list. */
+export interface DeadLetterPosition {
+  readonly createdAt: Date;
+  readonly id: string;
+}
+
+/** Where to find dead letters, by the index that has them in order of their age. */
+const SOURCES = {
+  /** The index for retention has this form of the age. */
+  all: { name: 'dead-letters-of-all', owner: 'true', age: "greatest(l.created_at, '-infinity')" },
+  account: { name: 'dead-letters-of-account', owner: 'l.account_id = $1', age: 'l.created_at' },
+  webhook: { name: 'dead-letters-of-webhook', owner: 'l.webhook_id = $2', age: 'l.created_at' },
+} as const;
+type Source = (typeof SOURCES)[keyof typeof SOURCES];
+
+/**
+ * The dead letters that match. Those of a webhook whose DELETE has answered are left out.
+ *
+ * $1 and $2 account and webhook or null, $3 type, $4 reason, $5 and $6 status from and to, $7 no status,
+ * $8 and $9 since and until, $10 and $11 the dead letter before, $12 rows.
+ */
+const matching = ({ owner, age }: Source): string => `
+    from dead_letters l
+    where ${owner}
+      and ($1::text is null or greatest(l.account_id, '') = $1) and ($2::text is null or greatest(l.webhook_id, '') = $2)
+      and ($3::text is null or l.type = $3) and ($4::text is null or l.reason = $4::dead_letter_reason)
+      and ($5::int is null or l.status_code between $5::int and $6::int)
+      and (not $7::boolean or l.status_code is null)
+      and ${age} >= $8::timestamptz and ${age} < $9::timestamptz
+      and (${age}, l.id) < ($10::timestamptz, $11::text)
+      and not exists (select from webhooks w where w.id = l.webhook_id and w.removed_at is not null)`;
+
+const listFrom = (source: Source) => statement(`find-${source.name}`)`
+    select l.id, l.account_id as "accountId", l.webhook_id as "webhookId", l.event_id as "eventId", l.type, l.attempts,
+           l.reason::text as reason, l.last_error as "lastError", l.status_code as "statusCode", l.created_at as "createdAt",
+           (select a.name from accounts a where a.id = l.account_id) as "accountName",
+           (select w.endpoint from webhooks w where w.id = l.webhook_id) as endpoint
+    ${matching(source)}
+    order by ${source.age} desc, l.id desc limit $12`;
+
+const countFrom = (source: Source) => statement(`count-${source.name}`)`
+    select count(*)::int as found from (select ${matching(source)} limit $12) counted`;
+
+/** Dead letters counted at most. */
+export const DEAD_LETTERS_COUNTED_MAX = 10_000;
+
+/** @returns at most `limit` dead letters of all accounts, the newest first. */
+export async function findDeadLetters(
+  { pool }: { readonly pool: Pool },
+  filter: FoundDeadLetterFilter,
+  { after, limit }: { readonly after: DeadLetterPosition | null; readonly limit: number },
+): Promise<FoundDeadLetter[]> {
+  return runOn<FoundDeadLetter>(pool, listFrom(sourceOf(filter)), valuesOf(filter, after, limit));
+}
+
+/** @returns the number of dead letters that match, at most `DEAD_LETTERS_COUNTED_MAX`. */
+export async function countFoundDeadLetters(
+  { pool }: { readonly pool: Pool },
+  filter: FoundDeadLetterFilter,
+): Promise<number> {
+  const values = valuesOf(filter, null, DEAD_LETTERS_COUNTED_MAX);
+  const [row] = await runOn<{ found: number }>(pool, countFrom(sourceOf(filter)), values);
+  return row?.found ?? 0;
+}
+
+function sourceOf({ accountId, webhookId }: FoundDeadLetterFilter): Source {
+  if (webhookId !== undefined) return SOURCES.webhook;
+  return accountId === undefined ? SOURCES.all : SOURCES.account;
+}
+
+function valuesOf(filter: FoundDeadLetterFilter, after: DeadLetterPosition | null, limit: number): unknown[] {
+  const { accountId, webhookId, type, reason, status, since, until } = filter;
+  const range = status === undefined || status === 'none' ? null : status;
+  return [
+    accountId ?? null,
+    webhookId ?? null,
+    type ?? null,
+    reason ?? null,
+    range?.from ?? null,
+    range?.to ?? null,
+    status === 'none',
+    since?.toISOString() ?? '-infinity',
+    until?.toISOString() ?? 'infinity',
+    after?.createdAt.toISOString() ?? 'infinity',
+    after?.id ?? '',
+    limit,
+  ];
+}
