@@ -36,6 +36,8 @@ export interface System {
   /** An API key with all scopes and a high limit. */
   readonly apiKey: string;
   readonly processes: readonly SystemProcess[];
+  /** Holds the sandbox's mail in `sandbox`. */
+  readonly directory: string;
   start(name: ProcessName, env?: Readonly<Record<string, string>>): Promise<SystemProcess>;
   /** Starts these processes at the same time. @returns them in this order. */
   startAll<const Names extends readonly ProcessName[]>(
@@ -106,6 +108,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       return owner.apiKey;
     },
     processes,
+    directory,
     start,
     async startAll(names) {
       const all = await Promise.all(names.map((name) => start(name)));

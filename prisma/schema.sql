@@ -19,6 +19,7 @@ CREATE TABLE accounts (
   webhooks_max integer,
   domains_max integer,
   unverified_domains_max integer,
+  notice_email text,
   suspended_at timestamp(3) with time zone,
   CONSTRAINT accounts_pkey PRIMARY KEY (id)
 );
@@ -449,6 +450,18 @@ CREATE INDEX messages_of_inbox_by_status ON messages USING btree (inbox_id, stat
 CREATE INDEX messages_of_thread ON messages USING btree (thread_id, created_at, id);
 CREATE INDEX messages_unread_by_thread ON messages USING btree (inbox_id, thread_id) WHERE NOT read AND status <> 'held'::message_status;
 
+CREATE TABLE operator_events (
+  id text NOT NULL,
+  type text NOT NULL,
+  body text NOT NULL,
+  attempts smallint NOT NULL DEFAULT 0,
+  due_at timestamp with time zone NOT NULL DEFAULT now(),
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT operator_events_pkey PRIMARY KEY (id)
+);
+CREATE INDEX operator_events_by_age ON operator_events USING btree (created_at);
+CREATE INDEX operator_events_due ON operator_events USING btree (due_at);
+
 CREATE TABLE provider_notifications (
   message_id text NOT NULL,
   received_at timestamp(3) with time zone NOT NULL DEFAULT now(),
@@ -569,6 +582,9 @@ CREATE TABLE webhooks (
   failing_since timestamp(3) with time zone,
   created_at timestamp(3) with time zone NOT NULL DEFAULT now(),
   removed_at timestamp(3) with time zone,
+  noticed_failing boolean NOT NULL DEFAULT false,
+  failing_notice_at timestamp(3) with time zone,
+  recovered_at timestamp(3) with time zone,
   description text,
   headers_sealed bytea,
   CONSTRAINT webhooks_pkey PRIMARY KEY (id)
@@ -576,6 +592,11 @@ CREATE TABLE webhooks (
 CREATE INDEX webhooks_being_removed ON webhooks USING btree (removed_at) WHERE removed_at IS NOT NULL;
 CREATE INDEX webhooks_failing ON webhooks USING btree (failing_since) WHERE failing_since IS NOT NULL;
 CREATE INDEX webhooks_of_account ON webhooks USING btree (account_id);
+CREATE INDEX webhooks_to_notice ON webhooks USING btree (GREATEST((COALESCE(failing_since, recovered_at, '-infinity'::timestamp with time zone) AT TIME ZONE 'UTC'::text),
+CASE
+    WHEN failing_since IS NOT NULL THEN (failing_notice_at AT TIME ZONE 'UTC'::text) + '24:00:00'::interval
+    ELSE NULL::timestamp without time zone
+END)) WHERE (failing_since IS NOT NULL) <> noticed_failing AND removed_at IS NULL;
 
 CREATE UNLOGGED TABLE workers (
   id text NOT NULL,

@@ -22,7 +22,7 @@ const TIMEOUTS = {
   keepAliveTimeout: 65_000,
   /** Closes a connection without traffic in either direction. */
   stalledTimeout: 60_000,
-  /** Closes a connection whose client reads nothing of its answer, even if it sends more. */
+  /** Closes a connection when its client reads nothing of an answer, even if it sends more. */
   unreadTimeout: 30_000,
   /** The client must close its side this soon after the last answer. */
   lingerTimeout: 5_000,

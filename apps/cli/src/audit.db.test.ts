@@ -125,6 +125,21 @@ test('account limit leaves the limits before and after, and nothing when it chan
   expect(await listed()).toHaveLength(1);
 });
 
+test('account update leaves the values before and after without the address, and nothing when it changes none', async () => {
+  const update = (address: string) => ['account', 'update', account, '--notice-email', address] as const;
+  await json(...update('none'), ...by);
+  const [shown, entry] = await acted(...update('ops@a.example'));
+  const name = shown['name'];
+  const values = (notice_email: string | null) => ({ name, notice_email });
+  const entryWith = (before: string | null, after: string | null) =>
+    entryOf({ action: 'account.update', target: account, before: values(before), after: values(after) });
+  expect(entry).toEqual(entryWith(null, 'an address'));
+  await json(...update('ops@a.example'), ...by);
+  await json(...update('dev@a.example'), ...by);
+  expect(await listed()).toEqual([entryWith('an address', 'another address'), entry]);
+  expect(JSON.stringify(await database.query('select * from audit'))).not.toContain('a.example');
+});
+
 test('account erase leaves an entry without the address', async () => {
   const [, entry] = await acted('account', 'erase', account, '--address', 'bob@b.example');
   expect(entry).toEqual(entryOf({ action: 'account.erase', target: account }));

@@ -7,6 +7,7 @@ import { addAccountList } from './commands/account-list.ts';
 import { addAccountResume } from './commands/account-resume.ts';
 import { addAccountShow } from './commands/account-show.ts';
 import { addAccountSuspend } from './commands/account-suspend.ts';
+import { addAccountUpdate } from './commands/account-update.ts';
 import { addAuditList } from './commands/audit-list.ts';
 import { addDeadLettersList } from './commands/dead-letters-list.ts';
 import { addDeadLettersReplay } from './commands/dead-letters-replay.ts';
@@ -51,6 +52,7 @@ export function createProgram(io: Io): Command {
   addAccountResume(account, io);
   addAccountShow(account, io);
   addAccountSuspend(account, io);
+  addAccountUpdate(account, io);
   const key = program.command('key').description('API keys of an account');
   addKeyCreate(key, io);
   addKeyList(key, io);

@@ -78,7 +78,7 @@ export async function readStatus(config: ConfigurationOf<'cli'>, logger: Logger)
   return { backend: location.kind, ...store, depths: queue.depths, faults };
 }
 
-/** The fault that workers run, and none of them takes jobs from the queue of this configuration. */
+/** The fault that workers run, and none takes jobs from the queue of this configuration. */
 function workersElsewhere(own: QueueIdentity | null, workers: readonly RunningWorker[]): string[] {
   if (own === null || workers.length === 0) return [];
   if (workers.some(({ queue }) => queue === null || queue.id === own.id)) return [];

@@ -133,6 +133,7 @@ describe('account show', () => {
       name: 'Ärzte 100%_(Nord)',
       created_at: '2026-01-02T00:00:00.000Z',
       suspended_at: null,
+      notice_email: null,
       limits: { webhooks: 250, domains: null, unverified_domains: 3 },
       keys: 4,
       webhooks: 3,
@@ -144,7 +145,7 @@ describe('account show', () => {
       ...{ keys: 1, webhooks: 1, domains: 0, inboxes: 0 },
     });
     expect((await cli('account', 'show', acme)).stdout).toBe(
-      `${acme}: Ärzte 100%_(Nord)\nmade: 2026-01-02T00:00:00.000Z\nkeys: 4 (not revoked)\n` +
+      `${acme}: Ärzte 100%_(Nord)\nmade: 2026-01-02T00:00:00.000Z\nnotices go to: nobody\nkeys: 4 (not revoked)\n` +
         'webhooks: 3 of 250\ndomains: 2 of DOMAINS_PER_ACCOUNT_MAX\nunverified domains: at most 3\ninboxes: 1\n',
     );
   });
@@ -155,6 +156,54 @@ describe('account show', () => {
       stdout: '',
       stderr: `postrider: no account ${many(1)}\n`,
     });
+  });
+});
+
+describe('the notice address', () => {
+  const noticeEmail = async (id: string) => (await json('account', 'show', id))['notice_email'];
+
+  test('is given when an account is made, in one form', async () => {
+    const made = await json('account', 'create', '--name', 'Shop', '--notice-email', 'Ops@Bücher.example');
+    expect(made).toMatchObject({ name: 'Shop', notice_email: 'ops@xn--bcher-kva.example' });
+    expect(await noticeEmail(String(made['id']))).toBe('ops@xn--bcher-kva.example');
+    const { stdout } = await cli('account', 'show', String(made['id']));
+    expect(stdout).toContain('notices go to: ops@xn--bcher-kva.example\n');
+    expect(await json('account', 'create', '--name', 'Shop')).toEqual({
+      id: expect.any(String),
+      name: 'Shop',
+    });
+  });
+
+  test('is changed and removed later, of this account only, and so is the name', async () => {
+    const update = (...options: string[]) => json('account', 'update', acme, ...options);
+    const name = 'Ärzte 100%_(Nord)';
+    expect(await update('--notice-email', 'a@a.example')).toEqual({
+      id: acme,
+      name,
+      notice_email: 'a@a.example',
+    });
+    expect(await noticeEmail(other)).toBe(null);
+    expect(await update('--name', ' Ärzte ')).toMatchObject({ name: 'Ärzte', notice_email: 'a@a.example' });
+    expect((await cli('account', 'update', acme, '--notice-email', 'none')).stdout).toBe(
+      `${acme}: Ärzte\nnotices go to: nobody\n`,
+    );
+    expect(await noticeEmail(acme)).toBe(null);
+  });
+
+  test.each([
+    [['account', 'update', many(1), '--name', 'x'], 1, `no account ${many(1)}`],
+    [['account', 'update', many(1)], 2, 'give --name or --notice-email'],
+    [
+      ['account', 'update', many(1), '--notice-email', 'Ops <a@a.example>'],
+      2,
+      'an e-mail address without a name',
+    ],
+    [['account', 'create', '--name', 'x', '--notice-email', ''], 2, 'an e-mail address without a name'],
+  ])('a mistake is one line: %j', async (args, code, words) => {
+    const failed = await cli(...args);
+    expect({ code: failed.code, stdout: failed.stdout }).toEqual({ code, stdout: '' });
+    expect(failed.stderr).toMatch(/^[^\n]+\n$/);
+    expect(failed.stderr).toContain(words);
   });
 });
 

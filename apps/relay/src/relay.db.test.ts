@@ -38,7 +38,13 @@ beforeEach(async () => {
 afterEach(() => stop());
 
 function relayConfigOf({ database }: RelayStore) {
-  return loadConfig('relay', { DATABASE_URL: database.url });
+  return loadConfig('relay', {
+    DATABASE_URL: database.url,
+    // Nothing is posted: no webhook fails for long enough.
+    OPERATOR_WEBHOOK_URL: 'https://operator.example/',
+    OPERATOR_WEBHOOK_SECRET: 's'.repeat(32),
+    NOTICE_MAIL_FROM: 'notices@a.example',
+  });
 }
 
 /** Starts a relay in this process, with the queue in Postgres. @returns a function that stops it as SIGTERM does. */
@@ -118,6 +124,11 @@ describe('the relay', () => {
     const documented = new Set(Object.keys(RELAY_PASSES));
     await waitFor(async () => (await passes()).size >= documented.size, { what: 'each pass to run once' });
     expect(await passes()).toEqual(documented);
+  });
+
+  test('has the account of the notices, so that their domain can be verified before the first one', async () => {
+    const accounts = await store.database.query('select id, name from accounts');
+    expect(accounts).toEqual([{ id: 'acct_00000000000000000000000000', name: 'Postrider notices' }]);
   });
 
   test('counts the rows that it queues again after a loss', async () => {

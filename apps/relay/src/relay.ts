@@ -2,7 +2,7 @@ import type { WebhookId } from '@postrider/domain';
 import { Semaphore } from '@postrider/limits';
 import { Producer } from '@postrider/queue';
 import type { QueueIdentityReader, QueueLocation } from '@postrider/queue';
-import { slotsPerWorker } from '@postrider/runtime';
+import { slotsPerWorker, systemClock } from '@postrider/runtime';
 import type {
   ConfigurationOf,
   Lifecycle,
@@ -18,8 +18,10 @@ import {
   createDeliveryOutbox,
   createErasureStore,
   createFleet,
+  createHealthNoticeStore,
   createHousekeeping,
   createMailOutbox,
+  createOperatorEventStore,
   createSnapshotWatch,
   createWakeUpListener,
   readOutstanding,
@@ -30,6 +32,7 @@ import { WakeUpPass } from './delivery-wake-up-pass.ts';
 import { PollingPass } from './delivery-polling-pass.ts';
 import { SweepPass } from './delivery-sweep-pass.ts';
 import { createFleetWatch } from './fleet-watch.ts';
+import { healthNoticesPass } from './health-notices.ts';
 import {
   erasuresPass,
   housekeepingSteps,
@@ -39,6 +42,7 @@ import {
   STEP_RETRY_AFTER_ERROR_MS,
 } from './housekeeping.ts';
 import { mailPass } from './mail-pass.ts';
+import { operatorEndpoint, operatorEventsPass } from './operator-events.ts';
 import { createPass } from './pass.ts';
 import { createEvictionWatch, REPORT_EVERY_MS, reportPass } from './reports.ts';
 import { retentionSteps, retentionPass } from './retention.ts';
@@ -91,6 +95,7 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   });
   const deliveries = createDeliveryPasses(parts, queue, startPass, () => fleet.slots());
   const mails = createMailPass(parts, queue, startPass);
+  const notices = createNoticePasses(lifecycle, parts, startPass, () => mails.wake());
   const housekeeping = createHousekeeping(pool);
   const attemptLogTurns = new Semaphore(1);
   const attemptLog = createAttemptLog(pool);
@@ -117,6 +122,7 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
     startPass('sums', () => sumsPass(sums), CLEANUP_PAUSE_AFTER_ERROR_MS),
     startPass('removals', () => removalsPass(housekeeping, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
     startPass('inbox_removals', () => inboxRemovalsPass(housekeeping, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
+    ...notices,
     report,
   ];
   lifecycle.add('passes', {
@@ -200,4 +206,29 @@ function createMailPass(
       onClaim: (claimed) => metrics.claimedRows.observe({ kind: 'mail' }, claimed.length),
     });
   return startPass('mail', run, PASS_PAUSE_AFTER_ERROR_MS);
+}
+
+/** The pass that queues notices about webhooks, and the one that posts the operator's. */
+function createNoticePasses(
+  lifecycle: Lifecycle,
+  { config, pool, logger, metrics }: RelayParts,
+  startPass: StartPass,
+  wakeMail: () => void,
+): PeriodicTask[] {
+  const store = createHealthNoticeStore(pool, systemClock);
+  // The operator needs the account, to verify the domain of NOTICE_MAIL_FROM.
+  if (config.noticeMailFrom !== undefined) lifecycle.add('notices account', { start: () => store.prepare() });
+
+  const operator = createOperatorEventStore(pool);
+  const endpoint = operatorEndpoint(config);
+  const shared = { clock: systemClock, logger };
+  const post = endpoint && (() => operatorEventsPass({ ...shared, store: operator, endpoint, metrics }));
+  const events = post && startPass('operator_events', post, PASS_PAUSE_AFTER_ERROR_MS);
+  function onQueued(): void {
+    wakeMail();
+    events?.wake();
+  }
+  const run = () => healthNoticesPass({ ...shared, store, config, onQueued });
+  const notices = startPass('health_notices', run, PASS_PAUSE_AFTER_ERROR_MS);
+  return events === null ? [notices] : [notices, events];
 }

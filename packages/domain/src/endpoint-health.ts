@@ -1,7 +1,7 @@
 /** The failed attempts since an endpoint's last success. */
 export interface FailureRun {
   readonly count: number;
-  /** When the first of them started, in milliseconds of any clock. */
+  /** When the first one started, in milliseconds of any clock. */
   readonly startedAtMs: number;
 }
 

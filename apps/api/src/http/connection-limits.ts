@@ -81,7 +81,7 @@ LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
 /**
- * Returns the network whose connections count together. Returns null for loopback, where a local proxy runs,
+ * Returns the network. Its connections count together. Returns null for loopback, where a local proxy runs,
  * and for a closed socket.
  */
 export function clientNetwork({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>): string | null {

@@ -3,7 +3,7 @@ import type { Id, Noun } from '@postrider/domain';
 import { z } from 'zod';
 
 /**
- * A field whose text `parse` reads.
+ * A field with a text that `parse` reads.
  *
  * @param fault what a text is for which `parse` returns null: `is not an email address`.
  * @param meta describes the field in the OpenAPI document.

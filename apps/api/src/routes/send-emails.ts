@@ -15,7 +15,7 @@ import type { RouteRequest } from './route.ts';
 export interface SendRules {
   /** True: live mail may only come from domains that the account has verified. */
   readonly verifiedDomainsOnly: boolean;
-  /** False: the mail provider cannot deliver to addresses whose local part is not ASCII. */
+  /** False: the mail provider needs an ASCII local part in every address. */
   readonly smtpUtf8: boolean;
 }
 

@@ -28,10 +28,11 @@ export function addAccountShow(account: Command, io: Io): void {
 }
 
 function detailsObject(details: AccountDetails) {
-  const { limits, keys, webhooks, domains, inboxes } = details;
+  const { noticeEmail, limits, keys, webhooks, domains, inboxes } = details;
   return {
     ...accountObject(details),
     suspended_at: details.suspendedAt?.toISOString() ?? null,
+    notice_email: noticeEmail,
     /** null: the limit of the installation. */
     limits: {
       webhooks: limits.webhooks,
@@ -45,11 +46,13 @@ function detailsObject(details: AccountDetails) {
   };
 }
 
-function linesOf({ id, name, createdAt, suspendedAt, limits, ...counts }: AccountDetails): string[] {
+function linesOf(details: AccountDetails): string[] {
+  const { id, name, createdAt, suspendedAt, noticeEmail, limits, ...counts } = details;
   return [
     `${id}: ${name}`,
     `made: ${createdAt.toISOString()}`,
     ...(suspendedAt === null ? [] : [`suspended: ${suspendedAt.toISOString()}`]),
+    `notices go to: ${noticeEmail ?? 'nobody'}`,
     `keys: ${counts.keys} (not revoked)`,
     `webhooks: ${counts.webhooks} of ${limits.webhooks ?? 'WEBHOOKS_PER_ACCOUNT_MAX'}`,
     `domains: ${counts.domains} of ${limits.domains ?? 'DOMAINS_PER_ACCOUNT_MAX'}`,

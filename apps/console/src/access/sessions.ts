@@ -24,7 +24,7 @@ export function newSessionToken(): string {
  * The user of a request. The role is the one that CONSOLE_KEYS has now, and a session ends when its key is
  * gone.
  *
- * @returns null when nobody is signed in.
+ * @returns null when no user is signed in.
  */
 export async function visitorOf(
   request: IncomingMessage,

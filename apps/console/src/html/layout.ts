@@ -18,7 +18,7 @@ export interface Page {
 
 /** Everything that the frame of a page shows. */
 export interface Frame {
-  /** Null: nobody is signed in. */
+  /** Null: no user is signed in. */
   readonly user: { readonly name: string; readonly role: string; readonly csrf: string } | null;
   readonly now: Date;
   readonly version: string;

@@ -11,14 +11,14 @@ export interface Column {
 
 export interface TableParts {
   readonly caption: string;
-  /** Shown over the table; else only screen readers have it. */
+  /** Shown over the table; else for screen readers only. */
   readonly captionMore?: string;
   readonly columns: readonly Column[];
   /** The first cell of a row names it. */
   readonly rows: readonly (readonly Part[])[];
 }
 
-/** A table whose rows become blocks on a narrow screen. The roles keep it a table for screen readers. */
+/** A table. Its rows become blocks on a narrow screen. The roles keep it a table for screen readers. */
 export function stackedTable({ caption, captionMore, columns, rows }: TableParts): Html {
   const heads = columns.map(
     ({ label, isNumber = false }) =>

@@ -34,6 +34,13 @@ const sesNeedsItsRegion: Rule = (config) =>
     ? 'AWS_REGION is required when MAIL_PROVIDER=ses'
     : undefined;
 
+const operatorEventsAreSigned: Rule = (config) =>
+  config.operatorWebhookUrl !== undefined &&
+  'operatorWebhookSecret' in config &&
+  config.operatorWebhookSecret === undefined
+    ? 'OPERATOR_WEBHOOK_SECRET is required with OPERATOR_WEBHOOK_URL (openssl rand -hex 32)'
+    : undefined;
+
 const leaseOutlastsAttempt: Rule = ({ leaseSeconds, deliveryTimeoutMs }) =>
   leaseSeconds !== undefined &&
   deliveryTimeoutMs !== undefined &&
@@ -70,6 +77,7 @@ export const rules: readonly Rule[] = [
   signingCertFileIsForDevelopment,
   smtpNeedsItsServer,
   sesNeedsItsRegion,
+  operatorEventsAreSigned,
   leaseOutlastsAttempt,
   slowLaneIsHalfAtMost,
   certificateHasItsKey,

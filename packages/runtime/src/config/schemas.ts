@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { awsPartitionOf, parseUrl } from '@postrider/domain';
+import { awsPartitionOf, parseEmailAddress, parseUrl } from '@postrider/domain';
 import { z } from 'zod';
 
 const WHOLE_NUMBER = /^\d+$/;
@@ -22,6 +22,13 @@ export function wholeNumber(min: number, max: number) {
   }).transform(Number);
 }
 
+const MINUTES_MAX = 10_080; // a week
+
+export const minutes = text(
+  `must be a number from 0 to ${MINUTES_MAX}, fractions allowed`,
+  (value) => DECIMAL_NUMBER.test(value) && Number(value) <= MINUTES_MAX,
+).transform(Number);
+
 /** Port 0 means any free port. */
 export const port = wholeNumber(0, 65_535);
 
@@ -30,6 +37,17 @@ export const hostName = text('must be a host name or an IP address', (value) => 
 export const filePath = text('must be a path', (value) => !value.includes('\0'));
 
 export const freeText = z.string();
+
+/** An e-mail address, with or without a name. */
+export const mailbox = text(
+  'must be an e-mail address, with or without a name',
+  (value) => parseEmailAddress(value) !== null,
+);
+
+/** Printable ASCII: a header or a shell does not change it. */
+export const secretText = text('must be 32 to 256 characters of ASCII without spaces', (value) =>
+  /^[!-~]{32,256}$/.test(value),
+);
 
 /** Reads `a, b` as `['a', 'b']` and an empty text as an empty list. Refuses an empty entry. */
 function listOf<Value>(must: string, test: (entry: string) => boolean, read: (entry: string) => Value) {
@@ -188,6 +206,15 @@ export const baseUrl = baseUrlOf('https', 'http');
 
 /** A base URL with `https`. */
 export const httpsBaseUrl = baseUrlOf('https');
+
+/** A URL of the operator. An HTTP client refuses one that holds a user name or a password. */
+export const trustedUrl = urlOf('https', 'http').refine(
+  (value) => {
+    const url = parseUrl(value);
+    return url !== null && url.username === '' && url.password === '';
+  },
+  { error: 'must have neither user name nor password' },
+);
 
 export const trueOrFalse = text(
   'must be true or false',

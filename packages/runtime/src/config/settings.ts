@@ -4,6 +4,7 @@ import { deliverySettings } from './settings/delivery.ts';
 import { httpSettings } from './settings/http.ts';
 import { inboundSettings } from './settings/inbound.ts';
 import { mailSettings } from './settings/mail.ts';
+import { noticeSettings } from './settings/notices.ts';
 import { operationSettings } from './settings/operations.ts';
 
 /** Every environment variable, by the name of its property in a configuration. */
@@ -14,6 +15,7 @@ export const settings = {
   ...mailSettings,
   ...inboundSettings,
   ...consoleSettings,
+  ...noticeSettings,
   ...operationSettings,
 };
 

@@ -37,6 +37,8 @@ export const RELAY_PASSES = {
   removals: 'finishes removals of webhooks',
   sums: 'adds up attempts by minute and hour',
   inbox_removals: 'finishes removals of inboxes',
+  health_notices: 'tells who must know of webhooks that fail or are well again',
+  operator_events: 'posts events to OPERATOR_WEBHOOK_URL',
   report: 'sets the gauges',
 } as const;
 
@@ -126,6 +128,13 @@ export const metricCatalogue = {
     name: 'postrider_mail_given_up_total',
     help: 'Messages that became email.failed after 8 attempts with internal errors. Any value but 0 is an error to look for.',
     labels: [],
+  },
+  operatorEventAttempts: {
+    processes: ['relay'],
+    kind: 'counter',
+    name: 'postrider_operator_event_attempts_total',
+    help: 'Attempts to post an event to OPERATOR_WEBHOOK_URL, by result: done, retry (another attempt follows), dead (given up).',
+    labels: ['result'],
   },
   claimedRows: {
     processes: ['relay'],

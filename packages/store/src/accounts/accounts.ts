@@ -31,6 +31,8 @@ export interface AccountLimits {
 export interface AccountDetails extends Account {
   /** null: it is not suspended. */
   readonly suspendedAt: Date | null;
+  /** Where mail about failing webhooks goes. null: nowhere. */
+  readonly noticeEmail: string | null;
   readonly limits: AccountLimits;
   /** API keys that are not revoked. */
   readonly keys: number;
@@ -51,12 +53,24 @@ interface LimitColumns {
   readonly unverifiedDomainsMax: number | null;
 }
 
+/** What an operator changes about an account. A missing field stays as it is. */
+export interface AccountChange {
+  readonly name?: string;
+  /** As `plainAddress` writes it. null: no mail about failing webhooks. */
+  readonly noticeEmail?: string | null;
+}
+
 export function createAccountStore(db: Database, clock: Clock) {
   return {
-    async create(name: string): Promise<Account> {
+    /** @param noticeEmail as in `AccountChange` */
+    async create(name: string, noticeEmail: string | null = null): Promise<Account> {
       const account: Account = { id: newId('account', clock), name, createdAt: clock.now() };
-      await db.prisma.account.create({ data: account });
+      await db.prisma.account.create({ data: { ...account, noticeEmail } });
       return account;
+    },
+    /** @returns the account's values after the change, or null when it does not exist. */
+    async update(id: AccountId, change: AccountChange, by: Actor): Promise<Required<AccountChange> | null> {
+      return db.transactions.run((tx) => update(tx, id, change, by));
     },
     async find(id: AccountId): Promise<Account | null> {
       const row = await db.prisma.account.findUnique({ where: { id } });
@@ -82,14 +96,44 @@ export function createAccountStore(db: Database, clock: Clock) {
     async describe(id: AccountId): Promise<AccountDetails | null> {
       const [row] = await runOn<DescribedRow>(db.pool, describeAccount, [id]);
       if (row === undefined) return null;
-      const { suspendedAt, keys, webhooks, domains, inboxes } = row;
-      return { ...accountOf(row), suspendedAt, limits: limitsOf(row), keys, webhooks, domains, inboxes };
+      const { suspendedAt, noticeEmail, keys, webhooks, domains, inboxes } = row;
+      const counts = { keys, webhooks, domains, inboxes };
+      return { ...accountOf(row), suspendedAt, noticeEmail, limits: limitsOf(row), ...counts };
     },
     /** Sets the given limits. @returns all limits, or null when the account does not exist. */
     async limit(id: AccountId, changes: Partial<AccountLimits>, by: Actor): Promise<AccountLimits | null> {
       return db.transactions.run((tx) => limit(tx, id, changes, by));
     },
   };
+}
+
+async function update(
+  tx: Transaction,
+  id: AccountId,
+  change: AccountChange,
+  by: Actor,
+): Promise<Required<AccountChange> | null> {
+  await runIn(tx.client, lockAccount, [id]);
+  const select = { name: true, noticeEmail: true };
+  const before = await tx.client.account.findUnique({ where: { id }, select });
+  if (before === null) return null;
+  const after = { ...before, ...change };
+  if (isDeepStrictEqual(before, after)) return before;
+  await tx.client.account.update({ where: { id }, data: after });
+  // The audit keeps no address: it outlives an erasure.
+  const values = ({ name, noticeEmail }: typeof after, is: string) => {
+    return { name, notice_email: noticeEmail === null ? null : is };
+  };
+  const isSame = before.noticeEmail === after.noticeEmail;
+  await recordAudit(tx, by, {
+    action: 'account.update',
+    accountId: id,
+    target: id,
+    count: 1,
+    before: values(before, 'an address'),
+    after: values(after, isSame || before.noticeEmail === null ? 'an address' : 'another address'),
+  });
+  return after;
 }
 
 async function limit(

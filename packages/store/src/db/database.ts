@@ -27,7 +27,7 @@ export function openDatabase(options: Omit<PoolOptions, 'durableCommits'>, wakeU
   return databaseOn(createPool({ ...options, durableCommits: true }), wakeUps);
 }
 
-/** A database of which all statements run in a read-only transaction: `read` opens it. */
+/** A database. All its statements run in a read-only transaction: `read` opens it. */
 export type ReadDatabase = Database & ReadTransactions;
 
 export function openReadDatabase(options: Omit<PoolOptions, 'durableCommits'>): ReadDatabase {

@@ -38,6 +38,20 @@ test('of workers that see a change at once, one gets it', async () => {
   expect(told.flat()).toEqual([webhookId]);
 });
 
+test('keeps since when a webhook is well again, until it fails', async () => {
+  const since = async (failing: boolean) => {
+    await mark([{ webhookId, failing }]);
+    const [row] = await store.outside.query<{ well: boolean; failing: boolean }>(
+      'select recovered_at is not null as well, failing_since is not null as failing from webhooks where id = $1',
+      [webhookId],
+    );
+    return row;
+  };
+  expect(await since(true)).toEqual({ well: false, failing: true });
+  expect(await since(false)).toEqual({ well: true, failing: false });
+  expect(await since(true)).toEqual({ well: false, failing: true });
+});
+
 test('writes and names only the webhooks whose state changes', async () => {
   const failing = await rows.webhook({ failing: true });
   const gone = newId('webhook', store.clock);

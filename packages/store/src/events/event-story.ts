@@ -133,7 +133,7 @@ async function suppressionsBecauseOf(
   return rows.map(suppressionOf);
 }
 
-/** @param attempts of one webhook, the oldest first. */
+/** @param attempts those to a webhook, the oldest first. */
 function deliveriesOf(attempts: readonly AttemptRow[]): (readonly StoryAttempt[])[] {
   return [...Map.groupBy(attempts, ({ deliveryId }) => deliveryId).values()];
 }

@@ -1,7 +1,9 @@
 import { newId, senderDomain } from '@postrider/domain';
-import type { AttachmentDraft, Clock, EmailDraft, EmailId } from '@postrider/domain';
+import type { AccountId, AttachmentDraft, Clock, EmailDraft, EmailId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
+import { run, runForRow } from '../db/statement.ts';
+import type { Queryable } from '../db/statement.ts';
 import { sendFromInboxes } from './inbox-sends.ts';
 import { inboxAddressOf, outcomeOf, recalledOf, storedAnswer } from './send-request.ts';
 import type {
@@ -13,7 +15,7 @@ import type {
   SendRequest,
   Sent,
 } from './send-request.ts';
-import { readKnownAnswer, sendEmails } from './sql/send-emails.ts';
+import { keepNoticesAccount, readKnownAnswer, sendEmails } from './sql/send-emails.ts';
 
 /**
  * A second try finds the row that the first one conflicted with. The row may have expired in between, which
@@ -36,6 +38,43 @@ export async function storeMail(db: Database, clock: Clock, request: SendRequest
     if (outcome !== null) return outcome;
   }
   throw new Error('an idempotency key was neither free nor taken');
+}
+
+/**
+ * Owns the mail that Postrider itself sends. It is made when it is first needed. Its events and suppressions
+ * are its own, so the mail makes no events for the webhooks that it is about.
+ */
+export const NOTICES_ACCOUNT = `acct_${'0'.repeat(26)}` as AccountId;
+
+/** Makes the account `NOTICES_ACCOUNT`, unless it exists. */
+export async function makeNoticesAccount(client: Queryable): Promise<void> {
+  await run(client, keepNoticesAccount, [NOTICES_ACCOUNT]);
+}
+
+/**
+ * Queues mail of `NOTICES_ACCOUNT` in the caller's transaction. No limit counts it.
+ *
+ * @returns the ids, in the order of the drafts.
+ */
+export async function storeNotices(
+  client: Queryable,
+  clock: Clock,
+  drafts: readonly EmailDraft[],
+): Promise<readonly EmailId[]> {
+  if (drafts.length === 0) return [];
+  await makeNoticesAccount(client);
+  const ids = drafts.map(() => newId('email', clock));
+  const request = {
+    accountId: NOTICES_ACCOUNT,
+    kind: 'live',
+    drafts,
+    domains: [],
+    idempotency: null,
+  } as const;
+  const values = valuesOf(request, { ids, skipped: [] }, clock.now());
+  const { stored } = await runForRow<Sent>(client, sendEmails, [...values, true]);
+  if (!stored) throw new Error('a notice was not stored');
+  return ids;
 }
 
 /** @throws StoreUnavailableError */

@@ -4,6 +4,7 @@ import type { AccountId, EmailDraft, EmailId, WebhookId } from '@postrider/domai
 import { ACTOR, createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import type { Pool } from 'pg';
+import { draftOf } from '../../test/draft.ts';
 import { endDeliveries, sendToProvider, sendMail } from '../../test/ended-mail.ts';
 import { letTimePass } from '../../test/let-time-pass.ts';
 import { setupStore } from '../../test/open-store.ts';
@@ -12,6 +13,7 @@ import { takeOne } from '../../test/taken-email.ts';
 import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
 import type { DeadLetter } from '../deliveries/dead-letters.ts';
 import { createMailWork } from '../mail/mail-work.ts';
+import { NOTICES_ACCOUNT, storeNotices } from '../mail/send-emails.ts';
 import { createSuppressionStore } from '../mail/suppressions.ts';
 import { createErasureStore } from './erasures.ts';
 import type { ErasureStore } from './erasures.ts';
@@ -146,6 +148,27 @@ describe('a person is forgotten', () => {
     );
     expect(await lookLater()).toEqual([lastResult()]);
     expect(await counts()).toEqual(NONE);
+  });
+
+  test('with the notice address, and with the mail that Postrider sent there', async () => {
+    const addressOf = async (id: AccountId) => {
+      const [row] = await store.outside.query<{ address: string | null }>(
+        'select notice_email as address from accounts where id = $1',
+        [id],
+      );
+      return row?.address;
+    };
+    const other = await rows.account();
+    await store.outside.query('update accounts set notice_email = $1', [BOB]);
+    store.clock.set(new Date());
+    const notices = [BOB, 'eve@e.example'].map((to) => draftOf({ to: [to], cc: [], bcc: [] }));
+    await storeNotices(store.db.pool, store.clock, notices);
+    await store.outside.query('delete from email_sends'); // sent
+    await erasures.erase(accountId, BOB, ACTOR);
+    expect([await addressOf(accountId), await addressOf(other)]).toEqual([null, BOB]);
+    await erasures.resume();
+    const left = await store.outside.query('select account_id, to_addresses from emails');
+    expect(left).toEqual([{ account_id: NOTICES_ACCOUNT, to_addresses: ['eve@e.example'] }]);
   });
 
   test('and the suppression stays, so that nothing is sent to them again', async () => {

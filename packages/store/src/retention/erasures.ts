@@ -5,6 +5,7 @@ import type { Actor } from '../audit/audit.ts';
 import { inBoundedStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
 import { queryOn } from '../db/database.ts';
 import { inTransaction } from '../db/pool.ts';
+import { NOTICES_ACCOUNT } from '../mail/send-emails.ts';
 import { eraseDeadLetters } from './erase-dead-letters.ts';
 import { eraseEvents } from './erase-events.ts';
 import { eraseMail, eraseReceivedMail } from './erase-mail.ts';
@@ -52,8 +53,14 @@ interface Pass extends Erasure {
   readonly isLast: boolean;
 }
 
+/** A relay begins at once with the request about the notices. */
 const REQUEST = `
-  insert into erasures (account_id, address, due_at) values ($1, $2, now() + make_interval(secs => $3))
+  with forgotten as (
+    update accounts set notice_email = null where id = $1 and notice_email = $2
+  )
+  insert into erasures (account_id, address, due_at)
+  select id, $2, case when id = $1 then now() + make_interval(secs => $3) else now() end
+  from accounts where id = any (array[$1, $4])
   on conflict (account_id, address) do update
   set requested_at = greatest(erasures.requested_at, excluded.requested_at), due_at = excluded.due_at,
       resume_from = least(erasures.resume_from, erasures.requested_at - ${COMMITTED_WITHIN})
@@ -68,15 +75,20 @@ export function createErasureStore(pool: Pool) {
      * dies. A request that is repeated before it is finished covers later rows, too, and takes at least ten
      * minutes from then on.
      *
+     * The account's notice address is forgotten, too. The mail about its webhooks belongs to
+     * `NOTICES_ACCOUNT`, so that account gets the same request.
+     *
      * @param address as `plainAddress` writes it.
      */
     async erase(accountId: AccountId, address: string, by: Actor): Promise<Omit<ErasureResult, 'finished'>> {
       const erasure = await inTransaction(pool, async (client) => {
-        const { rows } = await client.query<Pass>(REQUEST, [accountId, address, PASS_SECONDS_MAX]);
+        const values = [accountId, address, PASS_SECONDS_MAX, NOTICES_ACCOUNT];
+        const { rows } = await client.query<Pass>(REQUEST, values);
         // The address stays out of the audit.
         await recordAudit(client, by, { action: 'account.erase', accountId, target: accountId, count: 1 });
-        return rows[0] as Pass;
+        return rows.find((row) => row.accountId === accountId);
       });
+      if (erasure === undefined) throw new Error(`no account ${accountId}`);
       return runPass(pool, erasure);
     },
     /** Runs a pass over each due request with pending rows. One caller at a time works on a request. */

@@ -13,6 +13,7 @@ import type { InboxRemovals } from './remove-inboxes.ts';
  * An unclaimed one is kept until its mail can no longer become known.
  * A form of the console that arrives again within a day gets its first result.
  * Afterwards any account may have a released address. An inbox's mail counts for an hour, by the API's clock.
+ * An event for the operator is given up within a day. One is left when OPERATOR_WEBHOOK_URL is no longer set.
  */
 const LIFETIMES = [
   { table: 'idempotency_keys', age: 'created_at', hours: 24 },
@@ -21,6 +22,7 @@ const LIFETIMES = [
   { table: 'counted_sends', age: 'counted_at', hours: 2 },
   { table: 'console_sessions', age: 'expires_at', hours: 0 },
   { table: 'console_forms', age: 'received_at', hours: CONSOLE_FORM_HOURS },
+  { table: 'operator_events', age: 'created_at', hours: 48 },
   { table: 'released_addresses', age: 'released_at', hours: RELEASED_ADDRESS_DAYS * 24 },
 ] as const;
 

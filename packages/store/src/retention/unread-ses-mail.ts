@@ -34,7 +34,7 @@ const OWN = `
  * Finds mail that SES announced before the request, and that the account may receive. Its addresses are known
  * only once it is read.
  *
- * @returns all of it as pending.
+ * @returns all as pending.
  */
 export async function unreadSesMail(
   pool: Pool,

@@ -89,6 +89,10 @@ describe('the models of the client', () => {
       await store.outside.query('insert into event_recipients values (1, 2, $1)', ['evt_1']);
       return store.db.prisma.eventRecipient.findFirst();
     },
+    operator_events: async () => {
+      await store.outside.query(`insert into operator_events (id, type, body) values ('evt_1', 't', '{}')`);
+      return store.db.prisma.operatorEvent.findFirst();
+    },
     deliveries: async () => {
       await rows.deliveries(await rows.webhook());
       return store.db.prisma.delivery.findFirst();

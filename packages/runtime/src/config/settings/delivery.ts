@@ -49,10 +49,11 @@ export const deliverySettings = {
   signatureHeaderPrefix: defineSetting({
     key: 'SIGNATURE_HEADER_PREFIX',
     description:
-      'Start of the headers on a delivery: `Service` gives `Service-Signature`. Set the same value on API and workers.',
+      'Start of the headers on a delivery: `Service` gives `Service-Signature`. Relays use it for ' +
+      '`OPERATOR_WEBHOOK_URL`. Set the same value on API, relays and workers.',
     schema: httpToken,
     default: 'Service',
-    processes: ['api', 'worker', 'console'],
+    processes: ['api', 'relay', 'worker', 'console'],
   }),
   standardWebhooksHeaders: defineSetting({
     key: 'STANDARD_WEBHOOKS_HEADERS',

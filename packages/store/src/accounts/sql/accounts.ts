@@ -22,7 +22,7 @@ export const findAccounts = statement('find-accounts')`
 
 /** Reads an account's limits and counts what it has. $1 account. Returns no row when it does not exist. */
 export const describeAccount = statement('describe-account')`
-    select a.id, a.name, a.created_at as "createdAt", a.webhooks_max as "webhooksMax",
+    select a.id, a.name, a.created_at as "createdAt", a.notice_email as "noticeEmail", a.webhooks_max as "webhooksMax",
            a.domains_max as "domainsMax", a.unverified_domains_max as "unverifiedDomainsMax",
            a.suspended_at as "suspendedAt",
            (select count(*) from api_keys k where k.account_id = a.id and k.revoked_at is null)::int as keys,

@@ -20,7 +20,8 @@ export const markHealth = statement('mark-health')`
       for no key update of w
     )
     update webhooks w
-    set failing_since = case when changed.failing then now() end
+    set failing_since = case when changed.failing then now() end,
+        recovered_at = case when not changed.failing then now() end
     from changed
     where w.id = changed.id and w.id = any ($1::text[])
     returning w.id as "webhookId", w.account_id as "accountId", w.endpoint`;

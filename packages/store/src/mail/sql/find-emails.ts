@@ -1,6 +1,6 @@
 import { statement } from '../../db/statement.ts';
 
-/** The columns of a found message: no text of it, and of its files the names only. */
+/** The columns of a found message: no text, and only the names of its files. */
 const FOUND = `e.id, e.account_id as "accountId", e.kind::text as kind, e.status::text as status, e.last_event as "lastEvent",
            e.from_address as "from", e.to_addresses as "to", e.cc_addresses as cc, e.bcc_addresses as bcc, e.subject, e.tags,
            e.error, e.provider_message_id as "providerMessageId", e.created_at as "createdAt", e.sent_at as "sentAt",

@@ -117,6 +117,10 @@ export const sendEmails = statement('send-emails')`
            j.unverified as "unverifiedDomains", j.from_inbox as "fromInbox", k.same, k.answer
     from judged j left join known k on true`;
 
+/** Makes the account that owns Postrider's own mail. $1 account. */
+export const keepNoticesAccount = statement('keep-notices-account')`
+    insert into accounts (id, name) values ($1, 'Postrider notices') on conflict do nothing`;
+
 /**
  * Locks the inboxes that send mail, so that one transaction at a time counts and adds their sent mail.
  *

@@ -1,0 +1,30 @@
+import { plainAddress } from '@postrider/domain';
+import { InvalidArgumentError } from 'commander';
+
+const NAME_MAX_LENGTH = 200;
+
+/** Reads `--name`. */
+export function parseAccountName(text: string): string {
+  const name = text.trim();
+  if (name === '' || name.length > NAME_MAX_LENGTH) {
+    throw new InvalidArgumentError(`A name has 1 to ${NAME_MAX_LENGTH} characters.`);
+  }
+  // Postgres stores every character except NUL.
+  if (name.includes('\0')) throw new InvalidArgumentError('A name holds no NUL character.');
+  return name;
+}
+
+/** `--notice-email none`: nobody. Commander replaces a null. */
+const NOBODY = 'none';
+
+/** Reads `--notice-email`. */
+export function parseNoticeEmail(text: string): string {
+  const address = text === NOBODY ? NOBODY : plainAddress(text.trim());
+  if (address === null) throw new InvalidArgumentError('It is an e-mail address without a name, or none.');
+  return address;
+}
+
+/** The value as the store keeps it. */
+export function noticeEmailOf(option: string): string | null {
+  return option === NOBODY ? null : option;
+}

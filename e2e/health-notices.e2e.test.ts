@@ -1,0 +1,128 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { verifySignature } from '@postrider/receiver';
+import { answer, waitFor } from '@postrider/testing';
+import type { SystemProcess } from '@postrider/testing';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
+
+/* An account and the operator learn that a webhook fails, and that it is well again. */
+
+const SECRET = 'the-operators-secret-of-32-characters';
+const ADDRESS = 'ops@shop.example';
+
+let system: System;
+let relay: SystemProcess;
+
+/** The operator's endpoint is another path of the receiver. */
+const operatorEnv = () => ({
+  OPERATOR_WEBHOOK_URL: system.receiver.url('/operator'),
+  OPERATOR_WEBHOOK_SECRET: SECRET,
+});
+
+beforeAll(async () => {
+  system = await startSystem({
+    // Eight attempts in seven seconds: an endpoint fails after five.
+    env: { WEBHOOK_FAILING_NOTICE_MINUTES: '0.01', DELIVERY_RETRY_DELAYS_SECONDS: '1,1,1,1,1,1,1' },
+  });
+  relay = await system.start('relay', operatorEnv());
+}, 90_000);
+afterAll(() => system.close());
+
+/** The mail in the sandbox, the oldest first. */
+function sandboxMail(): string[] {
+  const folder = join(system.directory, 'sandbox');
+  try {
+    const names = readdirSync(folder).filter((name) => name.endsWith('.eml'));
+    return names.sort().map((name) => readFileSync(join(folder, name), 'utf8'));
+  } catch {
+    return []; // no mail yet
+  }
+}
+
+async function mails(count: number): Promise<string[]> {
+  return waitFor(() => sandboxMail().length >= count && sandboxMail(), { what: `${count} mails` });
+}
+
+const quoted = (text: string) => text.replaceAll('=\r\n', '').replaceAll('=3D', '=');
+
+async function operatorEvents(count: number) {
+  const requests = await system.receiver.waitForRequests(count, { path: '/operator', withinMs: 30_000 });
+  return requests.map(({ headers, body }) => {
+    verifySignature({ header: String(headers['service-signature']), body, secret: SECRET });
+    return JSON.parse(String(body)) as { type: string; data: Record<string, unknown> };
+  });
+}
+
+test('one mail and one signed event when a webhook fails, and one of each when it is well again', async () => {
+  await system.start('worker');
+  await system.db.query('update accounts set notice_email = $2 where id = $1', [system.accountId, ADDRESS]);
+  const { id } = await system.webhook('/hook');
+  system.receiver.always('/hook', answer(503));
+  await system.record(2);
+  const [failing] = await operatorEvents(1);
+  expect(failing).toMatchObject({
+    type: 'webhook.failing',
+    subject: system.accountId,
+    data: { webhook_id: id, host: `127.0.0.1:${system.receiver.port}`, last_error: 'HTTP 503' },
+  });
+  const [first = ''] = await mails(1);
+  expect(first).toMatch(/^To: ops@shop\.example\r$/m);
+  expect(first).toMatch(/^From: Postrider <notices@postrider\.example>\r$/m);
+  expect(quoted(first)).toContain(`POST /v1/webhooks/dead-letters/replay {"webhook": "${id}"}`);
+
+  system.receiver.always('/hook', answer(200));
+  await system.record(1);
+  const [, recovered] = await operatorEvents(2);
+  expect(recovered).toMatchObject({
+    type: 'webhook.recovered',
+    data: { webhook_id: id, failing_since: null },
+  });
+  const [, second = ''] = await mails(2);
+  expect(quoted(second)).toContain('Your webhook receives events again.');
+
+  // The notices make no events for the webhook, and a failure on the same day has no notice.
+  await system.drained();
+  system.receiver.always('/hook', answer(503));
+  await system.record(2);
+  const failedForLong = 'select from webhooks where id = $1 and failing_since < now() - $2::interval';
+  await waitFor(async () => (await system.db.query(failedForLong, [id, '1 s'])).length > 0, {
+    what: 'the webhook to have failed again for long enough',
+  });
+  const { id: marker } = await system.webhook('/marker');
+  await system.db.query(`update webhooks set failing_since = now() - interval '1 s' where id = $1`, [marker]);
+  const [, , third = ''] = await mails(3);
+  expect(third).toContain(`Webhook ${marker} fails`);
+  expect(sandboxMail()).toHaveLength(3);
+  expect(await operatorEvents(3)).toMatchObject([{}, {}, { data: { webhook_id: marker } }]);
+  await system.drained();
+  const delivered = system.receiver.requests.filter(({ path }) => path === '/hook');
+  expect(new Set(delivered.map(({ headers }) => headers['service-event-id'])).size).toBe(2 + 1 + 2);
+}, 120_000);
+
+test('a notice survives the relay that queued it, and is sent once', async () => {
+  await Promise.all(system.processes.filter((one) => one.running && one !== relay).map((one) => one.kill()));
+  system.receiver.always('/operator', answer(500));
+  await system.db.query('update accounts set notice_email = $2 where id = $1', [system.accountId, ADDRESS]);
+  const before = sandboxMail().length;
+  const { id } = await system.webhook('/other');
+  await system.db.query('update webhooks set failing_since = now() where id = $1', [id]);
+  await waitFor(
+    async () =>
+      (await system.db.query('select from webhooks where id = $1 and noticed_failing', [id])).length > 0,
+    { what: 'the notice to be queued' },
+  );
+  await relay.kill();
+  system.receiver.always('/operator', answer(200));
+  await system.db.query('update operator_events set due_at = now()');
+  await Promise.all([system.start('relay', operatorEnv()), system.start('relay', operatorEnv())]);
+  await system.start('worker');
+  const [last = ''] = (await mails(before + 1)).slice(-1);
+  expect(last).toContain(`Webhook ${id} fails`);
+  await waitFor(async () => (await system.db.query('select from operator_events')).length === 0, {
+    what: 'the operator to have the event',
+  });
+  await system.mailSent();
+  expect(sandboxMail()).toHaveLength(before + 1);
+}, 120_000);

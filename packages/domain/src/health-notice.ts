@@ -1,0 +1,144 @@
+import type { Clock } from './clock.ts';
+import type { EmailDraft } from './email-draft.ts';
+import { newId } from './ids.ts';
+import type { AccountId, EventId, WebhookId } from './ids.ts';
+
+/** A webhook that fails, or is well again. Its last notice says otherwise. */
+export interface HealthChange {
+  readonly webhookId: WebhookId;
+  readonly accountId: AccountId;
+  readonly endpoint: string;
+  /** null: the webhook is well again. */
+  readonly failingSince: Date | null;
+  /** null: the webhook fails, or it is not known when it recovered. */
+  readonly recoveredAt: Date | null;
+  /** How the last attempt failed. null: it did not, or it is no longer logged. */
+  readonly lastError: string | null;
+  /** Counted up to DEAD_LETTERS_COUNTED_MAX. */
+  readonly deadLetters: number;
+}
+
+/** An event for the operator, with the bytes that every attempt sends. */
+export interface OperatorEvent {
+  readonly id: EventId;
+  readonly type: 'webhook.failing' | 'webhook.recovered';
+  readonly body: string;
+}
+
+export interface NoticeAddresses {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** How long dead letters are kept, and how many of a webhook. */
+export interface DeadLetterRetention {
+  readonly days: number;
+  readonly perWebhookMax: number;
+}
+
+/** Counting a thousand rows of an index takes less than a millisecond. */
+export const DEAD_LETTERS_COUNTED_MAX = 1_000;
+/** A TLS error may quote long names of a certificate. */
+const ERROR_LENGTH_MAX = 200;
+
+/** The mail to an account about one of its webhooks. */
+export function healthNotice(
+  change: HealthChange,
+  { from, to }: NoticeAddresses,
+  retention: DeadLetterRetention,
+): EmailDraft {
+  const { webhookId, failingSince } = change;
+  const state = failingSince === null ? 'is well again' : 'fails';
+  return {
+    from,
+    to: [to],
+    cc: [],
+    bcc: [],
+    replyTo: [],
+    subject: `Webhook ${webhookId} ${state}: ${hostOf(change)}`,
+    html: null,
+    text: failingSince === null ? recoveredText(change) : failingText(change, failingSince, retention),
+    // RFC 3834: mailboxes do not answer such mail.
+    headers: { 'Auto-Submitted': 'auto-generated' },
+    attachments: [],
+    tags: [],
+    topicId: null,
+  };
+}
+
+/** The event for OPERATOR_WEBHOOK_URL. It has the same envelope as an event for a customer. */
+export function operatorEvent(change: HealthChange, clock: Clock): OperatorEvent {
+  const id = newId('event', clock);
+  const type = change.failingSince === null ? 'webhook.recovered' : 'webhook.failing';
+  const body = JSON.stringify({
+    id,
+    type,
+    subject: change.accountId,
+    created_at: clock.now().toISOString(),
+    data: {
+      webhook_id: change.webhookId,
+      account_id: change.accountId,
+      host: hostOf(change),
+      failing_since: change.failingSince?.toISOString() ?? null,
+      recovered_at: change.recoveredAt?.toISOString() ?? null,
+      last_error: errorOf(change),
+      dead_letters: change.deadLetters,
+    },
+  });
+  return { id, type, body };
+}
+
+function failingText(change: HealthChange, failingSince: Date, retention: DeadLetterRetention): string {
+  return `Postrider cannot deliver events to one of your webhooks.
+
+${factsOf(change, ['failing since', failingSince.toISOString()], ['last error', errorOf(change) ?? 'not logged'])}
+
+What happens next
+- Postrider tries each event again, with growing pauses.
+- After the last try, the event becomes a dead letter. It is kept for
+  ${retention.days} days. A webhook keeps ${retention.perWebhookMax} dead letters.
+- When the webhook is well again, you get one more mail.
+
+What to do
+1. See what your endpoint answered:
+   GET /v1/webhooks/${change.webhookId}/attempts
+2. Repair the endpoint. Postrider notices by itself.
+3. Then send the dead letters again:
+   POST /v1/webhooks/dead-letters/replay {"webhook": "${change.webhookId}"}
+`;
+}
+
+function recoveredText(change: HealthChange): string {
+  const next =
+    change.deadLetters === 0
+      ? 'You need to do nothing.'
+      : `Send the dead letters again:
+POST /v1/webhooks/dead-letters/replay {"webhook": "${change.webhookId}"}`;
+  return `Your webhook receives events again.
+
+${factsOf(change, ['well since', change.recoveredAt?.toISOString() ?? 'not known'])}
+
+${next}
+`;
+}
+
+function factsOf(change: HealthChange, ...more: readonly (readonly [name: string, value: string])[]): string {
+  const { deadLetters } = change;
+  const facts = [
+    ['webhook', change.webhookId],
+    ['account', change.accountId],
+    ['host', hostOf(change)],
+    ...more,
+    ['dead letters', deadLetters < DEAD_LETTERS_COUNTED_MAX ? `${deadLetters}` : `${deadLetters} or more`],
+  ];
+  return facts.map(([name, value]) => `${`${name}:`.padEnd(15)}${value}`).join('\n');
+}
+
+/** Without the path: a customer may keep a token in it. */
+function hostOf({ endpoint }: HealthChange): string {
+  return new URL(endpoint).host;
+}
+
+function errorOf({ lastError }: HealthChange): string | null {
+  return lastError === null ? null : lastError.replaceAll(/\s+/g, ' ').slice(0, ERROR_LENGTH_MAX);
+}
