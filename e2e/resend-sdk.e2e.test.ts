@@ -199,6 +199,32 @@ test('topics: create, list, get, update, remove', async () => {
   });
 }, 60_000);
 
+test('sent mail: what happened to it is counted', async () => {
+  await sdk.verifiedDomain('shop.example');
+  const { id } = await dataOf(() => sdk.resend.emails.send(MESSAGE));
+  await sdk.handedOver([MESSAGE.subject]);
+  const counted = await waitFor(
+    async () => {
+      const metrics = await dataOf(() =>
+        sdk.resend.emails.metrics({
+          metrics: ['sent', 'delivery_rate'],
+          dimensions: ['email'],
+          emailId: [id],
+        }),
+      );
+      return metrics.totals.sent === 1 && metrics;
+    },
+    { what: 'the event of the message to be counted' },
+  );
+  expect(counted).toMatchObject({
+    object: 'metrics',
+    metrics: ['sent', 'delivery_rate'],
+    dimensions: ['email'],
+    totals: { sent: 1, delivery_rate: 0 },
+    data: [{ email_id: id, sent: 1, delivery_rate: 0 }],
+  });
+}, 60_000);
+
 test('sent mail: its attachments are listed and read', async () => {
   await sdk.verifiedDomain('shop.example');
   const { id: emailId } = await dataOf(() =>

@@ -35,6 +35,11 @@ export const generatedFiles = [
     generate: openApiDocument,
   },
   {
+    path: 'docs/resend.md',
+    regenerate: 'node scripts/generate-docs.mjs',
+    generate: resendPage,
+  },
+  {
     path: 'packages/receiver/src/cli/samples.ts',
     regenerate: 'node scripts/generate-docs.mjs',
     generate: receiverSamples,
@@ -69,6 +74,15 @@ async function cliPage() {
 async function openApiDocument() {
   const { openApiDocument: document } = await import('../apps/api/src/docs/openapi.ts');
   return formatted('docs/openapi.json', JSON.stringify(document()));
+}
+
+/** Walks Resend's SDK against a server that records its requests. */
+async function resendPage() {
+  const { describedRoutes, openApiPath } = await import('../apps/api/src/docs/openapi.ts');
+  const { resendPage: page } = await import('../e2e/resend-page.ts');
+  const routes = describedRoutes().map(({ method, path }) => ({ method, path: openApiPath(path) }));
+  const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'e2e/package.json'), 'utf8'));
+  return formatted('docs/resend.md', await page(routes, devDependencies.resend));
 }
 
 /** The events of docs/events.md, for customers who test a handler. A test checks the page against the schemas. */

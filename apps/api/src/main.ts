@@ -14,6 +14,7 @@ import {
   agreeOnMailProvider,
   createApiKeyStore,
   createAttemptStore,
+  createEventCountStore,
   createEventStore,
   createWebhookEventStore,
   createBlockedSenderStore,
@@ -44,6 +45,7 @@ import { createDomainClaims } from './domains/domain-claims.ts';
 import { SendingDomains } from './domains/sending-domains.ts';
 import type { DeliveryLimits } from './http/account-slots.ts';
 import { createLimiter } from './limiter.ts';
+import type { RouteRules } from './routes/table.ts';
 import { ApiServer } from './server.ts';
 import { createSnsAccess } from './sns-access.ts';
 
@@ -98,6 +100,7 @@ function addServer(provider: MailProviderName): void {
       webhooks: createWebhookStore(database, secrets, systemClock),
       attempts: createAttemptStore(database),
       events: createEventStore(database),
+      eventCounts: createEventCountStore(database),
       webhookEvents: createWebhookEventStore(database),
       deadLetters: createDeadLetterStore(database),
       emails: createEmailStore(database, systemClock),
@@ -125,15 +128,10 @@ function addServer(provider: MailProviderName): void {
     deliveryLimits,
     keyRateLimitPerMinute: config.keyRateLimitPerMinute,
     problemBases: problemBasesOf(config),
-    rules: {
-      verifiedDomainsOnly: provider === 'ses',
-      smtpUtf8: provider !== 'ses',
-      webhooksPerAccountMax: config.webhooksPerAccountMax,
-      signatureHeaderPrefix: config.signatureHeaderPrefix,
-      awsRegion: provider === 'ses' ? config.awsRegion : undefined,
-    },
+    rules: rulesFor(provider),
     sns,
     readiness: async () => (server.stopping ? { ready: false, reason: 'stopping' } : readinessNow()),
+    clock: systemClock,
     logger,
     metrics,
   });
@@ -145,6 +143,16 @@ function addServer(provider: MailProviderName): void {
     },
     stop: (remainingMs) => server.stop(Math.max(0, remainingMs - CLOSING_TIME_MS)),
   });
+}
+
+function rulesFor(provider: MailProviderName): RouteRules {
+  return {
+    verifiedDomainsOnly: provider === 'ses',
+    smtpUtf8: provider !== 'ses',
+    webhooksPerAccountMax: config.webhooksPerAccountMax,
+    signatureHeaderPrefix: config.signatureHeaderPrefix,
+    awsRegion: provider === 'ses' ? config.awsRegion : undefined,
+  };
 }
 
 async function readinessNow() {

@@ -22,6 +22,7 @@ import {
   createAccountStore,
   createApiKeyStore,
   createAttemptStore,
+  createEventCountStore,
   createEventStore,
   createWebhookEventStore,
   createBlockedSenderStore,
@@ -170,10 +171,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const wakeUps = createWakeUps(connection);
   const database = openDatabase({ ...connection, size: POOL_SIZE }, wakeUps);
   const storesUrl = options.storesThrough?.(testDatabase.url);
-  const behind =
-    storesUrl === undefined
-      ? database
-      : openDatabase({ ...connection, databaseUrl: storesUrl, size: POOL_SIZE }, wakeUps);
+  const behindOptions = { ...connection, databaseUrl: storesUrl ?? databaseUrl, size: POOL_SIZE };
+  const behind = storesUrl === undefined ? database : openDatabase(behindOptions, wakeUps);
   const metrics = createMetrics('api', { processMetrics: false });
   const limiter = options.limiter ?? limiterIn(database, logger);
   const folder = await mkdtemp(join(tmpdir(), 'postrider-api-blobs-'));
@@ -194,6 +193,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     rules: rulesOf(options),
     sns: options.sns ?? NOBODY_BELIEVED,
     readiness: () => readiness(database.pool),
+    clock: systemClock,
     logger,
     metrics,
   });
@@ -262,6 +262,7 @@ function createStores(database: Database, webhooksPerAccountMax: number) {
     webhooks: createWebhookStore(database, secrets, systemClock),
     attempts: createAttemptStore(database),
     events: createEventStore(database),
+    eventCounts: createEventCountStore(database),
     webhookEvents: createWebhookEventStore(database),
     deadLetters: createDeadLetterStore(database),
     emails: createEmailStore(database, systemClock),

@@ -50,7 +50,7 @@ export { sharedInboundDomains } from './inbound-domains.ts';
 export { RESERVED_NAMES } from './reserved-names.ts';
 export { parseInboundMatch } from './inbound-match.ts';
 export type { InboundMatch } from './inbound-match.ts';
-export { parseIsoTime } from './iso-time.ts';
+export { parseIsoMoment, parseIsoTime } from './iso-time.ts';
 export { lastEventAfter, lastEventsAtLeast } from './last-event.ts';
 export { inWords, LIMITS } from './limits.ts';
 export { createLinkTokens } from './link-token.ts';

@@ -2,6 +2,11 @@ import { z } from 'zod';
 
 const isoTime = z.iso.datetime({ offset: true });
 
+/** Reads a time in ISO 8601 with its offset, or a date as its start in UTC. @returns null for other text */
+export function parseIsoMoment(written: string): Date | null {
+  return parseIsoTime(/^\d{4}-\d\d-\d\d$/.test(written) ? `${written}T00:00:00Z` : written);
+}
+
 /**
  * Reads a time in ISO 8601 with its offset. Returns null for a year outside 0001 to 9999 in UTC, which
  * Postgres does not read. The offset may lead there.

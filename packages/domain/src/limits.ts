@@ -68,6 +68,11 @@ export const LIMITS = {
   /** Characters of a searched word, and addresses of one parameter. */
   searchLength: 200,
   searchAddresses: 20,
+  /** Events that one request for metrics counts, and the days of its range. */
+  metricEvents: 50_000,
+  metricDays: 31,
+  /** Ids in one filter of metrics. */
+  metricIds: 50,
   /** Data of the events on one page of a list. */
   eventPageBytes: 8 * 1024 * 1024,
   /** A link to an attachment or a raw message is valid for seven days. */

@@ -65,6 +65,8 @@ export { createEmailStore } from './mail/emails.ts';
 export type { EmailStore, LinkedContent, ListedAttachment, ListedEmail } from './mail/emails.ts';
 export { findEmails } from './mail/find-emails.ts';
 export type { FoundEmail } from './mail/find-emails.ts';
+export { createEventCountStore } from './events/event-counts.ts';
+export type { EventCount, EventCountStore } from './events/event-counts.ts';
 export { createEventStore, POSITION_MAX } from './events/events.ts';
 export type { EventCursor, EventFilter, EventStore, ListedEvent } from './events/events.ts';
 export { readFates } from './events/event-fates.ts';

@@ -118,6 +118,10 @@ test.each(ROUTES)('%s: the query has the parameters that are looked at', (name) 
   const EVENT_PARAMETERS = ['type', 'since', 'until', 'after', 'limit'];
   const LOOKED_AT: Readonly<Record<string, readonly string[]>> = {
     'GET /v1/emails': paging,
+    'GET /v1/emails/metrics': [
+      ...['start_date', 'end_date', 'timezone', 'granularity'],
+      ...['metrics', 'dimensions', 'domain_id', 'email_id'],
+    ],
     'GET /v1/emails/:id/attachments': paging,
     'GET /v1/emails/receiving': paging,
     'GET /v1/emails/receiving/:id': ['html_format'],

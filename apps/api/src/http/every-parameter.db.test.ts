@@ -204,6 +204,16 @@ const TRIALS: Readonly<Record<string, Prepare>> = {
     const id = await post(caller, '/v1/emails', { ...MESSAGE, attachments: [FILE, FILE] });
     return { id, query: paging(`${id}.1`, `${id}.0`) };
   },
+  'GET /v1/emails/metrics': async (own, caller) => {
+    await twoEvents(caller, await own.idOf('email'));
+    const ids = { domain_id: newId('domain', systemClock), email_id: newId('email', systemClock) };
+    return {
+      query: {
+        ...{ start_date: FUTURE, end_date: PAST, timezone: 'Mars', granularity: 'hourly' },
+        ...{ metrics: 'opened', dimensions: 'period', ...ids },
+      },
+    };
+  },
   'GET /v1/domains': twoOf('domain'),
   'PATCH /v1/domains/:id': async (own) => ({
     id: await own.idOf('domain'),

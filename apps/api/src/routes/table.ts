@@ -1,4 +1,4 @@
-import type { UnsubscribeTokens } from '@postrider/domain';
+import type { Clock, UnsubscribeTokens } from '@postrider/domain';
 import type { Logger, Metrics } from '@postrider/runtime';
 import type {
   AttemptStore,
@@ -6,6 +6,7 @@ import type {
   DeadLetterStore,
   DomainStore,
   EmailStore,
+  EventCountStore,
   EventStore,
   InboxStore,
   MessageStore,
@@ -26,6 +27,7 @@ import { blockedSenderRoutes } from './blocked-senders.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { domainRoutes } from './domains.ts';
 import { emailAttachmentRoutes } from './email-attachments.ts';
+import { getEmailMetrics } from './email-metrics.ts';
 import { emailRoutes } from './emails.ts';
 import { eventRoutes } from './events.ts';
 import { forward } from './forwards.ts';
@@ -57,6 +59,7 @@ export interface RouteStores {
   readonly attempts: AttemptStore;
   readonly events: EventStore;
   readonly webhookEvents: WebhookEventStore;
+  readonly eventCounts: EventCountStore;
   readonly deadLetters: DeadLetterStore;
   readonly emails: EmailStore;
   readonly suppressions: SuppressionStore;
@@ -85,18 +88,20 @@ export interface RouteParts {
   readonly sns: SnsAccess;
   readonly logger: Logger;
   readonly metrics: Metrics<'api'>;
+  readonly clock: Clock;
 }
 
 /** The routes that docs/openapi.json describes. Express takes the first path that fits. */
 export function routeTable(stores: RouteStores, parts: RouteParts): readonly Documented[] {
-  const { rules, links, sns, logger, metrics } = parts;
+  const { rules, links, sns, logger, metrics, clock } = parts;
   const { notifications, sesMail } = stores;
   return [
     // `/v1/webhooks/dead-letters` must come before `/v1/webhooks/:id`.
     ...deadLetterRoutes(stores.deadLetters),
     ...webhookRoutes(stores.webhooks, rules),
     listAttempts(stores.attempts),
-    // `/v1/emails/receiving` must come before `/v1/emails/:id`.
+    // `/v1/emails/metrics` and `/v1/emails/receiving` must come before `/v1/emails/:id`.
+    getEmailMetrics(stores.eventCounts, clock),
     ...receivingRoutes(stores.messages, parts),
     ...eventRoutes(stores.events),
     ...webhookEventRoutes(stores.webhookEvents, stores.attempts),

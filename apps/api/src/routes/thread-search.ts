@@ -1,4 +1,4 @@
-import { hasControlCharacter, LIMITS, parseIsoTime } from '@postrider/domain';
+import { hasControlCharacter, LIMITS, parseIsoMoment } from '@postrider/domain';
 import type { FoundThread, ThreadSearch } from '@postrider/store';
 import { KeyedQueue } from '@postrider/limits';
 import { z } from 'zod';
@@ -22,7 +22,7 @@ const isTrue = z
   .enum(['true', 'false'], { error: 'is not true or false' })
   .transform((written) => written === 'true')
   .optional();
-const moment = parsedText(readMoment, 'is neither a date nor a time in ISO 8601').optional();
+const moment = parsedText(parseIsoMoment, 'is neither a date nor a time in ISO 8601').optional();
 
 /** The parameters that may occur once. */
 const searchQuery = z.object({
@@ -120,9 +120,4 @@ function listsOf(query: URLSearchParams): Pick<ThreadSearch, (typeof LISTS)[numb
 
 function foundObject(thread: FoundThread): AnswerOf<typeof foundThread> {
   return { ...threadObject(thread), matched_email_id: thread.matchedEmailId };
-}
-
-/** Reads a time, or a date as its start in UTC. */
-function readMoment(written: string): Date | null {
-  return parseIsoTime(/^\d{4}-\d\d-\d\d$/.test(written) ? `${written}T00:00:00Z` : written);
 }

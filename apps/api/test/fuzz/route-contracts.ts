@@ -257,6 +257,25 @@ export const ROUTE_CONTRACTS: Readonly<Record<string, RouteContract>> = {
       );
     },
   },
+  'GET /v1/emails/metrics': {
+    ...manage,
+    ofMail: true,
+    strictQuery: true,
+    success: '200 json',
+    refusals: ['422 validation-failed'],
+    parameters: {
+      start_date: [new Date(Date.now() - 86_400_000).toISOString()],
+      end_date: [new Date().toISOString()],
+      timezone: ['Europe/Berlin', 'UTC'],
+      granularity: ['hourly', 'monthly'],
+      metrics: ['sent', 'open_rate,sent'],
+      dimensions: ['period,domain,email'],
+      domain_id: ['dom_01jd0000000000000000000001'],
+      email_id: ['em_01jd0000000000000000000001'],
+    },
+    judge: ({ object, start_date: start, end_date: end }) =>
+      expect({ object, start, end }).toEqual({ object: 'metrics', start: TIME, end: TIME }),
+  },
   'GET /v1/emails/:id': {
     ...manage,
     ofMail: true,

@@ -6,6 +6,7 @@ import type { TestDatabase } from '@postrider/testing';
 import { openDatabase } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
 import { recipientKey } from '../db/sql/event-ctes.ts';
+import { createEventCountStore } from './event-counts.ts';
 import { createEventStore } from './events.ts';
 import type { EventFilter, EventStore } from './events.ts';
 import { readEventStory } from './event-story.ts';
@@ -98,6 +99,30 @@ test.each(LISTS)(
     expect((await rowsRead()) - counted).toBeLessThan(READ_MAX);
   },
 );
+
+test('a count of a type that few have, planned while there was none, reads only its events', async () => {
+  const everything = { period: 'day', timeZone: 'UTC', byDomain: true, byEmail: true } as const;
+  const count = async () => {
+    const counted = await createEventCountStore(db).count(accountId, {
+      types: ['email.complained'],
+      since: new Date('2001-01-01'),
+      until: new Date('2999-01-01'),
+      ...everything,
+      domainIds: null,
+      emailIds: null,
+    });
+    return counted.kind === 'counted' ? counted.counts.filter(({ isTotal }) => isTotal) : [];
+  };
+  await count();
+  await grow(3, 'email.complained', { email: EMAIL, recipients: [BOB] });
+  for (const type of EVENT_TYPES.slice(0, 3)) await grow(GROWN_BY, type);
+  for (const isCounted of [false, true]) {
+    if (isCounted) await database.query('analyze');
+    const before = await rowsRead();
+    expect(await count()).toMatchObject([{ type: 'email.complained', events: 3, emails: 1 }]);
+    expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+  }
+});
 
 /** With the number of events that each finds, of those that have deliveries, dead letters and attempts. */
 const WEBHOOK_LISTS: [string, WebhookEventFilter, number][] = [

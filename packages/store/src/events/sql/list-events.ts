@@ -18,6 +18,10 @@ const IS_ASKED = `greatest(e.account_id, '') = $1 and greatest(e.type, '') = any
 const EMAIL_ID = `starts_with(e.data, '{"email_id":"')
       and (case when starts_with(e.data, '{"email_id":"') then substr(e.data, 14, 29) end)`;
 
+/** The message of an event row `e`, or null. */
+export const emailIdOf = (e: string): string =>
+  `case when starts_with(${e}.data, '{"email_id":"') then substr(${e}.data, 14, 29) end`;
+
 /** The order of a page: from the position $3 up, or from $4 down. */
 type EventOrder = 'asc' | 'desc';
 

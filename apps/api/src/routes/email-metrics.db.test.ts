@@ -1,0 +1,209 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { newId, SCOPES } from '@postrider/domain';
+import type { EventType } from '@postrider/domain';
+import { systemClock } from '@postrider/runtime';
+import request from 'supertest';
+import { expectProblem, textOf } from '../../test/expect-problem.ts';
+import { setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
+
+const api = setupApi();
+let caller: Caller;
+
+beforeEach(async () => {
+  for (const table of ['events', 'emails', 'domains']) await api.database.query(`delete from ${table}`);
+  caller = await api.newCaller();
+});
+
+const ask = (query: string, by = caller) =>
+  request(api.url).get(`/v1/emails/metrics${query}`).set('authorization', by.authorization);
+
+interface Metrics {
+  readonly totals: Readonly<Record<string, number>>;
+  readonly data?: readonly Readonly<Record<string, unknown>>[];
+}
+
+async function metrics(query: string): Promise<Metrics> {
+  const response = await ask(query);
+  expect({ status: response.status, text: response.text }).toMatchObject({ status: 200 });
+  return response.body as Metrics;
+}
+
+async function email(from = 'a@a.example', by = caller): Promise<string> {
+  const response = await request(api.url)
+    .post('/v1/emails')
+    .set('authorization', by.authorization)
+    .send({ from, to: 'b@b.example', subject: 'Hi', text: 'Hi' });
+  return (response.body as { id: string }).id;
+}
+
+async function event(type: EventType, emailId: string | null, at = '2026-03-02T10:30:00Z', by = caller) {
+  await api.database.query(
+    `insert into events (id, account_id, type, created_at, data) values ($1, $2, $3, $4, $5)`,
+    [newId('event', systemClock), by.accountId, type, at, JSON.stringify({ email_id: emailId })],
+  );
+}
+
+const MARCH = '?start_date=2026-03-01&end_date=2026-03-05';
+
+describe('GET /v1/emails/metrics', () => {
+  test('counts the account’s events of the range, with rates, and shows what it counted', async () => {
+    const [one, two] = [await email(), await email()];
+    for (const id of [one, two]) await event('email.sent', id);
+    await event('email.delivered', one);
+    await event('email.bounced', two);
+    await event('email.soft_bounced', one);
+    for (let n = 0; n < 3; n += 1) await event('email.opened', one);
+    await event('email.unsubscribed', null);
+    await event('email.sent', one, '2026-02-28T23:59:59Z');
+    await event('email.sent', one, '2026-03-05T00:00:00Z');
+    await event('message.received', null);
+    const stranger = await api.newCaller();
+    await event('email.sent', await email('a@a.example', stranger), '2026-03-02T10:30:00Z', stranger);
+    expect(await metrics(MARCH)).toEqual({
+      object: 'metrics',
+      start_date: '2026-03-01T00:00:00.000Z',
+      end_date: '2026-03-05T00:00:00.000Z',
+      metrics: expect.arrayContaining(['sent', 'delivery_rate']),
+      dimensions: [],
+      granularity: 'daily',
+      totals: {
+        sent: 2,
+        delivered: 1,
+        delivery_delayed: 0,
+        bounced: 2,
+        bounced_permanent: 1,
+        bounced_transient: 1,
+        complained: 0,
+        failed: 0,
+        opened: 3,
+        clicked: 0,
+        unique_opened: 1,
+        unique_clicked: 0,
+        unsubscribed: 1,
+        delivery_rate: 0.5,
+        open_rate: 1,
+        click_rate: 0,
+        bounce_rate: 1,
+        complaint_rate: 0,
+        unsubscribe_rate: 1,
+      },
+    });
+  });
+
+  test('without dates counts the last six days', async () => {
+    const id = await email();
+    const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+    for (const hours of [6 * 24 + 1, 6 * 24 - 1, 1]) await event('email.sent', id, ago(hours));
+    expect((await metrics('?metrics=sent')).totals).toEqual({ sent: 2 });
+  });
+
+  test('breaks the count down by period, in a time zone', async () => {
+    const id = await email();
+    await event('email.sent', id, '2026-03-02T10:30:00Z');
+    await event('email.sent', id, '2026-03-02T23:30:00Z');
+    await event('email.delivered', id, '2026-03-03T01:00:00Z');
+    const by = async (more: string) =>
+      (await metrics(`${MARCH}&metrics=sent,delivered&dimensions=period${more}`)).data;
+    expect(await by('')).toEqual([
+      { period: '2026-03-02', sent: 2, delivered: 0 },
+      { period: '2026-03-03', sent: 0, delivered: 1 },
+    ]);
+    expect(await by('&timezone=Europe/Berlin')).toEqual([
+      { period: '2026-03-02', sent: 1, delivered: 0 },
+      { period: '2026-03-03', sent: 1, delivered: 1 },
+    ]);
+    expect(await by('&granularity=hourly')).toMatchObject([
+      { period: '2026-03-02T10:00:00' },
+      { period: '2026-03-02T23:00:00' },
+      { period: '2026-03-03T01:00:00' },
+    ]);
+    expect(await by('&granularity=weekly')).toEqual([{ period: '2026-03-02', sent: 2, delivered: 1 }]);
+    expect(await by('&granularity=monthly')).toEqual([{ period: '2026-03-01', sent: 2, delivered: 1 }]);
+  });
+
+  test('breaks the count down by domain and by message, and narrows it to some', async () => {
+    await api.rows.domain(caller.accountId, 'a.example');
+    const [domain] = await api.database.query<{ id: string }>('select id from domains');
+    const [ours, other] = [await email('x@a.example'), await email('x@elsewhere.example')];
+    for (const id of [ours, ours, other]) await event('email.sent', id);
+    const query = `${MARCH}&metrics=sent`;
+    const { data, totals } = await metrics(`${query}&dimensions=domain`);
+    expect(totals).toEqual({ sent: 3 });
+    expect(data).toHaveLength(2);
+    expect(data).toContainEqual({ domain_id: domain?.id, domain_name: 'a.example', sent: 2 });
+    expect(data).toContainEqual({ domain_id: null, domain_name: null, sent: 1 });
+    expect((await metrics(`${query}&dimensions=email`)).data).toEqual(
+      [
+        { email_id: ours, sent: 2 },
+        { email_id: other, sent: 1 },
+      ].sort((a, b) => (a.email_id < b.email_id ? -1 : 1)),
+    );
+    expect((await metrics(`${query}&domain_id=${domain?.id}`)).totals).toEqual({ sent: 2 });
+    expect((await metrics(`${query}&email_id=${other}`)).totals).toEqual({ sent: 1 });
+    expect((await metrics(`${query}&email_id=${other},${ours}`)).totals).toEqual({ sent: 3 });
+    const both = `${query}&dimensions=domain&domain_id=${newId('domain', systemClock)}`;
+    expect(await metrics(both)).toMatchObject({ totals: { sent: 0 }, data: [] });
+  });
+
+  test('tells nothing of the mail and domains of another account', async () => {
+    const stranger = await api.newCaller();
+    await api.rows.domain(stranger.accountId, 'theirs.example');
+    const theirs = await email('x@theirs.example', stranger);
+    const [domain] = await api.database.query<{ id: string }>('select id from domains');
+    await event('email.sent', theirs, '2026-03-02T10:30:00Z', stranger);
+    await event('email.sent', theirs); // an event of ours that names their message
+    expect((await metrics(`${MARCH}&metrics=sent&dimensions=domain`)).data).toEqual([
+      { domain_id: null, domain_name: null, sent: 1 },
+    ]);
+    expect((await metrics(`${MARCH}&metrics=sent&domain_id=${domain?.id}`)).totals).toEqual({ sent: 0 });
+  });
+
+  test('refuses a range with more than 50,000 events, and counts as many', async () => {
+    await api.database.query(
+      `insert into events (id, account_id, type, created_at, data)
+       select 'evt_' || n, $1, 'email.sent', '2026-03-02T10:30:00Z', '{"email_id":null}' from generate_series(1, 50000) n`,
+      [caller.accountId],
+    );
+    expect((await metrics(`${MARCH}&metrics=sent`)).totals).toEqual({ sent: 50_000 });
+    await event('email.sent', null);
+    expect(expectProblem(await ask(`${MARCH}&metrics=sent`), 'validation-failed')).toBe(
+      'The range has more than 50000 events. Ask for a shorter one.',
+    );
+    expect((await metrics(`${MARCH}&metrics=clicked`)).totals).toEqual({ clicked: 0 });
+  }, 60_000);
+
+  test.each([
+    ['?metrics=sent,suppressed', 'metrics "sent,suppressed" has a metric that is not counted.'],
+    ['?dimensions=broadcast', 'dimensions "broadcast" has a dimension that there is not.'],
+    ['?broadcast_id=1', '"broadcast_id" is not a parameter of this route; the nearest one is domain_id.'],
+    ['?granularity=yearly', 'granularity "yearly" is no granularity.'],
+    ['?timezone=Mars/Olympus', 'timezone "Mars/Olympus" is not a name of a time zone.'],
+    ['?timezone=%27', `timezone "'" is not a name of a time zone.`],
+    ['?email_id=1', 'email_id "1" is not a list of at most 50 ids.'],
+    ['?start_date=soon', 'start_date "soon" is neither a date nor a time in ISO 8601.'],
+    ['?start_date=2026-03-05&end_date=2026-03-01', 'start_date is after end_date.'],
+    ['?start_date=2026-03-01&end_date=2026-04-02', 'The range is longer than 31 days.'],
+    ['?metrics=sent&metrics=opened', 'metrics ["sent","opened"] is given more than once.'],
+  ])('refuses %s', async (query, detail) => {
+    const response = await ask(query);
+    expectProblem(response, 'validation-failed');
+    expect((JSON.parse(textOf(response)) as { detail: string }).detail).toBe(detail);
+  });
+
+  test('needs emails:read; a test key counts nothing', async () => {
+    await event('email.sent', await email(), new Date().toISOString());
+    const sender = await api.newCaller({ accountId: caller.accountId, scopes: ['emails:send'] });
+    expectProblem(await ask('', sender), 'api-key-forbidden');
+    const testing = await api.newCaller({ accountId: caller.accountId, kind: 'test', scopes: SCOPES });
+    expect((await ask('?metrics=sent', testing)).body).toMatchObject({ totals: { sent: 0 } });
+  });
+
+  test('“metrics” is no id of an email', async () => {
+    const all = await api.newCaller({ scopes: SCOPES });
+    const answer = await request(api.url)
+      .get('/v1/emails/metrics/events')
+      .set('authorization', all.authorization);
+    expect(expectProblem(answer, 'not-found')).toBe('There is no such email.');
+  });
+});

@@ -1,0 +1,309 @@
+import { LIMITS, parseId, parseIsoMoment } from '@postrider/domain';
+import type { Clock, EventType, Id, Noun } from '@postrider/domain';
+import { KeyedQueue } from '@postrider/limits';
+import type { EventCount, EventCountStore } from '@postrider/store';
+import { z } from 'zod';
+import { json } from '../http/answer.ts';
+import type { Answer } from '../http/answer.ts';
+import { strictFields } from '../http/fields.ts';
+import { parsedText } from '../http/parsed-text.ts';
+import { parseQuery } from '../http/query-fields.ts';
+import { invalid } from '../problems/answers.ts';
+import { quoted } from '../problems/quoted.ts';
+import type { Documented, KeyedRoute } from './route.ts';
+import { text, time } from './schemas.ts';
+import type { AnswerOf } from './schemas.ts';
+
+/** Postgres takes some 300 ms to count as many events as it may. So the API does few counts at a time. */
+const COUNTS_IN_FLIGHT = { perKey: 1, total: 2 };
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** As Resend does without `start_date`. */
+const DAYS_DEFAULT = 6;
+
+/** The events that a metric counts, or the two numbers that a rate divides. */
+type Metric =
+  | { readonly types: readonly EventType[]; readonly unique?: true }
+  | { readonly part: MetricName; readonly whole: MetricName };
+type MetricName = (typeof METRIC_NAMES)[number];
+
+const METRIC_NAMES = [
+  ...([
+    'sent',
+    'delivered',
+    'delivery_delayed',
+    'bounced',
+    'bounced_permanent',
+    'bounced_transient',
+  ] as const),
+  ...([
+    'complained',
+    'failed',
+    'opened',
+    'clicked',
+    'unique_opened',
+    'unique_clicked',
+    'unsubscribed',
+  ] as const),
+  ...([
+    'delivery_rate',
+    'open_rate',
+    'click_rate',
+    'bounce_rate',
+    'complaint_rate',
+    'unsubscribe_rate',
+  ] as const),
+] as const;
+
+const METRICS: Readonly<Record<MetricName, Metric>> = {
+  sent: { types: ['email.sent'] },
+  delivered: { types: ['email.delivered'] },
+  delivery_delayed: { types: ['email.delivery_delayed'] },
+  bounced: { types: ['email.bounced', 'email.soft_bounced'] },
+  bounced_permanent: { types: ['email.bounced'] },
+  bounced_transient: { types: ['email.soft_bounced'] },
+  complained: { types: ['email.complained'] },
+  failed: { types: ['email.failed', 'email.rejected'] },
+  opened: { types: ['email.opened'] },
+  clicked: { types: ['email.clicked'] },
+  unique_opened: { types: ['email.opened'], unique: true },
+  unique_clicked: { types: ['email.clicked'], unique: true },
+  unsubscribed: { types: ['email.unsubscribed'] },
+  delivery_rate: { part: 'delivered', whole: 'sent' },
+  open_rate: { part: 'unique_opened', whole: 'delivered' },
+  click_rate: { part: 'unique_clicked', whole: 'delivered' },
+  bounce_rate: { part: 'bounced', whole: 'sent' },
+  complaint_rate: { part: 'complained', whole: 'delivered' },
+  unsubscribe_rate: { part: 'unsubscribed', whole: 'delivered' },
+};
+
+const DIMENSIONS = ['period', 'domain', 'email'] as const;
+const PERIODS = { hourly: 'hour', daily: 'day', weekly: 'week', monthly: 'month' } as const;
+
+/** A list that Resend's SDK joins with commas. */
+function listOf<Entry>(read: (written: string) => Entry | null, fault: string, description: string) {
+  return parsedText((written): Entry[] | null => {
+    const entries = written.split(',').map(read);
+    return entries.length > LIMITS.metricIds || entries.includes(null) ? null : (entries as Entry[]);
+  }, fault)
+    .optional()
+    .meta({ description: `Comma-separated. ${description}` });
+}
+
+const oneOf =
+  <const Names extends readonly string[]>(names: Names) =>
+  (written: string): Names[number] | null =>
+    names.find((name) => name === written) ?? null;
+const idsOf = <N extends Noun>(noun: N) =>
+  listOf(
+    (written): Id<N> | null => parseId(noun, written),
+    `is not a list of at most ${LIMITS.metricIds} ids`,
+    'Limits the count.',
+  );
+const momentOf = (description: string) =>
+  parsedText(parseIsoMoment, 'is neither a date nor a time in ISO 8601').optional().meta({ description });
+
+/** A name of the IANA database. */
+const ZONE_NAME = /^[A-Za-z]\w*(?:\/[A-Za-z][\w+-]*){0,2}$/;
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** A misspelt parameter must not count more than the customer asked for. */
+const metricsQuery = strictFields(
+  {
+    start_date: momentOf('Recorded at this time or later. Absent: 6 days before `end_date`.'),
+    end_date: momentOf('Recorded before this time. Absent: now.'),
+    timezone: z
+      .string()
+      // Intl also takes offsets.
+      .refine((name) => ZONE_NAME.test(name) && isTimeZone(name), { error: 'is not a name of a time zone' })
+      .default('UTC')
+      .meta({ description: 'In which periods begin.' }),
+    granularity: z
+      .enum(['hourly', 'daily', 'weekly', 'monthly'], { error: 'is no granularity' })
+      .default('daily')
+      .meta({ description: 'Of the dimension `period`.' }),
+    metrics: listOf(oneOf(METRIC_NAMES), 'has a metric that is not counted', 'Absent: all.'),
+    dimensions: listOf(oneOf(DIMENSIONS), 'has a dimension that there is not', 'Of `data`.'),
+    domain_id: idsOf('domain'),
+    email_id: idsOf('email'),
+  },
+  'parameter',
+);
+
+const values = Object.fromEntries(
+  METRIC_NAMES.map((name) => [name, z.number().min(0).exactOptional()] as const),
+) as Record<MetricName, z.ZodExactOptional<z.ZodNumber>>;
+const emailMetrics = z
+  .object({
+    object: z.literal('metrics'),
+    start_date: time,
+    end_date: time,
+    metrics: z.array(z.enum(METRIC_NAMES)),
+    dimensions: z.array(z.enum(DIMENSIONS)),
+    granularity: z.enum(['hourly', 'daily', 'weekly', 'monthly']),
+    totals: z
+      .object(values)
+      .meta({ description: 'Rates are from 0 to 1; 0 where nothing is to be divided by.' }),
+    data: z
+      .array(
+        z.object({
+          period: text.exactOptional(),
+          domain_id: text.nullable().exactOptional(),
+          domain_name: text.nullable().exactOptional(),
+          email_id: text.nullable().exactOptional(),
+          ...values,
+        }),
+      )
+      .exactOptional()
+      .meta({ description: 'Only with `dimensions`.' }),
+  })
+  .meta({ id: 'EmailMetrics' });
+
+/** Must come before `/v1/emails/:id`. */
+export function getEmailMetrics(
+  counts: Pick<EventCountStore, 'count'>,
+  clock: Clock,
+): Documented<KeyedRoute> {
+  const queue = new KeyedQueue(COUNTS_IN_FLIGHT);
+  return {
+    scope: 'emails:read',
+    limited: true,
+    method: 'get',
+    path: '/v1/emails/metrics',
+    docs: {
+      operationId: 'getEmailMetrics',
+      summary: 'Count what happened to the account’s mail',
+      description:
+        `Counts events by the time at which they were recorded: at most ${LIMITS.metricEvents} events in at most ` +
+        `${LIMITS.metricDays} days, else 422. Mail of test keys has no events.`,
+      query: metricsQuery,
+      success: { status: 200, body: emailMetrics },
+      refusals: ['validation-failed'],
+    },
+    async handle({ key, query }) {
+      const parsed = parseQuery(query, metricsQuery);
+      if (!parsed.ok) return parsed.refusal;
+      const asked = { ...parsed.fields, ...rangeOf(parsed.fields, clock.now()) };
+      const days = (asked.until.getTime() - asked.since.getTime()) / DAY_MS;
+      if (days < 0) return invalid('start_date is after end_date.');
+      if (days > LIMITS.metricDays) return invalid(`The range is longer than ${LIMITS.metricDays} days.`);
+      if (key.kind === 'test') return metricsAnswer(asked, []);
+      const slot = queue.join(key.accountId, 1);
+      try {
+        await slot.granted;
+        const counted = await counts.count(key.accountId, requestOf(asked));
+        switch (counted.kind) {
+          case 'counted':
+            return metricsAnswer(asked, counted.counts);
+          case 'too-many':
+            return invalid(`The range has more than ${LIMITS.metricEvents} events. Ask for a shorter one.`);
+          case 'unknown-time-zone':
+            return invalid(`timezone ${quoted(asked.timezone)} is not a name of a time zone.`);
+        }
+      } finally {
+        slot.release();
+      }
+    },
+  };
+}
+
+type Fields = z.output<typeof metricsQuery>;
+interface Asked extends Fields {
+  readonly since: Date;
+  readonly until: Date;
+}
+
+function rangeOf({ start_date: start, end_date: end }: Fields, now: Date): { since: Date; until: Date } {
+  const until = end ?? now;
+  return { since: start ?? new Date(until.getTime() - DAYS_DEFAULT * DAY_MS), until };
+}
+
+function requestOf({
+  since,
+  until,
+  timezone,
+  granularity,
+  ...asked
+}: Asked): Parameters<EventCountStore['count']>[1] {
+  const dimensions = asked.dimensions ?? [];
+  return {
+    types: [...new Set(namesOf(asked).flatMap(typesOf))],
+    since,
+    until,
+    period: dimensions.includes('period') ? PERIODS[granularity] : null,
+    timeZone: timezone,
+    byDomain: dimensions.includes('domain'),
+    byEmail: dimensions.includes('email'),
+    domainIds: asked.domain_id ?? null,
+    emailIds: asked.email_id ?? null,
+  };
+}
+
+function namesOf({ metrics }: Pick<Fields, 'metrics'>): readonly MetricName[] {
+  return metrics === undefined ? METRIC_NAMES : [...new Set(metrics)];
+}
+
+function typesOf(name: MetricName): readonly EventType[] {
+  const metric = METRICS[name];
+  return 'types' in metric ? metric.types : [...typesOf(metric.part), ...typesOf(metric.whole)];
+}
+
+function metricsAnswer(asked: Asked, counts: readonly EventCount[]): Answer {
+  const names = namesOf(asked);
+  const dimensions = [...new Set(asked.dimensions ?? [])];
+  const answer: AnswerOf<typeof emailMetrics> = {
+    object: 'metrics',
+    start_date: asked.since.toISOString(),
+    end_date: asked.until.toISOString(),
+    metrics: [...names],
+    dimensions,
+    granularity: asked.granularity,
+    totals: valuesOf(
+      names,
+      counts.filter(({ isTotal }) => isTotal),
+    ),
+  };
+  if (dimensions.length === 0) return json(200, answer);
+  const rows = new Map<string, EventCount[]>();
+  for (const count of counts.filter(({ isTotal }) => !isTotal)) {
+    const place = JSON.stringify([count.period, count.domainId, count.emailId]);
+    rows.set(place, [...(rows.get(place) ?? []), count]);
+  }
+  const data = [...rows.entries()]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, row]) => ({ ...placeOf(row, asked), ...valuesOf(names, row) }));
+  return json<AnswerOf<typeof emailMetrics>>(200, { ...answer, data });
+}
+
+function placeOf([first]: readonly EventCount[], { dimensions = [], granularity }: Fields) {
+  if (first === undefined) throw new Error('a row has a count');
+  const { period, domainId, domainName, emailId } = first;
+  return {
+    ...(period === null ? {} : { period: granularity === 'hourly' ? period : period.slice(0, 10) }),
+    ...(dimensions.includes('domain') ? { domain_id: domainId, domain_name: domainName } : {}),
+    ...(dimensions.includes('email') ? { email_id: emailId } : {}),
+  };
+}
+
+function valuesOf(
+  names: readonly MetricName[],
+  counts: readonly EventCount[],
+): Partial<Record<MetricName, number>> {
+  return Object.fromEntries(names.map((name) => [name, valueOf(name, counts)]));
+}
+
+function valueOf(name: MetricName, counts: readonly EventCount[]): number {
+  const metric = METRICS[name];
+  if ('types' in metric) {
+    const own = counts.filter(({ type }) => metric.types.includes(type));
+    return own.reduce((sum, { events, emails }) => sum + (metric.unique === true ? emails : events), 0);
+  }
+  const whole = valueOf(metric.whole, counts);
+  return whole === 0 ? 0 : valueOf(metric.part, counts) / whole;
+}

@@ -1,0 +1,103 @@
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { Resend } from 'resend';
+
+/** A request that a method of the SDK makes. */
+export interface SdkRequest {
+  readonly method: string;
+  /** Below the base address, with `{id}` in the place of an id, without a query. */
+  readonly path: string;
+}
+
+/** A public method of Resend's SDK. */
+export interface SdkMethod {
+  /** `inboxes.threads.list` */
+  readonly name: string;
+  /** Makes its requests with placeholders for all arguments. @returns what the method returns. */
+  readonly call: (resend: Resend) => Promise<unknown>;
+}
+
+const IDS = [
+  ...['id', 'emailId', 'inboxId', 'threadId', 'draftId', 'labelId', 'webhookId', 'eventId'],
+  ...['contactId', 'segmentId', 'automationId', 'runId'],
+];
+
+/** Fits every parameter: as an id it is `{id}`, as options it has every id, as a list it is empty. */
+const ANYTHING = {
+  ...Object.fromEntries(IDS.map((name) => [name, `{${name}}`])),
+  steps: [],
+  connections: [],
+  file: new Blob([]),
+  headers: undefined,
+  toString: () => '{id}',
+  *[Symbol.iterator]() {},
+};
+
+/** The SDK's methods that its types call private are the rest of its class. */
+async function privateNames(): Promise<ReadonlySet<string>> {
+  const types = fileURLToPath(import.meta.resolve('resend')).replace(/[.]mjs$/, '.d.mts');
+  const found = (await readFile(types, 'utf8')).matchAll(/^\s+private (?:readonly )?(\w+);/gm);
+  return new Set([...found].map(([, name = '']) => name));
+}
+
+/** Lists the public methods of the SDK, in the order of its properties. Aliases of a resource are left out. */
+export async function sdkMethods(): Promise<SdkMethod[]> {
+  const hidden = await privateNames();
+  const seen = new Set<object>();
+  const methods: SdkMethod[] = [];
+  const walk = (resource: object, path: readonly string[]): void => {
+    if (seen.has(resource)) return;
+    seen.add(resource);
+    for (const name of Object.getOwnPropertyNames(Object.getPrototypeOf(resource))) {
+      // The methods of the SDK itself are those of HTTP.
+      if (path.length === 0 || name === 'constructor' || hidden.has(name)) continue;
+      methods.push({
+        name: [...path, name].join('.'),
+        call: async (resend) => call(resend, [...path, name]),
+      });
+    }
+    for (const [name, value] of Object.entries(resource)) {
+      if (typeof value === 'object' && value !== null && !hidden.has(name))
+        walk(value as object, [...path, name]);
+    }
+  };
+  walk(new Resend('any'), []);
+  return methods.sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** A required parameter gets a placeholder. */
+async function call(resend: Resend, path: readonly string[]): Promise<unknown> {
+  let [owner, target]: unknown[] = [undefined, resend];
+  for (const name of path) [owner, target] = [target, (target as Record<string, unknown>)[name]];
+  const method = target as (...given: unknown[]) => unknown;
+  return method.apply(owner, Array<unknown>(method.length).fill(ANYTHING));
+}
+
+/** Calls each method against a server that answers everything. @returns the requests of each. */
+export async function recordedRequests(methods: readonly SdkMethod[]): Promise<SdkRequest[][]> {
+  let requests: SdkRequest[] = [];
+  const server = createServer((request, response) => {
+    const [path = ''] = (request.url ?? '').split('?');
+    requests.push({ method: request.method ?? '', path: decodeURIComponent(path) });
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ id: '{id}', data: [], raw: { download_url: `${baseUrl}/raw` } }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const resend = new Resend('any', { baseUrl });
+  const all: SdkRequest[][] = [];
+  try {
+    for (const method of methods) {
+      requests = [];
+      // `webhooks.verify` makes no request. It refuses a placeholder as a secret.
+      await method.call(resend).catch(() => undefined);
+      all.push(requests.filter(({ path }) => path !== '/raw'));
+    }
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+  return all;
+}

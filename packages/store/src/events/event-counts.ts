@@ -1,0 +1,78 @@
+import { LIMITS } from '@postrider/domain';
+import type { AccountId, DomainId, EmailId, EventType } from '@postrider/domain';
+import { runOn } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import { rangeOf, rangeValues } from './events.ts';
+import { createSettledPosition } from './settled-position.ts';
+import { countEvents } from './sql/count-events.ts';
+
+export interface EventCountRequest {
+  readonly types: readonly EventType[];
+  /** Recorded at this time or later. */
+  readonly since: Date;
+  /** Recorded before this time. */
+  readonly until: Date;
+  /** null: not by period. Weeks begin on Monday. */
+  readonly period: 'hour' | 'day' | 'week' | 'month' | null;
+  /** In which periods begin: a name of the IANA database. */
+  readonly timeZone: string;
+  readonly byDomain: boolean;
+  readonly byEmail: boolean;
+  /** null: of all. */
+  readonly domainIds: readonly DomainId[] | null;
+  readonly emailIds: readonly EmailId[] | null;
+}
+
+/** The number of events of a type, for one value of each dimension. */
+export interface EventCount {
+  readonly type: EventType;
+  /** True: over all dimensions. */
+  readonly isTotal: boolean;
+  /** The beginning of the period as local time, `2026-03-01T00:00:00`; null without periods. */
+  readonly period: string | null;
+  /** null where the message's domain is not, or no longer, the account's. */
+  readonly domainId: DomainId | null;
+  readonly domainName: string | null;
+  readonly emailId: EmailId | null;
+  readonly events: number;
+  /** How many different messages they are about. */
+  readonly emails: number;
+}
+
+export type EventCounts =
+  | { readonly kind: 'counted'; readonly counts: readonly EventCount[] }
+  /** The range has more than `LIMITS.metricEvents` events. */
+  | { readonly kind: 'too-many' }
+  | { readonly kind: 'unknown-time-zone' };
+
+/** Postgres: invalid_parameter_value. */
+const INVALID_PARAMETER = '22023';
+
+export type EventCountStore = ReturnType<typeof createEventCountStore>;
+
+/** Counts events. One count reads at most `LIMITS.metricEvents` events. */
+export function createEventCountStore(db: Database) {
+  const settledPosition = createSettledPosition(db.pool);
+  return {
+    async count(accountId: AccountId, request: EventCountRequest): Promise<EventCounts> {
+      const range = await rangeOf(db, request, { after: 0n, last: await settledPosition() });
+      const values = [
+        ...rangeValues(accountId, request.types, request, range, LIMITS.metricEvents + 1),
+        request.period,
+        request.timeZone,
+        request.byDomain,
+        request.byEmail,
+        request.domainIds,
+        request.emailIds,
+      ];
+      try {
+        const rows = await runOn<EventCount & { readonly isWhole: boolean }>(db.pool, countEvents, values);
+        if (rows.some(({ isWhole }) => !isWhole)) return { kind: 'too-many' };
+        return { kind: 'counted', counts: rows.filter(({ events }) => events > 0) };
+      } catch (error) {
+        if ((error as { code?: unknown }).code === INVALID_PARAMETER) return { kind: 'unknown-time-zone' };
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { statement } from '../../db/statement.ts';
+import { byType, emailIdOf } from './list-events.ts';
+
+/**
+ * Counts the account's events by type, and again by the dimensions. It reads at most $7 events: the first of
+ * the range.
+ *
+ * $1 to $7 as in `byType`, $8 `hour`, `day`, `week` or `month` (null: no period), $9 time zone, $10 whether
+ * by domain, $11 whether by message, $12 domains and $13 messages to which the count is limited (null: all).
+ *
+ * Returns rows with `isTotal` for each type, and rows for each type and value of the dimensions. `isWhole` is
+ * false when the range has $7 events or more.
+ */
+export const countEvents = statement('count-events')`
+    with found as materialized (${byType('asc')}
+    ),
+    told as materialized (
+      select f.type, f.created_at, ${emailIdOf('f')} as email_id from found f
+    ),
+    placed as materialized (
+      select e.type, e.email_id,
+             case when $8::text is not null then date_trunc($8::text, e.created_at at time zone $9::text) end as period,
+             d.id as domain_id, d.name as domain_name
+      from told e
+      left join lateral (
+        select m.from_domain from emails m
+        where m.id = e.email_id and m.account_id = $1 and ($10::bool or $12::text[] is not null) offset 0
+      ) m on true
+      left join domains d on d.name = m.from_domain and d.account_id = $1
+      where ($12::text[] is null or d.id = any ($12::text[])) and ($13::text[] is null or e.email_id = any ($13::text[]))
+    )
+    select p.type, true as "isTotal", null as period, null as "domainId", null as "domainName", null as "emailId",
+           count(*)::int as events, count(distinct p.email_id)::int as emails,
+           (select count(*) from found) < $7 as "isWhole"
+    from placed p group by p.type
+    union all
+    select p.type, false, to_char(p.period, 'YYYY-MM-DD"T"HH24:MI:SS'), case when $10::bool then p.domain_id end,
+           case when $10::bool then p.domain_name end, case when $11::bool then p.email_id end,
+           count(*)::int, count(distinct p.email_id)::int, true
+    from placed p
+    where $8::text is not null or $10::bool or $11::bool
+    group by p.type, p.period, case when $10::bool then p.domain_id end, case when $10::bool then p.domain_name end,
+             case when $11::bool then p.email_id end
+    union all
+    select '', true, null, null, null, null, 0, 0, (select count(*) from found) < $7`;
