@@ -45,7 +45,7 @@ test('says who replayed a dead letter, and what it said', async () => {
   const { stdout } = await cli('audit', 'list', '--account', account);
   expect(stdout.split('\n')[1]).toMatch(
     new RegExp(
-      `^${String(entry?.['id'])} .* ada \\(cli\\) .*event\\.replay .*${event} .*1 .*"HTTP 503".* to -; ticket 4812$`,
+      `^${String(entry?.['id'])} .* ada \\(cli\\) .*event\\.replay .*${event} .*1 .*"HTTP 503".*; ticket 4812$`,
     ),
   );
 });
@@ -123,6 +123,7 @@ test('account limit leaves the limits before and after, and nothing when it chan
   );
   await json('account', 'limit', account, '--domains', '500', ...by);
   expect(await listed()).toHaveLength(1);
+  expect((await cli('audit', 'list')).stdout).toMatch(/ {2}domains null to domains 500; ticket 7\n$/);
 });
 
 test('account update leaves the values before and after without the address, and nothing when it changes none', async () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { AUDIT_ACTIONS, listAudit } from '@postrider/store';
 import type { AuditAction, ListedAuditEntry } from '@postrider/store';
 import { InvalidArgumentError, Option } from 'commander';
@@ -77,9 +78,21 @@ function rowOf(entry: ListedAuditEntry): string[] {
   ];
 }
 
+/** Of two sets of values, it shows only what differs. */
 function changeOf({ before, after }: ListedAuditEntry): string {
-  if (before === null && after === null) return '';
-  return [before, after].map((values) => (values === null ? '-' : JSON.stringify(values))).join(' to ');
+  const [was, is] = [before ?? {}, after ?? {}];
+  const isSame = (name: string) => isDeepStrictEqual(was[name], is[name]);
+  return [was, is]
+    .map((values) =>
+      Object.keys(values).flatMap((name) => (isSame(name) ? [] : `${name} ${word(values[name])}`)),
+    )
+    .flatMap((words) => (words.length === 0 ? [] : words.join(', ')))
+    .join(' to ');
+}
+
+/** Quoted, unless it has only characters that are safe on a terminal. */
+function word(value: unknown): string {
+  return typeof value === 'string' && /^[\w.:-]+$/.test(value) ? value : JSON.stringify(value);
 }
 
 function parseEntryId(text: string): number {

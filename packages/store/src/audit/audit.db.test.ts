@@ -75,6 +75,12 @@ describe('recordAudit', () => {
   });
 });
 
+test('an address in a note is not stored', async () => {
+  const note = 'bob@b.example asked, see <Ann@a.example>; ticket 7';
+  await record({ ...BEN, note }, ACME, 'account.erase', ACME);
+  expect((await entries()).map((entry) => entry.note)).toEqual(['[address] asked, see [address] ticket 7']);
+});
+
 describe('listAudit', () => {
   beforeEach(async () => {
     await record(ADA, ACME, 'key.create', '1');

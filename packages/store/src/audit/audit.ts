@@ -13,7 +13,7 @@ export interface Actor {
   readonly kind: 'cli' | 'key' | 'console';
   /** The id of an API key, or the name of a person. */
   readonly name: string;
-  /** It names no person. */
+  /** Addresses in it are not stored: an erasure does not look into the audit. */
   readonly note?: string | undefined;
 }
 
@@ -87,6 +87,8 @@ export interface AuditPageRequest {
   readonly limit: number;
 }
 
+const ADDRESSES = /\S*@\S*/g;
+
 /** Writes the entry of an action into the action's own transaction. */
 export async function recordAudit(
   tx: Transaction | Queryable,
@@ -95,7 +97,7 @@ export async function recordAudit(
 ): Promise<void> {
   const change = [before, after].map((values) => (values === undefined ? null : JSON.stringify(values)));
   const what = [action, accountId, target, webhookId ?? null, count];
-  const values = [by.kind, by.name, ...what, ...change, by.note ?? null];
+  const values = [by.kind, by.name, ...what, ...change, by.note?.replaceAll(ADDRESSES, '[address]') ?? null];
   await (tx instanceof Transaction ? runIn(tx.client, insertEntry, values) : run(tx, insertEntry, values));
 }
 
