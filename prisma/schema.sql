@@ -587,6 +587,7 @@ CREATE TABLE webhooks (
   recovered_at timestamp(3) with time zone,
   description text,
   headers_sealed bytea,
+  domains text[],
   CONSTRAINT webhooks_pkey PRIMARY KEY (id)
 );
 CREATE INDEX webhooks_being_removed ON webhooks USING btree (removed_at) WHERE removed_at IS NOT NULL;
@@ -657,6 +658,21 @@ begin
   return true;
 end $function$;
 REVOKE EXECUTE ON FUNCTION drop_attempts_day(date) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION public.is_event_of_domains(data text, domains text[])
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  if starts_with(data, '{"email_id":"') then
+    return exists (
+      select from emails e where e.id = substr(data, 14, 29) and e.from_domain = any (domains));
+  end if;
+  return exists (
+    select from json_array_elements_text(data::json -> 'received_for') r (address)
+    where lower(substring(r.address from '@([^@]*)$')) = any (domains));
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.make_attempts_day(day date)
  RETURNS boolean

@@ -216,7 +216,7 @@ describe('webhooks', () => {
     const subject = inboundSubject(accountId, RULE);
     const ofRule = await rows.webhook({ accountId, subject, failing: true });
     await database.query(
-      `update webhooks set created_at = '2026-01-01', description = 'CRM', headers_sealed = 'x' where id = $1`,
+      `update webhooks set created_at = '2026-01-01', description = 'CRM', headers_sealed = 'x', domains = '{a.example}' where id = $1`,
       [own],
     );
     await database.query(
@@ -232,6 +232,7 @@ describe('webhooks', () => {
     endpoint: 'https://hooks.example/in',
     events: ['email.bounced', 'email.sent'],
     description: 'CRM',
+    domains: ['a.example'],
     rule_id: null,
     failing_since: null,
     created_at: '2026-01-01T00:00:00.000Z',
@@ -248,6 +249,7 @@ describe('webhooks', () => {
           ...ownObject(ofRule, acme),
           events: [],
           description: null,
+          domains: null,
           rule_id: RULE,
           failing_since: '2026-01-03T00:00:00.000Z',
           created_at: '2026-01-02T00:00:00.000Z',
@@ -304,7 +306,7 @@ describe('webhooks', () => {
     const { own, ofRule } = await makeTwo(other);
     expect(await json('webhooks', 'show', own)).toEqual(ownObject(own, other));
     expect((await cli('webhooks', 'show', ofRule)).stdout).toBe(
-      `${ofRule} of ${other}\nendpoint: https://hooks.example/in\nevents: all\ndescription: none\nrouting rule: ${RULE}\n` +
+      `${ofRule} of ${other}\nendpoint: https://hooks.example/in\nevents: all\ndescription: none\ndomains: all\nrouting rule: ${RULE}\n` +
         'failing since: 2026-01-03T00:00:00.000Z\nmade: 2026-01-02T00:00:00.000Z\n',
     );
   });

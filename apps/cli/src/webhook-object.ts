@@ -10,6 +10,8 @@ export function webhookObject(webhook: OwnedWebhook) {
     /** Empty: every type. */
     events: webhook.events,
     description: webhook.description,
+    /** null: every domain. */
+    domains: webhook.domains,
     /** The routing rule that it belongs to. null: the account's own endpoint. */
     rule_id: webhook.ruleId,
     /** null: it does not count as failing. */

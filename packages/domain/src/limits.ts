@@ -27,6 +27,7 @@ export const LIMITS = {
   pageEntriesDefault: 20,
   endpointLength: 2048,
   webhookDescriptionLength: 255,
+  webhookDomains: 100,
   /** Headers of a customer on each attempt, and the characters of their names and values together. */
   webhookHeaders: 10,
   webhookHeadersLength: 8192,

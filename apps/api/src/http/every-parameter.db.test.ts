@@ -118,7 +118,7 @@ async function twoEvents({ accountId }: Caller, emailId: string | null): Promise
 const TRIALS: Readonly<Record<string, Prepare>> = {
   'POST /v1/webhooks': async () => ({
     body: { endpoint: 'https://a.example/' },
-    fields: { events: ['email.sent'], description: 'Help', headers: { 'X-A': 'a' } },
+    fields: { events: ['email.sent'], description: 'Help', domains: ['b.example'], headers: { 'X-A': 'a' } },
   }),
   'GET /v1/webhooks/:id/attempts': async (own) => {
     const id = await own.idOf('webhook');

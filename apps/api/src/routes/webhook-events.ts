@@ -70,7 +70,7 @@ function listWebhookEvents(events: Pick<WebhookEventStore, 'list'>): Documented<
       operationId: 'listWebhookEvents',
       summary: 'List the events of a webhook and what became of each, newest first',
       description:
-        'Those recorded since the webhook was made. With `status`, and for the webhook of a routing rule, a page may be ' +
+        'Those recorded since the webhook was made. With `status`, and for a webhook with domains or of a routing rule, a page may be ' +
         'short or empty: go on while `has_more` is true.',
       query: webhookEventQuery,
       success: { status: 200, body: webhookEventPage },

@@ -51,6 +51,7 @@ describe('POST /v1/webhooks', () => {
       endpoint: ENDPOINT,
       events: ['email.sent', 'email.bounced'],
       description: null,
+      domains: null,
       signing_secret: expect.stringMatching(/^whsec_[\w-]{43}$/),
       standard_secret: expect.stringMatching(/^whsec_[\w+/]{66}==$/),
     });
@@ -204,6 +205,7 @@ describe('GET /v1/webhooks', () => {
       object: 'webhook',
       endpoint: ENDPOINT,
       description: null,
+      domains: null,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown,
       failing_since: null,
       last_success_at: null,

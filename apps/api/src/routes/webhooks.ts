@@ -3,6 +3,7 @@ import {
   fieldPath,
   isEventType,
   LIMITS,
+  mailDomain,
   parseEndpoint,
   parseId,
   receivedTypes,
@@ -16,6 +17,7 @@ import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
 import type { FieldsParse } from '../http/fields.ts';
+import { parsedText } from '../http/parsed-text.ts';
 import { shownText } from '../http/shown-text.ts';
 import { noSuch, tooManyWebhooks } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
@@ -27,6 +29,7 @@ import {
   nullableText,
   secretFields,
   shownSecret,
+  texts,
   time,
   url,
 } from './schemas.ts';
@@ -87,6 +90,22 @@ const requestedHeaders = z.unknown().meta({
     'of the body are refused, and more than 8,192 characters in all.',
 });
 
+const requestedDomain = parsedText(
+  (text) => mailDomain(text)?.toLowerCase() ?? null,
+  'is not a domain name',
+  {
+    description: 'In any case; a name in Unicode is kept in ASCII.',
+  },
+);
+
+/** An empty list is refused: it may come of a fault in the caller, and would mean no event or every event. */
+const requestedDomains = z
+  .array(requestedDomain, { error: 'is not an array of domains' })
+  .min(1, { error: 'is empty' })
+  .max(LIMITS.webhookDomains, { error: `has more than ${LIMITS.webhookDomains} domains` })
+  .transform((names) => [...new Set(names)])
+  .meta({ description: 'Only events of mail from, or received for, these domains. Absent: every event.' });
+
 /**
  * An empty list of events means every type. So a misspelt `events` must be refused: it would subscribe the
  * endpoint to the text of received mail.
@@ -95,6 +114,7 @@ export const webhookRequest = strictFields({
   endpoint: requestedEndpoint,
   events: requestedEventTypes(requestedEventType),
   description: shownText(LIMITS.webhookDescriptionLength).nullish(),
+  domains: requestedDomains.nullish(),
   headers: requestedHeaders.optional(),
 }).meta({ id: 'WebhookRequest' });
 
@@ -106,6 +126,7 @@ const webhookFields = {
   endpoint: url.meta({ format: 'uri', description: 'In normalised form.' }),
   events: z.array(eventType).meta({ description: 'The types that it receives now.' }),
   description: nullableText,
+  domains: texts.nullable().meta({ description: 'Null: every event.' }),
 };
 const createdWebhook = z.object({ ...webhookFields, ...secretFields }).meta({ id: 'CreatedWebhook' });
 const webhookEntry = z
@@ -158,10 +179,10 @@ function createWebhook(
     async handle({ key: { accountId }, body }) {
       const parsed = parseFields(body, webhookRequest, ['endpoint'], resourceFields);
       if (!parsed.ok) return parsed.refusal;
-      const { endpoint, events, description = null } = parsed.fields;
+      const { endpoint, events, description = null, domains = null } = parsed.fields;
       const headers = parseHeaders(parsed.fields.headers, signatureHeaderPrefix);
       if (!headers.ok) return headers.refusal;
-      const wish = { endpoint, events, description, headers: headers.fields };
+      const wish = { endpoint, events, description, domains, headers: headers.fields };
       const created = await webhooks.create({ accountId, perAccountMax, ...wish });
       if (created.kind === 'limit-reached') return tooManyWebhooks(created.max);
       return json<AnswerOf<typeof createdWebhook>>(201, {
@@ -247,8 +268,8 @@ function deleteWebhook(webhooks: Pick<WebhookStore, 'delete'>): Documented<Keyed
 }
 
 /** The fields that all answers about a webhook share (contract 2.1). */
-function webhookObject({ id, endpoint, events, description }: Webhook) {
-  return { object: 'webhook', id, endpoint, events: receivedTypes(events), description } as const;
+function webhookObject({ id, endpoint, events, description, domains }: Webhook) {
+  return { object: 'webhook', id, endpoint, events: receivedTypes(events), description, domains } as const;
 }
 
 /** Leaves out a webhook that was removed since it was read. */

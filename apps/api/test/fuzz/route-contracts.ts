@@ -110,6 +110,7 @@ export const ROUTE_CONTRACTS: Readonly<Record<string, RouteContract>> = {
           endpoint: `https://[2001:db8::1]:8443/${MARK}`,
           events: ['email.sent', 'email.failed', 'email.sent'],
           description: MARK,
+          domains: [`${MARK}.EXAMPLE`, `${MARK}.example.`],
           headers: { 'X-A': MARK },
         },
       ],
@@ -335,9 +336,11 @@ function judgeWebhook(doc: Readonly<Record<string, unknown>>, more: object): voi
     endpoint: expect.stringMatching(/^https:\/\//),
     events: expect.any(Array),
     description: doc['description'],
+    domains: doc['domains'],
     ...more,
   });
   expect([null, MARK]).toContain(doc['description']);
+  expect([null, [`${MARK}.example`]]).toContainEqual(doc['domains']);
   const events = doc['events'] as string[];
   expect(events.length).toBeGreaterThan(0);
   expect(EVENT_TYPES).toEqual(expect.arrayContaining(events));

@@ -25,6 +25,7 @@ export function addWebhooksShow(webhooks: Command, io: Io): void {
           `endpoint: ${shown.endpoint}`,
           `events: ${shown.events.join(', ') || 'all'}`,
           `description: ${shown.description ?? 'none'}`,
+          `domains: ${shown.domains?.join(', ') ?? 'all'}`,
           `routing rule: ${shown.rule_id ?? 'none'}`,
           `failing since: ${shown.failing_since ?? 'it is not failing'}`,
           `made: ${shown.created_at}`,

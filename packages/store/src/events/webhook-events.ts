@@ -17,6 +17,7 @@ import { replayLetter } from '../deliveries/dead-letters.ts';
 import type { Page } from '../db/page.ts';
 import { POSITION_MAX, positionOf, rangeOf, rangeValues } from './events.ts';
 import type { EventFilter, EventPageRequest } from './events.ts';
+import { domainsOf } from '../webhooks/webhooks.ts';
 import { lockDeadLetters, lockEvent, lockWebhook, queueDelivery } from './sql/replay-event.ts';
 import {
   findWebhookEvent,
@@ -66,6 +67,8 @@ interface Subscription {
   readonly since: Date;
   /** The routing rule that the webhook belongs to. */
   readonly rule: RoutingRuleId | null;
+  /** Null: every domain. */
+  readonly domains: readonly string[] | null;
 }
 
 export type WebhookEventStore = ReturnType<typeof createWebhookEventStore>;
@@ -73,7 +76,7 @@ export type WebhookEventStore = ReturnType<typeof createWebhookEventStore>;
 export function createWebhookEventStore(db: Database) {
   return {
     /**
-     * The newest first. With a status, or for the webhook of a routing rule, a page may be short or empty
+     * The newest first. With a status, or for a webhook with domains or a rule, a page may be short or empty
      * although there are more.
      *
      * @returns 'no webhook', or 'no cursor' when `after` is not an event in the account's list.
@@ -88,10 +91,12 @@ export function createWebhookEventStore(db: Database) {
       if (subscription === null) return 'no webhook';
       const from = await positionOf(db, accountId, after ?? POSITION_MAX);
       if (from === null) return 'no cursor';
-      const isSieved = filter.status !== undefined || subscription.rule !== null;
+      const isSieved =
+        filter.status !== undefined || subscription.rule !== null || subscription.domains !== null;
       const foundMax = isSieved ? FOUND_MAX : limit + 1;
       const [statement, values] = await listing(db, accountId, { filter, subscription, from, foundMax });
-      const rest = [webhookId, subscription.rule, filter.status ?? null, limit + 1];
+      const { rule, domains } = subscription;
+      const rest = [webhookId, rule, domains, filter.status ?? null, limit + 1];
       const rows = await runOn<PageRow>(db.pool, statement, [...values, ...rest]);
       const fitting = rows.flatMap((row) => (row.id === null ? [] : [row]));
       const entries = fitting.slice(0, limit);
@@ -161,9 +166,9 @@ function findValues(
   accountId: AccountId,
   webhookId: WebhookId,
   eventId: EventId,
-  { types, since, rule }: Subscription,
+  { types, since, rule, domains }: Subscription,
 ): unknown[] {
-  return [accountId, eventId, webhookId, types, since.toISOString(), rule];
+  return [accountId, eventId, webhookId, types, since.toISOString(), rule, domains];
 }
 
 /** @returns null when the account has no such webhook, of its own or of a routing rule. */
@@ -174,12 +179,17 @@ async function subscriptionOf(
 ): Promise<(Subscription & { readonly subject: string }) | null> {
   const webhook = await db.prisma.webhook.findFirst({
     where: { id, accountId, removedAt: null },
-    select: { subject: true, events: true, createdAt: true },
+    select: { subject: true, events: true, domains: true, createdAt: true },
   });
   if (webhook === null) return null;
   const { subject, events, createdAt } = webhook;
-  const types = receivedTypes(events as EventType[]);
-  return { types, since: createdAt, rule: ruleOfSubject(subject), subject: subject ?? accountId };
+  return {
+    types: receivedTypes(events as EventType[]),
+    since: createdAt,
+    rule: ruleOfSubject(subject),
+    domains: domainsOf(webhook),
+    subject: subject ?? accountId,
+  };
 }
 
 interface Listing {

@@ -14,6 +14,7 @@ export interface WebhookValues {
   readonly endpoint: string;
   readonly events: readonly EventType[];
   readonly description?: string | null;
+  readonly domains?: readonly string[] | null;
   /** Checked by `webhookHeaderFault`. */
   readonly headers?: WebhookHeaders | null;
   readonly createdAt: Date;
@@ -41,7 +42,7 @@ export async function webhookLimitReached(
 export async function insertWebhook(
   client: Prisma.TransactionClient,
   secrets: SecretBox,
-  { id, headers = null, events, ...values }: WebhookValues,
+  { id, headers = null, domains, events, ...values }: WebhookValues,
 ) {
   const signingSecret = newSigningSecret();
   const { keyId, sealed } = secrets.seal(signingSecret, id);
@@ -51,6 +52,8 @@ export async function insertWebhook(
       ...values,
       id,
       events: [...events],
+      // Prisma would write an empty list for null. A webhook with an empty list would get nothing.
+      ...(domains ? { domains: [...domains] } : {}),
       secretKeyId: keyId,
       secretSealed: Uint8Array.from(sealed),
       headersSealed: sealedHeaders === null ? null : Uint8Array.from(sealedHeaders),

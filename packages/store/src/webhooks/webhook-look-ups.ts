@@ -24,6 +24,7 @@ const SHOWN = {
   endpoint: true,
   events: true,
   description: true,
+  domains: true,
   failingSince: true,
   createdAt: true,
 } as const;

@@ -37,6 +37,7 @@ describe('create', () => {
       endpoint: ENDPOINT,
       events: [],
       description: null,
+      domains: null,
       createdAt: store.clock.now(),
     });
   });

@@ -14,6 +14,8 @@ export interface Webhook {
   /** Empty: every type. */
   readonly events: readonly EventType[];
   readonly description: string | null;
+  /** It gets only events of mail from, or received for, these domains. Null: every event. */
+  readonly domains: readonly string[] | null;
   readonly createdAt: Date;
 }
 
@@ -23,6 +25,8 @@ export interface NewWebhook {
   readonly endpoint: string;
   readonly events: readonly EventType[];
   readonly description?: string | null;
+  /** Each once, in lower-case ASCII, and at least one; null: every event. */
+  readonly domains?: readonly string[] | null;
   /** Every attempt carries them. Checked by `webhookHeaderFault`. No answer shows them. */
   readonly headers?: WebhookHeaders | null;
   /** The subject of a routing rule; absent: the account's own endpoint. */
@@ -111,13 +115,19 @@ async function createWebhook(
 }
 
 export function webhookOf(
-  row: Pick<WebhookRow, 'id' | 'endpoint' | 'events' | 'description' | 'createdAt'>,
+  row: Pick<WebhookRow, 'id' | 'endpoint' | 'events' | 'description' | 'domains' | 'createdAt'>,
 ): Webhook {
   return {
     id: row.id as WebhookId,
     endpoint: row.endpoint,
     events: row.events.filter(isEventType),
     description: row.description,
+    domains: domainsOf(row),
     createdAt: row.createdAt,
   };
+}
+
+/** Prisma reads null as an empty list. No webhook has an empty list. */
+export function domainsOf({ domains }: Pick<WebhookRow, 'domains'>): readonly string[] | null {
+  return domains.length === 0 ? null : domains;
 }

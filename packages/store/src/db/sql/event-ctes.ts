@@ -1,4 +1,5 @@
 import type { AccountId, EventBatch } from '@postrider/domain';
+import { isOfDomains } from './event-domains.ts';
 
 /**
  * Events as a statement takes them. With a null account, the statement itself finds the account of the cause.
@@ -29,8 +30,8 @@ export function recipientKey(account: string, address: string): string {
  * deliveries.
  *
  * $1 event ids, $2 account, $3 type, $4 created at, $5 data (JSON text) of each event, $6 subject of a
- * routing rule, or null, $7 recipients of each event (a JSON list). `eventValues` makes these values. The CTE
- * `matching` has the webhooks that got deliveries, each once, as `id`.
+ * routing rule, or null, $7 recipients of each event (a JSON list). `eventValues` makes these values.
+ * `wokenWebhooks` has the webhooks that got deliveries.
  *
  * @param source a CTE with `id`, `account_id`, `data` and `recipients` of the events to write. Without a row,
  * nothing is written.
@@ -51,7 +52,7 @@ export function eventCtes(source: string): string {
       from written n, unnest(n.recipients[2:]) k (key)
     ),
     matching as materialized (
-      select w.id, w.account_id
+      select w.id, w.account_id, w.domains
       from webhooks w
       where w.account_id = any (array(select account_id from ${source}))
         and w.removed_at is null
@@ -63,7 +64,19 @@ export function eventCtes(source: string): string {
       insert into deliveries (event_id, webhook_id)
       select e.id, m.id
       from ${source} e join matching m using (account_id)
+      where ${isOfDomains('e.data', 'm.domains')}
     )`;
+}
+
+/**
+ * A query for the webhooks that got deliveries, each once. The CTE `matching` cannot leave the others out:
+ * Postgres may check the condition of a locked row again, and would then read `source` again.
+ *
+ * @param source as in `eventCtes`.
+ */
+export function wokenWebhooks(source: string): string {
+  return `select m.id from matching m
+      where m.domains is null or exists (select from ${source} e where ${isOfDomains('e.data', 'm.domains')})`;
 }
 
 /** The values $1 to $7 of `eventCtes`. */

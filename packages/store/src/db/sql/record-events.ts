@@ -1,5 +1,5 @@
 import { statement } from '../statement.ts';
-import { eventCtes } from './event-ctes.ts';
+import { eventCtes, wokenWebhooks } from './event-ctes.ts';
 
 /**
  * Writes events of one account, type and subject, and one delivery for each event and matching webhook.
@@ -14,4 +14,4 @@ export const recordEvents = statement('record-events')`
       from unnest($1::text[], $5::text[], $7::json[]) as e (id, data, recipients)
     ),
     ${eventCtes('given')}
-    select m.id as "webhookId" from matching m`;
+    select woken.id as "webhookId" from (${wokenWebhooks('given')}) woken`;

@@ -1,3 +1,4 @@
+import { isOfDomains } from '../../db/sql/event-domains.ts';
 import { statement } from '../../db/statement.ts';
 import { fateAt, isOfRule, LOG, SHOWN_FATE } from './webhook-events.ts';
 
@@ -45,6 +46,7 @@ export const findFates = statement('find-fates')`
         select w.id from webhooks w
         where w.account_id = e.account_id and w.removed_at is null and w.created_at <= e.created_at
           and (w.events = '{}' or e.type = any (w.events)) and ${isOfRule(`nullif(split_part(w.subject, '/', 3), '')`)}
+          and ${isOfDomains('e.data', 'w.domains')}
       ) i
     )
     select i.event_id as "eventId", i.webhook_id as "webhookId", ${SHOWN_FATE},

@@ -1,3 +1,4 @@
+import { isOfDomains } from '../../db/sql/event-domains.ts';
 import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 import { byEmail, byRecipient, byType } from './list-events.ts';
@@ -67,16 +68,17 @@ const SHOWN = `e.id, e.type, e.created_at as "createdAt", e.position::text as po
 
 /**
  * Reads a page of a webhook's events, the newest first. $1 to $7 and the following as in the query; then the
- * webhook, its routing rule or null, a status or null, and rows at most.
+ * webhook, its routing rule or null, its domains or null, a status or null, and rows at most.
  *
- * With a rule or a status, a page may be short: the query finds $7 events, and some fit. Each row has the
- * number of events found, and the position of the last one. Without a fitting event, one row comes with these
- * alone.
+ * With a rule, domains or a status, a page may be short: the query finds $7 events, and some fit. Each row
+ * has the number of events found, and the position of the last one. Without a fitting event, one row comes
+ * with these alone.
  *
  * @param before the number of parameters of the query
  */
 function page(name: string, query: string, before: number): Statement {
-  const [webhook, rule, status, rowsMax] = [1, 2, 3, 4].map((n) => `$${before + n}`) as [
+  const [webhook, rule, domains, status, rowsMax] = [1, 2, 3, 4, 5].map((n) => `$${before + n}`) as [
+    string,
     string,
     string,
     string,
@@ -89,7 +91,7 @@ function page(name: string, query: string, before: number): Statement {
     fitting as (
       select ${SHOWN}, e.position as at
       from found e ${fateAt(webhook)}
-      where ${isOfRule(rule)} and (${status}::text is null or s.status = ${status}::text)
+      where ${isOfRule(rule)} and ${isOfDomains('e.data', `${domains}::text[]`)} and (${status}::text is null or s.status = ${status}::text)
       order by e.position desc
       limit ${rowsMax}
     )
@@ -107,8 +109,8 @@ export const listWebhookEventsOfRecipient = page('list-webhook-events-of-recipie
  * Reads an event with its state at a webhook. A dead letter has its own copy, for an event that retention has
  * dropped.
  *
- * $1 account, $2 event, $3 webhook, $4 the webhook's types, $5 when it was made, $6 its routing rule or null.
- * Returns no row when the webhook neither gets the event nor has a row about it.
+ * $1 account, $2 event, $3 webhook, $4 the webhook's types, $5 when it was made, $6 its routing rule or null,
+ * $7 its domains or null. Returns no row when the webhook neither gets the event nor has a row about it.
  */
 export const findWebhookEvent = statement('find-webhook-event')`
     with ${LOG},
@@ -122,4 +124,5 @@ export const findWebhookEvent = statement('find-webhook-event')`
     select ${SHOWN}, e.data
     from found e ${fateAt('$3')}
     where s.is_known
-      or (e.type = any ($4::text[]) and e.created_at >= $5::timestamptz and ${isOfRule('$6')})`;
+      or (e.type = any ($4::text[]) and e.created_at >= $5::timestamptz and ${isOfRule('$6')}
+          and ${isOfDomains('e.data', '$7::text[]')})`;

@@ -1,4 +1,4 @@
-import { eventCtes } from '../../db/sql/event-ctes.ts';
+import { eventCtes, wokenWebhooks } from '../../db/sql/event-ctes.ts';
 import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 
@@ -97,7 +97,7 @@ export const endEmails = statement('end-emails')`
     ),
     ${eventCtes('fresh')}
     select (select coalesce(json_object_agg(f.email_id, f.id), '{}') from fresh f) as ended,
-           array(select m.id from matching m) as webhooks`;
+           array(${wokenWebhooks('fresh')}) as webhooks`;
 
 /**
  * Makes messages due again after their delays, because the provider deferred them.

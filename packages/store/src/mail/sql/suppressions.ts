@@ -1,4 +1,4 @@
-import { eventCtes } from '../../db/sql/event-ctes.ts';
+import { eventCtes, wokenWebhooks } from '../../db/sql/event-ctes.ts';
 import { statement } from '../../db/statement.ts';
 
 /**
@@ -48,7 +48,7 @@ export const addSuppressions = statement('add-suppressions')`
     ),
     ${eventCtes('fresh')}
     select json_agg(a.address) as addresses, json_agg(a.id) as ids,
-           array_to_json(array(select m.id from matching m)) as webhooks
+           array_to_json(array(${wokenWebhooks('fresh')})) as webhooks
     from added a`;
 
 /**
@@ -132,4 +132,4 @@ export const unsubscribe = statement('unsubscribe')`
       from added, unnest($1::text[], $5::text[], $7::json[]) as e (id, data, recipients)
     ),
     ${eventCtes('fresh')}
-    select array(select m.id from matching m) as webhooks from added`;
+    select array(${wokenWebhooks('fresh')}) as webhooks from added`;

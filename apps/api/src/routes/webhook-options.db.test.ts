@@ -93,3 +93,42 @@ describe('the description', () => {
     expect(expectProblem(await post({ description }), 'validation-failed')).toBe(`description ${detail}.`);
   });
 });
+
+describe('the domains', () => {
+  test('are kept in lower-case ASCII, each once, and are in each answer about the webhook', async () => {
+    const owner = await api.newCaller();
+    const domains = ['Shop.Example', 'shop.example.', 'B\u00fccher.example', '_x.a.example'];
+    const created = await post({ domains }, owner);
+    const { id } = created.body as { id: string };
+    const shown = { id, domains: ['shop.example', 'xn--bcher-kva.example', '_x.a.example'] };
+    expect(created.body).toMatchObject(shown);
+    expect((await get(`/v1/webhooks/${id}`, owner)).body).toMatchObject(shown);
+    expect((await get('/v1/webhooks', owner)).body).toMatchObject({ data: [shown] });
+  });
+
+  test.each([
+    ['absent', {}],
+    ['null', { domains: null }],
+  ])('%s mean every event', async (_, more) => {
+    expect((await post(more)).body).toMatchObject({ domains: null });
+  });
+
+  test.each([
+    [[], 'domains [] is empty'],
+    ['shop.example', 'domains "shop.example" is not an array of domains'],
+    [['a.example', '*.shop.example'], 'domains[1] "*.shop.example" is not a domain name'],
+    [['shop'], 'domains[0] "shop" is not a domain name'],
+    [['a@shop.example'], 'domains[0] "a@shop.example" is not a domain name'],
+    [[7], 'domains[0] 7 is not a string'],
+    [[''], 'domains[0] "" is not a domain name'],
+  ])('%j are refused as 422', async (domains, detail) => {
+    expect(expectProblem(await post({ domains }), 'validation-failed')).toBe(`${detail}.`);
+  });
+
+  test('may be a hundred, and no more', async () => {
+    const many = (count: number) => Array.from({ length: count }, (_, n) => `a${n}.example`);
+    expect((await post({ domains: many(100) })).status).toBe(201);
+    const detail = expectProblem(await post({ domains: many(101) }), 'validation-failed');
+    expect(detail).toContain('has more than 100 domains');
+  });
+});
