@@ -3,7 +3,7 @@ import type { ProblemBases, RateLimiter } from '@postrider/domain';
 import { createMetricsHandler, createReadinessHandler, healthHandler } from '@postrider/runtime';
 import type { Logger, Metrics, ReadinessCheck } from '@postrider/runtime';
 import type { ApiKeyStore } from '@postrider/store';
-import { serveDocument } from './docs/serve-document.ts';
+import { documentRoutes } from './docs/serve-document.ts';
 import { createUnmeteredSlots } from './http/account-slots.ts';
 import type { DeliveryLimits } from './http/account-slots.ts';
 import { createAccessLog } from './http/access-log.ts';
@@ -50,7 +50,7 @@ export function createApp(options: AppOptions): RequestListener {
   app.get('/healthz', healthHandler);
   app.get('/readyz', createReadinessHandler(options.readiness, logger));
   app.get('/metrics', createMetricsHandler(metrics.registry));
-  for (const route of [serveDocument(), ...routeTable(stores, options)])
+  for (const route of [...documentRoutes(), ...routeTable(stores, options)])
     app[route.method](route.path, serveRoute(route, services, send));
   const refuse = (request: IncomingMessage, response: ServerResponse) => send(request, response, noSuchRoute);
   app.use(refuse); // without it, Express itself answers OPTIONS

@@ -184,7 +184,7 @@ test('the routes of docs/api.md are those of the document, the operator’s left
     );
   expect(names.filter((name) => !isListed(name))).toEqual([]);
   const missing = listed.filter((one) => !one.endsWith('…') && !names.includes(one));
-  expect(missing).toEqual(['GET /openapi.json', 'GET /healthz', '/readyz', '/metrics']);
+  expect(missing).toEqual(['GET /openapi.json', 'GET /docs', 'GET /healthz', '/readyz', '/metrics']);
 });
 
 test('the document is OpenAPI 3.1', async () => {

@@ -7,7 +7,11 @@ const api = setupApi();
 
 const WRITTEN = JSON.parse(
   readFileSync(new URL('../../../../docs/openapi.json', import.meta.url), 'utf8'),
-) as object;
+) as {
+  readonly paths: Record<string, Record<string, { operationId: string }>>;
+  readonly webhooks: Record<string, Record<string, { operationId: string }>>;
+  readonly components: { readonly schemas: Record<string, object> };
+};
 
 test('GET /openapi.json is docs/openapi.json, with a key and without, once and again', async () => {
   const { authorization } = await api.newCaller({ scopes: [] });
@@ -29,4 +33,24 @@ test('HEAD /openapi.json has the length of the document', async () => {
   const head = await request(api.url).head('/openapi.json');
   expect(head.status).toBe(200);
   expect(head.headers['content-length']).toBe(String(Buffer.byteLength(whole.text)));
+});
+
+test('GET /docs shows every operation, event and schema, and loads nothing', async () => {
+  const { status, headers, text } = await request(api.url).get('/docs');
+  expect(status).toBe(200);
+  expect(headers['content-type']).toBe('text/html; charset=utf-8');
+  expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-[^']+';/);
+  expect(text).not.toMatch(/<(?:script|link|img|iframe)|src=|url\(|@import/);
+  const links = [...text.matchAll(/href="([^"]+)"/g)].map(([, to = '']) => to);
+  const ids = new Set([...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => `#${id ?? ''}`));
+  expect(links.filter((to) => to !== '/openapi.json' && !ids.has(to))).toEqual([]);
+  const operations = [WRITTEN.paths, WRITTEN.webhooks].flatMap((part) =>
+    Object.values(part).flatMap((methods) => Object.values(methods)),
+  );
+  const shown = [
+    ...operations.map(({ operationId }) => `#${operationId}`),
+    ...Object.keys(WRITTEN.components.schemas).map((name) => `#schema-${name}`),
+  ];
+  expect(shown.length).toBeGreaterThan(70);
+  expect(shown.filter((id) => !ids.has(id))).toEqual([]);
 });

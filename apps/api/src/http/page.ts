@@ -4,7 +4,7 @@ import type { Markup } from './markup.ts';
 
 const STYLE =
   'body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem}' +
-  'button{font:inherit;padding:.4rem 1.2rem}';
+  'button{font:inherit;padding:.4rem 1.2rem}pre{overflow:auto}';
 
 /**
  * Headers of every page. The page loads nothing, runs nothing, cannot be framed, and sends its form only to

@@ -1,0 +1,111 @@
+import { Markup, markup } from '../http/markup.ts';
+import { page } from '../http/page.ts';
+
+/** The parts of the OpenAPI document that the page shows. */
+export interface ShownDocument {
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, ShownOperation>>>>;
+  readonly webhooks: Readonly<Record<string, { readonly post: ShownOperation }>>;
+  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+}
+
+interface ShownOperation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags: readonly string[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly ShownParameter[];
+  readonly requestBody?: ShownContent;
+  readonly responses: Readonly<Record<string, ShownContent>>;
+}
+
+interface ShownParameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly schema: object;
+}
+
+interface ShownContent {
+  readonly description?: string;
+  readonly content?: Readonly<Record<string, { readonly schema: object }>>;
+}
+
+/** The page `/docs`: each operation, event and schema of the document. It has no script and loads nothing. */
+export function referencePage(document: ShownDocument): string {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      operation,
+    })),
+  );
+  const events = Object.entries(document.webhooks).map(([name, { post }]) => ({ name, operation: post }));
+  const all = [...operations, ...events];
+  const groups = document.tags.map(({ name, description }) => {
+    const members = all.filter(({ operation }) => operation.tags.includes(name));
+    return markup`<section><h2>${name}</h2><p>${description}</p>${joined(members.map(operationSection))}</section>`;
+  });
+  const schemas = Object.entries(document.components.schemas).map(
+    ([name, schema]) =>
+      markup`<details id="schema-${name}"><summary>${name}</summary>${schemaText(schema)}</details>`,
+  );
+  return page(
+    'Postrider API',
+    markup`<p>The same as a document for programs: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
+${joined(groups)}<section><h2>Schemas</h2>${joined(schemas)}</section>`,
+  );
+}
+
+function operationSection({ name, operation }: { name: string; operation: ShownOperation }): Markup {
+  const {
+    operationId,
+    summary,
+    description = '',
+    parameters = [],
+    requestBody,
+    responses,
+    security,
+  } = operation;
+  const scopes = security.flatMap((one) => Object.values(one).flat());
+  const key =
+    scopes.length === 0 ? 'It needs no key.' : `It needs a key with the scope ${scopes.join(', ')}.`;
+  const answers = Object.entries(responses).map(
+    ([status, answer]) => markup`<dt>${status}</dt><dd>${contentOf(answer)}</dd>`,
+  );
+  return markup`<details id="${operationId}"><summary><code>${name}</code> ${summary}</summary>
+<p>${description}</p><p>${key}</p>${parametersList(parameters)}
+${requestBody === undefined ? '' : markup`<h3>Request</h3>${contentOf(requestBody)}`}
+<h3>Answers</h3><dl>${joined(answers)}</dl></details>
+`;
+}
+
+function parametersList(parameters: readonly ShownParameter[]): Markup {
+  if (parameters.length === 0) return markup``;
+  const rows = parameters.map(
+    ({ name, in: place, required = false, description = '', schema }) =>
+      markup`<dt><code>${name}</code> in ${place}${required ? ', required' : ''}</dt><dd>${description} ${schemaText(schema)}</dd>`,
+  );
+  return markup`<h3>Parameters</h3><dl>${joined(rows)}</dl>`;
+}
+
+function contentOf({ description = '', content = {} }: ShownContent): Markup {
+  const bodies = Object.entries(content).map(
+    ([type, { schema }]) => markup`<p><code>${type}</code></p>${schemaText(schema)}`,
+  );
+  return markup`<p>${description}</p>${joined(bodies)}`;
+}
+
+/** A reference to a named schema leads to it. Any other schema is shown as JSON. */
+function schemaText(schema: object): Markup {
+  const name = '$ref' in schema ? String(schema.$ref).split('/').at(-1) : undefined;
+  if (name !== undefined && Object.keys(schema).length === 1) {
+    return markup`<p><a href="#schema-${name}">${name}</a></p>`;
+  }
+  return markup`<pre>${JSON.stringify(schema, null, 2)}</pre>`;
+}
+
+function joined(parts: readonly Markup[]): Markup {
+  return new Markup(['', ...parts.map(() => '')], parts);
+}
