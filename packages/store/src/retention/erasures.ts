@@ -102,13 +102,13 @@ export function createErasureStore(pool: Pool) {
   };
 }
 
+/** The array makes Postgres choose one row. A subquery of `in` may run for each row, and take them all. */
 async function takeDue(pool: Pool): Promise<Pass | null> {
   const { rows } = await queryOn<Pass>(
     pool,
     `update erasures set due_at = now() + make_interval(secs => $1)
-     where (account_id, address) in (
-       select account_id, address from erasures where due_at <= now() order by due_at limit 1
-       for update skip locked)
+     where ctid = any (array(
+       select ctid from erasures where due_at <= now() order by due_at limit 1 for update skip locked))
      returning ${COLUMNS}`,
     [PASS_SECONDS_MAX],
   );
