@@ -228,6 +228,14 @@ CREATE TABLE email_attachments (
   CONSTRAINT email_attachments_pkey PRIMARY KEY (email_id, "position")
 );
 
+CREATE TABLE email_recipients (
+  email_id text NOT NULL,
+  address_key bigint NOT NULL,
+  domain_key bigint NOT NULL,
+  CONSTRAINT email_recipients_pkey PRIMARY KEY (email_id, address_key)
+);
+CREATE INDEX email_recipients_of_address ON email_recipients USING btree (domain_key, address_key, email_id);
+
 CREATE TABLE email_sends (
   email_id text NOT NULL,
   due_at timestamp with time zone NOT NULL DEFAULT now(),
@@ -320,6 +328,7 @@ CASE
     WHEN starts_with(data, '{"email_id":"'::text) THEN substr(data, 14, 29)
     ELSE NULL::text
 END), "position") WHERE starts_with(data, '{"email_id":"'::text) AND "position" IS NOT NULL;
+CREATE INDEX events_of_message ON events USING btree (substr(data, 27, 30)) WHERE starts_with(data, '{"object":"message","id":"'::text);
 CREATE INDEX events_of_recipient ON events USING btree ((recipients[1]), "position") WHERE recipients IS NOT NULL AND "position" IS NOT NULL;
 
 CREATE TABLE idempotency_keys (
@@ -447,6 +456,7 @@ CREATE INDEX messages_held ON messages USING btree (created_at DESC, id DESC) WH
 CREATE INDEX messages_of_account_by_status ON messages USING btree (account_id, kind, status, created_at DESC, id DESC);
 CREATE INDEX messages_of_in_reply_to ON messages USING btree (inbox_id, in_reply_to, created_at, id) WHERE thread_id IS NOT NULL;
 CREATE INDEX messages_of_inbox_by_status ON messages USING btree (inbox_id, status, created_at DESC, id DESC);
+CREATE INDEX messages_of_sender ON messages USING btree ("left"(lower(rtrim("substring"(from_address, '[^<]*$'::text), '>'::text)), 320), created_at DESC, id DESC);
 CREATE INDEX messages_of_thread ON messages USING btree (thread_id, created_at, id);
 CREATE INDEX messages_unread_by_thread ON messages USING btree (inbox_id, thread_id) WHERE NOT read AND status <> 'held'::message_status;
 
@@ -533,6 +543,7 @@ CREATE TABLE suppressions (
   CONSTRAINT suppressions_pkey PRIMARY KEY (id)
 );
 CREATE UNIQUE INDEX suppressions_address ON suppressions USING btree (account_id, address, topic_id);
+CREATE INDEX suppressions_by_address ON suppressions USING btree (address, created_at DESC, id DESC);
 CREATE INDEX suppressions_of_account ON suppressions USING btree (account_id, created_at DESC, id DESC);
 CREATE INDEX suppressions_of_topic ON suppressions USING btree (topic_id) WHERE topic_id <> ''::text;
 
@@ -593,6 +604,7 @@ CREATE TABLE webhooks (
 CREATE INDEX webhooks_being_removed ON webhooks USING btree (removed_at) WHERE removed_at IS NOT NULL;
 CREATE INDEX webhooks_failing ON webhooks USING btree (failing_since) WHERE failing_since IS NOT NULL;
 CREATE INDEX webhooks_of_account ON webhooks USING btree (account_id);
+CREATE INDEX webhooks_of_host ON webhooks USING btree ("substring"(endpoint, '^https://([^/:?#]+)'::text), id);
 CREATE INDEX webhooks_to_notice ON webhooks USING btree (GREATEST((COALESCE(failing_since, recovered_at, '-infinity'::timestamp with time zone) AT TIME ZONE 'UTC'::text),
 CASE
     WHEN failing_since IS NOT NULL THEN (failing_notice_at AT TIME ZONE 'UTC'::text) + '24:00:00'::interval

@@ -26,12 +26,19 @@ describe('inbound find', () => {
     );
   });
 
-  test('finds by sender and by recipient in any spelling, newest first', async () => {
-    const [first, second] = [await rows.message(), await rows.message()];
+  test('finds by sender and by recipient in any spelling and with any tag, newest first', async () => {
+    const [accountId, inboxId] = [await rows.account(), newId('inbox', systemClock)];
+    await database.query(
+      `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
+       values ($1, $2, 'live', 'a@in.example', 'in', now(), now())`,
+      [inboxId, accountId],
+    );
+    const inInbox = { accountId, inboxId };
+    const [first, second] = [await rows.message(inInbox), await rows.message(inInbox)];
     await database.query(`update messages set created_at = now() - interval '1 hour' where id = $1`, [first]);
     await database.query(`update messages set received_for = '{A+tag@in.example}' where id = $1`, [first]);
     expect(await found('--address', 'Ann@shop.example')).toEqual([second, first]);
-    expect(await found('--address', 'a@in.example')).toEqual([second]);
+    expect(await found('--address', 'A@in.example')).toEqual([second, first]);
     expect(await found('--address', 'a+TAG@in.example')).toEqual([first]);
     expect(await found('--address', 'n@shop.example')).toEqual([]);
     expect((await find('--address', 'nobody@in.example')).stdout).toBe('no messages\n');

@@ -61,6 +61,15 @@ export function parseId<N extends Noun>(noun: N, text: string): Id<N> | null {
   return text.startsWith(prefix) && ULID.test(text.slice(prefix.length)) ? (text as Id<N>) : null;
 }
 
+/** An id with the noun that its prefix names. */
+export type NamedId = { [N in Noun]: { readonly noun: N; readonly id: Id<N> } }[Noun];
+
+/** @returns null when `text` cannot be an id of any noun. */
+export function parseNamedId(text: string): NamedId | null {
+  const noun = (Object.keys(PREFIXES) as Noun[]).find((each) => parseId(each, text) !== null);
+  return noun === undefined ? null : ({ noun, id: text } as NamedId);
+}
+
 /** A random number from 0 to 255/256, in steps of 1/256. Earlier numbers do not predict it. */
 function randomFraction(): number {
   if (randomBytesUsed === RANDOM_POOL_BYTES) {

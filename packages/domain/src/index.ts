@@ -29,7 +29,7 @@ export type { ForwardedFile } from './forward-draft.ts';
 export { isFresh } from './freshness.ts';
 export { DEAD_LETTERS_COUNTED_MAX, healthNotice, operatorEvent } from './health-notice.ts';
 export type { DeadLetterRetention, HealthChange, OperatorEvent } from './health-notice.ts';
-export { newId, parseId } from './ids.ts';
+export { newId, parseId, parseNamedId } from './ids.ts';
 export type {
   AccountId,
   ApiKeyId,
@@ -93,6 +93,8 @@ export { CONTRACT_RETRY_DELAYS_SECONDS, retrySchedule } from './retry-schedule.t
 export type { RetrySchedule } from './retry-schedule.ts';
 export { canHave, grants, isScope, SCOPES } from './scopes.ts';
 export type { Scope } from './scopes.ts';
+export { parseSearchText } from './search-text.ts';
+export type { SearchText } from './search-text.ts';
 export { createSecretBox } from './secret-box.ts';
 export type { SealedSecret, SecretBox } from './secret-box.ts';
 export { AUTH_RESULTS, HELD_REASONS } from './screening-words.ts';

@@ -88,9 +88,7 @@ export function createAccountStore(db: Database, clock: Clock) {
      *   newest.
      */
     async search(text: string, limit: number): Promise<Account[]> {
-      const domain = parseDomainName(text);
-      const name = domain.ok ? domain.name : null;
-      return runOn<Account>(db.pool, findAccounts, [text, name, inboundAddress(text), anyCase(text), limit]);
+      return searchAccounts(db, text, limit);
     },
     /** @returns null when the account does not exist. */
     async describe(id: AccountId): Promise<AccountDetails | null> {
@@ -157,6 +155,17 @@ async function limit(
 
 function limitValues({ webhooks, domains, unverifiedDomains }: AccountLimits) {
   return { webhooks, domains, unverified_domains: unverifiedDomains };
+}
+
+/** As `search` of the account store. */
+export async function searchAccounts(
+  { pool }: Pick<Database, 'pool'>,
+  text: string,
+  limit: number,
+): Promise<Account[]> {
+  const domain = parseDomainName(text);
+  const name = domain.ok ? domain.name : null;
+  return runOn<Account>(pool, findAccounts, [text, name, inboundAddress(text), anyCase(text), limit]);
 }
 
 function accountOf({ id, name, createdAt }: Record<'id' | 'name', string> & { createdAt: Date }): Account {

@@ -42,7 +42,7 @@ interface FateRow extends Omit<EventFate, 'fate' | 'ruleId'> {
 /**
  * Reads what became of events of any account at each webhook.
  *
- * @param ids at most 100, each once. @returns an entry for each. It is empty when no webhook matched, and for
+ * @param ids at most 500, each once. @returns an entry for each. It is empty when no webhook matched, and for
  *   a missing event.
  */
 export async function readFates(

@@ -1,3 +1,4 @@
+import { inboundAddress, plainAddress } from '@postrider/domain';
 import type { MessageId, ReceivedMessage } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
@@ -22,6 +23,9 @@ export type FoundMessage = Pick<
   | 'receivedFor'
 >;
 
+/** Of an inbox, or of an account's rules. */
+const LOOKED_AT_MAX = 1_000;
+
 /** @returns at most `limit` messages of all accounts, the newest first. */
 export async function findMessages(
   db: Pick<Database, 'pool'>,
@@ -30,7 +34,12 @@ export async function findMessages(
 ): Promise<FoundMessage[]> {
   return 'messageId' in search
     ? runOn<FoundMessage>(db.pool, findMessagesById, [search.messageId, limit])
-    : runOn<FoundMessage>(db.pool, findMessagesByAddress, [search.address.toLowerCase(), limit]);
+    : runOn<FoundMessage>(db.pool, findMessagesByAddress, [
+        plainAddress(search.address) ?? search.address.toLowerCase(),
+        limit,
+        inboundAddress(search.address),
+        LOOKED_AT_MAX,
+      ]);
 }
 
 /** @returns null when it is deleted. */

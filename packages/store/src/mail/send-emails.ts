@@ -1,4 +1,4 @@
-import { newId, senderDomain } from '@postrider/domain';
+import { newId, plainAddresses, senderDomain } from '@postrider/domain';
 import type { AccountId, AttachmentDraft, Clock, EmailDraft, EmailId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
@@ -112,6 +112,9 @@ function valuesOf(request: SendRequest, answer: SendAnswer, at: Date): unknown[]
   }));
   const topics = drafts.flatMap(({ topicId }) => topicId ?? []);
   const { files, contents } = filesOf(drafts, ids);
+  const recipients = drafts.flatMap(({ to, cc, bcc }, index) =>
+    plainAddresses([...to, ...cc, ...bcc]).map((address) => ({ emailId: ids[index], address })),
+  );
   return [
     accountId,
     kind,
@@ -128,6 +131,8 @@ function valuesOf(request: SendRequest, answer: SendAnswer, at: Date): unknown[]
     drafts.flatMap(({ from }) => inboxAddressOf(from) ?? []),
     sentBy?.keyId ?? null,
     sentBy?.requestId ?? null,
+    recipients.map(({ emailId }) => emailId),
+    recipients.map(({ address }) => address),
   ];
 }
 

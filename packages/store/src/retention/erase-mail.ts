@@ -6,6 +6,7 @@ import { lockInbox } from '../inbound/sql/inboxes.ts';
 import { dropEmptyThreads } from './empty-threads.ts';
 import { needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
 import type { Erased, Erasure } from './erasure.ts';
+import { RECIPIENTS } from './old-mail.ts';
 import { RECEIVED_PER_STEP } from './old-messages.ts';
 
 /** Postgres serves sessions that wait for an inbox in order. Each holds it for milliseconds, at most 15 s. */
@@ -59,7 +60,8 @@ const DELETE_SENT = `
   ),
   kept as (
     insert into erased_emails (account_id, address, email_id) select $1, $2, id from mine on conflict do nothing
-  )
+  ),
+  ${RECIPIENTS}
   delete from emails where id = any (array(select id from mine))
   returning id, (select s.thread_id from inbox_sends s where s.email_id = emails.id) as "threadId"`;
 

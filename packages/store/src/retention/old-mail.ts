@@ -21,6 +21,12 @@ export async function dropOldMail(pool: Pool, days: number): Promise<number> {
   });
 }
 
+/** A CTE that deletes the keys of the recipients of the deleted messages in `mine`. */
+export const RECIPIENTS = `
+  recipients as (
+    delete from email_recipients r where r.email_id = any (array(select id from mine))
+  )`;
+
 /** Skips messages that a provider report has locked. The next pass takes them. */
 const EMPTY = `
   with mine as materialized (
@@ -34,7 +40,8 @@ const EMPTY = `
 const DELETE = `
   with mine as materialized (
     select id from emails where id = any ($1::text[]) order by id for update skip locked
-  )
+  ),
+  ${RECIPIENTS}
   delete from emails where id = any (array(select id from mine))`;
 
 async function dropMail(

@@ -123,6 +123,10 @@ describe('the models of the client', () => {
       await rows.email();
       return store.db.prisma.email.findFirst();
     },
+    email_recipients: async () => {
+      await store.outside.query(`insert into email_recipients values ('em_1', 1, 2)`);
+      return store.db.prisma.emailRecipient.findFirst();
+    },
     email_sends: async () => {
       await rows.email();
       return store.db.prisma.emailSend.findFirst();

@@ -1,8 +1,10 @@
 import { ruleOfSubject } from '@postrider/domain';
 import type { AccountId, RoutingRuleId, WebhookId } from '@postrider/domain';
+import { runOn } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
 import { readPage } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
+import { statement } from '../db/statement.ts';
 import type { Webhook as WebhookRow } from '../generated/client.ts';
 import { webhookOf } from './webhooks.ts';
 import type { Webhook } from './webhooks.ts';
@@ -29,12 +31,25 @@ const SHOWN = {
   createdAt: true,
 } as const;
 
+/** $1 host of an endpoint, $2 webhooks at most. */
+const FIND_OF_HOST = statement('find-webhooks-of-host')`
+    select w.id from webhooks w
+    where substring(w.endpoint from '^https://([^/:?#]+)') = $1 and w.removed_at is null
+    order by w.id desc limit $2`;
+
 /** Webhooks for an operator: those of every account and of routing rules. A removed one reads as missing. */
-export function createWebhookLookUps({ prisma }: Pick<Database, 'prisma'>) {
+export function createWebhookLookUps({ prisma, pool }: Pick<Database, 'prisma' | 'pool'>) {
   return {
     async find(id: WebhookId): Promise<OwnedWebhook | null> {
       const row = await prisma.webhook.findFirst({ where: { id, removedAt: null }, select: SHOWN });
       return row === null ? null : ownedWebhookOf(row);
+    },
+    /** The newest webhooks with this host, in lower case, in their endpoint. The newest first. */
+    async ofHost(host: string, limit: number): Promise<OwnedWebhook[]> {
+      const found = await runOn<{ id: WebhookId }>(pool, FIND_OF_HOST, [host, limit]);
+      const id = { in: found.map((row) => row.id) };
+      const rows = await prisma.webhook.findMany({ where: { id }, orderBy: { id: 'desc' }, select: SHOWN });
+      return rows.map(ownedWebhookOf);
     },
     /** The newest first. @returns null when the cursor is not a webhook of the account. */
     async list(accountId: AccountId, request: PageRequest<'webhook'>): Promise<Page<OwnedWebhook> | null> {

@@ -7,12 +7,16 @@ import { isOfDomains } from './event-domains.ts';
 export type EventsOfCause = Omit<EventBatch, 'accountId'> & { readonly accountId: AccountId | null };
 
 /**
- * An SQL expression: the key by which an account's events are found by recipient. It is a hash, so it has 8
- * bytes. The account is in it, so that no account's events slow the look-ups of another.
+ * An SQL expression: the key by which an account's events are found by recipient. The account is in it, so
+ * that no account's events slow the look-ups of another.
  */
 export function recipientKey(account: string, address: string): string {
-  const digest = `sha256(convert_to(${account} || ' ' || ${address}, 'UTF8'))`;
-  return `('x' || left(encode(${digest}, 'hex'), 16))::bit(64)::bigint`;
+  return textKey(`${account} || ' ' || ${address}`);
+}
+
+/** An SQL expression: 8 bytes that stand for a text in an index. */
+export function textKey(text: string): string {
+  return `('x' || left(encode(sha256(convert_to(${text}, 'UTF8')), 'hex'), 16))::bit(64)::bigint`;
 }
 
 /**

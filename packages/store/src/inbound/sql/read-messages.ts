@@ -1,3 +1,4 @@
+import { recipientKey } from '../../db/sql/event-ctes.ts';
 import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 
@@ -24,17 +25,62 @@ export const findMessageById = statement('find-message-by-id')`${SEARCH} and m.i
  */
 export const findMessagesById = statement('find-messages-by-id')`${SEARCH} and m.message_id = $1 ${NEWEST}`;
 
+/** The address of the sender, as the index `messages_of_sender` has it. */
+const SENDER = `left(lower(rtrim(substring(m.from_address from '[^<]*$'), '>')), 320)`;
+
+/** An event about a received message. */
+const IS_ABOUT_MESSAGE = `starts_with(e.data, '{"object":"message","id":"') and e.position is not null`;
+
 /**
- * Finds the newest messages that an address sent or received. If the address is rare, this reads the whole
- * table.
+ * Finds the newest messages that an address sent or received. Mail of an inbox is found by the inbox. Mail of
+ * a rule is found by its events, in the accounts that have a rule for the address, or its domain.
  *
- * $1 the address in lower case, $2 maximum number of messages.
+ * $1 the address as `plainAddress` writes it, $2 maximum number of messages, $3 the address as
+ * `inboundAddress` writes it, or null, $4 at most so many messages of an inbox, or events of an account, are
+ * looked at.
  */
 export const findMessagesByAddress = statement('find-messages-by-address')`
-    ${SEARCH}
-    and (exists (select from unnest(m.received_for) recipient where lower(recipient) = $1)
-      or lower(m.from_address) = $1
-      or right(lower(m.from_address), length($1) + 2) = '<' || $1 || '>')
+    with sent as materialized (
+      select m.id from messages m where ${SENDER} = $1 and ${INBOX_IS_THERE} order by m.created_at desc, m.id desc limit $2
+    ),
+    boxes as materialized (
+      select i.id, i.address from inboxes i where i.address = $3
+      union
+      select i.id, i.address from inboxes i where i.postmaster and starts_with($1, 'postmaster@')
+    ),
+    of_inboxes as materialized (
+      select n.id
+      from boxes i
+      cross join unnest(enum_range(null::message_status)) s (status)
+      cross join lateral (
+        select m.id, m.created_at, m.received_for from messages m
+        where m.inbox_id = i.id and m.status = s.status
+        order by m.created_at desc, m.id desc limit $4
+      ) n
+      where (i.address = $1 or exists (select from unnest(n.received_for) r (address) where lower(r.address) = $1))
+      order by n.created_at desc, n.id desc limit $2
+    ),
+    receivers as materialized (
+      select r.account_id as id from inbound_routes r where r.match = any (array[$1, $3, '*@' || split_part($1, '@', -1)])
+      union
+      select d.account_id from domains d where d.name = split_part($1, '@', -1)
+    ),
+    of_rules as materialized (
+      select substr(v.data, 27, 30) as id
+      from receivers a
+      cross join lateral (
+        (select e.data, e.position from events e
+         where e.recipients is not null and e.recipients[1] = ${recipientKey('a.id', '$1')} and ${IS_ABOUT_MESSAGE}
+         order by e.position desc limit $4)
+        union all
+        (select e.data, e.position from event_recipients r
+         cross join lateral (select * from events where id = r.event_id offset 0) e
+         where r.key = ${recipientKey('a.id', '$1')} and ${IS_ABOUT_MESSAGE}
+         order by r.position desc limit $4)
+      ) v
+      order by v.position desc limit $2 * 2
+    )
+    ${SEARCH} and m.id = any (array(select id from sent union select id from of_inboxes union select id from of_rules))
     ${NEWEST}`;
 
 /**

@@ -1,5 +1,7 @@
+import { textKey } from '../../db/sql/event-ctes.ts';
 import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
+import { domainOf } from './find-emails.ts';
 
 /**
  * Selects the answer that an idempotency key got in the last 24 hours, and whether the request was the same.
@@ -36,8 +38,8 @@ function formerInboxes(...parameters: readonly `$${number}`[]): string {
 }
 
 /**
- * Stores messages with their attachments, queues live ones for the provider, and stores the answer for the
- * idempotency key.
+ * Stores messages with their attachments and the keys of their recipients, queues live ones for the provider,
+ * and stores the answer for the idempotency key.
  *
  * Guarantee: all of this is stored, or nothing. Among concurrent requests with one idempotency key, at most
  * one stores anything within 24 hours. The others find its row, or they find the key's lock taken (`mine` is
@@ -51,8 +53,8 @@ function formerInboxes(...parameters: readonly `$${number}`[]): string {
  * below), $5 the contents of all attachments, concatenated, $6 domains that must be verified, $7 topics that
  * must belong to the account, $8 created at, $9 HTTP route, $10 idempotency key or null, $11 digest of the
  * request, $12 answer (JSON), $13 addresses in From. If an inbox has one of these, or had it in the last
- * hour, nothing is stored, unless $16 says that the inboxes are locked. $14 API key or null, $15 id of the
- * HTTP request or null. Returns one row.
+ * hour, nothing is stored, unless $18 says that the inboxes are locked. $14 API key or null, $15 id of the
+ * HTTP request or null, $16 and $17 message and address of each recipient. Returns one row.
  */
 export const sendEmails = statement('send-emails')`
     with known as materialized (${knownAnswer('$1', '$2', '$9', '$10', '$11')}
@@ -64,7 +66,7 @@ export const sendEmails = statement('send-emails')`
         array(select n.name from unnest($6::text[]) n (name)
               where (select d.id from domains d
                      where d.name = n.name and d.account_id = $1 and d.status = 'verified') is null) as unverified,
-        not $16::bool and (
+        not $18::bool and (
           exists (
             select from inboxes i where i.account_id = $1 and i.kind = $2::key_kind and i.address = any ($13::text[])
           )
@@ -109,6 +111,11 @@ export const sendEmails = statement('send-emails')`
              f."contentId"
       from agreed, json_to_recordset($4::json) as f (
         "emailId" text, position int, filename text, begins int, bytes int, "contentType" text, "contentId" text)
+    ),
+    recipients as (
+      insert into email_recipients (email_id, address_key, domain_key)
+      select r.email_id, ${textKey('r.address')}, ${textKey(domainOf('r.address'))}
+      from agreed, unnest($16::text[], $17::text[]) r (email_id, address)
     ),
     queued as (
       insert into email_sends (email_id) select id from stored_emails where $2::key_kind = 'live'

@@ -1,0 +1,210 @@
+import { EVENT_TYPES, inboundAddress } from '@postrider/domain';
+import type { AccountId, EmailId, EventId, EventType, MessageId, WebhookId } from '@postrider/domain';
+import type { Database } from '../db/database.ts';
+import { runOn } from '../db/database.ts';
+import type { Statement } from '../db/statement.ts';
+import { findMessages } from '../inbound/find-messages.ts';
+import { searchEmails } from '../mail/find-emails.ts';
+import type { EmailSearch } from '../mail/find-emails.ts';
+import { readFates } from './event-fates.ts';
+import type { EventFate } from './event-fates.ts';
+import type { FoundEvent } from './event-story.ts';
+import { POSITION_MAX, rangeOf } from './events.ts';
+import { findEvents } from './sql/event-story.ts';
+import {
+  findAccountsOfAddress,
+  findEventsOfEmails,
+  findEventsOfMessages,
+  findEventsOfRecipient,
+  findNewestEvents,
+} from './sql/find-events.ts';
+import { createWebhookEventStore } from './webhook-events.ts';
+import type { WebhookEventStatus } from './webhook-events.ts';
+
+/** What events are found by. */
+export type EventSearch =
+  | { readonly by: 'event'; readonly id: EventId }
+  /** A sent message. */
+  | { readonly by: 'email'; readonly id: EmailId }
+  /** A recipient, as `plainAddress` writes it. */
+  | { readonly by: 'address'; readonly address: string }
+  /** Of a sent or a received message, without angle brackets. */
+  | { readonly by: 'messageId'; readonly messageId: string }
+  /** The `x-request-id` of the request that sent the mail. */
+  | { readonly by: 'request'; readonly requestId: string }
+  /** An endpoint's webhook, with the account that has it. */
+  | { readonly by: 'webhook'; readonly id: WebhookId; readonly accountId: AccountId };
+
+/** An absent property matches any value. */
+export interface FoundEventFilter {
+  readonly accountId?: AccountId | undefined;
+  readonly type?: EventType | undefined;
+  /** Recorded at this time or later. */
+  readonly since?: Date | undefined;
+  /** Recorded before this time. */
+  readonly until?: Date | undefined;
+  /** At one webhook, or at the webhook of the search. */
+  readonly status?: WebhookEventStatus | undefined;
+}
+
+/** An event of any account, with its fate at each webhook. */
+export interface EventWithFates {
+  readonly id: EventId;
+  readonly accountId: AccountId;
+  readonly type: EventType;
+  readonly createdAt: Date;
+  /** The sent message that it is about. */
+  readonly emailId: EmailId | null;
+  readonly fates: readonly EventFate[];
+}
+
+type WebhookSearch = Extract<EventSearch, { by: 'webhook' }>;
+type EventRow = Omit<EventWithFates, 'fates'>;
+
+export type NewestEvent = Pick<EventWithFates, 'id' | 'type' | 'fates'>;
+type NewestRow = Omit<NewestEvent, 'fates'> & { readonly mailId: EmailId | MessageId };
+
+/** The newest messages with an id that are looked at. A request sends 100 at most. */
+const MAIL_MAX = 100;
+/** Accounts that sent none of the newest messages to an address do not count. So one search stays bounded. */
+const MAIL_TO_ADDRESS_MAX = 200;
+/** A status has no index: so many events are looked at. */
+const LOOKED_AT_MAX = 500;
+
+/** @returns the newest events that fit, the newest first. */
+export async function searchEvents(
+  db: Database,
+  search: EventSearch,
+  filter: FoundEventFilter,
+  limit: number,
+): Promise<EventWithFates[]> {
+  const { status } = filter;
+  if (search.by === 'webhook') return withFates(db, await eventsOfWebhook({ db, filter, limit }, search));
+  if (status === undefined) return withFates(db, await rowsOf({ db, filter, limit }, search));
+  const events = await withFates(db, await rowsOf({ db, filter, limit: LOOKED_AT_MAX }, search));
+  return events.filter(({ fates }) => fates.some((fate) => fate.status === status)).slice(0, limit);
+}
+
+async function withFates(db: Database, rows: readonly EventRow[]): Promise<EventWithFates[]> {
+  const fates = await readFates(db, idsOf(rows));
+  return rows.map((row) => ({ ...row, fates: fates.get(row.id) ?? [] }));
+}
+
+/** The database, the filter, and the rows at most. */
+interface Reading {
+  readonly db: Database;
+  readonly filter: FoundEventFilter;
+  readonly limit: number;
+}
+
+async function rowsOf(reading: Reading, search: Exclude<EventSearch, WebhookSearch>): Promise<EventRow[]> {
+  switch (search.by) {
+    case 'event':
+      return eventWithId(reading, search.id);
+    case 'email':
+      return eventsOf(reading, findEventsOfEmails, [search.id]);
+    case 'address':
+      return eventsOfAddress(reading, search.address);
+    case 'messageId':
+      return eventsOfMessageId(reading, search.messageId);
+    case 'request':
+      return eventsOfMail(reading, { by: 'request', text: search.requestId });
+  }
+}
+
+async function eventWithId({ db, filter }: Reading, id: EventId): Promise<EventRow[]> {
+  const { accountId, type, since, until } = filter;
+  const [event] = await runOn<FoundEvent>(db.pool, findEvents, [[id]]);
+  if (event === undefined) return [];
+  const fits =
+    (accountId === undefined || event.accountId === accountId) &&
+    (type === undefined || event.type === type) &&
+    (since === undefined || event.createdAt >= since) &&
+    (until === undefined || event.createdAt < until);
+  const { email_id: emailId = null } = JSON.parse(event.data) as { email_id?: EmailId | null };
+  return fits
+    ? [{ id, accountId: event.accountId, type: event.type, createdAt: event.createdAt, emailId }]
+    : [];
+}
+
+/** @param values of $1 of the statement. @param more the values behind $8. */
+async function eventsOf(
+  { db, filter, limit }: Reading,
+  statement: Statement,
+  values: readonly string[],
+  ...more: readonly string[]
+): Promise<EventRow[]> {
+  if (values.length === 0) return [];
+  const { accountId, type, since, until } = filter;
+  const range = await rangeOf(db, filter, { after: 0n, last: POSITION_MAX });
+  return runOn<EventRow>(db.pool, statement, [
+    values,
+    type === undefined ? EVENT_TYPES : [type],
+    String(range.after),
+    String(range.last),
+    since?.toISOString() ?? '-infinity',
+    until?.toISOString() ?? 'infinity',
+    limit,
+    accountId ?? null,
+    ...more,
+  ]);
+}
+
+async function eventsOfAddress(reading: Reading, address: string): Promise<EventRow[]> {
+  const { db, filter } = reading;
+  const known = [address, MAIL_TO_ADDRESS_MAX, inboundAddress(address)];
+  const accounts =
+    filter.accountId === undefined
+      ? await runOn<{ id: AccountId }>(db.pool, findAccountsOfAddress, known)
+      : [{ id: filter.accountId }];
+  return eventsOf(reading, findEventsOfRecipient, idsOf(accounts), address);
+}
+
+async function eventsOfMail(reading: Reading, search: EmailSearch): Promise<EventRow[]> {
+  const { accountId } = reading.filter;
+  const mail = await searchEmails(reading.db, search, { accountId, limit: MAIL_MAX });
+  return eventsOf(reading, findEventsOfEmails, idsOf(mail));
+}
+
+async function eventsOfMessageId(reading: Reading, messageId: string): Promise<EventRow[]> {
+  const received = await findMessages(reading.db, { messageId }, MAIL_MAX);
+  const events = await Promise.all([
+    eventsOfMail(reading, { by: 'messageId', text: messageId }),
+    eventsOf(reading, findEventsOfMessages, idsOf(received)),
+  ]);
+  const newestFirst = events.flat().sort((one, other) => other.createdAt.getTime() - one.createdAt.getTime());
+  return newestFirst.slice(0, reading.limit);
+}
+
+async function eventsOfWebhook(
+  { db, filter, limit }: Reading,
+  { id, accountId }: WebhookSearch,
+): Promise<EventRow[]> {
+  if (filter.accountId !== undefined && filter.accountId !== accountId) return [];
+  const { type, since, until, status } = filter;
+  const page = await createWebhookEventStore(db).list(
+    accountId,
+    id,
+    { type, since, until, status },
+    { limit },
+  );
+  return typeof page === 'string'
+    ? []
+    : page.entries.map((event) => ({ ...event, accountId, emailId: null }));
+}
+
+function idsOf<Id extends string>(rows: readonly { readonly id: Id }[]): Id[] {
+  return rows.map(({ id }) => id);
+}
+
+/** The newest event of each message that has one, with its fates. */
+export async function readNewestEvents(
+  db: Database,
+  mailIds: readonly (EmailId | MessageId)[],
+): Promise<ReadonlyMap<EmailId | MessageId, NewestEvent>> {
+  const rows = await runOn<NewestRow>(db.pool, findNewestEvents, [mailIds]);
+  const fates = await readFates(db, idsOf(rows));
+  return new Map(
+    rows.map(({ mailId, ...event }) => [mailId, { ...event, fates: fates.get(event.id) ?? [] }]),
+  );
+}

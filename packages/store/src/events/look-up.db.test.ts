@@ -1,0 +1,120 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { newId, notificationDetailOf, parseSearchText } from '@postrider/domain';
+import type { AccountId, EmailId } from '@postrider/domain';
+import { createRows } from '@postrider/testing';
+import { sendMail } from '../../test/ended-mail.ts';
+import { setupStore } from '../../test/open-store.ts';
+import { createProviderNotificationStore } from '../mail/provider-notifications.ts';
+import { createSuppressionStore } from '../mail/suppressions.ts';
+import { lookUp } from './look-up.ts';
+import type { Findings } from './look-up.ts';
+
+const store = setupStore();
+const rows = () => createRows(store.outside);
+let acme: AccountId;
+let other: AccountId;
+
+beforeEach(async () => {
+  await rows().clear();
+  acme = await newAccount('Acme Shop');
+  other = await newAccount('Other');
+});
+
+async function newAccount(name: string): Promise<AccountId> {
+  const id = await store.newAccount();
+  await store.outside.query('update accounts set name = $2 where id = $1', [id, name]);
+  return id;
+}
+
+async function find(text: string, limit = 10): Promise<Findings> {
+  const parsed = parseSearchText(text);
+  if (parsed === null || parsed.kind === 'id') throw new Error('no text to look up');
+  return lookUp(store.db, parsed, limit);
+}
+
+const ids = (entries: readonly { readonly id: string }[]) => entries.map(({ id }) => id);
+
+async function send(to: string, of = acme): Promise<EmailId> {
+  store.clock.set(new Date(store.clock.now().getTime() + 1_000));
+  return sendMail(store, of, { to: [to] });
+}
+
+describe('an address', () => {
+  test('leads to mail in both directions and suppressions, with their accounts, and to nothing of others', async () => {
+    const mine = await send('ann@shop.example');
+    const theirs = await send('Ann <Ann@shop.example>', other);
+    await send('joann@shop.example', await store.newAccount());
+    const received = await rows().message({ accountId: other });
+    await createSuppressionStore(store.db, store.clock).add(acme, ['ann@shop.example', 'joann@shop.example']);
+    const found = await find(' "ANN@shop.example" ');
+    expect(ids(found.emails)).toEqual([theirs, mine]);
+    expect(ids(found.messages)).toEqual([received]);
+    expect(found.suppressions).toMatchObject([{ address: 'ann@shop.example', accountId: acme }]);
+    expect(found.accounts.map(({ id, name }) => [id, name]).sort()).toEqual(
+      [[acme, 'Acme Shop'], [other, 'Other']].sort(), // prettier-ignore
+    );
+    expect(found).toMatchObject({ webhooks: [], hasMore: false });
+    expect(await find('ann@shop.example', 1)).toMatchObject({ emails: [{ id: theirs }], hasMore: true });
+    expect(await find('nobody@shop.example')).toEqual({
+      ...{ emails: [], messages: [], suppressions: [], webhooks: [], accounts: [], hasMore: false },
+    });
+  });
+
+  test('comes with the newest event of each mail, and what became of it', async () => {
+    const webhookId = await rows().webhook({ accountId: acme });
+    const [mine, silent] = [await send('bob@b.example'), await send('bob@b.example')];
+    for (const type of ['email.delivered', 'email.opened'] as const) {
+      const event = { type, recipients: ['bob@b.example'], occurredAt: store.clock.now().toISOString() };
+      await createProviderNotificationStore(store.db, store.clock).record({
+        ...{
+          messageId: newId('event', store.clock),
+          emailId: mine,
+          providerMessageId: null,
+          writtenEmailId: null,
+        },
+        ...{ suppress: [], event: { ...event, detail: notificationDetailOf({}) } },
+      });
+    }
+    expect((await find('bob@b.example')).emails).toMatchObject([
+      { id: silent, newestEvent: null },
+      { id: mine, newestEvent: { type: 'email.opened', fates: [{ webhookId, fate: 'waiting' }] } },
+    ]);
+  });
+
+  test('that no mail has is read as a Message-ID, as one in brackets is at once', async () => {
+    const sent = await send('bob@b.example');
+    const received = await rows().message({ accountId: acme });
+    expect(ids((await find(`${sent}@a.example`)).emails)).toEqual([sent]);
+    expect(ids((await find(`<${received}@mail.example>`)).messages)).toEqual([received]);
+    await send(`${received}@mail.example`, other);
+    expect(ids((await find(`${received}@mail.example`)).messages)).toEqual([]);
+    expect(ids((await find(`<${received}@mail.example>`)).messages)).toEqual([received]);
+  });
+});
+
+test('a domain leads to mail of its recipients, to webhooks with this host, and to who sends from it', async () => {
+  const sent = await send('bob@b.example');
+  await send('bob@sub.b.example');
+  await rows().domain(other, 'b.example');
+  const webhookId = await rows().webhook({ accountId: acme });
+  const removed = await rows().webhook({ accountId: acme });
+  const elsewhere = await rows().webhook({ accountId: acme });
+  const endpoint = (id: string, url: string) =>
+    store.outside.query('update webhooks set endpoint = $2 where id = $1', [id, url]);
+  await endpoint(webhookId, 'https://b.example:8443/in?token=1');
+  await endpoint(removed, 'https://b.example/');
+  await store.outside.query('update webhooks set removed_at = now() where id = $1', [removed]);
+  await endpoint(elsewhere, 'https://a.example/b.example');
+  const found = await find('B.example');
+  expect(ids(found.emails)).toEqual([sent]);
+  expect(found.webhooks).toMatchObject([{ id: webhookId, accountId: acme }]);
+  expect(ids(found.accounts).sort()).toEqual([acme, other].sort());
+});
+
+test('another text is a request, or else a part of an account’s name', async () => {
+  const sent = await send('bob@b.example');
+  await store.outside.query(`update emails set request_id = 'shop'`);
+  expect(ids((await find('shop')).emails)).toEqual([sent]);
+  expect(await find('Shop')).toMatchObject({ emails: [], accounts: [{ id: acme, name: 'Acme Shop' }] });
+  expect(ids((await find('nothing')).accounts)).toEqual([]);
+});

@@ -1,0 +1,86 @@
+import { recipientKey } from '../../db/sql/event-ctes.ts';
+import { statement } from '../../db/statement.ts';
+import type { Statement } from '../../db/statement.ts';
+import { isOfAddress } from '../../mail/sql/find-emails.ts';
+import { EMAIL_ID, IN_RANGE } from './list-events.ts';
+
+/** The message of an event about received mail, as the index `events_of_message` has it. */
+const MESSAGE_ID = `starts_with(e.data, '{"object":"message","id":"') and substr(e.data, 27, 30)`;
+
+/** In forms that no index has. $2 types, $8 account or null. $3 to $6 as in `IN_RANGE`. */
+const FITS = `greatest(e.type, '') = any ($2::text[]) and ($8::text is null or greatest(e.account_id, '') = $8)
+        and e.position is not null and ${IN_RANGE}`;
+
+/**
+ * Finds the newest events of any account.
+ *
+ * $1 a list of what they are found by, $2 to $6 and $8 as in `FITS`, $7 rows at most. Returns no data.
+ *
+ * @param found a query that reads at most $7 rows of `events` for each `g.value`
+ */
+function find(name: string, found: string): Statement {
+  return statement(name)`
+    select n.id, n.account_id as "accountId", n.type, n.created_at as "createdAt",
+           case when starts_with(n.data, '{"email_id":"') then substr(n.data, 14, 29) end as "emailId"
+    from (
+      select distinct on (f.position) f.*
+      from unnest($1::text[]) g (value) cross join lateral (${found}) f
+      order by f.position desc limit $7
+    ) n`;
+}
+
+export const findEventsOfEmails = find(
+  'find-events-of-emails',
+  `select * from events e where ${EMAIL_ID} = g.value and ${FITS} order by e.position desc limit $7`,
+);
+/** A message has one or two events. */
+export const findEventsOfMessages = find(
+  'find-events-of-messages',
+  `select * from events e where ${MESSAGE_ID} = g.value and ${FITS} order by e.position desc limit $7`,
+);
+/** $1 accounts, $9 the recipient. */
+export const findEventsOfRecipient = find(
+  'find-events-of-recipient',
+  `(select e.* from events e
+    where e.recipients is not null and e.recipients[1] = ${recipientKey('g.value', '$9::text')} and ${FITS}
+    order by e.position desc limit $7)
+   union all
+   (select e.* from event_recipients r
+    cross join lateral (select * from events where id = r.event_id offset 0) e
+    where r.key = ${recipientKey('g.value', '$9::text')} and r.position > $3::bigint and r.position <= $4::bigint and ${FITS}
+    order by r.position desc limit $7)`,
+);
+
+/**
+ * Finds the accounts that may have events about an address: they sent it mail, suppress it, or receive its
+ * mail. $1 the address, $2 at most so many messages to it are looked at, $3 as `inboundAddress` writes it, or
+ * null. Returns at most $2 accounts.
+ */
+export const findAccountsOfAddress = statement('find-accounts-of-address')`
+    select e.account_id as id
+    from (select r.email_id from email_recipients r where ${isOfAddress('$1')} order by r.email_id desc limit $2) m
+    cross join lateral (select account_id from emails where id = m.email_id offset 0) e
+    union
+    (select s.account_id from suppressions s where s.address = $1 limit $2)
+    union
+    select i.account_id from inboxes i where i.address = $3
+    union
+    select i.account_id from inboxes i where i.postmaster and starts_with($1, 'postmaster@')
+    union
+    select r.account_id from inbound_routes r where r.match = any (array[$1, $3, '*@' || split_part($1, '@', -1)])
+    union
+    select d.account_id from domains d where d.name = split_part($1, '@', -1)
+    limit $2`;
+
+/** $1 messages of mail. Returns the newest event of each that has one. */
+export const findNewestEvents = statement('find-newest-events')`
+    select g.value as "mailId", e.id, e.type
+    from unnest($1::text[]) g (value)
+    cross join lateral (
+      (select e.id, e.type, e.position from events e
+       where ${EMAIL_ID} = g.value and e.position is not null order by e.position desc limit 1)
+      union all
+      (select e.id, e.type, e.position from events e
+       where ${MESSAGE_ID} = g.value and e.position is not null order by e.position desc limit 1)
+      order by position desc limit 1
+    ) e`;
