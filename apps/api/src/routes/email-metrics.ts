@@ -14,7 +14,7 @@ import type { Documented, KeyedRoute } from './route.ts';
 import { text, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 
-/** Postgres takes some 300 ms to count as many events as it may. So the API does few counts at a time. */
+/** A count reads up to 50,000 events. So the API does few at a time. */
 const COUNTS_IN_FLIGHT = { perKey: 1, total: 2 };
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** As Resend does without `start_date`. */

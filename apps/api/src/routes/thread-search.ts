@@ -13,7 +13,7 @@ import type { AnswerOf } from './schemas.ts';
 import { findInbox, listIn, selectsNone, threadEntry, threadObject, threadQuery } from './threads.ts';
 import type { ThreadStores } from './threads.ts';
 
-/** Postgres takes some 100 ms for a search with a word. So the API does few at a time. */
+/** A search with a word reads up to 16 MiB of text. So the API does few at a time. */
 const SEARCHES_IN_FLIGHT = { perKey: 1, total: 2 };
 
 const LISTS = ['from', 'to', 'cc', 'bcc'] as const;

@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from '@jest/globals';
+import { LIMITS } from '@postrider/domain';
 import type { AccountId, InboxId, KeyKind, WebhookId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
@@ -162,4 +163,17 @@ test.each(LISTS)('a list of %s reads no rows but its own', async (_, list) => {
   const read = (await rowsRead()) - before;
   expect(read).toBeGreaterThanOrEqual(LIMIT);
   expect(read).toBeLessThan(READ_MAX);
+});
+
+test('a search in an inbox reads the messages that it looks at, and no others', async () => {
+  const before = await rowsRead();
+  const found = await createThreadStore(store.db, store.clock).search(
+    first.inboxId,
+    { query: 'no such word' },
+    FIRST_PAGE,
+  );
+  expect(found).toEqual({ entries: [], hasMore: false });
+  const read = (await rowsRead()) - before;
+  expect(read).toBeGreaterThanOrEqual(LIMITS.searchedMessages);
+  expect(read).toBeLessThan(4 * LIMITS.searchedMessages); // a row and an entry of the index each, twice
 });
