@@ -35,7 +35,7 @@ export const ABSENT: Readonly<Record<string, string>> = {
   oauthGrants: 'There is no OAuth.',
   segments: 'There are no contacts.',
   templates: 'There are no templates.',
-  usage: 'There are no quotas, only [limits](api.md#limits).',
+  usage: 'There are no quotas, only [limits](api.md#rate-limit).',
   'webhooks.rotateSigningSecret': 'Planned. Make a second webhook, then delete the first.',
   'webhooks.update': 'Planned. Make a second webhook, then delete the first.',
 };
