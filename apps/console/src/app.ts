@@ -22,6 +22,7 @@ import { replayEvent, showEvent } from './routes/event.ts';
 import { showHeld } from './routes/held.ts';
 import { releaseMessage, showMessage } from './routes/message.ts';
 import { showOverview } from './routes/overview.ts';
+import type { ReadQueueDepth } from './routes/overview.ts';
 import { signInRoutes } from './routes/sign-in.ts';
 import { showWebhook } from './routes/webhook.ts';
 
@@ -33,6 +34,7 @@ export interface ConsoleParts {
   readonly actions: Database;
   readonly clock: Clock;
   readonly readiness: ReadinessCheck;
+  readonly readQueueDepth: ReadQueueDepth;
   readonly logger: Logger;
   readonly metrics: Metrics<'console'>;
 }
@@ -67,9 +69,14 @@ export function createConsole(parts: ConsoleParts): Express {
   return app;
 }
 
-function pagesOf({ config, reads, clock }: ConsoleParts): Readonly<Record<string, PageHandler>> {
+function pagesOf({
+  config,
+  reads,
+  clock,
+  readQueueDepth,
+}: ConsoleParts): Readonly<Record<string, PageHandler>> {
   return {
-    '/': showOverview(),
+    '/': showOverview(reads, readQueueDepth),
     '/accounts/:id': showAccount(reads, clock, config),
     '/audit': showAudit(reads, clock, config),
     '/dead-letters': showDeadLetters(reads, clock, config),

@@ -1,5 +1,5 @@
 import { beforeAll, expect, jest, test } from '@jest/globals';
-import { describeWithChromium } from '@postrider/testing';
+import { describeWithChromium, keepScreenshot } from '@postrider/testing';
 import type { Page } from 'playwright-core';
 import { expectAccessible, expectFits, setupBrowser, signedIn } from '../test/browser.ts';
 import { makeOutage } from '../test/outage.ts';
@@ -60,6 +60,22 @@ describeWithChromium('in a browser', (executablePath) => {
       expect(await page.locator('main script, main img, [style], [onerror]').count()).toBe(0);
     }
     expect(faults).toEqual([]);
+    await context.close();
+  });
+
+  test('the README shows the overview and a story', async () => {
+    const { query } = opened.database;
+    await query(`update emails set subject = 'Your order 10482', created_at = created_at - interval '189 s',
+                   sent_at = created_at - interval '188 s'`);
+    await query(
+      `insert into workers (id, slots, queue_kind, queue_prefix) values ('w1', 512, 'postgres', '')`,
+    );
+    const options = { viewport: { width: 1280, height: 800 }, colorScheme: 'light' } as const;
+    const { page, context } = await signedIn(chromium, opened.url, KEYS.ada, options);
+    keepScreenshot('console-overview.png', await page.screenshot());
+    await page.goto(`/events/${outage.eventId}`);
+    keepScreenshot('console-story.png', await page.screenshot());
+    await query('delete from workers');
     await context.close();
   });
 

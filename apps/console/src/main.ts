@@ -1,3 +1,4 @@
+import { Producer, queueLocation } from '@postrider/queue';
 import { processShell, systemClock } from '@postrider/runtime';
 import { createWakeUps, openDatabase, openReadDatabase, readiness, requireDatabase } from '@postrider/store';
 import { createConsole } from './app.ts';
@@ -21,12 +22,14 @@ const reads = openReadDatabase({
   ...postgres,
   size: Math.max(1, config.databasePoolSize - ACTION_CONNECTIONS - 1),
 });
+const queue = new Producer(queueLocation(config), (error) => logger.debug('queue error', { error }));
 const app = createConsole({
   config,
   reads,
   actions,
   clock: systemClock,
   readiness: () => readiness(actions.pool),
+  readQueueDepth: () => queue.depth(),
   logger,
   metrics,
 });
@@ -34,6 +37,7 @@ const server = new ConsoleServer(app);
 
 await lifecycle
   .add('wake-ups', { stop: () => wakeUps.close() })
+  .add('queue', { stop: () => queue.close() })
   .add('database', {
     start: () => requireDatabase(actions.pool, (line) => logger.warn(line)),
     stop: () => Promise.all([reads.close(), actions.close()]),

@@ -171,6 +171,51 @@ describe('a replay', () => {
   });
 });
 
+describe('the overview', () => {
+  test('says whether it is us or them', async () => {
+    const words = textOf(await show('/'));
+    expect(words).toContain('Postrider has a fault No worker is running.');
+    expect(words).toContain('1 endpoint is failing');
+    await opened.database.query(
+      `insert into workers (id, slots, queue_kind, queue_prefix) values ('w1', 512, 'postgres', '')`,
+    );
+    await opened.database.query('update webhooks set failing_since = null');
+    const well = textOf(await show('/'));
+    await opened.database.query('delete from workers');
+    expect(well).toContain('Postrider is healthy');
+    expect(well).toContain('No endpoint is failing');
+    expect(well).toContain('1 worker with 512 slots');
+  });
+
+  test('counts what waits', async () => {
+    await opened.rows.email();
+    const words = textOf(await show('/'));
+    for (const figure of [
+      'Outstanding deliveries 3',
+      'Dead letters, 24 h 1',
+      'Mail not sent yet 1',
+      'Held mail 1',
+    ])
+      expect(words).toContain(figure);
+  });
+
+  test('an event that waits too long for its first attempt is our fault', async () => {
+    await opened.database.query(
+      `insert into workers (id, slots, queue_kind, queue_prefix) values ('w1', 512, 'postgres', '')`,
+    );
+    await opened.rows.deliveries(outage.healthy, { dueInMs: -301_000 });
+    const words = textOf(await show('/'));
+    await opened.database.query('delete from workers');
+    expect(words).toContain('An event has waited 5 min 1 s for its first attempt');
+  });
+
+  test('loads itself again only when asked', async () => {
+    expect((await ada.get('/')).headers).not.toHaveProperty('refresh');
+    expect((await ada.get('/?live=30')).headers['refresh']).toBe('30');
+    expect((await ada.get('/?live=1')).status).toBe(400);
+  });
+});
+
 describe('a reader', () => {
   test('sees every page without the forms that act', async () => {
     const kim = await new HttpVisitor(opened.url).signIn(KEYS.kim);

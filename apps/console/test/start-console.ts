@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { PassThrough } from 'node:stream';
+import { Producer, queueLocation } from '@postrider/queue';
 import { createLogger, createMetrics, loadConfig, systemClock } from '@postrider/runtime';
 import { createWakeUps, openDatabase, openReadDatabase, readiness } from '@postrider/store';
 import type { Database } from '@postrider/store';
@@ -41,12 +42,14 @@ async function startConsole(): Promise<TestConsole> {
     DATABASE_URL: database.url,
     CONSOLE_KEYS: `ada:operator:${digestOf(KEYS.ada)},kim:reader:${digestOf(KEYS.kim)}`,
   });
+  const queue = new Producer(queueLocation(config), () => undefined);
   const app = createConsole({
     config,
     reads,
     actions,
     clock: systemClock,
     readiness: () => readiness(actions.pool),
+    readQueueDepth: () => queue.depth(),
     logger,
     metrics: createMetrics('console', { processMetrics: false }),
   });
@@ -60,7 +63,7 @@ async function startConsole(): Promise<TestConsole> {
     log: () => log,
     async stop() {
       await server.stop(5_000);
-      await Promise.all([wakeUps.close(), reads.close(), actions.close()]);
+      await Promise.all([wakeUps.close(), reads.close(), actions.close(), queue.close()]);
       await database.drop();
     },
   };

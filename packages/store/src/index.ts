@@ -130,6 +130,8 @@ export {
   setMailProvider,
 } from './accounts/installation.ts';
 export type { MailProviderName } from './accounts/installation.ts';
+export { readUnsentMail } from './mail/unsent-mail.ts';
+export type { UnsentMail } from './mail/unsent-mail.ts';
 export { createMailOutbox } from './mail/mail-outbox.ts';
 export type { ClaimedEmail, MailOutbox } from './mail/mail-outbox.ts';
 export { createMailWork } from './mail/mail-work.ts';

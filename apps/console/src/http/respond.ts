@@ -13,6 +13,7 @@ export type Respond = (response: Response, page: Page, visitor: Visitor | null) 
 export function createRespond(clock: Clock): Respond {
   return (response, page, user) => {
     const frame = { user, now: clock.now(), version: VERSION };
+    if (page.refreshSeconds !== undefined) response.set('refresh', String(page.refreshSeconds));
     response
       .status(page.status ?? 200)
       .type('html')

@@ -1,14 +1,57 @@
 import { html } from '@remix-run/html-template';
+import type { AccountId, WebhookId } from '@postrider/domain';
+import type { QueueDepth, QueueKey } from '@postrider/queue';
+import { DEAD_LETTERS_COUNTED_MAX, HELD_COUNTED_MAX } from '@postrider/store';
+import type {
+  FailingWebhook,
+  HeldCount,
+  Outstanding,
+  readBusiestWebhooks,
+  readiness,
+  RunningWorker,
+  UnsentMail,
+  WebhookLoad,
+} from '@postrider/store';
+import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
+import { endpointText, facts, section, state, timeAgo } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
+import { numberTable, stackedTable } from '../html/table.ts';
+import { count, counted, duration } from '../html/words.ts';
+import { counter } from './counter.ts';
 
-export function overviewPage(): Page {
+/** What the queue answers. */
+export type Lanes =
+  | { readonly depths: Readonly<Record<QueueKey, QueueDepth>>; readonly fault: null }
+  | { readonly depths: null; readonly fault: string };
+
+export interface OverviewParts {
+  readonly readiness: Awaited<ReturnType<typeof readiness>>;
+  readonly lanes: Lanes;
+  readonly outstanding: Outstanding;
+  readonly unsent: UnsentMail;
+  /** Of the last 24 hours. */
+  readonly deadLetters: number;
+  readonly held: readonly HeldCount[];
+  readonly workers: readonly RunningWorker[];
+  /** The longest failure first. */
+  readonly failing: readonly FailingWebhook[];
+  readonly hasMoreFailing: boolean;
+  readonly loads: ReadonlyMap<WebhookId, WebhookLoad>;
+  readonly busiest: Awaited<ReturnType<typeof readBusiestWebhooks>>;
+  readonly names: ReadonlyMap<AccountId, string>;
+  /** The page loads itself again. */
+  readonly isLive: boolean;
+}
+
+export function overviewPage(parts: OverviewParts, { now }: Visit): Page {
   return {
     title: 'Overview',
     current: '/',
     hasOwnSearch: true,
     main: html`<h1 class="vh">Overview</h1>
-      ${find()}`,
+      ${find()} ${nowSection(parts, now)} ${failingSection(parts, now)}
+      <div class="cols">${busiestSection(parts)} ${lanesSection(parts)}</div>`,
   };
 }
 
@@ -37,4 +80,207 @@ function find(): Html {
       </p>
     </form>
   </section>`;
+}
+
+/** The alert of docs/operations/observe.md has the same limit. */
+const FIRST_ATTEMPT_SECONDS_MAX = 300;
+
+/** The first failed check, in the words of the server; null: Postrider works. */
+function ownFault({ readiness: ready, lanes, workers, outstanding }: OverviewParts): string | null {
+  if (!ready.ready) return ready.reason;
+  if (lanes.fault !== null) return lanes.fault;
+  if (workers.length === 0) return 'No worker is running';
+  const waits = outstanding.oldestFirstAttemptSeconds;
+  return waits > FIRST_ATTEMPT_SECONDS_MAX
+    ? `An event has waited ${duration(waits)} for its first attempt`
+    : null;
+}
+
+function nowSection(parts: OverviewParts, now: Date): Html {
+  const { failing, hasMoreFailing, outstanding, isLive } = parts;
+  const fault = ownFault(parts);
+  const number = `${count(failing.length)}${hasMoreFailing ? '+' : ''}`;
+  const us =
+    fault === null
+      ? html`<p>${state('good', 'Postrider is healthy')}</p>
+          <p>
+            Postgres and the queue answer. Migrations are current. ${counted(parts.workers.length, 'worker')}
+            run.
+          </p>`
+      : html`<p>${state('bad', 'Postrider has a fault')}</p>
+          <p>${fault}.</p>`;
+  const them =
+    failing.length === 0
+      ? html`<p>${state('good', 'No endpoint is failing')}</p>
+          <p>A webhook counts as failing after several failed attempts in a row.</p>`
+      : html`<p>
+            ${state('bad', `${number} ${failing.length === 1 ? 'endpoint is' : 'endpoints are'} failing`)}
+          </p>
+          <p>Due deliveries wait for these endpoints, not for workers.</p>`;
+  const side = html`<p class="small">
+    <a href="${isLive ? '/?live=30' : '/'}">Refresh</a> ·
+    ${isLive ? html`<a href="/">stop</a>` : html`<a href="/?live=30">every 30 s</a>`}
+  </p>`;
+  return section(
+    'now',
+    { title: 'Right now', side },
+    html`<div class="card verdict">
+        <div>${us}</div>
+        <div>${them}</div>
+      </div>
+      <div class="card">${figures(parts, outstanding, now)}</div>`,
+  );
+}
+
+function figures({ deadLetters, held, unsent }: OverviewParts, outstanding: Outstanding, now: Date): Html {
+  const big = (text: string) => html`<span class="big">${text}</span>`;
+  const heldCount = held.reduce((sum, { messages }) => sum + messages, 0);
+  const oldestHeld = held.map(({ oldest }) => oldest.getTime()).sort((one, other) => one - other)[0];
+  const age = (ms: number | undefined) =>
+    ms === undefined ? null : html`<span class="rel">oldest ${duration((now.getTime() - ms) / 1000)}</span>`;
+  return facts([
+    {
+      term: 'Outstanding deliveries',
+      value: html`${big(count(outstanding.outstanding))}
+        <span class="rel">${count(outstanding.dueNow)} due</span>`,
+    },
+    { term: 'Oldest due', value: big(duration(outstanding.oldestDueSeconds)) },
+    {
+      term: 'Oldest without an attempt',
+      value: html`${big(duration(outstanding.oldestFirstAttemptSeconds))}
+        <span class="rel">alert above 300 s</span>`,
+    },
+    {
+      term: 'Dead letters, 24 h',
+      value: html`<a class="big" href="/dead-letters"
+        >${count(deadLetters)}${deadLetters >= DEAD_LETTERS_COUNTED_MAX ? '+' : ''}</a
+      >`,
+    },
+    {
+      term: 'Mail not sent yet',
+      value: html`${big(`${count(unsent.emails)}${unsent.isCut ? '+' : ''}`)}
+      ${age(unsent.oldestDueAt?.getTime())}`,
+    },
+    {
+      term: 'Held mail',
+      value: html`<a class="big" href="/held"
+          >${count(heldCount)}${heldCount >= HELD_COUNTED_MAX ? '+' : ''}</a
+        >
+        ${age(oldestHeld)}`,
+    },
+  ]);
+}
+
+function failingSection({ failing, loads, names }: OverviewParts, now: Date): Html {
+  if (failing.length === 0) {
+    return html`<section class="sec card" aria-label="Failing endpoints">
+      <div class="empty">
+        <b>No endpoint is failing</b>
+        <p>A webhook appears here while its latest attempts fail.</p>
+      </div>
+    </section>`;
+  }
+  const rows = failing.map(({ webhookId, accountId, endpoint, failingSince }) => {
+    const load = loads.get(webhookId);
+    const oldest = load?.oldestDueAt ?? null;
+    return [
+      html`<a href="/webhooks/${webhookId}">${endpointText(endpoint)}</a
+        ><span class="sub">${names.get(accountId) ?? accountId}</span>`,
+      timeAgo(failingSince, now, 'minutes'),
+      counter(load?.outstanding ?? 0),
+      oldest === null ? 'none' : duration((now.getTime() - oldest.getTime()) / 1000),
+      html`<a href="/dead-letters?webhook=${webhookId}">${counter(load?.deadLetters ?? 0)}</a>`,
+    ];
+  });
+  const table = stackedTable({
+    caption: 'Failing endpoints',
+    columns: [
+      { label: 'Webhook', isRoomy: true },
+      { label: 'Failing since' },
+      { label: 'Outstanding', isNumber: true },
+      { label: 'Oldest due', isNumber: true },
+      { label: 'Dead letters', isNumber: true },
+    ],
+    rows,
+  });
+  return section(
+    'failing',
+    {
+      title: 'Failing endpoints',
+      more: count(failing.length),
+      side: html`<p class="small soft">Longest failure first</p>`,
+    },
+    html`<div class="card">${table}</div>`,
+  );
+}
+
+function busiestSection({ busiest, names }: OverviewParts): Html {
+  const rows = busiest.webhooks.map(({ webhookId, accountId, endpoint, attempts, successes, p95Ms }) => [
+    html`<a href="/webhooks/${webhookId}">${endpointText(endpoint)}</a
+      ><span class="sub">${names.get(accountId) ?? accountId}</span>`,
+    count(attempts),
+    count(attempts - successes),
+    p95Ms === null ? 'none' : `${count(p95Ms)} ms`,
+  ]);
+  const table = numberTable({
+    caption: 'Busiest webhooks in the last minute',
+    columns: [
+      { label: 'Webhook' },
+      { label: 'Attempts', isNumber: true },
+      { label: 'Failed', isNumber: true },
+      { label: 'p95', isNumber: true },
+    ],
+    rows,
+  });
+  const nothing = html`<div class="empty">
+    <p>No webhook had an attempt in the last minute that the relay added up.</p>
+  </div>`;
+  return section(
+    'busy',
+    { title: 'Busiest in the last minute', side: html`<p class="small soft">By attempts</p>` },
+    html`<div class="card">${rows.length === 0 ? nothing : table}</div>`,
+  );
+}
+
+/** Jobs of a lane that the relay keeps waiting at most. */
+const FULL_AT = 128;
+
+function laneStatus(key: string, { waiting }: QueueDepth): Html {
+  if (waiting < FULL_AT) return state('good', 'keeping up');
+  return key === 'slow' ? state('wait', 'full of failing endpoints') : state('bad', 'full: add workers');
+}
+
+function lanesSection({ lanes, workers }: OverviewParts): Html {
+  const rows = Object.entries(lanes.depths ?? {}).map(([key, depth]) => [
+    html`<span class="term">${key}</span>`,
+    count(depth.waiting),
+    count(depth.delayed),
+    laneStatus(key, depth),
+  ]);
+  const columns = [
+    { label: 'Lane' },
+    { label: 'Waiting', isNumber: true },
+    { label: 'Delayed', isNumber: true },
+    { label: 'Status' },
+  ];
+  const slots = workers.reduce((sum, worker) => sum + worker.slots, 0);
+  const kinds = new Set(workers.flatMap(({ queue }) => (queue === null ? [] : [queue.kind])));
+  const side = html`<p class="small soft">${kinds.has('redis') ? 'Queue on Redis' : 'Queue on Postgres'}</p>`;
+  const table =
+    lanes.fault === null
+      ? numberTable({ caption: 'Lanes of the job queue', columns, rows })
+      : html`<div class="empty">
+          <b>The queue does not answer</b>
+          <p>${lanes.fault}</p>
+        </div>`;
+  return section(
+    'lanes',
+    { title: 'Lanes and workers', side },
+    html`<div class="card">
+      ${table}
+      <p class="pad">
+        ${counted(workers.length, 'worker')} with ${counted(slots, 'slot')}, seen in the last 3 s.
+      </p>
+    </div>`,
+  );
 }

@@ -1,7 +1,76 @@
+import { within } from '@postrider/limits';
+import type { QueueDepth, QueueKey } from '@postrider/queue';
+import { messageOf } from '@postrider/runtime';
+import {
+  countFoundDeadLetters,
+  countHeldMessages,
+  createFleet,
+  readBusiestWebhooks,
+  readFailingWebhooks,
+  readiness,
+  readOutstanding,
+  readUnsentMail,
+  readWebhookLoads,
+} from '@postrider/store';
+import type { Database } from '@postrider/store';
+import type { AccountId } from '@postrider/domain';
+import { z } from 'zod';
+import { readFields } from '../http/fields.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { overviewPage } from '../pages/overview.ts';
+import type { Lanes } from '../pages/overview.ts';
+
+/** The jobs in the queue. Rejects when the queue does not answer. */
+export type ReadQueueDepth = () => Promise<Readonly<Record<QueueKey, QueueDepth>>>;
+
+const FAILING_MAX = 20;
+const BUSIEST = { minutes: 1, limit: 5 };
+const QUEUE_ANSWERS_WITHIN_MS = 2_000;
+const DAY_MS = 86_400_000;
 
 /** `/` */
-export function showOverview(): PageHandler {
-  return async () => overviewPage();
+export function showOverview(db: Database, readQueueDepth: ReadQueueDepth): PageHandler {
+  const fleet = createFleet(db.pool);
+
+  async function namesOf(ids: readonly AccountId[]): Promise<ReadonlyMap<AccountId, string>> {
+    const rows = await db.prisma.account.findMany({ where: { id: { in: [...new Set(ids)] } } });
+    return new Map(rows.map(({ id, name }) => [id as AccountId, name]));
+  }
+
+  return async (visit) => {
+    const { live } = readFields({ live: z.literal('30', { error: 'is not 30' }).optional() }, visit.query);
+    const since = new Date(visit.now.getTime() - DAY_MS);
+    const failing = await readFailingWebhooks(db.pool, FAILING_MAX + 1);
+    const busiest = await readBusiestWebhooks(db.pool, BUSIEST);
+    const ids = failing.map(({ webhookId }) => webhookId);
+    const parts = {
+      readiness: await readiness(db.pool),
+      lanes: await lanesOf(readQueueDepth),
+      outstanding: await readOutstanding(db.pool),
+      unsent: await readUnsentMail(db),
+      deadLetters: await countFoundDeadLetters(db, { since }),
+      held: await countHeldMessages(db),
+      workers: await fleet.workers(),
+      failing: failing.slice(0, FAILING_MAX),
+      hasMoreFailing: failing.length > FAILING_MAX,
+      loads: await readWebhookLoads(db, ids),
+      busiest,
+      names: await namesOf([...failing, ...busiest.webhooks].map(({ accountId }) => accountId)),
+      isLive: live !== undefined,
+    };
+    const page = overviewPage(parts, visit);
+    return live === undefined ? page : { ...page, refreshSeconds: 30 };
+  };
+}
+
+async function lanesOf(readQueueDepth: ReadQueueDepth): Promise<Lanes> {
+  try {
+    return await within<Lanes>(
+      async () => ({ depths: await readQueueDepth(), fault: null }),
+      QUEUE_ANSWERS_WITHIN_MS,
+      () => ({ depths: null, fault: 'The queue does not answer' }),
+    );
+  } catch (error) {
+    return { depths: null, fault: messageOf(error) };
+  }
 }

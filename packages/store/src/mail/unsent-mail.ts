@@ -1,0 +1,25 @@
+import type { Pool } from 'pg';
+import { runOn } from '../db/database.ts';
+import { statement } from '../db/statement.ts';
+
+const COUNTED_MAX = 10_000;
+
+/** Mail that waits for the provider. */
+export interface UnsentMail {
+  /** Counted up to 10,000. */
+  readonly emails: number;
+  readonly isCut: boolean;
+  /** Null: none waits. */
+  readonly oldestDueAt: Date | null;
+}
+
+/** $1 messages counted at most. */
+const READ = statement('read-unsent-mail')`
+    select (select count(*)::int from (select from email_sends limit $1) counted) as emails,
+           (select due_at from email_sends order by due_at, email_id limit 1) as "oldestDueAt"`;
+
+export async function readUnsentMail({ pool }: { readonly pool: Pool }): Promise<UnsentMail> {
+  const [row] = await runOn<Omit<UnsentMail, 'isCut'>>(pool, READ, [COUNTED_MAX]);
+  const { emails = 0, oldestDueAt = null } = row ?? {};
+  return { emails, isCut: emails >= COUNTED_MAX, oldestDueAt };
+}
