@@ -23,6 +23,7 @@ import { showHeld } from './routes/held.ts';
 import { releaseMessage, showMessage } from './routes/message.ts';
 import { showOverview } from './routes/overview.ts';
 import type { ReadQueueDepth } from './routes/overview.ts';
+import { search } from './routes/search.ts';
 import { signInRoutes } from './routes/sign-in.ts';
 import { showWebhook } from './routes/webhook.ts';
 
@@ -84,6 +85,7 @@ function pagesOf({
     '/events/:id': showEvent(reads, clock, config),
     '/held': showHeld(reads, clock, config),
     '/messages/:id': showMessage(reads, clock, config),
+    '/search': search(reads, clock),
     '/webhooks/:id': showWebhook(reads, clock, config),
   };
 }

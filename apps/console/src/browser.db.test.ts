@@ -64,7 +64,7 @@ describeWithChromium('in a browser', (executablePath) => {
   });
 
   test('the README shows the overview and a story', async () => {
-    const { query } = opened.database;
+    const query = (sql: string) => opened.database.query(sql);
     await query(`update emails set subject = 'Your order 10482', created_at = created_at - interval '189 s',
                    sent_at = created_at - interval '188 s'`);
     await query(

@@ -171,6 +171,31 @@ describe('a replay', () => {
   });
 });
 
+describe('the search', () => {
+  test('leads from an id to its page, also in capitals and quotes', async () => {
+    const letters = await opened.database.query<{ id: string }>('select id from dead_letters');
+    const places: [string, string][] = [
+      [outage.eventId, `/events/${outage.eventId}`],
+      [` "${outage.emailId.toUpperCase()}" `, `/emails/${outage.emailId}`],
+      [outage.messageId, `/messages/${outage.messageId}`],
+      [outage.failing, `/webhooks/${outage.failing}`],
+      [letters[0]?.id ?? '', `/events/${outage.eventId}`],
+      ['meadow', `/accounts/${outage.accountId}`],
+    ];
+    for (const [q, location] of places) {
+      const answer = await ada.get(`/search?q=${encodeURIComponent(q)}`);
+      expect({ q, status: answer.status, location: answer.location }).toEqual({ q, status: 303, location });
+    }
+  });
+
+  test('that finds nothing shows the text as text', async () => {
+    const page = await show(`/search?q=${encodeURIComponent('<script>x')}`);
+    expect(page).toContain('Nothing found');
+    expect(page).not.toContain('<script>x');
+    expect((await ada.get('/search?q=')).status).toBe(400);
+  });
+});
+
 describe('the overview', () => {
   test('says whether it is us or them', async () => {
     const words = textOf(await show('/'));
