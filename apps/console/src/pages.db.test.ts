@@ -126,7 +126,14 @@ describe('a replay', () => {
   });
 
   test.each<[string, () => Promise<{ status: number }>]>([
-    ['a reader', async () => replayOf(outage)(await new HttpVisitor(opened.url).signIn(KEYS.kim))],
+    [
+      'a reader, with the tokens of a session',
+      async () => {
+        const kim = await new HttpVisitor(opened.url).signIn(KEYS.kim);
+        const { csrf } = tokensOf((await kim.get('/')).text, '/sign-out');
+        return replayOf(outage, { csrf })(kim);
+      },
+    ],
     ['a session without the token', async () => replayOf(outage, { csrf: 'x'.repeat(43) })(ada)],
     [
       'another site',
