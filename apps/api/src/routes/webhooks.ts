@@ -118,7 +118,7 @@ export const webhookRequest = strictFields({
   headers: requestedHeaders.optional(),
 }).meta({ id: 'WebhookRequest' });
 
-const COUNTED = 'Counted up to 10,000; in a list of more than ten webhooks, up to 100,000 in all.';
+const COUNTED = 'Counted up to 5,000; in a list of more than five webhooks, up to 25,000 in all.';
 
 const webhookFields = {
   object: z.literal('webhook'),

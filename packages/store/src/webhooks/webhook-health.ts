@@ -2,10 +2,12 @@ import type { WebhookId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { statement } from '../db/statement.ts';
-import { LOAD_COUNTED_MAX, readWebhookLoads } from './webhook-loads.ts';
+import { readWebhookLoads } from './webhook-loads.ts';
 
-/** Rows counted for all webhooks of a list together, per table. They take some 100 ms. */
-const COUNTED_MAX = 100_000;
+/** Rows counted of a webhook, per table. Each may be on a page of its own: 10 µs, so some 50 ms. */
+const COUNTED_MAX = 5_000;
+/** Rows counted for all webhooks of a list together. */
+const COUNTED_IN_ALL_MAX = 25_000;
 /** The newest attempts of a webhook that are read from the log, because the sums may not have them yet. */
 const RECENT_ATTEMPTS = 32;
 
@@ -18,7 +20,7 @@ export interface WebhookHealth {
   readonly lastSuccessAt: Date | null;
   /** Of the last attempt that failed, or of a delivery that was refused since. Null: none is known. */
   readonly lastError: string | null;
-  /** Counted up to 10,000; for more than ten webhooks up to 100,000 in all. */
+  /** Counted up to 5,000; for more than five webhooks up to 25,000 in all. */
   readonly outstanding: number;
   readonly deadLetters: number;
 }
@@ -60,7 +62,7 @@ export async function readWebhookHealth(
   { pool }: Pick<Database, 'pool'>,
   ids: readonly WebhookId[],
 ): Promise<ReadonlyMap<WebhookId, WebhookHealth>> {
-  const countedMax = Math.min(LOAD_COUNTED_MAX, Math.ceil(COUNTED_MAX / ids.length));
+  const countedMax = Math.min(COUNTED_MAX, Math.ceil(COUNTED_IN_ALL_MAX / ids.length));
   const [results, loads] = await Promise.all([
     runOn<Omit<WebhookHealth, 'outstanding' | 'deadLetters'>>(pool, READ, [ids]),
     readWebhookLoads({ pool }, ids, countedMax),
