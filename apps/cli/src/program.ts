@@ -11,6 +11,11 @@ import { addAccountUpdate } from './commands/account-update.ts';
 import { addAuditList } from './commands/audit-list.ts';
 import { addDeadLettersList } from './commands/dead-letters-list.ts';
 import { addDeadLettersReplay } from './commands/dead-letters-replay.ts';
+import { addEmailsFind } from './commands/emails-find.ts';
+import { addEmailsShow } from './commands/emails-show.ts';
+import { addEventsFind } from './commands/events-find.ts';
+import { addEventsReplay } from './commands/events-replay.ts';
+import { addEventsShow } from './commands/events-show.ts';
 import { addInboundFind } from './commands/inbound-find.ts';
 import { addInboundRelease } from './commands/inbound-release.ts';
 import { addInboundShow } from './commands/inbound-show.ts';
@@ -71,6 +76,13 @@ export function createProgram(io: Io): Command {
   const deadLetters = program.command('dead-letters').description('events that could not be delivered');
   addDeadLettersList(deadLetters, io);
   addDeadLettersReplay(deadLetters, io);
+  const emails = program.command('emails').description('sent mail of every account, without its text');
+  addEmailsFind(emails, io);
+  addEmailsShow(emails, io);
+  const events = program.command('events').description('what became of an event');
+  addEventsFind(events, io);
+  addEventsReplay(events, io);
+  addEventsShow(events, io);
   addAuditList(program.command('audit').description('who did what'), io);
   return program;
 }

@@ -36,13 +36,20 @@ export function diagnostics(config: ConfigurationOf<'cli'>, io: Io): Logger {
   return createLogger({ level: config.logLevel, service: 'cli', stream: io.stderr });
 }
 
-/** Runs `work` on a migrated database and closes every connection. */
-export async function withDatabase(io: Io, work: (session: Session) => Promise<void>): Promise<void> {
+/**
+ * Runs `work` on a migrated database and closes every connection.
+ *
+ * @param plans by default, a statement may read a whole table. `once` is for look-ups in large tables.
+ */
+export async function withDatabase(
+  io: Io,
+  work: (session: Session) => Promise<void>,
+  plans: 'each time' | 'once' = 'each time',
+): Promise<void> {
   const config = configuration(io);
   const logger = diagnostics(config, io);
-  // A command runs each statement once, and some statements read a whole table.
   const connection = {
-    plans: 'each time' as const,
+    plans,
     databaseUrl: config.databaseUrl,
     applicationName: APPLICATION_NAME,
     onError: (error: Error) => logger.debug('postgres error', { error }),

@@ -20,6 +20,8 @@ import { suppressionOf } from '../mail/suppressions.ts';
 import type { Suppression } from '../mail/suppressions.ts';
 import { readFates } from './event-fates.ts';
 import type { EventFate } from './event-fates.ts';
+import { readReplays } from './event-replays.ts';
+import type { StoryReplay } from './event-replays.ts';
 import { findAttempts, findDeadLetters, findEvents } from './sql/event-story.ts';
 
 /** An event of any account. */
@@ -59,6 +61,8 @@ export interface StoryWebhook extends EventFate {
   /** The attempts of each delivery, the oldest first. A replay makes a new delivery. */
   readonly deliveries: readonly (readonly StoryAttempt[])[];
   readonly deadLetter: StoryDeadLetter | null;
+  /** The oldest first. */
+  readonly replays: readonly StoryReplay[];
 }
 
 export interface EventStory {
@@ -80,10 +84,16 @@ const ATTEMPTS_MAX = 1_000;
 type AttemptRow = StoryAttempt & { readonly webhookId: WebhookId; readonly deliveryId: string };
 type DeadLetterRow = StoryDeadLetter & { readonly webhookId: WebhookId };
 
+/** @returns the event of any account; null when there is no such event. */
+export async function findEvent({ pool }: Pick<Database, 'pool'>, id: EventId): Promise<FoundEvent | null> {
+  const [event] = await runOn<FoundEvent>(pool, findEvents, [[id]]);
+  return event ?? null;
+}
+
 /** @returns the event of any account, with all rows about it; null when there is no such event. */
 export async function readEventStory(db: Database, id: EventId): Promise<EventStory | null> {
-  const [event] = await runOn<FoundEvent>(db.pool, findEvents, [[id]]);
-  if (event === undefined) return null;
+  const event = await findEvent(db, id);
+  if (event === null) return null;
   const data = JSON.parse(event.data) as EventData<EventType>;
   const [fates, logged, letters, cause] = await Promise.all([
     readFates(db, [id]),
@@ -92,11 +102,13 @@ export async function readEventStory(db: Database, id: EventId): Promise<EventSt
     readCause(db, event, data),
   ]);
   const attempts = logged.slice(0, ATTEMPTS_MAX).reverse();
-  const webhooks = (fates.get(id) ?? []).map((fate): StoryWebhook => {
+  const tried = (fates.get(id) ?? []).map((fate) => {
     const ofWebhook = ({ webhookId }: { readonly webhookId: WebhookId }) => webhookId === fate.webhookId;
     const deadLetter = letters.find(ofWebhook) ?? null;
     return { ...fate, deliveries: deliveriesOf(attempts.filter(ofWebhook)), deadLetter };
   });
+  const replays = await readReplays(db, event, tried);
+  const webhooks = tried.map((each) => ({ ...each, replays: replays.get(each.webhookId) ?? [] }));
   return {
     event,
     ...cause,

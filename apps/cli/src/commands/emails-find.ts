@@ -1,0 +1,74 @@
+import { parseSearchText } from '@postrider/domain';
+import { searchEmails } from '@postrider/store';
+import type { EmailSearch, FoundEmail } from '@postrider/store';
+import type { Command } from 'commander';
+import { emailObject } from '../email-object.ts';
+import { UsageError } from '../failure.ts';
+import { optionalId } from '../ids.ts';
+import type { Io } from '../io.ts';
+import { messageIdOf, onlyOne, requireAddress } from '../mail-search.ts';
+import { jsonOption, LISTED_MAX, note, printList } from '../print.ts';
+import { printable } from '../printable.ts';
+import { withDatabase } from '../session.ts';
+
+const HEAD = ['ID', 'STORED', 'STATE', 'ACCOUNT', 'TO', 'SUBJECT'];
+const SEARCHES = ['address', 'domain', 'messageId', 'request'] as const;
+
+interface Options extends Partial<Record<(typeof SEARCHES)[number], string>> {
+  readonly account?: string;
+  readonly json?: true;
+}
+
+/** `emails find`: finds sent mail of every account. It shows no text of it. */
+export function addEmailsFind(emails: Command, io: Io): void {
+  emails
+    .command('find')
+    .description(`the newest ${LISTED_MAX} sent messages to an address or a domain, or of a request`)
+    .option('--address <address>', 'to this recipient: to, cc or bcc')
+    .option('--domain <domain>', 'to a recipient at this domain')
+    .option('--message-id <id>', 'with this Message-ID')
+    .option('--request <id>', 'that this request sent: its x-request-id')
+    .option('--account <id>', 'only mail of this account')
+    .addOption(jsonOption())
+    .action(async (options: Options) => {
+      const search = searchOf(options);
+      const accountId = optionalId('account', options.account, 'an account');
+      await withDatabase(
+        io,
+        async ({ database }) => {
+          const found = await searchEmails(database, search, { accountId, limit: LISTED_MAX + 1 });
+          const listed = found.slice(0, LISTED_MAX);
+          printList(io, options.json, listed.map(emailObject), {
+            head: HEAD,
+            rows: listed.map(rowOf),
+            none: 'no emails',
+          });
+          if (found.length > LISTED_MAX) note(io, 'postrider: there are older ones');
+        },
+        'once',
+      );
+    });
+}
+
+/** @throws UsageError */
+function searchOf(options: Options): EmailSearch {
+  const { name: by, value } = onlyOne('emails find', options, SEARCHES);
+  switch (by) {
+    case 'address':
+      return { by, text: requireAddress(value) };
+    case 'domain': {
+      const search = parseSearchText(value);
+      if (search?.kind !== 'domain') throw new UsageError(`"${value}" is not a domain`);
+      return { by, text: search.domain };
+    }
+    case 'messageId':
+      return { by, text: messageIdOf(value) };
+    case 'request':
+      return { by, text: value.trim() };
+  }
+}
+
+function rowOf(email: FoundEmail): string[] {
+  const { id, createdAt, lastEvent, accountId, to, subject } = email;
+  return [id, createdAt.toISOString(), lastEvent, accountId, printable(to.join(', ')), printable(subject)];
+}

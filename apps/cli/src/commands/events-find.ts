@@ -1,0 +1,99 @@
+import type { EventType } from '@postrider/domain';
+import { createWebhookLookUps, searchEvents } from '@postrider/store';
+import type { Database, EventSearch, EventWithFates, FoundEventFilter } from '@postrider/store';
+import type { Command } from 'commander';
+import { eventOptions } from '../event-options.ts';
+import { Failure } from '../failure.ts';
+import { fatesInWords, foundEventObject } from '../fate-object.ts';
+import { optionalId, requireId } from '../ids.ts';
+import type { Io } from '../io.ts';
+import { messageIdOf, onlyOne, requireAddress } from '../mail-search.ts';
+import { jsonOption, LISTED_MAX, note, printList } from '../print.ts';
+import { withDatabase } from '../session.ts';
+
+const HEAD = ['ID', 'RECORDED', 'TYPE', 'ACCOUNT', 'EMAIL', 'WEBHOOKS'];
+const SEARCHES = ['event', 'email', 'address', 'messageId', 'request', 'webhook'] as const;
+
+interface Options extends Partial<Record<(typeof SEARCHES)[number], string>> {
+  readonly account?: string;
+  readonly since?: Date;
+  readonly until?: Date;
+  readonly type?: EventType;
+  readonly status?: FoundEventFilter['status'];
+  readonly json?: true;
+}
+
+/** `events find`: finds events of every account, and shows what became of each. */
+export function addEventsFind(events: Command, io: Io): void {
+  events
+    .command('find')
+    .description(`the newest ${LISTED_MAX} events of a message, an address, a request or a webhook`)
+    .option('--event <id>', 'an event')
+    .option('--email <id>', 'of this sent message')
+    .option('--address <address>', 'to this recipient')
+    .option('--message-id <id>', 'of the mail with this Message-ID, sent or received')
+    .option('--request <id>', 'of the mail that this request sent: its x-request-id')
+    .option('--webhook <id>', 'of this webhook')
+    .option('--account <id>', 'only events of this account')
+    .addOption(eventOptions.since())
+    .addOption(eventOptions.until())
+    .addOption(eventOptions.type())
+    .addOption(eventOptions.status())
+    .addOption(jsonOption())
+    .action(async (options: Options) => {
+      const { since, until, type, status } = options;
+      const search = parseSearch(options);
+      const accountId = optionalId('account', options.account, 'an account');
+      const filter = { accountId, since, until, type, status };
+      await withDatabase(
+        io,
+        async ({ database }) => {
+          const found = await searchEvents(database, await search(database), filter, LISTED_MAX + 1);
+          const listed = found.slice(0, LISTED_MAX);
+          printList(io, options.json, listed.map(foundEventObject), {
+            head: HEAD,
+            rows: listed.map(rowOf),
+            none: 'no events',
+          });
+          if (found.length > LISTED_MAX) note(io, 'postrider: there are older ones: --until');
+        },
+        'once',
+      );
+    });
+}
+
+/** @throws UsageError */
+function parseSearch(options: Options): (database: Database) => EventSearch | Promise<EventSearch> {
+  const { name, value } = onlyOne('events find', options, SEARCHES);
+  switch (name) {
+    case 'event': {
+      const id = requireId('event', value, 'an event');
+      return () => ({ by: 'event', id });
+    }
+    case 'email': {
+      const id = requireId('email', value, 'an email');
+      return () => ({ by: 'email', id });
+    }
+    case 'address': {
+      const address = requireAddress(value);
+      return () => ({ by: 'address', address });
+    }
+    case 'messageId':
+      return () => ({ by: 'messageId', messageId: messageIdOf(value) });
+    case 'request':
+      return () => ({ by: 'request', requestId: value.trim() });
+    case 'webhook': {
+      const id = requireId('webhook', value, 'a webhook');
+      return async (database) => {
+        const webhook = await createWebhookLookUps(database).find(id);
+        if (webhook === null) throw new Failure(`no webhook ${id}`);
+        return { by: 'webhook', id, accountId: webhook.accountId };
+      };
+    }
+  }
+}
+
+function rowOf(event: EventWithFates): string[] {
+  const { id, createdAt, type, accountId, emailId, fates } = event;
+  return [id, createdAt.toISOString(), type, accountId, emailId ?? '-', fatesInWords(fates)];
+}

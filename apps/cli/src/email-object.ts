@@ -1,0 +1,42 @@
+import type { FoundEmail } from '@postrider/store';
+import { printable } from './printable.ts';
+
+/** A sent message without its text. */
+export function emailObject(email: FoundEmail) {
+  return {
+    id: email.id,
+    account: email.accountId,
+    kind: email.kind,
+    state: email.lastEvent,
+    from: email.from,
+    to: email.to,
+    cc: email.cc,
+    bcc: email.bcc,
+    subject: email.subject,
+    tags: email.tags,
+    attachments: email.attachments,
+    error: email.error,
+    provider_message_id: email.providerMessageId,
+    /** null: an earlier release stored the message. */
+    key_id: email.apiKeyId,
+    request_id: email.requestId,
+    created_at: email.createdAt.toISOString(),
+    sent_at: email.sentAt?.toISOString() ?? null,
+  };
+}
+
+/** The lines of a message for a person. */
+export function emailLines(email: FoundEmail): string[] {
+  const { to, cc, bcc } = email;
+  const recipients = [...to, ...cc.map((each) => `cc ${each}`), ...bcc.map((each) => `bcc ${each}`)];
+  return [
+    `email: ${email.id}, ${email.kind}, ${email.lastEvent}`,
+    `from: ${printable(email.from)}`,
+    `to: ${printable(recipients.join(', '))}`,
+    `subject: ${printable(email.subject)}`,
+    `stored: ${email.createdAt.toISOString()} by ${email.apiKeyId ?? 'an unknown key'}, request ${email.requestId ?? 'unknown'}`,
+    ...(email.sentAt === null ? [] : [`sent: ${email.sentAt.toISOString()}`]),
+    ...(email.providerMessageId === null ? [] : [`provider's id: ${printable(email.providerMessageId)}`]),
+    ...(email.error === null ? [] : [`error: ${printable(email.error)}`]),
+  ];
+}

@@ -1,0 +1,17 @@
+import { EVENT_TYPES } from '@postrider/domain';
+import { WEBHOOK_EVENT_STATUSES } from '@postrider/store';
+import { Option } from 'commander';
+import { parseTime } from './dead-letter-options.ts';
+
+/** Options that select events. */
+export const eventOptions = {
+  type: () => new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES),
+  status: () =>
+    new Option('--status <status>', 'only events with this status at a webhook').choices(
+      WEBHOOK_EVENT_STATUSES,
+    ),
+  since: () =>
+    new Option('--since <time>', 'only those recorded at this time (ISO 8601) or later').argParser(parseTime),
+  until: () =>
+    new Option('--until <time>', 'only those recorded before this time (ISO 8601)').argParser(parseTime),
+};

@@ -1,0 +1,102 @@
+import type { DeadLetterId, EventId, WebhookId } from '@postrider/domain';
+import { listAudit } from '../audit/audit.ts';
+import type { Actor, ListedAuditEntry } from '../audit/audit.ts';
+import type { Database } from '../db/database.ts';
+import type { WebhookEventStatus } from './webhook-events.ts';
+
+/** What queued an event again. */
+export interface StoryReplay {
+  readonly at: Date;
+  readonly by: Pick<Actor, 'kind' | 'name'>;
+  readonly note: string | null;
+  /** Of several events together. */
+  readonly isOfMany: boolean;
+  /** The dead letter that it removed. null: none, or it was one of many. */
+  readonly deadLetter: RemovedDeadLetter | null;
+}
+
+interface RemovedDeadLetter {
+  readonly id: DeadLetterId;
+  readonly reason: string;
+  readonly lastError: string;
+  readonly createdAt: Date;
+}
+
+/** The attempts of each delivery at a webhook, the oldest first. */
+interface Tried {
+  readonly webhookId: WebhookId;
+  readonly deliveries: readonly (readonly { readonly startedAt: Date }[])[];
+  readonly status: WebhookEventStatus;
+}
+
+/** Entries read of the event, and of each webhook. */
+const ENTRIES_MAX = 100;
+const REPLAYS_OF_MANY = new Set(['dead-letters.replay', 'recovery.start']);
+
+/**
+ * Reads the replays of an event at each webhook, the oldest first. The audit names the event only when it was
+ * replayed alone. Else the last replay of many events of the webhook between two deliveries made the second.
+ */
+export async function readReplays(
+  db: Database,
+  event: { readonly id: EventId; readonly createdAt: Date },
+  webhooks: readonly Tried[],
+): Promise<ReadonlyMap<WebhookId, readonly StoryReplay[]>> {
+  const alone = await entriesOf(db, event.id, event.createdAt);
+  const all = webhooks.map(async (webhook) => {
+    const { webhookId } = webhook;
+    const mine = alone.filter((entry) => entry.action === 'event.replay' && entry.webhookId === webhookId);
+    const gaps = gapsOf(webhook).filter((gap) => !mine.some((entry) => isWithin(gap, entry)));
+    const ofMany = gaps.length === 0 ? [] : await entriesOf(db, webhookId, event.createdAt);
+    const causes = gaps.flatMap(
+      (gap) => ofMany.find((entry) => REPLAYS_OF_MANY.has(entry.action) && isWithin(gap, entry)) ?? [],
+    );
+    const replays = [...mine, ...causes].map(replayOf);
+    return [webhookId, replays.sort((one, other) => one.at.getTime() - other.at.getTime())] as const;
+  });
+  return new Map(await Promise.all(all));
+}
+
+async function entriesOf(db: Database, target: string, since: Date): Promise<readonly ListedAuditEntry[]> {
+  const page = await listAudit(db, { target, since }, { limit: ENTRIES_MAX });
+  return page?.entries ?? [];
+}
+
+interface Gap {
+  readonly after: Date;
+  readonly until: Date;
+}
+
+/** The times between two deliveries. One that is outstanding may have no attempt yet. */
+function gapsOf({ deliveries, status }: Tried): Gap[] {
+  const starts = deliveries.slice(1).map(([first]) => first?.startedAt);
+  const isUntried = status === 'pending' && deliveries.length > 0;
+  return [...starts, ...(isUntried ? [new Date(8.64e15)] : [])].flatMap((until, index) => {
+    const after = deliveries[index]?.at(-1)?.startedAt;
+    return after === undefined || until === undefined ? [] : { after, until };
+  });
+}
+
+function isWithin({ after, until }: Gap, { createdAt }: ListedAuditEntry): boolean {
+  return createdAt >= after && createdAt <= until;
+}
+
+function replayOf({ createdAt, actorKind, actor, note, before, count }: ListedAuditEntry): StoryReplay {
+  const letter = before?.['dead_letter'] as
+    { id: DeadLetterId; reason: string; last_error: string; created_at: string } | undefined;
+  return {
+    at: createdAt,
+    by: { kind: actorKind, name: actor },
+    note,
+    isOfMany: before?.['dead_letters'] !== undefined || count > 1,
+    deadLetter:
+      letter === undefined
+        ? null
+        : {
+            id: letter.id,
+            reason: letter.reason,
+            lastError: letter.last_error,
+            createdAt: new Date(letter.created_at),
+          },
+  };
+}
