@@ -85,7 +85,7 @@ function pagesOf({
     '/events/:id': showEvent(reads, clock, config),
     '/held': showHeld(reads, clock, config),
     '/messages/:id': showMessage(reads, clock, config),
-    '/search': search(reads, clock),
+    '/search': search(reads, config),
     '/webhooks/:id': showWebhook(reads, clock, config),
   };
 }

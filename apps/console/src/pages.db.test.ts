@@ -195,9 +195,16 @@ describe('the search', () => {
     }
   });
 
+  test('for an address shows its mail, sent and received, and not that of others', async () => {
+    const other = await opened.rows.email();
+    const words = await show(`/search?q=${RECIPIENT}`);
+    expect(words).toContain(`/messages/${outage.messageId}`);
+    expect(words).not.toContain(other);
+  });
+
   test('that finds nothing shows the text as text', async () => {
     const page = await show(`/search?q=${encodeURIComponent('<script>x')}`);
-    expect(page).toContain('Nothing found');
+    expect(page).toContain('No results for');
     expect(page).not.toContain('<script>x');
     expect((await ada.get('/search?q=')).status).toBe(400);
   });

@@ -43,7 +43,7 @@ export function emailPage(parts: EmailParts, settings: EmailSettings, { now }: V
 const BAD = ['bounced', 'failed', 'complained', 'rejected'];
 const WAITS = ['queued', 'delivery_delayed', 'soft_bounced'];
 
-function emailSign(lastEvent: string): Sign {
+export function emailSign(lastEvent: string): Sign {
   if (BAD.includes(lastEvent)) return 'bad';
   if (lastEvent === 'stored') return 'off';
   return WAITS.includes(lastEvent) ? 'wait' : 'good';

@@ -1,52 +1,57 @@
-import { parseId } from '@postrider/domain';
-import type { Clock } from '@postrider/domain';
-import { createAccountStore } from '@postrider/store';
-import type { Account, Database } from '@postrider/store';
+import { parseSearchText } from '@postrider/domain';
+import type { SearchText } from '@postrider/domain';
+import { lookUp } from '@postrider/store';
+import type { Database } from '@postrider/store';
 import { freeText, readFields } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
-import { searchPage } from '../pages/search.ts';
+import { lookUpPage } from '../pages/look-up.ts';
+import type { LookUpSettings } from '../pages/look-up.ts';
 
+/** Entries of each list. */
 const SHOWN_MAX = 25;
-const TEXT_LENGTH_MAX = 1_000;
+
+type Id = Extract<SearchText, { kind: 'id' }>;
 
 /** The pages of things that have one. */
-const PAGES = {
+const PAGES: Partial<Record<Id['noun'], string>> = {
   account: '/accounts/',
   webhook: '/webhooks/',
   event: '/events/',
   email: '/emails/',
   message: '/messages/',
-} as const;
+};
 
-/** `/search?q=`: an id leads to its page. Other text finds accounts. */
-export function search(db: Database, clock: Clock): PageHandler {
-  const accounts = createAccountStore(db, clock);
+/** `/search?q=`: an id leads to its page at once. */
+export function search(db: Database, settings: LookUpSettings): PageHandler {
   return async (visit) => {
     const { q = '' } = readFields({ q: freeText.optional() }, visit.query);
-    const text = q.replace(/^["'“‘](.*)["'”’]$/su, '$1').trim();
-    if (text === '' || text.length > TEXT_LENGTH_MAX || text.includes('\0')) {
-      throw badRequest(['q is empty or too long.']);
-    }
-    const redirect = await pageOf(db, text.toLowerCase());
-    if (redirect !== null) return { redirect };
-    const found: readonly Account[] = await accounts.search(text, SHOWN_MAX);
-    const [only] = found;
-    if (found.length === 1 && only !== undefined) return { redirect: `/accounts/${only.id}` };
-    return searchPage({ q: text, accounts: found }, visit);
+    const text = parseSearchText(q);
+    if (text === null) throw badRequest(['q is empty or too long.']);
+    if (text.kind === 'id') return { redirect: await pageOf(db, text) };
+    const findings = await lookUp(db, text, SHOWN_MAX);
+    const emails = findings.emails.length;
+    const [email] = findings.emails;
+    const [account] = findings.accounts;
+    const isAccount = text.kind === 'other' && emails === 0 && findings.accounts.length === 1;
+    if (isAccount && account !== undefined) return { redirect: `/accounts/${account.id}` };
+    const isSole = emails === 1 && findings.messages.length + findings.suppressions.length === 0;
+    if (isSole && email !== undefined) return { redirect: `/emails/${email.id}` };
+    return lookUpPage({ q: q.trim(), text, findings }, settings, visit);
   };
 }
 
-/** @returns the path of the page of an id, or of what it belongs to; null when the text is no such id. */
-async function pageOf({ prisma }: Database, text: string): Promise<string | null> {
-  for (const [noun, path] of Object.entries(PAGES)) {
-    if (parseId(noun as keyof typeof PAGES, text) !== null) return `${path}${text}`;
+/** Things without a page of their own are on the page of what they belong to. */
+async function pageOf({ prisma }: Database, { noun, id }: Id): Promise<string> {
+  const page = PAGES[noun];
+  if (page !== undefined) return `${page}${id}`;
+  if (noun === 'deadLetter') {
+    const letter = await prisma.deadLetter.findUnique({ where: { id }, select: { eventId: true } });
+    if (letter !== null) return `/events/${letter.eventId}`;
   }
-  if (parseId('deadLetter', text) !== null) {
-    const letter = await prisma.deadLetter.findUnique({ where: { id: text }, select: { eventId: true } });
-    return letter === null ? null : `/events/${letter.eventId}`;
+  if (noun === 'apiKey') {
+    const key = await prisma.apiKey.findUnique({ where: { id }, select: { accountId: true } });
+    if (key !== null) return `/accounts/${key.accountId}#keys`;
   }
-  if (parseId('apiKey', text) === null) return null;
-  const key = await prisma.apiKey.findUnique({ where: { id: text }, select: { accountId: true } });
-  return key === null ? null : `/accounts/${key.accountId}#keys`;
+  throw badRequest([`q ${id} has no page, or does not exist.`]);
 }
