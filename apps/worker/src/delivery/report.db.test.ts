@@ -181,8 +181,7 @@ describe('the endpoint’s health', () => {
       },
     };
     const fleet = Array.from({ length: 4 }, () => createReporter({ logger: log.logger, metrics, store }));
-    // The fourth failure in a row changes the state.
-    for (let n = 0; n < 4; n += 1) for (const each of fleet) each(delivery(), attempt(503), RETRY, true);
+    for (let n = 0; n < 4; n += 1) for (const each of fleet) each(delivery(), timedOut, RETRY, true);
     await waitFor(() => answered === fleet.length, { what: 'every worker to have marked the webhook' });
     await waitFor(() => log.lines('endpoint.failing').length > 0, { what: 'the line' });
     expect(log.lines('endpoint.failing')).toHaveLength(1);
