@@ -35,12 +35,7 @@ const lanes = () => ['fast', 'slow'].map((lane) => `{${queuePrefix}}:deliveries-
 
 /** How many deliveries each job carries that waits in a lane. */
 async function waitingJobs(): Promise<number[]> {
-  const ids = await Promise.all(
-    lanes().flatMap((lane) => [
-      redis.lrange(`${lane}:wait`, 0, -1),
-      redis.zrange(`${lane}:prioritized`, 0, '-1'), // late jobs yield to others
-    ]),
-  );
+  const ids = await Promise.all(lanes().map((lane) => redis.lrange(`${lane}:wait`, 0, -1)));
   return ids.flat().map((id) => id.split('.').length);
 }
 
@@ -57,8 +52,8 @@ async function recordAndQueue(): Promise<{ ids: string[]; relay: SystemProcess }
   await system.webhook('/hook');
   const ids = await system.record(EVENTS);
   const relay = await system.start('relay');
-  await waitFor(async () => (await waitingJobs()).length === 2, { what: 'two jobs to wait' });
-  expect(await waitingJobs()).toEqual([1, EVENTS - 1]);
+  await waitFor(async () => (await waitingJobs()).length > 0, { what: 'a job to wait' });
+  expect(await waitingJobs()).toEqual([EVENTS]);
   return { ids, relay };
 }
 

@@ -10,8 +10,9 @@ const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
 
 const SOURCES = {
   batches: 'packages/queue/src/batches.ts',
-  claims: 'apps/relay/src/delivery-claims.ts',
-  polling: 'apps/relay/src/delivery-polling-pass.ts',
+  depths: 'apps/relay/src/queue-depths.ts',
+  pass: 'apps/relay/src/delivery-pass.ts',
+  webhookState: 'apps/relay/src/webhook-state.ts',
   delivery: 'packages/runtime/src/config/settings/delivery.ts',
   domain: 'packages/domain/src/limits.ts',
   http: 'packages/runtime/src/config/settings/http.ts',
@@ -47,19 +48,12 @@ const MIB = 1024 * 1024;
 
 /** Each expression finds one number of a page, which must be the number behind it. */
 const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[] = [
-  [FAIRNESS, /takes longer than (\d+) ms gives its slot away/, valueIn('delivery', 'PARK_AFTER_MS')],
-  [FAIRNESS, /holds at most ([\d,]+) waiting jobs/, valueIn('claims', 'WAITING_MAX')],
-  [FAIRNESS, /within (\d+) s becomes a delayed job/, valueIn('claims', 'LOOK_AHEAD_SECONDS')],
-  [FAIRNESS, /together hold at most ([\d,]+) of these/, valueIn('claims', 'DELAYED_MAX')],
-  [FAIRNESS, /get up to (\d+) jobs more/, valueIn('polling', 'WAITING_EXTRA')],
-  [
-    'docs/architecture.md',
-    /runs for more than (\d+) ms gives its fast slot away/,
-    valueIn('delivery', 'PARK_AFTER_MS'),
-  ],
-  [SCALE, /takes longer than (\d+) ms frees its slot/, valueIn('delivery', 'PARK_AFTER_MS')],
-  [SCALE, /holds about ([\d,]+) waiting deliveries/, valueIn('claims', 'WAITING_MAX')],
-  [SCALE, /some ([\d,]+) deliveries and some [\d,]+ messages are delayed/, valueIn('claims', 'DELAYED_MAX')],
+  [FAIRNESS, /claims for (\d+) webhooks of each lane/, valueIn('pass', 'WEBHOOKS_PER_LANE')],
+  [FAIRNESS, /holds at most ([\d,]+) waiting jobs/, valueIn('depths', 'WAITING_MAX')],
+  [FAIRNESS, /due within (\d+) s\s+becomes a delayed job/, valueIn('webhookState', 'LOOK_AHEAD_MS') / 1000],
+  [FAIRNESS, /together hold at most ([\d,]+) of these/, valueIn('depths', 'DELAYED_MAX')],
+  [SCALE, /holds about ([\d,]+) waiting deliveries/, valueIn('depths', 'WAITING_MAX')],
+  [SCALE, /some ([\d,]+) deliveries and some [\d,]+ messages are delayed/, valueIn('depths', 'DELAYED_MAX')],
   [
     SCALE,
     /some [\d,]+ deliveries and some ([\d,]+) messages are delayed/,

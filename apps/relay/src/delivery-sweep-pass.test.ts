@@ -2,10 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import type { Sweep, SweptWebhook } from '@postrider/store';
 import { SweepPass } from './delivery-sweep-pass.ts';
-import { OutstandingWebhooks } from './outstanding-webhooks.ts';
 
 const MARK = { dueAt: '2026-01-01 00:00:00+00', deliveryId: '0' };
-const swept = (id: string): SweptWebhook => ({ webhookId: id as WebhookId, scanFrom: MARK });
+const swept = (id: string): SweptWebhook => ({ webhookId: id as WebhookId, due: true, scanFrom: MARK });
 
 const never = async () => Promise.reject(new Error('the step did not fail'));
 
@@ -24,10 +23,9 @@ function sweepOver(steps: (Sweep | Error)[], tookMs: number) {
         return step;
       },
       nextWebhook: never,
-      scan: never,
+      sweepOne: never,
     },
-    claims: { outstanding: new OutstandingWebhooks(), lookAheadSeconds: async () => 60 },
-    onFound: (webhooks) => found.push(...webhooks),
+    onFound: (webhooks) => found.push(...webhooks.map(({ webhookId }) => webhookId)),
     nowMs: () => nowMs,
   });
   return { sweep, cursors, found, pass: (ms: number) => void (nowMs += ms) };
@@ -108,18 +106,9 @@ function sweepOverWebhooks(webhooks: readonly WebhookId[], slow: string) {
         return { webhooks: read(ids), cursor: ids.length === webhooksMax ? (ids.at(-1) ?? null) : null };
       },
       nextWebhook: async (cursor) => after(cursor)[0] ?? null,
-      scan: async (requests) =>
-        read(requests.map(({ webhookId }) => webhookId)).map((webhook) => ({
-          ...webhook,
-          outstanding: true,
-          dueSoon: true,
-          leased: false,
-          stuck: false,
-          firstDue: null,
-        })),
+      sweepOne: async (webhookId) => read([webhookId])[0],
     },
-    claims: { outstanding: new OutstandingWebhooks(), lookAheadSeconds: async () => 60 },
-    onFound: (ids) => found.push(...ids),
+    onFound: (webhooks) => found.push(...webhooks.map(({ webhookId }) => webhookId)),
     nowMs: () => nowMs,
   });
   return async () => {

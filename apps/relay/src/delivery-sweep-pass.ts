@@ -1,19 +1,17 @@
-import type { WebhookId } from '@postrider/domain';
 import type { NoWork } from '@postrider/runtime';
 import type { DeliveryOutbox, SweptWebhook } from '@postrider/store';
-import { STUCK_AFTER_SECONDS } from './delivery-claims.ts';
-import type { DeliveryClaims } from './delivery-claims.ts';
+import { LOOK_AHEAD_MS } from './webhook-state.ts';
 
 export interface SweepPassParts {
-  readonly store: Pick<DeliveryOutbox, 'sweep' | 'nextWebhook' | 'scan'>;
-  readonly claims: Pick<DeliveryClaims, 'outstanding' | 'lookAheadSeconds'>;
+  readonly store: Pick<DeliveryOutbox, 'sweep' | 'sweepOne' | 'nextWebhook'>;
   /** Receives webhooks with deliveries due soon, leased ones included. */
-  readonly onFound: (webhooks: readonly WebhookId[]) => void;
+  readonly onFound: (webhooks: readonly SweptWebhook[]) => void;
   /** Monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;
 }
 
 const WEBHOOKS_PER_STEP = 1_000;
+const LOOK_AHEAD = { lookAheadSeconds: LOOK_AHEAD_MS / 1000 };
 const EVERY_MS = 2_000;
 /**
  * Sweeps take at most this share of the time. A sweep is slow with many webhooks, or when an old snapshot
@@ -74,31 +72,26 @@ export class SweepPass {
   }
 
   async #step(): Promise<void> {
-    const { claims, onFound } = this.#parts;
-    const lookAheadSeconds = await claims.lookAheadSeconds();
-    const found = await (this.#oneAtATime ? this.#one(lookAheadSeconds) : this.#many(lookAheadSeconds));
-    claims.outstanding.swept(found);
-    onFound(found.map(({ webhookId }) => webhookId));
+    this.#parts.onFound(await (this.#oneAtATime ? this.#one() : this.#many()));
   }
 
-  async #many(lookAheadSeconds: number): Promise<readonly SweptWebhook[]> {
+  async #many(): Promise<readonly SweptWebhook[]> {
     this.#oneAtATime = true; // if this step fails
-    const found = await this.#parts.store.sweep(this.#cursor, WEBHOOKS_PER_STEP, { lookAheadSeconds });
+    const found = await this.#parts.store.sweep(this.#cursor, WEBHOOKS_PER_STEP, LOOK_AHEAD);
     this.#oneAtATime = false;
     this.#cursor = found.cursor ?? '';
     return found.webhooks;
   }
 
-  async #one(lookAheadSeconds: number): Promise<readonly SweptWebhook[]> {
+  async #one(): Promise<readonly SweptWebhook[]> {
     const { store } = this.#parts;
     const webhookId = await store.nextWebhook(this.#cursor);
     this.#cursor = webhookId ?? '';
     this.#oneAtATime = false;
     if (webhookId === null) return [];
-    const limits = { lookAheadSeconds, stuckAfterSeconds: STUCK_AFTER_SECONDS };
-    const found = await store.scan([{ webhookId, scanFrom: null }], limits);
+    const found = await store.sweepOne(webhookId, LOOK_AHEAD);
     this.#oneAtATime = true; // the webhook that makes the step slow is still ahead
-    return found.filter(({ dueSoon }) => dueSoon);
+    return found === undefined ? [] : [found];
   }
 
   /**

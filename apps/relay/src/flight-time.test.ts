@@ -1,75 +1,55 @@
-import { expect, test } from '@jest/globals';
-import { flightTimeAfter, NO_FLIGHT_TIME } from './flight-time.ts';
-import { DELIVERY_TIMEOUT_DEFAULT_MS } from '@postrider/runtime';
-import type { FlightSample, FlightTime } from './flight-time.ts';
+import { beforeEach, expect, test } from '@jest/globals';
+import { FlightTime } from './flight-time.ts';
 
-function after(samples: readonly FlightSample[], before: FlightTime = NO_FLIGHT_TIME): number | null {
-  return samples.reduce(flightTimeAfter, before).shortestMs;
+let flightTime: FlightTime;
+beforeEach(() => void (flightTime = new FlightTime()));
+
+/** An endpoint that takes `takesMs` has `inFlight` in flight for a time, and is checked every 50 ms. */
+function serve(takesMs: number, inFlight: number, forMs: number): void {
+  let rest = 0;
+  for (let passedMs = 0; passedMs < forMs; passedMs += 50) {
+    rest += (inFlight * 50) / takesMs;
+    const ended = Math.floor(rest);
+    rest -= ended;
+    flightTime.add({ inFlight, ended, elapsedMs: 50 });
+  }
 }
 
-/** Samples at a steady rate: 10 are in flight, and one ends every `flightMs / 10`. */
-function steady(count: number, flightMs: number): FlightSample[] {
-  return Array.from({ length: count }, () => ({
-    inFlight: 10,
-    ended: 1,
-    elapsedMs: flightMs / 10,
-    shortestGrows: true,
-    startedAtLimit: false,
-  }));
-}
-
-test('is unknown until 32 have ended, and is then their mean', () => {
-  expect(after(steady(31, 600))).toBeNull();
-  expect(after(steady(32, 600))).toBeCloseTo(600);
+test.each([20, 80])('an endpoint that takes %i ms is quick', (takesMs) => {
+  serve(takesMs, 8, 5_000);
+  expect(flightTime.isQuick(8)).toBe(true);
 });
 
-test('is the shortest mean, not the shortest sample', () => {
-  const burst = { inFlight: 10, ended: 5, elapsedMs: 1, shortestGrows: true, startedAtLimit: true }; // by itself: 2 ms
-  expect(after([burst, ...steady(31, 600)])).toBeGreaterThan(400);
-  expect(after([...steady(32, 60), ...steady(6, 600)])).toBeLessThan(66);
+test.each([150, 600, 4_000])('an endpoint that takes %i ms is not', (takesMs) => {
+  serve(takesMs, 40, 10_000);
+  expect(flightTime.isQuick(40)).toBe(false);
 });
 
-test('does not count a pause after which the end of deliveries is unknown', () => {
-  const pause = { inFlight: 10, ended: 10, elapsedMs: 2_001, shortestGrows: true, startedAtLimit: false };
-  expect(after([...steady(31, 600), pause])).toBeNull();
-  expect(after([...steady(31, 600), pause, ...steady(31, 600)])).toBeNull();
+test('the mean is the time in flight', () => {
+  serve(200, 20, 10_000);
+  expect(flightTime.meanMs(0)).toBeGreaterThan(150);
+  expect(flightTime.meanMs(0)).toBeLessThan(250);
 });
 
-test('counts a long time at the limit: the deliveries took that long', () => {
-  const wave = { inFlight: 16, ended: 16, elapsedMs: 4_000, shortestGrows: true, startedAtLimit: true };
-  expect(after([wave, wave])).toBeCloseTo(4_000);
-  expect(after(Array<FlightSample>(5).fill(wave), after5Ms())).toBeGreaterThan(100); // 20 s
+test('an endpoint that ends nothing is not quick', () => {
+  flightTime.add({ inFlight: 8, ended: 0, elapsedMs: 1_000 });
+  expect(flightTime.isQuick(8)).toBe(false);
 });
 
-test('counts an hour in which this relay stalled as one attempt that timed out', () => {
-  const hour = { inFlight: 48, ended: 48, elapsedMs: 3_600_000, shortestGrows: true, startedAtLimit: true };
-  expect(after([hour])).toBe(DELIVERY_TIMEOUT_DEFAULT_MS);
-  expect(after([hour], after5Ms())).toBeLessThan(100);
-  expect(after(Array<FlightSample>(2).fill(hour), { ...NO_FLIGHT_TIME, shortestMs: 0 })).toBe(0);
+test('a quick endpoint whose deliveries queue in the worker stays quick', () => {
+  serve(20, 8, 5_000);
+  serve(400, 500, 20_000);
+  expect(flightTime.isQuick(500)).toBe(true);
 });
 
-test('is no shorter when many deliveries end together', () => {
-  // 200 deliveries take 600 ms each and end in two bursts, 10 ms apart.
-  const burst = (ended: number, elapsedMs: number) => ({
-    inFlight: 200,
-    ended,
-    elapsedMs,
-    shortestGrows: true,
-    startedAtLimit: true,
-  });
-  const turnover = [burst(100, 590), burst(100, 10)];
-  expect(after([...turnover, ...turnover, ...turnover])).toBeGreaterThan(300);
+test('a quick endpoint that becomes slow is not quick after some seconds', () => {
+  serve(5, 8, 5_000);
+  serve(400, 40, 10_000);
+  expect(flightTime.isQuick(40)).toBe(true);
+  serve(400, 40, 20_000);
+  expect(flightTime.isQuick(40)).toBe(false);
 });
 
-test('fades within seconds, because the endpoint may have become slower', () => {
-  expect(after(steady(400, 600), after5Ms())).toBeGreaterThan(100); // 24 s
+test('a new webhook counts as quick', () => {
+  expect(flightTime.isQuick(0)).toBe(true);
 });
-
-test('stays while deliveries queue in the worker', () => {
-  const queued = { inFlight: 192, ended: 10, elapsedMs: 10, shortestGrows: false, startedAtLimit: true };
-  expect(after(Array<FlightSample>(60_000).fill(queued), after5Ms())).toBe(5);
-});
-
-function after5Ms(): FlightTime {
-  return { ...NO_FLIGHT_TIME, shortestMs: 5 };
-}

@@ -27,9 +27,7 @@ import {
   readOutstanding,
 } from '@postrider/store';
 import type { createPool } from '@postrider/store';
-import { DeliveryClaims } from './delivery-claims.ts';
-import { WakeUpPass } from './delivery-wake-up-pass.ts';
-import { PollingPass } from './delivery-polling-pass.ts';
+import { DeliveryPass } from './delivery-pass.ts';
 import { SweepPass } from './delivery-sweep-pass.ts';
 import { createFleetWatch } from './fleet-watch.ts';
 import { healthNoticesPass } from './health-notices.ts';
@@ -142,7 +140,7 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   lifecycle.add('wake-ups', { start: async () => listener.start(), stop: () => listener.stop() });
 }
 
-/** The three delivery passes share one DeliveryClaims: the polling pass, the wake-up pass and the sweep. */
+/** The pass that claims, and the sweep that finds what was lost. */
 function createDeliveryPasses(
   parts: RelayParts,
   queue: Producer,
@@ -151,40 +149,30 @@ function createDeliveryPasses(
 ) {
   const { config, metrics } = parts;
   const store = createDeliveryOutbox(parts.claims);
-  const claims = new DeliveryClaims({
+  const pass = new DeliveryPass({
     store,
     queue,
     fleetSlots,
     leaseSeconds: config.leaseSeconds,
-    onClaim(claimed) {
-      metrics.claimedRows.observe({ kind: 'delivery' }, claimed.length);
-      metrics.reconciledRows.inc(claimed.filter((delivery) => delivery.leaseExpired).length);
+    onClaim(leased) {
+      metrics.claimedRows.observe({ kind: 'delivery' }, leased.length);
+      metrics.reconciledRows.inc(leased.filter((delivery) => delivery.leaseExpired).length);
     },
   });
-  const polling = new PollingPass({ store, claims });
-  const pollingTask = startPass('deliveries', () => polling.run(), PASS_PAUSE_AFTER_ERROR_MS);
-  const wakeUps = new WakeUpPass({
-    claims,
-    onBacklog(webhooks) {
-      polling.add(webhooks);
-      pollingTask.wake();
-    },
-  });
-  const wakeUpTask = startPass('news', () => wakeUps.run(), PASS_PAUSE_AFTER_ERROR_MS);
+  const passTask = startPass('deliveries', () => pass.run(), PASS_PAUSE_AFTER_ERROR_MS);
   const sweep = new SweepPass({
     store,
-    claims,
     onFound(webhooks) {
-      polling.addOnce(webhooks);
-      pollingTask.wake();
+      pass.found(webhooks);
+      if (webhooks.length > 0) passTask.wake();
     },
   });
   const sweepTask = startPass('sweep', () => sweep.run(), PASS_PAUSE_AFTER_ERROR_MS);
   return {
-    passes: [pollingTask, wakeUpTask, sweepTask],
+    passes: [passTask, sweepTask],
     wake(webhooks: readonly WebhookId[], everything: boolean): void {
-      wakeUps.add(webhooks);
-      if (webhooks.length > 0) wakeUpTask.wake();
+      pass.wake(webhooks);
+      if (webhooks.length > 0) passTask.wake();
       if (!everything) return;
       sweep.restart();
       sweepTask.wake();

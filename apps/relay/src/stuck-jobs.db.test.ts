@@ -5,8 +5,7 @@ import type { DeliveryJob, MailJob, QueueLocation } from '@postrider/queue';
 import { createDeliveryOutbox, createDeliveryWork, createMailOutbox } from '@postrider/store';
 import { describeWithRedis, waitFor } from '@postrider/testing';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
-import { DeliveryClaims } from './delivery-claims.ts';
-import { PollingPass } from './delivery-polling-pass.ts';
+import { DeliveryPass } from './delivery-pass.ts';
 import { mailPass } from './mail-pass.ts';
 
 const HOUR_MS = 3_600_000;
@@ -46,17 +45,15 @@ function stuckJobs(locationOf: () => QueueLocation): void {
     const stuck = { deliveryId, claim: 0, delayMs: HOUR_MS };
     for (const lane of ['fast', 'slow'] as const) await queue.addDeliveries(lane, [stuck]);
     await store.database.query(`update deliveries set leased_until = now() - interval '1 ms'`);
-    const outbox = createDeliveryOutbox(store.claims);
-    const claims = new DeliveryClaims({
-      store: outbox,
+    const pass = new DeliveryPass({
+      store: createDeliveryOutbox(store.claims),
       queue,
       leaseSeconds: LEASE_SECONDS,
       fleetSlots: () => 768,
       onClaim: quiet,
     });
-    const polling = new PollingPass({ store: outbox, claims });
-    polling.add([webhookId]);
-    await polling.run();
+    pass.wake([webhookId]);
+    await pass.run();
     await waitFor(() => deliveries.length > 0, { what: 'the next job', timeoutMs: 5_000 });
     const work = createDeliveryWork(store.pool, store.pool);
     expect(await work.take(deliveries, LEASE_SECONDS)).toMatchObject([{ deliveryId }]);

@@ -1,154 +1,171 @@
-import type { AccountId } from '@postrider/domain';
-import type { ClaimedDelivery } from '@postrider/store';
-import { flightTimeAfter, meanFlightMs, NO_FLIGHT_TIME } from './flight-time.ts';
-import type { FlightTime } from './flight-time.ts';
+import type { AccountId, WebhookId } from '@postrider/domain';
+import type { Lane } from '@postrider/queue';
+import type { DeliveryPosition, WebhookClaim } from '@postrider/store';
+import { LIMITS } from './fair-shares.ts';
+import type { Contender } from './fair-shares.ts';
+import { FlightTime } from './flight-time.ts';
 
-/**
- * How many deliveries of a webhook may be in flight. A webhook starts at `first`. Its limit grows by two per
- * ended delivery (8, 24, 72, 216), like TCP's slow start. It falls to `failing` when the endpoint fails. An
- * endpoint that answers is bounded only by its account's limit, because a waiting attempt costs a socket, not
- * a processor. A quick endpoint is busy with `shared` in flight. It gets no more while other webhooks are
- * served, because they would wait behind it.
- */
-export const LIMITS = { first: 8, shared: 48, failing: 4 } as const;
-
-/** Growth of the limit per ended delivery. An endpoint that takes 4 s has 72 in flight after 8 s. */
+/** Growth of the limit per ended delivery: an endpoint that takes 4 s has 72 in flight after 8 s. */
 const GROWTH = 2;
-
+/** An endpoint hangs when this many attempts are stuck, or half of those that it may have in flight. */
+const STUCK_MAX = 8;
+/** Deliveries due within this time become delayed jobs. Later ones wait in Postgres. */
+export const LOOK_AHEAD_MS = 60_000;
+/** The next check of a webhook that has due deliveries which were not leased. */
+const LEFT_OUT_CHECK_MS = 10;
+/** The next check of a webhook at its limit: an eighth of its time in flight, within these bounds. */
+const FULL_CHECK_MS = { part: 1 / 8, min: 10, max: 500 } as const;
 /**
- * An endpoint is quick when its deliveries are in flight no longer than this. With 48 in flight it gets 480
- * deliveries per second.
+ * The next check of a webhook with deliveries in flight, to see them end. All such checks fall on multiples
+ * of the minimum, so one statement makes many.
  */
-const QUICK_MS = 100;
-/** An endpoint with a shorter mean answers soon, although some answers may take seconds. */
-const SOON_MS = 500;
-/** After a longer time without a claim, the relay does not know whether the endpoint still answers. */
-const SERVED_RECENTLY_MS = 1_000;
+const IN_FLIGHT_CHECK_MS = { min: 250, max: 2_000, partOfTimeSinceServed: 1 / 4 } as const;
 
-/**
- * Healthy: deliveries ended since the endpoint last failed or hung. Unresponsive: the endpoint was last seen
- * to hang. Attempts that time out end, too, so their end does not make it healthy.
- */
-export type Health = 'healthy' | 'unknown' | 'unresponsive';
-
-/** The relay's knowledge about one webhook. */
-export interface WebhookState {
-  /** Null until the first claim that got a delivery. */
-  readonly accountId: AccountId | null;
-  /** The webhook's own limit. The account's limit applies as well. */
-  readonly limit: number;
-  /** The limit that the last claim used. */
-  readonly claimLimit: number;
-  /** Deliveries in flight after the last claim, from this relay's view. */
-  readonly inFlight: number;
-  /** A scan after the last claim found nothing in flight. */
-  readonly idle: boolean;
-  /** The last claim read as many rows as the limit allows. More may be due behind them. */
-  readonly reachedLimit: boolean;
-  readonly health: Health;
-  /** Deliveries ended since the endpoint last failed, even if each took long. */
-  readonly answers: boolean;
-  /** A scan found it hanging after the last claim. */
-  readonly hung: boolean;
-  /** Number of the claim that last served the webhook. Claims count from 1. */
-  readonly lastClaim: number;
-  /** The time when that claim ended. */
-  readonly servedAtMs: number;
-  readonly flightTime: FlightTime;
+/** The relay's knowledge of an account. */
+export interface AccountState {
+  inFlight: number;
+  busy: number;
+  /** Its webhooks that the relay knows. */
+  webhooks: number;
 }
 
-/** State of a webhook that the relay has not served yet. */
-export const NEW_WEBHOOK: WebhookState = {
-  accountId: null,
-  limit: LIMITS.first,
-  claimLimit: LIMITS.first,
-  inFlight: 0,
-  idle: true,
-  reachedLimit: false,
-  health: 'unknown',
-  answers: false,
-  hung: false,
-  lastClaim: 0,
-  servedAtMs: -Infinity,
-  flightTime: NO_FLIGHT_TIME,
-};
-
+/** The relay made the claim under these conditions. */
 export interface ClaimContext {
-  readonly servedAtMs: number;
-  /** The relay also serves other webhooks. */
-  readonly othersServed: boolean;
-  readonly accountLimit: number;
+  /** How many deliveries of the webhook could be due and in flight. */
+  readonly limit: number;
+  /** No webhook's limit grows beyond this. */
+  readonly limitMax: number;
+  /** The start of the claim. */
+  readonly nowMs: number;
 }
 
-/** The state after a claim. @param claimed the claim's deliveries for this webhook, at least one */
-export function stateAfterClaim(
-  before: WebhookState,
-  claimed: readonly ClaimedDelivery[],
-  { servedAtMs, othersServed, accountLimit }: ClaimContext,
-): Omit<WebhookState, 'lastClaim'> {
-  const inFlight = Math.max(...claimed.map((delivery) => delivery.inFlight));
-  // Delayed jobs do not count: they occupy no slot, and their end would say nothing about the endpoint.
-  const inFlightNow = inFlight + claimed.filter((delivery) => delivery.delayMs === 0).length;
-  // Rows read, not rows leased: when two relays claim together, each gets a part.
-  const rowsRead = Math.max(...claimed.map((delivery) => delivery.rowsRead));
-  const fails = claimed.some((delivery) => delivery.failing);
-  const stuck = claimed.some((delivery) => delivery.stuck);
-  const now = {
-    ...before,
-    accountId: claimed[0]?.accountId ?? before.accountId,
-    inFlight: inFlightNow,
-    idle: false,
-    reachedLimit: rowsRead >= (fails ? Math.min(before.claimLimit, LIMITS.failing) : before.claimLimit),
-    hung: false,
-    servedAtMs,
-  };
-  if (fails) {
-    return { ...now, limit: LIMITS.failing, health: 'unknown', answers: false, flightTime: NO_FLIGHT_TIME };
+/** The relay's knowledge of a webhook. It is in memory only: after a restart the relay learns it again. */
+export class WebhookState implements Contender {
+  readonly webhookId: WebhookId;
+  /** Null until the first claim. Until then the webhook counts as an account of its own. */
+  accountId: AccountId | null = null;
+  account: AccountState = { inFlight: 0, busy: 0, webhooks: 1 };
+  limit: number = LIMITS.first;
+  /** Due deliveries in the queue or in an attempt, after the last claim. */
+  inFlight = 0;
+  isFailing = false;
+  /** Where its outstanding deliveries start (decision 0016). Null: unknown. */
+  scanFrom: DeliveryPosition | null = null;
+  /** When the relay last claimed for it, and when it does so again. */
+  checkedAtMs: number;
+  checkAtMs = Infinity;
+  /** The last claim found as many due deliveries as the webhook may have in flight. */
+  #isFull = false;
+  /** A claim for it is running. */
+  #isClaiming = false;
+  /** The position that the running claim reads from. */
+  #claimsFrom: DeliveryPosition | null = null;
+  /** A wake-up came after the last claim began. */
+  #woken = false;
+  /** When the relay last leased a due delivery. */
+  #servedAtMs = -Infinity;
+  /** When it was last seen to hang; null: a delivery that was leased afterwards has ended in time. */
+  #hungAtMs: number | null = null;
+  readonly #flightTime = new FlightTime();
+
+  constructor(webhookId: WebhookId, nowMs: number) {
+    this.webhookId = webhookId;
+    this.checkedAtMs = nowMs;
   }
-  // When a lease expired, the delivery has not ended: its job or its worker was lost.
-  const lapsed = claimed.filter((delivery) => delivery.leaseExpired).length;
-  // The claim read no more rows than its limit. If the limit fell, further deliveries may be in flight.
-  const expected = Math.min(before.inFlight, before.claimLimit);
-  const ended = Math.max(0, expected - inFlight - lapsed);
-  const flightTime =
-    lapsed > 0
-      ? { ...NO_FLIGHT_TIME, shortestMs: before.flightTime.shortestMs }
-      : flightTimeAfter(before.flightTime, {
-          inFlight: expected,
-          ended,
-          elapsedMs: servedAtMs - before.servedAtMs,
-          shortestGrows: expected <= LIMITS.shared,
-          startedAtLimit: before.reachedLimit,
-        });
-  const isQuick = (flightTime.shortestMs ?? 0) <= QUICK_MS;
-  const limit = Math.min(
-    before.limit + GROWTH * ended,
-    isQuick && othersServed ? LIMITS.shared : accountLimit,
-  );
-  return {
-    ...now,
-    limit,
-    answers: before.answers || ended > 0,
-    health: healthAfter(before, stuck && !answersSoon(flightTime), ended),
-    flightTime,
-  };
+
+  get isSlow(): boolean {
+    return this.isFailing || this.#hungAtMs !== null;
+  }
+
+  get lane(): Lane {
+    return this.isSlow ? 'slow' : 'fast';
+  }
+
+  get isQuick(): boolean {
+    return this.#flightTime.isQuick(this.inFlight);
+  }
+
+  /**
+   * A wake-up or the sweep says that deliveries may be due. A webhook at its limit is checked soon anyway.
+   *
+   * @returns whether the check is due now. During a claim it is not: the end of the claim decides.
+   */
+  wake(nowMs: number): boolean {
+    this.#woken = true;
+    if (this.#isClaiming) return false;
+    if (!this.#isFull) this.checkAtMs = Math.min(this.checkAtMs, nowMs);
+    return this.checkAtMs <= nowMs;
+  }
+
+  claimBegins(): void {
+    this.#isClaiming = true;
+    this.#claimsFrom = this.scanFrom;
+    this.#woken = false;
+  }
+
+  claimFailed(): void {
+    this.#isClaiming = false;
+  }
+
+  /** Takes in what a claim saw. */
+  observe(claim: WebhookClaim, { limit, limitMax, nowMs }: ClaimContext): void {
+    const leased = claim.leased.filter(({ delayMs }) => delayMs === 0).length;
+    // An expired lease is no end of a delivery: its job or its worker was lost.
+    const ended = Math.max(0, this.inFlight - claim.inFlight - claim.expired);
+    const elapsedMs = nowMs - this.checkedAtMs;
+    this.#flightTime.add({ inFlight: this.inFlight, ended, elapsedMs });
+    this.#noteHanging(claim, limit, ended, nowMs);
+    this.isFailing = claim.failing;
+    this.limit = claim.failing ? LIMITS.failing : Math.min(limitMax, this.limit + GROWTH * ended);
+    // A sweep may have found an earlier position during the claim. That position wins.
+    if (this.scanFrom === this.#claimsFrom) this.scanFrom = claim.scanFrom;
+    this.#isClaiming = false;
+    this.checkedAtMs = nowMs;
+    if (leased > 0) this.#servedAtMs = nowMs;
+    this.setInFlight(claim.inFlight + leased);
+    const limitNow = claim.failing ? Math.min(limit, LIMITS.failing) : limit;
+    this.#isFull = claim.due >= limitNow;
+    const isLeftOut = Math.min(claim.due, limitNow) > this.inFlight;
+    this.checkAtMs =
+      this.#woken && !this.#isFull ? nowMs : nowMs + this.#nextCheckMs(claim, isLeftOut, nowMs);
+  }
+
+  setInFlight(count: number): void {
+    this.account.inFlight += count - this.inFlight;
+    this.account.busy += Number(count > 0) - Number(this.inFlight > 0);
+    this.inFlight = count;
+  }
+
+  /** Attempts that time out end, too. Only a delivery that was leased later shows that the hang is over. */
+  #noteHanging({ stuck }: WebhookClaim, limit: number, ended: number, nowMs: number): void {
+    if (stuck > 0 && stuck >= Math.min(STUCK_MAX, limit / 2)) this.#hungAtMs = nowMs;
+    else if (stuck === 0 && ended > 0 && this.#servedAtMs > (this.#hungAtMs ?? Infinity))
+      this.#hungAtMs = null;
+  }
+
+  #nextCheckMs({ nextDueMs }: WebhookClaim, isLeftOut: boolean, nowMs: number): number {
+    if (isLeftOut) return LEFT_OUT_CHECK_MS;
+    if (this.#isFull) {
+      const { part, min, max } = FULL_CHECK_MS;
+      return clamp(this.#flightTime.meanMs(this.inFlight) * part, min, max);
+    }
+    const endsMs = this.inFlight > 0 ? this.#inFlightCheckMs(nowMs) : Infinity;
+    return Math.min(endsMs, untilDueMs(nextDueMs));
+  }
+
+  #inFlightCheckMs(nowMs: number): number {
+    const { min, max, partOfTimeSinceServed } = IN_FLIGHT_CHECK_MS;
+    const waitMs = clamp((nowMs - this.#servedAtMs) * partOfTimeSinceServed, min, max);
+    return Math.ceil((nowMs + waitMs) / min) * min - nowMs;
+  }
 }
 
-function healthAfter(before: WebhookState, hangs: boolean, ended: number): Health {
-  // Attempts that ended since may have timed out.
-  if (before.health === 'unresponsive' && (before.hung || hangs)) return 'unresponsive';
-  return ended > 0 ? 'healthy' : before.health;
+/** A delivery within the look-ahead is a delayed job, unless there were too many. It is checked when due. */
+function untilDueMs(nextDueMs: number | null): number {
+  if (nextDueMs === null) return Infinity;
+  return nextDueMs > LOOK_AHEAD_MS ? nextDueMs - LOOK_AHEAD_MS : Math.max(0, nextDueMs);
 }
 
-function answersSoon(flightTime: FlightTime): boolean {
-  return (meanFlightMs(flightTime) ?? Infinity) < SOON_MS;
-}
-
-/**
- * The state after two scans found the first attempt stuck. One slow answer in a hundred does not make an
- * endpoint unresponsive, because parking frees its slot.
- */
-export function stateAfterStuck(before: WebhookState, nowMs: number): WebhookState {
-  const answers = nowMs < before.servedAtMs + SERVED_RECENTLY_MS && answersSoon(before.flightTime);
-  return answers ? before : { ...before, health: 'unresponsive', hung: true };
+function clamp(value: number, min: number, max: number): number {
+  return Math.min(max, Math.max(min, value));
 }

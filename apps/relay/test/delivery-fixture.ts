@@ -2,99 +2,73 @@ import type { WebhookId } from '@postrider/domain';
 import type { DeliveryJob, Lane, JobToAdd } from '@postrider/queue';
 import type { NoWork } from '@postrider/runtime';
 import { createDeliveryOutbox, createDeliveryWork } from '@postrider/store';
-import type { ClaimedDelivery, DeliveryPosition } from '@postrider/store';
-import { DeliveryClaims } from '../src/delivery-claims.ts';
-import { WakeUpPass } from '../src/delivery-wake-up-pass.ts';
-import { PollingPass } from '../src/delivery-polling-pass.ts';
+import type { ClaimRequest, LeasedDelivery } from '@postrider/store';
+import { DeliveryPass } from '../src/delivery-pass.ts';
 import { SweepPass } from '../src/delivery-sweep-pass.ts';
 import { inMemoryQueue } from './in-memory-queue.ts';
 import type { RelayStore } from './setup-relay-store.ts';
 
-export const BUSY_PAUSE_MS = 10;
-const SCAN_EVERY_MAX_MS = 2_000;
+/** Longer than the pause of a pass with work. */
+const STEP_MS = 10;
+/** No check of a known webhook comes later, and no sweep. */
+const CHECKED_WITHIN_MS = 2_500;
 
-/** The relay's three delivery passes on a real database and a queue in memory. Records what they do. */
+/** The relay's two delivery passes on a real database and a queue in memory. Records what they do. */
 export class DeliveryFixture {
   readonly store: RelayStore;
   readonly queue = inMemoryQueue();
-  readonly claims: (readonly ClaimedDelivery[])[] = [];
-  /** The webhooks of each claim. */
-  readonly asked: WebhookId[][] = [];
-  /** The position where the last claim for each webhook began. */
-  readonly claimedFrom = new Map<WebhookId, DeliveryPosition | null>();
-  /** The relay's count of deliveries in flight, per webhook for its account, at the last claim. */
-  readonly accountInFlight = new Map<WebhookId, number>();
-  /** Number of sweeps and scans. */
+  readonly leases: (readonly LeasedDelivery[])[] = [];
+  /** The requests of each claim. */
+  readonly asked: (readonly ClaimRequest[])[] = [];
   sweeps = 0;
-  scans = 0;
   /** May throw, as if the database were away. */
-  duringSweep: () => void = () => undefined;
-  duringScan: () => void = () => undefined;
-  /** Runs between the scan's statement and the relay's use of its result. */
-  afterScan: () => Promise<void> = async () => undefined;
   duringClaim: () => Promise<void> = async () => undefined;
-  polling: PollingPass;
-  wakeUps: WakeUpPass;
+  pass: DeliveryPass;
   sweep: SweepPass;
   /** The relay's clock. It moves only by `advance`. */
   #nowMs = 0;
 
   constructor(store: RelayStore) {
     this.store = store;
-    ({ polling: this.polling, wakeUps: this.wakeUps, sweep: this.sweep } = this.newRelay());
+    ({ pass: this.pass, sweep: this.sweep } = this.newRelay());
   }
 
-  newRelay(): { polling: PollingPass; wakeUps: WakeUpPass; sweep: SweepPass } {
+  newRelay(): { pass: DeliveryPass; sweep: SweepPass } {
     const outbox = createDeliveryOutbox(this.store.claims);
     const nowMs = () => this.#nowMs;
-    const claims = new DeliveryClaims({
+    const pass = new DeliveryPass({
       store: {
         ...outbox,
         claim: async (requests, limits) => {
-          this.asked.push(requests.map(({ webhookId }) => webhookId));
-          for (const { webhookId, scanFrom, accountInFlight } of requests) {
-            this.claimedFrom.set(webhookId, scanFrom ?? null);
-            this.accountInFlight.set(webhookId, accountInFlight ?? 0);
-          }
-          const claimed = await outbox.claim(requests, limits);
+          this.asked.push(requests);
           const hook = this.duringClaim;
           this.duringClaim = async () => undefined;
           await hook();
-          return claimed;
+          return outbox.claim(requests, limits);
         },
       },
       queue: this.queue,
       leaseSeconds: 30,
       fleetSlots: () => 1_024,
       nowMs,
-      onClaim: (claimed) => this.claims.push(claimed),
+      onClaim: (leased) => this.leases.push(leased),
     });
-    const scan: typeof outbox.scan = async (...args) => {
-      this.scans += 1;
-      this.duringScan();
-      const found = await outbox.scan(...args);
-      await this.afterScan();
-      return found;
-    };
     const sweepOnce: typeof outbox.sweep = async (...args) => {
       this.sweeps += 1;
-      this.duringSweep();
       return outbox.sweep(...args);
     };
-    const polling = new PollingPass({ store: { scan }, claims, nowMs });
-    const wakeUps = new WakeUpPass({ claims, onBacklog: (ids) => polling.add(ids), nowMs });
-    const onFound = (ids: readonly WebhookId[]): void => polling.addOnce(ids);
-    return {
-      polling,
-      wakeUps,
-      sweep: new SweepPass({ store: { ...outbox, sweep: sweepOnce }, claims, onFound, nowMs }),
-    };
+    const sweep = new SweepPass({
+      store: { ...outbox, sweep: sweepOnce },
+      onFound: (webhooks) => pass.found(webhooks),
+      nowMs,
+    });
+    return { pass, sweep };
   }
 
   /** A wake-up names these webhooks. @returns the pause before the next run, in milliseconds. */
   async wakeUp(...webhooks: WebhookId[]): Promise<number | NoWork> {
-    this.wakeUps.add(webhooks);
-    return this.wakeUps.run();
+    this.pass.wake(webhooks);
+    return this.pass.run();
   }
 
   jobs(lane: Lane): JobToAdd<DeliveryJob>[] {
@@ -118,23 +92,16 @@ export class DeliveryFixture {
     this.#nowMs += ms;
   }
 
-  /** Runs the sweep, if it is due, and the polling pass. @returns the pause that the polling pass asks for */
-  async poll(): Promise<number> {
-    this.advance(BUSY_PAUSE_MS);
+  /** Runs the sweep, if it is due, and the pass. @returns the pause that the pass asks for */
+  async step(): Promise<number | NoWork> {
+    this.advance(STEP_MS);
     await this.sweep.run();
-    return this.polling.run();
+    return this.pass.run();
   }
 
-  /** Polls until a sweep, and then a scan, has read every webhook with outstanding deliveries again. */
-  async untilSwept(): Promise<void> {
-    for (const before = this.sweeps; this.sweeps === before;) await this.poll();
-    await this.untilScanned();
-  }
-
-  /** Polls until a scan has read the webhooks that the relay knows. */
-  async untilScanned(): Promise<void> {
-    const endsAt = this.#nowMs + SCAN_EVERY_MAX_MS; // a relay that knows no webhook scans none
-    for (const before = this.scans; this.scans === before && this.#nowMs <= endsAt;) await this.poll();
+  /** Steps until every webhook with due deliveries was checked once more, and swept. */
+  async untilChecked(): Promise<void> {
+    for (const endsAt = this.#nowMs + CHECKED_WITHIN_MS; this.#nowMs <= endsAt;) await this.step();
   }
 
   /** Does the workers' part for the jobs of a lane: takes the rows and ends them with a 200. */

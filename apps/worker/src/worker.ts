@@ -6,7 +6,7 @@ import type { MailProviderOptions } from '@postrider/mail';
 import { AddressGuard, EndpointClient } from '@postrider/outbound';
 import { Consumer } from '@postrider/queue';
 import type { MailJob, QueueIdentityReader, QueueLocation } from '@postrider/queue';
-import { PARK_AFTER_MS, PARKED_PER_SLOT, slotsPerWorker } from '@postrider/runtime';
+import { ATTEMPTS_PER_SLOT, slotsPerWorker } from '@postrider/runtime';
 import type { ConfigurationOf, Lifecycle, Logger, Metrics } from '@postrider/runtime';
 import { createDeliveryWork, createFleet, createMailWork } from '@postrider/store';
 import type { createPool, Database, DeliveryClaim } from '@postrider/store';
@@ -23,8 +23,6 @@ import { quarantineFaulty } from './mail/quarantine.ts';
 import { outgoingMessage, sendMail } from './mail/send.ts';
 import type { MailStages } from './mail/send.ts';
 import { createUnsubscribeUrls } from './mail/unsubscribe-url.ts';
-import { Parking } from './parking.ts';
-import { createPacing } from './pacing.ts';
 import { StageFault } from './stage-fault.ts';
 
 export interface WorkerParts {
@@ -56,28 +54,22 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
   const stages = createDeliveryStages(parts);
   // Each lane has its own connections, per host as many as it may have attempts. Otherwise webhooks that
   // share a host would wait for each other within their own time limits.
-  const fast = addLane(lifecycle, parts, {
-    stages,
-    attemptsMax: (1 + PARKED_PER_SLOT) * deliveryConcurrency,
-  });
+  const fastAttempts = ATTEMPTS_PER_SLOT * deliveryConcurrency;
+  const fast = addLane(lifecycle, parts, { stages, attemptsMax: fastAttempts });
   const slow = addLane(lifecycle, parts, { stages, attemptsMax: slowLaneConcurrency });
-  const paced = createPacing({ slots: slowLaneConcurrency });
   const stopping = new AbortController();
   const mailStages = addMailStages(lifecycle, parts, stopping.signal);
-  const parkedMax = PARKED_PER_SLOT * deliveryConcurrency;
-  const parking = new Parking({ afterMs: PARK_AFTER_MS, parkedMax });
-  lifecycle.add('parked attempts', { stop: (remainingMs) => parking.drain(remainingMs - STOP_RESERVE_MS) });
 
   const consumers = {
     fast: new Consumer(location, 'fast', {
-      concurrency: deliveryConcurrency,
-      handle: (job) => parking.untilEndedOrParked(fast(job)),
+      concurrency: fastAttempts,
+      handle: fast,
       lockSeconds: config.leaseSeconds,
       onError: onQueueError,
     }),
     slow: new Consumer(location, 'slow', {
       concurrency: slowLaneConcurrency,
-      handle: (job) => paced(() => slow(job)),
+      handle: slow,
       lockSeconds: config.leaseSeconds,
       onError: onQueueError,
     }),

@@ -26,7 +26,6 @@ export type { EventType } from './event-types.ts';
 export { fieldPath, valueAt } from './field-path.ts';
 export { forwardedFile, forwardRequest, parseForward } from './forward-draft.ts';
 export type { ForwardedFile } from './forward-draft.ts';
-export { isFresh } from './freshness.ts';
 export { DEAD_LETTERS_COUNTED_MAX, healthNotice, operatorEvent } from './health-notice.ts';
 export type { DeadLetterRetention, HealthChange, OperatorEvent } from './health-notice.ts';
 export { newId, parseId, parseNamedId } from './ids.ts';

@@ -28,14 +28,6 @@ describe('a batch', () => {
     expect(sizes(...jobs(3, { group: 'one', delayMs: 1 }))).toEqual([1, 1, 1]);
     expect(sizes(...jobs(3))).toEqual([1, 1, 1]);
   });
-
-  test('has no low-priority job beside others', () => {
-    const added = jobs(4, { group: 'one' }).map((job, n) => ({ ...job, lowPriority: n > 0 }));
-    expect(inBatches(added).map((batch) => batch.map(({ lowPriority }) => lowPriority))).toEqual([
-      [false],
-      [true, true, true],
-    ]);
-  });
 });
 
 test('the number of jobs is read from the ids of batches', () => {

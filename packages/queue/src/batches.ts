@@ -20,15 +20,14 @@ export function inBatches<Job>(jobs: readonly JobToAdd<Job>[]): Batch<Job>[] {
   const batches: Batch<Job>[] = [];
   const open = new Map<string, Batch<Job>>();
   for (const job of jobs) {
-    const key =
-      job.group === undefined || job.delayMs > 0 ? null : `${job.lowPriority ?? false} ${job.group}`;
-    const batch = key === null ? undefined : open.get(key);
+    const group = job.delayMs > 0 ? undefined : job.group;
+    const batch = group === undefined ? undefined : open.get(group);
     if (batch !== undefined && batch.length < BATCH_MAX) {
       batch.push(job);
     } else {
       const begun: Batch<Job> = [job];
       batches.push(begun);
-      if (key !== null) open.set(key, begun);
+      if (group !== undefined) open.set(group, begun);
     }
   }
   return batches.sort((a, b) => a.length - b.length);

@@ -48,8 +48,6 @@ export function mailJobId(job: MailJob): string {
 /** A job to add. A worker gets it after `delayMs`. */
 export type JobToAdd<Job> = Job & {
   readonly delayMs: number;
-  /** Jobs without low priority run first. */
-  readonly lowPriority?: boolean;
   /** Due jobs with the same group, added by one call, share BullMQ jobs: up to 16 in each. */
   readonly group?: string;
 };

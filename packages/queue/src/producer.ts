@@ -60,8 +60,6 @@ interface Backend {
 
 /** We do not read the event stream. BullMQ's default of 10,000 entries would waste memory. */
 const STREAMS = { events: { maxLen: 100 } };
-/** BullMQ fetches jobs with a priority when there are none without. */
-const LOW_PRIORITY = 1;
 /** Connections to Postgres. A relay's passes make few calls, and can wait for each other. */
 const POOL_SIZE = 3;
 /** Closing does not wait longer for an unreachable back-end. */
@@ -187,9 +185,9 @@ async function addTo(queue: BullQueue, jobs: NewJob[]): Promise<AddedJob[]> {
   return [await queue.add(job.name, job.data, job.opts)];
 }
 
-/** All jobs of a batch have the same delay and priority. */
+/** All jobs of a batch have the same delay. */
 function newJob(key: QueueKey, batch: Readonly<Batch<object>>, jobId: string): NewJob {
-  const [{ delayMs, lowPriority = false }] = batch;
+  const [{ delayMs }] = batch;
   return {
     name: 'job',
     data: batchData(batch.map((job) => QUEUES[key].payload.parse(job))), // only the fields of the catalogue
@@ -198,7 +196,6 @@ function newJob(key: QueueKey, batch: Readonly<Batch<object>>, jobId: string): N
     opts: {
       jobId,
       delay: Math.max(0, Math.ceil(delayMs)),
-      ...(lowPriority ? { priority: LOW_PRIORITY } : {}),
       attempts: 1,
       removeOnComplete: true,
       removeOnFail: true,

@@ -40,7 +40,6 @@ export function queueConformance(openBackend: () => Promise<Backend>): void {
   describe('a job', () => {
     jobTests(bench);
     delayTests(bench);
-    priorityTests(bench);
     duplicateTests(bench);
     groupTests(bench);
   });
@@ -114,17 +113,6 @@ function delayTests(bench: Bench): void {
   });
 }
 
-function priorityTests(bench: Bench): void {
-  test('with low priority arrives after the others, each in order', async () => {
-    const added = jobs(4).map((job, index) => ({ ...job, lowPriority: index % 2 === 0 }));
-    await bench.queue.producer.addDeliveries('fast', added);
-    expect((await bench.queue.producer.depth()).fast).toEqual({ waiting: 4, delayed: 0 });
-    const seen = bench.queue.noting();
-    await reaches(seen, 4);
-    expect(seen.map(({ deliveryId }) => deliveryId)).toEqual(['2', '4', '1', '3']);
-  });
-}
-
 function duplicateTests(bench: Bench): void {
   test('that is added twice runs once', async () => {
     const { opened, open } = gate();
@@ -167,7 +155,7 @@ function duplicateTests(bench: Bench): void {
 function groupTests(bench: Bench): void {
   test('of a group runs once, and counts in the depth while it waits', async () => {
     const groups = ['one', 'two', 'three'].flatMap((group, index) =>
-      jobs(50, { group }).map((job) => ({ ...job, claim: index, lowPriority: index === 2 })),
+      jobs(50, { group }).map((job) => ({ ...job, claim: index })),
     );
     await bench.queue.producer.addDeliveries('fast', groups);
     await bench.queue.producer.addDeliveries('fast', groups); // duplicates

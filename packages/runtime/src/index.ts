@@ -3,8 +3,8 @@ export type { ConfigurationOf } from './config/configuration.ts';
 export { ConfigurationError, loadConfig } from './config/load.ts';
 export {
   DELIVERY_TIMEOUT_DEFAULT_MS,
-  PARK_AFTER_MS,
-  PARKED_PER_SLOT,
+  ACCOUNT_SHARE,
+  ATTEMPTS_PER_SLOT,
   slotsPerWorker,
 } from './config/settings/delivery.ts';
 export type { Environment } from './config/setting.ts';

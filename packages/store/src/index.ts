@@ -38,13 +38,12 @@ export type { FoundDeadLetter, FoundDeadLetterFilter } from './deliveries/find-d
 export { createDeliveryOutbox } from './deliveries/delivery-outbox.ts';
 export type {
   ClaimRequest,
-  ClaimedDelivery,
   DeliveryOutbox,
   DeliveryPosition,
-  ScannedWebhook,
-  ScanRequest,
+  LeasedDelivery,
   Sweep,
   SweptWebhook,
+  WebhookClaim,
 } from './deliveries/delivery-outbox.ts';
 export { createDeliveryWork } from './deliveries/delivery-work.ts';
 export type {

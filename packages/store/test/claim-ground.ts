@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { createPool } from '../src/db/pool.ts';
-import type { ClaimLimits } from '../src/deliveries/delivery-outbox.ts';
+import type { ClaimLimits, LeasedDelivery, WebhookClaim } from '../src/deliveries/delivery-outbox.ts';
 
 /** Room for all that a test has outstanding. */
 export const CLAIM_LIMITS: ClaimLimits = {
@@ -12,6 +12,11 @@ export const CLAIM_LIMITS: ClaimLimits = {
   leaseSeconds: 30,
   stuckAfterSeconds: 1,
 };
+
+/** The deliveries that a claim leased, of all webhooks. */
+export function leasedBy(claims: readonly WebhookClaim[]): LeasedDelivery[] {
+  return claims.flatMap(({ leased }) => leased);
+}
 
 /** A pool like the relay's for its leases. */
 export function openLeasePool(databaseUrl: string, size = 8): Pool {

@@ -48,10 +48,7 @@ const leaseOutlastsAttempt: Rule = ({ leaseSeconds, deliveryTimeoutMs }) =>
     ? `LEASE_SECONDS must exceed DELIVERY_TIMEOUT_MS by more than ${LEASE_MARGIN_SECONDS} s (got ${leaseSeconds} s and ${deliveryTimeoutMs} ms)`
     : undefined;
 
-/**
- * The relay counts the fast lane's slots twice, because parked attempts count as slots, and adds the slow
- * lane's. This rule limits slow endpoints to half the sum.
- */
+/** Otherwise three accounts, each with its share of the announced slots, could fill the fast lane. */
 const slowLaneIsHalfAtMost: Rule = ({ deliveryConcurrency, slowLaneConcurrency }) =>
   deliveryConcurrency !== undefined &&
   slowLaneConcurrency !== undefined &&

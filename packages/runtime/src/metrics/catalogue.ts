@@ -24,9 +24,8 @@ const BATCH_ROWS = [0, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000];
 
 /** The relay's passes, and what each does. The names are the values of the label `pass`. */
 export const RELAY_PASSES = {
-  deliveries: 'polls for due deliveries',
-  news: 'claims for the webhooks that wake-ups name',
-  sweep: 'finds due deliveries that wake-ups and polling missed',
+  deliveries: 'claims due deliveries',
+  sweep: 'finds due deliveries that nothing else found',
   mail: 'claims mail to send',
   fleet: 'counts the workers and their slots',
   days_made: 'makes partitions of attempts',

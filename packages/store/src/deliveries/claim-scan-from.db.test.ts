@@ -3,10 +3,10 @@ import type { WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
-import { CLAIM_LIMITS, openLeasePool } from '../../test/claim-ground.ts';
+import { CLAIM_LIMITS, leasedBy, openLeasePool } from '../../test/claim-ground.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
-import type { ClaimedDelivery, DeliveryOutbox, DeliveryPosition } from './delivery-outbox.ts';
+import type { DeliveryOutbox, DeliveryPosition, LeasedDelivery, WebhookClaim } from './delivery-outbox.ts';
 import { claimDeliveries } from './sql/claim-deliveries.ts';
 
 let database: TestDatabase;
@@ -17,7 +17,7 @@ let outbox: DeliveryOutbox;
 beforeAll(async () => {
   database = await createTestDatabase();
   rows = createRows(database);
-  pool = openLeasePool(database.url, 1);
+  pool = openLeasePool(database.url, 2);
   outbox = createDeliveryOutbox(pool);
 });
 afterAll(async () => {
@@ -26,40 +26,33 @@ afterAll(async () => {
 });
 beforeEach(() => rows.clear());
 
-async function firstDueOf(webhookId: WebhookId): Promise<DeliveryPosition | null | undefined> {
-  const [scanned] = await outbox.scan([{ webhookId, scanFrom: null }], CLAIM_LIMITS);
-  return scanned?.firstDue;
-}
-
-async function claim(
+async function claimFrom(
   webhookId: WebhookId,
-  limit: number,
-  scanFrom: DeliveryPosition | null | undefined,
-): Promise<ClaimedDelivery[]> {
-  return outbox.claim([{ webhookId, limit, fastLimit: limit, scanFrom: scanFrom ?? null }], CLAIM_LIMITS);
+  scanFrom: DeliveryPosition | null,
+  limit = 8,
+): Promise<WebhookClaim> {
+  const [claim] = await outbox.claim([{ webhookId, limit, scanFrom }], CLAIM_LIMITS);
+  if (claim === undefined) throw new Error('the claim did not report the webhook');
+  return claim;
 }
 
-const idsOf = (claimed: readonly ClaimedDelivery[]) =>
-  claimed.map(({ deliveryId }) => deliveryId).sort((a, b) => Number(a) - Number(b));
+/** The position of a delivery. */
+async function positionOf(deliveryId: string | undefined): Promise<DeliveryPosition> {
+  const [row] = await database.query<{ dueAt: string }>(
+    'select due_at::text as "dueAt" from deliveries where id = $1',
+    [deliveryId],
+  );
+  return { dueAt: row?.dueAt ?? '', deliveryId: deliveryId ?? '' };
+}
+
+const idsOf = (leased: readonly LeasedDelivery[]) =>
+  leased.map(({ deliveryId }) => deliveryId).sort((a, b) => Number(a) - Number(b));
 
 /** Pages that a claim goes to, each as often as it does. It is undone. */
 async function pagesRead(webhookId: WebhookId, scanFrom: DeliveryPosition | null): Promise<number> {
   return inUndoneTransaction(pool, async (session) => {
-    const values = [
-      [webhookId],
-      [8],
-      [8],
-      60,
-      1000,
-      1000,
-      4,
-      30,
-      1,
-      [scanFrom?.dueAt],
-      [scanFrom?.deliveryId],
-      1000,
-      [0],
-    ];
+    const position = [[scanFrom?.dueAt], [scanFrom?.deliveryId]];
+    const values = [[webhookId], [8], [8], [false], ...position, [0], 60, 1000, 1000, 1000, 4, 30, 1];
     const explained = await session.query<{ 'QUERY PLAN': [{ Plan: Record<string, unknown> }] }>(
       `explain (analyze, buffers, format json) ${claimDeliveries.text}`,
       values,
@@ -69,69 +62,73 @@ async function pagesRead(webhookId: WebhookId, scanFrom: DeliveryPosition | null
   });
 }
 
-describe('the first due delivery of a webhook', () => {
-  test('is its first delivery that is due, in somebody’s hands or not', async () => {
-    const webhookId = await rows.webhook();
-    const [first = '', second = ''] = await rows.deliveries(webhookId, { count: 2 });
-    await claim(webhookId, 1, null);
-    const scanFrom = await firstDueOf(webhookId);
-    expect(scanFrom?.deliveryId).toBe(first);
-    await database.query('delete from deliveries where id = $1', [first]);
-    expect((await firstDueOf(webhookId))?.deliveryId).toBe(second);
-  });
-
-  test('is nowhere while nothing is due', async () => {
-    const webhookId = await rows.webhook();
-    await rows.deliveries(webhookId, { dueInMs: 30_000 });
-    expect(await firstDueOf(webhookId)).toBeNull();
-  });
-
-  test('is where a claim begins: what is before it is left alone, though it is due', async () => {
+describe('the position where a claim starts', () => {
+  test('excludes earlier deliveries, although they are due', async () => {
     const webhookId = await rows.webhook();
     const ids = await rows.deliveries(webhookId, { count: 3 });
-    const scanFrom = await firstDueOf(webhookId);
+    const start = await positionOf(ids[0]);
     const earlier = await rows.deliveries(webhookId, { dueInMs: -60_000 });
-    expect(idsOf(await claim(webhookId, 8, scanFrom))).toEqual(ids);
-    expect(idsOf(await claim(webhookId, 8, null))).toEqual(earlier);
+    expect(idsOf((await claimFrom(webhookId, start)).leased)).toEqual(ids);
+    expect(idsOf((await claimFrom(webhookId, null)).leased)).toEqual(earlier);
   });
 
-  test('is told apart by id from what is due at the same microsecond', async () => {
+  test('tells deliveries of the same microsecond apart by id', async () => {
     const webhookId = await rows.webhook();
     const ids = await rows.deliveries(webhookId, { count: 5 });
     await database.query('update deliveries set due_at = (select min(due_at) from deliveries)');
-    await database.query('delete from deliveries where id = any ($1)', [ids.slice(0, 2)]);
-    const scanFrom = await firstDueOf(webhookId);
-    expect(scanFrom?.deliveryId).toBe(ids[2]);
-    expect(idsOf(await claim(webhookId, 2, scanFrom))).toEqual(ids.slice(2, 4));
+    expect(idsOf((await claimFrom(webhookId, await positionOf(ids[2]), 2)).leased)).toEqual(ids.slice(2, 4));
   });
 
-  test('of one webhook says nothing of another in the same claim', async () => {
+  test('is separate for each webhook of a claim', async () => {
     const [one, other] = [await rows.webhook(), await rows.webhook()];
-    await rows.deliveries(one, { dueInMs: -1_000 });
+    const [first] = await rows.deliveries(one, { dueInMs: -1_000 });
     const earlier = await rows.deliveries(other, { dueInMs: -60_000 });
-    const asked = { limit: 8, fastLimit: 8 };
-    const claimed = await outbox.claim(
+    const claims = await outbox.claim(
       [
-        { webhookId: one, ...asked, scanFrom: (await firstDueOf(one)) ?? null },
-        { webhookId: other, ...asked },
+        { webhookId: one, limit: 8, scanFrom: await positionOf(first) },
+        { webhookId: other, limit: 8 },
       ],
       CLAIM_LIMITS,
     );
-    expect(claimed).toHaveLength(2);
-    expect(idsOf(claimed.filter(({ webhookId }) => webhookId === other))).toEqual(earlier);
+    const leased = leasedBy(claims);
+    expect(leased).toHaveLength(2);
+    expect(idsOf(leased.filter(({ webhookId }) => webhookId === other))).toEqual(earlier);
   });
 
-  test('spares a claim the reading of all that has ended since the last vacuum', async () => {
+  test('spares the claim what has ended before, although an open snapshot keeps it in the index', async () => {
     const webhookId = await rows.webhook();
     await database.query('alter table deliveries set (autovacuum_enabled = false)');
-    const ids = await rows.deliveries(webhookId, { count: 30_000 });
-    await database.query('delete from deliveries where id = any ($1)', [ids.slice(0, -100)]);
-    const scanFrom = (await firstDueOf(webhookId)) ?? null;
-    expect(scanFrom).not.toBeNull();
-    const [fromTheFirst, fromFirstDue] = [
-      await pagesRead(webhookId, null),
-      await pagesRead(webhookId, scanFrom),
-    ];
-    expect(fromTheFirst).toBeGreaterThan(fromFirstDue + 100);
+    const ids = await rows.deliveries(webhookId, { count: 30_000, dueInMs: -60_000 });
+    await inUndoneTransaction(pool, async (reader) => {
+      await reader.query('declare held cursor for select 1'); // its snapshot lasts as long as the transaction
+      await database.query('delete from deliveries where id = any ($1)', [ids.slice(0, -100)]);
+      const { scanFrom } = await claimFrom(webhookId, null);
+      const [fromTheFirst, fromTheMark] = [
+        await pagesRead(webhookId, null),
+        await pagesRead(webhookId, scanFrom),
+      ];
+      expect(fromTheFirst).toBeGreaterThan(fromTheMark + 100);
+    });
   });
+});
+
+test('the next claim starts at the first delivery, but no later than two seconds ago', async () => {
+  const webhookId = await rows.webhook();
+  const [old = ''] = await rows.deliveries(webhookId, { dueInMs: -60_000 });
+  const { scanFrom: atTheFirst } = await claimFrom(webhookId, null);
+  expect(atTheFirst.deliveryId).toBe(old);
+  await database.query('delete from deliveries');
+  const { scanFrom: ofNone } = await claimFrom(webhookId, null);
+  const [fresh = ''] = await rows.deliveries(webhookId);
+  const { scanFrom: beforeTheFresh, leased } = await claimFrom(webhookId, ofNone);
+  expect(idsOf(leased)).toEqual([fresh]);
+  for (const scanFrom of [ofNone, beforeTheFresh]) {
+    expect(scanFrom.deliveryId).toBe('0');
+    // What another transaction inserted before, and commits now, lies behind the position.
+    const [late] = await database.query<{ behind: boolean }>(
+      `select now() - interval '1 s' > $1::timestamptz as behind`,
+      [scanFrom.dueAt],
+    );
+    expect(late?.behind).toBe(true);
+  }
 });

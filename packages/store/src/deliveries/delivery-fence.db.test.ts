@@ -5,6 +5,7 @@ import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { died, finished, retried } from '../../test/outcomes.ts';
 import { createPool } from '../db/pool.ts';
+import { leasedBy } from '../../test/claim-ground.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type { DeliveryWork, HeldDelivery, TakenDelivery } from './delivery-work.ts';
@@ -50,8 +51,8 @@ async function takenByAnother(held: HeldDelivery): Promise<TakenDelivery> {
   await database.query('update deliveries set leased_until = now() where id = $1', [held.deliveryId]);
   const lanes = { fastRowsMax: 9, slowRowsMax: 9, earlyRowsMax: 9, failingLimit: 1 };
   const limits = { ...lanes, lookAheadSeconds: 0, leaseSeconds: 30, stuckAfterSeconds: 1 };
-  const claimed = await createDeliveryOutbox(pool).claim([{ webhookId, limit: 9, fastLimit: 9 }], limits);
-  const [other] = await work.take(claimed, LEASE_SECONDS);
+  const claims = await createDeliveryOutbox(pool).claim([{ webhookId, limit: 9 }], limits);
+  const [other] = await work.take(leasedBy(claims), LEASE_SECONDS);
   if (other === undefined) throw new Error('the other did not get it');
   return other;
 }

@@ -3,10 +3,10 @@ import type { WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
-import { CLAIM_LIMITS, openLeasePool } from '../../test/claim-ground.ts';
+import { CLAIM_LIMITS, leasedBy, openLeasePool } from '../../test/claim-ground.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
-import type { ClaimedDelivery, ClaimLimits, DeliveryOutbox } from './delivery-outbox.ts';
+import type { ClaimLimits, DeliveryOutbox, LeasedDelivery, WebhookClaim } from './delivery-outbox.ts';
 import { claimDeliveries } from './sql/claim-deliveries.ts';
 
 let database: TestDatabase;
@@ -30,19 +30,24 @@ async function claim(
   webhooks: WebhookId | readonly WebhookId[],
   limit = 8,
   limits: Partial<ClaimLimits> = {},
-): Promise<ClaimedDelivery[]> {
+): Promise<LeasedDelivery[]> {
   const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
-  return outbox.claim(
-    asked.map((webhookId) => ({ webhookId, limit, fastLimit: limit })),
-    { ...CLAIM_LIMITS, ...limits },
-  );
+  const requests = asked.map((webhookId) => ({ webhookId, limit }));
+  return leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, ...limits }));
 }
 
-function idsOf(claimed: readonly ClaimedDelivery[]): string[] {
+/** What a claim for up to eight deliveries reports of a webhook. */
+async function reportOf(webhookId: WebhookId, more: { limit?: number; rowsToRead?: number } = {}) {
+  const [claim] = await outbox.claim([{ webhookId, limit: 8, ...more }], CLAIM_LIMITS);
+  if (claim === undefined) throw new Error('the claim did not report the webhook');
+  return claim satisfies WebhookClaim;
+}
+
+function idsOf(claimed: readonly LeasedDelivery[]): string[] {
   return claimed.map(({ deliveryId }) => deliveryId).sort((a, b) => Number(a) - Number(b));
 }
 
-function countOf(claimed: readonly ClaimedDelivery[], webhookId: WebhookId): number {
+function countOf(claimed: readonly LeasedDelivery[], webhookId: WebhookId): number {
   return claimed.filter((delivery) => delivery.webhookId === webhookId).length;
 }
 
@@ -73,30 +78,12 @@ describe('the concurrency limit of a webhook', () => {
     expect(idsOf(await claim(webhookId, 10))).toEqual(ids.slice(10, 13));
   });
 
-  test('is told back: how many were in somebody’s hands before', async () => {
-    const webhookId = await rows.webhook();
-    await rows.deliveries(webhookId, { count: 9 });
-    expect((await claim(webhookId, 3)).map(({ inFlight }) => inFlight)).toEqual([0, 0, 0]);
-    expect((await claim(webhookId, 5)).map(({ inFlight }) => inFlight)).toEqual([3, 3]);
-  });
-
-  test('comes with how many are in flight, and how many rows it read', async () => {
-    const webhookId = await rows.webhook();
-    await rows.deliveries(webhookId);
-    await rows.deliveries(webhookId, { dueInMs: 30_000, count: 2 });
-    await claim(webhookId, 2);
-    expect(await claim(webhookId, 3)).toMatchObject([{ inFlight: 1, rowsRead: 3 }]);
-  });
-
   test('is small while the webhook fails, and may be none', async () => {
     const [failing, well] = [await rows.webhook({ failing: true }), await rows.webhook()];
     for (const id of [failing, well]) await rows.deliveries(id, { count: 20 });
     expect(await claim(failing, 8, { failingLimit: 0 })).toEqual([]);
     const claimed = await claim([failing, well], 8);
     expect([countOf(claimed, failing), countOf(claimed, well)]).toEqual([4, 8]);
-    expect(new Set(claimed.map((row) => `${row.webhookId} ${row.failing}`))).toEqual(
-      new Set([`${failing} true`, `${well} false`]),
-    );
   });
 
   test('of a failing webhook is never more than it was to have anyway', async () => {
@@ -140,34 +127,21 @@ describe('fairness', () => {
 });
 
 describe('the lane', () => {
-  async function lanesOf(webhookId: WebhookId, limit: number, fastLimit: number): Promise<boolean[]> {
-    const claimed = await outbox.claim([{ webhookId, limit, fastLimit }], CLAIM_LIMITS);
-    return claimed.sort((a, b) => Number(a.deliveryId) - Number(b.deliveryId)).map(({ slow }) => slow);
+  async function lanesOf(webhookId: WebhookId, slow: boolean): Promise<boolean[]> {
+    const claims = await outbox.claim([{ webhookId, limit: 8, slow }], CLAIM_LIMITS);
+    return leasedBy(claims).map((delivery) => delivery.slow);
   }
 
-  test('of a webhook whose limit is all in the fast lane is the fast one', async () => {
-    const webhookId = await rows.webhook();
-    await rows.deliveries(webhookId, { count: 4 });
-    expect(await lanesOf(webhookId, 4, 4)).toEqual([false, false, false, false]);
-  });
-
-  test('of one with a fast limit of two is the fast one for two at a time, those in flight included', async () => {
-    const webhookId = await rows.webhook();
-    await rows.deliveries(webhookId, { count: 5 });
-    expect(await lanesOf(webhookId, 4, 2)).toEqual([false, false, true, true]);
-    expect(await lanesOf(webhookId, 5, 2)).toEqual([true]);
-  });
-
-  test('of one with a fast limit of none is the slow one', async () => {
+  test.each([false, true])('is the one that the caller names (slow: %s)', async (slow) => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { count: 2 });
-    expect(await lanesOf(webhookId, 2, 0)).toEqual([true, true]);
+    expect(await lanesOf(webhookId, slow)).toEqual([slow, slow]);
   });
 
   test('of a failing webhook is the slow one', async () => {
     const webhookId = await rows.webhook({ failing: true });
     await rows.deliveries(webhookId, { count: 2 });
-    expect(await lanesOf(webhookId, 2, 2)).toEqual([true, true]);
+    expect(await lanesOf(webhookId, false)).toEqual([true, true]);
   });
 
   test('has its own limit: rows for one lane use up nothing of the other’s', async () => {
@@ -185,11 +159,10 @@ describe('the lane', () => {
     ];
     const all = [dawdler, healthy, failing];
     for (const id of all) await rows.deliveries(id, { count: 20 });
-    const claimAll = (limit: number, limits: Partial<ClaimLimits>) =>
-      outbox.claim(
-        all.map((webhookId) => ({ webhookId, limit, fastLimit: webhookId === healthy ? limit : 0 })),
-        { ...CLAIM_LIMITS, ...limits },
-      );
+    const claimAll = async (limit: number, limits: Partial<ClaimLimits>) => {
+      const requests = all.map((webhookId) => ({ webhookId, limit, slow: webhookId === dawdler }));
+      return leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, ...limits }));
+    };
     const noneSlow = await claimAll(10, { slowRowsMax: 0 });
     expect(all.map((id) => countOf(noneSlow, id))).toEqual([0, 10, 0]);
     const noneFast = await claimAll(20, { fastRowsMax: 0, slowRowsMax: 2 });
@@ -198,17 +171,13 @@ describe('the lane', () => {
 });
 
 describe('what is claimed', () => {
-  test('is due within the look-ahead, told with its attempts and the time that is left or over', async () => {
+  test('is due within the look-ahead, with the time that is left', async () => {
     const webhookId = await rows.webhook();
     const [due = ''] = await rows.deliveries(webhookId);
     const [soon = ''] = await rows.deliveries(webhookId, { dueInMs: 50_000, attempts: 3 });
     await rows.deliveries(webhookId, { dueInMs: 70_000 });
     const claimed = await claim(webhookId);
     expect(idsOf(claimed)).toEqual([due, soon]);
-    expect(claimed.map((row) => [row.attemptsMade, row.lateMs >= 1_000])).toEqual([
-      [0, true],
-      [3, false],
-    ]);
     const delays = new Map(claimed.map((row) => [row.deliveryId, row.delayMs]));
     expect(delays.get(due)).toBe(0);
     // The test's own time is taken off the 50 s; the lease tells how much: it ends 30 s after the due time.
@@ -249,31 +218,6 @@ describe('what is claimed', () => {
     ]);
   });
 
-  test('tells of rows that the limit left out, of its own kind only', async () => {
-    const webhookId = await rows.webhook();
-    await rows.deliveries(webhookId, { count: 5 });
-    await rows.deliveries(webhookId, { count: 2, dueInMs: 50_000 });
-    const cut = await claim(webhookId, 9, { fastRowsMax: 3 });
-    expect(cut.map(({ delayMs, overLimit }) => [delayMs > 0, overLimit])).toEqual([
-      ...Array.from({ length: 3 }, () => [false, true]),
-      ...Array.from({ length: 2 }, () => [true, false]),
-    ]);
-    expect((await claim(webhookId, 9, { fastRowsMax: 2 })).map(({ overLimit }) => overLimit)).toEqual([
-      false,
-      false,
-    ]);
-  });
-
-  test('tells of rows that the limit left out also where another has some of the first', async () => {
-    const webhookId = await rows.webhook();
-    const [first = ''] = await rows.deliveries(webhookId, { count: 5 });
-    const claimed = await inUndoneTransaction(pool, async (other) => {
-      await other.query('select from deliveries where id = $1 for update', [first]);
-      return claim(webhookId, 9, { fastRowsMax: 3 });
-    });
-    expect(claimed.map(({ overLimit }) => overLimit)).toEqual([true, true]);
-  });
-
   test('is never of a webhook that is gone', async () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId);
@@ -296,9 +240,7 @@ describe('a lease', () => {
     expect(first).toMatchObject({ claim: 0, leaseExpired: false });
     expect(await claim(webhookId)).toEqual([]);
     await expireLeases([first?.deliveryId ?? '']);
-    expect(await claim(webhookId)).toEqual([
-      { ...first, claim: 1, leaseExpired: true, lateMs: expect.any(Number) },
-    ]);
+    expect(await claim(webhookId)).toEqual([{ ...first, claim: 1, leaseExpired: true }]);
   });
 
   test('of a worker that died is given again under the claim the worker left', async () => {
@@ -306,7 +248,7 @@ describe('a lease', () => {
     const ids = await rows.deliveries(webhookId);
     await takenAgo(ids, 60);
     await expireLeases(ids);
-    expect(await claim(webhookId)).toMatchObject([{ claim: 1, stuck: false, leaseExpired: true }]);
+    expect(await claim(webhookId)).toMatchObject([{ claim: 1, leaseExpired: true }]);
     const [row] = await database.query('select taken_at from deliveries');
     expect(row).toEqual({ taken_at: null });
   });
@@ -317,13 +259,14 @@ describe('a lease', () => {
     for (const id of webhooks) await rows.deliveries(id, { count: 40 });
     const others = [openLeasePool(database.url), openLeasePool(database.url)];
     const relays = [outbox, ...others.map(createDeliveryOutbox)];
-    const requests = webhooks.map((webhookId) => ({ webhookId, limit: 40, fastLimit: 40 }));
+    const requests = webhooks.map((webhookId) => ({ webhookId, limit: 40 }));
     const seen: string[] = [];
     while (seen.length < 400) {
       const limits = { ...CLAIM_LIMITS, fastRowsMax: 30 };
       const claims = await Promise.all(relays.map(async (relay) => relay.claim(requests, limits)));
-      expect(claims.flat().length).toBeGreaterThan(0);
-      seen.push(...claims.flat().map(({ deliveryId }) => deliveryId));
+      const leased = leasedBy(claims.flat());
+      expect(leased.length).toBeGreaterThan(0);
+      seen.push(...leased.map(({ deliveryId }) => deliveryId));
     }
     expect(new Set(seen).size).toBe(400);
     await Promise.all(others.map(async (other) => other.end()));
@@ -347,7 +290,7 @@ describe('a lease', () => {
     await rows.deliveries(webhookId, { count: 200 });
     const fresh = openLeasePool(database.url); // a session counts its own updates until it hands them in
     await inUndoneTransaction(fresh, async (session) => {
-      const values = [[webhookId], [10], [10], 60, 1000, 1000, 4, 30, 1, [null], [null], 1000, [0]];
+      const values = [[webhookId], [10], [10], [false], [null], [null], [0], 60, 1000, 1000, 1000, 4, 30, 1];
       expect((await session.query(claimDeliveries.text, values)).rowCount).toBe(10);
       const counted = await session.query(
         `select n_tup_upd::int as updated, n_tup_hot_upd::int as heap_only
@@ -359,24 +302,74 @@ describe('a lease', () => {
   });
 });
 
-describe('a stuck webhook', () => {
-  test('has an attempt in flight that a worker took too long ago', async () => {
-    const webhookId = await rows.webhook();
-    const [oldest = ''] = await rows.deliveries(webhookId, { count: 3 });
-    await takenAgo([oldest], 3);
-    expect((await claim(webhookId)).map(({ stuck }) => stuck)).toEqual([true, true]);
+describe('the report of a webhook', () => {
+  test('comes also when nothing was leased, with its account and health', async () => {
+    const accountId = await rows.account();
+    const webhookId = await rows.webhook({ accountId, failing: true });
+    const report = { webhookId, accountId, failing: true, due: 0, inFlight: 0, stuck: 0, expired: 0 };
+    expect(await reportOf(webhookId)).toMatchObject({
+      ...report,
+      outstanding: false,
+      nextDueMs: null,
+      leased: [],
+    });
+    expect(await reportOf(await rows.webhook())).toMatchObject({ failing: false });
   });
 
-  test('is not one whose attempts are young, or only wait in the queue', async () => {
-    const [young, queued] = [await rows.webhook(), await rows.webhook()];
-    const [taken = ''] = await rows.deliveries(young, { count: 2 });
-    await takenAgo([taken], 0);
-    const [waiting = ''] = await rows.deliveries(queued, { count: 2, dueInMs: -60_000 });
-    await database.query(`update deliveries set leased_until = now() + interval '1 s' where id = $1`, [
-      waiting,
-    ]);
-    const limits = { stuckAfterSeconds: 600 };
-    expect((await claim([young, queued], 8, limits)).map(({ stuck }) => stuck)).toEqual([false, false]);
+  test('counts what was due and in flight before the claim, in the rows that it read', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { count: 9 });
+    expect(await reportOf(webhookId, { limit: 3 })).toMatchObject({ due: 3, inFlight: 0 });
+    expect(await reportOf(webhookId, { limit: 5 })).toMatchObject({ due: 5, inFlight: 3 });
+    const beyond = await reportOf(webhookId, { limit: 2, rowsToRead: 7 });
+    expect(beyond).toMatchObject({ due: 7, inFlight: 5, leased: [] });
+  });
+
+  test('does not count delayed jobs as in flight', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { count: 2, dueInMs: 30_000 });
+    expect((await reportOf(webhookId)).leased).toHaveLength(2);
+    expect(await reportOf(webhookId)).toMatchObject({ due: 0, inFlight: 0, outstanding: true });
+  });
+
+  test('names the time until the next delivery is due, with or without a lease', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId);
+    await rows.deliveries(webhookId, { dueInMs: 70_000 });
+    const { nextDueMs } = await reportOf(webhookId);
+    expect(nextDueMs).toBeGreaterThan(60_000);
+    expect(nextDueMs).toBeLessThanOrEqual(70_000);
+    await rows.deliveries(webhookId, { dueInMs: 50_000 });
+    await reportOf(webhookId); // leases it
+    expect((await reportOf(webhookId)).nextDueMs).toBeLessThanOrEqual(50_000);
+  });
+
+  test('counts leases that expired', async () => {
+    const webhookId = await rows.webhook();
+    const ids = await rows.deliveries(webhookId, { count: 3 });
+    await claim(webhookId);
+    await expireLeases(ids.slice(0, 2));
+    expect(await reportOf(webhookId)).toMatchObject({ due: 3, inFlight: 1, expired: 2 });
+  });
+
+  test('counts attempts that a worker began too long ago, and no others', async () => {
+    const webhookId = await rows.webhook();
+    const ids = await rows.deliveries(webhookId, { count: 5 });
+    await claim(webhookId, 4);
+    await takenAgo(ids.slice(0, 2), 3);
+    await takenAgo(ids.slice(2, 3), 0); // the fourth waits in the queue
+    expect(await reportOf(webhookId)).toMatchObject({ stuck: 2, inFlight: 4 });
+    await expireLeases(ids.slice(0, 1));
+    expect(await reportOf(webhookId)).toMatchObject({ stuck: 1, expired: 1 });
+  });
+
+  test('is missing for a webhook that is gone or being removed', async () => {
+    const [gone, removed] = [await rows.webhook(), await rows.webhook()];
+    for (const id of [gone, removed]) await rows.deliveries(id);
+    await database.query('delete from webhooks where id = $1', [gone]);
+    await database.query('update webhooks set removed_at = now()');
+    const requests = [gone, removed].map((webhookId) => ({ webhookId, limit: 8 }));
+    expect(await outbox.claim(requests, CLAIM_LIMITS)).toEqual([]);
   });
 });
 

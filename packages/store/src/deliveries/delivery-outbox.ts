@@ -3,14 +3,16 @@ import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
 import type { DeliveryClaim } from './delivery-work.ts';
 import { claimDeliveries, releaseDeliveries } from './sql/claim-deliveries.ts';
-import { nextWebhook, scanWebhooks, sweepWebhooks } from './sql/scan-webhooks.ts';
+import { nextWebhook, sweepWebhook, sweepWebhooks } from './sql/sweep-webhooks.ts';
 
 /** A webhook to claim for, and how many of its deliveries may be due and in flight at once. */
 export interface ClaimRequest {
   readonly webhookId: WebhookId;
   readonly limit: number;
-  /** How many of these may be in the fast lane: the oldest ones. */
-  readonly fastLimit: number;
+  /** Rows to read, at least `limit`: more when more are in flight. Default: `limit`. */
+  readonly rowsToRead?: number;
+  /** Its deliveries go to the slow lane. Default false; those of a failing webhook always do. */
+  readonly slow?: boolean;
   /** Deliveries in flight of its account, over all webhooks, requested or not. Default 0. */
   readonly accountInFlight?: number;
   /** The claim reads no delivery before this one. Default: it reads from the webhook's first. */
@@ -39,32 +41,40 @@ export interface ClaimLimits {
   readonly stuckAfterSeconds: number;
 }
 
+/** A claim saw this of a webhook in the rows that it read, before it leased any, and leased these. */
+export interface WebhookClaim {
+  readonly webhookId: WebhookId;
+  readonly accountId: AccountId;
+  /** The webhook is marked as failing. */
+  readonly failing: boolean;
+  /** Deliveries that are due, in flight or not. */
+  readonly due: number;
+  /** Due deliveries with a lease: their jobs wait in the queue, or their attempts run. */
+  readonly inFlight: number;
+  /** Attempts in flight for longer than `stuckAfterSeconds`. */
+  readonly stuck: number;
+  /** Deliveries whose lease expired without an outcome: their job or their worker was lost. */
+  readonly expired: number;
+  /** There is a delivery, due or not. */
+  readonly outstanding: boolean;
+  /** Time until the next delivery is due, leased or not. Null: the claim read none. */
+  readonly nextDueMs: number | null;
+  /** The next claim need not read before this position. */
+  readonly scanFrom: DeliveryPosition;
+  readonly leased: readonly LeasedDelivery[];
+}
+
 /** A delivery that the relay has leased and now adds to the queue. */
-export interface ClaimedDelivery {
+export interface LeasedDelivery {
   readonly deliveryId: string;
   /** The fencing token: a worker may take the delivery only under this claim. */
   readonly claim: number;
   readonly webhookId: WebhookId;
-  readonly accountId: AccountId;
-  /** Deliveries of its webhook that were due and in flight before this claim. */
-  readonly inFlight: number;
-  /** Rows that the claim read for its webhook, at most the limit. Other relays may have got some. */
-  readonly rowsRead: number;
-  /** An attempt of the webhook is in flight for longer than `stuckAfterSeconds`. */
-  readonly stuck: boolean;
-  /** The webhook is marked as failing. */
-  readonly failing: boolean;
-  /** It goes to the slow lane: its webhook fails, or has used up its limit in the fast lane. */
   readonly slow: boolean;
-  /** An earlier lease expired without an outcome: its job or its worker was lost. */
+  /** An earlier lease expired without an outcome. */
   readonly leaseExpired: boolean;
-  /** In its lane, more rows of its kind (due, or not due yet) were available than the claim may take. */
-  readonly overLimit: boolean;
-  readonly attemptsMade: number;
   /** Time until it is due. */
   readonly delayMs: number;
-  /** Time since it was due. */
-  readonly lateMs: number;
 }
 
 /** One step of a sweep over all webhooks with outstanding deliveries. */
@@ -77,6 +87,8 @@ export interface Sweep {
 
 export interface SweptWebhook {
   readonly webhookId: WebhookId;
+  /** Its first delivery is due. */
+  readonly due: boolean;
   /**
    * No outstanding delivery comes before it, except those of a transaction that was open for over two
    * seconds.
@@ -84,33 +96,11 @@ export interface SweptWebhook {
   readonly scanFrom: DeliveryPosition;
 }
 
-/** A webhook to scan, and its last known position; null: from its first delivery. */
-export interface ScanRequest {
-  readonly webhookId: WebhookId;
-  readonly scanFrom: DeliveryPosition | null;
-}
-
-/** A webhook's first outstanding delivery, as a scan found it. */
-export interface ScannedWebhook extends SweptWebhook {
-  /** The webhook has an outstanding delivery. */
-  readonly outstanding: boolean;
-  /** The first is due within the look-ahead. */
-  readonly dueSoon: boolean;
-  /** The first is leased. */
-  readonly leased: boolean;
-  /** The first has been in an attempt for longer than `stuckAfterSeconds`. */
-  readonly stuck: boolean;
-  /** The position of the first, if it is due. */
-  readonly firstDue: DeliveryPosition | null;
-}
-
 type PositionColumns = { readonly fromDueAt: string; readonly fromId: string };
-type SweptRow = PositionColumns & { readonly cursor: string | null; readonly webhookId: WebhookId | null };
-type ScannedRow = PositionColumns &
-  Omit<ScannedWebhook, 'scanFrom' | 'firstDue'> & {
-    readonly firstDueAt: string | null;
-    readonly firstDueId: string | null;
-  };
+type SweptRow = PositionColumns & { readonly webhookId: WebhookId | null; readonly due: boolean };
+type ClaimRow = PositionColumns &
+  Omit<WebhookClaim, 'scanFrom' | 'leased'> &
+  (LeasedDelivery | { readonly deliveryId: null });
 
 /** The outstanding deliveries as the relay sees them. */
 export type DeliveryOutbox = ReturnType<typeof createDeliveryOutbox>;
@@ -127,48 +117,50 @@ export function createDeliveryOutbox(pool: Pool) {
       webhooksMax: number,
       { lookAheadSeconds }: Pick<ClaimLimits, 'lookAheadSeconds'>,
     ): Promise<Sweep> {
-      const rows = await runOn<SweptRow>(pool, sweepWebhooks, [cursor, webhooksMax, lookAheadSeconds]);
+      const rows = await runOn<SweptRow & { readonly cursor: string | null }>(pool, sweepWebhooks, [
+        cursor,
+        webhooksMax,
+        lookAheadSeconds,
+      ]);
       return { webhooks: rows.flatMap(sweptWebhooks), cursor: rows[0]?.cursor ?? null };
+    },
+    /** Does the same for one webhook. @returns undefined when nothing of it is due within the look-ahead */
+    async sweepOne(
+      webhookId: WebhookId,
+      { lookAheadSeconds }: Pick<ClaimLimits, 'lookAheadSeconds'>,
+    ): Promise<SweptWebhook | undefined> {
+      const rows = await runOn<SweptRow>(pool, sweepWebhook, [webhookId, lookAheadSeconds]);
+      return rows.flatMap(sweptWebhooks)[0];
     },
     /** @returns the webhook after `cursor`, with or without deliveries; null: there is none. */
     async nextWebhook(cursor: string): Promise<WebhookId | null> {
       const rows = await runOn<{ id: WebhookId }>(pool, nextWebhook, [cursor]);
       return rows[0]?.id ?? null;
     },
-    /** Reads each webhook from its position on. @returns one entry per webhook, in any order */
-    async scan(
-      requests: readonly ScanRequest[],
-      { lookAheadSeconds, stuckAfterSeconds }: Pick<ClaimLimits, 'lookAheadSeconds' | 'stuckAfterSeconds'>,
-    ): Promise<ScannedWebhook[]> {
-      const rows = await runOn<ScannedRow>(pool, scanWebhooks, [
-        requests.map(({ webhookId }) => webhookId),
-        requests.map(({ scanFrom }) => scanFrom?.dueAt ?? null),
-        requests.map(({ scanFrom }) => scanFrom?.deliveryId ?? null),
-        lookAheadSeconds,
-        stuckAfterSeconds,
-      ]);
-      return rows.map(scannedWebhook);
-    },
     /**
      * Claims round-robin over accounts, and over the webhooks of each. When there is not enough for a whole
      * round, the first requests are served: put the webhooks first that have waited longest.
+     *
+     * @returns one entry per webhook that still exists, in any order
      */
-    async claim(requests: readonly ClaimRequest[], limits: ClaimLimits): Promise<ClaimedDelivery[]> {
-      return runOn<ClaimedDelivery>(pool, claimDeliveries, [
+    async claim(requests: readonly ClaimRequest[], limits: ClaimLimits): Promise<WebhookClaim[]> {
+      const rows = await runOn<ClaimRow>(pool, claimDeliveries, [
         requests.map(({ webhookId }) => webhookId),
         requests.map(({ limit }) => limit),
-        requests.map(({ fastLimit }) => fastLimit),
+        requests.map(({ limit, rowsToRead }) => rowsToRead ?? limit),
+        requests.map(({ slow }) => slow ?? false),
+        requests.map(({ scanFrom }) => scanFrom?.dueAt ?? null),
+        requests.map(({ scanFrom }) => scanFrom?.deliveryId ?? null),
+        requests.map(({ accountInFlight }) => accountInFlight ?? 0),
         limits.lookAheadSeconds,
         limits.fastRowsMax,
         limits.slowRowsMax,
+        limits.earlyRowsMax,
         limits.failingLimit,
         limits.leaseSeconds,
         limits.stuckAfterSeconds,
-        requests.map(({ scanFrom }) => scanFrom?.dueAt ?? null),
-        requests.map(({ scanFrom }) => scanFrom?.deliveryId ?? null),
-        limits.earlyRowsMax,
-        requests.map(({ accountInFlight }) => accountInFlight ?? 0),
       ]);
+      return [...Map.groupBy(rows, ({ webhookId }) => webhookId).values()].map(webhookClaim);
     },
     /** Frees deliveries that were claimed and could not be added to the queue. */
     async release(claimed: readonly DeliveryClaim[]): Promise<void> {
@@ -181,15 +173,20 @@ export function createDeliveryOutbox(pool: Pool) {
 }
 
 /** @returns none for a row that carries the cursor alone */
-function sweptWebhooks({ webhookId, fromDueAt, fromId }: SweptRow): SweptWebhook[] {
-  return webhookId === null ? [] : [{ webhookId, scanFrom: { dueAt: fromDueAt, deliveryId: fromId } }];
+function sweptWebhooks({ webhookId, due, fromDueAt, fromId }: SweptRow): SweptWebhook[] {
+  return webhookId === null ? [] : [{ webhookId, due, scanFrom: { dueAt: fromDueAt, deliveryId: fromId } }];
 }
 
-function scannedWebhook({ fromDueAt, fromId, firstDueAt, firstDueId, ...first }: ScannedRow): ScannedWebhook {
+function webhookClaim(rows: readonly ClaimRow[]): WebhookClaim {
+  const [row] = rows as readonly [ClaimRow];
+  const { webhookId, accountId, failing, due, inFlight, stuck, expired, outstanding, nextDueMs } = row;
   return {
-    ...first,
-    firstDue:
-      firstDueAt === null || firstDueId === null ? null : { dueAt: firstDueAt, deliveryId: firstDueId },
-    scanFrom: { dueAt: fromDueAt, deliveryId: fromId },
+    ...{ webhookId, accountId, failing, due, inFlight, stuck, expired, outstanding, nextDueMs },
+    scanFrom: { dueAt: row.fromDueAt, deliveryId: row.fromId },
+    leased: rows.flatMap((each) => (each.deliveryId === null ? [] : [leasedDelivery(each)])),
   };
+}
+
+function leasedDelivery({ deliveryId, claim, webhookId, slow, leaseExpired, delayMs }: LeasedDelivery) {
+  return { deliveryId, claim, webhookId, slow, leaseExpired, delayMs };
 }

@@ -83,6 +83,35 @@ describe('the sweep', () => {
     expect(webhooks.map(({ scanFrom }) => scanFrom.deliveryId)).toEqual([first]);
   });
 
+  test('says whether the first delivery of a webhook is due', async () => {
+    const [due, soon] = [await rows.webhook(), await rows.webhook()];
+    await rows.deliveries(due);
+    await rows.deliveries(soon, { dueInMs: 50_000 });
+    const { webhooks } = await outbox.sweep('', 10, LIMITS);
+    expect(new Map(webhooks.map((each) => [each.webhookId, each.due]))).toEqual(
+      new Map([
+        [due, true],
+        [soon, false],
+      ]),
+    );
+  });
+
+  test('of one webhook finds the same, whatever the others have', async () => {
+    const [due, soon, later, idle] = [
+      await rows.webhook(),
+      await rows.webhook(),
+      await rows.webhook(),
+      await rows.webhook(),
+    ];
+    const [first = ''] = await rows.deliveries(due, { count: 3, dueInMs: -60_000 });
+    await rows.deliveries(soon, { dueInMs: 50_000 });
+    await rows.deliveries(later, { dueInMs: 70_000 });
+    const found = await outbox.sweepOne(due, LIMITS);
+    expect([found?.webhookId, found?.due, found?.scanFrom.deliveryId]).toEqual([due, true, first]);
+    expect(await outbox.sweepOne(soon, LIMITS)).toMatchObject({ webhookId: soon, due: false });
+    for (const id of [later, idle]) expect(await outbox.sweepOne(id, LIMITS)).toBeUndefined();
+  });
+
   test('of an empty table finds nothing', async () => {
     expect(await outbox.sweep('', 10, LIMITS)).toEqual({ webhooks: [], cursor: null });
     expect(await outbox.nextWebhook('')).toBeNull();

@@ -8,6 +8,7 @@ import { takeHeld } from '../../test/taken-email.ts';
 import { openDatabase } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
 import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
+import { leasedBy } from '../../test/claim-ground.ts';
 import { createDeliveryOutbox } from '../deliveries/delivery-outbox.ts';
 import type { ClaimLimits } from '../deliveries/delivery-outbox.ts';
 import { createDeliveryWork } from '../deliveries/delivery-work.ts';
@@ -162,18 +163,11 @@ const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Pr
   ],
   ['release', (held) => createDeliveryOutbox(db.pool).release(held)],
   ['sweep', () => createDeliveryOutbox(db.pool).sweep('', 1_000, { lookAheadSeconds: 60 })],
-  [
-    'scan',
-    (_, webhookId) =>
-      createDeliveryOutbox(db.pool).scan([{ webhookId, scanFrom: null }], {
-        lookAheadSeconds: 60,
-        stuckAfterSeconds: 1,
-      }),
-  ],
+  ['sweepOne', (_, webhookId) => createDeliveryOutbox(db.pool).sweepOne(webhookId, { lookAheadSeconds: 60 })],
   [
     'claim',
     (held, webhookId) =>
-      createDeliveryOutbox(db.pool).claim([{ webhookId, limit: held.length, fastLimit: held.length }], {
+      createDeliveryOutbox(db.pool).claim([{ webhookId, limit: held.length }], {
         ...CLAIM,
         fastRowsMax: held.length,
       }),
@@ -273,7 +267,7 @@ test.each(['after it was planned', 'and is not counted yet', 'and is counted'])(
   async (when) => {
     const outbox = createDeliveryOutbox(db.pool);
     const webhookId = await rows.webhook();
-    const claim = () => outbox.claim([{ webhookId, limit: 48, fastLimit: 48 }], CLAIM);
+    const claim = async () => leasedBy(await outbox.claim([{ webhookId, limit: 48 }], CLAIM));
     if (when === 'after it was planned') await claim();
     await grow(webhookId);
     if (when === 'and is counted') await database.query('analyze');

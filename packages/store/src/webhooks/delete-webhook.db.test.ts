@@ -8,7 +8,7 @@ import { createImpatientPool } from '../../test/impatient-pool.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
 import { createDeliveryOutbox } from '../deliveries/delivery-outbox.ts';
-import type { ClaimedDelivery } from '../deliveries/delivery-outbox.ts';
+import type { LeasedDelivery } from '../deliveries/delivery-outbox.ts';
 import { createDeliveryWork } from '../deliveries/delivery-work.ts';
 import type { DeliveryClaim, FinishedAttempt, HeldDelivery } from '../deliveries/delivery-work.ts';
 import { createHousekeeping } from '../retention/housekeeping.ts';
@@ -182,8 +182,8 @@ function finished({ deliveryId, claim, eventId, webhookId }: HeldDelivery): Fini
   return { ...held, ...times, eventType: 'email.sent', statusCode: 200, answer: null };
 }
 
-async function claimFor(webhookId: WebhookId): Promise<ClaimedDelivery[]> {
-  return createDeliveryOutbox(store.db.pool).claim([{ webhookId, limit: 8, fastLimit: 8 }], {
+async function claimFor(webhookId: WebhookId): Promise<LeasedDelivery[]> {
+  const claims = await createDeliveryOutbox(store.db.pool).claim([{ webhookId, limit: 8 }], {
     lookAheadSeconds: 60,
     fastRowsMax: 100,
     slowRowsMax: 100,
@@ -192,6 +192,7 @@ async function claimFor(webhookId: WebhookId): Promise<ClaimedDelivery[]> {
     leaseSeconds: 30,
     stuckAfterSeconds: 1,
   });
+  return claims.flatMap(({ leased }) => leased);
 }
 
 /** As if what is marked had been marked so long ago that a relay takes it on. */

@@ -1,5 +1,5 @@
 import type { AccountId, DeadLetterId, DeliveryOutcome, EventId, WebhookId } from '@postrider/domain';
-import type { ClaimedDelivery } from '../../src/deliveries/delivery-outbox.ts';
+import type { LeasedDelivery } from '../../src/deliveries/delivery-outbox.ts';
 import type { DeliveryClaim, HeldDelivery, TakenDelivery } from '../../src/deliveries/delivery-work.ts';
 import type { EventState, WebhookState } from './state.ts';
 
@@ -34,7 +34,7 @@ export type Act =
       readonly kind: 'claim';
       readonly asked: readonly WebhookId[];
       readonly limit: number;
-      readonly claimed: readonly ClaimedDelivery[];
+      readonly claimed: readonly LeasedDelivery[];
     }
   | { readonly kind: 'release'; readonly jobs: readonly DeliveryClaim[] }
   | {

@@ -1,5 +1,5 @@
 import type { EventId, WebhookId } from '@postrider/domain';
-import type { ClaimedDelivery } from '../../src/deliveries/delivery-outbox.ts';
+import type { LeasedDelivery } from '../../src/deliveries/delivery-outbox.ts';
 import type { DeliveryClaim, HeldDelivery } from '../../src/deliveries/delivery-work.ts';
 import type { Act, Ending } from './acts.ts';
 import { unitsOf } from './snapshot.ts';
@@ -107,7 +107,7 @@ function claimed(state: State, act: ActOf<'claim'>, at: Circumstances): State {
 function checkClaimed(
   state: State,
   delivery: DeliveryState,
-  job: ClaimedDelivery,
+  job: LeasedDelivery,
   asked: ReadonlySet<WebhookId>,
 ): void {
   if (!asked.has(delivery.webhookId)) throw new Contradiction(`claimed ${job.deliveryId} unasked`);

@@ -9,6 +9,7 @@ import type { AccountId, AttemptResult, EventDraft, WebhookId } from '@postrider
 import { ACTOR, newWebhook } from '@postrider/testing';
 import type { DeliveryClaim, FinishedAttempt } from '../../src/deliveries/delivery-work.ts';
 import { dropOldEvents } from '../../src/retention/old-events.ts';
+import { leasedBy } from '../claim-ground.ts';
 import type { Act, Ending, Hand } from './acts.ts';
 import type { Plan, Way } from './plans.ts';
 import { unitsOf } from './snapshot.ts';
@@ -124,8 +125,8 @@ export async function claim(
   limit: number,
   now: number,
 ): Promise<Act & { kind: 'claim' }> {
-  const claimed = await world.outbox.claim(
-    asked.map((webhookId) => ({ webhookId, limit, fastLimit: limit })),
+  const claims = await world.outbox.claim(
+    asked.map((webhookId) => ({ webhookId, limit })),
     {
       lookAheadSeconds: LOOK_AHEAD_UNITS * UNIT_SECONDS,
       leaseSeconds: LEASE_UNITS * UNIT_SECONDS,
@@ -136,6 +137,7 @@ export async function claim(
       stuckAfterSeconds: 1,
     },
   );
+  const claimed = leasedBy(claims);
   for (const { deliveryId, claim: fence, delayMs } of claimed) {
     world.jobs.push({ deliveryId, claim: fence, readyAt: now + unitsOf(delayMs / 1000) });
   }

@@ -7,21 +7,19 @@ const LEASE_DEFAULT_SECONDS = 30;
 /** A lease outlasts its attempt by more than this, so that the worker has time to record the outcome. */
 export const LEASE_MARGIN_SECONDS = 5;
 
+/** Attempts of the fast lane per slot. An attempt that waits for an answer costs only a socket. */
+export const ATTEMPTS_PER_SLOT = 4;
 /**
- * After this time a worker parks an attempt of the fast lane: the attempt continues, and its slot is free.
+ * The part of the announced slots that one account may have in flight beside others. Three accounts whose
+ * endpoints turn slow together must leave room in the fast lane. A rule of the configuration checks this.
  */
-export const PARK_AFTER_MS = 100;
-/**
- * Parked attempts per slot of the fast lane. A parked attempt costs a socket, not a processor. One account
- * may have a quarter of the announced slots in flight. So three accounts can turn slow together and all fit.
- */
-export const PARKED_PER_SLOT = 3;
+export const ACCOUNT_SHARE = 1 / 4;
 
 const CONCURRENCY_DEFAULT = 256;
 
 /**
- * Attempts that one worker announces: the fast lane's slots, as many parked attempts, and the slow lane's
- * slots. More may be parked, but that gives no account a larger share.
+ * Attempts that one worker announces: twice the fast lane's slots, and the slow lane's. The fast lane runs
+ * more, but that gives no account a larger share.
  */
 export function slotsPerWorker(config: {
   readonly deliveryConcurrency: number;
@@ -95,9 +93,8 @@ export const deliverySettings = {
   deliveryConcurrency: defineSetting({
     key: 'DELIVERY_CONCURRENCY',
     description:
-      'Deliveries that one worker process attempts at once. Up to 15 more may run, because one job may carry several. ' +
-      `An attempt that takes longer than ${PARK_AFTER_MS} ms frees its slot and continues: up to ${PARKED_PER_SLOT} times ` +
-      'as many may run in addition. Set the same value on relay and workers.',
+      `Slots of one worker process. It attempts ${ATTEMPTS_PER_SLOT} times as many deliveries at once, because most of ` +
+      'them wait for an answer. Up to 15 more may run, because one job may carry several. Set the same value on relay and workers.',
     unit: 'deliveries',
     schema: wholeNumber(1, 10_000),
     default: String(CONCURRENCY_DEFAULT),
@@ -106,8 +103,8 @@ export const deliverySettings = {
   slowLaneConcurrency: defineSetting({
     key: 'SLOW_LANE_CONCURRENCY',
     description:
-      'The same for endpoints that failed lately or take longer than a second; they have their own slots. At most ' +
-      'twice `DELIVERY_CONCURRENCY`.',
+      'Deliveries that one worker process attempts at once to endpoints that failed lately or take longer than a ' +
+      'second. At most twice `DELIVERY_CONCURRENCY`.',
     unit: 'deliveries',
     schema: wholeNumber(1, 10_000),
     default: { text: '256, or twice `DELIVERY_CONCURRENCY` if that is less', from: slowLaneDefault },

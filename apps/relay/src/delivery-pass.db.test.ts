@@ -1,0 +1,229 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { WebhookId } from '@postrider/domain';
+import { DeliveryFixture } from '../test/delivery-fixture.ts';
+import { setupRelayStore } from '../test/setup-relay-store.ts';
+
+const FIRST_LIMIT = 8;
+const WEBHOOKS_PER_LANE = 64;
+
+const store = setupRelayStore();
+let fixture: DeliveryFixture;
+
+beforeEach(() => void (fixture = new DeliveryFixture(store)));
+
+const byNumber = (ids: readonly string[]) => [...ids].sort((a, b) => Number(a) - Number(b));
+
+/** As if a worker had taken all leased deliveries so many seconds ago. */
+async function takenAgo(seconds: number): Promise<void> {
+  await store.database.query(
+    'update deliveries set taken_at = now() - make_interval(secs => $1) where leased_until is not null',
+    [seconds],
+  );
+}
+
+describe('a woken webhook', () => {
+  test('has its due deliveries queued, with the claim of each and grouped', async () => {
+    const webhookId = await store.rows.webhook();
+    const ids = await store.rows.deliveries(webhookId, { count: 2 });
+    await fixture.wakeUp(webhookId);
+    expect(byNumber(fixture.idsQueued())).toEqual(ids);
+    const job = { claim: 0, delayMs: 0, group: webhookId };
+    expect(fixture.jobs('fast')).toMatchObject([job, job]);
+  });
+
+  test('has those that are due within a minute queued with a delay', async () => {
+    const webhookId = await store.rows.webhook();
+    const [soon] = await store.rows.deliveries(webhookId, { dueInMs: 50_000 });
+    await store.rows.deliveries(webhookId, { dueInMs: 70_000 });
+    await fixture.wakeUp(webhookId);
+    expect(fixture.idsQueued()).toEqual([soon]);
+    const [job] = fixture.queued();
+    expect(job?.delayMs).toBeGreaterThan(40_000);
+    expect(job?.delayMs).toBeLessThanOrEqual(50_000);
+  });
+
+  test('is claimed for alone', async () => {
+    const [woken, other] = [await store.rows.webhook(), await store.rows.webhook()];
+    for (const id of [woken, other]) await store.rows.deliveries(id);
+    await fixture.wakeUp(woken);
+    expect(fixture.asked.flat().map(({ webhookId }) => webhookId)).toEqual([woken]);
+  });
+
+  test('is claimed for again when it is woken during a claim', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId);
+    fixture.duringClaim = async () => fixture.pass.wake([webhookId]);
+    await fixture.wakeUp(webhookId);
+    fixture.advance(1_000);
+    await fixture.pass.run();
+    expect(fixture.asked).toHaveLength(2);
+    fixture.advance(10);
+    await fixture.pass.run();
+    expect(fixture.asked).toHaveLength(2);
+  });
+
+  test('that was removed gets nothing, and is forgotten', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId);
+    await store.database.query('update webhooks set removed_at = now()');
+    await fixture.wakeUp(webhookId);
+    expect(fixture.queued()).toEqual([]);
+    await fixture.untilChecked();
+    expect(await fixture.leased()).toBe(0);
+  });
+});
+
+describe('without a wake-up', () => {
+  test('a due delivery is found by the sweep', async () => {
+    const ids = await store.rows.deliveries(await store.rows.webhook());
+    await fixture.step();
+    expect(fixture.idsQueued()).toEqual(ids);
+  });
+
+  test('a delivery of a known webhook is found within two seconds', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId);
+    await fixture.wakeUp(webhookId);
+    const [late] = await store.rows.deliveries(webhookId);
+    await fixture.untilChecked();
+    expect(fixture.idsQueued()).toContain(late);
+  });
+
+  test('a retry is queued when it comes within the look-ahead', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId, { dueInMs: 90_000 });
+    await fixture.wakeUp(webhookId);
+    await store.database.query(`update deliveries set due_at = due_at - interval '30 s'`);
+    fixture.advance(29_000);
+    await fixture.pass.run();
+    expect(fixture.queued()).toEqual([]);
+    fixture.advance(1_000);
+    await fixture.pass.run();
+    expect(fixture.queued()).toHaveLength(1);
+  });
+
+  test('a delivery that a slow transaction commits before the known position is found by the next sweep', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId);
+    await fixture.wakeUp(webhookId);
+    const [hidden] = await store.rows.deliveries(webhookId, { dueInMs: -60_000 });
+    await fixture.wakeUp(webhookId);
+    expect(fixture.idsQueued()).not.toContain(hidden);
+    await fixture.untilChecked();
+    expect(fixture.idsQueued()).toContain(hidden);
+  });
+});
+
+describe('a webhook with a backlog', () => {
+  test('has its first limit queued, and more as its deliveries end', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId, { count: 200 });
+    await fixture.wakeUp(webhookId);
+    expect(fixture.jobs('fast')).toHaveLength(FIRST_LIMIT);
+    await fixture.work('fast');
+    for (let n = 0; n < 3; n += 1) await fixture.step();
+    expect(fixture.jobs('fast')).toHaveLength(3 * FIRST_LIMIT);
+  });
+
+  test('gets nothing while as many are in flight as may be, whoever leased them', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId, { count: 30 });
+    await fixture.wakeUp(webhookId);
+    const { pass } = fixture.newRelay();
+    pass.wake([webhookId]);
+    await pass.run();
+    await fixture.untilChecked();
+    expect(await fixture.leased()).toBe(FIRST_LIMIT);
+  });
+
+  test('is claimed for behind its deliveries in flight', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId, { count: 2 });
+    await fixture.wakeUp(webhookId);
+    const [fresh] = await store.rows.deliveries(webhookId);
+    fixture.advance(1_000);
+    await fixture.wakeUp(webhookId);
+    expect(fixture.idsQueued()).toContain(fresh);
+  });
+});
+
+describe('a webhook whose attempts hang', () => {
+  test('uses the slow lane, one delivery a job, until one that was leased there ends in time', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId, { count: 200 });
+    await fixture.wakeUp(webhookId);
+    await takenAgo(3);
+    await fixture.untilChecked(); // sees it hang
+    await store.database.query('delete from deliveries where leased_until is not null'); // as if they had timed out
+    await fixture.untilChecked();
+    expect(fixture.jobs('slow').length).toBeGreaterThanOrEqual(FIRST_LIMIT);
+    expect(fixture.jobs('slow').map(({ group }) => group)).toEqual(fixture.jobs('slow').map(() => undefined));
+    fixture.queue.take('fast');
+    await fixture.work('slow');
+    await fixture.untilChecked(); // sees that they have ended
+    await fixture.work('slow');
+    await fixture.untilChecked();
+    expect(fixture.jobs('fast').length).toBeGreaterThan(0);
+  });
+
+  test('stays in the fast lane while few of them hang', async () => {
+    const webhookId = await store.rows.webhook();
+    const ids = await store.rows.deliveries(webhookId, { count: 40 });
+    await fixture.wakeUp(webhookId);
+    await takenAgo(0);
+    await store.database.query(`update deliveries set taken_at = now() - interval '3 s' where id = $1`, [
+      ids[0],
+    ]);
+    await store.database.query('delete from deliveries where id = any ($1)', [ids.slice(1, FIRST_LIMIT)]);
+    await fixture.untilChecked();
+    expect(fixture.jobs('slow')).toEqual([]);
+  });
+});
+
+describe('a run', () => {
+  test('claims for 64 webhooks of a lane', async () => {
+    const webhooks: WebhookId[] = [];
+    for (let n = 0; n < WEBHOOKS_PER_LANE + 6; n += 1) webhooks.push(await store.rows.webhook());
+    await fixture.wakeUp(...webhooks);
+    fixture.advance(1_000);
+    await fixture.pass.run();
+    expect(fixture.asked.map((requests) => requests.length)).toEqual([WEBHOOKS_PER_LANE, 6]);
+  });
+
+  test('pauses for 10 ms while there is work, else until the next check', async () => {
+    expect(await fixture.pass.run()).toEqual({ noWorkForMs: 60_000 });
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId, { count: 20 });
+    expect(await fixture.wakeUp(webhookId)).toBe(10);
+    const other = await store.rows.webhook();
+    await store.rows.deliveries(other);
+    fixture = new DeliveryFixture(store);
+    expect(await fixture.wakeUp(other)).toBe(250);
+  });
+
+  test('rests as long as it worked, also when it is woken', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId);
+    fixture.duringClaim = async () => fixture.advance(40);
+    await fixture.wakeUp(webhookId);
+    fixture.advance(15);
+    expect(await fixture.wakeUp(await store.rows.webhook())).toEqual({ noWorkForMs: 25 });
+    fixture.advance(25);
+    await fixture.pass.run();
+    expect(fixture.asked).toHaveLength(2);
+  });
+
+  test('that fails keeps its webhooks', async () => {
+    const webhookId = await store.rows.webhook();
+    const ids = await store.rows.deliveries(webhookId);
+    fixture.duringClaim = async () => Promise.reject(new Error('Postgres is away'));
+    await expect(fixture.wakeUp(webhookId)).rejects.toThrow('away');
+    await fixture.pass.run();
+    expect(fixture.idsQueued()).toEqual(ids);
+  });
+
+  test('does not ask the queue when nothing is to be done', async () => {
+    fixture.queue.fail('depth');
+    expect(await fixture.pass.run()).toEqual({ noWorkForMs: 60_000 });
+  });
+});

@@ -1,0 +1,75 @@
+import { expect, test } from '@jest/globals';
+import { fairShares } from './fair-shares.ts';
+import type { AccountCounts, Contender, Fleet } from './fair-shares.ts';
+
+/** An account may use 32 of these slots beside others. */
+const BESIDE_OTHERS: Fleet = { slots: 128, oneAccount: false };
+const ALONE: Fleet = { slots: 128, oneAccount: true };
+
+function account(inFlight = 0, busy = 0): AccountCounts {
+  return { inFlight, busy };
+}
+
+function webhook(more: Partial<Contender> = {}): Contender {
+  const known = { limit: 1_000, inFlight: 0, isFailing: false, isQuick: false, isSlow: false };
+  return { account: account(more.inFlight ?? 0, Number((more.inFlight ?? 0) > 0)), ...known, ...more };
+}
+
+const several = (count: number, more: Partial<Contender>) =>
+  Array.from({ length: count }, () => webhook(more));
+
+test('a webhook gets no more than its own limit', () => {
+  expect(fairShares([webhook({ limit: 8 })], BESIDE_OTHERS)).toEqual([8]);
+});
+
+test('an account has a quarter of the slots beside others, at least eight', () => {
+  expect(fairShares([webhook()], BESIDE_OTHERS)).toEqual([32]);
+  expect(fairShares([webhook()], { slots: 4, oneAccount: false })).toEqual([8]);
+});
+
+test('the only account has all slots, but not of the slow lane', () => {
+  expect(fairShares([webhook()], ALONE)).toEqual([128]);
+  expect(fairShares([webhook({ isSlow: true })], ALONE)).toEqual([32]);
+});
+
+test('a failing webhook has four, a quick one 48 beside others', () => {
+  const wide: Fleet = { slots: 1_000, oneAccount: false };
+  expect(fairShares([webhook({ isFailing: true, isSlow: true })], wide)).toEqual([4]);
+  expect(fairShares([webhook({ isQuick: true })], wide)).toEqual([48]);
+  expect(fairShares([webhook({ isQuick: true })], { ...wide, oneAccount: true })).toEqual([1_000]);
+});
+
+test('the webhooks of an account that ask together divide its limit', () => {
+  expect(fairShares(several(4, { account: account() }), BESIDE_OTHERS)).toEqual([8, 8, 8, 8]);
+});
+
+test('webhooks of different accounts take nothing from each other', () => {
+  expect(fairShares([webhook(), webhook()], BESIDE_OTHERS)).toEqual([32, 32]);
+});
+
+test('busy webhooks that do not ask keep what they have', () => {
+  const shared = account(20, 1);
+  expect(fairShares([webhook({ account: shared })], BESIDE_OTHERS)).toEqual([16]); // its fair half at once
+  expect(fairShares([webhook({ account: account(10, 1) })], BESIDE_OTHERS)).toEqual([22]);
+});
+
+test('a webhook above its fair part gives back what others need', () => {
+  const shared = account(40, 2);
+  const [greedy, modest] = [
+    webhook({ account: shared, inFlight: 34 }),
+    webhook({ account: shared, inFlight: 6 }),
+  ];
+  expect(fairShares([greedy, modest], BESIDE_OTHERS)).toEqual([30, 16]);
+});
+
+test('every webhook may have one delivery in flight', () => {
+  const shared = account(32, 32);
+  const [share] = fairShares([webhook({ account: shared })], BESIDE_OTHERS);
+  expect(share).toBe(1);
+});
+
+test('many busy webhooks of one account exceed its limit by their fair parts at most', () => {
+  const shared = account();
+  const shares = fairShares(several(100, { account: shared }), BESIDE_OTHERS);
+  expect(new Set(shares)).toEqual(new Set([1]));
+});

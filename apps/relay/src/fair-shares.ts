@@ -1,0 +1,71 @@
+import { ACCOUNT_SHARE } from '@postrider/runtime';
+
+/**
+ * How many deliveries may be in flight. A waiting attempt costs a socket, not a processor. So the limits keep
+ * one account's endpoints from taking the slots of all others; they do not protect the workers.
+ */
+export const LIMITS = {
+  /** A webhook that the relay does not know. If it hangs, it holds these slots for ten seconds. */
+  first: 8,
+  /** A failing webhook: enough to notice that it works again. */
+  failing: 4,
+  /** A webhook that answers quickly, beside others: with 48 it gets 480 deliveries a second. */
+  quick: 48,
+} as const;
+
+/** Two counts over the webhooks of an account. */
+export interface AccountCounts {
+  readonly inFlight: number;
+  /** Webhooks with deliveries in flight. */
+  readonly busy: number;
+}
+
+/** A webhook that asks for a share. */
+export interface Contender {
+  readonly account: AccountCounts;
+  /** Its own history allows this many. */
+  readonly limit: number;
+  readonly inFlight: number;
+  readonly isFailing: boolean;
+  /** Its answers come quickly, so a small number in flight is enough. */
+  readonly isQuick: boolean;
+  /** It uses the slow lane. */
+  readonly isSlow: boolean;
+}
+
+export interface Fleet {
+  /** Attempts that all workers together announce. */
+  readonly slots: number;
+  /** The relay serves one account only. Then no other account waits for its slots. */
+  readonly oneAccount: boolean;
+}
+
+/**
+ * Says how many deliveries of each webhook may be due and in flight, when all of these ask together.
+ *
+ * The rest of an account's limit is divided among its webhooks that ask. Each may use its fair part at once;
+ * those above it give back what others need. Every webhook may have one delivery in flight.
+ */
+export function fairShares(asking: readonly Contender[], fleet: Fleet): number[] {
+  const byAccount = Map.groupBy(asking, ({ account }) => account);
+  return asking.map((webhook) => {
+    const { account, inFlight } = webhook;
+    const siblings = byAccount.get(account) ?? [];
+    const idle = siblings.filter((sibling) => sibling.inFlight === 0).length;
+    const limit = accountLimit(webhook, fleet);
+    const fair = Math.max(1, Math.floor(limit / (account.busy + idle)));
+    const spare = Math.ceil((limit - account.inFlight) / siblings.length);
+    return Math.min(ownLimit(webhook, fleet), Math.max(fair, inFlight + spare));
+  });
+}
+
+/** Slots of the slow lane are not free soon after another account asks for them. So it has no exception. */
+function accountLimit({ isSlow }: Contender, { slots, oneAccount }: Fleet): number {
+  if (oneAccount && !isSlow) return slots;
+  return Math.max(LIMITS.first, Math.floor(slots * ACCOUNT_SHARE));
+}
+
+function ownLimit({ limit, isFailing, isQuick }: Contender, { oneAccount }: Fleet): number {
+  if (isFailing) return Math.min(limit, LIMITS.failing);
+  return isQuick && !oneAccount ? Math.min(limit, LIMITS.quick) : limit;
+}

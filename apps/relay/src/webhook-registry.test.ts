@@ -1,0 +1,189 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { AccountId, WebhookId } from '@postrider/domain';
+import type { Lane } from '@postrider/queue';
+import type { WebhookClaim } from '@postrider/store';
+import { claimOf, leased } from '../test/claims.ts';
+import { WebhookRegistry } from './webhook-registry.ts';
+
+const SLOTS = 128;
+const IDLE_MS = 100_000;
+
+let registry: WebhookRegistry;
+let nowMs: number;
+
+beforeEach(() => {
+  nowMs = 1_000;
+  registry = new WebhookRegistry(() => SLOTS);
+});
+
+const id = (name: string) => `wh_${name}` as WebhookId;
+/** The account of a webhook is the first letter of its name. */
+const accountOf = (webhookId: WebhookId) => `acct_${webhookId.charAt(3)}` as AccountId;
+
+function wake(...names: string[]): void {
+  for (const name of names) registry.wake(id(name), nowMs);
+}
+
+/** Claims for the next webhooks of a lane. @returns their names, in the order of the claim */
+function claim(more: Partial<WebhookClaim> = {}, lane: Lane = 'fast', webhooksMax = 100): string[] {
+  registry.lanesWithWork(nowMs);
+  const webhooks = registry.take(lane, webhooksMax);
+  const requests = registry.claimRequests(webhooks, nowMs);
+  webhooks.forEach((webhook, index) => {
+    const { webhookId } = webhook;
+    const report = claimOf({ webhookId, accountId: accountOf(webhookId), ...more });
+    registry.observe(webhook, report, requests[index]?.limit ?? 0, nowMs);
+  });
+  return webhooks.map(({ webhookId }) => webhookId.slice(3));
+}
+
+/** What the next claim of a lane would ask for. The webhooks stay due. */
+function requests(lane: Lane = 'fast') {
+  registry.lanesWithWork(nowMs);
+  const webhooks = registry.take(lane, 100);
+  const asked = registry.claimRequests(webhooks, nowMs);
+  registry.putBack(webhooks);
+  return asked;
+}
+
+describe('the webhooks to claim for', () => {
+  test('are those that were woken, each once', () => {
+    wake('a1', 'b1', 'a1');
+    expect(claim()).toEqual(['a1', 'b1']);
+    expect(claim()).toEqual([]);
+  });
+
+  test('are taken in turns over the accounts, and over the webhooks of each', () => {
+    wake('a1', 'a2', 'a3', 'b1', 'c1');
+    claim(); // makes their accounts known
+    wake('a1', 'a2', 'a3', 'b1', 'c1');
+    expect(claim({}, 'fast', 2)).toEqual(['a1', 'b1']);
+    wake('a1');
+    expect(claim()).toEqual(['c1', 'a2', 'a3', 'a1']);
+  });
+
+  test('are those of one lane', () => {
+    wake('a1', 'b1');
+    claim({ failing: true }, 'fast', 1);
+    wake('a1');
+    expect(registry.lanesWithWork(nowMs)).toEqual(['fast', 'slow']);
+    expect(claim({}, 'slow')).toEqual(['a1']);
+    expect(claim({}, 'fast')).toEqual(['b1']);
+    expect(registry.lanesWithWork(nowMs)).toEqual([]);
+  });
+
+  test('stay due when the claim fails', () => {
+    wake('a1', 'b1');
+    registry.putBack(registry.take('fast', 100));
+    expect(claim()).toEqual(['a1', 'b1']);
+  });
+
+  test('are those whose time has come', () => {
+    wake('a1');
+    claim({ outstanding: true, nextDueMs: 700 });
+    expect(registry.nextCheckMs(nowMs, IDLE_MS)).toBe(700);
+    nowMs += 699;
+    expect(claim()).toEqual([]);
+    nowMs += 1;
+    expect(claim()).toEqual(['a1']);
+    expect(registry.nextCheckMs(nowMs, IDLE_MS)).toBeLessThan(IDLE_MS); // it is forgotten then
+  });
+
+  test('are checked at the latest time that was set', () => {
+    wake('a1');
+    claim({ outstanding: true, nextDueMs: 700 });
+    wake('a1');
+    claim({ outstanding: true, nextDueMs: 5_000 });
+    nowMs += 800;
+    expect(claim()).toEqual([]);
+    nowMs += 4_200;
+    expect(claim()).toEqual(['a1']);
+  });
+});
+
+describe('the sweep', () => {
+  const scanFrom = { dueAt: '2025-01-01 00:00:00+00', deliveryId: '5' };
+
+  test('makes an unknown webhook due, and sets where its claim starts', () => {
+    registry.found({ webhookId: id('a1'), due: false, scanFrom }, nowMs);
+    expect(requests()).toMatchObject([{ webhookId: id('a1'), scanFrom }]);
+  });
+
+  test('makes a webhook due that has a due delivery and no check within two seconds', () => {
+    wake('a1');
+    claim({ outstanding: true, nextDueMs: 10_000 });
+    registry.found({ webhookId: id('a1'), due: false, scanFrom }, nowMs);
+    expect(claim()).toEqual([]);
+    registry.found({ webhookId: id('a1'), due: true, scanFrom }, nowMs);
+    expect(claim()).toEqual(['a1']);
+  });
+
+  test('leaves a webhook alone that is checked soon', () => {
+    wake('a1');
+    claim({ inFlight: 1 });
+    registry.found({ webhookId: id('a1'), due: true, scanFrom }, nowMs);
+    expect(claim()).toEqual([]);
+  });
+});
+
+describe('a webhook', () => {
+  test('is forgotten a minute after it had nothing to do', () => {
+    wake('a1');
+    claim({ leased: leased(8) });
+    nowMs += 1_000;
+    claim();
+    expect(requests()).toEqual([]);
+    nowMs += 59_000;
+    wake('a1');
+    expect(requests()).toMatchObject([{ limit: 24 }]);
+    claim();
+    nowMs += 60_000;
+    registry.lanesWithWork(nowMs);
+    wake('a1');
+    expect(requests()).toMatchObject([{ limit: 8 }]);
+  });
+
+  test('is forgotten when it was removed', () => {
+    wake('a1', 'a2');
+    claim({ leased: leased(3) });
+    wake('a1');
+    const [webhook] = registry.take('fast', 100);
+    if (webhook === undefined) throw new Error('nothing is due');
+    registry.observe(webhook, undefined, 8, nowMs);
+    wake('a2');
+    expect(requests()).toMatchObject([{ webhookId: id('a2'), accountInFlight: 3 }]);
+  });
+});
+
+describe('a claim', () => {
+  test('asks with the deliveries in flight of the whole account', () => {
+    wake('a1', 'a2', 'b1');
+    claim({ leased: leased(3) });
+    wake('a1', 'b1');
+    expect(requests().map(({ accountInFlight }) => accountInFlight)).toEqual([6, 3]);
+  });
+
+  test('reads as many rows as are in flight, also above the limit', () => {
+    wake('a1', 'b1');
+    claim({ inFlight: 60 }); // another relay gave it more
+    nowMs += 500;
+    expect(requests()).toMatchObject([{ limit: 8, rowsToRead: 60 }, {}]);
+  });
+
+  test('gives the only account all slots, and a quarter for two seconds after another was served', () => {
+    wake('a1');
+    for (const limit of [8, 8, 24, 40, 88]) {
+      expect(requests()).toMatchObject([{ limit }]);
+      claim({ due: 1_000, leased: leased(limit) });
+      nowMs += 1_000;
+    }
+    expect(requests()).toMatchObject([{ limit: 128 }]);
+    wake('b1');
+    claim({ leased: leased(1) });
+    wake('a1');
+    nowMs += 1_999;
+    expect(requests().map(({ limit }) => limit)).toContain(32);
+    nowMs += 1;
+    expect(requests().map(({ limit }) => limit)).toContain(128);
+  });
+});

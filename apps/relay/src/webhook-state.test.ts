@@ -1,0 +1,202 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { WebhookId } from '@postrider/domain';
+import type { WebhookClaim } from '@postrider/store';
+import { claimOf, leased } from '../test/claims.ts';
+import { WebhookState } from './webhook-state.ts';
+
+const LIMIT_MAX = 256;
+
+let webhook: WebhookState;
+let nowMs: number;
+
+beforeEach(() => {
+  nowMs = 0;
+  webhook = new WebhookState('wh_a' as WebhookId, nowMs);
+});
+
+/** A claim for as much as the webhook's own limit. @returns the time until the next check */
+function claim(more: Partial<WebhookClaim> = {}, limit = webhook.limit): number {
+  webhook.claimBegins();
+  webhook.observe(claimOf(more), { limit, limitMax: LIMIT_MAX, nowMs });
+  return webhook.checkAtMs - nowMs;
+}
+
+function pass(ms: number): void {
+  nowMs += ms;
+}
+
+describe('the limit', () => {
+  test('starts at 8, grows by two per ended delivery, and has an upper bound', () => {
+    expect(webhook.limit).toBe(8);
+    const limits = Array.from({ length: 6 }, () => {
+      claim({ leased: leased(webhook.limit) }); // all that were leased before have ended
+      pass(100);
+      return webhook.limit;
+    });
+    expect(limits).toEqual([8, 24, 40, 88, 168, 256]);
+  });
+
+  test('does not grow by deliveries whose lease expired', () => {
+    claim({ leased: leased(8) });
+    claim({ inFlight: 0, expired: 8, due: 8, leased: leased(8) });
+    expect(webhook.limit).toBe(8);
+    claim({ inFlight: 5, expired: 1, due: 6, leased: leased(1) });
+    expect(webhook.limit).toBe(12);
+  });
+
+  test('does not grow by delayed jobs', () => {
+    claim({ leased: leased(8, { delayMs: 5_000 }), due: 0 });
+    claim();
+    expect(webhook.limit).toBe(8);
+  });
+
+  test('falls to 4 when the endpoint fails, and grows again', () => {
+    claim({ leased: leased(8) });
+    claim({ failing: true });
+    expect([webhook.limit, webhook.isFailing]).toEqual([4, true]);
+    claim({ failing: true, leased: leased(4) });
+    expect(webhook.limit).toBe(4);
+    claim({});
+    expect([webhook.limit, webhook.isFailing]).toEqual([12, false]);
+  });
+});
+
+describe('the lane', () => {
+  test('is fast for a new webhook, slow for a failing one', () => {
+    expect(webhook.lane).toBe('fast');
+    claim({ failing: true });
+    expect(webhook.lane).toBe('slow');
+    claim();
+    expect(webhook.lane).toBe('fast');
+  });
+
+  test('is slow when half of the deliveries that may be in flight are stuck', () => {
+    claim({ leased: leased(8) });
+    pass(1_250);
+    claim({ inFlight: 8, stuck: 3 });
+    expect(webhook.lane).toBe('fast');
+    claim({ inFlight: 8, stuck: 4 });
+    expect(webhook.lane).toBe('slow');
+  });
+
+  test('is slow when eight are stuck, however many may be in flight', () => {
+    claim({ inFlight: 100, stuck: 7 }, 200);
+    expect(webhook.lane).toBe('fast');
+    claim({ inFlight: 100, stuck: 8 }, 200);
+    expect(webhook.lane).toBe('slow');
+  });
+
+  test('stays slow when the stuck attempts end, because they may have timed out', () => {
+    claim({ leased: leased(8) });
+    pass(1_250);
+    claim({ inFlight: 8, stuck: 8 });
+    pass(8_750);
+    claim({ inFlight: 0 });
+    expect(webhook.lane).toBe('slow');
+  });
+
+  test('is fast again when a delivery that was leased after the hang has ended', () => {
+    claim({ leased: leased(8) });
+    pass(1_250);
+    claim({ inFlight: 8, stuck: 8 });
+    pass(8_750);
+    claim({ leased: leased(2) });
+    pass(100);
+    claim({ inFlight: 1 });
+    expect(webhook.lane).toBe('fast');
+  });
+
+  test('stays slow while attempts that were leased after the hang are stuck, too', () => {
+    claim({ inFlight: 8, stuck: 8 });
+    pass(100);
+    claim({ inFlight: 7, due: 8, leased: leased(1) });
+    pass(1_250);
+    claim({ inFlight: 7, stuck: 7 });
+    expect(webhook.lane).toBe('slow');
+  });
+});
+
+describe('the next check', () => {
+  test('is never, when nothing is outstanding', () => {
+    expect(claim()).toBe(Infinity);
+  });
+
+  test('is after 10 ms, when due deliveries were left out', () => {
+    expect(claim({ due: 5, leased: leased(2) })).toBe(10);
+  });
+
+  test('is after an eighth of the time in flight at the limit, within 10 and 500 ms', () => {
+    expect(claim({ due: 20, leased: leased(8) })).toBe(10);
+    for (let n = 0; n < 100; n += 1) {
+      pass(50);
+      claim({ due: 20, inFlight: 7, leased: leased(1) }, 8); // one of eight ends in 50 ms: each takes 400 ms
+    }
+    const afterMs = claim({ due: 20, inFlight: 8 }, 8);
+    expect(afterMs).toBeGreaterThan(30);
+    expect(afterMs).toBeLessThan(70);
+    pass(60_000);
+    expect(claim({ due: 20, inFlight: 8 }, 8)).toBe(500);
+  });
+
+  test('is on a common tick of 250 ms while deliveries are in flight, and comes less often with time', () => {
+    pass(30);
+    expect(claim({ leased: leased(2) })).toBe(470); // at 500 ms
+    pass(470);
+    expect(nowMs + claim({ inFlight: 2 })).toBe(750);
+    pass(4_000);
+    expect(claim({ inFlight: 2 })).toBe(1_250);
+    pass(20_000);
+    expect(claim({ inFlight: 2 })).toBe(2_000);
+  });
+
+  test('is when the next delivery is due, or comes within the look-ahead', () => {
+    expect(claim({ outstanding: true, nextDueMs: 45_000 })).toBe(45_000);
+    expect(claim({ outstanding: true, nextDueMs: 100_000 })).toBe(40_000);
+  });
+
+  test('is the earlier one of several', () => {
+    expect(claim({ inFlight: 1, nextDueMs: 100 })).toBe(100);
+    expect(claim({ leased: leased(1), nextDueMs: 50_000 })).toBe(250);
+  });
+});
+
+describe('a wake-up', () => {
+  test('makes the check due at once', () => {
+    claim({ inFlight: 1 });
+    pass(5);
+    expect(webhook.wake(nowMs)).toBe(true);
+    expect(webhook.checkAtMs).toBe(nowMs);
+  });
+
+  test('does not make it due at the limit, where a check comes soon', () => {
+    claim({ due: 20, leased: leased(8) });
+    expect(webhook.wake(nowMs)).toBe(false);
+    expect(webhook.checkAtMs).toBe(10);
+  });
+
+  test('during a claim makes the next check due when the claim has ended', () => {
+    webhook.claimBegins();
+    expect(webhook.wake(nowMs)).toBe(false);
+    webhook.observe(claimOf(), { limit: 8, limitMax: LIMIT_MAX, nowMs });
+    expect(webhook.checkAtMs).toBe(nowMs);
+    claim();
+    expect(webhook.checkAtMs).toBe(Infinity);
+  });
+});
+
+test('a position that the sweep finds during a claim wins over that of the claim', () => {
+  const earlier = { dueAt: '2025-01-01 00:00:00+00', deliveryId: '7' };
+  webhook.claimBegins();
+  webhook.scanFrom = earlier;
+  webhook.observe(claimOf(), { limit: 8, limitMax: LIMIT_MAX, nowMs });
+  expect(webhook.scanFrom).toBe(earlier);
+  claim();
+  expect(webhook.scanFrom).toEqual(claimOf().scanFrom);
+});
+
+test('the counts of its account follow', () => {
+  claim({ inFlight: 3, due: 4, leased: leased(1) });
+  expect(webhook.account).toMatchObject({ inFlight: 4, busy: 1 });
+  claim();
+  expect(webhook.account).toMatchObject({ inFlight: 0, busy: 0 });
+});
