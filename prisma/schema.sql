@@ -189,6 +189,7 @@ CREATE TABLE deliveries (
   claim integer NOT NULL DEFAULT 0,
   attempts smallint NOT NULL DEFAULT 0,
   last_status smallint,
+  recovery_id text,
   CONSTRAINT deliveries_pkey PRIMARY KEY (id)
 ) WITH (autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=50000, autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, fillfactor=70);
 CREATE INDEX deliveries_of_event ON deliveries USING btree (event_id);
@@ -486,6 +487,44 @@ CREATE UNLOGGED TABLE rate_limits (
   CONSTRAINT rate_limits_pkey PRIMARY KEY (key)
 ) WITH (fillfactor=50);
 
+CREATE TABLE recoveries (
+  id text NOT NULL,
+  account_id text NOT NULL,
+  webhook_id text NOT NULL,
+  since timestamp(3) with time zone NOT NULL,
+  until timestamp(3) with time zone NOT NULL,
+  types text[] NOT NULL,
+  undelivered_only boolean NOT NULL,
+  rate integer NOT NULL,
+  matched integer NOT NULL,
+  dead_letters integer NOT NULL,
+  has_more boolean NOT NULL,
+  "position" bigint NOT NULL,
+  last_position bigint NOT NULL,
+  queued integer NOT NULL DEFAULT 0,
+  delivered integer NOT NULL DEFAULT 0,
+  failed integer NOT NULL DEFAULT 0,
+  next_step_at timestamp(6) with time zone NOT NULL DEFAULT now(),
+  created_at timestamp(3) with time zone NOT NULL,
+  ended_at timestamp(3) with time zone,
+  stopped boolean NOT NULL DEFAULT false,
+  CONSTRAINT recoveries_pkey PRIMARY KEY (id)
+);
+CREATE INDEX recoveries_by_age ON recoveries USING btree (ended_at);
+CREATE INDEX recoveries_of_webhook ON recoveries USING btree (webhook_id, created_at DESC, id DESC);
+CREATE UNIQUE INDEX recoveries_running ON recoveries USING btree (webhook_id) WHERE ended_at IS NULL;
+
+CREATE TABLE recovery_outcomes (
+  recovery_id text NOT NULL,
+  delivered integer NOT NULL,
+  failed integer NOT NULL,
+  recorded_at timestamp(3) with time zone NOT NULL DEFAULT now(),
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  CONSTRAINT recovery_outcomes_pkey PRIMARY KEY (id)
+);
+CREATE INDEX recovery_outcomes_by_age ON recovery_outcomes USING btree (recorded_at);
+CREATE INDEX recovery_outcomes_of_recovery ON recovery_outcomes USING btree (recovery_id);
+
 CREATE TABLE released_addresses (
   address text NOT NULL,
   account_id text NOT NULL,
@@ -593,6 +632,7 @@ CREATE TABLE webhooks (
   failing_since timestamp(3) with time zone,
   created_at timestamp(3) with time zone NOT NULL DEFAULT now(),
   removed_at timestamp(3) with time zone,
+  dead_letters_dropped integer NOT NULL DEFAULT 0,
   noticed_failing boolean NOT NULL DEFAULT false,
   failing_notice_at timestamp(3) with time zone,
   recovered_at timestamp(3) with time zone,

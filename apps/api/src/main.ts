@@ -16,6 +16,7 @@ import {
   createAttemptStore,
   createEventCountStore,
   createEventStore,
+  createRecoveryStore,
   createWebhookEventStore,
   createBlockedSenderStore,
   createDeadLetterStore,
@@ -80,6 +81,17 @@ if (config.snsSigningCertFile !== undefined) {
   logger.warn('DEVELOPMENT ONLY: notifications are checked with the certificate of SNS_SIGNING_CERT_FILE');
 }
 
+/** The stores of webhooks and of what becomes of their events. */
+const eventStores = {
+  webhooks: createWebhookStore(database, secrets, systemClock),
+  attempts: createAttemptStore(database),
+  events: createEventStore(database),
+  eventCounts: createEventCountStore(database),
+  webhookEvents: createWebhookEventStore(database),
+  recoveries: createRecoveryStore(database, systemClock),
+  deadLetters: createDeadLetterStore(database),
+};
+
 const deliveryLimits: DeliveryLimits = {
   perSecond: config.deliveriesPerAccountPerSecond,
   outstandingMax: config.outstandingDeliveriesPerAccountMax,
@@ -97,12 +109,7 @@ function addServer(provider: MailProviderName): void {
   const app = createApp({
     stores: {
       apiKeys: createApiKeyStore(keysDatabase, systemClock),
-      webhooks: createWebhookStore(database, secrets, systemClock),
-      attempts: createAttemptStore(database),
-      events: createEventStore(database),
-      eventCounts: createEventCountStore(database),
-      webhookEvents: createWebhookEventStore(database),
-      deadLetters: createDeadLetterStore(database),
+      ...eventStores,
       emails: createEmailStore(database, systemClock),
       domains,
       suppressions: createSuppressionStore(database, systemClock),

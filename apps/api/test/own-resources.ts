@@ -54,23 +54,19 @@ export function createOwnResources(api: TestApi, { accountId, authorization }: C
   const message = (held: boolean) => noting(insertMessage(api, accountId, held));
   const inbox = () =>
     create('/v1/inboxes', { email_address: `own${(names += 1)}.${accountId.slice(-10)}@${SHARED_DOMAIN}` });
-  async function threadedInbox(): Promise<string> {
-    const id = await inbox();
-    await noting(insertThread(api, accountId, id));
-    return id;
-  }
   const kept: { webhook?: Promise<string>; topic?: Promise<string>; email?: Promise<string> } = {};
 
   const makers: Readonly<Record<Noun, () => Promise<string>>> = {
     webhook,
-    eventedWebhook: async () => withEvent(api, accountId, await webhook(), noting),
+    eventedWebhook: () => withCompanion(webhook(), (id) => noting(insertEvent(api, accountId, id))),
+    recoveredWebhook: () => withCompanion(webhook(), (id) => noting(insertRecovery(api, accountId, id))),
     // Only deliveries that fail eight times would make one.
     deadLetter: async () => api.newDeadLetter(accountId, await (kept.webhook ??= webhook())),
     email: () => (kept.email ??= email()),
     domain: () => create('/v1/domains', { name: name() }),
     topic,
     inbox,
-    threadedInbox,
+    threadedInbox: () => withCompanion(inbox(), (id) => noting(insertThread(api, accountId, id))),
     message: () => message(false),
     heldMessage: () => message(true),
     routingRule: () =>
@@ -102,15 +98,14 @@ async function insertMessage(api: TestApi, accountId: AccountId, held: boolean):
   return id;
 }
 
-/** @returns the webhook */
-async function withEvent(
-  api: TestApi,
-  accountId: AccountId,
-  webhookId: string,
-  noting: (id: Promise<string>) => Promise<string>,
+/** @returns the id of the owner. */
+async function withCompanion(
+  owner: Promise<string>,
+  insert: (ownerId: string) => Promise<string>,
 ): Promise<string> {
-  await noting(insertEvent(api, accountId, webhookId));
-  return webhookId;
+  const id = await owner;
+  await insert(id);
+  return id;
 }
 
 /** An event that a webhook gets, with one attempt. @returns the event's id. */
@@ -124,6 +119,18 @@ async function insertEvent(api: TestApi, accountId: AccountId, webhookId: string
     `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer, type)
      values (now(), 1, $1, $2, 1, 12, 503, 'HTTP 503', '\\x62757379', 'email.sent')`,
     [id, webhookId],
+  );
+  return id;
+}
+
+/** A running recovery of nothing. @returns the recovery's id. */
+async function insertRecovery(api: TestApi, accountId: AccountId, webhookId: string): Promise<string> {
+  const id = companionOf('recovery', 'rec', webhookId);
+  await api.database.query(
+    `insert into recoveries (id, account_id, webhook_id, since, until, types, undelivered_only, rate, matched, dead_letters,
+                             has_more, position, last_position, created_at)
+     values ($1, $2, $3, now(), now(), '{}', true, 200, 0, 0, false, 0, 0, now())`,
+    [id, accountId, webhookId],
   );
   return id;
 }

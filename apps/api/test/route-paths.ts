@@ -10,7 +10,7 @@ type PathNoun = NonNullable<RouteContract['noun']>;
 export function idNoun(noun: PathNoun): Noun | null {
   if (noun === 'token' || noun === 'link') return null;
   if (noun === 'threadedInbox') return 'inbox';
-  if (noun === 'eventedWebhook') return 'webhook';
+  if (noun === 'eventedWebhook' || noun === 'recoveredWebhook') return 'webhook';
   return noun === 'heldMessage' ? 'message' : noun;
 }
 
@@ -20,6 +20,7 @@ export function filledPath(path: string, id: string): string {
     .replace(':id', () => id)
     .replace(':attachment', () => (/^(?:em_|%65%6d%5f)/.test(id) ? `${id}.0` : attachmentIdOf(id)))
     .replace(':thread', () => companionOf('thread', 'thr', id))
+    .replace(':recovery', () => companionOf('recovery', 'rec', id))
     .replace(':event', () => companionOf('event', 'evt', id))
     .replace(':email', () => companionOf('message', 'msg', id));
 }
@@ -30,8 +31,8 @@ export function attachmentIdOf(messageId: string): AttachmentId {
 }
 
 /**
- * The inboxes of the tests with a thread have one with one message, and the webhooks with an event have one. The ids of
- * these follow from theirs.
+ * The inboxes of the tests with a thread have one with one message, the webhooks with an event or a recovery have one.
+ * The ids of these follow from theirs.
  */
 export function companionOf(noun: Noun, prefix: string, id: string): string {
   const [, ulid] = /^(?:(?:msg|ibx|wh)_|%6d%73%67%5f|%69%62%78%5f|%77%68%5f)(.*)$/.exec(id) ?? [];

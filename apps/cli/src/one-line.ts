@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 
-/** Parses a text of one line. @param what the word for it in the error */
+/** Parses a single-line text. @param what the word for it in the error */
 export function oneLine(text: string, lengthMax: number, what: string): string {
   const trimmed = text.trim();
   if (trimmed === '' || trimmed.length > lengthMax || /\p{Cc}/u.test(trimmed)) {

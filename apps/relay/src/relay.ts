@@ -22,8 +22,10 @@ import {
   createHousekeeping,
   createMailOutbox,
   createOperatorEventStore,
+  createRecoveryWork,
   createSnapshotWatch,
   createWakeUpListener,
+  outstandingOf,
   readOutstanding,
 } from '@postrider/store';
 import type { createPool } from '@postrider/store';
@@ -42,6 +44,7 @@ import {
 import { mailPass } from './mail-pass.ts';
 import { operatorEndpoint, operatorEventsPass } from './operator-events.ts';
 import { createPass } from './pass.ts';
+import { RecoveriesPass } from './recoveries-pass.ts';
 import { createEvictionWatch, REPORT_EVERY_MS, reportPass } from './reports.ts';
 import { retentionSteps, retentionPass } from './retention.ts';
 import { sumsPass } from './sums-pass.ts';
@@ -96,23 +99,21 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   const notices = createNoticePasses(lifecycle, parts, startPass, () => mails.wake());
   const housekeeping = createHousekeeping(pool);
   const attemptLogTurns = new Semaphore(1);
-  const attemptLog = createAttemptLog(pool);
-  const steps = housekeepingSteps({ attemptLog, attemptLogTurns, housekeeping, config });
+  const steps = housekeepingSteps({
+    attemptLog: createAttemptLog(pool),
+    attemptLogTurns,
+    housekeeping,
+    config,
+  });
   const retention = retentionSteps({ pool, config, attemptLogTurns, metrics, logger });
   const erasures = createErasureStore(pool);
   const sums = createAttemptSums(pool, config);
-  const reported = {
-    metrics,
-    queue,
-    readOutstanding: () => readOutstanding(pool),
-    oldestSnapshotSeconds: createSnapshotWatch(pool),
-    onEvictionPolicy: createEvictionWatch(metrics, logger),
-  };
-  const report = startPass('report', () => reportPass(reported), REPORT_EVERY_MS);
+  const report = createReportPass(parts, queue, startPass);
   const stepRetryMs = parts.stepRetryAfterErrorMs ?? STEP_RETRY_AFTER_ERROR_MS;
   const passes = [
     ...deliveries.passes,
     mails,
+    createRecoveriesPass(parts, startPass, (webhookId) => deliveries.wake([webhookId], false)),
     startPass('fleet', () => fleet.run(), PASS_PAUSE_AFTER_ERROR_MS),
     ...steps.map((step) => startPass(step.name, () => housekeepingPass(step, logger), stepRetryMs)),
     startPass('retention', () => retentionPass(retention, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
@@ -138,6 +139,21 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
     },
   });
   lifecycle.add('wake-ups', { start: async () => listener.start(), stop: () => listener.stop() });
+}
+
+function createReportPass(
+  { pool, logger, metrics }: RelayParts,
+  queue: Producer,
+  startPass: StartPass,
+): PeriodicTask {
+  const reported = {
+    metrics,
+    queue,
+    readOutstanding: () => readOutstanding(pool),
+    oldestSnapshotSeconds: createSnapshotWatch(pool),
+    onEvictionPolicy: createEvictionWatch(metrics, logger),
+  };
+  return startPass('report', () => reportPass(reported), REPORT_EVERY_MS);
 }
 
 /** The pass that claims, and the sweep that finds what was lost. */
@@ -178,6 +194,21 @@ function createDeliveryPasses(
       sweepTask.wake();
     },
   };
+}
+
+function createRecoveriesPass(
+  { config, pool, logger }: RelayParts,
+  startPass: StartPass,
+  onQueued: (webhookId: WebhookId) => void,
+): PeriodicTask {
+  const recoveries = new RecoveriesPass({
+    work: createRecoveryWork(pool),
+    outstandingOf: (accountId) => outstandingOf(pool, accountId),
+    outstandingMax: config.outstandingDeliveriesPerAccountMax,
+    onQueued,
+    logger,
+  });
+  return startPass('recoveries', () => recoveries.run(), PASS_PAUSE_AFTER_ERROR_MS);
 }
 
 function createMailPass(

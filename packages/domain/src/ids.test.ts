@@ -12,6 +12,7 @@ const PREFIX_BY_NOUN: Record<Noun, string> = {
   webhook: 'wh',
   event: 'evt',
   deadLetter: 'dl',
+  recovery: 'rec',
   email: 'em',
   message: 'msg',
   domain: 'dom',

@@ -9,6 +9,7 @@ const PREFIXES = {
   webhook: 'wh',
   event: 'evt',
   deadLetter: 'dl',
+  recovery: 'rec',
   email: 'em',
   message: 'msg',
   domain: 'dom',
@@ -33,6 +34,7 @@ export type ApiKeyId = Id<'apiKey'>;
 export type WebhookId = Id<'webhook'>;
 export type EventId = Id<'event'>;
 export type DeadLetterId = Id<'deadLetter'>;
+export type RecoveryId = Id<'recovery'>;
 export type EmailId = Id<'email'>;
 export type DomainId = Id<'domain'>;
 export type TopicId = Id<'topic'>;

@@ -40,6 +40,7 @@ export type {
   Id,
   InboxId,
   Noun,
+  RecoveryId,
   SuppressionId,
   TopicId,
   WebhookId,

@@ -22,6 +22,11 @@ export const LIMITS = {
   deadLettersListed: 100,
   /** Dead letters that one request replays for a webhook. */
   deadLettersReplayed: 1_000,
+  /** Events a second that a recovery queues. */
+  recoveryRateMax: 2_000,
+  recoveryRateDefault: 200,
+  /** Events that one request looks at to count what a recovery would send. */
+  recoveryEventsCounted: 500_000,
   /** Entries on one page of a list: the maximum and the default. */
   pageEntries: 100,
   pageEntriesDefault: 20,

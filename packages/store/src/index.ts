@@ -81,6 +81,12 @@ export { createWebhookEventStore, DELIVERY_FATES, WEBHOOK_EVENT_STATUSES } from 
 export type { WebhookEvent, WebhookEventStore } from './events/webhook-events.ts';
 export { summarizeEvents } from './events/event-summaries.ts';
 export type { EventSummary } from './events/event-summaries.ts';
+export { createRecoveryStore, RECOVERY_STATUSES } from './recoveries/recoveries.ts';
+export type { Recovery, RecoveryStore } from './recoveries/recoveries.ts';
+export { RECOVERED_EVENTS } from './recoveries/recovery-count.ts';
+export type { RecoveryCount } from './recoveries/recovery-count.ts';
+export { createRecoveryWork } from './recoveries/recovery-work.ts';
+export type { RecoveryWork } from './recoveries/recovery-work.ts';
 export { createErasureStore } from './retention/erasures.ts';
 export type { ErasureResult, ErasureStore } from './retention/erasures.ts';
 export { isUnavailable, StoreUnavailableError } from './db/errors.ts';

@@ -131,6 +131,7 @@ test.each(ROUTES)('%s: the query has the parameters that are looked at', (name) 
     'GET /v1/emails/:id/events': EVENT_PARAMETERS,
     'GET /v1/webhooks/:id/events': ['status', 'recipient', 'email_id', ...EVENT_PARAMETERS],
     'GET /v1/webhooks/:id/events/:event/attempts': ['after', 'limit'],
+    'GET /v1/webhooks/:id/recoveries': ['after', 'limit'],
     'GET /v1/webhooks/dead-letters': ['type', 'reason', 'webhook', 'since', 'until', 'after'],
     'GET /v1/domains': paging,
     'GET /v1/topics': paging,

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { newId, SCOPES } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import request from 'supertest';
+import { emailFields, FILE } from '../../test/email-fields.ts';
 import { KEYED_ROUTES, pathOf } from '../../test/every-route.ts';
 import { tableNames } from '../../test/everything-stored.ts';
 import { setupFakeDomains } from '../../test/fake-domains.ts';
@@ -37,21 +38,6 @@ type Prepare = (own: OwnResources, caller: Caller) => Promise<Trial>;
 const PAST = '2001-01-01T00:00:00Z';
 const FUTURE = '2999-01-01T00:00:00Z';
 const MESSAGE = { from: 'a@a.example', to: 'b@b.example', subject: 'Hi', text: 'Hello' };
-const FILE = { filename: 'a.txt', content: 'aGk=' };
-
-const emailFields = (topic: string) => ({
-  cc: 'c@b.example',
-  bcc: 'd@b.example',
-  reply_to: 'e@b.example',
-  html: '<p>Hello</p>',
-  text: 'Other',
-  headers: { 'X-A': '1' },
-  tags: [{ name: 'a', value: 'b' }],
-  attachments: [FILE],
-  topic_id: topic,
-  scheduled_at: 'in 1 min',
-  template: { id: 'a' },
-});
 
 /** A list with two entries. The cursors leave none on their side. */
 const twoOf =
@@ -143,6 +129,20 @@ const TRIALS: Readonly<Record<string, Prepare>> = {
       [id],
     );
     return { id, query: { after: writeCursor({ startedUs: 1n, deliveryId: 1n, attempt: 1 }), limit: '1' } };
+  },
+  'POST /v1/webhooks/:id/recover': async (own) => {
+    const only = { types: ['email.opened'], only: 'all', until: '2001-02-01T00:00:00Z' };
+    const id = await own.idOf('eventedWebhook'); // its event was dropped
+    return { id, body: { since: PAST }, fields: { ...only, dry_run: true, rate: 7, expected: 99 } };
+  },
+  'GET /v1/webhooks/:id/recoveries': async (own) => {
+    const [id, after] = [await own.idOf('recoveredWebhook'), newId('recovery', systemClock)];
+    const older = `jsonb_build_object('id', $2::text, 'created_at', '2001-01-01', 'ended_at', now())`;
+    await api.database.query(
+      `insert into recoveries select (jsonb_populate_record(r, ${older})).* from recoveries r where webhook_id = $1`,
+      [id, after],
+    );
+    return { id, query: { after, limit: '1' } };
   },
   'GET /v1/events': async (_, caller) => {
     await twoEvents(caller, null);

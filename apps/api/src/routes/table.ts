@@ -11,6 +11,7 @@ import type {
   InboxStore,
   MessageStore,
   ProviderNotificationStore,
+  RecoveryStore,
   RoutingRuleStore,
   SesMailStore,
   SuppressionStore,
@@ -37,6 +38,7 @@ import type { BlobReader, LinkMaker } from './links.ts';
 import { getMessageBody } from './message-body.ts';
 import { messageRoutes } from './messages.ts';
 import { receivingRoutes } from './receiving.ts';
+import { recoveryRoutes } from './recoveries.ts';
 import { reply } from './replies.ts';
 import type { Documented } from './route.ts';
 import { routingRuleRoutes } from './routing-rules.ts';
@@ -61,6 +63,7 @@ export interface RouteStores {
   readonly webhookEvents: WebhookEventStore;
   readonly eventCounts: EventCountStore;
   readonly deadLetters: DeadLetterStore;
+  readonly recoveries: RecoveryStore;
   readonly emails: EmailStore;
   readonly suppressions: SuppressionStore;
   readonly topics: TopicStore;
@@ -105,6 +108,7 @@ export function routeTable(stores: RouteStores, parts: RouteParts): readonly Doc
     ...receivingRoutes(stores.messages, parts),
     ...eventRoutes(stores.events),
     ...webhookEventRoutes(stores.webhookEvents, stores.attempts),
+    ...recoveryRoutes(stores.recoveries),
     ...emailRoutes(stores.emails, rules),
     ...emailAttachmentRoutes(stores.emails, links),
     ...domainRoutes(stores.domains, parts.sendingDomains),

@@ -100,7 +100,90 @@ export const eventContracts: Readonly<Record<string, RouteContract>> = {
       );
     },
   },
+  'POST /v1/webhooks/:id/recover': {
+    ...manage,
+    noun: 'webhook',
+    success: '202 json',
+    refusals: ['404 not-found', '400 text', '422 text', '422 validation-failed', '413 request-too-large'],
+    body: {
+      valid: [
+        { since: '2026-01-01T00:00:00Z', dry_run: true },
+        {
+          since: '2026-01-01T00:00:00Z',
+          until: '2026-01-02T00:00:00+01:00',
+          types: ['email.sent', 'email.sent'],
+          only: 'all',
+          dry_run: true,
+          rate: 2_000,
+        },
+      ],
+      bytesMax: 65_536,
+      tooLarge: '413 request-too-large',
+      unreadable: '400 text',
+      lacking: { fields: ['since'], kind: '422 text' },
+    },
+    judge: ({ id, dry_run: isDry, oldest, newest, ...doc }) => {
+      expect({ id, isDry }).toEqual(isDry === true ? { id: null, isDry } : { id: ID('rec'), isDry: false });
+      expect([oldest, newest]).toEqual(oldest === null ? [null, null] : [TIME, TIME]);
+      const counts = { matched: NUMBER, dead_letters: NUMBER, unknown: NUMBER, has_more: false };
+      expect(doc).toEqual({ ...RECOVERY, ...counts, counted_at: TIME });
+    },
+  },
+  'GET /v1/webhooks/:id/recoveries': {
+    ...manage,
+    noun: 'recoveredWebhook',
+    paged: true,
+    strictQuery: true,
+    success: '200 json',
+    refusals: ['404 not-found', '422 validation-failed'],
+    parameters: { after: [], limit: ['1', '2', '100'] },
+    judge: ({ has_more: more, ...list }) => {
+      expect(more).toEqual(expect.any(Boolean));
+      judgeList(list, judgeRecovery);
+    },
+  },
+  'GET /v1/webhooks/:id/recoveries/:recovery': {
+    ...manage,
+    noun: 'recoveredWebhook',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge: judgeRecovery,
+  },
+  'DELETE /v1/webhooks/:id/recoveries/:recovery': {
+    ...manage,
+    noun: 'recoveredWebhook',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge: judgeRecovery,
+  },
 };
+
+const NUMBER = expect.any(Number);
+const RECOVERY = {
+  object: 'recovery',
+  webhook: ID('wh'),
+  since: TIME,
+  until: TIME,
+  types: expect.any(Array),
+  only: expect.stringMatching(/^(?:undelivered|all)$/),
+  rate: NUMBER,
+};
+
+function judgeRecovery({ ended_at: endedAt, ...doc }: Readonly<Record<string, unknown>>): void {
+  const { status } = doc;
+  expect({ status, endedAt }).toEqual(
+    status === 'running' ? { status, endedAt: null } : { status: 'stopped', endedAt: TIME },
+  );
+  const counts = {
+    matched: NUMBER,
+    dead_letters: NUMBER,
+    has_more: false,
+    queued: NUMBER,
+    delivered: NUMBER,
+  };
+  const rest = { failed: NUMBER, in_progress: NUMBER, left: NUMBER, created_at: TIME };
+  expect(doc).toEqual({ ...RECOVERY, id: ID('rec'), status, ...counts, ...rest });
+}
 
 function judgeWebhookEvent(doc: Readonly<Record<string, unknown>>): void {
   expect(doc).toEqual({

@@ -30,6 +30,8 @@ export interface RouteContract {
     | 'threadedInbox'
     /** A webhook with one event, which has one attempt. */
     | 'eventedWebhook'
+    /** A webhook with one recovery, which is running. */
+    | 'recoveredWebhook'
     /** Of a link to unsubscribe. */
     | 'token'
     /** Of a link to the bytes of a message. */

@@ -27,6 +27,7 @@ export const RELAY_PASSES = {
   deliveries: 'claims due deliveries',
   sweep: 'finds due deliveries that nothing else found',
   mail: 'claims mail to send',
+  recoveries: 'queues events of recoveries',
   fleet: 'counts the workers and their slots',
   days_made: 'makes partitions of attempts',
   days_dropped: 'drops old partitions of attempts',

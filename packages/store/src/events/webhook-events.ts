@@ -62,7 +62,7 @@ type PageRow = { readonly found: number; readonly foundTo: string | null } & (
 );
 
 /** What decides which events a webhook gets. */
-interface Subscription {
+export interface Subscription {
   readonly types: readonly EventType[];
   readonly since: Date;
   /** The routing rule that the webhook belongs to. */
@@ -172,7 +172,7 @@ function findValues(
 }
 
 /** @returns null when the account has no such webhook, of its own or of a routing rule. */
-async function subscriptionOf(
+export async function subscriptionOf(
   db: Database,
   accountId: AccountId,
   id: WebhookId,
@@ -182,13 +182,22 @@ async function subscriptionOf(
     select: { subject: true, events: true, domains: true, createdAt: true },
   });
   if (webhook === null) return null;
+  return { ...subscriptionIn(webhook), subject: webhook.subject ?? accountId };
+}
+
+/** The subscription in a row of `webhooks`. */
+export function subscriptionIn(webhook: {
+  readonly subject: string | null;
+  readonly events: readonly string[];
+  readonly domains: string[];
+  readonly createdAt: Date;
+}): Subscription {
   const { subject, events, createdAt } = webhook;
   return {
-    types: receivedTypes(events as EventType[]),
+    types: receivedTypes(events as readonly EventType[]),
     since: createdAt,
     rule: ruleOfSubject(subject),
     domains: domainsOf(webhook),
-    subject: subject ?? accountId,
   };
 }
 

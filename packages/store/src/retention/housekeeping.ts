@@ -8,6 +8,9 @@ import type { Removals } from '../webhooks/remove-webhook.ts';
 import { removeInboxes } from './remove-inboxes.ts';
 import type { InboxRemovals } from './remove-inboxes.ts';
 
+/** Recoveries are kept as long as dead letters are by default. */
+const RECOVERY_HOURS = 90 * 24;
+
 /**
  * An answer is remembered for 24 hours (contract 7.3). A notification is kept until its age makes it refused.
  * An unclaimed one is kept until its mail can no longer become known.
@@ -23,6 +26,8 @@ const LIFETIMES = [
   { table: 'console_sessions', age: 'expires_at', hours: 0 },
   { table: 'console_forms', age: 'received_at', hours: CONSOLE_FORM_HOURS },
   { table: 'operator_events', age: 'created_at', hours: 48 },
+  { table: 'recoveries', age: 'ended_at', hours: RECOVERY_HOURS },
+  { table: 'recovery_outcomes', age: 'recorded_at', hours: RECOVERY_HOURS },
   { table: 'released_addresses', age: 'released_at', hours: RELEASED_ADDRESS_DAYS * 24 },
 ] as const;
 

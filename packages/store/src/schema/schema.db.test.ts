@@ -119,6 +119,14 @@ describe('the models of the client', () => {
       await rows.deadLetter(await rows.webhook(), await rows.event());
       return store.db.prisma.deadLetter.findFirst();
     },
+    recoveries: async () => {
+      await store.outside.query(
+        `insert into recoveries (id, account_id, webhook_id, since, until, types, undelivered_only, rate, matched,
+           dead_letters, has_more, position, last_position, created_at)
+         values ('rec_1', 'acct_1', 'wh_1', now(), now(), '{}', true, 1, 0, 0, false, 0, 0, now())`,
+      );
+      return store.db.prisma.recovery.findFirst();
+    },
     emails: async () => {
       await rows.email();
       return store.db.prisma.email.findFirst();

@@ -64,11 +64,12 @@ export const httpSettings = {
   outstandingDeliveriesPerAccountMax: defineSetting({
     key: 'OUTSTANDING_DELIVERIES_PER_ACCOUNT_MAX',
     description:
-      'While an account has about this many outstanding deliveries, its requests without a rate limit wait, then get 503.',
+      'While an account has about this many outstanding deliveries, its requests without a rate limit wait, then get 503, and ' +
+      'its recoveries wait.',
     unit: 'deliveries',
     schema: wholeNumber(1, 1_000_000_000),
     default: '1000000',
-    processes: ['api', 'console'],
+    processes: ['api', 'relay', 'console'],
   }),
   webhooksPerAccountMax: defineSetting({
     key: 'WEBHOOKS_PER_ACCOUNT_MAX',

@@ -15,7 +15,8 @@ import { statement } from '../../db/statement.ts';
  */
 
 /**
- * The CTE `held`: the attempts that match their row, with its columns `attempts` and `last_status`.
+ * The CTE `held`: the attempts that match their row, with its columns `attempts`, `last_status` and
+ * `recovery_id`.
  *
  * @param more names and types of the columns after the nine that all statements share, $10 first.
  */
@@ -29,7 +30,7 @@ function held(more: readonly (readonly [column: string, type: string])[] = []): 
         g (id, claim, event_id, webhook_id, started_ago, duration, status, answer, type${columns})
     ),
     held as materialized (
-      select given.*, d.attempts, d.last_status
+      select given.*, d.attempts, d.last_status, d.recovery_id
       from deliveries d
       join given using (id, claim, event_id, webhook_id)
       where d.id = any ($1::bigint[])
@@ -43,6 +44,16 @@ const GONE = `
       delete from deliveries d where d.id = any (array(select id from held))
     )`;
 
+/** Counts deliveries of recoveries. No other delivery costs a row. */
+function countOutcome(outcome: 'delivered' | 'failed'): string {
+  const counts = outcome === 'delivered' ? 'count(*), 0' : '0, count(*)';
+  return `
+    counted as (
+      insert into recovery_outcomes (recovery_id, delivered, failed)
+      select h.recovery_id, ${counts} from held h where h.recovery_id is not null group by h.recovery_id
+    )`;
+}
+
 /** Logs the held attempts. @param error the column with the errors, or null. */
 function logAttempts(error: 'h.error' | 'null'): string {
   return `
@@ -54,7 +65,7 @@ function logAttempts(error: 'h.error' | 'null'): string {
 
 /** Ends deliveries that a 2xx answered: it removes the rows and logs the attempts. $1 to $9 as above. */
 export const finishDone = statement('finish-done')`
-    with ${held()},${GONE}
+    with ${held()},${GONE},${countOutcome('delivered')}
     ${logAttempts('null')}
     returning delivery_id as id`;
 
@@ -95,7 +106,7 @@ export const finishDead = statement('finish-dead')`
       ['letter_id', 'text'],
       ['reason', 'text'],
       ['requests', 'smallint'],
-    ])},${GONE},
+    ])},${GONE},${countOutcome('failed')},
     letters as (
       insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data,
                                 attempts, reason, last_error, status_code)

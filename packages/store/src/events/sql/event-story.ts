@@ -1,6 +1,5 @@
-import { isOfDomains } from '../../db/sql/event-domains.ts';
 import { statement } from '../../db/statement.ts';
-import { fateAt, isOfRule, LOG, SHOWN_FATE } from './webhook-events.ts';
+import { fateAt, isTaken, LOG, SHOWN_FATE } from './webhook-events.ts';
 
 /**
  * Reads events of any account. An event that retention has dropped is read from a dead letter's copy.
@@ -45,8 +44,7 @@ export const findFates = statement('find-fates')`
         union
         select w.id from webhooks w
         where w.account_id = e.account_id and w.removed_at is null and w.created_at <= e.created_at
-          and (w.events = '{}' or e.type = any (w.events)) and ${isOfRule(`nullif(split_part(w.subject, '/', 3), '')`)}
-          and ${isOfDomains('e.data', 'w.domains')}
+          and (w.events = '{}' or e.type = any (w.events)) and ${isTaken(`nullif(split_part(w.subject, '/', 3), '')`, 'w.domains')}
       ) i
     )
     select i.event_id as "eventId", i.webhook_id as "webhookId", ${SHOWN_FATE},

@@ -15,7 +15,7 @@ export const LOG = `
  * The state of the event `e` at a webhook, as columns of `s`. `delivery` follows from the rows that are left:
  * an outstanding delivery, a dead letter, logged attempts. Without any, the delivery was dropped, or its
  * attempts are older than the log. These rows are found by the event. So conditions name the webhook in a
- * form that no index has.
+ * form that no index has. `last_change_at` is the time of its dead letter or of its last attempt.
  */
 export const fateAt = (webhook: string): string => `
     cross join log
@@ -25,12 +25,13 @@ export const fateAt = (webhook: string): string => `
       order by d.id + 0 limit 1 -- not by the index of ids
     ) d on true
     left join lateral (
-      select l.id, l.attempts from dead_letters l
+      select l.id, l.attempts, l.created_at from dead_letters l
       where l.event_id = e.id and greatest(l.webhook_id, '') = ${webhook}
       order by l.created_at desc limit 1
     ) l on true
     cross join lateral (
-      select count(*)::int as attempts, (array_agg(a.status order by a.started_at desc, a.attempt desc))[1] as last_status
+      select count(*)::int as attempts, max(a.started_at) as last_at,
+             (array_agg(a.status order by a.started_at desc, a.attempt desc))[1] as last_status
       from attempts a
       where a.event_id = e.id and greatest(a.webhook_id, '') = ${webhook}
         and a.started_at >= e.created_at - interval '10 minutes'
@@ -47,6 +48,7 @@ export const fateAt = (webhook: string): string => `
     cross join lateral (
       select f.delivery, coalesce(d.attempts, l.attempts, a.attempts) as attempts, l.id as dead_letter,
              case when not d.in_attempt then d.due_at end as next_attempt_at,
+             greatest(l.created_at, a.last_at) as last_change_at,
              case
                when f.delivery = 'queued' and d.attempts = 0 and not d.in_attempt then 'pending'
                when f.delivery = 'queued' then 'attempting'
@@ -57,8 +59,12 @@ export const fateAt = (webhook: string): string => `
     ) s`;
 
 /** The routing rule of a received message. Quotes in its text are escaped, so only the key itself fits. */
-export const isOfRule = (rule: string): string =>
+const isOfRule = (rule: string): string =>
   `(${rule}::text is null or strpos(left(e.data, 400), '"rule_id":"' || ${rule}::text || '"') > 0)`;
+
+/** A webhook with this routing rule and these domains takes the event `e`, if it takes its type. */
+export const isTaken = (rule: string, domains: string): string =>
+  `${isOfRule(rule)} and ${isOfDomains('e.data', `${domains}::text[]`)}`;
 
 /** The state of an event at a webhook, as `fateAt` has it. */
 export const SHOWN_FATE = `s.status, s.delivery, s.attempts, s.dead_letter as "deadLetterId", s.next_attempt_at as "nextAttemptAt"`;
@@ -91,7 +97,7 @@ function page(name: string, query: string, before: number): Statement {
     fitting as (
       select ${SHOWN}, e.position as at
       from found e ${fateAt(webhook)}
-      where ${isOfRule(rule)} and ${isOfDomains('e.data', `${domains}::text[]`)} and (${status}::text is null or s.status = ${status}::text)
+      where ${isTaken(rule, domains)} and (${status}::text is null or s.status = ${status}::text)
       order by e.position desc
       limit ${rowsMax}
     )
@@ -124,5 +130,4 @@ export const findWebhookEvent = statement('find-webhook-event')`
     select ${SHOWN}, e.data
     from found e ${fateAt('$3')}
     where s.is_known
-      or (e.type = any ($4::text[]) and e.created_at >= $5::timestamptz and ${isOfRule('$6')}
-          and ${isOfDomains('e.data', '$7::text[]')})`;
+      or (e.type = any ($4::text[]) and e.created_at >= $5::timestamptz and ${isTaken('$6', '$7')})`;

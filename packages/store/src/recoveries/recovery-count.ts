@@ -1,0 +1,144 @@
+import type { AccountId, EventType, WebhookId } from '@postrider/domain';
+import type { Database } from '../db/database.ts';
+import { runOn } from '../db/database.ts';
+import { POSITION_MAX, rangeOf, rangeValues } from '../events/events.ts';
+import { subscriptionOf } from '../events/webhook-events.ts';
+import type { Subscription } from '../events/webhook-events.ts';
+import { countRecoverable } from './sql/recoverable-events.ts';
+
+/** Which events a recovery sends: those that the endpoint did not take, or all. */
+export const RECOVERED_EVENTS = ['undelivered', 'all'] as const;
+export type RecoveredEvents = (typeof RECOVERED_EVENTS)[number];
+
+export interface RecoveryRequest {
+  /** Recorded at this time or later. */
+  readonly since: Date;
+  /** Recorded before this time. Absent: before the count. */
+  readonly until?: Date | undefined;
+  /** Empty: every type that the webhook gets. */
+  readonly types: readonly EventType[];
+  readonly only: RecoveredEvents;
+}
+
+/** The number of events that a recovery would send, and their times. */
+export interface RecoveryCount {
+  /** The time span: not before the webhook was made, and not after the count. */
+  readonly since: Date;
+  readonly until: Date;
+  /** The moment of the count. What fails later is not part of the recovery. */
+  readonly asOf: Date;
+  /** Events. */
+  readonly matched: number;
+  /** Matched events that have a dead letter. */
+  readonly deadLetters: number;
+  /** Events that are left out, because their attempts are no longer logged. */
+  readonly unknown: number;
+  /** The times when the first and the last matched event were recorded; null: there is none. */
+  readonly oldest: Date | null;
+  readonly newest: Date | null;
+  /** More events match. The count ended after a number of events. */
+  readonly hasMore: boolean;
+}
+
+/** A step of a count. */
+const EVENTS_PER_PAGE = 5_000;
+
+/** A request, with everything that the count and the steps need. */
+export interface RecoveryPlan {
+  readonly accountId: AccountId;
+  readonly webhookId: WebhookId;
+  readonly subscription: Subscription;
+  readonly request: RecoveryRequest;
+  readonly span: { readonly since: Date; readonly until: Date };
+  readonly range: { readonly after: bigint; readonly last: bigint };
+  readonly asOf: Date;
+}
+
+/** Rounded up, because the rows that are compared with it may be rounded up as well. */
+const MOMENT = `select date_trunc('milliseconds', clock_timestamp()) + interval '1 ms' as "asOf"`;
+
+/** @returns null when the account has no such webhook, of its own or of a routing rule. */
+export async function planRecovery(
+  db: Database,
+  accountId: AccountId,
+  webhookId: WebhookId,
+  request: RecoveryRequest,
+): Promise<RecoveryPlan | null> {
+  const subscription = await subscriptionOf(db, accountId, webhookId);
+  if (subscription === null) return null;
+  const { rows } = await db.pool.query<{ asOf: Date }>(MOMENT);
+  const [{ asOf }] = rows as [{ asOf: Date }];
+  const { since, until = asOf } = request;
+  const span = { since: laterOf(since, subscription.since), until: until < asOf ? until : asOf };
+  const range = await rangeOf(db, span, { after: 0n, last: POSITION_MAX });
+  return { accountId, webhookId, subscription, request, span, range, asOf };
+}
+
+function laterOf(one: Date, other: Date): Date {
+  return one > other ? one : other;
+}
+
+interface CountRow {
+  readonly found: number;
+  readonly foundTo: string | null;
+  readonly matched: number;
+  readonly deadLetters: number;
+  readonly unknown: number;
+  readonly oldest: Date | null;
+  readonly newest: Date | null;
+}
+
+/** Counts page by page, so that no statement takes long. Each type is read for itself: the order is free. */
+export async function countPlanned(
+  db: Database,
+  plan: RecoveryPlan,
+  eventsMax: number,
+): Promise<RecoveryCount> {
+  const { accountId, webhookId, subscription, request, span, range, asOf } = plan;
+  const { rule, domains, types } = subscription;
+  const rest = [webhookId, rule, domains, request.only === 'undelivered', asOf.toISOString()];
+  const nothing = { matched: 0, deadLetters: 0, unknown: 0, oldest: null, newest: null, hasMore: false };
+  let count: RecoveryCount = { ...span, asOf, ...nothing };
+  let left = eventsMax;
+  for (const type of wantedTypes(types, request.types)) {
+    for (let { after } = range, isLast = false; !isLast;) {
+      if (left === 0) return { ...count, hasMore: true };
+      const rowsMax = Math.min(EVENTS_PER_PAGE, left);
+      const values = [...rangeValues(accountId, [type], span, { ...range, after }, rowsMax), ...rest];
+      const [page] = await runOn<CountRow>(db.pool, countRecoverable, values);
+      if (page === undefined) throw new Error('an aggregate returned no row');
+      count = sumOf(count, page);
+      left -= page.found;
+      after = BigInt(page.foundTo ?? after);
+      isLast = page.found < rowsMax;
+    }
+  }
+  return count;
+}
+
+/** The types of a webhook that a request asks for. */
+export function wantedTypes(
+  received: readonly EventType[],
+  asked: readonly EventType[],
+): readonly EventType[] {
+  return received.filter((type) => asked.length === 0 || asked.includes(type));
+}
+
+function sumOf(count: RecoveryCount, page: CountRow): RecoveryCount {
+  return {
+    ...count,
+    matched: count.matched + page.matched,
+    deadLetters: count.deadLetters + page.deadLetters,
+    unknown: count.unknown + page.unknown,
+    oldest: [count.oldest, page.oldest].filter((time) => time !== null).sort(byTime)[0] ?? null,
+    newest:
+      [count.newest, page.newest]
+        .filter((time) => time !== null)
+        .sort(byTime)
+        .at(-1) ?? null,
+  };
+}
+
+function byTime(one: Date, other: Date): number {
+  return one.getTime() - other.getTime();
+}

@@ -1,0 +1,384 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { newId } from '@postrider/domain';
+import type { AccountId, EventId, RecoveryId } from '@postrider/domain';
+import { ACTOR, createRows, untilWaitingForLock } from '@postrider/testing';
+import type { PoolClient } from 'pg';
+import { setupStore } from '../../test/open-store.ts';
+import { createOutage } from '../../test/outage.ts';
+import type { Outage } from '../../test/outage.ts';
+import { died, finished, retried } from '../../test/outcomes.ts';
+import { inUndoneTransaction } from '../../test/sessions.ts';
+import { createDeliveryWork } from '../deliveries/delivery-work.ts';
+import { replayDeadLetter } from '../deliveries/sql/replay-dead-letters.ts';
+import { createWebhookEventStore } from '../events/webhook-events.ts';
+import { createWebhookStore } from '../webhooks/webhooks.ts';
+import { createRecoveryStore } from './recoveries.ts';
+import type { NewRecovery, Recovery } from './recoveries.ts';
+import { createRecoveryWork } from './recovery-work.ts';
+
+const store = setupStore();
+let outage: Outage;
+
+beforeEach(async () => {
+  await createRows(store.outside).clear();
+  outage = await createOutage(store);
+});
+
+async function started(
+  change: Partial<NewRecovery> = {},
+  { accountId, webhookId } = outage,
+): Promise<RecoveryId> {
+  const since = new Date(Date.now() - 24 * 3_600_000);
+  const request = { since, types: [], only: 'undelivered', rate: 200, ...change } as const;
+  const outcome = await createRecoveryStore(store.db, store.clock).start(
+    accountId,
+    webhookId,
+    request,
+    ACTOR,
+  );
+  if (outcome.kind !== 'started') throw new Error(outcome.kind);
+  return outcome.id;
+}
+
+async function read(id: RecoveryId): Promise<Recovery | null> {
+  return createRecoveryStore(store.db, store.clock).find(outage.accountId, outage.webhookId, id);
+}
+
+const rowsOf = async (table: string) => (await store.outside.query(`select from ${table}`)).length;
+
+describe('a step', () => {
+  test('queues undelivered events, the oldest first, and removes their dead letters and no others', async () => {
+    const [first] = await outage.events(1, { fate: 'dropped' });
+    await outage.events(2, { fate: 'delivered' });
+    await outage.event({ fate: 'queued' });
+    const [second] = await outage.events(1);
+    const sibling = await createOutage(store, { accountId: outage.accountId });
+    const foreign = await sibling.event({ fate: 'dead_letter' });
+    const id = await started();
+    expect(await outage.step(id)).toEqual({ webhookId: outage.webhookId, queued: 3, ended: 'finished' });
+    expect(await outage.queued()).toEqual([first, second, foreign]);
+    expect(await rowsOf('dead_letters')).toBe(1);
+    expect(await outage.step(id)).toBeNull();
+    expect(await read(id)).toMatchObject({ status: 'finished', queued: 3, inProgress: 3, left: 0 });
+  });
+
+  test('queues a quarter of a second of events, due one after the other, and says when the next is due', async () => {
+    await outage.events(9);
+    const id = await started({ rate: 16 });
+    expect(await outage.step(id)).toMatchObject({ queued: 4, ended: null });
+    const [gaps] = await store.outside.query<{ ms: number[] }>(
+      `select array_agg(ms order by due_at) as ms
+       from (select due_at, round(extract(epoch from due_at - lag(due_at) over (order by due_at)) * 1000)::int as ms
+             from deliveries) x`,
+    );
+    for (const ms of gaps?.ms.slice(1) ?? []) expect([62, 63]).toContain(ms);
+    const [due] = await store.outside.query<{ seconds: number }>(
+      `select extract(epoch from next_step_at - (select min(due_at) from deliveries))::float8 as seconds from recoveries`,
+    );
+    expect(due?.seconds).toBeGreaterThan(0.2);
+    expect(await createRecoveryWork(store.db.pool).step(id, true)).toBeNull(); // it is not due
+    expect(await read(id)).toMatchObject({ queued: 4, left: 5 });
+  });
+
+  test('goes on behind events that need nothing, and looks at 500 of them', async () => {
+    await store.outside.query(
+      `insert into events (id, account_id, type, created_at, data)
+       select 'evt_' || n, $1, 'email.sent', now() - interval '2 hours', '{}' from generate_series(1, 600) n`,
+      [outage.accountId],
+    );
+    await store.outside.query(
+      `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status)
+       select created_at, 1, id, $1, 1, 1, 200 from events`,
+      [outage.webhookId],
+    );
+    const wanted = await outage.event();
+    const id = await started();
+    expect(await outage.step(id)).toMatchObject({ queued: 0, ended: null });
+    expect(await outage.step(id)).toMatchObject({ queued: 1, ended: 'finished' });
+    expect(await outage.queued()).toEqual([wanted]);
+  });
+
+  test('sends delivered events too, each once, when all are asked for', async () => {
+    const delivered = await outage.event({ fate: 'delivered' });
+    const dead = await outage.event();
+    await outage.event({ fate: 'queued' });
+    const id = await started({ only: 'all' });
+    await outage.step(id);
+    expect(await outage.queued()).toEqual([delivered, dead]);
+  });
+
+  test('sends only the types and the time span that were asked for', async () => {
+    await outage.event({ ageHours: 9 });
+    const wanted = await outage.event({ ageHours: 6 });
+    await outage.event({ ageHours: 5, type: 'email.bounced' });
+    await outage.event({ ageHours: 2 });
+    const [since, until] = [8, 3].map((hours) => new Date(Date.now() - hours * 3_600_000)) as [Date, Date];
+    await outage.step(await started({ since, until, types: ['email.sent'] }));
+    expect(await outage.queued()).toEqual([wanted]);
+  });
+
+  test('leaves out what fails after the count', async () => {
+    const failing = await outage.event({ fate: 'queued' });
+    const retriedNow = await outage.event({ fate: 'dropped' });
+    const wanted = await outage.event();
+    const id = await started();
+    await store.outside.query('delete from deliveries');
+    await createRows(store.outside).deadLetter(outage.webhookId, failing);
+    await store.outside.query(
+      `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status)
+       values (clock_timestamp() + interval '5 ms', 2, $1, $2, 1, 1, 503)`,
+      [retriedNow, outage.webhookId],
+    );
+    await store.outside.query(
+      `update dead_letters set created_at = now() + interval '5 ms' where event_id = $1`,
+      [failing],
+    );
+    await outage.step(id);
+    expect(await outage.queued()).toEqual([wanted]);
+    expect(await read(id)).toMatchObject({ matched: 2, queued: 1, left: 0 });
+  });
+
+  test('sends what a count that ended early did not reach', async () => {
+    await outage.events(3);
+    const { accountId, webhookId } = outage;
+    const few = createRecoveryStore(store.db, store.clock, { eventsCountedMax: 2 });
+    const request = { since: new Date(0), types: [], only: 'undelivered', rate: 200 } as const;
+    const outcome = await few.start(accountId, webhookId, request, ACTOR);
+    expect(outcome).toMatchObject({ kind: 'started', count: { matched: 2, hasMore: true } });
+    await outage.step((outcome as { id: RecoveryId }).id);
+    expect(await outage.queued()).toHaveLength(3);
+  });
+});
+
+describe('fresh events', () => {
+  const wait = (count: number, taken: boolean) =>
+    store.outside.query(
+      `insert into deliveries (event_id, webhook_id, due_at, taken_at)
+       select 'evt_x', $1, now() - interval '1 s', case when $3 then now() end from generate_series(1, $2::int)`,
+      [outage.webhookId, count, taken],
+    );
+
+  test('that wait are not joined by more than a quarter of a second of a recovery', async () => {
+    await outage.events(9);
+    const id = await started({ rate: 16 });
+    await wait(3, false);
+    expect(await outage.step(id)).toMatchObject({ queued: 1 });
+    await wait(5, false);
+    expect(await outage.step(id)).toMatchObject({ queued: 0, ended: null });
+    await store.outside.query('delete from deliveries');
+    await wait(50, true); // attempts in flight are no queue
+    expect(await outage.step(id)).toMatchObject({ queued: 4 });
+  });
+
+  test('of other webhooks do not slow a recovery', async () => {
+    await outage.events(4);
+    const id = await started({ rate: 16 });
+    const other = await createOutage(store, { accountId: outage.accountId });
+    await createRows(store.outside).deliveries(other.webhookId, { count: 9 });
+    expect(await outage.step(id)).toMatchObject({ queued: 4 });
+  });
+});
+
+test('a failing endpoint gets one event a second, until it answers', async () => {
+  await outage.events(6);
+  const id = await started();
+  const failing = (since: string) => store.outside.query(`update webhooks set failing_since = ${since}`);
+  await failing('now()');
+  expect(await outage.step(id)).toMatchObject({ queued: 1 });
+  const [next] = await store.outside.query<{ later: boolean }>(
+    `select next_step_at > now() + interval '0.9 s' as later from recoveries`,
+  );
+  expect(next).toEqual({ later: true });
+  await store.outside.query(`update deliveries set due_at = now() - interval '1 s'`);
+  expect(await outage.step(id)).toMatchObject({ queued: 0 }); // the first one still waits
+  await failing('null');
+  expect(await outage.step(id)).toMatchObject({ queued: 5, ended: 'finished' });
+});
+
+test('an account that may have no more deliveries gets none', async () => {
+  await outage.event();
+  const id = await started();
+  expect(await outage.step(id, false)).toMatchObject({ queued: 0, ended: null });
+  expect(await outage.step(id, true)).toMatchObject({ queued: 1, ended: 'finished' });
+});
+
+test('two relays do one step once', async () => {
+  await outage.events(8);
+  const id = await started({ rate: 16 });
+  const work = createRecoveryWork(store.db.pool);
+  const steps = await Promise.all([work.step(id, true), work.step(id, true), work.step(id, true)]);
+  expect(steps.filter((step) => step !== null)).toHaveLength(1);
+  expect(await outage.queued()).toHaveLength(4);
+});
+
+test('a recovery whose webhook is deleted ends, and queues nothing', async () => {
+  await outage.event();
+  const id = await started();
+  await createWebhookStore(store.db, store.secrets, store.clock).delete(
+    outage.accountId,
+    outage.webhookId,
+    ACTOR,
+  );
+  expect(await outage.step(id)).toMatchObject({ queued: 0, ended: 'stopped' });
+  expect(await rowsOf('deliveries')).toBe(0);
+});
+
+describe('at the same time', () => {
+  /** Steps while `first` is open, waits until the step waits, and then goes on. */
+  async function stepBehind(
+    id: RecoveryId,
+    first: (session: PoolClient) => Promise<unknown>,
+    then: (session: PoolClient) => Promise<unknown>,
+  ) {
+    return inUndoneTransaction(store.db.pool, async (session) => {
+      await first(session);
+      const step = outage.step(id);
+      step.catch(() => undefined);
+      await untilWaitingForLock(store.outside);
+      await then(session);
+      await session.query('commit');
+      return step;
+    });
+  }
+  let eventId: EventId;
+  let id: RecoveryId;
+  beforeEach(async () => {
+    eventId = await outage.event();
+    id = await started();
+  });
+
+  test('a replay of the event queues it, and the recovery leaves it', async () => {
+    await store.outside.query('delete from dead_letters');
+    const step = await stepBehind(
+      id,
+      (session) => session.query('select from events where id = $1 for no key update', [eventId]),
+      (session) =>
+        session.query('insert into deliveries (event_id, webhook_id) values ($1, $2)', [
+          eventId,
+          outage.webhookId,
+        ]),
+    );
+    expect(step).toMatchObject({ queued: 0, ended: 'finished' });
+    expect(await rowsOf('deliveries')).toBe(1);
+  });
+
+  test('a replay of its dead letter queues it, and the recovery leaves it', async () => {
+    const [letter] = await store.outside.query<{ id: string }>('select id from dead_letters');
+    const step = await stepBehind(
+      id,
+      (session) => session.query('select from dead_letters for update'),
+      (session) => session.query(replayDeadLetter.text, [outage.accountId, letter?.id]),
+    );
+    expect(step).toMatchObject({ queued: 0, ended: 'finished' });
+    expect(await rowsOf('deliveries')).toBe(1);
+  });
+
+  test('retention deletes the event, and the recovery queues nothing', async () => {
+    const step = await stepBehind(
+      id,
+      (session) => session.query('select from events where id = $1 for update', [eventId]),
+      (session) => session.query('delete from events where id = $1', [eventId]),
+    );
+    expect(step).toMatchObject({ queued: 0, ended: 'finished' });
+    expect(await rowsOf('deliveries')).toBe(0);
+  });
+
+  test('a step dies, and the next one does it again: nothing is left out or queued twice', async () => {
+    await expect(
+      stepBehind(
+        id,
+        (session) => session.query('select from events where id = $1 for update', [eventId]),
+        () =>
+          store.outside.query(
+            `select pg_terminate_backend(pid) from pg_stat_activity
+             where datname = current_database() and wait_event_type = 'Lock'`,
+          ),
+      ),
+    ).rejects.toThrow();
+    expect(await read(id)).toMatchObject({ status: 'running', queued: 0 });
+    expect(await rowsOf('dead_letters')).toBe(1);
+    expect(await outage.step(id)).toMatchObject({ queued: 1, ended: 'finished' });
+    expect(await outage.queued()).toEqual([eventId]);
+  });
+
+  test('a stop waits for a step, and nothing is queued after it', async () => {
+    const { accountId, webhookId } = outage;
+    const recoveries = createRecoveryStore(store.db, store.clock);
+    const stopped = inUndoneTransaction(store.db.pool, async (session) => {
+      await session.query('select from events where id = $1 for update', [eventId]);
+      const step = outage.step(id);
+      await untilWaitingForLock(store.outside);
+      const stop = recoveries.stop(accountId, webhookId, id, ACTOR);
+      await untilWaitingForLock(store.outside, 2);
+      await session.query('commit');
+      await step;
+      return stop;
+    });
+    expect(await stopped).toMatchObject({ status: 'finished', queued: 1 });
+  });
+});
+
+test('the outcomes of what it queued are counted, and those of a later replay are not', async () => {
+  const [delivered, dead, waiting] = await outage.events(3);
+  const id = await started();
+  await outage.step(id);
+  const work = createDeliveryWork(store.db.pool, store.db.pool);
+  const take = async (eventId: EventId | undefined) => {
+    const [row] = await store.outside.query<{ id: string; claim: number }>(
+      'select id, claim from deliveries where event_id = $1',
+      [eventId],
+    );
+    const [taken] = await work.take([{ deliveryId: row?.id ?? '', claim: row?.claim ?? -1 }], 30);
+    if (taken === undefined) throw new Error('nothing was taken');
+    return taken;
+  };
+  await work.done([finished(await take(delivered))]);
+  await work.dead([died(await take(dead))]);
+  await work.retry([retried(await take(waiting))]);
+  expect(await read(id)).toMatchObject({ queued: 3, delivered: 1, failed: 1, inProgress: 1 });
+  await createWebhookEventStore(store.db).replay(outage.accountId, outage.webhookId, dead as EventId, ACTOR);
+  await work.done([finished(await take(dead))]);
+  await work.dead([died(await take(waiting))]);
+  expect(await read(id)).toMatchObject({ queued: 3, delivered: 1, failed: 2, inProgress: 0 });
+});
+
+test('a step adds up the outcomes', async () => {
+  await outage.events(8);
+  const id = await started({ rate: 16 });
+  await store.outside.query(
+    `insert into recovery_outcomes values ($1, 2, 0), ($1, 1, 1), ('rec_other', 9, 9)`,
+    [id],
+  );
+  expect(await read(id)).toMatchObject({ delivered: 3, failed: 1 });
+  await outage.step(id);
+  expect(await read(id)).toMatchObject({ delivered: 3, failed: 1 });
+  expect(await store.outside.query('select recovery_id from recovery_outcomes')).toEqual([
+    { recovery_id: 'rec_other' },
+  ]);
+});
+
+describe('the recoveries whose step is due', () => {
+  const due = (max: number) => createRecoveryWork(store.db.pool).due(max);
+
+  test('come by account in turn, the longest waiting first', async () => {
+    const [many, few] = [newId('account', store.clock), newId('account', store.clock)];
+    const insert = (accountId: AccountId, id: string, dueSeconds: number, ended = false) =>
+      store.outside.query(
+        `insert into recoveries (id, account_id, webhook_id, since, until, types, undelivered_only, rate, matched, dead_letters,
+                                 has_more, position, last_position, created_at, next_step_at, ended_at)
+         values ($1, $2, $1, now(), now(), '{}', true, 1, 0, 0, false, 0, 0, now(), now() + $3::int * interval '1 s',
+                 case when $4 then now() end)`,
+        [id, accountId, dueSeconds, ended],
+      );
+    await insert(many, 'm1', -9);
+    await insert(many, 'm2', -8);
+    await insert(many, 'm3', -7);
+    await insert(few, 'f1', -1);
+    await insert(few, 'f2', 60);
+    await insert(few, 'f3', -60, true);
+    const found = await due(9);
+    expect(found.map(({ id }) => id)).toEqual(['m1', 'f1', 'm2', 'm3', 'f2']);
+    expect(found.map(({ waitMs }) => waitMs > 0)).toEqual([false, false, false, false, true]);
+    expect((await due(2)).map(({ id }) => id)).toEqual(['m1', 'f1']);
+  });
+});

@@ -1,0 +1,173 @@
+import type { AccountId, EventId, EventType, RecoveryId, WebhookId } from '@postrider/domain';
+import type { Pool, PoolClient } from 'pg';
+import { inBoundedStep } from '../db/bounded-step.ts';
+import { runOn } from '../db/database.ts';
+import { run, runForRow } from '../db/statement.ts';
+import { rangeValues } from '../events/events.ts';
+import { subscriptionIn } from '../events/webhook-events.ts';
+import { wantedTypes } from './recovery-count.ts';
+import { findRecoverable, lockDeadLettersOf, lockEvents, queueRecovered } from './sql/recoverable-events.ts';
+import {
+  countWaiting,
+  dueRecoveries,
+  lockRecoveredWebhook,
+  lockRecovery,
+  recordStep,
+} from './sql/recoveries.ts';
+
+/** The events of a step are due within this time. */
+const STEP_SECONDS = 0.25;
+/** A failing endpoint gets one event in this time, to find out whether it answers again. */
+const FAILING_STEP_SECONDS = 1;
+/** Events that a step looks at. */
+const EVENTS_PER_STEP = 500;
+
+export interface DueRecovery {
+  readonly id: RecoveryId;
+  readonly accountId: AccountId;
+  /** Time until its next step; 0 when it is due. */
+  readonly waitMs: number;
+}
+
+/** The result of a step. Null: another relay has done it, or the recovery has ended. */
+export type RecoveryStep = {
+  readonly webhookId: WebhookId;
+  readonly queued: number;
+  readonly ended: 'finished' | 'stopped' | null;
+} | null;
+
+/** The recoveries as a relay sees them. */
+export type RecoveryWork = ReturnType<typeof createRecoveryWork>;
+
+/** @param pool its commits need not be durable: a step commits its events and its position together. */
+export function createRecoveryWork(pool: Pool) {
+  return {
+    /** The running recoveries, by the time of their next step. Accounts take turns. */
+    due: async (max: number): Promise<DueRecovery[]> => runOn<DueRecovery>(pool, dueRecoveries, [max]),
+    /**
+     * Queues the next events of a recovery. A step is one transaction: a relay that dies leaves no part of
+     * it. Two relays never do the same step.
+     *
+     * @param mayQueue false: the account has as many outstanding deliveries as it may have. The step is put
+     * off.
+     */
+    step: async (id: RecoveryId, mayQueue: boolean): Promise<RecoveryStep> =>
+      inBoundedStep(pool, async (client) => {
+        await client.query('set local plan_cache_mode = force_generic_plan');
+        return step(client, id, mayQueue);
+      }),
+  };
+}
+
+interface Running {
+  readonly id: RecoveryId;
+  readonly accountId: AccountId;
+  readonly webhookId: WebhookId;
+  readonly since: Date;
+  readonly until: Date;
+  readonly types: readonly EventType[];
+  readonly undeliveredOnly: boolean;
+  readonly rate: number;
+  readonly position: string;
+  readonly lastPosition: string;
+  readonly asOf: Date;
+}
+
+interface WebhookRow {
+  readonly subject: string | null;
+  readonly events: readonly string[];
+  readonly domains: string[];
+  readonly createdAt: Date;
+  readonly failing: boolean;
+}
+
+/** The locks are taken in the order of a replay: webhook, dead letters, events. */
+async function step(client: PoolClient, id: RecoveryId, mayQueue: boolean): Promise<RecoveryStep> {
+  const [row] = await run<Omit<Running, 'id'>>(client, lockRecovery, [id]);
+  if (row === undefined) return null;
+  const recovery = { ...row, id };
+  const { accountId, webhookId, rate, position } = recovery;
+  const [webhook] = await run<WebhookRow>(client, lockRecoveredWebhook, [accountId, webhookId]);
+  if (webhook === undefined)
+    return record(client, recovery, { position, queued: 0, seconds: 0, ended: 'stopped' });
+  const seconds = webhook.failing ? FAILING_STEP_SECONDS : STEP_SECONDS;
+  const eventsMax = mayQueue ? await capacity(client, recovery, webhook.failing) : 0;
+  if (eventsMax === 0) return record(client, recovery, { position, queued: 0, seconds, ended: null });
+  const found = await findEvents(client, recovery, webhook, eventsMax);
+  const queued = found.ids.length === 0 ? 0 : await queue(client, recovery, webhook, found.ids);
+  return record(client, recovery, {
+    position: found.position,
+    queued,
+    seconds: webhook.failing ? queued * FAILING_STEP_SECONDS : queued / rate,
+    ended: found.isLast ? 'finished' : null,
+  });
+}
+
+/**
+ * How many events a step may queue. Fresh events wait behind what was queued before them. So a recovery adds
+ * nothing while as much as one step waits, and a slow endpoint slows its recovery down.
+ */
+async function capacity(client: PoolClient, { webhookId, rate }: Running, failing: boolean): Promise<number> {
+  const max = failing ? 1 : Math.ceil(rate * STEP_SECONDS);
+  const { waiting } = await runForRow<{ waiting: number }>(client, countWaiting, [webhookId, max]);
+  return max - waiting;
+}
+
+interface FoundRow {
+  readonly found: number;
+  readonly foundTo: string | null;
+  readonly id: EventId | null;
+  readonly position: string | null;
+}
+
+async function findEvents(client: PoolClient, recovery: Running, webhook: WebhookRow, eventsMax: number) {
+  const { accountId, since, until, types, position, lastPosition: last } = recovery;
+  const subscription = subscriptionIn(webhook);
+  const range = { after: BigInt(position), last: BigInt(last) };
+  const wanted = wantedTypes(subscription.types, types);
+  const values = rangeValues(accountId, wanted, { since, until }, range, EVENTS_PER_STEP);
+  const rows = await run<FoundRow>(client, findRecoverable, [
+    ...values,
+    ...wantedValues(recovery, webhook),
+    eventsMax,
+  ]);
+  const [{ found, foundTo }] = rows as [FoundRow];
+  const ids = rows.flatMap(({ id }) => (id === null ? [] : [id]));
+  const isCut = ids.length === eventsMax;
+  const to = isCut ? rows.at(-1)?.position : foundTo;
+  return { ids, position: to ?? position, isLast: !isCut && found < EVENTS_PER_STEP };
+}
+
+/** Queues the events that are still wanted under the locks. @returns how many. */
+async function queue(client: PoolClient, recovery: Running, webhook: WebhookRow, ids: readonly EventId[]) {
+  const { id, accountId, webhookId, rate } = recovery;
+  await run(client, lockDeadLettersOf, [webhookId, ids]);
+  await run(client, lockEvents, [accountId, ids]);
+  const values = [accountId, ids, ...wantedValues(recovery, webhook), id, rate];
+  return (await runForRow<{ queued: number }>(client, queueRecovered, values)).queued;
+}
+
+function wantedValues({ webhookId, undeliveredOnly, asOf }: Running, webhook: WebhookRow): unknown[] {
+  const { rule, domains } = subscriptionIn(webhook);
+  return [webhookId, rule, domains, undeliveredOnly, asOf.toISOString()];
+}
+
+async function record(
+  client: PoolClient,
+  { id, webhookId }: Running,
+  {
+    position,
+    queued,
+    seconds,
+    ended,
+  }: {
+    readonly position: string;
+    readonly queued: number;
+    /** Time until the next step. */
+    readonly seconds: number;
+    readonly ended: 'finished' | 'stopped' | null;
+  },
+): Promise<RecoveryStep> {
+  await run(client, recordStep, [id, position, queued, seconds, ended === 'finished', ended === 'stopped']);
+  return { webhookId, queued, ended };
+}

@@ -1,0 +1,115 @@
+import { byType } from '../../events/sql/list-events.ts';
+import { fateAt, isTaken, LOG } from '../../events/sql/webhook-events.ts';
+import { statement } from '../../db/statement.ts';
+
+/** The parameters of what a recovery sends. Each is written as it stands in the statement. */
+interface Wanted {
+  readonly webhook: string;
+  /** The webhook's routing rule, or null. */
+  readonly rule: string;
+  /** The webhook's domains, or null. */
+  readonly domains: string;
+  /** True: only undelivered events are wanted. */
+  readonly undelivered: string;
+  /** The moment of the count. */
+  readonly asOf: string;
+}
+
+/**
+ * The condition of an event `e` with its state `s`. An outstanding delivery is left alone. So is whatever
+ * was attempted or given up after the moment: a recovery never sends an event twice.
+ */
+function isWanted({ rule, domains, undelivered, asOf }: Wanted): string {
+  return `${isTaken(rule, domains)} and s.delivery <> 'queued'
+      and (not ${undelivered}::boolean or s.delivery in ('dead_letter', 'dropped'))
+      and (s.last_change_at is null or s.last_change_at <= ${asOf}::timestamptz)`;
+}
+
+/** The condition of an event that is left out because its attempts are no longer logged. */
+function isUnknown({ rule, domains, undelivered }: Wanted): string {
+  return `${isTaken(rule, domains)} and ${undelivered}::boolean and s.delivery = 'unknown'`;
+}
+
+const COUNTED: Wanted = { webhook: '$8', rule: '$9', domains: '$10', undelivered: '$11', asOf: '$12' };
+
+/**
+ * Counts the events of one page that a recovery would send.
+ *
+ * $1 to $7 as in the query, $8 webhook, $9 its routing rule or null, $10 its domains or null, $11 whether
+ * only undelivered events count, $12 the moment of the count. Returns one row: events found and the last
+ * position, then the counts.
+ */
+export const countRecoverable = statement('count-recoverable')`
+    with ${LOG},
+    found as materialized (${byType('asc')}
+    ),
+    counts as (
+      select (count(*) filter (where ${isWanted(COUNTED)}))::int as matched,
+             (count(*) filter (where ${isWanted(COUNTED)} and s.dead_letter is not null))::int as letters,
+             (count(*) filter (where ${isUnknown(COUNTED)}))::int as unknown,
+             min(e.created_at) filter (where ${isWanted(COUNTED)}) as oldest,
+             max(e.created_at) filter (where ${isWanted(COUNTED)}) as newest
+      from found e ${fateAt(COUNTED.webhook)}
+    )
+    select t.found, t."foundTo", c.matched, c.letters as "deadLetters", c.unknown, c.oldest, c.newest
+    from (select count(*)::int as found, max(position)::text as "foundTo" from found) t, counts c`;
+
+/**
+ * Finds the next events of a recovery, the oldest first. The statement looks at $7 events.
+ *
+ * $1 to $12 as above, $13 events at most. Returns each with its dead letter, beside the number of events
+ * looked at and the position of the last one. Without a fitting event, one row comes with these alone.
+ */
+export const findRecoverable = statement('find-recoverable')`
+    with ${LOG},
+    found as materialized (${byType('asc')}
+    ),
+    fitting as (
+      select e.id, e.position
+      from found e ${fateAt(COUNTED.webhook)}
+      where ${isWanted(COUNTED)}
+      order by e.position
+      limit $13
+    )
+    select t.found, t."foundTo", f.id, f.position::text as position
+    from (select count(*)::int as found, max(position)::text as "foundTo" from found) t
+    left join fitting f on true
+    order by f.position`;
+
+const QUEUED: Wanted = { webhook: '$3', rule: '$4', domains: '$5', undelivered: '$6', asOf: '$7' };
+
+/** Locks the dead letters of events at a webhook. $1 webhook, $2 events. */
+export const lockDeadLettersOf = statement('lock-dead-letters-of')`
+    select l.id from dead_letters l where l.event_id = any ($2::text[]) and greatest(l.webhook_id, '') = $1
+    order by l.id for update of l`;
+
+/** Locks events. $1 account, $2 events. */
+export const lockEvents = statement('lock-events')`
+    select e.id from events e where e.id = any ($2::text[]) and greatest(e.account_id, '') = $1
+    order by e.id for no key update of e`;
+
+/**
+ * Queues events again, those that are still wanted under the locks, and removes their dead letters. Their due
+ * times are spread at the rate of the recovery. So a fresh event waits for few of these.
+ *
+ * $1 account, $2 events, $3 to $7 as $8 to $12 above, $8 recovery, $9 its rate. Returns how many were queued.
+ */
+export const queueRecovered = statement('queue-recovered')`
+    with ${LOG},
+    found as materialized (
+      select * from events where id = any ($2::text[]) and greatest(account_id, '') = $1
+    ),
+    wanted as materialized (
+      select e.id, s.dead_letter, row_number() over (order by e.position) - 1 as place
+      from found e ${fateAt(QUEUED.webhook)}
+      where ${isWanted(QUEUED)}
+    ),
+    letters as (
+      delete from dead_letters where id = any (array(select dead_letter from wanted))
+    ),
+    queued as (
+      insert into deliveries (event_id, webhook_id, recovery_id, due_at)
+      select id, $3, $8, clock_timestamp() + make_interval(secs => place / $9::float8) from wanted order by place
+      returning id
+    )
+    select count(*)::int as queued from queued`;

@@ -1,0 +1,126 @@
+import { statement } from '../../db/statement.ts';
+
+/** The columns of a recovery, with the outcomes that no step has added up yet. */
+const SHOWN = `
+    r.id, r.webhook_id as "webhookId", r.since, r.until, r.types, r.undelivered_only as "undeliveredOnly", r.rate,
+    r.matched, r.dead_letters as "deadLetters", r.has_more as "hasMore", r.queued,
+    r.delivered + o.delivered as delivered, r.failed + o.failed as failed,
+    r.created_at as "createdAt", r.ended_at as "endedAt", r.stopped`;
+
+const OUTCOMES = `
+    cross join lateral (
+      select coalesce(sum(x.delivered), 0)::int as delivered, coalesce(sum(x.failed), 0)::int as failed
+      from recovery_outcomes x where x.recovery_id = r.id
+    ) o`;
+
+/**
+ * Starts a recovery. The webhook is locked, after a DELETE that is running.
+ *
+ * $1 id, $2 account, $3 webhook, $4 since, $5 until, $6 types, $7 whether only undelivered events are sent,
+ * $8 rate, $9 matched, $10 dead letters, $11 has more, $12 the position before the first event, $13 the last
+ * position, $14 the moment of the count. Returns no row when the webhook is gone, or has a recovery that
+ * runs.
+ */
+export const insertRecovery = statement('insert-recovery')`
+    with owner as materialized (
+      select w.id, w.account_id from webhooks w where w.id = $3 and w.account_id = $2 and w.removed_at is null
+      for key share of w
+    )
+    insert into recoveries (id, account_id, webhook_id, since, until, types, undelivered_only, rate, matched, dead_letters,
+                            has_more, position, last_position, created_at)
+    select $1, owner.account_id, owner.id, $4::timestamptz, $5::timestamptz, $6::text[], $7::boolean, $8::int, $9::int, $10::int,
+           $11::boolean, $12::bigint, $13::bigint, $14::timestamptz
+    from owner
+    on conflict (webhook_id) where ended_at is null do nothing
+    returning id`;
+
+/** $1 account, $2 webhook. Returns the id of the webhook's recovery that runs. */
+export const findRunning = statement('find-running-recovery')`
+    select id from recoveries where webhook_id = $2 and account_id = $1 and ended_at is null`;
+
+/** A webhook that is being removed reads as missing. $1 account, $2 webhook, $3 recovery. */
+export const findRecovery = statement('find-recovery')`
+    select ${SHOWN}
+    from recoveries r ${OUTCOMES}
+    where r.id = $3 and r.webhook_id = $2 and r.account_id = $1
+      and (select true from webhooks w where w.id = r.webhook_id and w.removed_at is null)`;
+
+/** The newest first. $1 account, $2 webhook, $3 time and $4 id of the one before the page, $5 rows. */
+export const listRecoveries = statement('list-recoveries')`
+    select ${SHOWN}
+    from (
+      select * from recoveries
+      where webhook_id = $2 and account_id = $1 and (created_at, id) < ($3::timestamptz, $4::text)
+      order by created_at desc, id desc limit $5
+    ) r ${OUTCOMES}
+    order by r.created_at desc, r.id desc`;
+
+/** Waits for a step that runs. $1 account, $2 webhook, $3 recovery. Returns no row when it has ended. */
+export const stopRecovery = statement('stop-recovery')`
+    update recoveries set ended_at = now(), stopped = true
+    where id = $3 and webhook_id = $2 and account_id = $1 and ended_at is null
+    returning queued`;
+
+/**
+ * Finds running recoveries, the due ones first. Each account's longest waiting one comes first, then each
+ * account's second, and so on. An account with many recoveries does not delay others.
+ *
+ * $1 rows. Also returns how long to wait for the next step, in milliseconds.
+ */
+export const dueRecoveries = statement('due-recoveries')`
+    select r.id, r.account_id as "accountId",
+           greatest(0, extract(epoch from r.next_step_at - now()) * 1000)::float8 as "waitMs"
+    from recoveries r
+    where r.ended_at is null
+    order by r.next_step_at > now(), row_number() over (partition by r.account_id order by r.next_step_at), r.next_step_at
+    limit $1`;
+
+/**
+ * Locks a recovery for its step, if that is due. Another relay's step is skipped. $1 recovery. Returns
+ * what the step needs.
+ */
+export const lockRecovery = statement('lock-recovery')`
+    select account_id as "accountId", webhook_id as "webhookId", since, until, types, undelivered_only as "undeliveredOnly",
+           rate, position::text as position, last_position::text as "lastPosition", created_at as "asOf"
+    from recoveries where id = $1 and ended_at is null and next_step_at <= now()
+    for no key update skip locked`;
+
+/**
+ * Locks the webhook of a recovery, after a DELETE that is running. $1 account, $2 webhook. Returns no row
+ * without it.
+ */
+export const lockRecoveredWebhook = statement('lock-recovered-webhook')`
+    select w.subject, w.events, coalesce(w.domains, '{}') as domains, w.created_at as "createdAt", w.failing_since is not null as failing
+    from webhooks w where w.id = $2 and w.account_id = $1 and w.removed_at is null for key share of w`;
+
+/**
+ * The deliveries of a webhook that fresh events have to wait for: due, and not taken by a worker.
+ *
+ * $1 webhook, $2 the number from which on it does not matter.
+ */
+export const countWaiting = statement('count-waiting')`
+    select count(*)::int as waiting
+    from (
+      select from deliveries d where d.webhook_id = $1 and d.due_at <= now() and d.taken_at is null
+      order by d.due_at, d.id limit $2
+    ) x`;
+
+/**
+ * Records a step, and adds up outcomes.
+ *
+ * $1 recovery, $2 the last event looked at, $3 events queued, $4 seconds until the next step, $5 whether it
+ * was the last step, $6 whether the recovery is stopped.
+ */
+export const recordStep = statement('record-step')`
+    with ended as (
+      delete from recovery_outcomes where id = any (array(
+        select id from recovery_outcomes where recovery_id = $1 limit 1000 for update skip locked))
+      returning delivered, failed
+    ),
+    sums as (select coalesce(sum(delivered), 0) as delivered, coalesce(sum(failed), 0) as failed from ended)
+    update recoveries r
+    set position = $2, queued = r.queued + $3, delivered = r.delivered + sums.delivered, failed = r.failed + sums.failed,
+        next_step_at = greatest(r.next_step_at, now() - interval '1 s') + make_interval(secs => $4),
+        ended_at = case when $5 or $6 then now() end, stopped = $6
+    from sums
+    where r.id = $1`;
