@@ -75,6 +75,12 @@ export const ROUTE_CONTRACTS: Readonly<Record<string, RouteContract>> = {
     refusals: ['413 request-too-large'],
     judge: (doc) => expect(doc).toMatchObject({ openapi: '3.1.0' }),
   },
+  'GET /docs': {
+    keyed: false,
+    success: '200 page',
+    refusals: ['413 request-too-large'],
+    judge: () => undefined,
+  },
   'GET /metrics': { ...operations, success: '200 metrics', judge: () => undefined },
   'POST /internal/ses/sns': {
     keyed: false,
@@ -126,14 +132,14 @@ export const ROUTE_CONTRACTS: Readonly<Record<string, RouteContract>> = {
   'GET /v1/webhooks': {
     ...manage,
     success: '200 json',
-    judge: (doc) => judgeList(doc, (each) => judgeWebhook(each, { created_at: TIME })),
+    judge: (doc) => judgeList(doc, judgeWebhookWithHealth),
   },
   'GET /v1/webhooks/:id': {
     ...manage,
     noun: 'webhook',
     success: '200 json',
     refusals: ['404 not-found'],
-    judge: (doc) => judgeWebhook(doc, { created_at: TIME }),
+    judge: judgeWebhookWithHealth,
   },
   'GET /v1/webhooks/:id/attempts': {
     ...manage,
@@ -327,6 +333,18 @@ export function expectedRefusal(contract: BodyContract, bytes: Buffer): string |
   const has = (field: string): boolean =>
     typeof body === 'object' && body !== null && Object.hasOwn(body, field);
   return lacking.fields.every(has) ? null : lacking.kind;
+}
+
+function judgeWebhookWithHealth({
+  failing_since: failingSince,
+  last_success_at: lastSuccessAt,
+  last_error: lastError,
+  ...doc
+}: Readonly<Record<string, unknown>>): void {
+  for (const at of [failingSince, lastSuccessAt]) if (at !== null) expect(at).toEqual(TIME);
+  if (lastError !== null) expect(lastError).toEqual(expect.any(String));
+  const count: unknown = expect.any(Number);
+  judgeWebhook(doc, { created_at: TIME, outstanding: count, dead_letters: count });
 }
 
 function judgeWebhook(doc: Readonly<Record<string, unknown>>, more: object): void {
