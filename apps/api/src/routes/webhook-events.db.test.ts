@@ -318,8 +318,8 @@ describe('a replay', () => {
 
   /** Replays an event. @returns its deliveries and the number of its dead letters */
   async function replayed(id: string): Promise<[deliveries: object[], deadLetters: number]> {
-    const { status, body } = await replay(id);
-    expect([status, body]).toEqual([200, { object: 'webhook_event', id }]);
+    const answer = await replay(id);
+    expect([answer.status, answer.body]).toEqual([200, { object: 'webhook_event', id }]);
     const ofEvent = 'where event_id = $1';
     const deliveries = await api.database.query(
       `select webhook_id, attempts from deliveries ${ofEvent} order by webhook_id`,
