@@ -5,6 +5,7 @@ import { ACTOR, createRows } from '@postrider/testing';
 import { endDeliveries, sendMail } from '../../test/ended-mail.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { createProviderNotificationStore } from '../mail/provider-notifications.ts';
+import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
 import { createSuppressionStore } from '../mail/suppressions.ts';
 import { readFates } from './event-fates.ts';
 import { readEventStory } from './event-story.ts';
@@ -275,6 +276,53 @@ test('a replay begins a new delivery in the story of its event', async () => {
   await createWebhookEventStore(store.db).replay(accountId, webhookId, id, ACTOR);
   await endDeliveries(store, webhookId, 'dead');
   expect((await partOf(id, webhookId)).deliveries).toHaveLength(2);
+});
+
+describe('the replays in a story', () => {
+  const ADA = { kind: 'console', name: 'ada', note: 'ticket 7' } as const;
+  const BEN = { kind: 'cli', name: 'ben' } as const;
+
+  test('name who replayed this event at this webhook, and the dead letter that went', async () => {
+    const [webhookId, other] = [await webhook(), await webhook()];
+    const [id, another] = [await recorded('a@b.example'), await recorded('b@b.example')];
+    for (const each of [webhookId, other]) await endDeliveries(store, each, 'dead');
+    const letter = (await partOf(id, webhookId)).deadLetterId;
+    const events = createWebhookEventStore(store.db);
+    await events.replay(accountId, webhookId, id, ADA);
+    await events.replay(accountId, webhookId, another, BEN);
+    await events.replay(accountId, other, another, BEN);
+    const { replays } = await partOf(id, webhookId);
+    expect(replays).toMatchObject([
+      {
+        by: { kind: 'console', name: 'ada' },
+        note: 'ticket 7',
+        isOfMany: false,
+        deadLetter: { id: letter, reason: 'rejected', lastError: 'HTTP 410' },
+      },
+    ]);
+    expect((await partOf(id, other)).replays).toEqual([]);
+  });
+
+  test('name who replayed many, between the deliveries that it lies between', async () => {
+    const [webhookId, other] = [await webhook(), await webhook()];
+    const id = await recorded();
+    await store.outside.query('update events set created_at = now()');
+    for (const each of [webhookId, other]) await endDeliveries(store, each, 'dead');
+    await store.outside.query(
+      `insert into audit (actor_kind, actor, action, target, webhook_id, count, created_at)
+       values ('cli', 'eve', 'key.revoke', $1, $1, 9, now()), ('cli', 'eve', 'dead-letters.replay', $2, $2, 9, now())`,
+      [webhookId, other],
+    );
+    expect((await partOf(id, webhookId)).replays).toEqual([]);
+    await createDeadLetterStore(store.db).replayMatching(accountId, { webhookId }, BEN);
+    expect(await partOf(id, webhookId)).toMatchObject({
+      fate: 'waiting',
+      replays: [{ by: { kind: 'cli', name: 'ben' }, note: null, isOfMany: true, deadLetter: null }],
+    });
+    await endDeliveries(store, webhookId, 'dead');
+    expect((await partOf(id, webhookId)).replays).toHaveLength(1);
+    expect((await partOf(id, other)).replays).toEqual([]);
+  });
 });
 
 test('the fates of several events are read at once, each of its own', async () => {
