@@ -98,15 +98,16 @@ describeWithRedis('a Redis that refuses Postrider', () => {
       await system.record(1);
       const relay = await system.start('relay');
       const failures = async () =>
-        (await fetchMetrics(await relay.port())).find('postrider_passes_failed_total{pass="sweep"}') ?? 0;
-      await waitFor(async () => (await failures()) >= 3, { what: 'three failed sweeps' });
-      const told = (msg: string) => lines(relay, msg).filter((line) => line['pass'] === 'sweep').length;
+        (await fetchMetrics(await relay.port())).find('postrider_passes_failed_total{pass="deliveries"}') ??
+        0;
+      await waitFor(async () => (await failures()) >= 3, { what: 'three failed passes' });
+      const told = (msg: string) => lines(relay, msg).filter((line) => line['pass'] === 'deliveries').length;
       expect([told('pass failed'), told('pass recovered')]).toEqual([1, 0]);
 
       await accept();
       await system.start('worker');
       await system.drained();
-      await waitFor(() => told('pass recovered') === 1, { what: 'the sweep to recover' });
+      await waitFor(() => told('pass recovered') === 1, { what: 'the pass to recover' });
       expect(told('pass failed')).toBe(1);
     },
     TIMEOUT_MS,

@@ -93,7 +93,7 @@ const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[
     valueIn('domain', 'deadLettersReplayed'),
   ],
   ['docs/api.md', /At most (\d+) recipients in/, valueIn('domain', 'recipients')],
-  ['docs/api.md', /at most (\d+) headers/, valueIn('domain', 'headers')],
+  ['docs/api.md', /`reply_to`; at most (\d+) headers/, valueIn('domain', 'headers')],
   ['docs/api.md', /header's value at most (\d+) characters/, valueIn('domain', 'headerLength')],
   ['docs/api.md', /`attachments`: at most (\d+)/, valueIn('domain', 'attachments')],
   ['docs/api.md', /`filename` \(at most (\d+) characters/, valueIn('domain', 'filenameLength')],

@@ -11,12 +11,19 @@ export async function everythingStored(database: TestDatabase): Promise<Readonly
   const tables = knownTables.get(database) ?? (await tableNames(database));
   knownTables.set(database, tables);
   const of = (table: string) => {
-    // The first request of an hour stores that its key is used, also when the request stores nothing.
-    const row = table === 'api_keys' ? `(to_jsonb(t) - 'last_used_at')::text` : 't::text';
+    const row = `(${rowOf(table)})::text`;
     return `select '${table}' as name, coalesce(array_agg(${row} order by ${row}), '{}') as rows from ${table} t`;
   };
   const found = await database.query<{ name: string; rows: string[] }>(tables.map(of).join(' union all '));
   return Object.fromEntries(found.map(({ name, rows }) => [name, rows]));
+}
+
+/**
+ * An SQL expression: a row `t` of this table as JSON. The first request of an hour stores that its key is used, also
+ * when the request stores nothing: this is left out.
+ */
+export function rowOf(table: string): string {
+  return table === 'api_keys' ? `to_jsonb(t) - 'last_used_at'` : 'to_jsonb(t)';
 }
 
 /** The tables that the product's own rows are in. */

@@ -34,8 +34,8 @@ interface Explained {
  * runs it. @param seen gets one entry for each.
  */
 export function explainedPool(pool: Pool, seen: ExplainedStatement[]): Pool {
-  const query = async (asked: string | QueryConfig, given: unknown[] = []): Promise<QueryResult> => {
-    const { text, values = [] } = typeof asked === 'string' ? { text: asked, values: given } : asked;
+  const query = async (asked: string | QueryConfig, given?: unknown[]): Promise<QueryResult> => {
+    const { text, values } = textAndValues(asked, given);
     const client = await pool.connect();
     try {
       await client.query('begin');
@@ -51,7 +51,8 @@ export function explainedPool(pool: Pool, seen: ExplainedStatement[]): Pool {
 }
 
 function explainedClient(client: PoolClient, seen: ExplainedStatement[]): PoolClient {
-  const query = async (text: string, values: unknown[] = []): Promise<QueryResult> => {
+  const query = async (asked: string | QueryConfig, given?: unknown[]): Promise<QueryResult> => {
+    const { text, values } = textAndValues(asked, given);
     if (isPlanned(text)) {
       await client.query('savepoint explained');
       seen.push(await explain(client, text, values));
@@ -61,6 +62,11 @@ function explainedClient(client: PoolClient, seen: ExplainedStatement[]): PoolCl
   };
   const release = (error?: Error | boolean): void => client.release(error);
   return { query, release } as unknown as PoolClient;
+}
+
+function textAndValues(asked: string | QueryConfig, given: unknown[] = []) {
+  const { text, values = [] } = typeof asked === 'string' ? { text: asked, values: given } : asked;
+  return { text, values };
 }
 
 /** A statement may have its name in front. */

@@ -4,7 +4,7 @@ import { systemClock } from '@postrider/runtime';
 import request from 'supertest';
 import { emailFields, FILE } from '../../test/email-fields.ts';
 import { KEYED_ROUTES, pathOf } from '../../test/every-route.ts';
-import { tableNames } from '../../test/everything-stored.ts';
+import { rowOf, tableNames } from '../../test/everything-stored.ts';
 import { setupFakeDomains } from '../../test/fake-domains.ts';
 import { createOwnResources } from '../../test/own-resources.ts';
 import type { OwnResources } from '../../test/own-resources.ts';
@@ -376,7 +376,7 @@ async function outcomeOf(
 
 /** Every row of every table as JSON, behind the name of its table. */
 async function everyRow(): Promise<ReadonlySet<string>> {
-  const of = (table: string) => `select '${table} ' || to_jsonb(t)::text as row from ${table} t`;
+  const of = (table: string) => `select '${table} ' || (${rowOf(table)})::text as row from ${table} t`;
   const rows = await api.database.query<{ row: string }>(tables.map(of).join(' union all '));
   return new Set(rows.map(({ row }) => row));
 }
@@ -388,6 +388,7 @@ function masked(outcome: string, { accountId }: Caller): string {
     .replaceAll(/\breq_\w+/g, '<id>')
     .replaceAll(/\b[a-z]{2,4}_[0-9a-hjkmnp-tv-z]{16,26}~?/g, '<id>')
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d(?::?\d\d)?)?/g, '<time>')
+    .replaceAll(/\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT/g, '<time>')
     .replaceAll(/"(id|next_cursor)":"[\w-]+"/g, (_, name) => `"${name}":"<cursor>"`)
     .replaceAll(/whsec_[\w-]+/g, '<secret>')
     .replaceAll(/links\/[\w-]+/g, '<link>')

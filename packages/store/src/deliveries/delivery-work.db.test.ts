@@ -92,6 +92,7 @@ describe('take', () => {
       subject: accountId,
       endpoint: 'https://hooks.example/in',
       secret: { keyId: 'k', sealed: Buffer.from([1]) },
+      headers: null,
       failing: true,
       earlyMs: 0,
       lateMs: expect.any(Number),
