@@ -48,6 +48,20 @@ test('the limits are those of contract section 8 and its rulings', () => {
     messageBodyBytes: MIB,
     linkMs: 604_800_000,
     inboundNameLength: 100,
+    webhookDescriptionLength: 255,
+    webhookDomains: 100,
+    webhookHeaders: 10,
+    webhookHeadersLength: 8_192,
+    recoveryRateMax: 2_000,
+    recoveryRateDefault: 200,
+    recoveryEventsCounted: 500_000,
+    inlineImageBytes: MIB,
+    searchedMessages: 500,
+    searchLength: 200,
+    searchAddresses: 20,
+    metricEvents: 50_000,
+    metricDays: 31,
+    metricIds: 50,
   });
   expect([CONTRACT_REQUESTS_PER_MINUTE, RATE_WINDOW_MS]).toEqual([60, 60_000]);
 });
