@@ -9,12 +9,9 @@ import { judging } from '../result/result.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 
-/** The relay's metrics of its delivery passes and of claimed rows. */
-const ROUNDS_SECONDS = 'postrider_relay_pass_duration_seconds_sum{pass="deliveries"}';
-const NEWS_SECONDS = 'postrider_relay_pass_duration_seconds_sum{pass="news"}';
-const PASSES = 'postrider_relay_pass_duration_seconds_count{pass="deliveries"}';
+/** The relay's metrics of its delivery pass and of claimed rows. */
+const PASS_SECONDS = 'postrider_relay_pass_duration_seconds_sum{pass="deliveries"}';
 const CLAIMED_ROWS = 'postrider_relay_claimed_rows_sum{kind="delivery"}';
-const IDLE_MS = 2_000;
 
 export const backlog: Figure = {
   id: 'backlog',
@@ -24,7 +21,7 @@ export const backlog: Figure = {
     'Two installations on the same Postgres: one with an empty table, one with the backlog, due in an hour and later, ' +
     'spread over many webhooks, the measured endpoint among them. In turn, each drains bursts of fresh events with a ' +
     'relay and a worker that have just been started and warmed up. The claim pass is the relay’s own measurement of its ' +
-    'turns (scan, claim, hand to the queue), for each delivery it claimed; its speed is judged, so that above 1 is ' +
+    'turns (claim, add to the queue), for each delivery it claimed; its speed is judged, so that above 1 is ' +
     'faster than on an empty table.',
   limitSeconds: 600,
   async run(fixture) {
@@ -66,8 +63,6 @@ interface Drained {
   readonly perSecond: number;
   /** Microseconds of the relay's passes per claimed delivery. */
   readonly passMicros: number;
-  /** Milliseconds of a pass when nothing is due. */
-  readonly idlePassMs: number;
 }
 
 async function prepare(
@@ -89,19 +84,15 @@ async function drainOnce(fixture: Fixture, prepared: Prepared): Promise<Drained>
 
   const read = async () => {
     const page = await fetchMetrics(relay.port);
-    const seconds = page.read(ROUNDS_SECONDS) + page.read(NEWS_SECONDS);
-    return { seconds, passes: page.read(PASSES), rows: page.read(CLAIMED_ROWS) };
+    return { seconds: page.read(PASS_SECONDS), rows: page.read(CLAIMED_ROWS) };
   };
   const before = await read();
   const { seconds } = await drainBurst(fixture, installation, receiver, { webhooks, count: burst });
   const drained = await read();
-  await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
-  const idle = await read();
   await installation.stopAll('gently');
   return {
     perSecond: burst / seconds,
     passMicros: ((drained.seconds - before.seconds) / (drained.rows - before.rows)) * 1e6,
-    idlePassMs: ((idle.seconds - drained.seconds) / (idle.passes - drained.passes)) * 1e3,
   };
 }
 
@@ -129,8 +120,6 @@ function measurement(rounds: readonly Round[], count: number): Outcome {
       value(`deliveries, ${fullName}`, '/s', ({ full }) => full.perSecond),
       value(`claim pass per delivery, ${emptyName}`, 'µs', ({ empty }) => empty.passMicros),
       value(`claim pass per delivery, ${fullName}`, 'µs', ({ full }) => full.passMicros),
-      value(`a turn with nothing due, ${emptyName}`, 'ms', ({ empty }) => empty.idlePassMs),
-      value(`a turn with nothing due, ${fullName}`, 'ms', ({ full }) => full.idlePassMs),
     ],
     plots: [
       {
