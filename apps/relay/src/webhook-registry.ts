@@ -3,6 +3,7 @@ import type { Lane } from '@postrider/queue';
 import type { ClaimRequest, SweptWebhook, WebhookClaim } from '@postrider/store';
 import TinyQueue from 'tinyqueue';
 import { fairShares } from './fair-shares.ts';
+import { LANES } from './queue-depths.ts';
 import { WebhookState } from './webhook-state.ts';
 import type { AccountState } from './webhook-state.ts';
 
@@ -59,7 +60,7 @@ export class WebhookRegistry {
       this.#keep(next, nowMs);
       next = this.#appointments.peek();
     }
-    return (['fast', 'slow'] as const).filter((lane) => this.#due[lane].size > 0);
+    return LANES.filter((lane) => this.#due[lane].size > 0);
   }
 
   /** Removes and returns the next webhooks of a lane that are due for a check. */

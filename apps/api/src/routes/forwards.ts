@@ -12,16 +12,13 @@ import { KeyedQueue } from '@postrider/limits';
 import type { EmailStore, MessageStore, ThreadEmail } from '@postrider/store';
 import type { Answer } from '../http/answer.ts';
 import { replyBody } from '../http/body-rules.ts';
-import { parseIdempotencyKey } from '../http/idempotency-key.ts';
 import { invalid } from '../problems/answers.ts';
 import { createdEmail } from './emails.ts';
 import type { BlobReader } from './links.ts';
 import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
 import { messageIdsOf } from './thread-emails.ts';
-import { answerBefore, sendIntoThread } from './thread-sends.ts';
-import type { ReplyRules, ThreadSendStores } from './thread-sends.ts';
-import { findThreadEmail } from './threads.ts';
-import type { InThread } from './threads.ts';
+import { findThreadSend, sendIntoThread, THREAD_SEND_REFUSALS } from './thread-sends.ts';
+import type { ReplyRules, ThreadSendRequest, ThreadSendStores } from './thread-sends.ts';
 
 /** The files of a message may have 5 MiB in base64. So the API reads those of few messages at a time. */
 const READS_IN_FLIGHT = { perKey: 1, total: 2 };
@@ -52,25 +49,11 @@ export function forward(stores: ForwardStores, rules: ReplyRules, blobs: BlobRea
       request: forwardRequest,
       success: { status: 202, body: createdEmail },
       idempotent: true,
-      refusals: [
-        '400 text',
-        'validation-failed',
-        'not-found',
-        'domain-not-verified',
-        'idempotency-conflict',
-        'inbox-rate-limited',
-        'thread-rate-limited',
-      ],
+      refusals: THREAD_SEND_REFUSALS,
     },
     async handle(request) {
-      const found = await findThreadEmail(stores, request);
-      if (!found.ok) return (await answerBefore(stores, request, ROUTE)) ?? found.refusal;
-      const { body } = request;
-      if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-        return invalid('The body is not an object.');
-      }
-      const key = parseIdempotencyKey(request.headers);
-      if (!key.ok) return invalid(`${key.fault.field} ${key.fault.message}.`);
+      const found = await findThreadSend(stores, request, ROUTE);
+      if (!found.ok) return found.refusal;
       const slot = queue.join(request.key.accountId, 1);
       try {
         if (slot.granted !== null) {
@@ -78,7 +61,7 @@ export function forward(stores: ForwardStores, rules: ReplyRules, blobs: BlobRea
           const refusal = await request.recheckKey();
           if (refusal !== null) return refusal;
         }
-        return await forwardNow({ stores, rules, blobs }, request, { ...found.value, body });
+        return await forwardNow({ stores, rules, blobs }, request, found.value);
       } finally {
         slot.release();
       }
@@ -86,15 +69,10 @@ export function forward(stores: ForwardStores, rules: ReplyRules, blobs: BlobRea
   };
 }
 
-interface Asked extends InThread {
-  readonly email: ThreadEmail;
-  readonly body: object;
-}
-
 async function forwardNow(
   { stores, rules, blobs }: { stores: ForwardStores; rules: ReplyRules; blobs: BlobReader },
   request: RouteRequest,
-  { inbox, thread, email, body }: Asked,
+  { inbox, thread, email, body }: ThreadSendRequest,
 ): Promise<Answer> {
   if (cutBody(email.html) !== email.html || cutBody(email.text) !== email.text) {
     return invalid('The message has more text or HTML than can be forwarded.');

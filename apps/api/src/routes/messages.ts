@@ -20,7 +20,7 @@ import { parseQuery } from '../http/query-fields.ts';
 import { heldNeedsManage, noSuch, notHeld } from '../problems/answers.ts';
 import { link, linkTo } from './links.ts';
 import type { LinkMaker } from './links.ts';
-import type { Documented, KeyedRoute } from './route.ts';
+import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
 import { count, idOf, nullableText, pageOf, text } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 
@@ -194,14 +194,12 @@ function getAttachment(messages: Pick<MessageStore, 'find'>, links: LinkMaker): 
       refusals: ['not-found', 'held-needs-manage'],
     },
     async handle(request) {
-      return withMessage(messages, request, (message) => {
-        const file = message.attachments.find(({ id }) => id === request.params['attachment']);
-        if (file === undefined) return noSuch('attachment');
-        return json<AnswerOf<typeof oneAttachment>>(200, {
+      return withAttachment(messages, request, (message, file) =>
+        json<AnswerOf<typeof oneAttachment>>(200, {
           object: 'attachment',
           ...attachmentObject(links, request.origin, message, file),
-        });
-      });
+        }),
+      );
     },
   };
 }
@@ -271,4 +269,16 @@ export async function withMessage(
   const message = id === null ? null : await messages.find(key, id);
   if (message === null) return noSuch('message');
   return message.status === 'held' && !seesHeld(key) ? heldNeedsManage : then(message);
+}
+
+/** Does the same for one of its attachments. */
+export function withAttachment(
+  messages: Pick<MessageStore, 'find'>,
+  request: Pick<RouteRequest, 'key' | 'id' | 'params'>,
+  then: (message: MessageDetails, file: MessageAttachment) => Answer,
+): Promise<Answer> {
+  return withMessage(messages, request, (message) => {
+    const file = message.attachments.find(({ id }) => id === request.params['attachment']);
+    return file === undefined ? noSuch('attachment') : then(message, file);
+  });
 }

@@ -17,7 +17,7 @@ import type { attachmentEntry } from './email-attachments.ts';
 import { withInlineImages } from './inline-images.ts';
 import { link, linkTo } from './links.ts';
 import type { BlobReader, LinkMaker } from './links.ts';
-import { READ, withMessage } from './messages.ts';
+import { READ, withAttachment, withMessage } from './messages.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { count, idOf, nullableText, pageOf, text, texts, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
@@ -224,14 +224,12 @@ function getReceivedAttachment(
       refusals: ['not-found', 'held-needs-manage'],
     },
     async handle(request) {
-      return withMessage(messages, request, (message) => {
-        const file = message.attachments.find(({ id }) => id === request.params['attachment']);
-        if (file === undefined) return noSuch('attachment');
-        return json<AnswerOf<typeof oneAttachment>>(200, {
+      return withAttachment(messages, request, (message, file) =>
+        json<AnswerOf<typeof oneAttachment>>(200, {
           object: 'attachment',
           ...receivedFile(links, request.origin, message, file),
-        });
-      });
+        }),
+      );
     },
   };
 }

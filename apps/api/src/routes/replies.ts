@@ -1,14 +1,12 @@
 import { parseReply, replyRequest, smtpUtf8Faults } from '@postrider/domain';
 import { replyBody } from '../http/body-rules.ts';
-import { parseIdempotencyKey } from '../http/idempotency-key.ts';
 import { invalid } from '../problems/answers.ts';
 import { createdEmail } from './emails.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { texts } from './schemas.ts';
 import { messageIdsOf } from './thread-emails.ts';
-import { answerBefore, sendIntoThread } from './thread-sends.ts';
+import { findThreadSend, sendIntoThread, THREAD_SEND_REFUSALS } from './thread-sends.ts';
 import type { ReplyRules, ThreadSendStores } from './thread-sends.ts';
-import { findThreadEmail } from './threads.ts';
 
 const createdReply = createdEmail
   .extend({
@@ -37,26 +35,12 @@ export function reply(stores: ThreadSendStores, rules: ReplyRules): Documented<K
       request: replyRequest,
       success: { status: 202, body: createdReply },
       idempotent: true,
-      refusals: [
-        '400 text',
-        'validation-failed',
-        'not-found',
-        'domain-not-verified',
-        'idempotency-conflict',
-        'inbox-rate-limited',
-        'thread-rate-limited',
-      ],
+      refusals: THREAD_SEND_REFUSALS,
     },
     async handle(request) {
-      const found = await findThreadEmail(stores, request);
-      if (!found.ok) return (await answerBefore(stores, request, ROUTE)) ?? found.refusal;
-      const { inbox, email } = found.value;
-      const { body } = request;
-      if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-        return invalid('The body is not an object.');
-      }
-      const key = parseIdempotencyKey(request.headers);
-      if (!key.ok) return invalid(`${key.fault.field} ${key.fault.message}.`);
+      const found = await findThreadSend(stores, request, ROUTE);
+      if (!found.ok) return found.refusal;
+      const { inbox, email, body } = found.value;
       const answered = { ...email, ids: messageIdsOf(email, rules.awsRegion) };
       const parsed = parseReply(body, inbox, answered);
       if (!parsed.ok) return invalid(parsed.fault);

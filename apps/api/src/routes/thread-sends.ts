@@ -1,14 +1,15 @@
 import { parseId, requestDigest, senderDomain } from '@postrider/domain';
 import type { InboxId, ReplyDraft } from '@postrider/domain';
-import type { EmailStore, SendOutcome } from '@postrider/store';
+import type { EmailStore, SendOutcome, ThreadEmail } from '@postrider/store';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { parseIdempotencyKey } from '../http/idempotency-key.ts';
-import { noSuch } from '../problems/answers.ts';
-import type { RouteRequest } from './route.ts';
+import { invalid, noSuch } from '../problems/answers.ts';
+import type { Refusal, RouteRequest } from './route.ts';
 import { sendRefusal } from './send-emails.ts';
 import type { SendRules } from './send-emails.ts';
-import type { InThread, ThreadStores } from './threads.ts';
+import { findThreadEmail } from './threads.ts';
+import type { Found, InThread, ThreadStores } from './threads.ts';
 
 /* What replies and forwards share: mail that an inbox sends into a mail thread. */
 
@@ -21,11 +22,47 @@ export interface ReplyRules extends SendRules {
   readonly awsRegion: string | undefined;
 }
 
+export const THREAD_SEND_REFUSALS = [
+  '400 text',
+  'validation-failed',
+  'not-found',
+  'domain-not-verified',
+  'idempotency-conflict',
+  'inbox-rate-limited',
+  'thread-rate-limited',
+] as const satisfies readonly Refusal[];
+
+/** A message of a thread, and the body of a request that sends something about it. */
+export interface ThreadSendRequest extends InThread {
+  readonly email: ThreadEmail;
+  readonly body: object;
+}
+
+/**
+ * Finds the message that the request names, and checks what all such requests have: a body that is an object,
+ * and a valid idempotency key or none.
+ */
+export async function findThreadSend(
+  stores: ThreadSendStores,
+  request: RouteRequest,
+  route: string,
+): Promise<Found<ThreadSendRequest>> {
+  const found = await findThreadEmail(stores, request);
+  if (!found.ok) return { ok: false, refusal: (await answerBefore(stores, request, route)) ?? found.refusal };
+  const { body } = request;
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    return { ok: false, refusal: invalid('The body is not an object.') };
+  }
+  const key = parseIdempotencyKey(request.headers);
+  if (!key.ok) return { ok: false, refusal: invalid(`${key.fault.field} ${key.fault.message}.`) };
+  return { ok: true, value: { ...found.value, body } };
+}
+
 /**
  * Finds the answer to an earlier request with the same idempotency key. A repetition gets it even when the
  * message was deleted meanwhile. @returns null when the store remembers none
  */
-export async function answerBefore(
+async function answerBefore(
   stores: ThreadSendStores,
   request: RouteRequest,
   route: string,

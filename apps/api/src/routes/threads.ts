@@ -216,7 +216,7 @@ function summaryOf({ id, subject, read }: Thread): AnswerOf<typeof threadSummary
 type Asked = Pick<RouteRequest, 'key' | 'id' | 'params'>;
 
 /** The resource that a path names, or the 404 of its first part that is missing. */
-type Found<Value> =
+export type Found<Value> =
   { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly refusal: Answer };
 
 /** Finds the inbox that `:id` names by its id or its address. */

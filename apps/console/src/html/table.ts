@@ -19,22 +19,13 @@ export interface TableParts {
 }
 
 /** A table. Its rows become blocks on a narrow screen. The roles keep it a table for screen readers. */
-export function stackedTable({ caption, captionMore, columns, rows }: TableParts): Html {
+export function stackedTable({ columns, rows, ...parts }: TableParts): Html {
   const heads = columns.map(
     ({ label, isNumber = false }) =>
       html`<th scope="col" role="columnheader" class="${isNumber ? 'num' : ''}">${label}</th>`,
   );
-  const shown =
-    captionMore === undefined
-      ? html`<caption class="vh">
-          ${caption}
-        </caption>`
-      : html`<caption>
-          ${caption}
-          <span>${captionMore}</span>
-        </caption>`;
   return html`<table class="stack" role="table">
-    ${shown}
+    ${captionOf(parts)}
     <thead role="rowgroup">
       <tr role="row">
         ${heads}
@@ -64,21 +55,12 @@ function stackedRow(columns: readonly Column[], cells: readonly Part[]): Html {
 }
 
 /** A short table of numbers. It stays a table on a narrow screen. */
-export function numberTable({ caption, captionMore, columns, rows }: TableParts): Html {
+export function numberTable({ columns, rows, ...parts }: TableParts): Html {
   const heads = columns.map(
     ({ label, isNumber = false }) => html`<th scope="col" class="${isNumber ? 'num' : ''}">${label}</th>`,
   );
-  const shown =
-    captionMore === undefined
-      ? html`<caption class="vh">
-          ${caption}
-        </caption>`
-      : html`<caption>
-          ${caption}
-          <span>${captionMore}</span>
-        </caption>`;
   return html`<table>
-    ${shown}
+    ${captionOf(parts)}
     <thead>
       <tr>
         ${heads}
@@ -97,4 +79,15 @@ export function numberTable({ caption, captionMore, columns, rows }: TableParts)
       })}
     </tbody>
   </table>`;
+}
+
+function captionOf({ caption, captionMore }: Pick<TableParts, 'caption' | 'captionMore'>): Html {
+  return captionMore === undefined
+    ? html`<caption class="vh">
+        ${caption}
+      </caption>`
+    : html`<caption>
+        ${caption}
+        <span>${captionMore}</span>
+      </caption>`;
 }
