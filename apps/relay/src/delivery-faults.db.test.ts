@@ -53,6 +53,20 @@ describe('while the queue is unavailable', () => {
     expect(byNumber(fixture.idsQueued())).toEqual(ids);
   });
 
+  test('the relay asks for the depth again before it leases more', async () => {
+    await store.rows.deliveries(await store.rows.webhook());
+    await fixture.step(); // knows the depth
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId);
+    fixture.queue.fail('addDeliveries');
+    fixture.advance(1_000);
+    await expect(fixture.wakeUp(webhookId)).rejects.toThrow(QueueUnavailableError);
+    fixture.queue.fail('depth');
+    fixture.advance(1_000);
+    await expect(fixture.wakeUp(webhookId)).rejects.toThrow(QueueUnavailableError);
+    expect(fixture.leases.flat()).toHaveLength(1);
+  });
+
   test('nothing is claimed, and no woken webhook is forgotten', async () => {
     await fixture.step();
     const webhookId = await store.rows.webhook();

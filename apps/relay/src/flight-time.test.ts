@@ -31,6 +31,12 @@ test('the mean is the time in flight', () => {
   expect(flightTime.meanMs(0)).toBeLessThan(250);
 });
 
+test('one quick answer does not make a slow endpoint quick', () => {
+  flightTime.add({ inFlight: 1, ended: 1, elapsedMs: 5 });
+  serve(600, 40, 10_000);
+  expect(flightTime.isQuick(40)).toBe(false);
+});
+
 test('an endpoint that ends nothing is not quick', () => {
   flightTime.add({ inFlight: 8, ended: 0, elapsedMs: 1_000 });
   expect(flightTime.isQuick(8)).toBe(false);

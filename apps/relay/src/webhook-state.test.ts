@@ -106,6 +106,17 @@ describe('the lane', () => {
     expect(webhook.lane).toBe('fast');
   });
 
+  test('stays slow while one attempt is still stuck, although others end', () => {
+    claim({ inFlight: 8, stuck: 8 });
+    pass(100);
+    claim({ inFlight: 7, due: 8, leased: leased(1) });
+    pass(100);
+    claim({ inFlight: 6, stuck: 1 });
+    expect(webhook.lane).toBe('slow');
+    claim({ inFlight: 4 });
+    expect(webhook.lane).toBe('fast');
+  });
+
   test('stays slow while attempts that were leased after the hang are stuck, too', () => {
     claim({ inFlight: 8, stuck: 8 });
     pass(100);
@@ -182,6 +193,13 @@ describe('a wake-up', () => {
     claim();
     expect(webhook.checkAtMs).toBe(Infinity);
   });
+});
+
+test('a wake-up after a claim that failed makes the check due', () => {
+  webhook.claimBegins();
+  expect(webhook.wake(nowMs)).toBe(false);
+  webhook.claimFailed();
+  expect(webhook.wake(nowMs)).toBe(true);
 });
 
 test('a position that the sweep finds during a claim wins over that of the claim', () => {

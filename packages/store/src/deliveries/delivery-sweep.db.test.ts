@@ -97,12 +97,10 @@ describe('the sweep', () => {
   });
 
   test('of one webhook finds the same, whatever the others have', async () => {
-    const [due, soon, later, idle] = [
-      await rows.webhook(),
-      await rows.webhook(),
-      await rows.webhook(),
-      await rows.webhook(),
-    ];
+    const webhooks: WebhookId[] = [];
+    for (let n = 0; n < 4; n += 1) webhooks.push(await rows.webhook());
+    // The earliest delivery is that of the last webhook.
+    const [soon, later, idle, due] = webhooks.sort() as [WebhookId, WebhookId, WebhookId, WebhookId];
     const [first = ''] = await rows.deliveries(due, { count: 3, dueInMs: -60_000 });
     await rows.deliveries(soon, { dueInMs: 50_000 });
     await rows.deliveries(later, { dueInMs: 70_000 });
