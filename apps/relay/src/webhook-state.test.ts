@@ -113,6 +113,16 @@ describe('the lane', () => {
     pass(100);
     claim({ inFlight: 6, stuck: 1 });
     expect(webhook.lane).toBe('slow');
+  });
+
+  test('stays slow when the last attempts of a slow endpoint end', () => {
+    claim({ inFlight: 8, stuck: 8 });
+    pass(1_500);
+    claim({ inFlight: 3, stuck: 3, due: 8, leased: leased(5) });
+    pass(100);
+    claim({ inFlight: 5, due: 8, leased: leased(3) });
+    expect(webhook.lane).toBe('slow');
+    pass(100);
     claim({ inFlight: 4 });
     expect(webhook.lane).toBe('fast');
   });

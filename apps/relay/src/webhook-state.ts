@@ -64,7 +64,7 @@ export class WebhookState implements Contender {
   #woken = false;
   /** When the relay last leased a due delivery. */
   #servedAtMs = -Infinity;
-  /** When it was last seen to hang; null: a delivery that was leased afterwards has ended in time. */
+  /** When an attempt was last seen stuck; null: a delivery that was leased afterwards has ended in time. */
   #hungAtMs: number | null = null;
   readonly #flightTime = new FlightTime();
 
@@ -138,9 +138,9 @@ export class WebhookState implements Contender {
 
   /** Attempts that time out end, too. Only a delivery that was leased later shows that the hang is over. */
   #noteHanging({ stuck }: WebhookClaim, limit: number, ended: number, nowMs: number): void {
-    if (stuck > 0 && stuck >= Math.min(STUCK_MAX, limit / 2)) this.#hungAtMs = nowMs;
-    else if (stuck === 0 && ended > 0 && this.#servedAtMs > (this.#hungAtMs ?? Infinity))
-      this.#hungAtMs = null;
+    const hangs = this.#hungAtMs !== null || stuck >= Math.min(STUCK_MAX, limit / 2);
+    if (stuck > 0 && hangs) this.#hungAtMs = nowMs;
+    else if (ended > 0 && this.#servedAtMs > (this.#hungAtMs ?? Infinity)) this.#hungAtMs = null;
   }
 
   #nextCheckMs({ nextDueMs }: WebhookClaim, isLeftOut: boolean, nowMs: number): number {
