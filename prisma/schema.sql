@@ -190,6 +190,7 @@ CREATE TABLE deliveries (
   attempts smallint NOT NULL DEFAULT 0,
   last_status smallint,
   recovery_id text,
+  worker integer,
   CONSTRAINT deliveries_pkey PRIMARY KEY (id)
 ) WITH (autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=50000, autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, fillfactor=70);
 CREATE INDEX deliveries_of_event ON deliveries USING btree (event_id);
@@ -658,6 +659,7 @@ CREATE UNLOGGED TABLE workers (
   queue_kind text,
   queue_prefix text,
   queue_id text,
+  number integer,
   CONSTRAINT workers_slots_check CHECK (slots > 0),
   CONSTRAINT workers_pkey PRIMARY KEY (id)
 );

@@ -180,6 +180,21 @@ describe('a webhook whose attempts hang', () => {
   });
 });
 
+test('the deliveries of a worker that died are queued again at the next check', async () => {
+  const webhookId = await store.rows.webhook();
+  const ids = await store.rows.deliveries(webhookId, { count: 2 });
+  await fixture.wakeUp(webhookId);
+  await store.database.query('update deliveries set taken_at = now(), claim = 1, worker = 7 where id = $1', [
+    ids[0],
+  ]);
+  fixture.queue.take('fast');
+  await fixture.untilChecked();
+  expect(fixture.idsQueued()).toEqual([]);
+  fixture.deadWorkers = [{ number: 7, diedBefore: '-infinity' }];
+  await fixture.untilChecked();
+  expect(fixture.idsQueued()).toEqual([ids[0]]);
+});
+
 describe('a run', () => {
   test('claims for 64 webhooks of a lane', async () => {
     const webhooks: WebhookId[] = [];

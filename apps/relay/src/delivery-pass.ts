@@ -3,6 +3,7 @@ import type { Lane, Producer } from '@postrider/queue';
 import type { NoWork } from '@postrider/runtime';
 import type {
   ClaimRequest,
+  DeadWorker,
   DeliveryOutbox,
   LeasedDelivery,
   SweptWebhook,
@@ -20,6 +21,8 @@ export interface DeliveryPassParts {
   readonly leaseSeconds: number;
   /** Attempts that all workers together can have in flight. */
   readonly fleetSlots: () => number;
+  /** Workers that died. Their deliveries are leased again. */
+  readonly deadWorkers: () => readonly DeadWorker[];
   /** Receives the deliveries of each claim, for the metrics. */
   readonly onClaim: (leased: readonly LeasedDelivery[]) => void;
   /** Monotonic clock, in milliseconds. */
@@ -105,7 +108,7 @@ export class DeliveryPass {
 
   /** Leases what is due, and adds the jobs. */
   async #claim(requests: readonly ClaimRequest[]): Promise<readonly WebhookClaim[]> {
-    const { store, leaseSeconds } = this.#parts;
+    const { store, leaseSeconds, deadWorkers } = this.#parts;
     const claims = await store.claim(requests, {
       lookAheadSeconds: LOOK_AHEAD_MS / 1000,
       fastRowsMax: this.#depths.free('fast'),
@@ -114,6 +117,7 @@ export class DeliveryPass {
       failingLimit: LIMITS.failing,
       leaseSeconds,
       stuckAfterSeconds: STUCK_AFTER_SECONDS,
+      deadWorkers: deadWorkers(),
     });
     await this.#enqueue(claims.flatMap(({ leased }) => leased));
     return claims;

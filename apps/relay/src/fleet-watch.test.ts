@@ -1,6 +1,6 @@
-import { beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createMetrics } from '@postrider/runtime';
-import type { QueueIdentity } from '@postrider/store';
+import type { DeadWorker, QueueIdentity } from '@postrider/store';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
 import { createFleetWatch } from './fleet-watch.ts';
@@ -11,6 +11,9 @@ const WARNING = 'no worker takes jobs from this queue';
 
 let queues: (QueueIdentity | null)[];
 let own: QueueIdentity;
+let dead: DeadWorker[];
+let nowMs: number;
+let isPostgresAway: boolean;
 let lines: LoggedLine[];
 let watch: ReturnType<typeof createFleetWatch>;
 const metrics = createMetrics('relay', { processMetrics: false });
@@ -18,9 +21,19 @@ const metrics = createMetrics('relay', { processMetrics: false });
 beforeEach(() => {
   queues = [];
   own = OWN;
+  dead = [];
+  nowMs = 0;
+  isPostgresAway = false;
   lines = [];
   watch = createFleetWatch({
-    fleet: { workers: async () => queues.map((queue) => ({ slots: 100, queue })) },
+    fleet: {
+      workers: async () => queues.map((queue) => ({ slots: 100, queue })),
+      async deadWorkers() {
+        if (isPostgresAway) throw new Error('Postgres is away');
+        return dead;
+      },
+    },
+    nowMs: () => nowMs,
     slotsPerWorker: 768,
     queue: () => own,
     logger: keepingLogger(lines),
@@ -79,4 +92,30 @@ test.each<[string, QueueIdentity, (QueueIdentity | null)[]]>([
   queues = workers;
   await runs(30);
   expect(lines).toEqual([]);
+});
+
+describe('a worker that died', () => {
+  const WORKER = { number: 7, diedBefore: '2026-01-01 00:00:00+00' };
+
+  test('is known from the next run on, also to a relay that has just started', async () => {
+    expect(watch.deadWorkers()).toEqual([]);
+    dead = [WORKER];
+    await watch.run();
+    expect(watch.deadWorkers()).toEqual([WORKER]);
+  });
+
+  test('is not known for 10 s after an outage of Postgres: locks ended, and workers need time to return', async () => {
+    dead = [WORKER];
+    await watch.run();
+    isPostgresAway = true;
+    await expect(watch.run()).rejects.toThrow('Postgres is away');
+    expect(watch.deadWorkers()).toEqual([]);
+    isPostgresAway = false;
+    nowMs = 9_999;
+    await watch.run();
+    expect(watch.deadWorkers()).toEqual([]);
+    nowMs = 10_000;
+    await watch.run();
+    expect(watch.deadWorkers()).toEqual([WORKER]);
+  });
 });

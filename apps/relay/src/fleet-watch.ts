@@ -1,28 +1,40 @@
 import { queueInWords } from '@postrider/queue';
 import type { Logger, Metrics } from '@postrider/runtime';
-import type { Fleet, QueueIdentity } from '@postrider/store';
+import type { DeadWorker, Fleet, QueueIdentity, RunningWorker } from '@postrider/store';
 
 export interface FleetWatchParts {
-  readonly fleet: Pick<Fleet, 'workers'>;
+  readonly fleet: Pick<Fleet, 'workers' | 'deadWorkers'>;
   /** The slots while no worker has announced itself, as when everything starts together. */
   readonly slotsPerWorker: number;
   /** The relay's own queue. */
   readonly queue: () => QueueIdentity;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
   readonly metrics: Pick<Metrics<'relay'>, 'queueWorkers'>;
+  /** Monotonic clock, in milliseconds. */
+  readonly nowMs?: () => number;
 }
 
 /** Workers announce themselves at the same interval. */
 const EVERY_MS = 1_000;
 /** After an outage of Redis, a worker needs up to 4 s longer than the relay to read its queue. */
 const RUNS_BEFORE_WARNING = 10;
+/**
+ * After an outage of Postgres, no worker counts as dead for this time. The outage ended all locks, and a
+ * worker needs up to 5 s to notice that its connections are gone.
+ */
+const WORKERS_RETURN_WITHIN_MS = 10_000;
+
+export type FleetWatch = ReturnType<typeof createFleetWatch>;
 
 /**
- * Counts the attempts that all workers together can have in flight. Warns when workers run, and none
- * of them takes jobs from this relay's queue.
+ * Counts the attempts that all workers together can have in flight, and finds workers that died. Warns when
+ * workers run, and none of them takes jobs from this relay's queue.
  */
-export function createFleetWatch({ fleet, slotsPerWorker, queue, logger, metrics }: FleetWatchParts) {
+export function createFleetWatch(parts: FleetWatchParts) {
+  const { fleet, slotsPerWorker, queue, logger, metrics, nowMs = () => performance.now() } = parts;
   let slots = 0;
+  let dead: readonly DeadWorker[] = [];
+  let outageEndedMs = -Infinity;
   let runsWithoutWorker = 0;
 
   function compare(own: QueueIdentity, queues: readonly (QueueIdentity | null)[]): void {
@@ -42,11 +54,25 @@ export function createFleetWatch({ fleet, slotsPerWorker, queue, logger, metrics
     });
   }
 
+  async function look(): Promise<readonly RunningWorker[]> {
+    dead = []; // also when this fails: what was dead before an outage may live after it
+    try {
+      const [running, found] = await Promise.all([fleet.workers(), fleet.deadWorkers()]);
+      if (nowMs() - outageEndedMs >= WORKERS_RETURN_WITHIN_MS) dead = found;
+      return running;
+    } catch (error) {
+      outageEndedMs = nowMs();
+      throw error;
+    }
+  }
+
   return {
     slots: () => (slots > 0 ? slots : slotsPerWorker),
+    /** Workers that died in the last minute. */
+    deadWorkers: () => dead,
     /** Runs once. @returns the pause before the next run, in milliseconds. */
     async run(): Promise<number> {
-      const workers = await fleet.workers();
+      const workers = await look();
       slots = workers.reduce((sum, worker) => sum + worker.slots, 0);
       compare(
         queue(),

@@ -32,6 +32,7 @@ import type { createPool } from '@postrider/store';
 import { DeliveryPass } from './delivery-pass.ts';
 import { SweepPass } from './delivery-sweep-pass.ts';
 import { createFleetWatch } from './fleet-watch.ts';
+import type { FleetWatch } from './fleet-watch.ts';
 import { healthNoticesPass } from './health-notices.ts';
 import {
   erasuresPass,
@@ -94,7 +95,7 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
     logger,
     metrics,
   });
-  const deliveries = createDeliveryPasses(parts, queue, startPass, () => fleet.slots());
+  const deliveries = createDeliveryPasses(parts, queue, startPass, fleet);
   const mails = createMailPass(parts, queue, startPass);
   const notices = createNoticePasses(lifecycle, parts, startPass, () => mails.wake());
   const housekeeping = createHousekeeping(pool);
@@ -161,14 +162,15 @@ function createDeliveryPasses(
   parts: RelayParts,
   queue: Producer,
   startPass: StartPass,
-  fleetSlots: () => number,
+  fleet: Pick<FleetWatch, 'slots' | 'deadWorkers'>,
 ) {
   const { config, metrics } = parts;
   const store = createDeliveryOutbox(parts.claims);
   const pass = new DeliveryPass({
     store,
     queue,
-    fleetSlots,
+    fleetSlots: fleet.slots,
+    deadWorkers: fleet.deadWorkers,
     leaseSeconds: config.leaseSeconds,
     onClaim(leased) {
       metrics.claimedRows.observe({ kind: 'delivery' }, leased.length);

@@ -50,6 +50,7 @@ function stuckJobs(locationOf: () => QueueLocation): void {
       queue,
       leaseSeconds: LEASE_SECONDS,
       fleetSlots: () => 768,
+      deadWorkers: () => [],
       onClaim: quiet,
     });
     pass.wake([webhookId]);

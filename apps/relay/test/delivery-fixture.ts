@@ -2,7 +2,7 @@ import type { WebhookId } from '@postrider/domain';
 import type { DeliveryJob, Lane, JobToAdd } from '@postrider/queue';
 import type { NoWork } from '@postrider/runtime';
 import { createDeliveryOutbox, createDeliveryWork } from '@postrider/store';
-import type { ClaimRequest, LeasedDelivery } from '@postrider/store';
+import type { ClaimRequest, DeadWorker, LeasedDelivery } from '@postrider/store';
 import { DeliveryPass } from '../src/delivery-pass.ts';
 import { SweepPass } from '../src/delivery-sweep-pass.ts';
 import { inMemoryQueue } from './in-memory-queue.ts';
@@ -21,6 +21,7 @@ export class DeliveryFixture {
   /** The requests of each claim. */
   readonly asked: (readonly ClaimRequest[])[] = [];
   sweeps = 0;
+  deadWorkers: readonly DeadWorker[] = [];
   /** May throw, as if the database were away. */
   duringClaim: () => Promise<void> = async () => undefined;
   pass: DeliveryPass;
@@ -50,6 +51,7 @@ export class DeliveryFixture {
       queue: this.queue,
       leaseSeconds: 30,
       fleetSlots: () => 1_024,
+      deadWorkers: () => this.deadWorkers,
       nowMs,
       onClaim: (leased) => this.leases.push(leased),
     });

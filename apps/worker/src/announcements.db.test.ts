@@ -32,7 +32,13 @@ afterAll(async () => {
 });
 
 test('a worker announces itself until it stops', async () => {
-  const announcements = createAnnouncements({ fleet: createFleet(pool), slots: 768, queue, logger: quiet });
+  const announcements = createAnnouncements({
+    fleet: createFleet(pool),
+    workerNumber: 7,
+    slots: 768,
+    queue,
+    logger: quiet,
+  });
   await announcements.start();
   try {
     const first = await waitFor(() => heardAt(), { what: 'the worker to announce itself' });
@@ -46,7 +52,13 @@ test('a worker announces itself until it stops', async () => {
 
 test('it stops while Postgres is unavailable', async () => {
   const away = openPool('postgres://127.0.0.1:1/none');
-  const announcements = createAnnouncements({ fleet: createFleet(away), slots: 1, queue, logger: quiet });
+  const announcements = createAnnouncements({
+    fleet: createFleet(away),
+    workerNumber: 7,
+    slots: 1,
+    queue,
+    logger: quiet,
+  });
   await announcements.start();
   await announcements.stop();
   await away.end();

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { settlesWithin } from '@postrider/limits';
 import { periodicTask } from '@postrider/runtime';
 import type { Logger } from '@postrider/runtime';
@@ -6,6 +5,7 @@ import type { Fleet, QueueIdentity } from '@postrider/store';
 
 export interface AnnouncementsParts {
   readonly fleet: Pick<Fleet, 'announce' | 'leave'>;
+  readonly workerNumber: number;
   /** Attempts that this worker can have in flight, in all lanes. */
   readonly slots: number;
   /** The queue that this worker takes jobs from. */
@@ -15,21 +15,22 @@ export interface AnnouncementsParts {
 
 /** Relays count a worker for 3 s after each announcement. */
 const EVERY_MS = 1_000;
+/** A worker whose lock is free is dead after 2 s without an announcement. */
+const RETRY_MS = 250;
 const LEAVE_TIMEOUT_MS = 1_000;
 
 /**
  * Announces this worker every second. Relays limit what one account has in flight by the slots of all
- * workers, and warn when no worker shares their queue.
+ * workers, warn when no worker shares their queue, and give the deliveries of a worker that died to others.
  */
-export function createAnnouncements({ fleet, slots, queue, logger }: AnnouncementsParts) {
-  const workerId = randomUUID();
+export function createAnnouncements({ fleet, workerNumber, slots, queue, logger }: AnnouncementsParts) {
   const task = periodicTask({
     async run() {
       const startedAt = performance.now();
-      await fleet.announce(workerId, slots, queue());
+      await fleet.announce(workerNumber, slots, queue());
       return Math.max(0, EVERY_MS - (performance.now() - startedAt));
     },
-    pauseMs: EVERY_MS,
+    pauseMs: RETRY_MS,
     onError: (error) => logger.debug('worker not announced', { error }),
   });
 
@@ -41,7 +42,7 @@ export function createAnnouncements({ fleet, slots, queue, logger }: Announcemen
     async stop(): Promise<void> {
       const left = task
         .stop()
-        .then(() => fleet.leave(workerId))
+        .then(() => fleet.leave(workerNumber))
         .catch((error: unknown) => logger.debug('worker not signed off', { error }));
       await settlesWithin(LEAVE_TIMEOUT_MS, left);
     },

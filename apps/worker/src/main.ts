@@ -70,6 +70,7 @@ lifecycle.add('the mail provider', {
       logger,
       metrics,
       onQueueError,
+      onPostgresError,
     });
   },
 });

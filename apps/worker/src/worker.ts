@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { createSecretBox, createUnsubscribeTokens, retrySchedule } from '@postrider/domain';
 import type { Clock, EmailId } from '@postrider/domain';
 import { Semaphore } from '@postrider/limits';
@@ -8,7 +9,7 @@ import { Consumer } from '@postrider/queue';
 import type { MailJob, QueueIdentityReader, QueueLocation } from '@postrider/queue';
 import { ATTEMPTS_PER_SLOT, slotsPerWorker } from '@postrider/runtime';
 import type { ConfigurationOf, Lifecycle, Logger, Metrics } from '@postrider/runtime';
-import { createDeliveryWork, createFleet, createMailWork } from '@postrider/store';
+import { createDeliveryWork, createFleet, createMailWork, lockWorkerNumber } from '@postrider/store';
 import type { createPool, Database, DeliveryClaim } from '@postrider/store';
 import { createAnnouncements } from './announcements.ts';
 import { makeAttempt } from './delivery/attempt.ts';
@@ -38,12 +39,14 @@ export interface WorkerParts {
   readonly logger: Logger;
   readonly metrics: Metrics<'worker'>;
   readonly onQueueError: (error: Error) => void;
+  readonly onPostgresError: (error: Error) => void;
 }
 
 /** Part of the stop's time that stays for closing connections. */
 const STOP_RESERVE_MS = 2_000;
 /** Messages per provider slot. While one message's outcome is recorded, the next one uses the slot. */
 const MAIL_JOBS_PER_SLOT = 2;
+const WORKER_NUMBER_MAX = 2 ** 31 - 1;
 /** Time to record the outcome, after the provider's own time limit. */
 const MAIL_LEASE_MARGIN_SECONDS = 15;
 
@@ -51,7 +54,15 @@ const MAIL_LEASE_MARGIN_SECONDS = 15;
 export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
   const { config, location, onQueueError } = parts;
   const { deliveryConcurrency, slowLaneConcurrency } = config;
-  const stages = createDeliveryStages(parts);
+  const workerNumber = randomInt(1, WORKER_NUMBER_MAX);
+  const numberLock = lockWorkerNumber(workerNumber, {
+    databaseUrl: config.databaseUrl,
+    applicationName: 'postrider-worker',
+    onError: parts.onPostgresError,
+  });
+  // The lock is held until the last attempt has ended.
+  lifecycle.add('number lock', { start: async () => numberLock.start(), stop: () => numberLock.stop() });
+  const stages = createDeliveryStages(parts, workerNumber);
   // Each lane has its own connections, per host as many as it may have attempts. Otherwise webhooks that
   // share a host would wait for each other within their own time limits.
   const fastAttempts = ATTEMPTS_PER_SLOT * deliveryConcurrency;
@@ -97,6 +108,7 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
     'announcements',
     createAnnouncements({
       fleet: createFleet(parts.leases),
+      workerNumber,
       slots: slotsPerWorker(config),
       queue: parts.queueIdentity.last,
       logger: parts.logger,
@@ -105,7 +117,7 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
 }
 
 /** The stages that both lanes share. */
-function createDeliveryStages(parts: WorkerParts): Omit<DeliveryStages, 'attempt'> {
+function createDeliveryStages(parts: WorkerParts, workerNumber: number): Omit<DeliveryStages, 'attempt'> {
   const { config, clock, logger, metrics } = parts;
   const store = createDeliveryWork(parts.leases, parts.database.pool, {
     onOrphan({ deliveryId, claim, eventId, webhookId }) {
@@ -117,7 +129,7 @@ function createDeliveryStages(parts: WorkerParts): Omit<DeliveryStages, 'attempt
       leftToLease(parts, 'delivery', { delivery_id: deliveryId }, new StageFault('load', error)),
   });
   return {
-    load: createLoader(store, config.leaseSeconds),
+    load: createLoader(store, config.leaseSeconds, workerNumber),
     record: createRecorder(store, clock),
     schedule: retrySchedule(config.deliveryRetryDelaysSeconds),
     report: createReporter({ logger, metrics, store }),

@@ -13,6 +13,9 @@ export const CLAIM_LIMITS: ClaimLimits = {
   stuckAfterSeconds: 1,
 };
 
+/** The same as values $8 to $16 of the statement. */
+export const CLAIM_LIMIT_VALUES = [60, 1000, 1000, 1000, 4, 30, 1, [], '-infinity'] as const;
+
 /** The deliveries that a claim leased, of all webhooks. */
 export function leasedBy(claims: readonly WebhookClaim[]): LeasedDelivery[] {
   return claims.flatMap(({ leased }) => leased);

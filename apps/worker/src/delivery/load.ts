@@ -15,10 +15,13 @@ export interface LoadedDelivery extends TakenDelivery {
 export function createLoader(
   store: Pick<DeliveryWork, 'take'>,
   leaseSeconds: number,
+  workerNumber: number | null = null,
 ): (job: DeliveryClaim) => Promise<LoadedDelivery | null> {
   const batcher = new Batcher<DeliveryClaim, LoadedDelivery | null>(async (jobs) => {
     const takenAtMs = performance.now();
-    const taken = new Map((await store.take(jobs, leaseSeconds)).map((row) => [row.deliveryId, row]));
+    const taken = new Map(
+      (await store.take(jobs, leaseSeconds, workerNumber)).map((row) => [row.deliveryId, row]),
+    );
     return jobs.map((job) => {
       const row = taken.get(job.deliveryId);
       taken.delete(job.deliveryId); // of two jobs for one row, the first gets it

@@ -1,9 +1,10 @@
 import type { WebhookId } from '@postrider/domain';
-import { Client } from 'pg';
 import type { Pool } from 'pg';
+import { asError } from './errors.ts';
+import { keepSession } from './kept-session.ts';
+import type { KeptSession, KeptSessionOptions } from './kept-session.ts';
 import { createPool } from './pool.ts';
 import type { PoolOptions } from './pool.ts';
-import { prepareSession } from './session.ts';
 
 /** A message to the relays: these webhooks got a delivery; `mail`: mail was queued. */
 export interface WakeUp {
@@ -23,13 +24,6 @@ const WEBHOOKS_PER_NOTIFY = 200;
 /** Above this number, a scan of all webhooks costs less. */
 const WEBHOOKS_PER_WAKE_UP = 2_000;
 const WAKE_UP_INTERVAL_MS = 5;
-const RECONNECT_DELAY_MS = 500;
-/** For the answer to LISTEN, or to a probe. */
-const ANSWER_TIMEOUT_MS = 5_000;
-/** For an orderly end of the connection. */
-const STOP_TIMEOUT_MS = 1_000;
-/** A listening session is probed this often. The kernel takes minutes to give up on a silent server. */
-const PROBE_INTERVAL_MS = 10_000;
 
 export type WakeUps = ReturnType<typeof createWakeUps>;
 
@@ -83,106 +77,28 @@ export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'siz
   };
 }
 
-export interface WakeUpListenerOptions {
-  readonly databaseUrl: string;
-  readonly applicationName: string;
+export interface WakeUpListenerOptions extends Omit<
+  KeptSessionOptions,
+  'onConnect' | 'onProbe' | 'settings'
+> {
   /**
    * `everything` is true when there were too many ids, and after each connect, because wake-ups may have been
    * missed.
    */
   readonly onWakeUp: (wakeUp: WakeUp & { readonly everything: boolean }) => void;
-  readonly onError: (error: Error) => void;
-  /** Milliseconds between two probes of the session (10,000). */
-  readonly probeIntervalMs?: number;
 }
 
-export type WakeUpListener = ReturnType<typeof createWakeUpListener>;
+export type WakeUpListener = KeptSession;
 
-export function createWakeUpListener(options: WakeUpListenerOptions) {
-  const { probeIntervalMs = PROBE_INTERVAL_MS } = options;
-  let stopped = false;
-  let client: Client | null = null;
-  /** The timer of the next probe or the next connect. */
-  let timer: NodeJS.Timeout | undefined;
-
-  function later(work: () => Promise<void>, delayMs: number): void {
-    clearTimeout(timer);
-    if (!stopped) timer = setTimeout(() => void work(), delayMs);
-  }
-
-  function reconnectLater(): void {
-    client = null;
-    later(connect, RECONNECT_DELAY_MS);
-  }
-
-  async function giveUp(broken: Client, error: unknown): Promise<void> {
-    options.onError(asError(error));
-    await endWithin(STOP_TIMEOUT_MS, broken).catch(options.onError);
-    if (client === broken) reconnectLater();
-  }
-
-  async function probe(probed: Client): Promise<void> {
-    try {
-      await probed.query('select 1');
-      if (client === probed) later(() => probe(probed), probeIntervalMs);
-    } catch (error) {
-      if (client === probed) await giveUp(probed, error);
-    }
-  }
-
-  async function connect(): Promise<void> {
-    const next = clientOf(options);
-    client = next;
-    next.on('error', options.onError);
-    next.once('end', () => {
-      if (client === next) reconnectLater();
-    });
-    next.on('notification', (message) => options.onWakeUp(parseWakeUp(message.payload ?? '')));
-    try {
-      await next.connect();
-      await prepareSession(next);
-      await next.query(`listen ${CHANNEL}`);
-      options.onWakeUp({ webhooks: [], mail: true, everything: true });
-      if (client === next) later(() => probe(next), probeIntervalMs);
-    } catch (error) {
-      await giveUp(next, error);
-    }
-  }
-
-  return {
-    /** Connects. The listener then reconnects by itself whenever the connection is lost. */
-    start(): void {
-      void connect();
+export function createWakeUpListener({ onWakeUp, ...session }: WakeUpListenerOptions): WakeUpListener {
+  return keepSession({
+    ...session,
+    async onConnect(client) {
+      client.on('notification', ({ payload = '' }) => onWakeUp(parseWakeUp(payload)));
+      await client.query(`listen ${CHANNEL}`);
+      onWakeUp({ webhooks: [], mail: true, everything: true });
     },
-    async stop(): Promise<void> {
-      stopped = true;
-      clearTimeout(timer);
-      const last = client;
-      client = null;
-      if (last !== null) await endWithin(STOP_TIMEOUT_MS, last);
-    },
-  };
-}
-
-function clientOf({ databaseUrl, applicationName }: WakeUpListenerOptions): Client {
-  return new Client({
-    connectionString: databaseUrl,
-    application_name: applicationName,
-    connectionTimeoutMillis: ANSWER_TIMEOUT_MS,
-    query_timeout: ANSWER_TIMEOUT_MS,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
   });
-}
-
-/** Ends the connection, and destroys its socket if the server does not answer in time. */
-async function endWithin(timeoutMs: number, client: Client): Promise<void> {
-  const timer = setTimeout(() => client.connection.stream.destroy(), timeoutMs);
-  try {
-    await client.end();
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function payloadsOf(parts: readonly string[]): string[] {
@@ -199,8 +115,4 @@ function parseWakeUp(payload: string): WakeUp & { everything: boolean } {
     mail: parts.includes(MAIL),
     everything: parts.includes(EVERYTHING),
   };
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

@@ -3,7 +3,7 @@ import type { WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
-import { CLAIM_LIMITS, leasedBy, openLeasePool } from '../../test/claim-ground.ts';
+import { CLAIM_LIMIT_VALUES, CLAIM_LIMITS, leasedBy, openLeasePool } from '../../test/claim-ground.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
 import type { DeliveryOutbox, DeliveryPosition, LeasedDelivery, WebhookClaim } from './delivery-outbox.ts';
@@ -52,7 +52,7 @@ const idsOf = (leased: readonly LeasedDelivery[]) =>
 async function pagesRead(webhookId: WebhookId, scanFrom: DeliveryPosition | null): Promise<number> {
   return inUndoneTransaction(pool, async (session) => {
     const position = [[scanFrom?.dueAt], [scanFrom?.deliveryId]];
-    const values = [[webhookId], [8], [8], [false], ...position, [0], 60, 1000, 1000, 1000, 4, 30, 1];
+    const values = [[webhookId], [8], [8], [false], ...position, [0], ...CLAIM_LIMIT_VALUES];
     const explained = await session.query<{ 'QUERY PLAN': [{ Plan: Record<string, unknown> }] }>(
       `explain (analyze, buffers, format json) ${claimDeliveries.text}`,
       values,

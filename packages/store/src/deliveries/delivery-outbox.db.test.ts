@@ -3,7 +3,7 @@ import type { WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
-import { CLAIM_LIMITS, leasedBy, openLeasePool } from '../../test/claim-ground.ts';
+import { CLAIM_LIMIT_VALUES, CLAIM_LIMITS, leasedBy, openLeasePool } from '../../test/claim-ground.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
 import type { ClaimLimits, DeliveryOutbox, LeasedDelivery, WebhookClaim } from './delivery-outbox.ts';
@@ -290,7 +290,7 @@ describe('a lease', () => {
     await rows.deliveries(webhookId, { count: 200 });
     const fresh = openLeasePool(database.url); // a session counts its own updates until it hands them in
     await inUndoneTransaction(fresh, async (session) => {
-      const values = [[webhookId], [10], [10], [false], [null], [null], [0], 60, 1000, 1000, 1000, 4, 30, 1];
+      const values = [[webhookId], [10], [10], [false], [null], [null], [0], ...CLAIM_LIMIT_VALUES];
       expect((await session.query(claimDeliveries.text, values)).rowCount).toBe(10);
       const counted = await session.query(
         `select n_tup_upd::int as updated, n_tup_hot_upd::int as heap_only

@@ -2,6 +2,7 @@ import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
 import type { DeliveryClaim } from './delivery-work.ts';
+import type { DeadWorker } from './fleet.ts';
 import { claimDeliveries, releaseDeliveries } from './sql/claim-deliveries.ts';
 import { nextWebhook, sweepWebhook, sweepWebhooks } from './sql/sweep-webhooks.ts';
 
@@ -39,6 +40,8 @@ export interface ClaimLimits {
   readonly leaseSeconds: number;
   /** An attempt in flight for longer counts as stuck. */
   readonly stuckAfterSeconds: number;
+  /** Their leases are over. */
+  readonly deadWorkers?: readonly DeadWorker[];
 }
 
 /** A claim saw this of a webhook in the rows that it read, before it leased any, and leased these. */
@@ -53,7 +56,7 @@ export interface WebhookClaim {
   readonly inFlight: number;
   /** Attempts in flight for longer than `stuckAfterSeconds`. */
   readonly stuck: number;
-  /** Deliveries whose lease expired without an outcome: their job or their worker was lost. */
+  /** Deliveries whose lease is over without an outcome: their job or their worker was lost. */
   readonly expired: number;
   /** There is a delivery, due or not. */
   readonly outstanding: boolean;
@@ -71,7 +74,7 @@ export interface LeasedDelivery {
   readonly claim: number;
   readonly webhookId: WebhookId;
   readonly slow: boolean;
-  /** An earlier lease expired without an outcome. */
+  /** An earlier lease is over without an outcome. */
   readonly leaseExpired: boolean;
   /** Time until it is due. */
   readonly delayMs: number;
@@ -144,6 +147,7 @@ export function createDeliveryOutbox(pool: Pool) {
      * @returns one entry per webhook that still exists, in any order
      */
     async claim(requests: readonly ClaimRequest[], limits: ClaimLimits): Promise<WebhookClaim[]> {
+      const { deadWorkers = [] } = limits;
       const rows = await runOn<ClaimRow>(pool, claimDeliveries, [
         requests.map(({ webhookId }) => webhookId),
         requests.map(({ limit }) => limit),
@@ -159,6 +163,8 @@ export function createDeliveryOutbox(pool: Pool) {
         limits.failingLimit,
         limits.leaseSeconds,
         limits.stuckAfterSeconds,
+        deadWorkers.map(({ number }) => number),
+        deadWorkers.at(-1)?.diedBefore ?? '-infinity',
       ]);
       return [...Map.groupBy(rows, ({ webhookId }) => webhookId).values()].map(webhookClaim);
     },

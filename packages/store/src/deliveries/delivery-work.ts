@@ -107,11 +107,19 @@ export type DeliveryWork = ReturnType<typeof createDeliveryWork>;
  */
 export function createDeliveryWork(leases: Pool, outcomes: Pool, listeners: Listeners = {}) {
   return {
-    /** A delivery whose event is gone is not returned: it is ended in the background. */
-    async take(jobs: readonly DeliveryClaim[], leaseSeconds: number): Promise<TakenDelivery[]> {
+    /**
+     * A delivery whose event is gone is not returned: it is ended in the background.
+     *
+     * @param worker the number on which the worker holds a lock. Null: only the lease says when it is over.
+     */
+    async take(
+      jobs: readonly DeliveryClaim[],
+      leaseSeconds: number,
+      worker: number | null = null,
+    ): Promise<TakenDelivery[]> {
       const ids = jobs.map(({ deliveryId }) => deliveryId);
       const claims = jobs.map(({ claim }) => claim);
-      const rows = await runOn<TakenRow>(leases, takeDeliveries, [ids, claims, leaseSeconds]);
+      const rows = await runOn<TakenRow>(leases, takeDeliveries, [ids, claims, leaseSeconds, worker]);
       // Not awaited: the take has committed. An error here must not cost the other deliveries their lease.
       void end(
         outcomes,

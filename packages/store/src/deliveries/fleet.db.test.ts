@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { createTestDatabase } from '@postrider/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createTestDatabase, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { createPool } from '../db/pool.ts';
-import { createFleet } from './fleet.ts';
+import { createFleet, lockWorkerNumber } from './fleet.ts';
 
 let db: TestDatabase;
 let pool: ReturnType<typeof createPool>;
@@ -30,9 +30,9 @@ async function slotsOf(fleet: ReturnType<typeof createFleet>): Promise<number[]>
 }
 
 /** As if it had been heard of that long ago. */
-async function silentFor(workerId: string, seconds: number): Promise<void> {
-  await db.query('update workers set heard_at = now() - make_interval(secs => $2) where id = $1', [
-    workerId,
+async function silentFor(worker: number, seconds: number): Promise<void> {
+  await db.query('update workers set heard_at = now() - make_interval(secs => $2) where number = $1', [
+    worker,
     seconds,
   ]);
 }
@@ -40,38 +40,145 @@ async function silentFor(workerId: string, seconds: number): Promise<void> {
 test('the fleet has the slots of all workers that run, each counted once', async () => {
   const fleet = createFleet(pool);
   expect(await fleet.workers()).toEqual([]);
-  await fleet.announce('a', 768, QUEUE);
-  await fleet.announce('b', 100, QUEUE);
-  await fleet.announce('a', 700, QUEUE);
+  await fleet.announce(1, 768, QUEUE);
+  await fleet.announce(2, 100, QUEUE);
+  await fleet.announce(1, 700, QUEUE);
   expect(await slotsOf(fleet)).toEqual([100, 700]);
 });
 
 test('a worker that leaves counts no more, nor does one that is silent for 3 seconds', async () => {
   const fleet = createFleet(pool);
-  for (const id of ['a', 'b', 'c']) await fleet.announce(id, 10, QUEUE);
-  await fleet.leave('a');
-  await silentFor('b', 3);
+  for (const worker of [1, 2, 3]) await fleet.announce(worker, 10, QUEUE);
+  await fleet.leave(1);
+  await silentFor(2, 3);
   expect(await slotsOf(fleet)).toEqual([10]);
 });
 
 test('a worker that was killed is forgotten after a minute, one that was only silent counts again', async () => {
   const fleet = createFleet(pool);
-  for (const id of ['killed', 'frozen']) await fleet.announce(id, 10, QUEUE);
-  await silentFor('killed', 61);
-  await silentFor('frozen', 59);
-  await fleet.announce('other', 10, QUEUE);
-  expect(await db.query('select id from workers order by id')).toEqual([{ id: 'frozen' }, { id: 'other' }]);
-  await fleet.announce('frozen', 10, QUEUE);
+  const [killed, frozen, other] = [1, 2, 3];
+  for (const worker of [killed, frozen]) await fleet.announce(worker, 10, QUEUE);
+  await silentFor(killed, 61);
+  await silentFor(frozen, 59);
+  await fleet.announce(other, 10, QUEUE);
+  const known = await db.query('select number from workers order by number');
+  expect(known).toEqual([{ number: frozen }, { number: other }]);
+  await fleet.announce(frozen, 10, QUEUE);
   expect(await slotsOf(fleet)).toEqual([10, 10]);
 });
 
 test('a worker announces its queue, also one that it cannot read; one of an older release announces none', async () => {
   const fleet = createFleet(pool);
-  await fleet.announce('a', 10, QUEUE);
-  await fleet.announce('a', 10, { ...QUEUE, id: null });
+  await fleet.announce(1, 10, QUEUE);
+  await fleet.announce(1, 10, { ...QUEUE, id: null });
   await db.query(`insert into workers (id, slots) values ('old', 20)`);
   expect((await fleet.workers()).sort((one, other) => one.slots - other.slots)).toEqual([
     { slots: 10, queue: { ...QUEUE, id: null } },
     { slots: 20, queue: null },
   ]);
+});
+
+describe('a worker is dead', () => {
+  const WORKER = 7;
+  let locks: ReturnType<typeof lockWorkerNumber>[] = [];
+
+  /** Resolves when the worker's session holds its lock. */
+  async function locked(worker: number): Promise<void> {
+    const lock = lockWorkerNumber(worker, {
+      databaseUrl: db.url,
+      applicationName: 'number-lock',
+      onError: () => undefined,
+    });
+    locks.push(lock);
+    lock.start();
+    await untilHeld(worker, 1);
+  }
+
+  async function untilHeld(worker: number, sessions: number): Promise<void> {
+    const held = () =>
+      db.query(
+        `select from pg_locks where locktype = 'advisory' and granted and objid = $1 and objsubid = 2`,
+        [worker],
+      );
+    await waitFor(async () => (await held()).length === sessions, { what: `${sessions} locks on ${worker}` });
+  }
+
+  async function dead(): Promise<number[]> {
+    return (await createFleet(pool).deadWorkers()).map(({ number }) => number);
+  }
+
+  beforeEach(() => createFleet(pool).announce(WORKER, 10, QUEUE));
+  afterEach(async () => {
+    await Promise.all(locks.map((lock) => lock.stop()));
+    locks = [];
+  });
+
+  test('when it is silent and nobody holds its lock: the last to die comes last', async () => {
+    await createFleet(pool).announce(3, 10, QUEUE);
+    await silentFor(3, 20);
+    await silentFor(WORKER, 5);
+    expect(await dead()).toEqual([3, WORKER]);
+    const [row] = await db.query<{ after: number }>(
+      `select extract(epoch from $1::timestamptz - heard_at)::float8 as after from workers where number = $2`,
+      [(await createFleet(pool).deadWorkers())[1]?.diedBefore, WORKER],
+    );
+    expect(row).toEqual({ after: 2 });
+  });
+
+  test('not while its session lives, however long it is silent', async () => {
+    await locked(WORKER);
+    await silentFor(WORKER, 600);
+    expect(await dead()).toEqual([]);
+  });
+
+  test('not while it announces itself, though its session was ended', async () => {
+    expect(await dead()).toEqual([]);
+  });
+
+  test('as soon as its session has ended, if it is silent', async () => {
+    await locked(WORKER);
+    await silentFor(WORKER, 5);
+    await locks[0]?.stop();
+    await untilHeld(WORKER, 0);
+    expect(await dead()).toEqual([WORKER]);
+  });
+
+  test('never when it signed off, or belongs to a release without numbers', async () => {
+    await createFleet(pool).leave(WORKER);
+    await db.query(`insert into workers (id, slots, heard_at) values ('old', 20, now() - interval '30 s')`);
+    expect(await dead()).toEqual([]);
+  });
+
+  test('not for the lock of another number', async () => {
+    await locked(WORKER + 1);
+    await silentFor(WORKER, 5);
+    expect(await dead()).toEqual([WORKER]);
+  });
+
+  test('not when Postgres ends its session: it locks its number again', async () => {
+    await locked(WORKER);
+    await db.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'number-lock'`,
+    );
+    await untilHeld(WORKER, 0);
+    await untilHeld(WORKER, 1);
+    await silentFor(WORKER, 5);
+    expect(await dead()).toEqual([]);
+  });
+
+  test('not while an older session of it still holds the lock: the new one does not wait for it', async () => {
+    await locked(WORKER);
+    const again = lockWorkerNumber(WORKER, {
+      databaseUrl: db.url,
+      applicationName: 'number-lock',
+      onError: () => undefined,
+    });
+    locks.push(again);
+    again.start();
+    await untilHeld(WORKER, 2);
+    await locks[0]?.stop();
+    await untilHeld(WORKER, 1);
+    await silentFor(WORKER, 5);
+    expect(await dead()).toEqual([]);
+  });
 });

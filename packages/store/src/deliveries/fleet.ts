@@ -1,13 +1,16 @@
 import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
+import { keepSession } from '../db/kept-session.ts';
+import type { KeptSession, KeptSessionOptions } from '../db/kept-session.ts';
 import { statement } from '../db/statement.ts';
 
-/** Also removes workers that were silent for a minute: they were killed. */
+/** Also removes workers that were silent for a minute. Their leases are over. */
 const ANNOUNCE = statement('announce-worker')`
     with killed as (
-      delete from workers where heard_at < now() - interval '1 minute' and id <> $1
+      delete from workers where heard_at < now() - interval '1 minute' and id <> $1::int::text
     )
-    insert into workers (id, slots, queue_kind, queue_prefix, queue_id) values ($1, $2, $3, $4, $5)
+    insert into workers (id, number, slots, queue_kind, queue_prefix, queue_id)
+    values ($1::int::text, $1::int, $2, $3, $4, $5)
     on conflict (id) do update set
       slots = excluded.slots,
       queue_kind = excluded.queue_kind,
@@ -15,12 +18,37 @@ const ANNOUNCE = statement('announce-worker')`
       queue_id = excluded.queue_id,
       heard_at = excluded.heard_at`;
 
-const LEAVE = statement('worker-leaves')`delete from workers where id = $1`;
+const LEAVE = statement('worker-leaves')`delete from workers where id = $1::int::text`;
 
 const WORKERS = statement('fleet-workers')`
     select slots, queue_kind as "queueKind", queue_prefix as "queuePrefix", queue_id as "queueId"
     from workers
     where heard_at > now() - interval '3 seconds'`;
+
+/** Classes of advisory locks have no registry. This one is ours. */
+const LOCK_CLASS = '72707372';
+
+/** A shared lock does not wait for an older session of this worker, whose end Postgres has not noticed. */
+const LOCK = `select pg_advisory_lock_shared(${LOCK_CLASS}, $1)`;
+
+/**
+ * Finds workers that died: they are silent, and nobody holds the lock on their number.
+ *
+ * Guarantee: a worker that is slow, frozen or overloaded holds its lock, so it is not dead. Neither is a
+ * worker that lost the session of its lock: it still announces itself, every second. Workers without a number
+ * never count as dead.
+ *
+ * Returns the numbers, and a time by which each had died.
+ */
+const DEAD_WORKERS = statement('dead-workers')`
+    select number, (heard_at + interval '2 seconds')::text as "diedBefore"
+    from workers
+    where heard_at < now() - interval '2 seconds' and number is not null and not exists (
+      select from pg_locks l
+      where l.locktype = 'advisory' and l.classid = ${LOCK_CLASS} and l.objid = number::oid and l.objsubid = 2
+        and l.database = (select oid from pg_database where datname = current_database())
+    )
+    order by heard_at`;
 
 /** Two processes with equal identities share a queue. */
 export interface QueueIdentity {
@@ -38,6 +66,13 @@ export interface RunningWorker {
   readonly queue: QueueIdentity | null;
 }
 
+/** A worker that was killed. Whatever it had taken may be taken again. */
+export interface DeadWorker {
+  readonly number: number;
+  /** A time on Postgres's clock. */
+  readonly diedBefore: string;
+}
+
 interface WorkerRow {
   readonly slots: number;
   readonly queueKind: QueueIdentity['kind'] | null;
@@ -51,13 +86,18 @@ export type Fleet = ReturnType<typeof createFleet>;
 /** @param pool its commits need not be durable: each worker announces itself again a second later. */
 export function createFleet(pool: Pool) {
   return {
-    /** A worker says that it runs. @param slots attempts that it can have in flight at once */
-    async announce(workerId: string, slots: number, { kind, prefix, id }: QueueIdentity): Promise<void> {
-      await runOn(pool, ANNOUNCE, [workerId, slots, kind, prefix, id]);
+    /**
+     * A worker says that it runs.
+     *
+     * @param worker its number, see `lockWorkerNumber`
+     * @param slots attempts that it can have in flight at once
+     */
+    async announce(worker: number, slots: number, { kind, prefix, id }: QueueIdentity): Promise<void> {
+      await runOn(pool, ANNOUNCE, [worker, slots, kind, prefix, id]);
     },
     /** A worker stops. */
-    async leave(workerId: string): Promise<void> {
-      await runOn(pool, LEAVE, [workerId]);
+    async leave(worker: number): Promise<void> {
+      await runOn(pool, LEAVE, [worker]);
     },
     /** @returns the workers that announced themselves in the last 3 s */
     async workers(): Promise<RunningWorker[]> {
@@ -67,5 +107,26 @@ export function createFleet(pool: Pool) {
         queue: kind === null ? null : { kind, prefix, id },
       }));
     },
+    /** @returns the workers that died in the last minute, the last one last */
+    async deadWorkers(): Promise<DeadWorker[]> {
+      return runOn<DeadWorker>(pool, DEAD_WORKERS, []);
+    },
   };
+}
+
+/**
+ * Holds the lock on a worker's number, in a session of its own. Postgres ends the lock when the worker dies.
+ *
+ * @param worker a random number. Two workers with the same number would wait for each other's leases.
+ */
+export function lockWorkerNumber(
+  worker: number,
+  session: Pick<KeptSessionOptions, 'databaseUrl' | 'applicationName' | 'onError'>,
+): KeptSession {
+  return keepSession({
+    ...session,
+    async onConnect(client) {
+      await client.query(LOCK, [worker]);
+    },
+  });
 }

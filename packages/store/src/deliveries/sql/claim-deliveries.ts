@@ -4,6 +4,15 @@ import type { Statement } from '../../db/statement.ts';
 import { LOW_WATER_MARK } from './low-water-mark.ts';
 
 /**
+ * Whether a row may be leased: it has no lease, its lease has expired, or the worker that had it died. A
+ * worker that died may also have fetched jobs whose rows it had not taken yet. So leases from before its
+ * death are over for every row that nobody has taken. A job that still waits in the queue is stale then.
+ */
+const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
+                   or coalesce(d.worker = any ($15::int[]), false)
+                   or d.taken_at is null and d.leased_until < $16::timestamptz + make_interval(secs => $13))`;
+
+/**
  * Leases the deliveries of these webhooks that are due within the look-ahead, and reports what it saw of each
  * webhook. So the claim is also the scan.
  *
@@ -15,8 +24,8 @@ import { LOW_WATER_MARK } from './low-water-mark.ts';
  * in flight comes first. Within an account, the first row of each webhook comes before the second row of any.
  * Ties keep the caller's order. A full lane does not keep rows from the other lane.
  *
- * Guarantee, one owner: two relays never get the same row. A row whose lease has expired is leased again. If
- * no worker had taken it, it gets a new claim: its old job may still be in the queue, which would drop a
+ * Guarantee, one owner: two relays never get the same row. A row whose lease is over is leased again. If no
+ * worker had taken it, it gets a new claim: its old job may still be in the queue, which would drop a
  * second job of the same id. A stale job costs one failed take, so a queue that is slower than the lease does
  * not cause an endless loop. The commit need not be durable: if Postgres crashes, the row is free again, and
  * the job either still matches its claim or is stale.
@@ -35,9 +44,9 @@ import { LOW_WATER_MARK } from './low-water-mark.ts';
  * webhook's account, $8 look-ahead in seconds, $9 due rows at most for the fast lane, $10 for the slow lane,
  * $11 rows at most that are not due yet, for each lane, $12 limit of a failing webhook, which always uses the
  * slow lane, $13 lease in seconds (from the due time on), $14 seconds after which an attempt in flight counts
- * as stuck.
- * Returns a row for each leased delivery. A webhook that got none has one row without a delivery. Each row
- * has the report of its webhook, as it was before the claim.
+ * as stuck, $15 numbers of workers that died, $16 time by which the last of them had died ('-infinity':
+ * none). Returns a row for each leased delivery. A webhook that got none has one row without a delivery. Each
+ * row has the report of its webhook, as it was before the claim.
  */
 export const claimDeliveries = statement('claim-deliveries')`
     with asked as materialized (
@@ -58,11 +67,11 @@ export const claimDeliveries = statement('claim-deliveries')`
                count(*) filter (where x.due) over () as due_rows,
                count(*) filter (where x.due and x.leased) over () as in_flight,
                count(*) filter (where x.leased and x.taken_at < now() - make_interval(secs => $14)) over () as stuck,
-               count(*) filter (where x.expired) over () as expired,
+               count(*) filter (where x.had_lease and not x.leased) over () as expired,
                min(x.due_at) filter (where not x.due) over () as next_due_at
         from (
           select d.ctid as at, d.id, d.due_at, d.taken_at, d.due_at <= now() as due,
-                 coalesce(d.leased_until > now(), false) as leased, coalesce(d.leased_until <= now(), false) as expired
+                 d.leased_until is not null as had_lease, not ${IS_FREE} as leased
           from deliveries d
           where d.webhook_id = a.webhook_id and (d.due_at, d.id) >= (a.from_due_at, a.from_id)
           order by d.due_at, d.id
@@ -92,13 +101,14 @@ export const claimDeliveries = statement('claim-deliveries')`
       select d.ctid as at, p.slow, d.leased_until is not null as lease_expired
       from deliveries d
       join picked p on p.at = d.ctid
-      where d.leased_until is null or d.leased_until <= now()
+      where ${IS_FREE}
       for update of d skip locked
     ),
     leased as (
       update deliveries d
       set claim = d.claim + case when mine.lease_expired and d.taken_at is null then 1 else 0 end,
-          leased_until = greatest(d.due_at, now()) + make_interval(secs => $13), taken_at = null
+          leased_until = greatest(d.due_at, now()) + make_interval(secs => $13), taken_at = null,
+          worker = null
       from mine
       where d.ctid = mine.at
       returning d.webhook_id, d.id, d.claim, mine.slow, mine.lease_expired,

@@ -13,7 +13,7 @@ import { statement } from '../../db/statement.ts';
  * A delivery whose event is gone is returned without a type, so that the worker can end it. Nothing else
  * would. The rows are written as in finish-deliveries.
  *
- * $1 delivery ids, $2 their claims, $3 lease in seconds (from the due time on).
+ * $1 delivery ids, $2 their claims, $3 lease in seconds (from the due time on), $4 number of the worker.
  */
 export const takeDeliveries = statement('take-deliveries')`
     with mine as materialized (
@@ -27,7 +27,7 @@ export const takeDeliveries = statement('take-deliveries')`
     taken as (
       update deliveries d
       set claim = d.claim + 1, leased_until = greatest(d.due_at, now()) + make_interval(secs => $3),
-          taken_at = greatest(d.due_at, now())
+          taken_at = greatest(d.due_at, now()), worker = $4::int
       where d.id = any (array(select id from mine))
       returning d.id, d.claim, d.attempts, d.event_id, d.webhook_id, d.due_at
     )
