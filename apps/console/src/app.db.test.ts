@@ -15,17 +15,34 @@ test('health and metrics need no key', async () => {
 });
 
 describe('signing in', () => {
-  test.each(['/', '/accounts/acct_1', '/nothing', '/webhooks/wh_1'])(
-    '%s shows nothing without it',
-    async (path) => {
-      const { status, location, text } = await stranger().get(path);
-      expect({ status, location }).toEqual({
-        status: 303,
-        location: path === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(path)}`,
-      });
-      expect(text).not.toContain('Overview');
-    },
-  );
+  test.each([
+    '/',
+    '/accounts/acct_1',
+    '/nothing',
+    '/webhooks/wh_1',
+    '/recover',
+    '/recoveries',
+    '/recoveries/rec_1',
+  ])('%s shows nothing without it', async (path) => {
+    const { status, location, text } = await stranger().get(path);
+    expect({ status, location }).toEqual({
+      status: 303,
+      location: path === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(path)}`,
+    });
+    expect(text).not.toContain('Overview');
+  });
+
+  test('of a user who follows a link on another site is looked for again, without showing a page', async () => {
+    const from = (site: string) => ({ 'sec-fetch-site': site });
+    const foreign = await stranger().get('/held', from('cross-site'));
+    expect({ status: foreign.status, refresh: foreign.headers['refresh'] }).toEqual({
+      status: 200,
+      refresh: '0',
+    });
+    expect(foreign.text).not.toContain('Held mail');
+    expect((await stranger().get('/held', from('same-origin'))).location).toBe('/sign-in?next=%2Fheld');
+    expect((await (await ada()).get('/held', from('cross-site'))).text).toContain('Held mail');
+  });
 
   test('a key opens a session, in a cookie that no script and no other site gets', async () => {
     const visitor = stranger();

@@ -14,6 +14,8 @@ import { serveForm, formBody } from './http/serve-form.ts';
 import type { FormHandler } from './http/serve-form.ts';
 import { servePage } from './http/serve-page.ts';
 import type { PageHandler } from './http/serve-page.ts';
+import { createSoleTask } from './http/sole-task.ts';
+import type { SoleTask } from './http/sole-task.ts';
 import { showAccount } from './routes/account.ts';
 import { showAudit } from './routes/audit.ts';
 import { showDeadLetters } from './routes/dead-letters.ts';
@@ -23,6 +25,8 @@ import { showHeld } from './routes/held.ts';
 import { releaseMessage, showMessage } from './routes/message.ts';
 import { showOverview } from './routes/overview.ts';
 import type { ReadQueueDepth } from './routes/overview.ts';
+import { showRecover, startRecoveries } from './routes/recover.ts';
+import { listRecoveries, showRecovery, stopRecovery } from './routes/recoveries.ts';
 import { search } from './routes/search.ts';
 import { signInRoutes } from './routes/sign-in.ts';
 import { showWebhook } from './routes/webhook.ts';
@@ -46,6 +50,7 @@ export function createConsole(parts: ConsoleParts): Express {
   const keys = config.consoleKeys;
   const sessions = createConsoleSessions(actions);
   const respond = createRespond(clock);
+  const counting = createSoleTask();
   const app = express();
   app.disable('x-powered-by').disable('etag');
 
@@ -57,9 +62,10 @@ export function createConsole(parts: ConsoleParts): Express {
   app.get('/console.js', serveAsset('console.js'));
   app.use(signInRoutes({ keys, sessions, clock, logger, respond }));
   const serving = { reads, keys, clock, respond };
-  for (const [path, handler] of Object.entries(pagesOf(parts))) app.get(path, servePage(serving, handler));
+  for (const [path, handler] of Object.entries(pagesOf(parts, counting)))
+    app.get(path, servePage(serving, handler));
   const acting = { sessions, forms: createConsoleForms(actions), keys, clock, logger };
-  for (const [path, handler] of Object.entries(formsOf(parts)))
+  for (const [path, handler] of Object.entries(formsOf(parts, counting)))
     app.post(path, formBody, serveForm(acting, handler));
   app.use(
     servePage(serving, async () => {
@@ -70,12 +76,10 @@ export function createConsole(parts: ConsoleParts): Express {
   return app;
 }
 
-function pagesOf({
-  config,
-  reads,
-  clock,
-  readQueueDepth,
-}: ConsoleParts): Readonly<Record<string, PageHandler>> {
+function pagesOf(
+  { config, reads, clock, readQueueDepth }: ConsoleParts,
+  counting: SoleTask,
+): Readonly<Record<string, PageHandler>> {
   return {
     '/': showOverview(reads, readQueueDepth),
     '/accounts/:id': showAccount(reads, clock, config),
@@ -85,14 +89,22 @@ function pagesOf({
     '/events/:id': showEvent(reads, clock, config),
     '/held': showHeld(reads, clock, config),
     '/messages/:id': showMessage(reads, clock, config),
+    '/recover': showRecover(reads, clock, counting),
+    '/recoveries': listRecoveries(reads),
+    '/recoveries/:id': showRecovery(reads),
     '/search': search(reads, config),
     '/webhooks/:id': showWebhook(reads, clock, config),
   };
 }
 
-function formsOf({ actions, clock }: ConsoleParts): Readonly<Record<string, FormHandler>> {
+function formsOf(
+  { actions, clock }: ConsoleParts,
+  counting: SoleTask,
+): Readonly<Record<string, FormHandler>> {
   return {
     '/events/:id/replay': replayEvent(actions),
     '/messages/:id/release': releaseMessage(actions, clock),
+    '/recoveries': startRecoveries(actions, clock, counting),
+    '/recoveries/:id/stop': stopRecovery(actions, clock),
   };
 }

@@ -11,8 +11,8 @@ export class HttpVisitor {
     return this.#cookie ?? '';
   }
 
-  async get(path: string): Promise<Answer> {
-    return this.#send(path, {});
+  async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.#send(path, { headers });
   }
 
   /** @param headers replace those of an own form */
@@ -65,8 +65,31 @@ export interface Answer {
 
 /** The hidden tokens of the form with this action. */
 export function tokensOf(page: string, action: string): { csrf: string; once: string } {
+  const { csrf = '', once = '' } = valuesOf(page, action);
+  return { csrf, once };
+}
+
+/** The fields of the form with this action, with the values that the page gives them. */
+export function valuesOf(page: string, action: string): Record<string, string> {
   const at = page.indexOf(`action="${action}"`);
   const form = at < 0 ? '' : page.slice(at, page.indexOf('</form>', at));
-  const valueOf = (name: string) => new RegExp(`name="${name}"\\s+value="([^"]*)"`).exec(form)?.[1] ?? '';
-  return { csrf: valueOf('csrf'), once: valueOf('once') };
+  const inputs = [...form.matchAll(/<input\s[^>]*>/g)].map(([input]) => {
+    const valueIn = (name: string) => unescaped(new RegExp(`\\s${name}="([^"]*)"`).exec(input)?.[1] ?? '');
+    return [valueIn('name'), valueIn('value')] as const;
+  });
+  return Object.fromEntries(inputs);
+}
+
+/** The words of a page. */
+export function textOf(page: string): string {
+  return unescaped(page.replace(/<wbr[^>]*>/g, '').replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ');
+}
+
+function unescaped(text: string): string {
+  return text
+    .replace(/&lt;/g, '<')
+    .replace(/&gt;/g, '>')
+    .replace(/&quot;/g, '"')
+    .replace(/&#39;/g, "'")
+    .replace(/&amp;/g, '&');
 }

@@ -37,10 +37,14 @@ export async function makeOutage({ query }: Pick<TestDatabase, 'query'>, rows: R
   const emailId = await rows.email(-1000, accountId);
   await query(
     `update emails set to_addresses = array[$2], subject = $3, from_address = 'Meadow Shop <orders@shop.example.com>',
-       last_event = 'bounced', status = 'sent', sent_at = created_at + interval '272 ms', request_id = 'req_0123', kind = 'live'
+       last_event = 'bounced', status = 'sent', created_at = now() - interval '20 s', sent_at = now() - interval '19 s', request_id = 'req_0123', kind = 'live'
      where id = $1`,
     [emailId, RECIPIENT, HOSTILE_SUBJECT],
   );
+  await query(`insert into email_recipients select $1, ${keyOf('$2')}, ${keyOf(`split_part($2, '@', 2)`)}`, [
+    emailId,
+    RECIPIENT,
+  ]);
   await query('delete from email_sends where email_id = $1', [emailId]);
   const eventId = await insertBounce(query, accountId, emailId);
   await insertAttempts(query, eventId, failing, healthy);
@@ -55,6 +59,11 @@ export async function makeOutage({ query }: Pick<TestDatabase, 'query'>, rows: R
   return { accountId, failing, healthy, emailId, eventId, messageId };
 }
 
+/** The key by which a search finds a text. */
+function keyOf(text: string): string {
+  return `('x' || left(encode(sha256(convert_to(${text}::text, 'UTF8')), 'hex'), 16))::bit(64)::bigint`;
+}
+
 async function insertBounce(
   query: TestDatabase['query'],
   accountId: AccountId,
@@ -64,7 +73,7 @@ async function insertBounce(
   const data = {
     email_id: emailId,
     recipients: [RECIPIENT],
-    occurred_at: new Date().toISOString(),
+    occurred_at: new Date(Date.now() - 11_000).toISOString(),
     detail: {
       bounce_type: 'Permanent',
       bounce_sub_type: 'General',
@@ -76,7 +85,7 @@ async function insertBounce(
     },
   };
   await query(
-    `insert into events (id, account_id, type, created_at, data) values ($1, $2, 'email.bounced', now(), $3)`,
+    `insert into events (id, account_id, type, created_at, data) values ($1, $2, 'email.bounced', now() - interval '10 s', $3)`,
     [id, accountId, JSON.stringify(data)],
   );
   return id;
@@ -91,13 +100,13 @@ async function insertAttempts(
   for (const attempt of [1, 2, 3]) {
     await query(
       `insert into attempts (started_at, delivery_id, attempt, event_id, webhook_id, type, duration_ms, status, error, answer)
-       values (now() + make_interval(secs => $1::int), 1, $1, $2, $3, 'email.bounced', 212, 503, 'HTTP 503', $4)`,
+       values (now() - make_interval(secs => 8 - $1::int), 1, $1, $2, $3, 'email.bounced', 212, 503, 'HTTP 503', $4)`,
       [attempt, eventId, failing, Buffer.from(HOSTILE_ANSWER)],
     );
   }
   await query(
     `insert into attempts (started_at, delivery_id, attempt, event_id, webhook_id, type, duration_ms, status, error, answer)
-     values (now(), 2, 1, $1, $2, 'email.bounced', 84, 200, null, $3)`,
+     values (now() - interval '8 s', 2, 1, $1, $2, 'email.bounced', 84, 200, null, $3)`,
     [eventId, healthy, Buffer.from('{"ok":true}')],
   );
 }

@@ -6,7 +6,7 @@ export { suspendAccount } from './accounts/suspension.ts';
 export { AUDIT_ACTIONS, listAudit } from './audit/audit.ts';
 export type { Actor, AuditAction, AuditFilter, ListedAuditEntry } from './audit/audit.ts';
 export { readAttemptDays, readBusiestWebhooks } from './attempt-sums/read-sums.ts';
-export type { AttemptDay, AttemptSum, BusyWebhook } from './attempt-sums/read-sums.ts';
+export type { AttemptDay, AttemptHour, AttemptSum, BusyWebhook } from './attempt-sums/read-sums.ts';
 export { createAttemptSums } from './attempt-sums/sum-attempts.ts';
 export type { AttemptSums } from './attempt-sums/sum-attempts.ts';
 export { createAttemptLog, lacksDays } from './deliveries/attempt-log.ts';
@@ -30,11 +30,18 @@ export type {
   DeadLetterStore,
 } from './deliveries/dead-letters.ts';
 export {
+  countDeadLettersByHour,
   countFoundDeadLetters,
   DEAD_LETTERS_COUNTED_MAX,
+  DEAD_LETTERS_PER_HOUR_MAX,
   findDeadLetters,
 } from './deliveries/find-dead-letters.ts';
-export type { FoundDeadLetter, FoundDeadLetterFilter } from './deliveries/find-dead-letters.ts';
+export type {
+  DeadLetterCount,
+  DeadLetterHour,
+  FoundDeadLetter,
+  FoundDeadLetterFilter,
+} from './deliveries/find-dead-letters.ts';
 export { createDeliveryOutbox } from './deliveries/delivery-outbox.ts';
 export type {
   ClaimRequest,
@@ -82,9 +89,11 @@ export type { WebhookEvent, WebhookEventStore } from './events/webhook-events.ts
 export { summarizeEvents } from './events/event-summaries.ts';
 export type { EventSummary } from './events/event-summaries.ts';
 export { createRecoveryStore, RECOVERY_STATUSES } from './recoveries/recoveries.ts';
-export type { Recovery, RecoveryStore } from './recoveries/recoveries.ts';
+export type { Recovery, RecoveryStart, RecoveryStore } from './recoveries/recoveries.ts';
+export { createRecoveryLookUps } from './recoveries/find-recoveries.ts';
+export type { FoundRecovery } from './recoveries/find-recoveries.ts';
 export { RECOVERED_EVENTS } from './recoveries/recovery-count.ts';
-export type { RecoveryCount } from './recoveries/recovery-count.ts';
+export type { RecoveredEvents, RecoveryCount, RecoveryRequest } from './recoveries/recovery-count.ts';
 export { createRecoveryWork } from './recoveries/recovery-work.ts';
 export type { RecoveryWork } from './recoveries/recovery-work.ts';
 export { createErasureStore } from './retention/erasures.ts';
@@ -97,8 +106,13 @@ export { createHousekeeping } from './retention/housekeeping.ts';
 export type { Housekeeping } from './retention/housekeeping.ts';
 export { createBlockedSenderStore } from './inbound/blocked-senders.ts';
 export type { BlockedSender, BlockedSenderStore } from './inbound/blocked-senders.ts';
-export { countHeldMessages, HELD_COUNTED_MAX, listHeldMessages } from './inbound/held-messages.ts';
-export type { HeldCount, HeldMessage } from './inbound/held-messages.ts';
+export {
+  countHeldMessages,
+  HELD_COUNTED_MAX,
+  listHeldMessages,
+  listReleasedMessages,
+} from './inbound/held-messages.ts';
+export type { HeldCount, HeldMessage, ReleasedMessage } from './inbound/held-messages.ts';
 export { findMessage, findMessages } from './inbound/find-messages.ts';
 export type { FoundMessage, MessageSearch } from './inbound/find-messages.ts';
 export { createRoutingRuleStore } from './inbound/routing-rules.ts';
@@ -189,6 +203,7 @@ export { LOAD_COUNTED_MAX, readWebhookLoads } from './webhooks/webhook-loads.ts'
 export type { WebhookLoad } from './webhooks/webhook-loads.ts';
 export { readFailingWebhooks } from './webhooks/failing-webhooks.ts';
 export type { FailingWebhook } from './webhooks/failing-webhooks.ts';
+export { readWebhookHealth } from './webhooks/webhook-health.ts';
 export type { WebhookHealth } from './webhooks/webhook-health.ts';
 export { createWebhookStore } from './webhooks/webhooks.ts';
 export type { Webhook, WebhookStore } from './webhooks/webhooks.ts';

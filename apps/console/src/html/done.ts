@@ -6,7 +6,8 @@ import type { Html } from './pieces.ts';
 export function doneNote(done: FormResult | null): Html | null {
   if (done === null) return null;
   const [, first = done.outcome, rest = ''] = /^(.*?\.)\s+(.*)$/s.exec(done.outcome) ?? [];
-  return html`<div class="note good" role="status">
+  const sign = first.startsWith('Nothing ') ? 'wait' : 'good';
+  return html`<div class="note ${sign}" role="status">
     <p><b>${first}</b> ${rest}</p>
   </div>`;
 }

@@ -1,5 +1,6 @@
 import { html } from '@remix-run/html-template';
 import type { Html } from './pieces.ts';
+import { writtenTime } from './words.ts';
 
 /** The options of a `select`. @param any the word for no choice */
 export function options(any: string, values: readonly string[], chosen: string | undefined): Html {
@@ -8,4 +9,40 @@ export function options(any: string, values: readonly string[], chosen: string |
   );
   return html`<option value="">${any}</option>
     ${choices}`;
+}
+
+/** The field of a time. @param id is the field's name, with a prefix that is unique on the page */
+export function timeField(
+  id: string,
+  {
+    name,
+    label,
+    value,
+    placeholder,
+  }: { name: string; label: string; value?: Date | undefined; placeholder: string },
+): Html {
+  return html`<div>
+    <label for="${id}">${label}, UTC</label>
+    <input
+      id="${id}"
+      name="${name}"
+      value="${writtenTime(value)}"
+      placeholder="${placeholder}"
+      autocomplete="off"
+    />
+  </div>`;
+}
+
+/** The fields of a time range. @param prefix of their ids */
+export function rangeFields(
+  prefix: string,
+  { since, until }: { readonly since?: Date | undefined; readonly until?: Date | undefined },
+): Html {
+  return html`${timeField(`${prefix}-since`, {
+    name: 'since',
+    label: 'Since',
+    value: since,
+    placeholder: '2026-11-26 05:41',
+  })}
+  ${timeField(`${prefix}-until`, { name: 'until', label: 'Until', value: until, placeholder: 'now' })}`;
 }

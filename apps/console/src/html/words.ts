@@ -68,3 +68,27 @@ export function moment(
   const date = at.getUTCFullYear() === now.getUTCFullYear() ? dayOfYear(at) : day(at);
   return `${date} ${clockTime(at, precision)}`;
 }
+
+/**
+ * `2026-11-26 05:41`, as a field and a link show a time. Seconds and milliseconds stay: without them, a list
+ * or a recovery would cover another time.
+ */
+export function writtenTime(at: Date | undefined): string {
+  if (at === undefined) return '';
+  return at
+    .toISOString()
+    .slice(0, 23)
+    .replace('T', ' ')
+    .replace(/\.000$/, '')
+    .replace(/:00$/, '');
+}
+
+/** `68.3 %`. It is rounded down: 100 % has no failure. */
+export function percent(part: number, whole: number): string {
+  return `${(Math.floor((part / whole) * 1000) / 10).toString()} %`;
+}
+
+/** `212 ms`, `10.0 s`. */
+export function latency(milliseconds: number): string {
+  return milliseconds < 10_000 ? `${count(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+}

@@ -26,6 +26,7 @@ export function readFields<Shape extends z.ZodRawShape>(
   );
 }
 
+/** As `writtenTime` writes it, and with a T or a Z. */
 const WRITTEN_TIME = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2})(:\d{2}(?:\.\d{1,3})?)?Z?)?$/;
 
 /** A time in UTC: `2026-11-26`, `2026-11-26 05:41`, or ISO 8601. */
@@ -37,11 +38,6 @@ export const utcTime = z.string({ error: 'is given twice' }).transform((text, co
   context.addIssue({ code: 'custom', message: 'is not a time such as 2026-11-26 05:41' });
   return z.NEVER;
 });
-
-/** `2026-11-26 05:41`, as a field shows a time. */
-export function writtenTime(at: Date | undefined): string {
-  return at === undefined ? '' : at.toISOString().slice(0, 16).replace('T', ' ');
-}
 
 /** A text from the user, without white space around it. */
 export const freeText = z.string({ error: 'is given twice' }).trim();

@@ -16,6 +16,11 @@ import { requestIdOf } from './request-log.ts';
 /** A form has a few short fields. */
 export const formBody = express.urlencoded({ extended: false, limit: '16kb', parameterLimit: 50 });
 
+/** The fields of a form; none when the body is not a form. */
+export function fieldsOf(request: Request): Readonly<Record<string, unknown>> {
+  return (request.body as Readonly<Record<string, unknown>> | undefined) ?? {};
+}
+
 /** A form of an operator, whose tokens are valid. */
 export interface Submission {
   readonly visitor: Visitor;
@@ -90,7 +95,7 @@ function requireAllowed(visitor: Visitor, request: Request, response: Response) 
       `${visitor.name} can see every page but cannot act. Ask an operator to act, or ask the administrator of this installation for an operator key.`,
     );
   }
-  const { csrf, once, ...fields } = request.body as Readonly<Record<string, unknown>>;
+  const { csrf, once, ...fields } = fieldsOf(request);
   if (!hasCsrf(visitor, csrf)) {
     throw refuse('This form is not valid', 'It is from another session. Open its page again.');
   }

@@ -1,3 +1,4 @@
+import { html } from '@remix-run/html-template';
 import type { Request, RequestHandler } from 'express';
 import type { Clock } from '@postrider/domain';
 import type { ConsoleSessionStore, FormResult, ReadDatabase } from '@postrider/store';
@@ -57,7 +58,9 @@ export function servePage(serving: PageServing, handler: PageHandler): RequestHa
       };
       return { visitor, page: await orRefusal(() => handler(visit)) };
     });
-    if (answer === null) {
+    if (answer === null && isForeignLink(request)) {
+      respond(response, OPENING, null);
+    } else if (answer === null) {
       response.redirect(303, signInPath(request));
     } else if ('redirect' in answer.page) {
       response.redirect(303, answer.page.redirect);
@@ -76,6 +79,24 @@ async function orRefusal<Answer>(work: () => Promise<Answer>): Promise<Answer | 
     throw error;
   }
 }
+
+/**
+ * A link on another site, such as a ticket. The session's cookie is `SameSite=Strict`, so the browser holds it
+ * back. It sends the cookie when the console itself opens the page.
+ */
+function isForeignLink({ headers }: Request): boolean {
+  return headers['sec-fetch-site'] === 'cross-site';
+}
+
+/** Opens itself again. It shows nothing. Then the user is signed in, or gets the sign-in page. */
+const OPENING: Page = {
+  title: 'Opening',
+  refreshSeconds: 0,
+  main: html`<div class="narrow-page sec">
+    <h1>Opening the page</h1>
+    <p><a class="btn" href="">Continue</a></p>
+  </div>`,
+};
 
 function signInPath({ originalUrl }: Request): string {
   return originalUrl === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(originalUrl)}`;

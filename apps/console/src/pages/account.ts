@@ -1,22 +1,36 @@
 import { html } from '@remix-run/html-template';
 import { LIMITS } from '@postrider/domain';
-import type { createAccountStore, ApiKey, Domain, OwnedWebhook, WebhookLoad } from '@postrider/store';
+import type {
+  createAccountStore,
+  ApiKey,
+  AttemptDay,
+  Domain,
+  ListedAuditEntry,
+  OwnedWebhook,
+  WebhookHealth,
+} from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
-import { endpointText, facts, idCode, section, state, timeAgo, wholeId } from '../html/pieces.ts';
+import { endpointText, facts, idCode, section, state, time, timeAgo, wholeId } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { numberTable, stackedTable } from '../html/table.ts';
-import { ago, count, day, duration } from '../html/words.ts';
-import { counter } from './counter.ts';
+import { ago, count, counted, day, duration, latency } from '../html/words.ts';
+import { failurePlot, latencyPlot, latestP95, successRate } from '../html/plot.ts';
+import { actionsSection } from './actions.ts';
+import { counter, deadLetterLink } from './counter.ts';
+import { healthState } from './health.ts';
 
 type AccountDetails = NonNullable<Awaited<ReturnType<ReturnType<typeof createAccountStore>['describe']>>>;
 
 export interface AccountParts {
   readonly account: AccountDetails;
   readonly webhooks: readonly OwnedWebhook[];
-  readonly loads: ReadonlyMap<string, WebhookLoad>;
+  readonly health: ReadonlyMap<string, WebhookHealth>;
+  readonly days: ReadonlyMap<string, AttemptDay>;
   readonly keys: readonly ApiKey[];
   readonly domains: readonly Domain[];
+  /** The latest. */
+  readonly actions: readonly ListedAuditEntry[];
 }
 
 /** What applies to an account without limits of its own. */
@@ -34,49 +48,84 @@ export function accountPage(parts: AccountParts, settings: AccountSettings, visi
   const main = html`<div class="head">
       <div>
         <h1>${account.name}</h1>
-        <p class="ids">${wholeId(account.id, 'account id')}</p>
+        <p class="ids">
+          ${account.suspendedAt === null ? state('good', 'active', 'pill') : state('bad', 'suspended', 'pill')}
+          ${wholeId(account.id, 'account id')}
+        </p>
       </div>
       <div class="acts">
         <a class="btn" href="/dead-letters?account=${account.id}">Dead letters</a>
+        ${visit.mayAct ? html`<a class="btn" href="/recover?webhook=${account.id}">Recover…</a>` : null}
       </div>
     </div>
-    <section class="card" aria-label="Facts">${accountFacts(parts, visit.now)}</section>
+    ${suspension(account, visit.now)}
+    <section class="card" aria-label="Facts">${accountFacts(parts, settings, visit.now)}</section>
     ${webhooksSection(parts, settings, visit.now)} ${keysSection(parts, settings, visit.now)}
-    <div class="cols">${limitsSection(parts, settings)} ${domainsSection(parts, visit.now)}</div>`;
+    <div class="cols">
+      ${limitsSection(parts, settings)}
+      <div class="col">
+        ${domainsSection(parts, visit.now)}
+        ${actionsSection(parts.actions, parts.keys, `/audit?account=${account.id}`, visit.now)}
+      </div>
+    </div>`;
   return { title: account.name, main };
 }
 
-function accountFacts({ account, loads }: AccountParts, now: Date): Html {
-  const sum = (of: (load: WebhookLoad) => number) =>
-    [...loads.values()].reduce((total, load) => total + of(load), 0);
-  const letters = sum((load) => load.deadLetters);
+function suspension({ suspendedAt }: AccountDetails, now: Date): Html | null {
+  if (suspendedAt === null) return null;
+  return html`<div class="note bad">
+    <p>
+      <b>Suspended since ${timeAgo(suspendedAt, now)}.</b> The API refuses the keys of the account. Postrider
+      still delivers its events.
+    </p>
+  </div>`;
+}
+
+function total({ health }: AccountParts, of: (each: WebhookHealth) => number): number {
+  return [...health.values()].reduce((sum, each) => sum + of(each), 0);
+}
+
+function accountFacts(parts: AccountParts, settings: AccountSettings, now: Date): Html {
+  const { account } = parts;
   return facts([
     {
       term: 'Created',
       value: html`${day(account.createdAt)} <span class="rel">${ago(account.createdAt, now)}</span>`,
     },
-    { term: 'Outstanding', value: count(sum((load) => load.outstanding)) },
+    {
+      term: 'Notices go to',
+      value:
+        account.noticeEmail === null
+          ? html`<span class="soft">nobody</span>`
+          : html`<code>${account.noticeEmail}</code>`,
+    },
     {
       term: 'Dead letters',
-      value: html`<a href="/dead-letters?account=${account.id}">${count(letters)}</a>`,
+      value: html`<a href="/dead-letters?account=${account.id}"
+        >${count(total(parts, ({ deadLetters }) => deadLetters))}</a
+      >`,
     },
     { term: 'Held mail', value: html`<a href="/held?account=${account.id}">Show</a>` },
+    {
+      term: 'Outstanding',
+      value: html`${count(total(parts, ({ outstanding }) => outstanding))}
+        <span class="rel">of ${count(settings.outstandingDeliveriesPerAccountMax)}</span>`,
+    },
   ]);
 }
 
-function webhooksSection(
-  { account, webhooks, loads }: AccountParts,
-  settings: AccountSettings,
-  now: Date,
-): Html {
+function webhooksSection(parts: AccountParts, settings: AccountSettings, now: Date): Html {
+  const { account, webhooks, health, days } = parts;
   const max = account.limits.webhooks ?? settings.webhooksPerAccountMax;
   const rows = webhooks.map((webhook) => {
-    const load = loads.get(webhook.id);
+    const [own, dayOf] = [health.get(webhook.id), days.get(webhook.id)];
     return [
       webhookName(webhook),
-      webhookState(webhook, now),
-      counter(load?.outstanding ?? 0),
-      html`<a href="/dead-letters?webhook=${webhook.id}">${counter(load?.deadLetters ?? 0)}</a>`,
+      healthState(webhook, own, dayOf, now),
+      dayOf === undefined ? '' : successCell(dayOf),
+      dayOf === undefined ? '' : latencyCell(dayOf),
+      counter(own?.outstanding ?? 0),
+      deadLetterLink(webhook.id, own?.deadLetters ?? 0),
     ];
   });
   const table = stackedTable({
@@ -84,42 +133,55 @@ function webhooksSection(
     columns: [
       { label: 'Webhook' },
       { label: 'State' },
+      { label: 'Successful attempts, 24 h' },
+      { label: 'p95, 24 h' },
       { label: 'Outstanding', isNumber: true },
       { label: 'Dead letters', isNumber: true },
     ],
     rows,
   });
+  const side = html`<p class="key">
+    <span>answered with 2xx</span><span class="no">failed, share of each hour</span>
+  </p>`;
   return section(
     'webhooks',
-    { title: 'Webhooks', more: `${count(account.webhooks)} of ${count(max)}` },
+    { title: 'Webhooks', more: `${count(account.webhooks)} of ${count(max)}`, side },
     html`<div class="card">${rows.length === 0 ? nothing('This account has no webhook.') : table}</div>`,
   );
 }
 
 function webhookName({ id, endpoint, events, ruleId }: OwnedWebhook): Html {
   const types =
-    ruleId === null ? (events.length === 0 ? 'all types' : `${events.length} types`) : 'of a routing rule';
+    ruleId === null
+      ? events.length === 0
+        ? 'all types'
+        : counted(events.length, 'type')
+      : 'of a routing rule';
   return html`<a href="/webhooks/${id}">${endpointText(endpoint)}</a
     ><span class="sub">${types} · ${idCode(id)}</span>`;
 }
 
-function webhookState({ failingSince }: OwnedWebhook, now: Date): Html {
-  if (failingSince === null) return state('good', 'not failing');
-  const seconds = (now.getTime() - failingSince.getTime()) / 1000;
-  return html`${state('bad', 'failing')}<span class="sub">for ${duration(seconds)}</span>`;
+function successCell(dayOf: AttemptDay): Html {
+  return html`<span class="spark"><b>${successRate(dayOf)}</b>${failurePlot(dayOf, 'spark')}</span>`;
+}
+
+function latencyCell(dayOf: AttemptDay): Html {
+  const latest = latestP95(dayOf);
+  if (latest === null) return html`<span class="soft">none</span>`;
+  return html`<span class="spark"><b>${latency(latest)}</b>${latencyPlot(dayOf, 'spark')}</span>`;
 }
 
 function keysSection({ keys }: AccountParts, settings: AccountSettings, now: Date): Html {
   const revoked = keys.filter((key) => key.revokedAt !== null).length;
   const rows = keys.map((key) => [
-    idCode(key.id),
+    key.name === null ? idCode(key.id) : html`${key.name}<span class="sub">${idCode(key.id)}</span>`,
     key.kind,
     html`${key.scopes.map((scope) => html`<span class="tag">${scope}</span> `)}`,
     `${count(key.rateLimitPerMinute ?? settings.keyRateLimitPerMinute)}/min`,
-    day(key.createdAt),
-    key.revokedAt === null
-      ? state('good', 'active')
-      : html`${state('off', 'revoked')} <span class="rel">${ago(key.revokedAt, now)}</span>`,
+    key.lastUsedAt === null
+      ? html`<span class="soft">never</span>`
+      : html`${time(key.lastUsedAt, now, 'minutes')} <span class="rel">${ago(key.lastUsedAt, now)}</span>`,
+    expiry(key, now),
   ]);
   const table = stackedTable({
     caption: 'Keys of the account',
@@ -128,20 +190,37 @@ function keysSection({ keys }: AccountParts, settings: AccountSettings, now: Dat
       { label: 'Kind' },
       { label: 'Scopes' },
       { label: 'Limit', isNumber: true },
-      { label: 'Created' },
-      { label: 'State' },
+      { label: 'Last use' },
+      { label: 'Expires' },
     ],
     rows,
   });
   return section(
     'keys',
-    { title: 'Keys', more: `${count(keys.length)}${revoked === 0 ? '' : `, ${count(revoked)} revoked`}` },
+    {
+      title: 'Keys',
+      more: `${count(keys.length)}${revoked === 0 ? '' : `, ${count(revoked)} revoked`}`,
+      side: html`<p class="small soft">Last use is precise to the hour</p>`,
+    },
     html`<div class="card">${rows.length === 0 ? nothing('This account has no API key.') : table}</div>`,
   );
 }
 
-function limitsSection({ account, domains }: AccountParts, settings: AccountSettings): Html {
+function expiry({ revokedAt, expiresAt }: ApiKey, now: Date): Html {
+  if (revokedAt !== null) {
+    return html`${state('off', 'revoked')} <span class="rel">${ago(revokedAt, now)}</span>`;
+  }
+  if (expiresAt === null) return html`never`;
+  if (expiresAt <= now)
+    return html`${state('off', 'expired')} <span class="rel">${ago(expiresAt, now)}</span>`;
+  const seconds = (expiresAt.getTime() - now.getTime()) / 1000;
+  return html`${day(expiresAt)} <span class="rel">in ${duration(seconds)}</span>`;
+}
+
+function limitsSection(parts: AccountParts, settings: AccountSettings): Html {
+  const { account, domains } = parts;
   const { limits } = account;
+  const outstanding = total(parts, (each) => each.outstanding);
   const row = (name: string, used: number | null, own: number | null, byDefault: number, fixed = false) => [
     name,
     used === null ? '' : count(used),
@@ -155,7 +234,7 @@ function limitsSection({ account, domains }: AccountParts, settings: AccountSett
     row('Unverified domains', unverified, limits.unverifiedDomains, settings.unverifiedDomainsPerAccountMax),
     row('Inboxes', account.inboxes, null, LIMITS.inboxes, true),
     row('Deliveries per second', null, null, settings.deliveriesPerAccountPerSecond),
-    row('Outstanding deliveries', null, null, settings.outstandingDeliveriesPerAccountMax),
+    row('Outstanding deliveries', outstanding, null, settings.outstandingDeliveriesPerAccountMax),
   ];
   const columns = [
     { label: 'Limit' },

@@ -2,16 +2,15 @@ import { html } from '@remix-run/html-template';
 import type { AccountId } from '@postrider/domain';
 import { AUDIT_ACTIONS } from '@postrider/store';
 import type { Account, ListedAuditEntry, Page as ListPage } from '@postrider/store';
-import { writtenTime } from '../http/fields.ts';
 import type { Visit } from '../http/serve-page.ts';
-import { options } from '../html/form.ts';
+import { options, timeField } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
-import { queryOf } from '../html/links.ts';
+import { pagePath, queryOf } from '../html/links.ts';
 import { pager } from '../html/list.ts';
 import { idCode, idLink, timeAgo } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
-import { count, counted } from '../html/words.ts';
+import { count, counted, writtenTime } from '../html/words.ts';
 
 interface AuditFilter {
   readonly who?: string | undefined;
@@ -92,16 +91,7 @@ function filterForm({ who, account, action, target, since }: AuditFilter): Html 
         <label for="a-target">Target</label>
         <input id="a-target" name="target" value="${target ?? ''}" placeholder="any id" autocomplete="off" />
       </div>
-      <div>
-        <label for="a-since">Since, UTC</label>
-        <input
-          id="a-since"
-          name="since"
-          value="${writtenTime(since)}"
-          placeholder="2026-11-20"
-          autocomplete="off"
-        />
-      </div>
+      ${timeField('a-since', { name: 'since', label: 'Since', value: since, placeholder: '2026-11-20' })}
       <div class="acts"><button class="btn">Show</button><a class="btn plain" href="/audit">Clear</a></div>
     </div>
   </form>`;
@@ -133,19 +123,11 @@ function entryTable({ page, names }: AuditParts, now: Date): Html {
   });
 }
 
-const PAGES: Readonly<Record<string, string>> = {
-  evt: '/events/',
-  wh: '/webhooks/',
-  acct: '/accounts/',
-  msg: '/messages/',
-  em: '/emails/',
-};
-
 function target({ target: id, accountId }: ListedAuditEntry, names: AuditParts['names']): Html {
-  const path = PAGES[id.split('_')[0] ?? ''];
+  const path = pagePath(id);
   const name = accountId === null ? undefined : names.get(accountId)?.name;
   const sub = name === undefined ? null : html`<span class="sub">${name}</span>`;
-  return html`${path === undefined ? idCode(id) : idLink(id, `${path}${id}`)}${sub}`;
+  return html`${path === null ? idCode(id) : idLink(id, path)}${sub}`;
 }
 
 function change({ before, after, note }: ListedAuditEntry): Html | string {

@@ -1,7 +1,16 @@
+import { html } from '@remix-run/html-template';
+import type { WebhookId } from '@postrider/domain';
 import { LOAD_COUNTED_MAX } from '@postrider/store';
+import type { Html } from '../html/pieces.ts';
 import { count } from '../html/words.ts';
 
 /** A number of rows that was counted up to a maximum: `10,000+` there. */
 export function counter(rows: number): string {
   return rows >= LOAD_COUNTED_MAX ? `${count(LOAD_COUNTED_MAX)}+` : count(rows);
+}
+
+/** The number of a webhook's dead letters, with a link to them. */
+export function deadLetterLink(webhookId: WebhookId, deadLetters: number): Html | string {
+  if (deadLetters === 0) return '0';
+  return html`<a href="/dead-letters?webhook=${webhookId}">${counter(deadLetters)}</a>`;
 }

@@ -1,18 +1,18 @@
 import { html } from '@remix-run/html-template';
 import { DEAD_LETTER_REASONS, EVENT_TYPES } from '@postrider/domain';
 import { DEAD_LETTERS_COUNTED_MAX } from '@postrider/store';
-import type { FoundDeadLetter } from '@postrider/store';
-import { writtenTime } from '../http/fields.ts';
+import type { DeadLetterCount, FoundDeadLetter, FoundRecovery } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
-import { options } from '../html/form.ts';
+import { options, rangeFields } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
 import { pager } from '../html/list.ts';
 import { endpointText, idCode, section, timeAgo } from '../html/pieces.ts';
-import type { Html } from '../html/pieces.ts';
+import type { Html, Part } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
-import { count, counted } from '../html/words.ts';
+import { count, counted, writtenTime } from '../html/words.ts';
+import { recoveryTable } from './recoveries.ts';
 
 interface ShownFilter {
   /** An account or a webhook, as the user wrote it. */
@@ -27,9 +27,11 @@ interface ShownFilter {
 export interface DeadLetterParts {
   readonly letters: readonly FoundDeadLetter[];
   readonly hasMore: boolean;
-  readonly matching: number;
+  readonly matching: DeadLetterCount;
   readonly filter: ShownFilter;
   readonly isFirst: boolean;
+  /** The newest. */
+  readonly recoveries: readonly FoundRecovery[];
 }
 
 export interface DeadLetterSettings {
@@ -37,12 +39,17 @@ export interface DeadLetterSettings {
 }
 
 export function deadLettersPage(parts: DeadLetterParts, settings: DeadLetterSettings, visit: Visit): Page {
-  const { letters, matching } = parts;
-  const most = matching >= DEAD_LETTERS_COUNTED_MAX ? '+' : '';
+  const { letters, recoveries } = parts;
+  const { found } = parts.matching;
+  const most = found >= DEAD_LETTERS_COUNTED_MAX ? '+' : '';
   const heading =
     letters.length === 0
       ? { title: 'No matches' }
-      : { title: `${count(matching)}${most} match`, more: inWords(parts.filter) };
+      : {
+          title: `${count(found)}${most} match`,
+          more: inWords(parts.filter),
+          side: recoverButton(parts, visit),
+        };
   const main = html`<div class="head">
       <div>
         <h1>Dead letters</h1>
@@ -53,8 +60,34 @@ export function deadLettersPage(parts: DeadLetterParts, settings: DeadLetterSett
       </div>
     </div>
     ${doneNote(visit.done)} ${filterForm(parts.filter)}
-    ${section('list', heading, html`<div class="card">${letters.length === 0 ? nothing() : letterList(parts, visit.now)}</div>`)}`;
+    ${section('list', heading, html`<div class="card">${letters.length === 0 ? nothing() : letterList(parts, visit.now)}</div>`)}
+    ${recoveries.length === 0 ? null : recoveriesSection(recoveries, visit.now)}`;
   return { title: 'Dead letters', current: '/dead-letters', main };
+}
+
+/**
+ * Leads to the dry run of a recovery of these events. A recovery has no filter by reason or status, and belongs
+ * to an account: with other filters it would send more than the list shows.
+ */
+function recoverButton({ filter, matching: { oldest, newest } }: DeadLetterParts, { mayAct }: Visit): Part {
+  const { owner, type, reason, status } = filter;
+  if (!mayAct || oldest === null || newest === null) return '';
+  if (owner === '' || reason !== undefined || status !== '') {
+    return html`<p class="small soft">To recover, filter by account or webhook, type and time only</p>`;
+  }
+  const until = new Date(newest.getTime() + 1);
+  const span = { since: writtenTime(oldest), until: writtenTime(until) };
+  const href = `/recover${queryOf({ webhook: owner, types: type, ...span })}`;
+  return html`<a class="btn" href="${href}">Recover these…</a>`;
+}
+
+function recoveriesSection(recoveries: readonly FoundRecovery[], now: Date): Html {
+  const side = html`<p class="small"><a href="/recoveries">All recoveries</a></p>`;
+  return section(
+    'recoveries',
+    { title: 'Recoveries', side },
+    html`<div class="card">${recoveryTable(recoveries, now)}</div>`,
+  );
 }
 
 function inWords({ owner, since, until }: ShownFilter): string {
@@ -111,20 +144,7 @@ function filterForm({ owner, type, reason, status, since, until }: ShownFilter):
           autocomplete="off"
         />
       </div>
-      <div>
-        <label for="f-since">Since, UTC</label>
-        <input
-          id="f-since"
-          name="since"
-          value="${writtenTime(since)}"
-          placeholder="2026-11-26 05:41"
-          autocomplete="off"
-        />
-      </div>
-      <div>
-        <label for="f-until">Until, UTC</label>
-        <input id="f-until" name="until" value="${writtenTime(until)}" placeholder="now" autocomplete="off" />
-      </div>
+      ${rangeFields('f', { since, until })}
       <div class="acts">
         <button class="btn">Show</button><a class="btn plain" href="/dead-letters">Clear</a>
       </div>

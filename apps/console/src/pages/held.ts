@@ -1,7 +1,7 @@
 import { html } from '@remix-run/html-template';
 import { HELD_REASONS } from '@postrider/domain';
 import { HELD_COUNTED_MAX } from '@postrider/store';
-import type { HeldCount, HeldMessage } from '@postrider/store';
+import type { HeldCount, HeldMessage, ReleasedMessage } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
@@ -18,24 +18,19 @@ export interface HeldParts {
   readonly hasMore: boolean;
   /** Of all accounts. */
   readonly counts: readonly HeldCount[];
+  /** Of the last 24 hours: shown instead of held mail, when the user asked for them. */
+  readonly released: { readonly messages: readonly ReleasedMessage[]; readonly isShown: boolean };
   readonly filter: { readonly account?: string | undefined; readonly reason?: string | undefined };
 }
+
+/** Releases of a day that the page shows at most. */
+export const RELEASED_MAX = 100;
 
 export interface HeldSettings {
   readonly inboundRetentionDays: number;
 }
 
 export function heldPage(parts: HeldParts, settings: HeldSettings, visit: Visit): Page {
-  const { messages, hasMore, filter } = parts;
-  const last = messages.at(-1);
-  const older = hasMore && last !== undefined ? `/held${queryOf({ ...filter, after: last.id })}` : null;
-  const list =
-    messages.length === 0
-      ? html`<div class="empty">
-          <b>No mail is held</b>
-          <p>Screening holds mail with a virus, spam, a failed sender check or a blocked sender.</p>
-        </div>`
-      : html`${heldTable(messages, visit)} ${pager(counted(messages.length, 'message'), older)}`;
   const main = html`<div class="head">
       <div>
         <h1>Held mail</h1>
@@ -46,11 +41,25 @@ export function heldPage(parts: HeldParts, settings: HeldSettings, visit: Visit)
       </div>
     </div>
     ${doneNote(visit.done)} ${reasonTabs(parts)}
-    <div class="card">${list}</div>`;
+    <div class="card">
+      ${parts.released.isShown ? releasedList(parts, visit.now) : heldList(parts, visit)}
+    </div>`;
   return { title: 'Held mail', current: '/held', main };
 }
 
-function reasonTabs({ counts, filter }: HeldParts): Html {
+function heldList({ messages, hasMore, filter }: HeldParts, visit: Visit): Html {
+  if (messages.length === 0) {
+    return html`<div class="empty">
+      <b>No mail is held</b>
+      <p>Screening holds mail with a virus, spam, a failed sender check or a blocked sender.</p>
+    </div>`;
+  }
+  const last = messages.at(-1);
+  const older = hasMore && last !== undefined ? `/held${queryOf({ ...filter, after: last.id })}` : null;
+  return html`${heldTable(messages, visit)} ${pager(counted(messages.length, 'message'), older)}`;
+}
+
+function reasonTabs({ counts, filter, released }: HeldParts): Html {
   const { account } = filter;
   const numberOf = (reason: string) => counts.find((each) => each.reason === reason)?.messages ?? 0;
   const all = counts.reduce((sum, { messages }) => sum + messages, 0);
@@ -61,25 +70,60 @@ function reasonTabs({ counts, filter }: HeldParts): Html {
     name,
     ...more(number),
     href: `/held${queryOf({ account, reason })}`,
-    isCurrent: filter.reason === reason,
+    isCurrent: !released.isShown && filter.reason === reason,
   });
+  const isCut = released.messages.length > RELEASED_MAX;
   return tabs('Filter by reason', [
     tab('All', undefined, all),
     ...HELD_REASONS.map((reason) => tab(reason, reason, numberOf(reason))),
+    {
+      name: 'Released, 24 h',
+      more: isCut ? `${count(RELEASED_MAX)}+` : count(released.messages.length),
+      href: `/held${queryOf({ account, status: 'released' })}`,
+      isCurrent: released.isShown,
+    },
   ]);
+}
+
+function releasedList({ released }: HeldParts, now: Date): Html {
+  const messages = released.messages.slice(0, RELEASED_MAX);
+  if (messages.length === 0) {
+    return html`<div class="empty">
+      <b>No mail was released in 24 h</b>
+      <p>The <a href="/audit?action=message.release">audit</a> has earlier releases.</p>
+    </div>`;
+  }
+  const rows = messages.map((message): Part[] => [
+    ...commonCells(message, now),
+    html`${timeAgo(message.releasedAt, now)}<span class="sub">by ${message.actor}</span>`,
+  ]);
+  const table = stackedTable({
+    caption: 'Released mail, the last release first',
+    columns: ['Message', 'Received', 'Account, inbox', 'Reason', 'Released'].map((label) => ({ label })),
+    rows,
+  });
+  return html`${table} ${pager(`The last ${counted(messages.length, 'release')}`, null)}`;
+}
+
+/** The cells of held and of released mail. */
+function commonCells(message: HeldMessage, now: Date): Part[] {
+  const { sign, words } = HELD_WORDS[message.heldReason];
+  return [
+    html`<a href="/messages/${message.id}">${message.subject ?? 'no subject'}</a
+      ><span class="sub">from ${message.from}</span
+      ><span class="sub">${idCode(message.id)} ${bytes(message.size)}</span>`,
+    timeAgo(message.receivedAt, now),
+    html`<a href="/accounts/${message.accountId}">${message.accountName}</a
+      ><span class="sub">${message.receivedFor.join(', ')}</span>`,
+    html`${state(sign, message.heldReason)}<span class="sub">${words}</span>`,
+  ];
 }
 
 function heldTable(messages: readonly HeldMessage[], { now, mayAct }: Visit): Html {
   const rows = messages.map((message): Part[] => {
-    const { sign, words } = HELD_WORDS[message.heldReason];
     const subject = message.subject ?? 'no subject';
     return [
-      html`<a href="/messages/${message.id}">${subject}</a><span class="sub">from ${message.from}</span
-        ><span class="sub">${idCode(message.id)} ${bytes(message.size)}</span>`,
-      timeAgo(message.receivedAt, now),
-      html`<a href="/accounts/${message.accountId}">${message.accountName}</a
-        ><span class="sub">${message.receivedFor.join(', ')}</span>`,
-      html`${state(sign, message.heldReason)}<span class="sub">${words}</span>`,
+      ...commonCells(message, now),
       html`<span class="sub">SPF ${message.spf}</span><span class="sub">DKIM ${message.dkim}</span
         ><span class="sub">DMARC ${message.dmarc}</span>`,
       ...(mayAct

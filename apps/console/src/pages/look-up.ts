@@ -25,8 +25,10 @@ export interface LookUpSettings {
 }
 
 export function lookUpPage(parts: LookUpParts, settings: LookUpSettings, { now }: Visit): Page {
-  const { q, findings } = parts;
-  const { emails, messages, suppressions, webhooks, accounts } = findings;
+  const { q, text, findings } = parts;
+  const { emails, messages, suppressions, webhooks } = findings;
+  // For an address, the accounts are those of its mail.
+  const accounts = text.kind === 'address' || text.kind === 'messageId' ? [] : findings.accounts;
   const found = [emails, messages, suppressions, webhooks, accounts].some((list) => list.length > 0);
   if (!found) return nothingFound(parts, settings);
   const lead = [
@@ -46,7 +48,7 @@ export function lookUpPage(parts: LookUpParts, settings: LookUpSettings, { now }
       </div>
     </div>
     ${suppressed(findings, now)} ${sentSection(findings, now)} ${receivedSection(findings, now)}
-    ${webhookSection(findings)} ${accountSection(findings, now)}`;
+    ${webhookSection(findings)} ${accountSection(accounts, now)}`;
   return { title: q, searched: q, main };
 }
 
@@ -188,7 +190,7 @@ function webhookSection(findings: Findings): Html | null {
   );
 }
 
-function accountSection({ accounts }: Findings, now: Date): Html | null {
+function accountSection(accounts: readonly Account[], now: Date): Html | null {
   if (accounts.length === 0) return null;
   const rows = accounts.map(({ id, name, createdAt }) => [
     html`<a href="/accounts/${id}">${name}</a><span class="sub">${idCode(id)}</span>`,

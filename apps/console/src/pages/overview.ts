@@ -1,24 +1,28 @@
 import { html } from '@remix-run/html-template';
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { QueueDepth, QueueKey } from '@postrider/queue';
-import { DEAD_LETTERS_COUNTED_MAX, HELD_COUNTED_MAX } from '@postrider/store';
+import { DEAD_LETTERS_COUNTED_MAX, DEAD_LETTERS_PER_HOUR_MAX, HELD_COUNTED_MAX } from '@postrider/store';
 import type {
+  DeadLetterHour,
   FailingWebhook,
+  FoundRecovery,
   HeldCount,
   Outstanding,
   readBusiestWebhooks,
   readiness,
   RunningWorker,
   UnsentMail,
-  WebhookLoad,
+  WebhookHealth,
 } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
-import { endpointText, facts, section, state, timeAgo } from '../html/pieces.ts';
+import { endpointText, facts, idLink, section, state, timeAgo } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { numberTable, stackedTable } from '../html/table.ts';
-import { count, counted, duration } from '../html/words.ts';
-import { counter } from './counter.ts';
+import { clockTime, count, counted, duration, latency } from '../html/words.ts';
+import { countPlot, hourAxis } from '../html/plot.ts';
+import { counter, deadLetterLink } from './counter.ts';
+import { matchedText, startedBy, webhookCell } from './recoveries.ts';
 
 /** What the queue answers. */
 export type Lanes =
@@ -37,7 +41,12 @@ export interface OverviewParts {
   /** The longest failure first. */
   readonly failing: readonly FailingWebhook[];
   readonly hasMoreFailing: boolean;
-  readonly loads: ReadonlyMap<WebhookId, WebhookLoad>;
+  readonly health: ReadonlyMap<WebhookId, WebhookHealth>;
+  /** Running recoveries, the newest first. */
+  readonly recoveries: readonly FoundRecovery[];
+  readonly hasMoreRecoveries: boolean;
+  /** Of the last 24 whole hours. */
+  readonly letterHours: readonly DeadLetterHour[];
   readonly busiest: Awaited<ReturnType<typeof readBusiestWebhooks>>;
   readonly names: ReadonlyMap<AccountId, string>;
   /** The page loads itself again. */
@@ -50,8 +59,11 @@ export function overviewPage(parts: OverviewParts, { now }: Visit): Page {
     current: '/',
     hasOwnSearch: true,
     main: html`<h1 class="vh">Overview</h1>
-      ${find()} ${nowSection(parts, now)} ${failingSection(parts, now)}
-      <div class="cols">${busiestSection(parts)} ${lanesSection(parts)}</div>`,
+      ${find()} ${nowSection(parts, now)} ${failingSection(parts, now)} ${recoveriesSection(parts, now)}
+      <div class="cols">
+        <div class="col">${busiestSection(parts)} ${letterSection(parts, now)}</div>
+        ${lanesSection(parts)}
+      </div>`,
   };
 }
 
@@ -105,7 +117,7 @@ function nowSection(parts: OverviewParts, now: Date): Html {
       ? html`<p>${state('good', 'Postrider is healthy')}</p>
           <p>
             Postgres and the queue answer. Migrations are current. ${counted(parts.workers.length, 'worker')}
-            run.
+            ${parts.workers.length === 1 ? 'runs' : 'run'}.
           </p>`
       : html`<p>${state('bad', 'Postrider has a fault')}</p>
           <p>${fault}.</p>`;
@@ -171,7 +183,7 @@ function figures({ deadLetters, held, unsent }: OverviewParts, outstanding: Outs
   ]);
 }
 
-function failingSection({ failing, loads, names }: OverviewParts, now: Date): Html {
+function failingSection({ failing, health, names }: OverviewParts, now: Date): Html {
   if (failing.length === 0) {
     return html`<section class="sec card" aria-label="Failing endpoints">
       <div class="empty">
@@ -181,15 +193,20 @@ function failingSection({ failing, loads, names }: OverviewParts, now: Date): Ht
     </section>`;
   }
   const rows = failing.map(({ webhookId, accountId, endpoint, failingSince }) => {
-    const load = loads.get(webhookId);
-    const oldest = load?.oldestDueAt ?? null;
+    const {
+      outstanding = 0,
+      deadLetters = 0,
+      oldestDueAt: oldest = null,
+      lastError = null,
+    } = health.get(webhookId) ?? {};
     return [
       html`<a href="/webhooks/${webhookId}">${endpointText(endpoint)}</a
         ><span class="sub">${names.get(accountId) ?? accountId}</span>`,
       timeAgo(failingSince, now, 'minutes'),
-      counter(load?.outstanding ?? 0),
+      lastError === null ? '' : html`<code>${lastError}</code>`,
+      counter(outstanding),
       oldest === null ? 'none' : duration((now.getTime() - oldest.getTime()) / 1000),
-      html`<a href="/dead-letters?webhook=${webhookId}">${counter(load?.deadLetters ?? 0)}</a>`,
+      deadLetterLink(webhookId, deadLetters),
     ];
   });
   const table = stackedTable({
@@ -197,6 +214,7 @@ function failingSection({ failing, loads, names }: OverviewParts, now: Date): Ht
     columns: [
       { label: 'Webhook', isRoomy: true },
       { label: 'Failing since' },
+      { label: 'Last error', isRoomy: true },
       { label: 'Outstanding', isNumber: true },
       { label: 'Oldest due', isNumber: true },
       { label: 'Dead letters', isNumber: true },
@@ -214,13 +232,72 @@ function failingSection({ failing, loads, names }: OverviewParts, now: Date): Ht
   );
 }
 
+function recoveriesSection({ recoveries, hasMoreRecoveries }: OverviewParts, now: Date): Html | null {
+  if (recoveries.length === 0) return null;
+  const rows = recoveries.map((recovery) => {
+    const { id, queued, matched, left, rate } = recovery;
+    const words = `${count(queued)} of ${matchedText(recovery)}`;
+    return [
+      idLink(id, `/recoveries/${id}`),
+      webhookCell(recovery),
+      html`${words}
+        <progress
+          value="${Math.min(queued, matched)}"
+          max="${Math.max(1, matched)}"
+          aria-label="${words} events queued"
+        ></progress>`,
+      `${duration(left / rate)} at ${count(rate)}/s`,
+      startedBy(recovery, now),
+    ];
+  });
+  const columns = [
+    { label: 'Recovery' },
+    { label: 'Webhook', isRoomy: true },
+    { label: 'Progress' },
+    { label: 'Time left' },
+    { label: 'Started by' },
+  ];
+  return section(
+    'running',
+    {
+      title: 'Running recoveries',
+      more: `${count(recoveries.length)}${hasMoreRecoveries ? '+' : ''}`,
+      side: html`<p class="small"><a href="/recoveries">All recoveries</a></p>`,
+    },
+    html`<div class="card">${stackedTable({ caption: 'Running recoveries', columns, rows })}</div>`,
+  );
+}
+
+function letterSection({ letterHours, deadLetters }: OverviewParts, now: Date): Html {
+  const most = letterHours.reduce<DeadLetterHour | null>(
+    (best, hour) => (hour.found > (best?.found ?? 0) ? hour : best),
+    null,
+  );
+  const numberOf = (found: number) => `${count(found)}${found >= DEAD_LETTERS_PER_HOUR_MAX ? '+' : ''}`;
+  const words =
+    most === null
+      ? 'None.'
+      : `Most in the hour from ${clockTime(most.beginsAt, 'minutes')}: ${numberOf(most.found)}.`;
+  const total = `${count(deadLetters)}${deadLetters >= DEAD_LETTERS_COUNTED_MAX ? '+' : ''} in 24 h`;
+  const side = html`<p class="small"><a href="/dead-letters">Show all</a></p>`;
+  const values = letterHours.map(({ found }) => found);
+  return section(
+    'letters',
+    { title: 'Dead letters by hour', more: total, side },
+    html`<div class="card pad">
+      ${countPlot(values, `Dead letters by hour, 24 h. ${words}`)} ${hourAxis(letterHours, now)}
+      <p class="small soft">${words}</p>
+    </div>`,
+  );
+}
+
 function busiestSection({ busiest, names }: OverviewParts): Html {
   const rows = busiest.webhooks.map(({ webhookId, accountId, endpoint, attempts, successes, p95Ms }) => [
     html`<a href="/webhooks/${webhookId}">${endpointText(endpoint)}</a
       ><span class="sub">${names.get(accountId) ?? accountId}</span>`,
     count(attempts),
     count(attempts - successes),
-    p95Ms === null ? 'none' : `${count(p95Ms)} ms`,
+    p95Ms === null ? 'none' : latency(p95Ms),
   ]);
   const table = numberTable({
     caption: 'Busiest webhooks in the last minute',

@@ -2,17 +2,19 @@ import { html } from '@remix-run/html-template';
 import { EVENT_TYPES } from '@postrider/domain';
 import type { EventId } from '@postrider/domain';
 import type {
-  Account,
+  AttemptDay,
+  createAccountStore,
   EventSummary,
   OwnedWebhook,
   Page as ListPage,
   WebhookEvent,
-  WebhookLoad,
+  WebhookHealth,
 } from '@postrider/store';
-import { writtenTime } from '../http/fields.ts';
 import type { Visit } from '../http/serve-page.ts';
-import { queryOf } from '../html/links.ts';
+import { options, rangeFields } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
+import { queryOf } from '../html/links.ts';
+import { pager, tabs } from '../html/list.ts';
 import {
   crumbs,
   endpointName,
@@ -20,15 +22,17 @@ import {
   idCode,
   section,
   state,
+  time,
   timeAgo,
   timeOfDay,
   wholeId,
 } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
+import { failurePlot, highestP95, hourAxis, latencyPlot, latestP95, successRate } from '../html/plot.ts';
 import { stackedTable } from '../html/table.ts';
-import { ago, count, counted, day, duration, moment } from '../html/words.ts';
-import { options } from '../html/form.ts';
-import { counter } from './counter.ts';
+import { ago, count, counted, day, duration, latency, moment, writtenTime } from '../html/words.ts';
+import { counter, deadLetterLink } from './counter.ts';
+import { healthOf } from './health.ts';
 
 export interface WebhookFilter {
   readonly type?: string | undefined;
@@ -40,8 +44,9 @@ export interface WebhookFilter {
 
 export interface WebhookParts {
   readonly webhook: OwnedWebhook;
-  readonly account: Account | null;
-  readonly load: WebhookLoad | undefined;
+  readonly account: Awaited<ReturnType<ReturnType<typeof createAccountStore>['describe']>>;
+  readonly health: WebhookHealth | undefined;
+  readonly attempts: AttemptDay | undefined;
   readonly filter: WebhookFilter;
   readonly page: ListPage<WebhookEvent>;
   readonly summaries: ReadonlyMap<EventId, EventSummary>;
@@ -52,50 +57,77 @@ export interface WebhookParts {
 export interface WebhookSettings {
   readonly deadLettersPerWebhookMax: number;
   readonly attemptRetentionDays: number;
+  readonly deliveryTimeoutMs: number;
 }
 
 export function webhookPage(parts: WebhookParts, settings: WebhookSettings, visit: Visit): Page {
-  const { webhook, account } = parts;
+  const { webhook, account, health, attempts } = parts;
   const { now } = visit;
-  const [host = '', ...path] = endpointName(webhook.endpoint).split('/');
   const title = endpointName(webhook.endpoint);
+  const [host = '', ...path] = title.split('/');
   const rest = path.length === 0 ? '' : `/${path.join('/')}`;
+  const { sign, word } = healthOf(webhook, health, attempts, now);
   const main = html`${crumbs([{ href: `/accounts/${webhook.accountId}`, name: account?.name ?? webhook.accountId }], 'Webhook')}
     <div class="head">
       <div>
         <h1>${host}<wbr /><span class="soft">${rest}</span></h1>
-        <p class="ids">
-          ${webhook.failingSince === null ? state('good', 'not failing', 'pill') : state('bad', 'failing', 'pill')}
-          ${wholeId(webhook.id, 'webhook id')}
-        </p>
+        <p class="ids">${state(sign, word, 'pill')} ${wholeId(webhook.id, 'webhook id')}</p>
       </div>
+      ${visit.mayAct ? html`<div class="acts"><a class="btn" href="${recoverLink(webhook)}">Recover…</a></div>` : null}
     </div>
-    ${failure(webhook, now)}
+    ${failure(parts, now)}
     <section class="card" aria-label="Facts">${webhookFacts(parts, settings, now)}</section>
-    ${eventsSection(parts, settings, now)}`;
+    ${attempts === undefined ? null : plots(attempts, settings, now)} ${eventsSection(parts, settings, now)}`;
   return { title, main };
 }
 
-function failure({ failingSince }: OwnedWebhook, now: Date): Html | null {
+const HOUR_MS = 3_600_000;
+
+/** Events that were recorded shortly before the first failure were still being tried: they failed as well. */
+function recoverLink({ id, failingSince }: OwnedWebhook): string {
+  const since = failingSince === null ? undefined : new Date(failingSince.getTime() - HOUR_MS);
+  return `/recover${queryOf({ webhook: id, since: writtenTime(since) })}`;
+}
+
+function failure({ webhook, account, health }: WebhookParts, now: Date): Html | null {
+  const { failingSince, failingNoticeAt } = webhook;
   if (failingSince === null) return null;
   const seconds = (now.getTime() - failingSince.getTime()) / 1000;
+  const { lastSuccessAt = null, lastError = null } = health ?? {};
+  const success =
+    lastSuccessAt === null
+      ? html`No success is known.`
+      : html`The last success was at ${time(lastSuccessAt, now)}.`;
+  const error = lastError === null ? null : html`The last error is <code>${lastError}</code>.`;
+  const isNoticed = failingNoticeAt !== null && failingNoticeAt >= failingSince;
+  const notice = isNoticed
+    ? html`Postrider notified ${account?.noticeEmail ?? 'the account'} at ${time(failingNoticeAt, now)}.`
+    : html`Nobody was notified yet.`;
   return html`<div class="note bad">
-    <p><b>Failing since ${moment(failingSince, now)}, for ${duration(seconds)}.</b></p>
+    <p>
+      <b>Failing since ${moment(failingSince, now)}, for ${duration(seconds)}.</b> ${success} ${error}
+      ${notice}
+    </p>
   </div>`;
 }
 
-function webhookFacts({ webhook, load }: WebhookParts, settings: WebhookSettings, now: Date): Html {
-  const oldest = load?.oldestDueAt ?? null;
+function webhookFacts({ webhook, health }: WebhookParts, settings: WebhookSettings, now: Date): Html {
+  const { outstanding = 0, oldestDueAt = null, deadLetters = 0, lastSuccessAt = null } = health ?? {};
   const due =
-    oldest === null
+    oldestDueAt === null
       ? null
-      : html`<span class="rel">oldest due ${duration((now.getTime() - oldest.getTime()) / 1000)}</span>`;
+      : html`<span class="rel">oldest due ${duration((now.getTime() - oldestDueAt.getTime()) / 1000)}</span>`;
   return facts([
-    { term: 'Outstanding', value: html`${counter(load?.outstanding ?? 0)} ${due}` },
+    { term: 'Outstanding', value: html`${counter(outstanding)} ${due}` },
     {
       term: 'Dead letters',
-      value: html`<a href="/dead-letters?webhook=${webhook.id}">${counter(load?.deadLetters ?? 0)}</a>
+      value: html`${deadLetterLink(webhook.id, deadLetters)}
         <span class="rel">limit ${count(settings.deadLettersPerWebhookMax)}</span>`,
+    },
+    {
+      term: 'Last success',
+      value:
+        lastSuccessAt === null ? html`<span class="soft">none known</span>` : timeAgo(lastSuccessAt, now),
     },
     { term: 'Types', value: webhook.events.length === 0 ? 'all' : webhook.events.join(', ') },
     {
@@ -103,6 +135,34 @@ function webhookFacts({ webhook, load }: WebhookParts, settings: WebhookSettings
       value: html`${day(webhook.createdAt)} <span class="rel">${ago(webhook.createdAt, now)}</span>`,
     },
   ]);
+}
+
+function plots(attempts: AttemptDay, { deliveryTimeoutMs }: WebhookSettings, now: Date): Html {
+  const [latest, highest] = [latestP95(attempts), highestP95(attempts)];
+  const axis = hourAxis(attempts.hours, now);
+  const share = attempts.attempts === 0 ? 'none' : `${successRate(attempts)} of ${count(attempts.attempts)}`;
+  return html`<div class="cols">
+    ${section(
+      'rate',
+      {
+        title: 'Successful attempts',
+        more: `${share} in 24 h`,
+        side: html`<p class="key"><span>2xx</span><span class="no">failed</span></p>`,
+      },
+      html`<div class="card pad">${failurePlot(attempts, 'wide')} ${axis}</div>`,
+    )}
+    ${section(
+      'p95',
+      {
+        title: 'p95',
+        more: latest === null ? 'none in 24 h' : `${latency(latest)} now`,
+        side: html`<p class="small soft">
+          ${highest === null ? null : `Highest ${latency(highest)};`} limit ${latency(deliveryTimeoutMs)}
+        </p>`,
+      },
+      html`<div class="card pad">${latencyPlot(attempts, 'wide')} ${axis}</div>`,
+    )}
+  </div>`;
 }
 
 const TABS = {
@@ -117,21 +177,9 @@ function eventsSection(parts: WebhookParts, settings: WebhookSettings, now: Date
   const { webhook, filter, page, isFirst } = parts;
   const path = `/webhooks/${webhook.id}`;
   const shown = { ...filter, since: writtenTime(filter.since), until: writtenTime(filter.until) };
-  const tabs = html`<nav class="tabs" aria-label="Events by status">
-    <ul>
-      ${Object.entries(TABS).map(([name, status]) => {
-        const href = `${path}${queryOf({ ...shown, status })}`;
-        return status === filter.status
-          ? html`<li><a href="${href}" aria-current="true">${name}</a></li>`
-          : html`<li><a href="${href}">${name}</a></li>`;
-      })}
-    </ul>
-  </nav>`;
   const last = page.entries.at(-1);
-  const older =
-    page.hasMore && last !== undefined
-      ? html`<a class="btn slim" href="${path}${queryOf({ ...shown, after: last.id })}">Older</a>`
-      : null;
+  const older = page.hasMore && last !== undefined ? `${path}${queryOf({ ...shown, after: last.id })}` : null;
+  const number = counted(page.entries.length, isFirst ? 'newest event' : 'event');
   const list =
     page.entries.length === 0
       ? html`<div class="empty">
@@ -144,15 +192,19 @@ function eventsSection(parts: WebhookParts, settings: WebhookSettings, now: Date
       : eventTable(parts, settings, now);
   return section(
     'events',
-    { title: 'Events', side: tabs },
+    {
+      title: 'Events',
+      side: tabs(
+        'Events by status',
+        Object.entries(TABS).map(([name, status]) => ({
+          name,
+          href: `${path}${queryOf({ ...shown, status })}`,
+          isCurrent: status === filter.status,
+        })),
+      ),
+    },
     html`<div class="card">
-      ${filterForm(path, filter)} ${list}
-      <div class="pager">
-        <span
-          >${isFirst ? `The ${counted(page.entries.length, 'newest event')}` : counted(page.entries.length, 'event')}</span
-        >
-        ${older}
-      </div>
+      ${filterForm(path, filter)} ${list} ${pager(isFirst ? `The ${number}` : number, older)}
     </div>`,
   );
 }
@@ -176,19 +228,7 @@ function filterForm(path: string, filter: WebhookFilter): Html {
           <label for="f-rec">Recipient</label>
           <input id="f-rec" name="recipient" value="${filter.recipient ?? ''}" autocomplete="off" />
         </div>
-        <div>
-          <label for="f-since">Since, UTC</label>
-          <input
-            id="f-since"
-            name="since"
-            value="${writtenTime(filter.since)}"
-            placeholder="2026-11-26 05:41"
-          />
-        </div>
-        <div>
-          <label for="f-until">Until, UTC</label>
-          <input id="f-until" name="until" value="${writtenTime(filter.until)}" placeholder="now" />
-        </div>
+        ${rangeFields('f', filter)}
         <div class="acts"><button class="btn">Show</button></div>
       </div>
     </form>

@@ -3,10 +3,14 @@ import {
   createApiKeyStore,
   createDomainStore,
   createWebhookLookUps,
-  readWebhookLoads,
+  listAudit,
+  LOAD_COUNTED_MAX,
+  readAttemptDays,
+  readWebhookHealth,
 } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import type { Clock } from '@postrider/domain';
+import { readFields } from '../http/fields.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { accountPage } from '../pages/account.ts';
 import type { AccountSettings } from '../pages/account.ts';
@@ -14,6 +18,8 @@ import { idOf, noSuch } from './ids.ts';
 
 /** An account may have more: the page says so. */
 const SHOWN_MAX = 100;
+/** The audit has the others. */
+const ACTIONS_SHOWN = 5;
 
 /** `/accounts/:id` */
 export function showAccount(db: Database, clock: Clock, settings: AccountSettings): PageHandler {
@@ -25,19 +31,22 @@ export function showAccount(db: Database, clock: Clock, settings: AccountSetting
 
   return async (visit) => {
     const id = idOf('account', 'account', visit);
+    readFields({}, visit.query);
     const account = await accounts.describe(id);
     if (account === null) throw noSuch('account', id, visit.now);
     const owned = (await webhooks.list(id, first))?.entries ?? [];
-    const loads = await readWebhookLoads(
-      db,
-      owned.map((webhook) => webhook.id),
-    );
+    const ids = owned.map((webhook) => webhook.id);
     const domainList = (await domains.list(id, first))?.entries ?? [];
     const keyList = await keys.list(id);
-    return accountPage(
-      { account, webhooks: owned, loads, domains: domainList, keys: keyList.slice(0, SHOWN_MAX) },
-      settings,
-      visit,
-    );
+    const parts = {
+      account,
+      webhooks: owned,
+      health: await readWebhookHealth(db, ids, LOAD_COUNTED_MAX),
+      days: await readAttemptDays(db.pool, ids, visit.now),
+      domains: domainList,
+      keys: keyList.slice(0, SHOWN_MAX),
+      actions: (await listAudit(db, { accountId: id }, { limit: ACTIONS_SHOWN }))?.entries ?? [],
+    };
+    return accountPage(parts, settings, visit);
   };
 }

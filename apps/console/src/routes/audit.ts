@@ -1,6 +1,5 @@
 import { AUDIT_ACTIONS, createAccountStore, listAudit } from '@postrider/store';
 import type { Account, Database } from '@postrider/store';
-import { parseId } from '@postrider/domain';
 import type { AccountId, Clock } from '@postrider/domain';
 import { z } from 'zod';
 import { freeText, readFields, utcTime } from '../http/fields.ts';
@@ -8,10 +7,9 @@ import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { auditPage } from '../pages/audit.ts';
 import type { AuditSettings } from '../pages/audit.ts';
+import { accountNamed } from './owner.ts';
 
 const PAGE_ENTRIES = 50;
-/** A name that fits more accounts is refused. */
-const SAME_NAME_MAX = 5;
 
 const filterFields = {
   who: freeText.optional(),
@@ -45,19 +43,4 @@ export function showAudit(db: Database, clock: Clock, settings: AuditSettings): 
       visit,
     );
   };
-}
-
-/** @throws Refusal when no account, or not exactly one, has the id or the name. */
-export async function accountNamed(
-  accounts: Pick<ReturnType<typeof createAccountStore>, 'search'>,
-  text: string,
-): Promise<AccountId> {
-  const found = await accounts.search(text, SAME_NAME_MAX);
-  const exact = found.filter(({ id, name }) => id === text || name.toLowerCase() === text.toLowerCase());
-  const [only] = exact.length > 0 ? exact : found;
-  if (only === undefined) throw badRequest([`account ${text} is unknown.`]);
-  if ((exact.length > 0 ? exact : found).length > 1) {
-    throw badRequest([`account ${text} fits several accounts. Give an id.`]);
-  }
-  return parseId('account', only.id) ?? only.id;
 }

@@ -1,8 +1,9 @@
-import { DEAD_LETTER_REASONS, EVENT_TYPES, parseId } from '@postrider/domain';
-import type { AccountId, Clock, WebhookId } from '@postrider/domain';
+import { DEAD_LETTER_REASONS, EVENT_TYPES } from '@postrider/domain';
+import type { Clock } from '@postrider/domain';
 import {
   countFoundDeadLetters,
   createAccountStore,
+  createRecoveryLookUps,
   createWebhookLookUps,
   findDeadLetters,
 } from '@postrider/store';
@@ -13,9 +14,12 @@ import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { deadLettersPage } from '../pages/dead-letters.ts';
 import type { DeadLetterSettings } from '../pages/dead-letters.ts';
-import { accountNamed } from './audit.ts';
+import { accountNamed, ownerNamed } from './owner.ts';
+import type { Owner } from './owner.ts';
 
 const PAGE_LETTERS = 50;
+/** The page of recoveries has the others. */
+const RECOVERIES_SHOWN = 3;
 
 /** `503`, `5xx` or `none`. */
 const status = freeText.transform((text, context) => {
@@ -52,22 +56,18 @@ const filterFields = {
 export function showDeadLetters(db: Database, clock: Clock, settings: DeadLetterSettings): PageHandler {
   const accounts = createAccountStore(db, clock);
   const webhooks = createWebhookLookUps(db);
-
-  /** The field takes an account or a webhook, by id or name. */
-  async function ownerOf(text: string): Promise<{ accountId?: AccountId; webhookId?: WebhookId }> {
-    const webhookId = parseId('webhook', text);
-    if (webhookId === null) return { accountId: await accountNamed(accounts, text) };
-    if ((await webhooks.find(webhookId)) === null) throw badRequest([`webhook ${text} is unknown.`]);
-    return { webhookId };
-  }
+  const recoveries = createRecoveryLookUps(db);
 
   return async (visit) => {
     const { account, webhook, after: from, ...rest } = readFields(filterFields, visit.query);
-    const owners = [
-      account === undefined ? {} : { accountId: await accountNamed(accounts, account) },
-      webhook === undefined ? {} : await ownerOf(webhook),
-    ];
-    const filter: FoundDeadLetterFilter = { ...rest, ...owners[0], ...owners[1] };
+    if (account !== undefined && webhook !== undefined) {
+      throw badRequest(['account and webhook are both given. Give one.']);
+    }
+    const filter: FoundDeadLetterFilter = {
+      ...rest,
+      ...(account === undefined ? {} : { accountId: await accountNamed(accounts, account) }),
+      ...(webhook === undefined ? {} : filterOf(await ownerNamed({ accounts, webhooks }, webhook))),
+    };
     const request = { after: from ?? null, limit: PAGE_LETTERS + 1 };
     const found = await findDeadLetters(db, filter, request);
     const matching = await countFoundDeadLetters(db, filter);
@@ -78,9 +78,14 @@ export function showDeadLetters(db: Database, clock: Clock, settings: DeadLetter
       matching,
       filter: { ...rest, owner, status: statusText(rest.status) },
       isFirst: from === undefined,
+      recoveries: await recoveries.list({ webhookId: filter.webhookId }, RECOVERIES_SHOWN),
     };
     return deadLettersPage(parts, settings, visit);
   };
+}
+
+function filterOf({ accountId, webhook }: Owner): Pick<FoundDeadLetterFilter, 'accountId' | 'webhookId'> {
+  return webhook === undefined ? { accountId } : { webhookId: webhook.id };
 }
 
 function statusText(given: FoundDeadLetterFilter['status']): string {

@@ -1,19 +1,27 @@
 import { HELD_REASONS, parseId } from '@postrider/domain';
 import type { Clock, MessageId } from '@postrider/domain';
-import { countHeldMessages, createAccountStore, listHeldMessages } from '@postrider/store';
+import {
+  countHeldMessages,
+  createAccountStore,
+  listHeldMessages,
+  listReleasedMessages,
+} from '@postrider/store';
 import type { Database } from '@postrider/store';
 import { z } from 'zod';
 import { freeText, readFields } from '../http/fields.ts';
+import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
-import { heldPage } from '../pages/held.ts';
+import { heldPage, RELEASED_MAX } from '../pages/held.ts';
 import type { HeldSettings } from '../pages/held.ts';
-import { accountNamed } from './audit.ts';
+import { accountNamed } from './owner.ts';
 
 const PAGE_MESSAGES = 50;
+const DAY_MS = 86_400_000;
 
 const filterFields = {
   account: freeText.optional(),
   reason: z.enum(HELD_REASONS, { error: `is not one of ${HELD_REASONS.join(', ')}` }).optional(),
+  status: z.literal('released', { error: 'is not released' }).optional(),
   after: freeText
     .refine((text) => parseId('message', text) !== null, { error: 'is not the id of a message' })
     .transform((text) => text as MessageId)
@@ -24,13 +32,20 @@ const filterFields = {
 export function showHeld(db: Database, clock: Clock, settings: HeldSettings): PageHandler {
   const accounts = createAccountStore(db, clock);
   return async (visit) => {
-    const { account, reason, after } = readFields(filterFields, visit.query);
+    const { account, reason, after, status } = readFields(filterFields, visit.query);
+    const isShown = status !== undefined;
+    if (isShown && (reason !== undefined || after !== undefined)) {
+      throw badRequest(['status does not go with reason or after.']);
+    }
     const accountId = account === undefined ? undefined : await accountNamed(accounts, account);
-    const found = await listHeldMessages(db, { accountId, reason, after }, PAGE_MESSAGES + 1);
+    const found = isShown ? [] : await listHeldMessages(db, { accountId, reason, after }, PAGE_MESSAGES + 1);
+    const since = new Date(visit.now.getTime() - DAY_MS);
+    const released = await listReleasedMessages(db, { since, accountId }, RELEASED_MAX + 1);
     const parts = {
       messages: found.slice(0, PAGE_MESSAGES),
       hasMore: found.length > PAGE_MESSAGES,
       counts: await countHeldMessages(db),
+      released: { messages: released, isShown },
       filter: { account, reason },
     };
     return heldPage(parts, settings, visit);

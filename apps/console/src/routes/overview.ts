@@ -2,15 +2,18 @@ import { within } from '@postrider/limits';
 import type { QueueDepth, QueueKey } from '@postrider/queue';
 import { messageOf } from '@postrider/runtime';
 import {
+  countDeadLettersByHour,
   countFoundDeadLetters,
   countHeldMessages,
   createFleet,
+  createRecoveryLookUps,
+  LOAD_COUNTED_MAX,
   readBusiestWebhooks,
   readFailingWebhooks,
   readiness,
   readOutstanding,
   readUnsentMail,
-  readWebhookLoads,
+  readWebhookHealth,
 } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import type { AccountId } from '@postrider/domain';
@@ -24,13 +27,16 @@ import type { Lanes } from '../pages/overview.ts';
 export type ReadQueueDepth = () => Promise<Readonly<Record<QueueKey, QueueDepth>>>;
 
 const FAILING_MAX = 20;
+const RECOVERIES_MAX = 5;
 const BUSIEST = { minutes: 1, limit: 5 };
 const QUEUE_ANSWERS_WITHIN_MS = 2_000;
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 
 /** `/` */
 export function showOverview(db: Database, readQueueDepth: ReadQueueDepth): PageHandler {
   const fleet = createFleet(db.pool);
+  const recoveries = createRecoveryLookUps(db);
 
   async function namesOf(ids: readonly AccountId[]): Promise<ReadonlyMap<AccountId, string>> {
     const rows = await db.prisma.account.findMany({ where: { id: { in: [...new Set(ids)] } } });
@@ -42,18 +48,22 @@ export function showOverview(db: Database, readQueueDepth: ReadQueueDepth): Page
     const since = new Date(visit.now.getTime() - DAY_MS);
     const failing = await readFailingWebhooks(db.pool, FAILING_MAX + 1);
     const busiest = await readBusiestWebhooks(db.pool, BUSIEST);
+    const running = await recoveries.running(RECOVERIES_MAX + 1);
     const ids = failing.map(({ webhookId }) => webhookId);
     const parts = {
       readiness: await readiness(db.pool),
       lanes: await lanesOf(readQueueDepth),
       outstanding: await readOutstanding(db.pool),
       unsent: await readUnsentMail(db),
-      deadLetters: await countFoundDeadLetters(db, { since }),
+      deadLetters: (await countFoundDeadLetters(db, { since })).found,
+      letterHours: await countDeadLettersByHour(db, hoursTo(visit.now)),
       held: await countHeldMessages(db),
       workers: await fleet.workers(),
       failing: failing.slice(0, FAILING_MAX),
       hasMoreFailing: failing.length > FAILING_MAX,
-      loads: await readWebhookLoads(db, ids),
+      health: await readWebhookHealth(db, ids.slice(0, FAILING_MAX), LOAD_COUNTED_MAX),
+      recoveries: running.slice(0, RECOVERIES_MAX),
+      hasMoreRecoveries: running.length > RECOVERIES_MAX,
       busiest,
       names: await namesOf([...failing, ...busiest.webhooks].map(({ accountId }) => accountId)),
       isLive: live !== undefined,
@@ -61,6 +71,12 @@ export function showOverview(db: Database, readQueueDepth: ReadQueueDepth): Page
     const page = overviewPage(parts, visit);
     return live === undefined ? page : { ...page, refreshSeconds: 30 };
   };
+}
+
+/** The start of each of the last 24 hours. The last one is not over. */
+function hoursTo(now: Date): Date[] {
+  const lastMs = Math.floor(now.getTime() / HOUR_MS) * HOUR_MS;
+  return Array.from({ length: 24 }, (_, n) => new Date(lastMs - (23 - n) * HOUR_MS));
 }
 
 async function lanesOf(readQueueDepth: ReadQueueDepth): Promise<Lanes> {

@@ -5,6 +5,7 @@ import type { Database } from '@postrider/store';
 import { freeText, readFields } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
+import { pagePath } from '../html/links.ts';
 import { lookUpPage } from '../pages/look-up.ts';
 import type { LookUpSettings } from '../pages/look-up.ts';
 
@@ -12,15 +13,6 @@ import type { LookUpSettings } from '../pages/look-up.ts';
 const SHOWN_MAX = 25;
 
 type Id = Extract<SearchText, { kind: 'id' }>;
-
-/** The pages of things that have one. */
-const PAGES: Partial<Record<Id['noun'], string>> = {
-  account: '/accounts/',
-  webhook: '/webhooks/',
-  event: '/events/',
-  email: '/emails/',
-  message: '/messages/',
-};
 
 /** `/search?q=`: an id leads to its page at once. */
 export function search(db: Database, settings: LookUpSettings): PageHandler {
@@ -43,8 +35,8 @@ export function search(db: Database, settings: LookUpSettings): PageHandler {
 
 /** Things without a page of their own are on the page of what they belong to. */
 async function pageOf({ prisma }: Database, { noun, id }: Id): Promise<string> {
-  const page = PAGES[noun];
-  if (page !== undefined) return `${page}${id}`;
+  const page = pagePath(id);
+  if (page !== null) return page;
   if (noun === 'deadLetter') {
     const letter = await prisma.deadLetter.findUnique({ where: { id }, select: { eventId: true } });
     if (letter !== null) return `/events/${letter.eventId}`;

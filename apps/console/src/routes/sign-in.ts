@@ -11,7 +11,7 @@ import { sessionCookie, sessionToken } from '../http/cookie.ts';
 import { isOwnOrigin } from '../http/origin.ts';
 import { forbidden } from '../http/refusal.ts';
 import { requestIdOf } from '../http/request-log.ts';
-import { formBody } from '../http/serve-form.ts';
+import { fieldsOf, formBody } from '../http/serve-form.ts';
 import type { Respond } from '../http/respond.ts';
 import { signInPage } from '../pages/sign-in.ts';
 
@@ -49,7 +49,7 @@ async function signIn(
   response: Response,
 ): Promise<void> {
   requireOwnOrigin(request, response);
-  const { key: text, next } = request.body as Readonly<Record<string, unknown>>;
+  const { key: text, next } = fieldsOf(request);
   const address = request.socket.remoteAddress ?? '';
   const waitSeconds = limit.waitSeconds(address);
   const key = waitSeconds === 0 && typeof text === 'string' ? keyOf(keys, text.trim()) : null;
@@ -78,7 +78,7 @@ async function signOut({ keys, sessions }: SignInParts, request: Request, respon
   requireOwnOrigin(request, response);
   const visitor = await visitorOf(request, sessions, keys);
   const token = sessionToken(request);
-  const { csrf } = request.body as Readonly<Record<string, unknown>>;
+  const { csrf } = fieldsOf(request);
   if (visitor !== null && token !== null) {
     if (!hasCsrf(visitor, csrf)) throw forbidden('This form is not valid', '', requestIdOf(response), '/');
     await sessions.close(token);

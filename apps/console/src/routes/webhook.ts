@@ -4,7 +4,9 @@ import {
   createAccountStore,
   createWebhookEventStore,
   createWebhookLookUps,
-  readWebhookLoads,
+  LOAD_COUNTED_MAX,
+  readAttemptDays,
+  readWebhookHealth,
   summarizeEvents,
   WEBHOOK_EVENT_STATUSES,
 } from '@postrider/store';
@@ -44,11 +46,12 @@ export function showWebhook(db: Database, clock: Clock, settings: WebhookSetting
     const { after, ...filter } = readFields(filterFields, visit.query);
     const webhook = await webhooks.find(id);
     if (webhook === null) throw noSuch('webhook', id, visit.now, 'A deletion removes a webhook at once.');
-    const account = await accounts.find(webhook.accountId);
+    const account = await accounts.describe(webhook.accountId);
     const page = await events.list(webhook.accountId, id, filter, { after, limit: PAGE_EVENTS });
     if (page === 'no webhook') throw noSuch('webhook', id, visit.now);
     if (page === 'no cursor') throw badRequest([`after ${after ?? ''} is no event of this account.`]);
-    const loads = await readWebhookLoads(db, [id]);
+    const health = await readWebhookHealth(db, [id], LOAD_COUNTED_MAX);
+    const days = await readAttemptDays(db.pool, [id], visit.now);
     const summaries = await summarizeEvents(
       db,
       id,
@@ -57,7 +60,8 @@ export function showWebhook(db: Database, clock: Clock, settings: WebhookSetting
     const parts = {
       webhook,
       account,
-      load: loads.get(id),
+      health: health.get(id),
+      attempts: days.get(id),
       filter,
       page,
       summaries,

@@ -65,7 +65,8 @@ const listFrom = (source: Source) => statement(`find-${source.name}`)`
     order by ${source.age} desc, l.id desc limit $12`;
 
 const countFrom = (source: Source) => statement(`count-${source.name}`)`
-    select count(*)::int as found from (select ${matching(source)} limit $12) counted`;
+    select count(*)::int as found, min(counted.event_created_at) as oldest, max(counted.event_created_at) as newest
+    from (select l.event_created_at ${matching(source)} limit $12) counted`;
 
 /** Dead letters counted at most. */
 export const DEAD_LETTERS_COUNTED_MAX = 10_000;
@@ -79,14 +80,51 @@ export async function findDeadLetters(
   return runOn<FoundDeadLetter>(pool, listFrom(sourceOf(filter)), valuesOf(filter, after, limit));
 }
 
-/** @returns the number of dead letters that match, at most `DEAD_LETTERS_COUNTED_MAX`. */
+/** The dead letters that match. */
+export interface DeadLetterCount {
+  /** At most `DEAD_LETTERS_COUNTED_MAX`. */
+  readonly found: number;
+  /** When the first and the last event of them were recorded. Null: none matches. */
+  readonly oldest: Date | null;
+  readonly newest: Date | null;
+}
+
 export async function countFoundDeadLetters(
   { pool }: { readonly pool: Pool },
   filter: FoundDeadLetterFilter,
-): Promise<number> {
+): Promise<DeadLetterCount> {
   const values = valuesOf(filter, null, DEAD_LETTERS_COUNTED_MAX);
-  const [row] = await runOn<{ found: number }>(pool, countFrom(sourceOf(filter)), values);
-  return row?.found ?? 0;
+  const [row] = await runOn<DeadLetterCount>(pool, countFrom(sourceOf(filter)), values);
+  return row ?? { found: 0, oldest: null, newest: null };
+}
+
+/** $1 the start of each hour, $2 dead letters counted per hour. Cost: $2 index entries and rows per hour. */
+const COUNT_BY_HOUR = statement('count-dead-letters-by-hour')`
+    select h.begins_at as "beginsAt",
+           (select count(*)::int from (
+              select from dead_letters l
+              where greatest(l.created_at, '-infinity') >= h.begins_at
+                and greatest(l.created_at, '-infinity') < h.begins_at + interval '1 hour'
+              limit $2) counted) as found
+    from unnest($1::timestamptz[]) h (begins_at)
+    order by h.begins_at`;
+
+/** Dead letters counted per hour at most. */
+export const DEAD_LETTERS_PER_HOUR_MAX = 1_000;
+
+export interface DeadLetterHour {
+  readonly beginsAt: Date;
+  /** At most `DEAD_LETTERS_PER_HOUR_MAX`. */
+  readonly found: number;
+}
+
+/** The dead letters of all accounts, for each of these hours. */
+export async function countDeadLettersByHour(
+  { pool }: { readonly pool: Pool },
+  hours: readonly Date[],
+): Promise<DeadLetterHour[]> {
+  const starts = hours.map((hour) => hour.toISOString());
+  return runOn<DeadLetterHour>(pool, COUNT_BY_HOUR, [starts, DEAD_LETTERS_PER_HOUR_MAX]);
 }
 
 function sourceOf({ accountId, webhookId }: FoundDeadLetterFilter): Source {

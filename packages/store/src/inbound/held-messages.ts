@@ -1,5 +1,6 @@
 import type { AccountId, HeldReason, MessageId } from '@postrider/domain';
 import type { Pool } from 'pg';
+import type { Actor } from '../audit/audit.ts';
 import { runOn } from '../db/database.ts';
 import { statement } from '../db/statement.ts';
 
@@ -19,12 +20,27 @@ export interface HeldMessage {
   readonly dmarc: string;
 }
 
+/** A message that was held, and who released it. */
+export interface ReleasedMessage extends HeldMessage {
+  readonly releasedAt: Date;
+  readonly actorKind: Actor['kind'];
+  readonly actor: string;
+}
+
 export interface HeldFilter {
   readonly reason?: HeldReason | undefined;
   readonly accountId?: AccountId | undefined;
   /** Older than this message. */
   readonly after?: MessageId | undefined;
 }
+
+/** The columns of a message `m`. */
+const SHOWN = `
+           m.id, m.account_id as "accountId", (select n.name from accounts n where n.id = m.account_id) as "accountName",
+           m.subject, m.from_address as "from", m.received_for as "receivedFor", m.held_reason as "heldReason",
+           m.created_at as "receivedAt", m.size, m.spf, m.dkim, m.dmarc`;
+
+const INBOX_IS_THERE = '(m.inbox_id = any (array(select id from removed_inboxes))) is not true';
 
 /**
  * Reads held messages, the newest first. The rows of a deleted inbox stay for a while, and are left out.
@@ -33,16 +49,31 @@ export interface HeldFilter {
  * are newer than the last row.
  */
 const LIST = statement('list-held-messages')`
-    select m.id, m.account_id as "accountId", (select a.name from accounts a where a.id = m.account_id) as "accountName",
-           m.subject, m.from_address as "from", m.received_for as "receivedFor", m.held_reason as "heldReason",
-           m.created_at as "receivedAt", m.size, m.spf, m.dkim, m.dmarc
+    select ${SHOWN}
     from messages m
     where m.status = 'held'
       and ($1::text is null or m.held_reason = $1) and ($2::text is null or greatest(m.account_id, '') = $2)
       and ($3::text is null or (m.created_at, m.id) < (select b.created_at, b.id from messages b where b.id = $3))
-      and (m.inbox_id = any (array(select id from removed_inboxes))) is not true
+      and ${INBOX_IS_THERE}
     order by m.created_at desc, m.id desc
     limit $4`;
+
+/**
+ * Reads messages by the entries of their release, the last release first.
+ *
+ * $1 the oldest release, $2 account or null, $3 entries. Cost: the releases of all accounts since $1.
+ */
+const LIST_RELEASED = statement('list-released-messages')`
+    select ${SHOWN}, a.created_at as "releasedAt", a.actor_kind as "actorKind", a.actor
+    from (
+      select * from audit e
+      where e.action = 'message.release' and e.created_at >= $1::timestamptz
+        and ($2::text is null or greatest(e.account_id, '') = $2)
+      order by e.created_at desc, e.id desc limit $3
+    ) a
+    cross join lateral (select * from messages x where x.id = a.target and x.held_reason is not null offset 0) m
+    where ${INBOX_IS_THERE}
+    order by a.created_at desc, a.id desc`;
 
 /** Counts at most $1 held messages, by reason. */
 const COUNT = statement('count-held-messages')`
@@ -64,6 +95,15 @@ export async function listHeldMessages(
   limit: number,
 ): Promise<HeldMessage[]> {
   return runOn<HeldMessage>(pool, LIST, [reason ?? null, accountId ?? null, after ?? null, limit]);
+}
+
+/** The messages that were released since then. The last release comes first. */
+export async function listReleasedMessages(
+  { pool }: { readonly pool: Pool },
+  { since, accountId }: { readonly since: Date; readonly accountId: AccountId | undefined },
+  limit: number,
+): Promise<ReleasedMessage[]> {
+  return runOn<ReleasedMessage>(pool, LIST_RELEASED, [since.toISOString(), accountId ?? null, limit]);
 }
 
 /** The held messages of all accounts by reason, of the newest `HELD_COUNTED_MAX`. */

@@ -85,6 +85,20 @@ describe('a count', () => {
     expect(all.until).toEqual(all.asOf);
   });
 
+  test('as of an earlier count leaves out what ended since; a moment to come is now', async () => {
+    await outage.event({ fate: 'dead_letter', ageHours: 2 });
+    const { asOf } = await count();
+    await outage.event({ fate: 'dead_letter', ageHours: 2 });
+    await store.outside.query(
+      `update dead_letters set created_at = clock_timestamp() + interval '1 s'
+       where id = (select max(id) from dead_letters)`,
+    );
+    expect(await count({ asOf })).toMatchObject({ matched: 1, asOf });
+    const later = new Date('2999-01-01');
+    expect((await count({ asOf: later })).asOf < later).toBe(true);
+    expect(await start({ asOf, expected: 1 })).toMatchObject({ kind: 'started', count: { asOf } });
+  });
+
   test('says when the first and the last of the events were recorded', async () => {
     await outage.event({ ageHours: 9, type: 'email.bounced' });
     await outage.event({ ageHours: 2 });

@@ -208,12 +208,12 @@ async function runningOf(
   return row?.id ?? null;
 }
 
-type RecoveryRow = Omit<Recovery, 'status' | 'only' | 'inProgress' | 'left'> & {
+export type RecoveryRow = Omit<Recovery, 'status' | 'only' | 'inProgress' | 'left'> & {
   readonly undeliveredOnly: boolean;
   readonly stopped: boolean;
 };
 
-function recoveryOf({ undeliveredOnly, stopped, ...row }: RecoveryRow): Recovery {
+export function recoveryOf({ undeliveredOnly, stopped, ...row }: RecoveryRow): Recovery {
   const { matched, queued, delivered, failed, endedAt } = row;
   const status = endedAt === null ? 'running' : stopped ? 'stopped' : 'finished';
   return {

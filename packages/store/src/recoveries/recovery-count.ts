@@ -18,6 +18,8 @@ export interface RecoveryRequest {
   /** Empty: every type that the webhook gets. */
   readonly types: readonly EventType[];
   readonly only: RecoveredEvents;
+  /** The moment of an earlier count: what failed since is left out. Absent: now. */
+  readonly asOf?: Date | undefined;
 }
 
 /** The number of events that a recovery would send, and their times. */
@@ -67,7 +69,8 @@ export async function planRecovery(
   const subscription = await subscriptionOf(db, accountId, webhookId);
   if (subscription === null) return null;
   const { rows } = await db.pool.query<{ asOf: Date }>(MOMENT);
-  const [{ asOf }] = rows as [{ asOf: Date }];
+  const [{ asOf: now }] = rows as [{ asOf: Date }];
+  const asOf = request.asOf === undefined || request.asOf > now ? now : request.asOf;
   const { since, until = asOf } = request;
   const span = { since: laterOf(since, subscription.since), until: until < asOf ? until : asOf };
   const range = await rangeOf(db, span, { after: 0n, last: POSITION_MAX });

@@ -45,6 +45,7 @@ const NONE = {
   lastSuccessAt: null,
   lastError: null,
   outstanding: 0,
+  oldestDueAt: null,
   deadLetters: 0,
 };
 

@@ -22,6 +22,8 @@ export interface WebhookHealth {
   readonly lastError: string | null;
   /** Counted up to 5,000; for more than five webhooks up to 25,000 in all. */
   readonly outstanding: number;
+  /** Null: nothing is due. */
+  readonly oldestDueAt: Date | null;
   readonly deadLetters: number;
 }
 
@@ -57,20 +59,23 @@ const READ = statement('read-webhook-health')`
       ) r
     ) recent`;
 
-/** @returns the health of each webhook. One that is missing has none. */
+/**
+ * @param countedMax rows of a webhook that are counted per table.
+ * @returns the health of each webhook. One that is missing has none.
+ */
 export async function readWebhookHealth(
   { pool }: Pick<Database, 'pool'>,
   ids: readonly WebhookId[],
+  countedMax = Math.min(COUNTED_MAX, Math.ceil(COUNTED_IN_ALL_MAX / ids.length)),
 ): Promise<ReadonlyMap<WebhookId, WebhookHealth>> {
-  const countedMax = Math.min(COUNTED_MAX, Math.ceil(COUNTED_IN_ALL_MAX / ids.length));
   const [results, loads] = await Promise.all([
-    runOn<Omit<WebhookHealth, 'outstanding' | 'deadLetters'>>(pool, READ, [ids]),
+    runOn<Omit<WebhookHealth, 'outstanding' | 'oldestDueAt' | 'deadLetters'>>(pool, READ, [ids]),
     readWebhookLoads({ pool }, ids, countedMax),
   ]);
   return new Map(
     results.map((result) => {
-      const { outstanding = 0, deadLetters = 0 } = loads.get(result.webhookId) ?? {};
-      return [result.webhookId, { ...result, outstanding, deadLetters }];
+      const { outstanding = 0, oldestDueAt = null, deadLetters = 0 } = loads.get(result.webhookId) ?? {};
+      return [result.webhookId, { ...result, outstanding, oldestDueAt, deadLetters }];
     }),
   );
 }

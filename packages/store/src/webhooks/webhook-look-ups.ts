@@ -16,6 +16,8 @@ export interface OwnedWebhook extends Webhook {
   readonly ruleId: RoutingRuleId | null;
   /** null: the webhook does not count as failing. */
   readonly failingSince: Date | null;
+  /** The last mail about its failure. null: none was sent. */
+  readonly failingNoticeAt: Date | null;
 }
 
 /** Everything but the secret. */
@@ -28,6 +30,7 @@ const SHOWN = {
   description: true,
   domains: true,
   failingSince: true,
+  failingNoticeAt: true,
   createdAt: true,
 } as const;
 
@@ -66,11 +69,12 @@ export function createWebhookLookUps({ prisma, pool }: Pick<Database, 'prisma' |
 }
 
 function ownedWebhookOf(row: Pick<WebhookRow, keyof typeof SHOWN>): OwnedWebhook {
-  const { accountId, subject, failingSince } = row;
+  const { accountId, subject, failingSince, failingNoticeAt } = row;
   return {
     ...webhookOf(row),
     accountId: accountId as AccountId,
     ruleId: ruleOfSubject(subject),
     failingSince,
+    failingNoticeAt,
   };
 }

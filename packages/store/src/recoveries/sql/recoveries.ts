@@ -1,13 +1,14 @@
 import { statement } from '../../db/statement.ts';
 
 /** The columns of a recovery, with the outcomes that no step has added up yet. */
-const SHOWN = `
+export const SHOWN = `
     r.id, r.webhook_id as "webhookId", r.since, r.until, r.types, r.undelivered_only as "undeliveredOnly", r.rate,
     r.matched, r.dead_letters as "deadLetters", r.has_more as "hasMore", r.queued,
     r.delivered + o.delivered as delivered, r.failed + o.failed as failed,
     r.created_at as "createdAt", r.ended_at as "endedAt", r.stopped`;
 
-const OUTCOMES = `
+/** Of the recovery `r`. */
+export const OUTCOMES = `
     cross join lateral (
       select coalesce(sum(x.delivered), 0)::int as delivered, coalesce(sum(x.failed), 0)::int as failed
       from recovery_outcomes x where x.recovery_id = r.id

@@ -1,0 +1,165 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { makeHistory, RECOVERY } from '../test/history.ts';
+import { HttpVisitor, tokensOf, valuesOf } from '../test/http-visitor.ts';
+import type { Answer } from '../test/http-visitor.ts';
+import { makeOutage } from '../test/outage.ts';
+import type { Outage } from '../test/outage.ts';
+import { KEYS, setupConsole } from '../test/start-console.ts';
+
+const opened = setupConsole();
+let outage: Outage;
+let ada: HttpVisitor;
+beforeEach(async () => {
+  await opened.rows.clear();
+  outage = await makeOutage(opened.database, opened.rows);
+  await makeHistory(opened.database, outage);
+  ada = await new HttpVisitor(opened.url).signIn(KEYS.ada);
+});
+
+interface Form {
+  readonly page: () => string;
+  readonly action: () => string;
+  readonly fields?: () => Record<string, string>;
+  /** The number of rows that the form has changed. */
+  readonly acted: string;
+}
+
+/** Every form that acts. */
+const FORMS: Readonly<Record<string, Form>> = {
+  'a replay': {
+    page: () => `/events/${outage.eventId}`,
+    action: () => `/events/${outage.eventId}/replay`,
+    fields: () => ({ webhook: outage.failing }),
+    acted: `select from audit where action = 'event.replay'`,
+  },
+  'a release': {
+    page: () => `/messages/${outage.messageId}`,
+    action: () => `/messages/${outage.messageId}/release`,
+    fields: () => ({ note: 'ticket 9' }),
+    acted: `select from messages where status = 'released'`,
+  },
+  'a recovery': {
+    page: () => `/recover?webhook=${outage.failing}&failing=include&only=all`,
+    action: () => '/recoveries',
+    acted: `select from recoveries where id <> '${RECOVERY}'`,
+  },
+  'a stop': {
+    page: () => `/recoveries/${RECOVERY}`,
+    action: () => `/recoveries/${RECOVERY}/stop`,
+    acted: 'select from recoveries where stopped',
+  },
+};
+
+/** Everything that a browser of an operator sends with the form. */
+async function fieldsOf({ page, action, fields }: Form): Promise<Record<string, string>> {
+  const values = valuesOf((await ada.get(page())).text, action());
+  expect(values).toMatchObject({ csrf: expect.stringMatching(/./), once: expect.stringMatching(/./) });
+  return { ...values, ...fields?.() };
+}
+
+const actedOf = async ({ acted }: Form) => (await opened.database.query(acted)).length;
+
+type Send = (form: Form, fields: Record<string, string>) => Promise<Answer>;
+
+/** Everybody who must not act. */
+const REFUSED: [string, number, Send][] = [
+  [
+    'a reader, with the tokens of a session',
+    403,
+    async (form, fields) => {
+      const kim = await new HttpVisitor(opened.url).signIn(KEYS.kim);
+      const { csrf } = tokensOf((await kim.get('/')).text, '/sign-out');
+      return kim.post(form.action(), { ...fields, csrf });
+    },
+  ],
+  [
+    'a session without the token of its pages',
+    403,
+    async (form, fields) => ada.post(form.action(), { ...fields, csrf: 'x'.repeat(43) }),
+  ],
+  [
+    'a form without the token of its pages',
+    403,
+    async (form, fields) => ada.post(form.action(), { ...fields, csrf: '' }),
+  ],
+  [
+    'another site',
+    403,
+    async (form, fields) => ada.post(form.action(), fields, { origin: 'https://evil.example' }),
+  ],
+  ['a page that hides its origin', 403, async (form, fields) => ada.post(form.action(), fields, {})],
+  [
+    'a sandboxed frame of another site',
+    403,
+    async (form, fields) =>
+      ada.post(form.action(), fields, { origin: 'null', 'sec-fetch-site': 'cross-site' }),
+  ],
+  [
+    'a wrong key',
+    303,
+    async (form, fields) => {
+      const stranger = await new HttpVisitor(opened.url).signIn('a wrong key');
+      return stranger.post(form.action(), fields);
+    },
+  ],
+];
+
+describe.each(Object.entries(FORMS))('%s', (_, form) => {
+  test.each(REFUSED)('by %s is refused, and changes nothing', async (__, expected, send) => {
+    const { status, location } = await send(form, await fieldsOf(form));
+    expect({ status, location }).toEqual({
+      status: expected,
+      location: expected === 303 ? '/sign-in' : null,
+    });
+    expect(await actedOf(form)).toBe(0);
+  });
+
+  test('sent twice acts once, and both get the first result', async () => {
+    const fields = await fieldsOf(form);
+    const first = await ada.post(form.action(), fields);
+    const second = await ada.post(form.action(), fields);
+    expect(first.status).toBe(303);
+    expect(second).toMatchObject({ status: 303, location: first.location });
+    expect(await actedOf(form)).toBe(1);
+  });
+
+  test('with a field that it does not have is refused', async () => {
+    const fields = { ...(await fieldsOf(form)), everything: '1' };
+    expect((await ada.post(form.action(), fields)).status).toBe(400);
+    expect(await actedOf(form)).toBe(0);
+  });
+});
+
+test('a reader sees every page without the forms and buttons that act', async () => {
+  const kim = await new HttpVisitor(opened.url).signIn(KEYS.kim);
+  const paths = [
+    '/',
+    `/accounts/${outage.accountId}`,
+    `/webhooks/${outage.failing}`,
+    `/events/${outage.eventId}`,
+    `/emails/${outage.emailId}`,
+    `/messages/${outage.messageId}`,
+    '/dead-letters?account=Meadow+Shop',
+    '/held',
+    '/audit',
+    '/recoveries',
+    ...Object.values(FORMS).map(({ page }) => page()),
+  ];
+  for (const path of paths) {
+    const { status, text } = await kim.get(path);
+    expect({ path, status }).toEqual({ path, status: 200 });
+    expect(text.match(/<form[^>]*method="post"[^>]*>/g)).toEqual([
+      expect.stringContaining('action="/sign-out"'),
+    ]);
+    for (const button of ['Release…', 'Recover…', 'Recover these…', 'Stop…', 'Replay…'])
+      expect({ path, shows: text.includes(button) }).toEqual({ path, shows: false });
+  }
+});
+
+test('a form of another kind of body is refused', async () => {
+  const form = FORMS['a stop'] as Form;
+  const fields = await fieldsOf(form);
+  const headers = { origin: opened.url, 'content-type': 'text/plain' };
+  expect((await ada.post(form.action(), fields, headers)).status).toBe(403);
+  expect(await actedOf(form)).toBe(0);
+});

@@ -1,0 +1,191 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { makeHistory, NOTICE_EMAIL, RECOVERY } from '../test/history.ts';
+import { HttpVisitor, textOf, tokensOf } from '../test/http-visitor.ts';
+import { makeOutage } from '../test/outage.ts';
+import type { Outage } from '../test/outage.ts';
+import { KEYS, setupConsole } from '../test/start-console.ts';
+
+const opened = setupConsole();
+let outage: Outage;
+let ada: HttpVisitor;
+beforeEach(async () => {
+  await opened.rows.clear();
+  outage = await makeOutage(opened.database, opened.rows);
+  await makeHistory(opened.database, outage);
+  ada = await new HttpVisitor(opened.url).signIn(KEYS.ada);
+});
+
+const query = async (sql: string, values: unknown[] = []) => opened.database.query(sql, values);
+const show = async (path: string): Promise<string> => {
+  const { status, text } = await ada.get(path);
+  expect({ path, status }).toEqual({ path, status: 200 });
+  return text;
+};
+const labelsOf = (page: string) =>
+  [...page.matchAll(/role="img"\s+aria-label="([^"]*)"/g)].map(([, label]) => label);
+
+describe('the page of a webhook', () => {
+  test('says since when it fails, what succeeded and failed last, and who was notified', async () => {
+    const words = textOf(await show(`/webhooks/${outage.failing}`));
+    expect(words).toMatch(
+      /Failing since \d.* for 1 h 30 min\. The last success was at .*\. The last error is HTTP 503 ?\. Postrider notified ops@shop\.example\.com at/,
+    );
+    await query('update webhooks set failing_notice_at = null');
+    expect(textOf(await show(`/webhooks/${outage.failing}`))).toContain('Nobody was notified yet.');
+  });
+
+  test('plots the attempts of a day, and says the same in words', async () => {
+    const page = await show(`/webhooks/${outage.failing}`);
+    const words = textOf(page);
+    expect(words).toContain('Successful attempts 93 % of 120,000 in 24 h');
+    expect(words).toContain('Highest 227 ms; limit 10.0 s');
+    const labels = labelsOf(page);
+    expect(labels[0]).toMatch(
+      /^Failed attempts by hour, 24 h: 93 % of 120,000 succeeded; most failed in the hour from \d\d:00: 100 %$/,
+    );
+    expect(labels[1]).toMatch(/^p95 by hour, 24 h: now \d+ ms, highest \d+ ms$/);
+    expect(page.match(/class="ok"/g)).toHaveLength(24);
+    expect(page.match(/class="no"\s+x=/g)).toHaveLength(2); // 0.1 % of failures is too little for a bar
+  });
+
+  test('without an attempt in a day says quiet', async () => {
+    await query('delete from attempts_by_hour');
+    await query('delete from attempts');
+    const words = textOf(await show(`/webhooks/${outage.healthy}`));
+    expect(words).toContain('quiet');
+    expect(words).toContain('Successful attempts none in 24 h');
+    await query('insert into webhook_health values ($1, now(), null)', [outage.healthy]);
+    expect(textOf(await show(`/webhooks/${outage.healthy}`))).toContain('healthy');
+  });
+
+  test('leads an operator to the dry run of its outage, and a reader not', async () => {
+    const page = await show(`/webhooks/${outage.failing}`);
+    const [, href = ''] = /href="(\/recover\?[^"]*)"/.exec(page) ?? [];
+    expect((await ada.get(href.replaceAll('&amp;', '&'))).status).toBe(200);
+    const [, since = ''] = /since=([^&"]*)/.exec(href) ?? [];
+    const [row] = await opened.database.query<{ hours: number }>(
+      'select extract(epoch from failing_since - $2::timestamptz)::float8 / 3600 as hours from webhooks where id = $1',
+      [outage.failing, `${decodeURIComponent(since).replace('+', ' ')}Z`],
+    );
+    expect(row?.hours).toBe(1);
+    const kim = await new HttpVisitor(opened.url).signIn(KEYS.kim);
+    for (const path of [
+      `/webhooks/${outage.failing}`,
+      `/accounts/${outage.accountId}`,
+      '/dead-letters?account=Meadow+Shop',
+    ])
+      expect((await kim.get(path)).text).not.toContain('href="/recover?');
+  });
+});
+
+describe('the page of an account', () => {
+  test('has the health of each webhook, with plots', async () => {
+    const page = await show(`/accounts/${outage.accountId}`);
+    const words = textOf(page);
+    expect(words).toContain('failing 1 h 30 min, HTTP 503 93 %');
+    expect(words).toContain('healthy 100 %');
+    expect(labelsOf(page)).toHaveLength(4);
+  });
+
+  test('has its notice address, its keys and what was done to it', async () => {
+    const words = textOf(await show(`/accounts/${outage.accountId}`));
+    for (const part of [
+      'active',
+      `Notices go to ${NOTICE_EMAIL}`,
+      'shop',
+      '1 h ago never',
+      'in 35 d',
+      'expired 1 d ago',
+      'revoked 9 d ago',
+      'root changed a limit',
+      'key shop deleted a webhook',
+      'ada started a recovery of 28,412 events',
+      'Outstanding deliveries 3 1,000,000',
+    ])
+      expect(words).toContain(part);
+  });
+
+  test('says when it is suspended', async () => {
+    await query('update accounts set suspended_at = now()');
+    const words = textOf(await show(`/accounts/${outage.accountId}`));
+    expect(words).toContain('Suspended since');
+    expect(words).not.toContain(' active acct_');
+  });
+
+  test('refuses a filter', async () => {
+    expect((await ada.get(`/accounts/${outage.accountId}?status=x`)).status).toBe(400);
+  });
+});
+
+describe('the overview', () => {
+  test('has the last error of failing endpoints, running recoveries and the busiest webhooks', async () => {
+    const page = await show('/');
+    const words = textOf(page);
+    expect(words).toContain('HTTP 503');
+    expect(words).toContain('17,240 of 28,412');
+    expect(words).toContain('55 s at 200/s ada');
+    expect(words).toContain('611 611');
+    expect(page).toContain(`href="/recoveries/${RECOVERY}"`);
+  });
+
+  test('plots the dead letters of each hour', async () => {
+    await query(`update dead_letters set created_at = date_trunc('hour', now()) - interval '3 hours'`);
+    const page = await show('/');
+    expect(labelsOf(page)).toEqual([
+      expect.stringMatching(/^Dead letters by hour, 24 h\. Most in the hour from \d\d:00: 1\.$/),
+    ]);
+    await query(`update dead_letters set created_at = now() - interval '25 hours'`);
+    expect(labelsOf(await show('/'))).toEqual(['Dead letters by hour, 24 h. None.']);
+  });
+});
+
+describe('released mail', () => {
+  test('of 24 h has its tab, with who released it', async () => {
+    expect(textOf(await show('/held'))).toContain('Released, 24 h 0');
+    const path = `/messages/${outage.messageId}/release`;
+    const tokens = tokensOf((await ada.get(`/messages/${outage.messageId}`)).text, path);
+    await ada.post(path, { ...tokens, note: 'ticket 9' });
+    expect(textOf(await show('/held'))).toContain('Released, 24 h 1');
+    const words = textOf(await show('/held?status=released'));
+    expect(words).toContain('Re: Your order');
+    expect(words).toContain('by ada');
+    expect(await show(`/held?status=released&account=${outage.accountId}`)).toContain('Re: Your order');
+    const other = await opened.rows.account();
+    expect(await show(`/held?status=released&account=${other}`)).toContain('No mail was released');
+    await query(`update audit set created_at = now() - interval '25 hours'`);
+    expect(await show('/held?status=released')).toContain('No mail was released');
+  });
+
+  test.each([['/held?status=held'], ['/held?status=released&reason=spam']])('%s is refused', async (path) => {
+    expect((await ada.get(path)).status).toBe(400);
+  });
+});
+
+describe('the button that recovers what the dead letters show', () => {
+  const link = (page: string) => /href="(\/recover\?[^"]*)"/.exec(page)?.[1]?.replaceAll('&amp;', '&');
+
+  test('leads to the dry run of their events', async () => {
+    const href = link(await show(`/dead-letters?webhook=${outage.failing}&type=email.bounced`));
+    expect(href).toContain(`webhook=${outage.failing}&types=email.bounced&since=`);
+    const [event] = await opened.database.query<{ at: Date }>(
+      `select created_at as at from events where id = $1`,
+      [outage.eventId],
+    );
+    const since = new URLSearchParams(href?.split('?')[1]).get('since') ?? '';
+    expect(new Date(`${since}Z`)).toEqual(event?.at);
+    expect(await show(href ?? '')).toContain('Dry run');
+  });
+
+  test.each(['', '?account=Meadow+Shop&status=503', '?account=Meadow+Shop&reason=attempts_exhausted'])(
+    'is missing where a recovery would send more: %s',
+    async (query) => {
+      expect(link(await show(`/dead-letters${query}`))).toBeUndefined();
+    },
+  );
+});
+
+test('a time keeps its seconds from a filter to the next page and into the field', async () => {
+  const page = await show(`/dead-letters?since=2026-01-01+05:41:12.093`);
+  expect(page).toContain('value="2026-01-01 05:41:12.093"');
+  expect((await ada.get('/dead-letters?account=Meadow+Shop&webhook=Meadow+Shop')).status).toBe(400);
+});

@@ -1,0 +1,59 @@
+import { html } from '@remix-run/html-template';
+import type { ApiKey, AuditAction, ListedAuditEntry } from '@postrider/store';
+import { idLink, section, time } from '../html/pieces.ts';
+import type { Html } from '../html/pieces.ts';
+import { pagePath } from '../html/links.ts';
+import { counted } from '../html/words.ts';
+
+type Words = string | ((rows: number) => string);
+
+const WORDS: Readonly<Record<AuditAction, Words>> = {
+  'account.erase': 'erased the data of an address',
+  'account.limit': 'changed a limit',
+  'account.resume': 'resumed the account',
+  'account.suspend': 'suspended the account',
+  'account.update': 'changed the account',
+  'dead-letters.replay': (rows) => `replayed ${counted(rows, 'dead letter')}`,
+  'domain.release': 'released a domain',
+  'event.replay': (rows) => `replayed ${counted(rows, 'event')}`,
+  'installation.set': 'changed the installation',
+  'key.create': 'created a key',
+  'key.revoke': 'revoked a key',
+  'message.release': 'released a held message',
+  'recovery.start': (rows) => `started a recovery of ${counted(rows, 'event')}`,
+  'recovery.stop': 'stopped a recovery',
+  'suppression.remove': 'removed a suppression',
+  'webhook.delete': 'deleted a webhook',
+};
+
+/** The latest actions on an account, in sentences. */
+export function actionsSection(
+  entries: readonly ListedAuditEntry[],
+  keys: readonly ApiKey[],
+  all: string,
+  now: Date,
+): Html {
+  const lines = entries.map((entry) => {
+    const words = WORDS[entry.action];
+    const isGone = entry.action === 'webhook.delete' || entry.target === entry.accountId;
+    const path = isGone ? null : pagePath(entry.target);
+    return html`<li>
+      ${time(entry.createdAt, now, 'minutes')} <b>${actorOf(entry, keys)}</b>
+      ${typeof words === 'string' ? words : words(entry.count)}
+      ${path === null ? null : idLink(entry.target, path)}
+    </li>`;
+  });
+  const list =
+    lines.length === 0
+      ? html`<p class="soft">Nobody has acted on this account yet.</p>`
+      : html`<ul aria-labelledby="actions">
+          ${lines}
+        </ul>`;
+  const side = html`<p class="small"><a href="${all}">Show all</a></p>`;
+  return section('actions', { title: 'Recent actions', side }, html`<div class="card pad">${list}</div>`);
+}
+
+function actorOf({ actorKind, actor }: ListedAuditEntry, keys: readonly ApiKey[]): string {
+  if (actorKind !== 'key') return actor;
+  return `key ${keys.find(({ id }) => id === actor)?.name ?? actor}`;
+}

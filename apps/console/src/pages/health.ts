@@ -1,0 +1,46 @@
+import { html } from '@remix-run/html-template';
+import type { AttemptDay, OwnedWebhook, WebhookHealth } from '@postrider/store';
+import { state } from '../html/pieces.ts';
+import type { Html, Sign } from '../html/pieces.ts';
+import { duration } from '../html/words.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Healthy, failing, or quiet: no attempt in 24 h. The sums may be two minutes late, so a success counts, too. */
+export function healthOf(
+  { failingSince }: Pick<OwnedWebhook, 'failingSince'>,
+  health: Pick<WebhookHealth, 'lastSuccessAt'> | undefined,
+  day: Pick<AttemptDay, 'attempts'> | undefined,
+  now: Date,
+): { readonly sign: Sign; readonly word: 'failing' | 'healthy' | 'quiet' } {
+  if (failingSince !== null) return { sign: 'bad', word: 'failing' };
+  const lastSuccessAt = health?.lastSuccessAt ?? null;
+  const isRecent = lastSuccessAt !== null && now.getTime() - lastSuccessAt.getTime() < DAY_MS;
+  return (day?.attempts ?? 0) > 0 || isRecent
+    ? { sign: 'good', word: 'healthy' }
+    : { sign: 'off', word: 'quiet' };
+}
+
+/** The state in a table: `failing`, and under it `1 h 31 min, HTTP 503`. */
+export function healthState(
+  webhook: Pick<OwnedWebhook, 'failingSince'>,
+  health: WebhookHealth | undefined,
+  day: AttemptDay | undefined,
+  now: Date,
+): Html {
+  const { sign, word } = healthOf(webhook, health, day, now);
+  return html`${state(sign, word)}${explained(webhook, health, word, now)}`;
+}
+
+function explained(
+  { failingSince }: Pick<OwnedWebhook, 'failingSince'>,
+  health: WebhookHealth | undefined,
+  word: string,
+  now: Date,
+): Html | null {
+  if (word === 'quiet') return html`<span class="sub">no attempt in 24 h</span>`;
+  if (failingSince === null) return null;
+  const error = health?.lastError ?? null;
+  const seconds = (now.getTime() - failingSince.getTime()) / 1000;
+  return html`<span class="sub">${duration(seconds)}${error === null ? '' : `, ${error}`}</span>`;
+}

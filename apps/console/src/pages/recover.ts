@@ -1,0 +1,317 @@
+import { html } from '@remix-run/html-template';
+import { EVENT_TYPES, LIMITS } from '@postrider/domain';
+import type { EventType, RecoveryId } from '@postrider/domain';
+import type {
+  Account,
+  AttemptDay,
+  OwnedWebhook,
+  RecoveredEvents,
+  RecoveryCount,
+  WebhookHealth,
+} from '@postrider/store';
+import { formTokens } from '../http/serve-form.ts';
+import type { Visit } from '../http/serve-page.ts';
+import { doneNote } from '../html/done.ts';
+import { options, rangeFields } from '../html/form.ts';
+import type { Page } from '../html/layout.ts';
+import { queryOf } from '../html/links.ts';
+import { latestP95 } from '../html/plot.ts';
+import { crumbs, endpointName, endpointText, section, state } from '../html/pieces.ts';
+import type { Html, Part } from '../html/pieces.ts';
+import { stackedTable } from '../html/table.ts';
+import { clockTime, count, counted, duration, latency, moment, writtenTime } from '../html/words.ts';
+import { healthState } from './health.ts';
+
+/** The fields of the dry run. */
+export interface RecoverFields {
+  /** An account or a webhook, as the user wrote it. */
+  readonly webhook?: string | undefined;
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+  readonly types?: EventType | undefined;
+  readonly rate: number;
+  readonly only: RecoveredEvents;
+  /** Failing endpoints are not left out. */
+  readonly failing?: 'include' | undefined;
+}
+
+/** What the dry run found for a webhook. */
+export interface RecoverTarget {
+  readonly webhook: OwnedWebhook;
+  readonly count: RecoveryCount;
+  readonly day: AttemptDay | undefined;
+  readonly health: WebhookHealth | undefined;
+  /** The recovery that it already has. */
+  readonly running: RecoveryId | undefined;
+}
+
+export interface RecoverParts {
+  readonly fields: RecoverFields;
+  /** Null: no account or webhook is given. */
+  readonly dryRun: {
+    readonly targets: readonly RecoverTarget[];
+    readonly account: Account | null;
+    readonly owner: string;
+  } | null;
+}
+
+/** Above this number of events, the user types the number. */
+export const TYPED_ABOVE = 1_000;
+
+/** The address of a dry run. */
+export function recoverPath({ since, until, rate, only, ...rest }: RecoverFields): string {
+  const range = { since: writtenTime(since), until: writtenTime(until) };
+  return `/recover${queryOf({
+    ...rest,
+    ...range,
+    rate: rate === LIMITS.recoveryRateDefault ? undefined : String(rate),
+    only: only === 'undelivered' ? undefined : only,
+  })}`;
+}
+
+/** `/recover` */
+export function recoverPage({ fields, dryRun }: RecoverParts, visit: Visit): Page {
+  const main = html`${crumbs([{ href: '/dead-letters', name: 'Dead letters' }], 'Recover')}
+    <div class="head">
+      <div>
+        <h1>Recover events</h1>
+        <p class="lead">The dry run comes first. Postrider sends nothing until you confirm the count.</p>
+      </div>
+    </div>
+    ${doneNote(visit.done)} ${askForm(fields)}
+    ${dryRun === null ? null : html`${dryRunSection(dryRun, fields, visit.now)} ${confirmSection(dryRun, fields, visit)}`}`;
+  return { title: dryRun === null ? 'Recover' : 'Recover: dry run', current: '/dead-letters', main };
+}
+
+function askForm(fields: RecoverFields): Html {
+  const { webhook, types, rate, only } = fields;
+  const choice = (value: RecoveredEvents, words: string) =>
+    html`<label
+      ><input type="radio" name="only" value="${value}" ${value === only ? html`checked` : null} />
+      ${words}</label
+    >`;
+  return html`<form class="card filters" action="/recover" aria-label="Events to recover">
+    <div class="fields">
+      <div class="two">
+        <label for="r-wh">Account or webhook</label>
+        <input
+          id="r-wh"
+          name="webhook"
+          value="${webhook ?? ''}"
+          placeholder="Any id or account name"
+          required
+          autocomplete="off"
+        />
+      </div>
+      ${rangeFields('r', fields)}
+      <div>
+        <label for="r-type">Types</label>
+        <select id="r-type" name="types">
+          ${options('all', EVENT_TYPES, types)}
+        </select>
+      </div>
+      <div>
+        <label for="r-rate">Events per second</label>
+        <input
+          id="r-rate"
+          name="rate"
+          type="number"
+          min="1"
+          max="${LIMITS.recoveryRateMax}"
+          value="${rate}"
+        />
+      </div>
+      <fieldset class="choice two">
+        <legend>Which events</legend>
+        ${choice('undelivered', 'Undelivered events, also those whose dead letter retention deleted')}
+        ${choice('all', 'All events, also delivered ones (the endpoint gets those twice)')}
+      </fieldset>
+      <div class="acts"><button class="btn">${webhook === undefined ? 'Count' : 'Count again'}</button></div>
+    </div>
+  </form>`;
+}
+
+/** Why a recovery leaves a webhook out. Null: it does not. */
+function leftOut(
+  { webhook, running }: RecoverTarget,
+  { failing }: RecoverFields,
+): 'failing' | 'running' | null {
+  if (running !== undefined) return 'running';
+  return webhook.failingSince !== null && failing === undefined ? 'failing' : null;
+}
+
+function included(targets: readonly RecoverTarget[], fields: RecoverFields): readonly RecoverTarget[] {
+  return targets.filter((target) => leftOut(target, fields) === null && target.count.matched > 0);
+}
+
+function sum(targets: readonly RecoverTarget[]): { readonly events: number; readonly words: string } {
+  const events = targets.reduce((total, target) => total + target.count.matched, 0);
+  const more = targets.some((target) => target.count.hasMore) ? '+' : '';
+  return { events, words: `${count(events)}${more} ${events === 1 ? 'event' : 'events'}` };
+}
+
+type DryRun = NonNullable<RecoverParts['dryRun']>;
+
+function dryRunSection({ targets, account }: DryRun, fields: RecoverFields, now: Date): Html {
+  const heading = { title: 'Dry run', side: html`<p>${state('wait', 'nothing sent yet', 'pill')}</p>` };
+  if (targets.length === 0) {
+    const empty = html`<div class="empty"><p>This account has no webhook.</p></div>`;
+    return section('dry', heading, html`<div class="card">${empty}</div>`);
+  }
+  const name = account?.name ?? '';
+  const sent = included(targets, fields);
+  const out = targets.filter((target) => leftOut(target, fields) !== null && target.count.matched > 0);
+  const asOf = targets[0]?.count.asOf ?? now;
+  const table = stackedTable({
+    caption: `${sum(sent).words} for ${counted(sent.length, 'webhook')}`,
+    captionMore:
+      out.length === 0 ? '' : `${sum(out).words} for ${counted(out.length, 'other webhook')} left out`,
+    columns: [
+      { label: 'Webhook', isRoomy: true },
+      { label: 'Endpoint now' },
+      { label: 'Events', isNumber: true },
+      { label: 'Dead letters', isNumber: true },
+      ...(fields.only === 'all' ? [] : [{ label: 'Deleted by retention', isNumber: true }]),
+      { label: 'Oldest, newest' },
+      { label: 'Duration', isNumber: true },
+    ],
+    rows: targets.map((target) => targetCells(target, name, fields, now)),
+  });
+  return section(
+    'dry',
+    { ...heading, more: `counted at ${clockTime(asOf)}` },
+    html`<div class="card">${table}</div>
+      ${targets.map((target) => notesOf(target, fields))}`,
+  );
+}
+
+function targetCells(target: RecoverTarget, account: string, fields: RecoverFields, now: Date): Part[] {
+  const { webhook, day, health } = target;
+  const { matched, deadLetters, oldest, newest, hasMore } = target.count;
+  const more = hasMore ? '+' : '';
+  const p95 = day === undefined ? null : latestP95(day);
+  const isOut = leftOut(target, fields) !== null;
+  const events = isOut
+    ? html`<span class="soft">${count(matched)}${more}</span><span class="sub">left out</span>`
+    : html`<b>${count(matched)}${more}</b>`;
+  const now95 =
+    webhook.failingSince === null && p95 !== null ? html`<span class="sub">p95 ${latency(p95)}</span>` : null;
+  return [
+    html`<a href="/webhooks/${webhook.id}">${endpointText(webhook.endpoint)}</a
+      ><span class="sub">${account}</span>`,
+    html`${healthState(webhook, health, day, now)}${now95}`,
+    events,
+    count(deadLetters),
+    ...(fields.only === 'all' ? [] : [`${count(matched - deadLetters)}${more}`]),
+    oldest === null || newest === null
+      ? ''
+      : html`${moment(oldest, now)} <span class="sub">${moment(newest, now)}</span>`,
+    `${duration(Math.ceil(matched / fields.rate))}${more}`,
+  ];
+}
+
+function notesOf(target: RecoverTarget, fields: RecoverFields): Html | null {
+  const { webhook, running } = target;
+  const { matched, hasMore, unknown } = target.count;
+  const name = endpointName(webhook.endpoint);
+  const notes: Html[] = [];
+  const reason = leftOut(target, fields);
+  if (reason === 'failing' && matched > 0) {
+    notes.push(
+      html`<b>${name} is left out because it is failing.</b> Events sent to it would fail again.
+        <a href="${recoverPath({ ...fields, failing: 'include' })}">Include it anyway</a>.`,
+    );
+  }
+  if (reason === 'running' && running !== undefined) {
+    notes.push(
+      html`<b>${name} is left out because it has a recovery that runs.</b>
+        <a href="/recoveries/${running}">Show it</a>.`,
+    );
+  }
+  if (hasMore) {
+    notes.push(
+      html`<b>${name} has more events than the dry run counted.</b> The recovery sends them all.
+        ${
+          fields.webhook === webhook.id
+            ? null
+            : html`<a href="${recoverPath({ ...fields, webhook: webhook.id })}">Count this webhook alone</a>.`
+        }`,
+    );
+  }
+  if (unknown > 0) {
+    notes.push(
+      html`<b>${counted(unknown, 'event')} of ${name} ${unknown === 1 ? 'is' : 'are'} left out.</b> Their
+        attempts are no longer logged, so nobody knows whether they arrived.`,
+    );
+  }
+  return notes.length === 0
+    ? null
+    : html`${notes.map((text) => html`<div class="note wait"><p>${text}</p></div>`)}`;
+}
+
+function confirmSection({ targets }: DryRun, fields: RecoverFields, visit: Visit): Html | null {
+  const sent = included(targets, fields);
+  const [first] = sent;
+  if (first === undefined || !visit.mayAct) return null;
+  const { events, words } = sum(sent);
+  const { until, asOf } = first.count;
+  const form = html`<form class="card pad narrow-page" method="post" action="/recoveries">
+    ${formTokens(visit.visitor)} ${hiddenFields(fields, sent, asOf)}
+    <ul class="dots">
+      <li>
+        Postrider sends each of the <b>${words}</b> once, to <b>${counted(sent.length, 'webhook')}</b>, at
+        ${count(fields.rate)} per second. New events go first.
+      </li>
+      <li>Ids and bytes stay the same, so a receiver that removes duplicates processes no event twice.</li>
+      <li>
+        The recovery leaves out events recorded after ${moment(until, visit.now)} and deliveries that fail
+        after ${clockTime(asOf)}.
+      </li>
+    </ul>
+    ${events > TYPED_ABOVE ? typedCount(events) : null}
+    <div>
+      <label for="r-note">Note for the audit (optional)</label>
+      <input id="r-note" name="note" maxlength="200" autocomplete="off" />
+    </div>
+    <div class="acts">
+      <button class="btn danger">Recover ${words}</button>
+      <a class="btn plain" href="/dead-letters">Cancel</a>
+    </div>
+  </form>`;
+  return section('confirm', { title: 'Confirm' }, form);
+}
+
+function typedCount(events: number): Html {
+  return html`<div>
+    <label for="r-count">Type the number of events</label>
+    <input
+      id="r-count"
+      name="count"
+      inputmode="numeric"
+      autocomplete="off"
+      required
+      aria-describedby="r-count-hint"
+    />
+    <p class="hint" id="r-count-hint">
+      ${String(events)}, with or without the comma. Required above ${count(TYPED_ABOVE)} events.
+    </p>
+  </div>`;
+}
+
+/** The count and its moment: if the number has changed since, Postrider starts nothing. */
+function hiddenFields(fields: RecoverFields, sent: readonly RecoverTarget[], asOf: Date): Html {
+  const values = {
+    webhook: fields.webhook ?? '',
+    since: fields.since?.toISOString() ?? '',
+    until: fields.until?.toISOString() ?? '',
+    types: fields.types ?? '',
+    rate: String(fields.rate),
+    only: fields.only,
+    failing: fields.failing ?? '',
+    at: asOf.toISOString(),
+    counted: sent.map(({ webhook, count: { matched } }) => `${webhook.id}:${matched}`).join(' '),
+  };
+  return html`${Object.entries(values).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+  )}`;
+}

@@ -1,0 +1,105 @@
+import { html } from '@remix-run/html-template';
+import type { WebhookId } from '@postrider/domain';
+import type { FoundRecovery } from '@postrider/store';
+import type { Visit } from '../http/serve-page.ts';
+import { doneNote } from '../html/done.ts';
+import type { Page } from '../html/layout.ts';
+import { queryOf } from '../html/links.ts';
+import { pager } from '../html/list.ts';
+import { crumbs, endpointText, idLink, state } from '../html/pieces.ts';
+import type { Html, Sign } from '../html/pieces.ts';
+import { stackedTable } from '../html/table.ts';
+import { ago, clockTime, count, counted, moment } from '../html/words.ts';
+
+export interface RecoveriesParts {
+  readonly recoveries: readonly FoundRecovery[];
+  readonly hasMore: boolean;
+  readonly webhookId: WebhookId | undefined;
+  readonly isFirst: boolean;
+}
+
+/** `/recoveries` */
+export function recoveriesPage(parts: RecoveriesParts, visit: Visit): Page {
+  const { recoveries, hasMore, webhookId, isFirst } = parts;
+  const last = recoveries.at(-1);
+  const older =
+    hasMore && last !== undefined ? `/recoveries${queryOf({ webhook: webhookId, after: last.id })}` : null;
+  const shown = counted(recoveries.length, 'recovery').replace('recoverys', 'recoveries');
+  const list =
+    recoveries.length === 0
+      ? html`<div class="empty">
+          <b>No recovery matches</b>
+          <p>Postrider keeps a recovery for 90 days after its end. A page of a webhook starts one.</p>
+        </div>`
+      : html`${recoveryTable(recoveries, visit.now)} ${pager(isFirst ? `The newest ${shown}` : shown, older)}`;
+  const main = html`${crumbs([{ href: '/dead-letters', name: 'Dead letters' }], 'Recoveries')}
+    <div class="head">
+      <div>
+        <h1>Recoveries</h1>
+        <p class="lead">A recovery sends the events of a webhook and a time range again, each once.</p>
+      </div>
+    </div>
+    ${doneNote(visit.done)}
+    <div class="card">${list}</div>`;
+  return { title: 'Recoveries', current: '/dead-letters', main };
+}
+
+/** Recoveries, the newest first. */
+export function recoveryTable(recoveries: readonly FoundRecovery[], now: Date): Html {
+  const rows = recoveries.map((recovery) => [
+    idLink(recovery.id, `/recoveries/${recovery.id}`),
+    webhookCell(recovery),
+    range(recovery, now),
+    progressText(recovery),
+    recoveryState(recovery),
+    startedBy(recovery, now),
+  ]);
+  return stackedTable({
+    caption: 'Recoveries, newest first',
+    columns: [
+      { label: 'Recovery' },
+      { label: 'Webhook', isRoomy: true },
+      { label: 'Range, UTC' },
+      { label: 'Events', isNumber: true },
+      { label: 'State' },
+      { label: 'Started by' },
+    ],
+    rows,
+  });
+}
+
+export function webhookCell({ webhookId, endpoint, accountName, accountId }: FoundRecovery): Html {
+  return html`<a href="/webhooks/${webhookId}">${endpointText(endpoint)}</a
+    ><span class="sub">${accountName ?? accountId}</span>`;
+}
+
+/** `25 Nov 22:00 to 26 Nov 06:00`, `24 Nov 13:10 to 15:40` */
+function range({ since, until }: FoundRecovery, now: Date): string {
+  const isOneDay = since.toISOString().slice(0, 10) === until.toISOString().slice(0, 10);
+  const end = isOneDay ? clockTime(until, 'minutes') : moment(until, now, 'minutes');
+  return `${moment(since, now, 'minutes')} to ${end}`;
+}
+
+function progressText({ status, queued, ...recovery }: FoundRecovery): Html | string {
+  if (status === 'finished') return count(queued);
+  return html`${count(queued)} <span class="sub">of ${matchedText(recovery)}</span>`;
+}
+
+/** `28,412`; `500,000+` when the count ended before the last event. */
+export function matchedText({ matched, hasMore }: Pick<FoundRecovery, 'matched' | 'hasMore'>): string {
+  return `${count(matched)}${hasMore ? '+' : ''}`;
+}
+
+const SIGNS: Readonly<Record<FoundRecovery['status'], Sign>> = {
+  running: 'wait',
+  finished: 'good',
+  stopped: 'off',
+};
+
+export function recoveryState({ status }: FoundRecovery, shape: 'pill' | 'plain' = 'plain'): Html {
+  return state(SIGNS[status], status, shape);
+}
+
+export function startedBy({ startedBy: by, createdAt }: FoundRecovery, now: Date): Html {
+  return html`${by?.name ?? 'unknown'} <span class="sub">${ago(createdAt, now)}</span>`;
+}

@@ -1,0 +1,151 @@
+import { html } from '@remix-run/html-template';
+import type { FoundRecovery } from '@postrider/store';
+import { formTokens } from '../http/serve-form.ts';
+import type { Visit } from '../http/serve-page.ts';
+import { doneNote } from '../html/done.ts';
+import type { Page } from '../html/layout.ts';
+import { crumbs, endpointName, endpointText, facts, section, timeAgo, wholeId } from '../html/pieces.ts';
+import type { Html } from '../html/pieces.ts';
+import { clockTime, count, counted, duration, moment } from '../html/words.ts';
+import { matchedText, recoveryState } from './recoveries.ts';
+
+/** `/recoveries/:id`. @param isLive the page loads itself again without script */
+export function recoveryPage(recovery: FoundRecovery, isLive: boolean, visit: Visit): Page {
+  const { id, status, endpoint } = recovery;
+  const path = `/recoveries/${id}`;
+  const [host = ''] = endpointName(endpoint).split('/');
+  const isRunning = status === 'running';
+  const live = isRunning
+    ? html`<p class="small" data-live-of="progress">
+        <a href="${isLive ? `${path}?live=5` : path}">Refresh</a> ·
+        ${isLive ? html`<a href="${path}">stop</a>` : html`<a href="${path}?live=5">every 5 s</a>`}
+      </p>`
+    : null;
+  const main = html`${crumbs([{ href: '/recoveries', name: 'Recoveries' }], 'Recovery')}
+    <div class="head">
+      <div>
+        <h1>Recovery for ${host}</h1>
+        <p class="ids">${wholeId(id, 'recovery id')}</p>
+      </div>
+      ${live}
+    </div>
+    ${doneNote(visit.done)} ${progress(recovery, visit.now)}
+    ${isRunning && visit.mayAct ? stopForm(recovery, visit) : null} ${details(recovery, visit.now)}`;
+  return { title: `Recovery, ${share(recovery)} %`, current: '/dead-letters', main };
+}
+
+/** The events that were queued, as a whole percentage. */
+function share({ status, queued, matched }: FoundRecovery): number {
+  if (status === 'finished') return 100;
+  return matched === 0 ? 0 : Math.min(99, Math.floor((queued / matched) * 100));
+}
+
+function progress(recovery: FoundRecovery, now: Date): Html {
+  const { status, queued, matched, delivered, failed, inProgress, left, rate, webhookId } = recovery;
+  const big = (value: number) => html`<span class="big">${count(value)}</span>`;
+  const max = Math.max(1, status === 'finished' ? queued : matched);
+  return html`<section
+    class="sec"
+    id="progress"
+    ${status === 'running' ? html`data-live="2"` : null}
+    aria-labelledby="prog"
+  >
+    <div class="sec-head">
+      <h2 id="prog">
+        ${count(queued)} of ${matchedText(recovery)} events queued <span>${share(recovery)} %</span>
+      </h2>
+      <p>${recoveryState(recovery, 'pill')}</p>
+    </div>
+    <div class="card pad">
+      <progress value="${Math.min(queued, max)}" max="${max}" aria-labelledby="prog"></progress>
+      <p class="axis">
+        <span>Started ${clockTime(recovery.createdAt)}</span><span>${endText(recovery, now)}</span>
+      </p>
+    </div>
+    <div class="card">
+      ${facts([
+        { term: 'Delivered', value: big(delivered) },
+        { term: 'In progress', value: big(inProgress) },
+        {
+          term: 'Failed again',
+          value:
+            failed === 0
+              ? big(0)
+              : html`<a class="big" href="/dead-letters?webhook=${webhookId}">${count(failed)}</a>
+                  <span class="rel">dead letters</span>`,
+        },
+        { term: 'Remaining', value: big(left) },
+        {
+          term: 'Rate',
+          value: html`<span class="big">${count(rate)}/s</span> <span class="rel">at most</span>`,
+        },
+      ])}
+    </div>
+  </section>`;
+}
+
+function endText({ status, endedAt, left, rate }: FoundRecovery, now: Date): string {
+  if (endedAt !== null) return `${status === 'stopped' ? 'Stopped' : 'Finished'} ${moment(endedAt, now)}`;
+  return `${duration(left / rate)} left at ${count(rate)} per second`;
+}
+
+function stopForm({ id, left, queued }: FoundRecovery, { visitor }: Visit): Html {
+  return html`<details class="ask">
+    <summary class="btn">Stop…</summary>
+    <form method="post" action="/recoveries/${id}/stop">
+      ${formTokens(visitor)}
+      <p>
+        Stopping leaves <b>${counted(left, 'event')}</b> as they are. Postrider still sends the
+        ${count(queued)} queued events. You cannot resume a stopped recovery. Start a new one for the
+        remaining events.
+      </p>
+      <div class="acts">
+        <button class="btn danger">Stop with ${counted(left, 'event')} remaining</button>
+      </div>
+    </form>
+  </details>`;
+}
+
+const FROM = { cli: 'on the command line', key: 'through the API', console: 'in the console' };
+
+function details(recovery: FoundRecovery, now: Date): Html {
+  const { webhookId, endpoint, accountId, accountName, since, until, types, startedBy: by } = recovery;
+  const who =
+    by === null
+      ? html`unknown: the audit no longer has the entry`
+      : html`<b>${by.name}</b> ${FROM[by.kind]}, ${timeAgo(recovery.createdAt, now)}`;
+  return section(
+    'asked',
+    { title: 'Details' },
+    html`<div class="card pad">
+      <dl class="pairs">
+        <dt>Webhook</dt>
+        <dd>
+          <a href="/webhooks/${webhookId}">${endpointText(endpoint)}</a> of
+          <a href="/accounts/${accountId}">${accountName ?? accountId}</a>
+        </dd>
+        <dt>Range</dt>
+        <dd>${moment(since, now)} to ${moment(until, now)} UTC</dd>
+        <dt>Types</dt>
+        <dd>${types.length === 0 ? 'all' : types.join(', ')}</dd>
+        <dt>Which events</dt>
+        <dd>${whichEvents(recovery)}</dd>
+        <dt>Started by</dt>
+        <dd>${who}</dd>
+        ${
+          (by?.note ?? null) === null
+            ? null
+            : html`<dt>Note</dt>
+                <dd>${by?.note ?? ''}</dd>`
+        }
+      </dl>
+    </div>`,
+  );
+}
+
+function whichEvents({ only, deadLetters, matched, hasMore }: FoundRecovery): string {
+  const letters = counted(deadLetters, 'dead letter');
+  if (only === 'all')
+    return `all, also delivered ones: ${matchedText({ matched, hasMore })}, with ${letters}`;
+  return `undelivered: ${letters} and ${matchedText({ matched: matched - deadLetters, hasMore })} whose dead letter retention deleted`;
+}

@@ -1,0 +1,348 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { AccountId, WebhookId } from '@postrider/domain';
+import { HttpVisitor, textOf, tokensOf, valuesOf } from '../test/http-visitor.ts';
+import type { Answer } from '../test/http-visitor.ts';
+import { KEYS, setupConsole } from '../test/start-console.ts';
+
+const opened = setupConsole();
+let accountId: AccountId;
+/** Its endpoint does not fail, and its deliveries were dropped. */
+let webhook: WebhookId;
+let ada: HttpVisitor;
+
+beforeEach(async () => {
+  await opened.rows.clear();
+  accountId = await opened.rows.account();
+  webhook = await newWebhook('crm.example.com/in');
+  ada = await new HttpVisitor(opened.url).signIn(KEYS.ada);
+});
+
+async function newWebhook(endpoint: string, { failing = false } = {}): Promise<WebhookId> {
+  const id = await opened.rows.webhook({ accountId, failing });
+  await query(
+    `update webhooks set created_at = now() - interval '30 days', endpoint = 'https://' || $2 where id = $1`,
+    [id, endpoint],
+  );
+  return id;
+}
+
+const query = async (sql: string, values: unknown[] = []) =>
+  opened.database.query<{ id: string }>(sql, values);
+
+/** Events of an hour ago. No webhook got them. */
+async function droppedEvents(count: number, { type = 'email.sent', minutesAgo = 60 } = {}): Promise<void> {
+  await query(
+    `insert into events (id, account_id, type, created_at, data)
+     select 'evt_' || lpad(($1 || n)::text, 26, '0'), $2, $3, now() - make_interval(mins => $4::int), '{}'
+     from generate_series(1, $5::int) n`,
+    [minutesAgo, accountId, type, minutesAgo, count],
+  );
+}
+
+const show = async (path: string, visitor = ada): Promise<string> => {
+  const { status, text } = await visitor.get(path);
+  expect({ path, status }).toEqual({ path, status: 200 });
+  return text;
+};
+
+/** Sends the form of a dry run, as a browser does. @param changes replace its fields */
+async function confirm(path: string, changes: Record<string, string> = {}): Promise<Answer> {
+  const fields = valuesOf(await show(path), '/recoveries');
+  return ada.post('/recoveries', { ...fields, ...changes });
+}
+
+const started = async () =>
+  query(
+    'select id, webhook_id as webhook, matched, rate, undelivered_only as undelivered from recoveries order by id',
+  );
+const dryRun = (more = '') => `/recover?webhook=${webhook}${more}`;
+
+describe('a dry run', () => {
+  test('counts, and starts nothing', async () => {
+    await droppedEvents(3);
+    const words = textOf(await show(dryRun()));
+    for (const part of [
+      '3 events for 1 webhook',
+      'nothing sent yet',
+      'crm.example.com/in',
+      'Recover 3 events',
+    ])
+      expect(words).toContain(part);
+    expect(await started()).toEqual([]);
+    expect(await query('select from deliveries')).toEqual([]);
+  });
+
+  test.each([
+    ['&since=2100-01-01', '0 events'],
+    ['&until=2100-01-01', '2 events'],
+    ['&until=2001-01-02&since=2001-01-01', '0 events'],
+    ['&types=email.opened', '1 event '],
+    ['&types=email.bounced', '0 events'],
+  ])('with %s counts %s', async (filter, words) => {
+    await droppedEvents(1);
+    await droppedEvents(1, { type: 'email.opened', minutesAgo: 70 });
+    const page = textOf(await show(dryRun(filter)));
+    expect(page).toContain(`${words.trim()} for`);
+    expect(page.includes('Confirm')).toBe(!words.startsWith('0'));
+  });
+
+  test('of all events counts delivered ones, too', async () => {
+    await droppedEvents(2);
+    await query(
+      `insert into attempts (started_at, delivery_id, attempt, event_id, webhook_id, type, duration_ms, status)
+       select now() - interval '50 minutes', 1, 1, id, $1, type, 5, 200 from events limit 1`,
+      [webhook],
+    );
+    expect(textOf(await show(dryRun()))).toContain('1 event for 1 webhook');
+    expect(textOf(await show(dryRun('&only=all')))).toContain('2 events for 1 webhook');
+  });
+
+  test('leaves out a failing endpoint, and one link includes it', async () => {
+    await droppedEvents(2);
+    await query('update webhooks set failing_since = now()');
+    const page = await show(dryRun());
+    expect(textOf(page)).toContain('crm.example.com/in is left out because it is failing.');
+    expect(textOf(page)).not.toContain('Confirm');
+    const [, link = ''] = /href="([^"]*)">Include it anyway/.exec(page) ?? [];
+    expect(textOf(await show(link.replaceAll('&amp;', '&')))).toContain('Recover 2 events');
+  });
+
+  test('of an account counts each webhook, as does the name of the account', async () => {
+    await droppedEvents(2);
+    await newWebhook('other.example.com/in');
+    for (const owner of [accountId, 'Test']) {
+      const words = textOf(await show(`/recover?webhook=${owner}`));
+      expect(words).toContain('4 events for 2 webhooks');
+      expect(words).toContain('other.example.com/in');
+    }
+  });
+
+  test('shows a reader the numbers, and no form', async () => {
+    await droppedEvents(1);
+    const kim = await new HttpVisitor(opened.url).signIn(KEYS.kim);
+    const page = await show(dryRun(), kim);
+    expect(textOf(page)).toContain('1 event for 1 webhook');
+    expect(page).not.toContain('action="/recoveries"');
+  });
+
+  test('without an account or webhook is an empty form', async () => {
+    const page = await show('/recover');
+    expect(page).toContain('name="webhook"');
+    expect(page).not.toContain('Dry run');
+  });
+
+  test.each([
+    ['/recover?webhook=nobody', 'account nobody is unknown'],
+    ['/recover?webhook=wh_01kjpx1b50pb7tmnhrrahq69x0', 'webhook wh_01kjpx1b50pb7tmnhrrahq69x0 is unknown'],
+    ['/recover?weebhook=x', 'weebhook is unknown here'],
+    ['/recover?rate=0', 'rate is less than 1'],
+    ['/recover?rate=2001', 'rate is more than 2000'],
+    ['/recover?rate=1e3', 'rate is not a whole number'],
+    ['/recover?only=some', 'only is not one of undelivered, all'],
+    ['/recover?types=x', 'types is not a type of event'],
+    ['/recover?failing=yes', 'failing is not include'],
+    ['/recover?since=2026-02-02&until=2026-02-01', 'until is not after since'],
+    ['/recoveries?webhook=x', 'webhook is not the id of a webhook'],
+    ['/recoveries?after=x', 'after is not the id of a recovery'],
+    ['/recoveries?x=1', 'x is unknown here'],
+  ])('%s is refused by name', async (path, words) => {
+    const { status, text } = await ada.get(path);
+    expect(status).toBe(400);
+    expect(textOf(text)).toContain(words);
+  });
+
+  test('of an account with many webhooks asks for one', async () => {
+    for (let n = 0; n < 20; n += 1) await opened.rows.webhook({ accountId });
+    const { status, text } = await ada.get(`/recover?webhook=${accountId}`);
+    expect(status).toBe(400);
+    expect(textOf(text)).toContain('has more than 20 webhooks');
+  });
+});
+
+describe('the confirmed dry run', () => {
+  test('starts the recovery that was counted, and the audit says who did', async () => {
+    await droppedEvents(2, { type: 'email.opened' });
+    await droppedEvents(1, { minutesAgo: 50 });
+    const { status, location } = await confirm(dryRun('&types=email.opened&rate=7'), { note: 'ticket 4809' });
+    expect(status).toBe(303);
+    expect(await started()).toEqual([
+      { id: expect.anything(), webhook, matched: 2, rate: 7, undelivered: true },
+    ]);
+    const page = textOf(await show(location ?? ''));
+    for (const part of [
+      '1 recovery runs, of 2 events.',
+      'Recovery for crm.example.com',
+      '0 of 2 events queued',
+      'running',
+      'Types email.opened',
+      'ada in the console',
+      'Note ticket 4809',
+    ])
+      expect(page).toContain(part);
+    const audit = textOf(await show('/audit?action=recovery.start&who=ada'));
+    expect(audit).toContain('ticket 4809');
+  });
+
+  test('of an account starts one for each webhook', async () => {
+    await droppedEvents(2);
+    const other = await newWebhook('other.example.com/in');
+    const { location } = await confirm(`/recover?webhook=${accountId}`);
+    expect(location).toMatch(/^\/recoveries\?done=/);
+    expect(textOf(await show(location ?? ''))).toContain('2 recoveries run, of 4 events.');
+    expect((await started()).map((each) => Object.values(each)[1]).sort()).toEqual([webhook, other].sort());
+  });
+
+  test('above 1,000 events needs the number, with or without its comma', async () => {
+    await droppedEvents(1_001);
+    for (const count of ['', '1000', '11']) {
+      const { status, text } = await confirm(dryRun(), { count });
+      expect([status, textOf(text).includes('count is not 1001')]).toEqual([400, true]);
+    }
+    expect(await started()).toEqual([]);
+    expect((await confirm(dryRun(), { count: '1,001' })).status).toBe(303);
+    expect(await started()).toHaveLength(1);
+  });
+
+  test('with another number of events by now starts nothing, and shows the dry run again', async () => {
+    await droppedEvents(2);
+    const fields = valuesOf(await show(dryRun()), '/recoveries');
+    await query(`delete from events where id = (select min(id) from events)`);
+    const { location } = await ada.post('/recoveries', fields);
+    expect(location).toContain(`/recover?webhook=${webhook}`);
+    const words = textOf(await show(location ?? ''));
+    expect(words).toContain('Nothing was started. crm.example.com/in has another number of events now.');
+    expect(words).toContain('Recover 1 event');
+    expect(await started()).toEqual([]);
+  });
+
+  test('leaves out what failed after the count', async () => {
+    await droppedEvents(2);
+    const fields = valuesOf(await show(dryRun()), '/recoveries');
+    await droppedEvents(1, { minutesAgo: 55 });
+    await query(
+      `insert into attempts (started_at, delivery_id, attempt, event_id, webhook_id, type, duration_ms, status)
+       select clock_timestamp() + interval '1 s', 1, 1, max(id), $1, 'email.sent', 5, 503 from events`,
+      [webhook],
+    );
+    expect((await ada.post('/recoveries', fields)).location).toMatch(/^\/recoveries\/rec_/);
+    expect(await started()).toMatchObject([{ matched: 2 }]);
+  });
+
+  test('while a recovery of the webhook runs starts nothing, and the dry run names it', async () => {
+    await droppedEvents(1);
+    const fields = valuesOf(await show(dryRun()), '/recoveries');
+    await confirm(dryRun());
+    const again = await ada.post('/recoveries', { ...fields, once: 'x'.repeat(22) });
+    const words = textOf(await show(again.location ?? ''));
+    expect(words).toContain('Nothing was started. crm.example.com/in has a recovery that runs.');
+    expect(words).toContain('is left out because it has a recovery that runs.');
+    expect(await started()).toHaveLength(1);
+  });
+
+  test.each([
+    [{ counted: 'x' }, 'counted is not the result of a dry run'],
+    [{ counted: '' }, 'counted'],
+    [{ at: '' }, 'at'],
+    [{ since: '' }, 'since'],
+    [{ count: 'many' }, 'count is not a number'],
+    [{ everything: '1' }, 'everything is unknown here'],
+    [{ note: 'x'.repeat(201) }, 'note has at most 200 characters'],
+  ])('with %j is refused by name', async (changes, words) => {
+    await droppedEvents(1);
+    const { status, text } = await confirm(dryRun(), changes);
+    expect(status).toBe(400);
+    expect(textOf(text)).toContain(words);
+    expect(await started()).toEqual([]);
+  });
+});
+
+describe('a recovery', () => {
+  /** Starts one, and returns the path of its page. */
+  async function running(): Promise<string> {
+    await droppedEvents(3);
+    const { location } = await confirm(dryRun());
+    return (location ?? '').split('?')[0] ?? '';
+  }
+
+  test('shows its progress, and asks the script for more while it runs', async () => {
+    const path = await running();
+    await query('update recoveries set queued = 2, delivered = 1, failed = 1');
+    const page = await show(path);
+    const words = textOf(page);
+    for (const part of ['2 of 3 events queued 66 %', 'Delivered 1', 'In progress 0', 'Remaining 1'])
+      expect(words).toContain(part);
+    expect(page).toContain(`href="/dead-letters?webhook=${webhook}"`);
+    expect(page).toContain('data-live="2"');
+    await query('update recoveries set queued = 3, ended_at = now()');
+    const ended = await show(path);
+    expect(textOf(ended)).toContain('3 of 3 events queued 100 %');
+    expect(ended).not.toContain('data-live');
+    expect(ended).not.toContain('Stop…');
+  });
+
+  test('loads itself again without script only when asked, and while it runs', async () => {
+    const path = await running();
+    expect((await ada.get(path)).headers).not.toHaveProperty('refresh');
+    expect((await ada.get(`${path}?live=5`)).headers['refresh']).toBe('5');
+    expect((await ada.get(`${path}?live=1`)).status).toBe(400);
+    await query('update recoveries set ended_at = now()');
+    expect((await ada.get(`${path}?live=5`)).headers).not.toHaveProperty('refresh');
+  });
+
+  test('is stopped once, and the audit says who did', async () => {
+    const path = await running();
+    const page = await show(path);
+    const stop = `${path}/stop`;
+    const { location } = await ada.post(stop, tokensOf(page, stop));
+    const words = textOf(await show(location ?? ''));
+    expect(words).toContain('The recovery is stopped. 3 events of it are not queued.');
+    expect(words).toContain('stopped');
+    expect(textOf(await show('/audit?action=recovery.stop'))).toContain('ada');
+    const again = await ada.post(stop, { ...tokensOf(page, stop), once: 'x'.repeat(22) });
+    expect(textOf(await show(again.location ?? ''))).toContain('Nothing changed.');
+    expect(await query(`select id from audit where action = 'recovery.stop'`)).toHaveLength(1);
+  });
+
+  test('is on the overview while it runs, and on the page of dead letters', async () => {
+    const path = await running();
+    expect(await show('/')).toContain(path);
+    expect(await show('/dead-letters')).toContain(path);
+    await query('update recoveries set ended_at = now()');
+    expect(await show('/')).not.toContain(path);
+    expect(await show('/dead-letters')).toContain(path);
+    expect((await ada.get(`/search?q=${path.split('/').at(-1) ?? ''}`)).location).toBe(path);
+  });
+
+  test('of a webhook that was deleted is gone', async () => {
+    const path = await running();
+    await query('update webhooks set removed_at = now()');
+    expect((await ada.get(path)).status).toBe(404);
+    expect(await show('/recoveries')).not.toContain(path);
+  });
+});
+
+test('the list of recoveries goes on with the next page, and can be narrowed to a webhook', async () => {
+  const other = await newWebhook('other.example.com/in');
+  await query(
+    `insert into recoveries (id, account_id, webhook_id, since, until, types, undelivered_only, rate, matched, dead_letters, has_more,
+                             position, last_position, created_at, ended_at)
+     select 'rec_' || lpad(n::text, 26, '0'), $1, case n when 7 then $3 else $2 end, now(), now(), '{}', true, 1, 1, 0, false,
+            0, 0, now() - (100 - n) * interval '1 minute', now()
+     from generate_series(1, 53) n`,
+    [accountId, webhook, other],
+  );
+  const idsOn = (page: string) => [...page.matchAll(/href="\/recoveries\/(rec_\w+)"/g)].map(([, id]) => id);
+  const older = (page: string) =>
+    (/href="(\/recoveries\?[^"]*after=[^"]*)"/.exec(page)?.[1] ?? '').replaceAll('&amp;', '&');
+  for (const [path, all] of [
+    ['/recoveries', 53],
+    [`/recoveries?webhook=${webhook}`, 52],
+  ] as const) {
+    const first = await show(path);
+    const second = await show(older(first));
+    expect(idsOn(first)).toHaveLength(50);
+    expect(new Set([...idsOn(first), ...idsOn(second)]).size).toBe(all);
+    expect(older(second)).toBe('');
+  }
+  expect(idsOn(await show(`/recoveries?webhook=${other}`))).toEqual(['rec_00000000000000000000000007']);
+});

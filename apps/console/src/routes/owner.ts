@@ -1,0 +1,37 @@
+import { parseId } from '@postrider/domain';
+import type { AccountId } from '@postrider/domain';
+import type { createAccountStore, createWebhookLookUps, OwnedWebhook } from '@postrider/store';
+import { badRequest } from '../http/refusal.ts';
+
+export interface Owners {
+  readonly accounts: Pick<ReturnType<typeof createAccountStore>, 'search'>;
+  readonly webhooks: Pick<ReturnType<typeof createWebhookLookUps>, 'find'>;
+}
+
+/** What a field for an account or a webhook names. */
+export type Owner =
+  | { readonly accountId: AccountId; readonly webhook?: undefined }
+  | { readonly accountId?: undefined; readonly webhook: OwnedWebhook };
+
+/** @throws Refusal when nothing, or more than one account, has the id or the name. */
+export async function ownerNamed({ accounts, webhooks }: Owners, text: string): Promise<Owner> {
+  const webhookId = parseId('webhook', text);
+  if (webhookId === null) return { accountId: await accountNamed(accounts, text) };
+  const webhook = await webhooks.find(webhookId);
+  if (webhook === null) throw badRequest([`webhook ${text} is unknown.`]);
+  return { webhook };
+}
+
+/** A name that fits more accounts is refused. */
+const SAME_NAME_MAX = 5;
+
+/** @throws Refusal when no account, or not exactly one, has the id or the name. */
+export async function accountNamed(accounts: Owners['accounts'], text: string): Promise<AccountId> {
+  const found = await accounts.search(text, SAME_NAME_MAX);
+  const exact = found.filter(({ id, name }) => id === text || name.toLowerCase() === text.toLowerCase());
+  const fitting = exact.length > 0 ? exact : found;
+  const [only] = fitting;
+  if (only === undefined) throw badRequest([`account ${text} is unknown.`]);
+  if (fitting.length > 1) throw badRequest([`account ${text} fits several accounts. Give an id.`]);
+  return only.id;
+}

@@ -1,0 +1,211 @@
+import { EVENT_TYPES, LIMITS, parseId } from '@postrider/domain';
+import type { Clock, WebhookId } from '@postrider/domain';
+import {
+  createAccountStore,
+  createRecoveryLookUps,
+  createRecoveryStore,
+  createWebhookLookUps,
+  readAttemptDays,
+  readWebhookHealth,
+  RECOVERED_EVENTS,
+} from '@postrider/store';
+import type { Database, OwnedWebhook, RecoveryCount, RecoveryRequest, RecoveryStart } from '@postrider/store';
+import { z } from 'zod';
+import { freeText, note, readFields, utcTime } from '../http/fields.ts';
+import { badRequest } from '../http/refusal.ts';
+import type { FormHandler } from '../http/serve-form.ts';
+import type { PageHandler } from '../http/serve-page.ts';
+import type { SoleTask } from '../http/sole-task.ts';
+import { endpointName } from '../html/pieces.ts';
+import { counted } from '../html/words.ts';
+import { recoverPage, recoverPath, TYPED_ABOVE } from '../pages/recover.ts';
+import type { RecoverFields } from '../pages/recover.ts';
+import { ownerNamed } from './owner.ts';
+import type { Owners } from './owner.ts';
+
+/** Webhooks of an account that a dry run counts. They share the events that one count looks at. */
+const WEBHOOKS_MAX = 20;
+const DAY_MS = 86_400_000;
+
+const rate = z
+  .string({ error: 'is given twice' })
+  .regex(/^\d{1,4}$/, { error: 'is not a whole number' })
+  .transform(Number)
+  .pipe(
+    z
+      .number()
+      .min(1, { error: 'is less than 1' })
+      .max(LIMITS.recoveryRateMax, { error: `is more than ${LIMITS.recoveryRateMax}` }),
+  );
+
+/** The fields of the dry run. */
+const asked = {
+  webhook: freeText.optional(),
+  since: utcTime.optional(),
+  until: utcTime.optional(),
+  types: z.enum(EVENT_TYPES, { error: 'is not a type of event' }).optional(),
+  rate: rate.default(LIMITS.recoveryRateDefault),
+  only: z
+    .enum(RECOVERED_EVENTS, { error: `is not one of ${RECOVERED_EVENTS.join(', ')}` })
+    .default('undelivered'),
+  failing: z.literal('include', { error: 'is not include' }).optional(),
+};
+
+function requestOf({ since, until, types, only }: RecoverFields & { readonly since: Date }): RecoveryRequest {
+  if (until !== undefined && until <= since) throw badRequest(['until is not after since.']);
+  return { since, until, types: types === undefined ? [] : [types], only };
+}
+
+/** The same in the dry run and at the start: else the numbers would differ. */
+function countedMax(owner: string): number {
+  return parseId('webhook', owner) === null
+    ? LIMITS.recoveryEventsCounted / WEBHOOKS_MAX
+    : LIMITS.recoveryEventsCounted;
+}
+
+/** `/recover`: counts, and starts nothing. */
+export function showRecover(db: Database, clock: Clock, counting: SoleTask): PageHandler {
+  const accounts = createAccountStore(db, clock);
+  const webhooks = createWebhookLookUps(db);
+  const lookUps = createRecoveryLookUps(db);
+
+  return async (visit) => {
+    const fields = readFields(asked, visit.query);
+    const { webhook: owner, since = dayBefore(visit.now) } = fields;
+    const request = requestOf({ ...fields, since });
+    if (owner === undefined) return recoverPage({ fields: { ...fields, since }, dryRun: null }, visit);
+    const owned = await webhooksOf({ accounts, webhooks }, owner);
+    const ids = owned.map(({ id }) => id);
+    const recoveries = createRecoveryStore(db, clock, { eventsCountedMax: countedMax(owner) });
+    const counts = await counting(async () => countAll(recoveries, owned, request));
+    const days = await readAttemptDays(db.pool, ids, visit.now);
+    const health = await readWebhookHealth(db, ids);
+    const running = await lookUps.runningAt(ids);
+    const targets = owned.flatMap((webhook) => {
+      const count = counts.get(webhook.id);
+      const parts = { day: days.get(webhook.id), health: health.get(webhook.id) };
+      return count === undefined ? [] : [{ webhook, count, running: running.get(webhook.id), ...parts }];
+    });
+    const account = owned[0] === undefined ? null : await accounts.find(owned[0].accountId);
+    const dryRun = { targets, account, owner };
+    return recoverPage({ fields: { ...fields, since }, dryRun }, visit);
+  };
+}
+
+/** In whole minutes, as the field shows it. */
+function dayBefore(now: Date): Date {
+  return new Date(Math.floor((now.getTime() - DAY_MS) / 60_000) * 60_000);
+}
+
+async function webhooksOf(
+  owners: Owners & { readonly webhooks: ReturnType<typeof createWebhookLookUps> },
+  text: string,
+): Promise<readonly OwnedWebhook[]> {
+  const { accountId, webhook } = await ownerNamed(owners, text);
+  if (webhook !== undefined) return [webhook];
+  const page = await owners.webhooks.list(accountId, { limit: WEBHOOKS_MAX, cursor: null });
+  if (page?.hasMore === true) {
+    throw badRequest([`webhook ${text} has more than ${WEBHOOKS_MAX} webhooks. Give the id of one.`]);
+  }
+  return page?.entries ?? [];
+}
+
+/** Counts for all webhooks as of one moment. */
+async function countAll(
+  recoveries: Pick<ReturnType<typeof createRecoveryStore>, 'count'>,
+  webhooks: readonly OwnedWebhook[],
+  request: RecoveryRequest,
+): Promise<ReadonlyMap<WebhookId, RecoveryCount>> {
+  const counts = new Map<WebhookId, RecoveryCount>();
+  let asOf: Date | undefined;
+  for (const { id, accountId } of webhooks) {
+    const count = await recoveries.count(accountId, id, { ...request, asOf });
+    if (count === null) continue;
+    asOf = count.asOf;
+    counts.set(id, count);
+  }
+  return counts;
+}
+
+/** `wh_…:28412 wh_…:85`, as the dry run counted them. */
+const countedEvents = freeText.transform((text, context) => {
+  const numbers = new Map<WebhookId, number>();
+  for (const word of text.split(' ')) {
+    const [, written = '', number] = /^(\w+):(\d{1,9})$/.exec(word) ?? [];
+    const id = parseId('webhook', written);
+    if (id === null) {
+      context.addIssue({ code: 'custom', message: 'is not the result of a dry run' });
+      return z.NEVER;
+    }
+    numbers.set(id, Number(number));
+  }
+  return numbers;
+});
+
+const startFields = {
+  ...asked,
+  webhook: freeText,
+  since: utcTime,
+  at: utcTime,
+  counted: countedEvents,
+  count: freeText
+    .transform((text) => text.replaceAll(',', ''))
+    .pipe(z.string().regex(/^\d{1,9}$/, { error: 'is not a number' }))
+    .transform(Number)
+    .optional(),
+  note: note.optional(),
+};
+
+/** `POST /recoveries`: starts a recovery of each webhook, if the number of its events is still the same. */
+export function startRecoveries(db: Database, clock: Clock, counting: SoleTask): FormHandler {
+  const webhooks = createWebhookLookUps(db);
+
+  return async ({ fields: given, visitor }) => {
+    const { at: asOf, counted: numbers, count: typed, note: why, ...fields } = readFields(startFields, given);
+    const request = { ...requestOf(fields), rate: fields.rate, asOf };
+    const total = [...numbers.values()].reduce((sum, number) => sum + number, 0);
+    if (total > TYPED_ABOVE && typed !== total)
+      throw badRequest([`count is not ${total}, the number of events.`]);
+    const by = { kind: 'console', name: visitor.name, note: why } as const;
+    const recoveries = createRecoveryStore(db, clock, { eventsCountedMax: countedMax(fields.webhook) });
+    const results = await counting(async () => {
+      const starts: { endpoint: string; start: RecoveryStart }[] = [];
+      for (const [id, expected] of numbers) {
+        const webhook = await webhooks.find(id);
+        const start =
+          webhook === null
+            ? ({ kind: 'no webhook' } as const)
+            : await recoveries.start(webhook.accountId, id, { ...request, expected }, by);
+        starts.push({ endpoint: endpointName(webhook?.endpoint ?? id), start });
+      }
+      return starts;
+    });
+    return resultOf(results, recoverPath(fields));
+  };
+}
+
+const REFUSALS: Readonly<Record<Exclude<RecoveryStart['kind'], 'started'>, string>> = {
+  'no webhook': 'was deleted',
+  running: 'has a recovery that runs',
+  changed: 'has another number of events now',
+};
+
+function resultOf(
+  results: readonly { readonly endpoint: string; readonly start: RecoveryStart }[],
+  dryRun: string,
+): { location: string; outcome: string } {
+  const started = results.flatMap(({ start }) => (start.kind === 'started' ? [start] : []));
+  const events = started.reduce((sum, { count }) => sum + count.matched, 0);
+  const refused = results.flatMap(({ endpoint, start }) =>
+    start.kind === 'started' ? [] : [`${endpoint} ${REFUSALS[start.kind]}.`],
+  );
+  const [first] = started;
+  if (first === undefined) {
+    return { location: dryRun, outcome: `Nothing was started. ${refused.join(' ')} This is a new dry run.` };
+  }
+  const words = started.length === 1 ? '1 recovery runs' : `${started.length} recoveries run`;
+  return {
+    location: results.length === 1 ? `/recoveries/${first.id}` : '/recoveries',
+    outcome: `${words}, of ${counted(events, 'event')}. ${refused.join(' ')}`.trim(),
+  };
+}

@@ -1,0 +1,209 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { AccountId, EventId, RecoveryId, WebhookId } from '@postrider/domain';
+import { createRows, createTestDatabase } from '@postrider/testing';
+import type { TestDatabase } from '@postrider/testing';
+import { openDatabase } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import {
+  countDeadLettersByHour,
+  countFoundDeadLetters,
+  findDeadLetters,
+} from '../deliveries/find-dead-letters.ts';
+import { summarizeEvents } from '../events/event-summaries.ts';
+import { countHeldMessages, listHeldMessages, listReleasedMessages } from '../inbound/held-messages.ts';
+import { readUnsentMail } from '../mail/unsent-mail.ts';
+import { createRecoveryLookUps } from '../recoveries/find-recoveries.ts';
+import { readFailingWebhooks } from '../webhooks/failing-webhooks.ts';
+
+/* A plan that is kept must not depend on how large the tables were when it was made (decision 0012). */
+
+const GROWN_BY = 30_000;
+/** A list reads little more than it shows. */
+const LIST_MAX = 1_500;
+/** A number is counted up to 10,000. Each entry counts as read in the index and in the table. */
+const COUNT_MAX = 25_000;
+/** Each dead letter is counted with a look at its webhook. */
+const LETTER_COUNT_MAX = 45_000;
+const LIMIT = 20;
+const ACCOUNT = 'acct_01jd0000000000000000000001' as AccountId;
+/** With 50 dead letters and 30 recoveries. All others belong to another webhook. */
+const WEBHOOK = 'wh_01jd0000000000000000000001' as WebhookId;
+const RECOVERY = 'rec_01jd0000000000000000000007' as RecoveryId;
+const EVENTS = [15_000, 15_001].map((n) => `evt_01jd00000000000000000${n}` as EventId);
+
+let database: TestDatabase;
+let db: Database;
+
+beforeAll(async () => void (database = await createTestDatabase()));
+afterAll(() => database.drop());
+// One connection, which keeps the first plan that it makes.
+beforeEach(async () => {
+  const options = { databaseUrl: database.url, size: 1, applicationName: 'console-plans-test' };
+  db = openDatabase(
+    { ...options, onError: () => undefined },
+    { send: () => undefined, close: async () => undefined },
+  );
+  await createRows(database).clear();
+});
+afterEach(() => db.close());
+
+const id = (prefix: string, n = 'n') => `'${prefix}_01jd' || lpad(${n}::text, 22, '0')`;
+const webhookOf = (own: string) => `case when ${own} then '${WEBHOOK}' else 'wh_other' end`;
+
+const GROW = [
+  `create temp table numbers as select n from generate_series(1, ${GROWN_BY}) n`,
+  `insert into webhooks (id, account_id, endpoint, events, secret_key_id, secret_sealed, failing_since)
+   select case when n = 1 then '${WEBHOOK}' when n = 2 then 'wh_other' else ${id('wh', '(n + 9)')} end,
+          case when n = 1 then '${ACCOUNT}' else 'acct_other' end, 'https://h' || n || '.example/', '{}', 'k', '\\x01',
+          case when n % 3000 = 0 then now() end
+   from numbers`,
+  `insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data, attempts, reason, last_error, created_at)
+   select ${id('dl')}, case when n <= 50 then '${ACCOUNT}' else 'acct_other' end, ${webhookOf('n <= 50')}, ${id('evt')},
+          'email.sent', now(), '{}', 8, 'attempts_exhausted', 'x', now() - n * interval '1 s'
+   from numbers`,
+  `insert into messages (id, account_id, kind, status, held_reason, created_at, content_digest, blob, size, from_address,
+                         to_addresses, cc_addresses, reply_to_addresses, received_for, headers, spf, dkim, dmarc, automatic)
+   select ${id('msg')}, 'acct_other', 'live', case when n > 15 then 'held' else 'released' end::message_status, 'spam',
+          now() - n * interval '1 s', '\\x01', 'b', 1, 'p@d.example', '{}', '{}', '{}', '{x@in.example}', '{}',
+          'pass', 'none', 'none', false
+   from numbers`,
+  `insert into audit (actor_kind, actor, action, account_id, target, webhook_id, count, created_at)
+   select 'console', 'ada', case when n <= 15 then 'message.release' else 'recovery.start' end, 'acct_other',
+          case when n <= 15 then ${id('msg')} else ${id('rec', '(n - 15)')} end, 'wh_other', 1, now() - n * interval '1 s'
+   from numbers`,
+  `insert into recoveries (id, account_id, webhook_id, since, until, types, undelivered_only, rate, matched, dead_letters, has_more,
+                           position, last_position, created_at, ended_at)
+   select ${id('rec')}, 'acct_other', case when n <= 30 then '${WEBHOOK}' when n <= 35 then ${id('wh', '(n + 100)')} else 'wh_other' end,
+          now(), now(), '{}', true, 1, 1, 0, false, 0, 0, now() - n * interval '1 s',
+          case when n = 1 or n between 31 and 35 then null else now() end
+   from numbers`,
+  `insert into events (id, account_id, type, created_at, data)
+   select ${id('evt')}, 'acct_other', 'email.bounced', now() - n * interval '1 s', '{"recipients":["a@a.example"]}' from numbers`,
+  `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status)
+   select now() - n * interval '1 s', 1, ${id('evt')}, 'wh_other', 1, 1, 503 from numbers`,
+  `insert into email_sends (email_id, due_at) select ${id('em')}, now() from numbers`,
+];
+
+/** Fills the tables, without a check of foreign keys. */
+async function grow(): Promise<void> {
+  const sql = [
+    'begin',
+    'set local session_replication_role = replica',
+    ...GROW,
+    'drop table numbers',
+    'commit',
+  ];
+  await database.query(sql.join(';\n'));
+}
+
+async function rowsRead(): Promise<number> {
+  await db.pool.query('select pg_stat_force_next_flush()');
+  const { rows } = await db.pool.query<{ n: number }>(
+    `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int
+            + (select sum(idx_tup_read)::int from pg_stat_user_indexes) as n
+     from pg_stat_user_tables`,
+  );
+  return rows[0]?.n ?? NaN;
+}
+
+const page = { after: null, limit: LIMIT };
+const hours = Array.from({ length: 24 }, (_, n) => new Date(Date.now() - n * 3_600_000));
+const since = new Date(Date.now() - 86_400_000);
+const recoveries = () => createRecoveryLookUps(db);
+
+/** With the number of rows that each finds, and what it may read. */
+const READS: [string, () => Promise<number>, number, number][] = [
+  ['dead letters of all', async () => (await findDeadLetters(db, {}, page)).length, LIMIT, LIST_MAX],
+  [
+    'dead letters of an account',
+    async () => (await findDeadLetters(db, { accountId: ACCOUNT }, page)).length,
+    LIMIT,
+    LIST_MAX,
+  ],
+  [
+    'dead letters of a webhook',
+    async () => (await findDeadLetters(db, { webhookId: WEBHOOK }, page)).length,
+    LIMIT,
+    LIST_MAX,
+  ],
+  [
+    'the number of dead letters',
+    async () => (await countFoundDeadLetters(db, {})).found,
+    10_000,
+    LETTER_COUNT_MAX,
+  ],
+  [
+    'the number of a webhook’s dead letters',
+    async () => (await countFoundDeadLetters(db, { webhookId: WEBHOOK })).found,
+    50,
+    LIST_MAX,
+  ],
+  [
+    'dead letters by hour',
+    async () => Math.max(...(await countDeadLettersByHour(db, hours)).map(({ found }) => found)),
+    1_000,
+    COUNT_MAX,
+  ],
+  ['held mail', async () => (await listHeldMessages(db, {}, LIMIT)).length, LIMIT, LIST_MAX],
+  [
+    'the number of held messages',
+    async () => (await countHeldMessages(db))[0]?.messages ?? 0,
+    10_000,
+    COUNT_MAX,
+  ],
+  [
+    'released mail',
+    async () => (await listReleasedMessages(db, { since, accountId: undefined }, LIMIT)).length,
+    15,
+    LIST_MAX,
+  ],
+  ['failing webhooks', async () => (await readFailingWebhooks(db.pool, LIMIT)).length, 10, LIST_MAX],
+  ['unsent mail', async () => (await readUnsentMail(db)).emails, 10_000, COUNT_MAX],
+  [
+    'the last results of events',
+    async () => (await summarizeEvents(db, 'wh_other' as WebhookId, EVENTS)).size,
+    2,
+    LIST_MAX,
+  ],
+  ['a recovery', async () => ((await recoveries().find(RECOVERY)) === null ? 0 : 1), 1, LIST_MAX],
+  ['recoveries of all', async () => (await recoveries().list({}, LIMIT)).length, LIMIT, LIST_MAX],
+  [
+    'recoveries of all behind a cursor',
+    async () => (await recoveries().list({ after: RECOVERY }, LIMIT)).length,
+    6,
+    LIST_MAX,
+  ],
+  [
+    'recoveries of a webhook',
+    async () => (await recoveries().list({ webhookId: WEBHOOK }, LIMIT)).length,
+    LIMIT,
+    LIST_MAX,
+  ],
+  [
+    'recoveries of a webhook behind a cursor',
+    async () => (await recoveries().list({ webhookId: WEBHOOK, after: RECOVERY }, LIMIT)).length,
+    LIMIT,
+    LIST_MAX,
+  ],
+  ['running recoveries', async () => (await recoveries().running(LIMIT)).length, 6, LIST_MAX],
+  [
+    'the running recovery of a webhook',
+    async () => (await recoveries().runningAt([WEBHOOK, 'wh_other' as WebhookId])).size,
+    1,
+    LIST_MAX,
+  ],
+];
+
+test('what the console shows, planned while there was nothing, reads little more than it shows', async () => {
+  for (const [, run] of READS) await run();
+  await grow();
+  for (const isCounted of [false, true]) {
+    if (isCounted) await database.query('analyze');
+    for (const [name, run, rows, readMax] of READS) {
+      const before = await rowsRead();
+      expect([name, await run()]).toEqual([name, rows]);
+      const read = (await rowsRead()) - before;
+      expect([name, read < readMax ? 'few' : read]).toEqual([name, 'few']);
+    }
+  }
+});
