@@ -81,8 +81,8 @@ async function orRefusal<Answer>(work: () => Promise<Answer>): Promise<Answer | 
 }
 
 /**
- * A link on another site, such as a ticket. The session's cookie is `SameSite=Strict`, so the browser holds it
- * back. It sends the cookie when the console itself opens the page.
+ * A link on another site, such as a ticket. The session's cookie is `SameSite=Strict`, so the browser holds
+ * it back. It sends the cookie when the console itself opens the page.
  */
 function isForeignLink({ headers }: Request): boolean {
   return headers['sec-fetch-site'] === 'cross-site';

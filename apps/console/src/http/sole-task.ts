@@ -4,7 +4,7 @@ import { Refusal } from './refusal.ts';
 /** Runs one task at a time. @throws Refusal (503) while another one runs */
 export type SoleTask = <T>(task: () => Promise<T>) => Promise<T>;
 
-/** A count looks at up to half a million events and holds a connection. So each process runs one at a time. */
+/** A count looks at up to half a million events and holds a connection. So a process runs one at a time. */
 export function createSoleTask(): SoleTask {
   let isBusy = false;
   return async (task) => {

@@ -66,8 +66,8 @@ export function deadLettersPage(parts: DeadLetterParts, settings: DeadLetterSett
 }
 
 /**
- * Leads to the dry run of a recovery of these events. A recovery has no filter by reason or status, and belongs
- * to an account: with other filters it would send more than the list shows.
+ * Leads to the dry run of a recovery of these events. A recovery has no filter by reason or status, and
+ * belongs to an account: with other filters it would send more than the list shows.
  */
 function recoverButton({ filter, matching: { oldest, newest } }: DeadLetterParts, { mayAct }: Visit): Part {
   const { owner, type, reason, status } = filter;

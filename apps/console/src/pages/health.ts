@@ -6,7 +6,7 @@ import { duration } from '../html/words.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Healthy, failing, or quiet: no attempt in 24 h. The sums may be two minutes late, so a success counts, too. */
+/** Healthy, failing, or quiet: no attempt in 24 h. The sums may be two minutes late, so a success counts. */
 export function healthOf(
   { failingSince }: Pick<OwnedWebhook, 'failingSince'>,
   health: Pick<WebhookHealth, 'lastSuccessAt'> | undefined,

@@ -29,7 +29,7 @@ const describe = (recoveries: string): string => `
 
 const FIND = statement('find-recovery-by-id')`${describe('select * from recoveries where id = $1')}`;
 
-/** Ids begin with `rec_`, so each is before `red`. $1 id of the recovery before the page, or null, $2 rows. */
+/** Ids begin with `rec_`, so each is before `red`. $1 recovery before the page, or null, $2 rows. */
 const LIST = statement('list-recoveries-of-all')`${describe(
   `select * from recoveries where id < coalesce($1::text, 'red') order by id desc limit $2`,
 )}`;
@@ -43,8 +43,8 @@ const LIST_OF_WEBHOOK = statement('list-recoveries-of-webhook')`${describe(
 )}`;
 
 /**
- * $1 rows. Cost: the running recoveries, one for a webhook at most. The order has a form that no index has, so
- * Postgres does not look for them among those that ended.
+ * $1 rows. Cost: the running recoveries, one for a webhook at most. The order has a form that no index has,
+ * so Postgres does not look for them among those that ended.
  */
 const LIST_RUNNING = statement('list-running-recoveries')`${describe(
   `select * from recoveries where ended_at is null order by greatest(id, '') desc limit $1`,
