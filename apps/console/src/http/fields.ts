@@ -26,7 +26,7 @@ export function readFields<Shape extends z.ZodRawShape>(
   );
 }
 
-/** As `writtenTime` writes it, and with a T or a Z. */
+/** A time of `writtenTime`, also with a T or a Z. */
 const WRITTEN_TIME = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2})(:\d{2}(?:\.\d{1,3})?)?Z?)?$/;
 
 /** A time in UTC: `2026-11-26`, `2026-11-26 05:41`, or ISO 8601. */

@@ -18,7 +18,7 @@ export interface HeldParts {
   readonly hasMore: boolean;
   /** Of all accounts. */
   readonly counts: readonly HeldCount[];
-  /** Of the last 24 hours: shown instead of held mail, when the user asked for them. */
+  /** The releases of the last 24 hours. They replace held mail when the user asked for them. */
   readonly released: { readonly messages: readonly ReleasedMessage[]; readonly isShown: boolean };
   readonly filter: { readonly account?: string | undefined; readonly reason?: string | undefined };
 }

@@ -45,7 +45,7 @@ export interface OverviewParts {
   /** Running recoveries, the newest first. */
   readonly recoveries: readonly FoundRecovery[];
   readonly hasMoreRecoveries: boolean;
-  /** Of the last 24 whole hours. */
+  /** The last 24 whole hours. */
   readonly letterHours: readonly DeadLetterHour[];
   readonly busiest: Awaited<ReturnType<typeof readBusiestWebhooks>>;
   readonly names: ReadonlyMap<AccountId, string>;

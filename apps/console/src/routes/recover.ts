@@ -56,7 +56,7 @@ function requestOf({ since, until, types, only }: RecoverFields & { readonly sin
   return { since, until, types: types === undefined ? [] : [types], only };
 }
 
-/** The same in the dry run and at the start: else the numbers would differ. */
+/** Dry run and start count up to the same maximum. Otherwise the numbers would differ. */
 function countedMax(owner: string): number {
   return parseId('webhook', owner) === null
     ? LIMITS.recoveryEventsCounted / WEBHOOKS_MAX
@@ -92,7 +92,7 @@ export function showRecover(db: Database, clock: Clock, counting: SoleTask): Pag
   };
 }
 
-/** In whole minutes, as the field shows it. */
+/** The result is a whole minute, as the field shows it. */
 function dayBefore(now: Date): Date {
   return new Date(Math.floor((now.getTime() - DAY_MS) / 60_000) * 60_000);
 }

@@ -7,7 +7,7 @@ export const SHOWN = `
     r.delivered + o.delivered as delivered, r.failed + o.failed as failed,
     r.created_at as "createdAt", r.ended_at as "endedAt", r.stopped`;
 
-/** Of the recovery `r`. */
+/** The outcomes of the recovery `r`. */
 export const OUTCOMES = `
     cross join lateral (
       select coalesce(sum(x.delivered), 0)::int as delivered, coalesce(sum(x.failed), 0)::int as failed
