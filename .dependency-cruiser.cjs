@@ -92,8 +92,18 @@ module.exports = {
       name: 'apps-never-import-each-other',
       comment: 'What two processes share is a package.',
       severity: 'error',
-      from: { path: '^apps/([^/]+)/' },
+      from: { path: '^apps/([^/]+)/', pathNot: '^apps/all/' },
       to: { path: '^apps/', pathNot: '^apps/$1/' },
+    },
+    {
+      name: 'all-imports-the-module-of-a-role',
+      comment: 'One process of several roles needs the module of each, which has the name of its app.',
+      severity: 'error',
+      from: { path: '^apps/all/' },
+      to: {
+        path: '^apps/',
+        pathNot: ['^apps/all/', '^apps/(api|relay|worker|inbound|console)/src/\\1[.]ts$'],
+      },
     },
     {
       name: 'packages-by-their-index',

@@ -13,7 +13,7 @@ export async function callApi(
   path: string,
   body?: object,
 ): Promise<CallAnswer> {
-  const url = `http://127.0.0.1:${await api.port()}${path}`;
+  const url = `http://127.0.0.1:${await api.port('api')}${path}`;
   const headers = { authorization: `Bearer ${key}` };
   return waitFor(
     async () => {

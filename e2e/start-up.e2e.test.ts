@@ -6,7 +6,7 @@ import type { ProcessName, TestDatabase } from '@postrider/testing';
 
 /* A process that cannot run says why, in one line, and exits 1. */
 
-const ALL = ['api', 'relay', 'worker'] as const;
+const ALL = ['api', 'relay', 'worker', 'all'] as const;
 const GOOD = {
   DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/none',
   SECRETS_KEY: randomBytes(32).toString('base64'),
@@ -57,6 +57,9 @@ describe('a bad configuration stops the process with one line that names the var
     ['worker', 'DELIVERY_HTTP_CLIENT', 'fetch'],
     ['worker', 'MAIL_PROVIDER', 'pigeon'],
     ['worker', 'SECRETS_KEY', ''],
+    ['all', 'ROLES', 'api,pigeon'],
+    ['all', 'SECRETS_KEY', ''],
+    ['all', 'METRICS_PORT', 'x'],
     ['console', 'CONSOLE_KEYS', ''],
     ['console', 'CONSOLE_KEYS', 'ada:admin:00'],
   ])('%s: %s=%s', async (name, key, value) => {

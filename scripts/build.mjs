@@ -26,7 +26,7 @@ const STATE_FILE = join(DIST, '.build.json');
 const CONSOLE_ASSETS = 'console-assets';
 /** The package for customers, as `npm pack dist/receiver` takes it. */
 const RECEIVER = 'receiver';
-const APPS = ['api', 'relay', 'worker', 'inbound', 'console', 'cli', 'quickstart'];
+const APPS = ['api', 'relay', 'worker', 'inbound', 'console', 'all', 'cli', 'quickstart'];
 
 /**
  * The first lines of each bundle. An old Node prints one line and exits. Bundled CommonJS packages call `require`, which

@@ -66,7 +66,25 @@ test('compose starts the console only when asked', () => {
 
 test('the image has every process, with the files beside it', () => {
   const image = readFileSync(new URL('../docker/Dockerfile', import.meta.url), 'utf8');
-  for (const name of ['api', 'relay', 'worker', 'inbound', 'console', 'cli'])
+  for (const name of ['api', 'relay', 'worker', 'inbound', 'console', 'all', 'cli'])
     expect(image).toContain(`COPY --from=build /src/dist/${name}.js /src/dist/${name}.js.map ./dist/\n`);
   expect(image).toContain('COPY --from=build /src/dist/console-assets ./dist/console-assets/\n');
+});
+
+test('the small compose file differs from the large one in processes alone: the same servers, volumes and secrets', () => {
+  const small = readFileSync(new URL('../docker/compose.small.yaml', import.meta.url), 'utf8');
+  const lines = new Set(small.split('\n').map((line) => line.trim()));
+  const shared = [
+    'name: postrider',
+    'image: postgres:18',
+    'DATABASE_URL: postgres://postrider:${POSTGRES_PASSWORD:?set POSTGRES_PASSWORD}@postgres:5432/postrider',
+    'SECRETS_KEY: ${SECRETS_KEY:?set SECRETS_KEY}',
+    '- postgres:/var/lib/postgresql',
+    '- sandbox:/app/.data',
+    '- blobs:/app/.data/blobs',
+    'stop_grace_period: 30s',
+  ];
+  const large = new Set(compose.split('\n').map((line) => line.trim()));
+  for (const line of shared) expect([lines.has(line), large.has(line), line]).toEqual([true, true, line]);
+  expect(small).toContain('    command: [node, dist/all.js]\n');
 });

@@ -39,6 +39,7 @@ const FAULTS: readonly [rule: string, file: string, imported: string][] = [
   ['drivers-only-in-adapters', 'apps/worker/src/ioredis.ts', 'ioredis'],
   ['packages-never-import-apps', 'packages/queue/src/app.ts', '../../../apps/api/src/app.ts'],
   ['apps-never-import-each-other', 'apps/worker/src/app.ts', '../../api/src/app.ts'],
+  ['all-imports-the-module-of-a-role', 'apps/all/src/app.ts', '../../api/src/app.ts'],
   ['packages-by-their-index', 'apps/api/src/inside.ts', '../../../packages/store/src/db/pool.ts'],
   ['packages-by-their-index', 'packages/queue/src/inside.ts', '../../store/src/db/pool.ts'],
   ['production-never-imports-tests', 'apps/api/src/testing.ts', '@postrider/testing'],
@@ -67,6 +68,7 @@ const ALLOWED: readonly [file: string, imported: string][] = [
   ['apps/api/test/start-api.ts', 'supertest'],
   ['apps/api/test/receiver.ts', '@postrider/testing'],
   ['apps/api/src/store.ts', '@postrider/store'],
+  ['apps/all/src/main.ts', '../../api/src/api.ts'],
   ['apps/worker/src/domain.ts', '@postrider/domain'],
   ['e2e/src/rows.test.ts', 'pg'],
 ];
@@ -96,6 +98,7 @@ beforeAll(() => {
   plantWorkspace();
   for (const [, file, imported] of FAULTS) plant(file, `import '${imported}';`);
   for (const [file, imported] of ALLOWED) plant(file, `import '${imported}';`);
+  plant('apps/api/src/api.ts', '');
   plant('packages/queue/src/egg.ts', "import type {} from './hen.ts';");
   found = cruise();
 });
@@ -129,7 +132,14 @@ function plantWorkspace(): void {
     plantJson(`${place}/package.json`, { name, version: '1.0.0', exports: './index.js' });
     plant(`${place}/index.js`, '');
   }
-  const folders = [...PACKAGES.map((name) => `packages/${name}`), 'apps/api', 'apps/worker', 'e2e', 'bench'];
+  const folders = [
+    ...PACKAGES.map((name) => `packages/${name}`),
+    'apps/all',
+    'apps/api',
+    'apps/worker',
+    'e2e',
+    'bench',
+  ];
   for (const place of folders) {
     const name = `@postrider/${place.split('/').at(-1) ?? ''}`;
     const manifest = { name, type: 'module', dependencies, devDependencies: versions(DEV_ONLY) };

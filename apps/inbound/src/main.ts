@@ -1,48 +1,13 @@
-import { readFileSync } from 'node:fs';
-import { hostname } from 'node:os';
-import { createBlobStore, createObjectSource } from '@postrider/blobs';
-import { LIMITS, sharedInboundDomains } from '@postrider/domain';
-import { within } from '@postrider/limits';
-import { MessageParser } from '@postrider/received-mail';
-import { logMailProvider, operationsServer, processShell, systemClock } from '@postrider/runtime';
-import { ClamdScanner, RspamdScanner, SenderAuthentication } from '@postrider/screening';
-import {
-  agreeOnMailProvider,
-  createReceivedMessageStore,
-  createSesMailWork,
-  createSweptBlobs,
-  createWakeUps,
-  openDatabase,
-  postmasterInbox,
-  readiness,
-  requireDatabase,
-} from '@postrider/store';
-import type { MailProviderName } from '@postrider/store';
-import { BlobSweep } from './blob-sweep.ts';
-import { MessageSink } from './pipeline/message-sink.ts';
-import { MailPipeline } from './pipeline/mail-pipeline.ts';
-import { Screening } from './pipeline/screening.ts';
-import { SesReceiver } from './ses/ses-receiver.ts';
-import { InboundServer } from './smtp/inbound-server.ts';
-
-/** Parsing uses much CPU. Two threads leave a core for the rest of the process. */
-const PARSE = { threads: 2, timeoutMs: 20_000, memoryMb: 256 };
-/** A thread mostly waits for name servers, so 16 cost little. */
-const AUTHENTICATE = { threads: 16, timeoutMs: 20_000, memoryMb: 128 };
-const NAME_SERVERS_TIMEOUT_MS = 5_000;
-const SCAN_TIMEOUT_MS = 30_000;
-/**
- * Part of the shutdown deadline: reserved for sending the last 421 answers and for closing threads and
- * Postgres.
- */
-const CLOSING_TIME_MS = 2_000;
+import { operationsServer, processShell } from '@postrider/runtime';
+import { createWakeUps, openDatabase, requireDatabase } from '@postrider/store';
+import { addInbound } from './inbound.ts';
 
 // Without a handler, SIGHUP ends the process. A SIGHUP before the server exists needs no work: the server
 // reads the certificate when it is created.
 process.on('SIGHUP', () => undefined);
 
 const shell = processShell('inbound');
-const { config, logger, metrics, lifecycle } = shell;
+const { config, logger } = shell;
 
 const postgres = {
   databaseUrl: config.databaseUrl,
@@ -51,162 +16,12 @@ const postgres = {
 };
 const wakeUps = createWakeUps(postgres);
 const database = openDatabase({ ...postgres, size: config.databasePoolSize }, wakeUps);
-const blobs = createBlobStore(config.blobStore);
 
-/** Over LMTP the client is a mail server of the operator, not the sending machine. */
-const clientIsSender = config.inboundProtocol === 'smtp';
-
-const onThreadLost = (stage: 'parse' | 'authenticate') => (error: Error) => {
-  metrics.inboundThreadsLost.inc({ stage });
-  logger.warn('a message cost its thread', { stage, error });
-};
-const script = (name: string) => new URL(`./${name}.js`, import.meta.url);
-const parser = new MessageParser({
-  ...PARSE,
-  script: script('parse-thread'),
-  onThreadLost: onThreadLost('parse'),
+shell.lifecycle.add('database', {
+  start: () => requireDatabase(database.pool, (line) => logger.warn(line)),
+  stop: () => Promise.all([wakeUps.close(), database.close()]),
 });
-const authentication = new SenderAuthentication({
-  authentication: {
-    dnsServers: config.dnsServers,
-    timeoutMs: NAME_SERVERS_TIMEOUT_MS,
-    spf: clientIsSender,
-  },
-  pool: {
-    ...AUTHENTICATE,
-    script: script('authenticate-thread'),
-    onThreadLost: onThreadLost('authenticate'),
-  },
-});
-const screeningFor = (provider: MailProviderName) =>
-  new Screening({
-    // A sandbox may have no name servers. There, mail does not wait for them.
-    triesUntilJudged: provider === 'sandbox' ? 1 : 3,
-    authentication,
-    virusScanner:
-      config.inboundClamd === undefined
-        ? null
-        : new ClamdScanner({ address: config.inboundClamd, timeoutMs: SCAN_TIMEOUT_MS }),
-    spamScanner:
-      config.inboundRspamd === undefined
-        ? null
-        : new RspamdScanner({
-            address: config.inboundRspamd,
-            spamThreshold: config.inboundSpamThreshold ?? null,
-            clientIsSender,
-            timeoutMs: SCAN_TIMEOUT_MS,
-          }),
-    required: config.inboundScreeningRequired,
-    onUnjudged: (error) => logger.warn('a scanner is away: the message is not judged by it', { error }),
-  });
+const readiness = addInbound({ ...shell, database });
+shell.lifecycle.add('operations server', operationsServer(shell, readiness));
 
-const blobSweep = new BlobSweep({
-  store: createSweptBlobs(database),
-  blobs,
-  clock: systemClock,
-  logger,
-  metrics,
-});
-
-function readTls() {
-  const { inboundTlsCertFile: cert, inboundTlsKeyFile: key } = config;
-  return cert === undefined || key === undefined
-    ? null
-    : { cert: readFileSync(cert), key: readFileSync(key) };
-}
-
-function addReceivers(provider: MailProviderName): void {
-  const sharedDomains = sharedInboundDomains(config.inboundDomains, provider);
-  const store = createReceivedMessageStore(database, systemClock, sharedDomains);
-  const pipeline = new MailPipeline({ store, blobs, parser, logger, metrics });
-  const server = createServer(new MessageSink({ store, pipeline, screening: screeningFor(provider) }));
-  const ses = createSes(pipeline);
-  lifecycle.add('intake of mail', {
-    async start() {
-      if (sharedDomains.length > 0 && (await postmasterInbox(database)) === null) {
-        logger.warn(
-          'mail to postmaster is refused: `postrider installation set postmaster ibx_…` names the inbox that gets it',
-        );
-      }
-      await server.start();
-      ses.start();
-    },
-    stop: (remainingMs) => stopReceiving(server, ses, Math.max(0, remainingMs - CLOSING_TIME_MS)),
-  });
-}
-
-/**
- * Messages still in the pipeline after `drainMs` lose their worker threads and their S3 calls. They are not
- * lost: the SMTP sender sends the message again, and a row holds each SES message.
- */
-async function stopReceiving(server: InboundServer, ses: SesReceiver, drainMs: number): Promise<void> {
-  const sesStopped = ses.stop();
-  await Promise.all([
-    server.stop(drainMs),
-    within(
-      () => sesStopped,
-      drainMs,
-      () => blobs.close(),
-    ),
-  ]);
-  await Promise.all([parser.close(), authentication.close()]);
-  await sesStopped;
-}
-
-/**
- * The API receives notifications of mail from SES and stores a row for each message. This receiver reads the
- * rows.
- */
-function createSes(pipeline: MailPipeline): SesReceiver {
-  return new SesReceiver({
-    work: createSesMailWork(database),
-    objects: createObjectSource({ bytesMax: LIMITS.receivedBytes }),
-    pipeline,
-    logger,
-    metrics,
-  });
-}
-
-function createServer(sink: MessageSink): InboundServer {
-  const server = new InboundServer({
-    host: config.inboundSmtpHost,
-    port: config.inboundSmtpPort,
-    protocol: config.inboundProtocol,
-    hostname: config.inboundHostname ?? hostname(),
-    tls: readTls(),
-    sink,
-    logger,
-    onSession: (open) => metrics.inboundSessions.set(open),
-    onRefusal: (code, reason) => metrics.inboundRefusals.inc({ code, reason }),
-  });
-  process.on('SIGHUP', () => {
-    try {
-      server.setTls(readTls());
-      logger.info('certificate read again');
-    } catch (error) {
-      logger.error('certificate not taken: the former one stays', { error });
-    }
-  });
-  return server;
-}
-
-await lifecycle
-  .add('wake-ups', { stop: () => wakeUps.close() })
-  .add('database', {
-    start: () => requireDatabase(database.pool, (line) => logger.warn(line)),
-    stop: () => database.close(),
-  })
-  .add('blob store', { stop: async () => blobs.close() })
-  .add('blob sweep', { start: async () => blobSweep.start(), stop: () => blobSweep.stop() })
-  .add(
-    'operations server',
-    operationsServer(shell, () => readiness(database.pool)),
-  )
-  .add('the mail provider', {
-    async start() {
-      const agreed = await agreeOnMailProvider(database, config.mailProvider);
-      logMailProvider(shell, agreed);
-      addReceivers(agreed.name);
-    },
-  })
-  .run();
+await shell.lifecycle.run();

@@ -12,7 +12,7 @@ import type { Terminal } from './terminal.ts';
 
 export type Prerequisites = ReturnType<typeof createPrerequisites>;
 
-/** Everything that the processes need before they start. */
+/** Everything that the system needs before it starts. */
 export function createPrerequisites(settings: Settings, terminal: Terminal) {
   const dataDir = new Resource(
     () =>

@@ -7,8 +7,7 @@ import type { Launch, Settings } from './settings.ts';
 import { addStack } from './stack.ts';
 import { Terminal } from './terminal.ts';
 
-const PROCESSES = 5;
-/** For everything except the deadlines of the processes, which stop one after another. */
+/** The system has its own deadline. All others stop within this time. */
 const OTHERS_STOP_MS = 40_000;
 
 /** `npm start`: runs the whole system on this machine until Ctrl-C, and demonstrates it. */
@@ -23,7 +22,7 @@ export async function quickstart(launch: Launch): Promise<void> {
       service: 'quickstart',
       stream: createWriteStream(join(logsDir, 'quickstart.log')),
     }),
-    deadlineMs: PROCESSES * settings.shutdownDeadlineMs + OTHERS_STOP_MS,
+    deadlineMs: settings.shutdownDeadlineMs + OTHERS_STOP_MS,
     control: launcherControl(settings.env['npm_lifecycle_event'] !== undefined),
   });
   addStack(lifecycle, settings, terminal);

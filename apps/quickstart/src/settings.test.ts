@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { readSettings } from './settings.ts';
-import { systemEnvironment, workerEnvironment } from './system/environment.ts';
+import { systemEnvironment } from './system/environment.ts';
+
+const CONNECTIONS = { databaseUrl: 'postgres://127.0.0.1/x', redisUrl: undefined, secretsKey: 'key' };
 
 const settingsFor = (env: Record<string, string>, ...args: string[]) =>
   readSettings({ args, env, distDir: '/project/dist', rootDir: '/project' });
@@ -13,7 +15,7 @@ describe('readSettings', () => {
       ownRedis: false,
       host: '127.0.0.1',
       port: 3000,
-      metricsPorts: { relay: 9101, worker: 9102, inbound: 9103 },
+      metricsPort: 9101,
       smtpHost: '127.0.0.1',
       smtpPort: 2525,
       consoleHost: '127.0.0.1',
@@ -30,13 +32,10 @@ describe('readSettings', () => {
     expect(settingsFor({ SHUTDOWN_DEADLINE_MS: '30000' }).shutdownDeadlineMs).toBe(30_000);
   });
 
-  test('METRICS_PORT gives each process its own port; 0 means any free ports', () => {
-    expect(settingsFor({ METRICS_PORT: '9500' }).metricsPorts).toEqual({
-      relay: 9500,
-      worker: 9501,
-      inbound: 9502,
+  test('ROLES of the user is not used: the demonstration needs every role', () => {
+    expect(systemEnvironment(settingsFor({ ROLES: 'relay' }), CONNECTIONS, '/ca.pem')).toMatchObject({
+      ROLES: 'all',
     });
-    expect(settingsFor({ METRICS_PORT: '0' }).metricsPorts).toEqual({ relay: 0, worker: 0, inbound: 0 });
   });
 
   test.each([
@@ -71,12 +70,10 @@ describe('readSettings', () => {
   );
 });
 
-describe('the environment of the processes', () => {
-  const connections = { databaseUrl: 'postgres://127.0.0.1/x', redisUrl: undefined, secretsKey: 'key' };
-
+describe('the environment of the system', () => {
   test("extends the user's environment and keeps the rest", () => {
     const settings = settingsFor({ LOG_LEVEL: 'debug', SHUTDOWN_DEADLINE_MS: '9' });
-    expect(systemEnvironment(settings, connections)).toEqual({
+    expect(systemEnvironment(settings, CONNECTIONS, '/ca.pem')).toEqual({
       LOG_LEVEL: 'debug',
       SHUTDOWN_DEADLINE_MS: '9',
       NODE_ENV: 'development',
@@ -85,22 +82,20 @@ describe('the environment of the processes', () => {
       SECRETS_KEY: 'key',
       BLOB_STORE: 'file:/project/.data/blobs',
       SANDBOX_DIR: '/project/.data/sandbox',
+      ROLES: 'all',
+      DELIVERY_ALLOWED_NETWORKS: '127.0.0.1/32',
+      NODE_EXTRA_CA_CERTS: '/ca.pem',
     });
   });
 
   test('keeps NODE_ENV=test of the user', () => {
     const settings = settingsFor({ NODE_ENV: 'test', DELIVERY_ALLOWED_NETWORKS: '10.0.0.0/8' });
-    expect(systemEnvironment(settings, connections)).toMatchObject({ NODE_ENV: 'test' });
+    expect(systemEnvironment(settings, CONNECTIONS, '/ca.pem')).toMatchObject({ NODE_ENV: 'test' });
   });
 
-  test('allows the worker 127.0.0.1 besides the networks that the user allows', () => {
-    expect(workerEnvironment(settingsFor({}), '/ca.pem')).toEqual({
-      DELIVERY_ALLOWED_NETWORKS: '127.0.0.1/32',
-      NODE_EXTRA_CA_CERTS: '/ca.pem',
-    });
-    expect(
-      workerEnvironment(settingsFor({ DELIVERY_ALLOWED_NETWORKS: '10.0.0.0/8' }), '/ca.pem'),
-    ).toMatchObject({
+  test('allows 127.0.0.1 besides the networks that the user allows', () => {
+    const settings = settingsFor({ DELIVERY_ALLOWED_NETWORKS: '10.0.0.0/8' });
+    expect(systemEnvironment(settings, CONNECTIONS, '/ca.pem')).toMatchObject({
       DELIVERY_ALLOWED_NETWORKS: '10.0.0.0/8,127.0.0.1/32',
     });
   });

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseUrl } from '@postrider/domain';
-import { loadConfig, messageOf } from '@postrider/runtime';
+import { loadSharedConfig, messageOf } from '@postrider/runtime';
 import type { Environment } from '@postrider/runtime';
 
 export interface Launch {
   readonly args: readonly string[];
   readonly env: Environment;
-  /** The folder of api.js, relay.js, worker.js, inbound.js, console.js and cli.js. */
+  /** The folder of all.js and cli.js. */
   readonly distDir: string;
   readonly rootDir: string;
 }
@@ -29,10 +29,11 @@ export interface Settings {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** The processes end by themselves within this time after SIGTERM. */
+  /** The system ends by itself within this time after SIGTERM. */
   readonly shutdownDeadlineMs: number;
   readonly metricsHost: string;
-  readonly metricsPorts: { readonly relay: number; readonly worker: number; readonly inbound: number };
+  /** 0: any free port. */
+  readonly metricsPort: number;
   readonly smtpHost: string;
   /** 0: any free port. */
   readonly smtpPort: number;
@@ -52,7 +53,7 @@ export class StartError extends Error {
 /** The only private network that deliveries may reach: the demonstration's receiver. */
 export const OWN_NETWORK = '127.0.0.1/32';
 
-/** NODE_ENV of the processes. The address guard allows private networks only in `development` and `test`. */
+/** NODE_ENV of the system. The address guard allows private networks only in `development` and `test`. */
 const OWN_ENVIRONMENT = 'development';
 /** Short, so that Ctrl-C is quick. The next start repeats deliveries that this deadline cuts. */
 const SHUTDOWN_DEADLINE_MS = '5000';
@@ -69,7 +70,7 @@ const LATER = {
 };
 
 /**
- * Checks the whole environment of all five processes.
+ * Checks the whole environment of all roles.
  *
  * @throws ConfigurationError or StartError, before anything was started.
  */
@@ -84,36 +85,25 @@ export function readSettings({ args, env, distDir, rootDir }: Launch): Settings 
   const nodeEnv = given['NODE_ENV']?.trim() ?? '';
   if (!ENVIRONMENTS.includes(nodeEnv)) {
     throw new StartError(
-      `npm start delivers to 127.0.0.1 and refuses NODE_ENV=${nodeEnv}; there, run start:api, start:relay, start:worker, start:inbound and start:console`,
+      `npm start delivers to 127.0.0.1 and refuses NODE_ENV=${nodeEnv}; there, run start:all, or start:api, start:relay, start:worker, start:inbound and start:console`,
     );
   }
-  const complete = { ...LATER, ...given };
-  const api = loadConfig('api', complete);
-  const relay = loadConfig('relay', complete);
-  const worker = loadConfig('worker', complete);
-  const inbound = loadConfig('inbound', complete);
-  const console = loadConfig('console', complete);
-  // METRICS_PORT is one variable for three processes: each takes the next port, like the defaults.
-  const metricsPort = (port: number, place: number): number =>
-    given['METRICS_PORT'] === undefined || port === 0 ? port : port + place;
+  const { own, of } = loadSharedConfig({ ...LATER, ...given, ROLES: 'all' });
+  const [api, worker, inbound, console] = [of('api'), of('worker'), of('inbound'), of('console')];
   const dataDir = resolve(given['POSTRIDER_DATA_DIR'] ?? join(rootDir, '.data'));
   return {
     env: given,
     distDir,
     dataDir,
     databaseUrl: given['DATABASE_URL'],
-    redisUrl: api.redisUrl,
+    redisUrl: own.redisUrl,
     ownRedis,
     forward: forward === undefined ? null : readForward(forward),
     host: api.host,
     port: api.port,
-    shutdownDeadlineMs: api.shutdownDeadlineMs,
-    metricsHost: relay.metricsHost,
-    metricsPorts: {
-      relay: relay.metricsPort,
-      worker: metricsPort(worker.metricsPort, 1),
-      inbound: metricsPort(inbound.metricsPort, 2),
-    },
+    shutdownDeadlineMs: own.shutdownDeadlineMs,
+    metricsHost: own.metricsHost,
+    metricsPort: own.metricsPort,
     smtpHost: inbound.inboundSmtpHost,
     smtpPort: inbound.inboundSmtpPort,
     consoleHost: console.consoleHost,
@@ -140,7 +130,7 @@ function readForward(text: string): URL {
   throw new StartError(`--forward ${text}: an address like http://localhost:8080/webhooks is needed`);
 }
 
-/** The folder with one log file per process. */
+/** The folder of the log files. */
 export function logsDirOf(settings: Settings): string {
   return join(settings.dataDir, 'logs');
 }

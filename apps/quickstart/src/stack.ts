@@ -2,18 +2,18 @@ import type { Lifecycle, Part } from '@postrider/runtime';
 import { createDemonstration } from './demonstration/demonstration.ts';
 import { createPrerequisites } from './prerequisites.ts';
 import type { Settings } from './settings.ts';
-import { createProcesses } from './system/processes.ts';
+import { createSystemProcess } from './system/system-process.ts';
 import type { Terminal } from './terminal.ts';
 
 /**
- * Adds all parts in the order of the start. The stop is in reverse: console, inbound, worker, relay, api,
- * receiver, Redis, Postgres. So each process can finish while its servers still run.
+ * Adds all parts in the order of the start. The stop is in reverse: the system, the receiver, Redis,
+ * Postgres. So the system can finish while its servers still run.
  */
 export function addStack(lifecycle: Lifecycle, settings: Settings, terminal: Terminal): void {
   const prerequisites = createPrerequisites(settings, terminal);
   const demonstration = createDemonstration({ settings, prerequisites, terminal });
   const trustFile = () => demonstration.receiver.value.trustFile;
-  const processes = createProcesses({ settings, prerequisites, terminal, trustFile });
+  const system = createSystemProcess({ settings, prerequisites, terminal, trustFile });
   const { first, last } = farewell(settings, terminal);
   lifecycle
     .add('the farewell', last)
@@ -28,11 +28,7 @@ export function addStack(lifecycle: Lifecycle, settings: Settings, terminal: Ter
     .add('the database', prerequisites.database)
     .add('the queue', prerequisites.queue)
     .add('the receiver', demonstration.receiver)
-    .add('the API', processes.api)
-    .add('the relay', processes.relay)
-    .add('the worker', processes.worker)
-    .add('the inbound process', processes.inbound)
-    .add('the console', processes.console)
+    .add('the system', system)
     .add('the farewell', first)
     .add('the demonstration', demonstration.show);
 }
@@ -42,10 +38,10 @@ function farewell(settings: Settings, terminal: Terminal): { first: Part; last: 
   let begun = false;
   return {
     first: {
-      start: async () => terminal.say('start', 'api, relay, worker, inbound and console run'),
+      start: async () => terminal.say('start', 'api, relay, worker, inbound and console run, in one process'),
       async stop() {
         begun = true;
-        terminal.say('stop', 'stopping console, inbound, worker, relay, api and the servers …');
+        terminal.say('stop', 'stopping api, relay, worker, inbound, console and the servers …');
       },
     },
     last: {

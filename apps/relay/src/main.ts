@@ -1,46 +1,28 @@
-import { openQueueIdentity, queueLocation, requireQueueSchema } from '@postrider/queue';
-import { operationsServer, processShell, watchRedis } from '@postrider/runtime';
-import { readiness, requireDatabase } from '@postrider/store';
+import { openQueueWatch, queueLocation, requireQueueSchema } from '@postrider/queue';
+import { operationsServer, processShell } from '@postrider/runtime';
+import { requireDatabase } from '@postrider/store';
 import { openRelayPools } from './open-pools.ts';
 import { addRelay } from './relay.ts';
 
 const shell = processShell('relay', (config) => ({ queue: queueLocation(config).kind }));
-const { config, logger, metrics, lifecycle, onPostgresError } = shell;
+const { config, logger, metrics } = shell;
 const location = queueLocation(config);
+const queueWatch = openQueueWatch(location, { client: 'queue', logger, metrics });
+const pools = openRelayPools(config, shell.onPostgresError);
 
-const queueIdentity = openQueueIdentity(location, (error) => redis?.onError(error));
-const redis =
-  location.kind === 'redis'
-    ? watchRedis({ client: 'queue', check: () => queueIdentity.read(), logger, errors: metrics.redisErrors })
-    : null;
-const onQueueError = redis?.onError ?? ((error: Error) => logger.debug('queue error', { error }));
-lifecycle.add('queue identity', { stop: async () => queueIdentity.close() });
-if (redis !== null) lifecycle.add('Redis watch', redis);
+shell.lifecycle
+  .add('queue watch', queueWatch)
+  .add('database', {
+    async start() {
+      await requireDatabase(pools.pool, (line) => logger.warn(line));
+      await requireQueueSchema(location);
+    },
+    stop: () => Promise.all([pools.claims.end(), pools.pool.end()]),
+  })
+  .add(
+    'operations server',
+    operationsServer(shell, () => readiness()),
+  );
+const readiness = addRelay({ ...shell, ...pools, queueWatch });
 
-const { claims, pool } = openRelayPools(config, onPostgresError);
-lifecycle.add('database', {
-  async start() {
-    await requireDatabase(pool, (line) => logger.warn(line));
-    await requireQueueSchema(location);
-  },
-  stop: () => Promise.all([claims.end(), pool.end()]),
-});
-async function readinessCheck() {
-  const state = await readiness(pool);
-  const queue = redis?.isFailing() === true ? 'Redis is not available: nothing is delivered' : 'ok';
-  return { ...state, parts: { ...state.parts, queue: redis === null ? state.parts.postgres : queue } };
-}
-lifecycle.add('operations server', operationsServer(shell, readinessCheck));
-addRelay(lifecycle, {
-  config,
-  location,
-  queueIdentity,
-  claims,
-  pool,
-  logger,
-  metrics,
-  onQueueError,
-  onPostgresError,
-});
-
-await lifecycle.run();
+await shell.lifecycle.run();

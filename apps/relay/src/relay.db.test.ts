@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { openQueueIdentity, Producer, queueLocation } from '@postrider/queue';
+import { openQueueWatch, Producer, queueLocation } from '@postrider/queue';
 import { createMetrics, Lifecycle, loadConfig, RELAY_PASSES } from '@postrider/runtime';
 import type { Metrics, StopSignal } from '@postrider/runtime';
 import { createWakeUps } from '@postrider/store';
@@ -64,19 +64,16 @@ async function startRelay(): Promise<() => Promise<number>> {
       complain: () => undefined,
     },
   });
-  const location = queueLocation(config);
-  const onError = () => undefined;
-  addRelay(lifecycle, {
+  addRelay({
     config,
-    location,
-    queueIdentity: openQueueIdentity(location, onError),
+    lifecycle,
+    queueWatch: openQueueWatch(queueLocation(config), { client: 'queue', logger, metrics }),
     claims: store.claims,
     pool: store.pool,
     logger,
     metrics,
     stepRetryAfterErrorMs: 200,
-    onQueueError: onError,
-    onPostgresError: onError,
+    onPostgresError: () => undefined,
   });
   await lifecycle.run();
   let stopped = false;

@@ -1,17 +1,9 @@
 import type { WebhookId } from '@postrider/domain';
 import { Semaphore } from '@postrider/limits';
 import { Producer } from '@postrider/queue';
-import type { QueueIdentityReader, QueueLocation } from '@postrider/queue';
+import type { QueueWatch } from '@postrider/queue';
 import { slotsPerWorker, systemClock } from '@postrider/runtime';
-import type {
-  ConfigurationOf,
-  Lifecycle,
-  Logger,
-  Metrics,
-  NoWork,
-  PeriodicTask,
-  RelayPass,
-} from '@postrider/runtime';
+import type { NoWork, PeriodicTask, ReadinessCheck, RelayPass, Shell } from '@postrider/runtime';
 import {
   createAttemptLog,
   createAttemptSums,
@@ -26,9 +18,9 @@ import {
   createSnapshotWatch,
   createWakeUpListener,
   outstandingOf,
+  readiness,
   readOutstanding,
 } from '@postrider/store';
-import type { createPool } from '@postrider/store';
 import { DeliveryPass } from './delivery-pass.ts';
 import { SweepPass } from './delivery-sweep-pass.ts';
 import { createFleetWatch } from './fleet-watch.ts';
@@ -43,6 +35,7 @@ import {
   STEP_RETRY_AFTER_ERROR_MS,
 } from './housekeeping.ts';
 import { mailPass } from './mail-pass.ts';
+import type { RelayPools } from './open-pools.ts';
 import { operatorEndpoint, operatorEventsPass } from './operator-events.ts';
 import { createPass } from './pass.ts';
 import { RecoveriesPass } from './recoveries-pass.ts';
@@ -50,17 +43,9 @@ import { createEvictionWatch, REPORT_EVERY_MS, reportPass } from './reports.ts';
 import { retentionSteps, retentionPass } from './retention.ts';
 import { sumsPass } from './sums-pass.ts';
 
-export interface RelayParts {
-  readonly config: ConfigurationOf<'relay'>;
-  readonly location: QueueLocation;
-  readonly queueIdentity: Pick<QueueIdentityReader, 'last'>;
-  /** Connections for claims of deliveries. */
-  readonly claims: ReturnType<typeof createPool>;
-  readonly pool: ReturnType<typeof createPool>;
-  readonly logger: Logger;
-  readonly metrics: Metrics<'relay'>;
-  readonly onQueueError: (error: Error) => void;
-  readonly onPostgresError: (error: Error) => void;
+/** The connections stay open: their opener closes them after the relay has stopped. */
+export interface RelayParts extends Shell<'relay'>, RelayPools {
+  readonly queueWatch: QueueWatch;
   /** The pause after a failed housekeeping step. Default: 20 s. */
   readonly stepRetryAfterErrorMs?: number;
 }
@@ -77,13 +62,13 @@ type StartPass = (
 ) => PeriodicTask;
 
 /**
- * Builds the relay's passes and adds them to the start list. The wake-up listener is added last, after the
- * passes it wakes.
+ * Builds the relay's passes and adds them to its start list. The wake-up listener is added last, after the
+ * passes it wakes. @returns whether the relay can work now.
  */
-export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
-  const { config, pool, logger, metrics } = parts;
+export function addRelay(parts: RelayParts): ReadinessCheck {
+  const { config, lifecycle, pool, queueWatch, logger, metrics } = parts;
   // A new connection may lead to another Redis, with another eviction policy. So the relay reports again.
-  const queue = new Producer(parts.location, parts.onQueueError, () => report.wake());
+  const queue = new Producer(queueWatch.location, queueWatch.onError, () => report.wake());
   lifecycle.add('queue', { stop: () => queue.close() });
 
   const startPass: StartPass = (name, run, pauseAfterErrorMs) =>
@@ -91,13 +76,13 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   const fleet = createFleetWatch({
     fleet: createFleet(pool),
     slotsPerWorker: slotsPerWorker(config),
-    queue: parts.queueIdentity.last,
+    queue: queueWatch.identity,
     logger,
     metrics,
   });
   const deliveries = createDeliveryPasses(parts, queue, startPass, fleet);
   const mails = createMailPass(parts, queue, startPass);
-  const notices = createNoticePasses(lifecycle, parts, startPass, () => mails.wake());
+  const notices = createNoticePasses(parts, startPass, () => mails.wake());
   const housekeeping = createHousekeeping(pool);
   const attemptLogTurns = new Semaphore(1);
   const steps = housekeepingSteps({
@@ -140,6 +125,12 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
     },
   });
   lifecycle.add('wake-ups', { start: async () => listener.start(), stop: () => listener.stop() });
+  return () => readinessOf(parts);
+}
+
+async function readinessOf({ pool, queueWatch }: RelayParts): ReturnType<ReadinessCheck> {
+  const state = await readiness(pool);
+  return { ...state, parts: { ...state.parts, queue: queueWatch.state(state.parts.postgres) } };
 }
 
 function createReportPass(
@@ -231,8 +222,7 @@ function createMailPass(
 
 /** The pass that queues notices about webhooks, and the one that posts the operator's. */
 function createNoticePasses(
-  lifecycle: Lifecycle,
-  { config, pool, logger, metrics }: RelayParts,
+  { config, lifecycle, pool, logger, metrics }: RelayParts,
   startPass: StartPass,
   wakeMail: () => void,
 ): PeriodicTask[] {

@@ -1,15 +1,22 @@
 import { randomInt } from 'node:crypto';
 import { createSecretBox, createUnsubscribeTokens, retrySchedule } from '@postrider/domain';
-import type { Clock, EmailId } from '@postrider/domain';
+import type { EmailId } from '@postrider/domain';
 import { Semaphore } from '@postrider/limits';
 import { createMailProvider } from '@postrider/mail';
 import type { MailProviderOptions } from '@postrider/mail';
 import { AddressGuard, EndpointClient } from '@postrider/outbound';
 import { Consumer } from '@postrider/queue';
-import type { MailJob, QueueIdentityReader, QueueLocation } from '@postrider/queue';
-import { ATTEMPTS_PER_SLOT, slotsPerWorker } from '@postrider/runtime';
-import type { ConfigurationOf, Lifecycle, Logger, Metrics } from '@postrider/runtime';
-import { createDeliveryWork, createFleet, createMailWork, lockWorkerNumber } from '@postrider/store';
+import type { MailJob, QueueWatch } from '@postrider/queue';
+import { ATTEMPTS_PER_SLOT, logMailProvider, slotsPerWorker, systemClock } from '@postrider/runtime';
+import type { ReadinessCheck, Shell } from '@postrider/runtime';
+import {
+  agreeOnMailProvider,
+  createDeliveryWork,
+  createFleet,
+  createMailWork,
+  lockWorkerNumber,
+  readiness,
+} from '@postrider/store';
 import type { createPool, Database, DeliveryClaim } from '@postrider/store';
 import { createAnnouncements } from './announcements.ts';
 import { makeAttempt } from './delivery/attempt.ts';
@@ -26,20 +33,12 @@ import type { MailStages } from './mail/send.ts';
 import { createUnsubscribeUrls } from './mail/unsubscribe-url.ts';
 import { StageFault } from './stage-fault.ts';
 
-export interface WorkerParts {
-  readonly config: ConfigurationOf<'worker'>;
-  /** The provider of the installation. The environment may leave it unset. */
-  readonly mailProvider: MailProviderOptions['provider'];
-  readonly location: QueueLocation;
-  readonly queueIdentity: Pick<QueueIdentityReader, 'last'>;
+/** The connections stay open: their opener closes them after the worker has stopped. */
+export interface WorkerParts extends Shell<'worker'> {
+  readonly queueWatch: QueueWatch;
   readonly database: Database;
   /** The pool for leases: commits need not be durable. */
   readonly leases: ReturnType<typeof createPool>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics<'worker'>;
-  readonly onQueueError: (error: Error) => void;
-  readonly onPostgresError: (error: Error) => void;
 }
 
 /** Part of the stop's time that stays for closing connections. */
@@ -50,26 +49,46 @@ const WORKER_NUMBER_MAX = 2 ** 31 - 1;
 /** Time to record the outcome, after the provider's own time limit. */
 const MAIL_LEASE_MARGIN_SECONDS = 15;
 
-/** Builds the worker's three consumers and adds them to the start list. */
-export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
-  const { config, location, onQueueError } = parts;
-  const { deliveryConcurrency, slowLaneConcurrency } = config;
-  const workerNumber = randomInt(1, WORKER_NUMBER_MAX);
-  const numberLock = lockWorkerNumber(workerNumber, {
-    databaseUrl: config.databaseUrl,
-    applicationName: 'postrider-worker',
-    onError: parts.onPostgresError,
+/** Builds the worker and adds it to its start list. @returns whether it can work now. */
+export function addWorker(parts: WorkerParts): ReadinessCheck {
+  const { config, lifecycle, database, queueWatch, logger } = parts;
+  if (config.deliveryAllowedNetworks.length > 0) {
+    logger.warn('DEVELOPMENT ONLY: these networks are excused from the address guard', {
+      networks: config.deliveryAllowedNetworks,
+    });
+  }
+  lifecycle.add('the mail provider', {
+    async start() {
+      const agreed = await agreeOnMailProvider(database, config.mailProvider);
+      logMailProvider(parts, agreed);
+      if (agreed.name === 'ses' && config.publicUrl === undefined) {
+        logger.warn(
+          'PUBLIC_URL is not set: mail about a topic carries no link to unsubscribe (List-Unsubscribe)',
+        );
+      }
+      addConsumers(parts, agreed.name);
+    },
   });
-  // The lock is held until the last attempt has ended.
-  lifecycle.add('number lock', { start: async () => numberLock.start(), stop: () => numberLock.stop() });
+  return async () => {
+    const state = await readiness(database.pool);
+    return { ...state, parts: { ...state.parts, queue: queueWatch.state(state.parts.postgres) } };
+  };
+}
+
+/** Adds the three consumers, and what they need. @param mailProvider the one of the installation. */
+function addConsumers(parts: WorkerParts, mailProvider: MailProviderOptions['provider']): void {
+  const { config, lifecycle, queueWatch } = parts;
+  const { location, onError: onQueueError } = queueWatch;
+  const { deliveryConcurrency, slowLaneConcurrency } = config;
+  const workerNumber = addWorkerNumber(parts);
   const stages = createDeliveryStages(parts, workerNumber);
   // Each lane has its own connections, per host as many as it may have attempts. Otherwise webhooks that
   // share a host would wait for each other within their own time limits.
   const fastAttempts = ATTEMPTS_PER_SLOT * deliveryConcurrency;
-  const fast = addLane(lifecycle, parts, { stages, attemptsMax: fastAttempts });
-  const slow = addLane(lifecycle, parts, { stages, attemptsMax: slowLaneConcurrency });
+  const fast = addLane(parts, { stages, attemptsMax: fastAttempts });
+  const slow = addLane(parts, { stages, attemptsMax: slowLaneConcurrency });
   const stopping = new AbortController();
-  const mailStages = addMailStages(lifecycle, parts, stopping.signal);
+  const mailStages = addMailStages(parts, mailProvider, stopping.signal);
 
   const consumers = {
     fast: new Consumer(location, 'fast', {
@@ -110,15 +129,28 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
       fleet: createFleet(parts.leases),
       workerNumber,
       slots: slotsPerWorker(config),
-      queue: parts.queueIdentity.last,
+      queue: queueWatch.identity,
       logger: parts.logger,
     }),
   );
 }
 
+/** The number that this worker writes into the rows that it takes. Its lock says that the worker lives. */
+function addWorkerNumber({ config, lifecycle, onPostgresError }: WorkerParts): number {
+  const workerNumber = randomInt(1, WORKER_NUMBER_MAX);
+  const lock = lockWorkerNumber(workerNumber, {
+    databaseUrl: config.databaseUrl,
+    applicationName: 'postrider-worker',
+    onError: onPostgresError,
+  });
+  // The lock is held until the last attempt has ended.
+  lifecycle.add('number lock', { start: async () => lock.start(), stop: () => lock.stop() });
+  return workerNumber;
+}
+
 /** The stages that both lanes share. */
 function createDeliveryStages(parts: WorkerParts, workerNumber: number): Omit<DeliveryStages, 'attempt'> {
-  const { config, clock, logger, metrics } = parts;
+  const { config, logger, metrics } = parts;
   const store = createDeliveryWork(parts.leases, parts.database.pool, {
     onOrphan({ deliveryId, claim, eventId, webhookId }) {
       metrics.orphanedDeliveries.inc();
@@ -130,7 +162,7 @@ function createDeliveryStages(parts: WorkerParts, workerNumber: number): Omit<De
   });
   return {
     load: createLoader(store, config.leaseSeconds, workerNumber),
-    record: createRecorder(store, clock),
+    record: createRecorder(store, systemClock),
     schedule: retrySchedule(config.deliveryRetryDelaysSeconds),
     report: createReporter({ logger, metrics, store }),
   };
@@ -138,14 +170,13 @@ function createDeliveryStages(parts: WorkerParts, workerNumber: number): Omit<De
 
 /** Builds a lane's handler of deliveries, with its own connections. */
 function addLane(
-  lifecycle: Lifecycle,
   parts: WorkerParts,
   lane: {
     readonly stages: Omit<DeliveryStages, 'attempt'>;
     readonly attemptsMax: number;
   },
 ): (job: DeliveryClaim) => Promise<void> {
-  const { config, clock, logger, metrics } = parts;
+  const { config, lifecycle, logger, metrics } = parts;
   const client = new EndpointClient({
     httpClient: config.deliveryHttpClient,
     timeoutMs: config.deliveryTimeoutMs,
@@ -164,7 +195,7 @@ function addLane(
   const attemptParts = {
     client,
     secrets,
-    clock,
+    clock: systemClock,
     headerPrefix: config.signatureHeaderPrefix,
     standardWebhooks: config.standardWebhooksHeaders,
   };
@@ -180,10 +211,14 @@ function addLane(
   );
 }
 
-function addMailStages(lifecycle: Lifecycle, parts: WorkerParts, stopped: AbortSignal): MailStages {
-  const { config, clock, logger, metrics } = parts;
+function addMailStages(
+  parts: WorkerParts,
+  mailProvider: MailProviderOptions['provider'],
+  stopped: AbortSignal,
+): MailStages {
+  const { config, lifecycle, logger, metrics } = parts;
   const provider = createMailProvider({
-    provider: parts.mailProvider,
+    provider: mailProvider,
     connectionsMax: config.mailConcurrency,
     smtp: {
       url: config.smtpUrl,
@@ -202,7 +237,7 @@ function addMailStages(lifecycle: Lifecycle, parts: WorkerParts, stopped: AbortS
     tokens: createUnsubscribeTokens(config.secretsKey),
   });
   const leaseSeconds = Math.ceil(config.mailTimeoutMs / 1000) + MAIL_LEASE_MARGIN_SECONDS;
-  const store = createMailWork(parts.database, clock, { verifiedDomainsOnly: parts.mailProvider === 'ses' });
+  const store = createMailWork(parts.database, systemClock, { verifiedDomainsOnly: mailProvider === 'ses' });
   return {
     store: new MailBatches(store, { leaseSeconds, logger }),
     slots: new Semaphore(config.mailConcurrency, stopped),

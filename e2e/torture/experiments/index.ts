@@ -53,6 +53,7 @@ import { postgresAwayWhileMailComesIn } from './51-postgres-away-while-mail-come
 import { blobStoreAway } from './52-blob-store-away.ts';
 import { redisAwayWhileMailComesIn } from './53-redis-away-while-mail-comes-in.ts';
 import { s3Away } from './54-s3-away.ts';
+import { allKilledAtRandom } from './55-all-killed-at-random.ts';
 
 /** Every experiment, in the order of its number. */
 export const EXPERIMENTS: readonly Experiment[] = [
@@ -110,4 +111,5 @@ export const EXPERIMENTS: readonly Experiment[] = [
   blobStoreAway,
   redisAwayWhileMailComesIn,
   s3Away,
+  allKilledAtRandom,
 ];

@@ -38,8 +38,6 @@ export function openQueueIdentity(location: QueueLocation, onError: (error: Erro
   };
 }
 
-export type QueueIdentityReader = ReturnType<typeof openQueueIdentity>;
-
 /** Names a queue in the log and in the output of commands. */
 export function queueInWords({ kind, prefix, id }: QueueIdentity): string {
   if (kind === 'postgres') return 'Postgres';

@@ -1,20 +1,22 @@
 export { systemClock } from './clock.ts';
 export type { ConfigurationOf } from './config/configuration.ts';
-export { ConfigurationError, loadConfig } from './config/load.ts';
+export { ConfigurationError, loadConfig, loadSharedConfig } from './config/load.ts';
 export {
   DELIVERY_TIMEOUT_DEFAULT_MS,
   ACCOUNT_SHARE,
   ATTEMPTS_PER_SLOT,
   slotsPerWorker,
 } from './config/settings/delivery.ts';
-export type { Environment } from './config/setting.ts';
+export { ROLES, type Environment, type Role } from './config/setting.ts';
 export {
   createMetricsHandler,
   createReadinessHandler,
   healthHandler,
+  readinessOfAll,
   type ReadinessCheck,
 } from './health/handlers.ts';
-export { Lifecycle, type Part } from './lifecycle/lifecycle.ts';
+export { Lifecycle } from './lifecycle/lifecycle.ts';
+export { type Part, type PartList, stoppingTogether } from './lifecycle/part-list.ts';
 export type { ProcessControl, StopSignal } from './lifecycle/process-control.ts';
 export { type LocalServers, localServers, RUNNING_FILE } from './local-servers.ts';
 export { createLogger } from './logging/create-logger.ts';
@@ -26,4 +28,4 @@ export { createMetrics, type Metrics } from './metrics/create-metrics.ts';
 export { errorCode } from './metrics/error-code.ts';
 export { type NoWork, periodicTask, type PeriodicTask } from './periodic-task.ts';
 export { watchRedis } from './redis-watch.ts';
-export { logMailProvider, operationsServer, processShell } from './process-shell.ts';
+export { logMailProvider, operationsServer, processShell, sharedShell, type Shell } from './process-shell.ts';

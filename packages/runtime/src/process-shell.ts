@@ -1,46 +1,92 @@
 import type { ConfigurationOf } from './config/configuration.ts';
-import { ConfigurationError, loadConfig, maskedConfig } from './config/load.ts';
+import { ConfigurationError, loadConfig, loadSharedConfig, maskedConfig } from './config/load.ts';
 import { inDevelopment } from './config/rules.ts';
-import type { ProcessName } from './config/setting.ts';
+import type { Role } from './config/setting.ts';
 import { OperationsServer } from './health/operations-server.ts';
 import type { ReadinessCheck } from './health/handlers.ts';
 import { Lifecycle } from './lifecycle/lifecycle.ts';
+import { PartList } from './lifecycle/part-list.ts';
 import { createLogger } from './logging/create-logger.ts';
 import type { LogFields, Logger } from './logging/logger.ts';
-import { createMetrics, type Metrics } from './metrics/create-metrics.ts';
+import { createMetrics, createSharedMetrics, type Metrics } from './metrics/create-metrics.ts';
 import { errorCode } from './metrics/error-code.ts';
 
-/** The processes that run until a signal stops them. */
-type ServiceName = Exclude<ProcessName, 'cli'>;
+/** A role gets this from its process. */
+export interface Shell<R extends Role> {
+  readonly config: ConfigurationOf<R>;
+  readonly logger: Logger;
+  /** Its instruments. A role that shares its process shares the registry. */
+  readonly metrics: Metrics<R>;
+  /** The start list of this role. It starts after the connections that the role gets. */
+  readonly lifecycle: PartList;
+  /** Counts and logs an error of a connection to Postgres. */
+  readonly onPostgresError: (error: Error) => void;
+}
 
 /**
- * Begins a process: reads the configuration, creates the log and the metrics, and logs the configuration
- * without its secrets. A bad value ends the process instead, with exit code 1 and one line on stderr that
- * names every bad variable.
+ * Begins a process with one role: reads the configuration, creates the log and the metrics, and logs the
+ * configuration without its secrets. A bad value ends the process instead, with exit code 1 and one line on
+ * stderr that names every bad variable.
  *
  * A `main.ts` then adds its parts to `lifecycle` and awaits `lifecycle.run()`. `Lifecycle` documents the
  * order of start and stop, the signals, the deadline and the exit codes.
  * @param alsoLogged adds fields to the log line of the configuration.
  */
-export function processShell<const P extends ServiceName>(
-  name: P,
-  alsoLogged: (config: ConfigurationOf<P>) => LogFields = () => ({}),
-) {
-  const config = loadConfigOrExit(name);
-  const { logLevel, shutdownDeadlineMs } = config as unknown as ConfigurationOf<ServiceName>;
-  const logger = createLogger({ level: logLevel, service: name });
-  const metrics = createMetrics(name);
-  const { postgresErrors } = metrics as unknown as Metrics<ServiceName>;
-  logger.info('configuration', { ...maskedConfig(name, config), ...alsoLogged(config) });
+export function processShell<const R extends Role>(
+  role: R,
+  alsoLogged: (config: ConfigurationOf<R>) => LogFields = () => ({}),
+): Shell<R> & { readonly lifecycle: Lifecycle } {
+  const config = orExit(() => loadConfig(role));
+  const { logLevel, shutdownDeadlineMs } = config as unknown as ConfigurationOf<Role>;
+  const logger = createLogger({ level: logLevel, service: role });
+  const metrics = createMetrics(role);
+  logger.info('configuration', { ...maskedConfig(role, config), ...alsoLogged(config) });
   return {
     config,
     logger,
     metrics,
     lifecycle: new Lifecycle({ logger, deadlineMs: shutdownDeadlineMs }),
-    /** Counts and logs an error of a connection to Postgres. */
-    onPostgresError: (error: Error): void => {
-      postgresErrors.inc({ code: errorCode(error) });
-      logger.warn('postgres error', { error });
+    onPostgresError: countingErrors(logger, metrics as unknown as Metrics<Role>),
+  };
+}
+
+/**
+ * Begins a process with the roles that `ROLES` names, as `processShell` does for one. Each line of the log
+ * has its role as `service`. The lines of the process itself have `all`.
+ */
+export function sharedShell(alsoLogged: (config: ConfigurationOf<'all'>) => LogFields) {
+  const { own: config, roles, of } = orExit(() => loadSharedConfig());
+  const loggerOf = (service: Role | 'all') => createLogger({ level: config.logLevel, service });
+  const logger = loggerOf('all');
+  const metrics = createSharedMetrics(roles);
+  const masked = roles.map((role) => maskedConfig(role, of(role)));
+  logger.info(
+    'configuration',
+    Object.assign(
+      {},
+      ...masked,
+      maskedConfig('all', config),
+      { ROLES: roles },
+      alsoLogged(config),
+    ) as LogFields,
+  );
+  return {
+    config,
+    roles,
+    logger,
+    metrics,
+    lifecycle: new Lifecycle({ logger, deadlineMs: config.shutdownDeadlineMs }),
+    onPostgresError: countingErrors(logger, metrics),
+    /** @throws Error for a role that `ROLES` does not name. */
+    shellOf<const R extends Role>(role: R): Shell<R> {
+      const own = loggerOf(role);
+      return {
+        config: of(role),
+        logger: own,
+        metrics: metrics as unknown as Metrics<R>,
+        lifecycle: new PartList(own),
+        onPostgresError: countingErrors(own, metrics),
+      };
     },
   };
 }
@@ -58,11 +104,17 @@ export function logMailProvider(
   }
 }
 
-type ProcessShell<P extends ServiceName> = ReturnType<typeof processShell<P>>;
-
 /** Health and metrics, for a process without an HTTP server of its own. */
 export function operationsServer(
-  { config, metrics, logger }: ProcessShell<'relay'> | ProcessShell<'worker'> | ProcessShell<'inbound'>,
+  {
+    config,
+    metrics,
+    logger,
+  }: {
+    readonly config: Pick<ConfigurationOf<'all'>, 'metricsHost' | 'metricsPort'>;
+    readonly metrics: Pick<Metrics, 'registry'>;
+    readonly logger: Logger;
+  },
   readiness: ReadinessCheck,
 ): OperationsServer {
   return new OperationsServer({
@@ -74,9 +126,19 @@ export function operationsServer(
   });
 }
 
-function loadConfigOrExit<const P extends ServiceName>(name: P): ConfigurationOf<P> {
+function countingErrors(
+  logger: Pick<Logger, 'warn'>,
+  { postgresErrors }: Pick<Metrics<Role>, 'postgresErrors'>,
+): (error: Error) => void {
+  return (error) => {
+    postgresErrors.inc({ code: errorCode(error) });
+    logger.warn('postgres error', { error });
+  };
+}
+
+function orExit<T>(load: () => T): T {
   try {
-    return loadConfig(name);
+    return load();
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     process.stderr.write(`${error.message}\n`);

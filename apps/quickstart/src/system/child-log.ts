@@ -3,22 +3,24 @@ import type { WriteStream } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { noteworthy } from './log-line.ts';
+import { noteworthy, serviceOf } from './log-line.ts';
 
 /** The terminal shows a repeated line at most once in this time. An outage repeats the same line. */
 const REPEAT_AFTER_MS = 10_000;
 
+type Show = (words: string, service: string | null) => void;
+
 /**
  * Writes the output of a process to `file`, and keeps the file of the last start as `FILE.1`. Passes warnings
- * and errors to `show`, as text.
+ * and errors to `show`, as text, with the role that wrote them if the line names it.
  */
 export class ChildLog {
   readonly #output: WriteStream;
-  readonly #show: (words: string) => void;
+  readonly #show: Show;
   readonly #shownAt = new Map<string, number>();
   #complaint: string | null = null;
 
-  constructor(file: string, show: (words: string) => void) {
+  constructor(file: string, show: Show) {
     mkdirSync(dirname(file), { recursive: true });
     if (existsSync(file)) renameSync(file, `${file}.1`);
     this.#output = createWriteStream(file);
@@ -30,13 +32,13 @@ export class ChildLog {
     createInterface({ input: stdout }).on('line', (line) => {
       this.#output.write(`${line}\n`);
       const words = noteworthy(line);
-      if (words !== null) this.#showOnce(words);
+      if (words !== null) this.#showOnce(words, serviceOf(line));
     });
     createInterface({ input: stderr }).on('line', (line) => {
       this.#output.write(`${line}\n`);
       if (/^\s|^$/.test(line)) return; // part of a stack trace: only the file gets it
       this.#complaint = line;
-      this.#showOnce(line);
+      this.#showOnce(line, null);
     });
   }
 
@@ -49,11 +51,11 @@ export class ChildLog {
     return new Promise((resolve) => this.#output.end(() => resolve()));
   }
 
-  #showOnce(words: string): void {
+  #showOnce(words: string, service: string | null): void {
     const now = performance.now();
     if (now - (this.#shownAt.get(words) ?? -Infinity) < REPEAT_AFTER_MS) return;
     if (this.#shownAt.size > 1_000) this.#shownAt.clear();
     this.#shownAt.set(words, now);
-    this.#show(words);
+    this.#show(words, service);
   }
 }

@@ -49,7 +49,9 @@ export async function startChild(
   options: ChildOptions,
   signal: AbortSignal,
 ): Promise<{ stop(): Promise<void> }> {
-  const log = new ChildLog(options.logFile, (words) => options.terminal.say(options.name, words));
+  const log = new ChildLog(options.logFile, (words, service) =>
+    options.terminal.say(service ?? options.name, words),
+  );
   const first = launch(options, log);
   try {
     await untilReady(first, options.readyUrl, signal);

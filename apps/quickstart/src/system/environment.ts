@@ -9,23 +9,25 @@ export interface Connections {
   readonly secretsKey: string;
 }
 
-/** The environment of every process: the user's environment and our additions. */
-export function systemEnvironment(settings: Settings, connections: Connections): Environment {
+/**
+ * The environment of the system: the user's environment and our additions. The system delivers to the
+ * demonstration's receiver and trusts its certificate.
+ */
+export function systemEnvironment(
+  settings: Settings,
+  connections: Connections,
+  certificatesFile: string,
+): Environment {
+  const networks = settings.env['DELIVERY_ALLOWED_NETWORKS'];
   return {
     ...settings.env,
+    ROLES: 'all',
     DATABASE_URL: connections.databaseUrl,
     REDIS_URL: connections.redisUrl,
     SECRETS_KEY: connections.secretsKey,
     SANDBOX_DIR: settings.sandboxDir,
     BLOB_STORE: settings.blobStore,
-  };
-}
-
-/** Lets the worker deliver to the demonstration's receiver and trust its certificate. */
-export function workerEnvironment(settings: Settings, certificatesFile: string): Environment {
-  const own = settings.env['DELIVERY_ALLOWED_NETWORKS'];
-  return {
-    DELIVERY_ALLOWED_NETWORKS: own === undefined ? OWN_NETWORK : `${own},${OWN_NETWORK}`,
+    DELIVERY_ALLOWED_NETWORKS: networks === undefined ? OWN_NETWORK : `${networks},${OWN_NETWORK}`,
     NODE_EXTRA_CA_CERTS: certificatesFile,
   };
 }

@@ -9,6 +9,12 @@ export function noteworthy(line: string): string | null {
   return `${kind}: ${String(entry['msg'])}${fault === null ? '' : `: ${fault}`}`;
 }
 
+/** The role that wrote the line, or null. */
+export function serviceOf(line: string): string | null {
+  const service = parse(line)?.['service'];
+  return typeof service === 'string' ? service : null;
+}
+
 /** Null when the endpoint took the event. */
 function failedAttempt(entry: Record<string, unknown>): string | null {
   const { outcome, attempt, status, error, reason, retry_in_ms: retryInMs } = entry;

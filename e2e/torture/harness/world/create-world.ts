@@ -75,6 +75,8 @@ const NEIGHBOUR_RATIO_MAX = 150;
 const RECOVERY_MARGIN_MS = 10_000;
 const DRAINED_WITHIN_MS = 90_000;
 const WAIT_MS = 60_000;
+/** Processes that make attempts. A killed one may have made an attempt that is not recorded. */
+const ATTEMPTING: readonly string[] = ['worker', 'all'];
 
 export async function createWorld(options: WorldOptions): Promise<WorldControl> {
   const folder = mkdtempSync(join(options.folder, 'world-'));
@@ -160,14 +162,15 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
     blobFolder,
     async start(name, wish) {
       const started = await processes.start(name, wish);
-      if (name === 'api') apiPort = await started.port();
-      if (name === 'inbound') inbound = { process: started, port: await started.smtpPort() };
+      if (name === 'api' || name === 'all') apiPort = await started.port('api');
+      if (name === 'inbound' || name === 'all')
+        inbound = { process: started, port: await started.smtpPort() };
       if (faults.log.length > 0) recovery.healed();
       return started;
     },
     async kill(process) {
       processes.expectEnd(process);
-      await faults.strike(`kill -9 ${process.name}`, { mayRepeat: process.name === 'worker' }, () =>
+      await faults.strike(`kill -9 ${process.name}`, { mayRepeat: ATTEMPTING.includes(process.name) }, () =>
         process.kill(),
       );
     },

@@ -26,15 +26,14 @@ const MEMORY_MIB_MAX = 1_024;
  * of the four hosts. An API has 500 clients at once. The rest is for files, servers and closing connections.
  */
 const OPEN_FILES_MAX = 1_200;
-/**
- * The defaults of DATABASE_POOL_SIZE, and one for wake-ups in relay and worker (docs/operations/README.md).
- */
+/** The defaults of DATABASE_POOL_SIZE, and what each role needs besides (docs/operations/scale.md). */
 const CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = {
   api: 10,
   relay: 7,
-  worker: 7,
+  worker: 8,
   inbound: 7,
   console: 6,
+  all: 23,
 };
 /** Connections of a queue in Postgres. */
 const QUEUE_CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = {
@@ -43,6 +42,7 @@ const QUEUE_CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = {
   worker: 12,
   inbound: 0,
   console: 3,
+  all: 18,
 };
 /**
  * Postgres notices a killed process with the next byte that it sends. Its connections count for this time.

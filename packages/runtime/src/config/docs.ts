@@ -7,6 +7,7 @@ const PROCESSES: Readonly<Record<ProcessName, string>> = {
   worker: 'Attempts deliveries and sends mail: `npm run start:worker`.',
   inbound: 'Receives mail over SMTP: `npm run start:inbound`.',
   console: 'Pages for support and operators: `npm run start:console`. [console.md](console.md)',
+  all: 'Several of the processes above in one: `npm run start:all`. It reads their variables, too, but for the ones that are also below. [operations/scale.md](operations/scale.md#one-process-or-several)',
   cli: 'The operator’s `postrider` command: [cli.md](cli.md).',
 };
 
@@ -27,7 +28,7 @@ secrets as \`***\`.
 /** `npm start` reads this variable before the configuration, because it names the data directory. */
 const QUICKSTART = `## npm start
 
-Reads the variables of api, relay, worker, inbound and console, and the one below. \`postrider\` reads it, too: without
+Reads the variables of api, relay, worker, inbound, console and all, except \`ROLES\`, and the one below. \`postrider\` reads it, too: without
 \`DATABASE_URL\` it uses the database of the running \`npm start\`.
 
 | variable | default | unit | meaning |

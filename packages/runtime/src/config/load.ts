@@ -2,7 +2,14 @@ import type { ConfigurationOf } from './configuration.ts';
 import { environment } from './environment.ts';
 import { maskValue } from './mask.ts';
 import { rules } from './rules.ts';
-import { type Environment, type ProcessName, type Setting, defaultText } from './setting.ts';
+import {
+  type Environment,
+  type ProcessName,
+  type Role,
+  ROLES,
+  type Setting,
+  defaultText,
+} from './setting.ts';
 import { settings } from './settings.ts';
 
 /** Some variables are missing or wrong. The message is one line with all their names. */
@@ -31,18 +38,62 @@ export function loadConfig<const P extends ProcessName>(
   process: P,
   env: Environment = environment(),
 ): ConfigurationOf<P> {
+  const { config, problems } = readConfig(process, trimmed(env));
+  if (problems.length > 0) throw new ConfigurationError(process, problems);
+  return config;
+}
+
+/** The settings of a process with several roles: its own, and those of each role. */
+export interface SharedConfiguration {
+  readonly own: ConfigurationOf<'all'>;
+  readonly roles: readonly Role[];
+  /** @throws Error for a role that the process does not have. */
+  readonly of: <const R extends Role>(role: R) => ConfigurationOf<R>;
+}
+
+/**
+ * Reads and checks all variables of the roles that `ROLES` names.
+ *
+ * @throws {ConfigurationError} naming every variable that is missing or wrong, once.
+ */
+export function loadSharedConfig(env: Environment = environment()): SharedConfiguration {
   const given = trimmed(env);
+  const own = readConfig('all', given);
+  const roles = rolesIn(own.config, given);
+  const read = new Map(roles.map((role) => [role, readConfig(role, given)]));
+  const problems = [...own.problems, ...[...read.values()].flatMap((each) => each.problems)];
+  if (problems.length > 0) throw new ConfigurationError('all', [...new Set(problems)]);
+  return {
+    own: own.config,
+    roles,
+    of<const R extends Role>(role: R) {
+      const config = read.get(role)?.config;
+      if (config === undefined) throw new Error(`this process has no role ${role}`);
+      return config as unknown as ConfigurationOf<R>;
+    },
+  };
+}
+
+/** `all` has no console without keys: no user could sign in. A wrong `ROLES` gives no roles. */
+function rolesIn({ roles }: Partial<ConfigurationOf<'all'>>, env: Environment): readonly Role[] {
+  if (roles !== 'all') return roles ?? [];
+  return ROLES.filter((role) => role !== 'console' || env['CONSOLE_KEYS'] !== undefined);
+}
+
+function readConfig<const P extends ProcessName>(
+  process: P,
+  env: Environment,
+): { config: ConfigurationOf<P>; problems: readonly string[] } {
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
   for (const [name, setting] of settingsOf(process)) {
-    const read = readSetting(setting, process, given);
+    const read = readSetting(setting, process, env);
     if ('problem' in read) problems.push(read.problem);
     else values[name] = read.value;
   }
   const config = values as ConfigurationOf<P>;
   problems.push(...rules.flatMap((rule) => rule(config) ?? []));
-  if (problems.length > 0) throw new ConfigurationError(process, problems);
-  return config;
+  return { config, problems };
 }
 
 function trimmed(env: Environment): Environment {

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { awsPartitionOf, parseEmailAddress, parseUrl } from '@postrider/domain';
 import { z } from 'zod';
+import { ROLES, type Role } from './setting.ts';
 
 const WHOLE_NUMBER = /^\d+$/;
 const PREFIX_LENGTH = /^(0|[1-9]\d*)$/; // some parsers read a leading zero as octal
@@ -226,3 +227,15 @@ export function oneOf<const Choice extends string>(...choices: Choice[]) {
     error: `must be one of ${choices.join(', ')}`,
   });
 }
+
+/** Reads `all` as itself, else a list of roles without repetitions. */
+export const roles = z
+  .string()
+  .transform((value) => (value === 'all' ? value : value.split(',').map((entry) => entry.trim())))
+  .refine(
+    (value) => value === 'all' || value.every((entry) => (ROLES as readonly string[]).includes(entry)),
+    {
+      error: `must be all, or some of ${ROLES.join(', ')}`,
+    },
+  )
+  .transform((value): 'all' | readonly Role[] => (value === 'all' ? value : [...new Set(value as Role[])]));

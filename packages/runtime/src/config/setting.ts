@@ -1,6 +1,11 @@
 import type { z } from 'zod';
 
-export type ProcessName = 'api' | 'relay' | 'worker' | 'inbound' | 'console' | 'cli';
+/** The roles of processes. One process has one role or several. */
+export const ROLES = ['api', 'relay', 'worker', 'inbound', 'console'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** `all` is the process that has several roles. */
+export type ProcessName = Role | 'all' | 'cli';
 
 /** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -21,6 +21,15 @@ export type ReadinessCheck = () => Promise<Readiness>;
 
 const READINESS_TIMEOUT_MS = 2000;
 
+/** Ready when every check is ready; else the answer of the first that is not. It names the parts of all. */
+export function readinessOfAll(checks: readonly ReadinessCheck[]): ReadinessCheck {
+  return async () => {
+    const all = await Promise.all(checks.map((check) => check()));
+    const parts = Object.assign({}, ...all.map((each) => each.parts ?? {})) as PartStates;
+    return { ...(all.find((each) => !each.ready) ?? { ready: true }), parts };
+  };
+}
+
 /** `/healthz`: the process is alive and its event loop runs. */
 export const healthHandler: Handler = async (_request, response) => {
   sendJson(response, 200, { status: 'ok' });

@@ -1,20 +1,9 @@
-import { performance } from 'node:perf_hooks';
-import { within } from '@postrider/limits';
 import type { Logger } from '../logging/logger.ts';
 import { messageOf } from '../logging/error-words.ts';
 import { maskSecrets } from '../logging/redact.ts';
+import { type FailedStart, PartList } from './part-list.ts';
 import { settleHeap } from './settle-heap.ts';
 import { nodeProcess, type ProcessControl, type StopSignal } from './process-control.ts';
-
-/** A part of a process, such as a server or a connection pool. */
-export interface Part {
-  start?: () => Promise<unknown> | undefined;
-  /**
-   * Finishes work in flight and releases resources. Also called when a signal comes while this part starts.
-   * @param remainingMs the time until the process exits, finished or not.
-   */
-  stop?: (remainingMs: number) => Promise<unknown> | undefined;
-}
 
 export interface LifecycleOptions {
   logger: Logger;
@@ -25,26 +14,17 @@ export interface LifecycleOptions {
 
 const SIGNAL_EXIT_CODES: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 };
 
-/** Starts a list of parts in order, and stops them in reverse. */
-export class Lifecycle {
+/** The start list of a process: it stops on a signal, and ends the process. */
+export class Lifecycle extends PartList {
   readonly #logger: Logger;
   readonly #deadlineMs: number;
   readonly #control: ProcessControl;
-  readonly #parts: { name: string; part: Part }[] = [];
-  /** The number of parts that have begun to start. */
-  #begun = 0;
-  #stopping = false;
 
   constructor({ logger, deadlineMs, control = nodeProcess }: LifecycleOptions) {
+    super(logger);
     this.#logger = logger;
     this.#deadlineMs = deadlineMs;
     this.#control = control;
-  }
-
-  /** Adds a part. A part may add others while it starts; they start after it. */
-  add(name: string, part: Part): this {
-    this.#parts.push({ name, part });
-    return this;
   }
 
   /**
@@ -57,27 +37,18 @@ export class Lifecycle {
   async run(): Promise<void> {
     this.#control.onSignal((signal) => this.#onSignal(signal));
     this.#control.onFatal((error) => this.#onFatal(error));
-    for (const { name, part } of this.#parts) {
-      if (this.#isStopping()) return;
-      this.#begun += 1;
-      try {
-        await part.start?.();
-      } catch (error) {
-        await this.#onFailedStart(name, error);
-        return;
-      }
+    try {
+      await this.start();
+    } catch (error) {
+      await this.#onFailedStart(error as FailedStart);
+      return;
     }
     await settleHeap();
-    if (!this.#isStopping()) this.#logger.info('started');
-  }
-
-  /** A method, because TypeScript does not see that a signal may change the field between two awaits. */
-  #isStopping(): boolean {
-    return this.#stopping;
+    if (!this.isStopping()) this.#logger.info('started');
   }
 
   #onSignal(signal: StopSignal): void {
-    if (this.#stopping) {
+    if (this.isStopping()) {
       this.#logger.warn('stopped at once by a second signal', { signal });
       this.#control.exit(SIGNAL_EXIT_CODES[signal]);
       return;
@@ -88,16 +59,13 @@ export class Lifecycle {
 
   #onFatal(error: unknown): void {
     this.#logger.error('an exception that nobody caught', { error });
-    if (!this.#stopping) void this.#stopAndExit(1);
+    if (!this.isStopping()) void this.#stopAndExit(1);
   }
 
-  async #onFailedStart(name: string, error: unknown): Promise<void> {
-    // The stop may have closed what this part was waiting for.
-    if (this.#stopping) return;
-    this.#logger.error('start failed', { part: name, error });
-    this.#begun -= 1;
+  async #onFailedStart({ part, cause }: FailedStart): Promise<void> {
+    this.#logger.error('start failed', { part, error: cause });
     await this.#stopParts();
-    this.#control.complain(`postrider: cannot start ${name}: ${oneLine(maskSecrets(messageOf(error)))}`);
+    this.#control.complain(`postrider: cannot start ${part}: ${oneLine(maskSecrets(messageOf(cause)))}`);
     this.#control.exit(1);
   }
 
@@ -107,26 +75,8 @@ export class Lifecycle {
   }
 
   async #stopParts(): Promise<void> {
-    this.#stopping = true;
-    // A monotonic clock: setting the wall clock must not move the deadline.
-    const deadline = performance.now() + this.#deadlineMs;
-    for (const { name, part } of this.#parts.slice(0, this.#begun).reverse()) {
-      await this.#stopPart(name, part, Math.max(0, Math.ceil(deadline - performance.now())));
-    }
+    await this.stop(this.#deadlineMs);
     this.#logger.info('stopped');
-  }
-
-  async #stopPart(name: string, part: Part, remainingMs: number): Promise<void> {
-    try {
-      const finished = async () => {
-        await part.stop?.(remainingMs);
-        return true;
-      };
-      const inTime = await within(finished, remainingMs, () => false);
-      if (!inTime) this.#logger.warn('stop cut short at the deadline', { part: name });
-    } catch (error) {
-      this.#logger.warn('stop failed', { part: name, error });
-    }
   }
 }
 

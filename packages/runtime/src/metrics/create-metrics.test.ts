@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { register } from 'prom-client';
 import { metricCatalogue } from './catalogue.ts';
-import { createMetrics } from './create-metrics.ts';
+import { createMetrics, createSharedMetrics } from './create-metrics.ts';
 
 test('a process has only the metrics that it sets, so no false zeros', async () => {
   const api = createMetrics('api', { processMetrics: false });
@@ -21,6 +21,21 @@ test('two processes in one program have separate metrics, and the global registr
   one.claimedRows.observe({ kind: 'delivery' }, 500);
   expect(await two.registry.metrics()).toContain('postrider_oldest_due_age_seconds{service="relay"} 0');
   expect(register.getMetricsAsArray()).toEqual([]);
+});
+
+test('roles of one process share a page, and an instrument that several of them have', async () => {
+  const { registry, postgresErrors, httpRequests, oldestDueAge } = createSharedMetrics(['api', 'relay']);
+  postgresErrors.inc({ code: '57P01' });
+  httpRequests.inc({ method: 'GET', route: '/', status: 200 });
+  oldestDueAge.set(2);
+  const text = await registry.metrics();
+  expect(text).toContain('postrider_postgres_errors_total{code="57P01",service="all"} 1');
+  expect(text).toContain(
+    'postrider_http_requests_total{method="GET",route="/",status="200",service="all"} 1',
+  );
+  expect(text).toContain('postrider_oldest_due_age_seconds{service="all"} 2');
+  expect(text).toContain('process_resident_memory_bytes{service="all"}');
+  expect(text).not.toContain('postrider_delivery_attempts_total');
 });
 
 test('memory and event loop are measured unless switched off', async () => {

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { ProcessName } from '../config/setting.ts';
+import type { ProcessName, Role } from '../config/setting.ts';
 import { type MetricCatalogue, metricCatalogue } from './catalogue.ts';
 
 type Labels<M> = M extends { labels: readonly (infer Label extends string)[] } ? Label : never;
@@ -34,11 +34,26 @@ export function createMetrics<const P extends ProcessName>(
   const registry = new Registry();
   registry.setDefaultLabels({ service: process });
   if (processMetrics) collectDefaultMetrics({ register: registry });
-  const used = Object.entries(metricCatalogue).filter(([, { processes }]) => {
-    return (processes as readonly ProcessName[]).includes(process);
-  });
-  const instruments = used.map(([name, metric]) => [name, instrument(metric, registry)]);
-  return { ...Object.fromEntries(instruments), registry } as Metrics<P>;
+  return { ...instrumentsOf([process], registry), registry } as Metrics<P>;
+}
+
+/**
+ * Creates a new registry for a process with several roles, with the instruments of each. Roles share an
+ * instrument that several of them have. The label `service` is `all`.
+ */
+export function createSharedMetrics<const R extends Role>(roles: readonly R[]): Metrics<R> {
+  const { registry } = createMetrics('all');
+  return { ...instrumentsOf(roles, registry), registry } as Metrics<R>;
+}
+
+function instrumentsOf(
+  users: readonly ProcessName[],
+  registry: Registry,
+): Record<string, ReturnType<typeof instrument>> {
+  const used = Object.entries(metricCatalogue).filter(([, { processes }]) =>
+    processes.some((process) => users.includes(process)),
+  );
+  return Object.fromEntries(used.map(([name, metric]) => [name, instrument(metric, registry)]));
 }
 
 function instrument(

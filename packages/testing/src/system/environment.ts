@@ -18,5 +18,6 @@ export function systemEnvironment(system: {
     INBOUND_SMTP_PORT: '0',
     PORT: '0',
     METRICS_PORT: '0',
+    CONSOLE_PORT: '0',
   };
 }

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { waitFor } from '../wait-for.ts';
 import { endsWithUs } from './ends-with-us.ts';
 
-export type ProcessName = 'api' | 'relay' | 'worker' | 'inbound' | 'console';
+export type ProcessName = 'api' | 'relay' | 'worker' | 'inbound' | 'console' | 'all';
 
 /** One JSON line of a process's log. */
 export type LogLine = Readonly<Record<string, unknown>>;
@@ -23,8 +23,11 @@ export interface SystemProcess {
   /** All lines on stderr so far. With a log file they are in the log. */
   readonly stderr: readonly string[];
   readonly running: boolean;
-  /** The port of health and metrics, or of the API. Waits until the process listens. */
-  port(): Promise<number>;
+  /**
+   * The port of health and metrics, or of the API. Waits until the process listens.
+   * @param role of a process with several roles: the port of the API or of the console.
+   */
+  port(role?: ProcessName): Promise<number>;
   /** The SMTP port of the inbound process. Waits until the process listens. */
   smtpPort(): Promise<number>;
   signal(signal: NodeJS.Signals): void;
@@ -96,7 +99,7 @@ export function startProcess(
     get running() {
       return running();
     },
-    port: () => portOf(saysItListens),
+    port: (role = name) => portOf((line) => saysItListens(line) && line['service'] === role),
     smtpPort: () => portOf((line) => line['msg'] === 'inbound server listens'),
     signal: (signal) => void child.kill(signal),
     exited: () => exit,

@@ -1,4 +1,4 @@
-import { freeText, hostName, oneOf, port, wholeNumber } from '../schemas.ts';
+import { freeText, hostName, oneOf, port, roles, wholeNumber } from '../schemas.ts';
 import { defineOptionalSetting, defineSetting } from '../setting.ts';
 
 /** Operations: logs, health and metrics, shutdown, retention. */
@@ -15,21 +15,30 @@ export const operationSettings = {
     description: '`error`, `warn`, `info`, `debug` or `silent`.',
     schema: oneOf('error', 'warn', 'info', 'debug', 'silent'),
     default: 'info',
-    processes: ['api', 'relay', 'worker', 'inbound', 'console', 'cli'],
+    processes: ['api', 'relay', 'worker', 'inbound', 'console', 'all', 'cli'],
+  }),
+  roles: defineSetting({
+    key: 'ROLES',
+    description:
+      'What this one process does: `all`, or some of `api`, `relay`, `worker`, `inbound` and `console`, comma-separated. ' +
+      '`all` has the console only with `CONSOLE_KEYS`.',
+    schema: roles,
+    default: 'all',
+    processes: ['all'],
   }),
   metricsHost: defineSetting({
     key: 'METRICS_HOST',
     description: 'Address that serves `/healthz`, `/readyz` and `/metrics`.',
     schema: hostName,
     default: '127.0.0.1',
-    processes: ['relay', 'worker', 'inbound'],
+    processes: ['relay', 'worker', 'inbound', 'all'],
   }),
   metricsPort: defineSetting({
     key: 'METRICS_PORT',
     description: 'Its port. 0 means any free port; the log line at start names it.',
     schema: port,
-    default: { relay: '9101', worker: '9102', inbound: '9103' },
-    processes: ['relay', 'worker', 'inbound'],
+    default: { relay: '9101', worker: '9102', inbound: '9103', all: '9101' },
+    processes: ['relay', 'worker', 'inbound', 'all'],
   }),
   shutdownDeadlineMs: defineSetting({
     key: 'SHUTDOWN_DEADLINE_MS',
@@ -38,7 +47,7 @@ export const operationSettings = {
     unit: 'ms',
     schema: wholeNumber(1, 600_000),
     default: '25000',
-    processes: ['api', 'relay', 'worker', 'inbound', 'console'],
+    processes: ['api', 'relay', 'worker', 'inbound', 'console', 'all'],
   }),
   eventRetentionDays: defineSetting({
     key: 'EVENT_RETENTION_DAYS',

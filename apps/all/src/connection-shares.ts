@@ -1,0 +1,27 @@
+/** How one process divides its Postgres connections between its kinds of session. */
+export interface ConnectionShares {
+  readonly stores: number;
+  /** The part of `stores` that requests may take. The others record outcomes, received mail and actions. */
+  readonly requests: number;
+  readonly keys: number;
+  readonly limiter: number;
+  readonly leases: number;
+  readonly counts: number;
+  readonly reads: number;
+}
+
+/** Claims and takes are a statement each, and batches run one at a time. */
+const LEASES = 3;
+const COUNTS = 2;
+const READS = 2;
+/** Outcomes of deliveries and of mail, and a received message. */
+const OTHERS_THAN_REQUESTS = 3;
+
+/** Each share has at least one connection. The wake-ups and the listener use one more each. */
+export function connectionShares(poolSize: number, limiterIsInPostgres: boolean): ConnectionShares {
+  const limiter = limiterIsInPostgres ? Math.max(1, Math.floor(poolSize / 10)) : 0;
+  const keys = Math.max(1, Math.floor(poolSize / 10));
+  const stores = Math.max(2, poolSize - LEASES - COUNTS - READS - limiter - keys);
+  const requests = Math.max(1, stores - OTHERS_THAN_REQUESTS);
+  return { stores, requests, keys, limiter, leases: LEASES, counts: COUNTS, reads: READS };
+}

@@ -1,0 +1,45 @@
+import { createPool, createWakeUps, openDatabase, openReadDatabase, requireDatabase } from '@postrider/store';
+import type { ConfigurationOf, Part } from '@postrider/runtime';
+import { connectionShares } from './connection-shares.ts';
+
+/**
+ * Opens the connections to Postgres that the roles of one process share. Sessions differ in their commits and
+ * plans, so each kind of session has a pool. No pool connects before its first statement.
+ */
+export function openConnections(config: ConfigurationOf<'all'>, onError: (error: Error) => void) {
+  const shares = connectionShares(config.databasePoolSize, config.redisUrl === undefined);
+  const postgres = { databaseUrl: config.databaseUrl, applicationName: 'postrider-all', onError };
+  const wakeUps = createWakeUps(postgres);
+  return {
+    shares,
+    wakeUps,
+    /** Its commits are durable: requests, outcomes, received mail, actions. */
+    database: openDatabase({ ...postgres, size: shares.stores }, wakeUps),
+    keys: openDatabase({ ...postgres, size: shares.keys }, wakeUps),
+    limiterPool: { ...postgres, size: shares.limiter },
+    /** The relay claims with it, and the worker takes. */
+    leases: createPool({ ...postgres, size: shares.leases, durableCommits: false }),
+    /** Postgres plans its counts and housekeeping each time. */
+    counts: createPool({ ...postgres, size: shares.counts, durableCommits: false, plans: 'each time' }),
+    reads: openReadDatabase({ ...postgres, size: shares.reads }),
+  };
+}
+
+/** Checks the database before a role starts. Closes all connections after every role has stopped. */
+export function databasePart(
+  { database, keys, leases, counts, reads, wakeUps }: ReturnType<typeof openConnections>,
+  warn: (line: string) => void,
+): Part {
+  return {
+    start: () => requireDatabase(database.pool, warn),
+    stop: () =>
+      Promise.all([
+        database.close(),
+        keys.close(),
+        reads.close(),
+        leases.end(),
+        counts.end(),
+        wakeUps.close(),
+      ]),
+  };
+}

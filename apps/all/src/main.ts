@@ -1,0 +1,62 @@
+import { addApi } from '@postrider/api';
+import { addConsole } from '@postrider/console';
+import { addInbound } from '@postrider/inbound';
+import { openQueueWatch, queueLocation, requireQueueSchema } from '@postrider/queue';
+import type { QueueWatch } from '@postrider/queue';
+import { addRelay } from '@postrider/relay';
+import { operationsServer, readinessOfAll, sharedShell, stoppingTogether } from '@postrider/runtime';
+import type { PartList, ReadinessCheck, Role, Shell } from '@postrider/runtime';
+import { addWorker } from '@postrider/worker';
+import { databasePart, openConnections } from './connections.ts';
+
+// Inbound reads its certificate again on SIGHUP. Until then, a SIGHUP must not end the process.
+process.on('SIGHUP', () => undefined);
+
+const shared = sharedShell((config) => ({ queue: queueLocation(config).kind }));
+const { config, roles, lifecycle, logger, metrics, onPostgresError } = shared;
+const location = queueLocation(config);
+const connections = openConnections(config, onPostgresError);
+const { database, keys, limiterPool, leases, counts, reads, shares } = connections;
+/** The start list of each role. */
+const lists: PartList[] = [];
+let opened: QueueWatch | null = null;
+
+const ADD: Readonly<Record<Role, () => ReadinessCheck>> = {
+  api: () => addApi({ ...shellOf('api'), database, storeConnections: shares.requests, keys, limiterPool }),
+  relay: () => addRelay({ ...shellOf('relay'), claims: leases, pool: counts, queueWatch: queueWatch() }),
+  worker: () => addWorker({ ...shellOf('worker'), database, leases, queueWatch: queueWatch() }),
+  inbound: () => addInbound({ ...shellOf('inbound'), database }),
+  console: () => addConsole({ ...shellOf('console'), actions: database, reads }),
+};
+
+function shellOf<const R extends Role>(role: R): Shell<R> {
+  const shell = shared.shellOf(role);
+  lists.push(shell.lifecycle);
+  return shell;
+}
+
+/** Relay and worker share it. The other roles do without. */
+function queueWatch(): QueueWatch {
+  if (opened !== null) return opened;
+  opened = openQueueWatch(location, { client: 'queue', logger, metrics });
+  lifecycle.add('queue watch', opened).add('queue', { start: () => requireQueueSchema(location) });
+  return opened;
+}
+
+lifecycle.add(
+  'database',
+  databasePart(connections, (line) => logger.warn(line)),
+);
+let running = false;
+const rolesAreReady = readinessOfAll(roles.map((role) => ADD[role]()));
+const readiness: ReadinessCheck = async () =>
+  running ? rolesAreReady() : { ready: false, reason: 'starting, or stopping' };
+lifecycle
+  .add('operations server', operationsServer(shared, readiness))
+  .add('the roles', stoppingTogether(lists))
+  .add('readiness', {
+    start: async () => void (running = true),
+    stop: async () => void (running = false),
+  });
+
+await lifecycle.run();

@@ -1,0 +1,243 @@
+import { createBlobStore } from '@postrider/blobs';
+import {
+  createLinkTokens,
+  createSecretBox,
+  createUnsubscribeTokens,
+  LIMITS,
+  RESERVED_NAMES,
+  sharedInboundDomains,
+} from '@postrider/domain';
+import { createDomainProvider } from '@postrider/mail';
+import type { DomainProvider } from '@postrider/mail';
+import { logMailProvider, systemClock } from '@postrider/runtime';
+import type { ReadinessCheck, Shell } from '@postrider/runtime';
+import {
+  agreeOnMailProvider,
+  createApiKeyStore,
+  createAttemptStore,
+  createEventCountStore,
+  createEventStore,
+  createRecoveryStore,
+  createWebhookEventStore,
+  createBlockedSenderStore,
+  createDeadLetterStore,
+  createDomainStore,
+  createDomainTurns,
+  createEmailStore,
+  createRoutingRuleStore,
+  createInboxStore,
+  createMessageStore,
+  createSuppressionStore,
+  createThreadStore,
+  createTopicStore,
+  createUnsubscribeStore,
+  createProviderNotificationStore,
+  createSesMailStore,
+  createWebhookStore,
+  outstandingOf,
+  readiness,
+} from '@postrider/store';
+import type { Database, DomainStore, MailProviderName } from '@postrider/store';
+import { createApp } from './app.ts';
+import type { AppOptions } from './app.ts';
+import { domainTurn, problemBasesOf } from './config.ts';
+import { createDomainClaims } from './domains/domain-claims.ts';
+import { SendingDomains } from './domains/sending-domains.ts';
+import { createLimiter } from './limiter.ts';
+import type { LimiterOptions } from './limiter.ts';
+import type { RouteRules } from './routes/table.ts';
+import { ApiServer } from './server.ts';
+import { createSnsAccess } from './sns-access.ts';
+
+/** The shutdown keeps this much of its deadline to close Postgres and Redis after the last request. */
+const CLOSING_TIME_MS = 2_000;
+
+/** The databases stay open: their opener closes them after the API has stopped. */
+export interface ApiConnections {
+  /** All routes use it. */
+  readonly database: Database;
+  /** The connections of `database` that all routes together may take. */
+  readonly storeConnections: number;
+  /** Authentication has its own connections, so the work of accounts cannot block it. */
+  readonly keys: Database;
+  /** The limiter uses it without Redis. A charge has 250 ms, so it does not wait for other statements. */
+  readonly limiterPool: LimiterOptions['postgres'];
+}
+
+type ApiParts = Shell<'api'> & ApiConnections;
+
+/** The routes share these. */
+type RouteResources = ReturnType<typeof openResources>;
+
+/** Builds the API and adds it to its start list. @returns whether it can work now. */
+export function addApi(parts: ApiParts): ReadinessCheck {
+  const { config, database, lifecycle, logger } = parts;
+  const resources = openResources(parts);
+  const { blobs, limiter, sns } = resources;
+  if (config.snsSigningCertFile !== undefined) {
+    logger.warn('DEVELOPMENT ONLY: notifications are checked with the certificate of SNS_SIGNING_CERT_FILE');
+  }
+  let server: ApiServer | null = null;
+  const isReady: ReadinessCheck = async () => {
+    if (server?.stopping === true) return { ready: false, reason: 'stopping' };
+    const state = await readiness(database.pool);
+    return { ...state, parts: { ...state.parts, limiter: limiter.state(state.parts.postgres) } };
+  };
+  lifecycle
+    .add('SNS_SIGNING_CERT_FILE', { start: () => sns.start() })
+    .add('blob store', { stop: async () => blobs.close() })
+    .add('rate limiter', limiter)
+    .add('the mail provider', {
+      async start() {
+        const agreed = await agreeOnMailProvider(database, config.mailProvider);
+        logMailProvider(parts, agreed);
+        server = addServer(parts, resources, { provider: agreed.name, isReady });
+      },
+    });
+  return isReady;
+}
+
+function openResources({ config, database, limiterPool, logger, metrics }: ApiParts) {
+  return {
+    blobs: createBlobStore(config.blobStore),
+    domains: createDomainStore(database, systemClock),
+    limiter: createLimiter({ redisUrl: config.redisUrl, postgres: limiterPool, logger, metrics }),
+    sns: createSnsAccess(config, systemClock),
+  };
+}
+
+/** Adds the HTTP server. Its routes depend on the installation's mail provider. */
+function addServer(
+  parts: ApiParts,
+  resources: RouteResources,
+  { provider, isReady }: { readonly provider: MailProviderName; readonly isReady: ReadinessCheck },
+): ApiServer {
+  const { config, database, lifecycle, logger, metrics } = parts;
+  const { sendingDomains, domainWork } = openSendingDomains(parts, resources.domains, provider);
+  const app = createApp({
+    stores: openStores(parts, resources.domains, provider),
+    sendingDomains,
+    unsubscribeTokens: createUnsubscribeTokens(config.secretsKey),
+    links: { tokens: createLinkTokens(config.secretsKey, systemClock), publicUrl: config.publicUrl },
+    blobs: resources.blobs,
+    limiter: resources.limiter,
+    storeConnections: parts.storeConnections,
+    deliveryLimits: {
+      perSecond: config.deliveriesPerAccountPerSecond,
+      outstandingMax: config.outstandingDeliveriesPerAccountMax,
+      outstandingOf: async (accountId) => outstandingOf(database.pool, accountId),
+    },
+    keyRateLimitPerMinute: config.keyRateLimitPerMinute,
+    problemBases: problemBasesOf(config),
+    rules: rulesFor(config, provider),
+    sns: resources.sns,
+    readiness: isReady,
+    clock: systemClock,
+    logger,
+    metrics,
+  });
+  const server = new ApiServer(app, { connectionsPerAddressMax: config.httpConnectionsPerAddressMax });
+  lifecycle.add('domain provider', domainWork).add('HTTP server', {
+    start: async () => {
+      const port = await server.listen(config.port, config.host);
+      logger.info('listening', { host: config.host, port });
+    },
+    stop: (remainingMs) => server.stop(Math.max(0, remainingMs - CLOSING_TIME_MS)),
+  });
+  return server;
+}
+
+function openStores(
+  { config, database, keys }: ApiParts,
+  domains: DomainStore,
+  provider: MailProviderName,
+): AppOptions['stores'] {
+  const secrets = createSecretBox(config.secretsKey);
+  const shared = {
+    sharedDomains: sharedInboundDomains(config.inboundDomains, provider),
+    reservedNames: [...RESERVED_NAMES, ...config.inboundReservedNames],
+  };
+  return {
+    apiKeys: createApiKeyStore(keys, systemClock),
+    webhooks: createWebhookStore(database, secrets, systemClock),
+    attempts: createAttemptStore(database),
+    events: createEventStore(database),
+    eventCounts: createEventCountStore(database),
+    webhookEvents: createWebhookEventStore(database),
+    recoveries: createRecoveryStore(database, systemClock),
+    deadLetters: createDeadLetterStore(database),
+    emails: createEmailStore(database, systemClock),
+    domains,
+    suppressions: createSuppressionStore(database, systemClock),
+    topics: createTopicStore(database, systemClock),
+    threads: createThreadStore(database, systemClock),
+    messages: createMessageStore(database, systemClock),
+    inboxes: createInboxStore(database, systemClock, { ...shared, perAccountMax: LIMITS.inboxes }),
+    routingRules: createRoutingRuleStore(database, secrets, systemClock, {
+      ...shared,
+      webhooksPerAccountMax: config.webhooksPerAccountMax,
+    }),
+    blockedSenders: createBlockedSenderStore(database, systemClock, LIMITS.blockedSenders),
+    unsubscribes: createUnsubscribeStore(database, systemClock),
+    notifications: createProviderNotificationStore(database, systemClock),
+    sesMail: createSesMailStore(database),
+  };
+}
+
+function rulesFor(config: ApiParts['config'], provider: MailProviderName): RouteRules {
+  return {
+    verifiedDomainsOnly: provider === 'ses',
+    smtpUtf8: provider !== 'ses',
+    webhooksPerAccountMax: config.webhooksPerAccountMax,
+    signatureHeaderPrefix: config.signatureHeaderPrefix,
+    awsRegion: provider === 'ses' ? config.awsRegion : undefined,
+  };
+}
+
+/** `sendingDomains` is null when the mail provider has no domains. */
+function openSendingDomains(
+  { config, database, logger }: ApiParts,
+  domains: DomainStore,
+  provider: MailProviderName,
+) {
+  const domainProvider = openDomains({ config, logger }, provider);
+  if (domainProvider === null) return { sendingDomains: null, domainWork: {} };
+  const sendingDomains = new SendingDomains({
+    store: domains,
+    turns: createDomainTurns(database, domainTurn(config.domainTimeoutMs)),
+    provider: domainProvider,
+    limits: { all: config.domainsPerAccountMax, unverified: config.unverifiedDomainsPerAccountMax },
+    logger,
+  });
+  const claims = createDomainClaims({
+    store: domains,
+    domains: sendingDomains,
+    claimDays: config.domainClaimDays,
+    clock: systemClock,
+    logger,
+  });
+  const domainWork = {
+    start: async () => claims.start(),
+    async stop() {
+      const stopped = claims.stop();
+      await domainProvider.close(); // aborts the call that the claims may be waiting for
+      await stopped;
+    },
+  };
+  return { sendingDomains, domainWork };
+}
+
+/** Without a region, the routes of sending domains answer 503. Live mail still needs a verified domain. */
+function openDomains(
+  { config, logger }: Pick<ApiParts, 'config' | 'logger'>,
+  provider: MailProviderName,
+): DomainProvider | null {
+  const { awsRegion, domainTimeoutMs } = config;
+  if (provider === 'ses' && awsRegion === undefined) {
+    logger.warn(
+      'AWS_REGION is not set, and the mail provider is ses: the routes of sending domains answer 503',
+    );
+    return null;
+  }
+  return createDomainProvider({ provider, awsRegion, timeoutMs: domainTimeoutMs });
+}

@@ -1,0 +1,50 @@
+import { Producer, queueLocation } from '@postrider/queue';
+import { systemClock } from '@postrider/runtime';
+import type { ReadinessCheck, Shell } from '@postrider/runtime';
+import { readiness } from '@postrider/store';
+import type { Database, ReadDatabase } from '@postrider/store';
+import { createConsole } from './app.ts';
+import { ConsoleServer } from './server.ts';
+
+/** The shutdown keeps this much of its deadline to close Postgres after the last request. */
+const CLOSING_TIME_MS = 2_000;
+
+/** The databases stay open: their opener closes them after the console has stopped. */
+export interface ConsoleConnections {
+  /** Sign-in and actions use it. */
+  readonly actions: Database;
+  /** The pages use it. */
+  readonly reads: ReadDatabase;
+}
+
+/** Builds the console and adds it to its start list. @returns whether it can work now. */
+export function addConsole({
+  config,
+  lifecycle,
+  logger,
+  metrics,
+  actions,
+  reads,
+}: Shell<'console'> & ConsoleConnections): ReadinessCheck {
+  const queue = new Producer(queueLocation(config), (error) => logger.debug('queue error', { error }));
+  const isReady = () => readiness(actions.pool);
+  const app = createConsole({
+    config,
+    reads,
+    actions,
+    clock: systemClock,
+    readiness: isReady,
+    readQueueDepth: () => queue.depth(),
+    logger,
+    metrics,
+  });
+  const server = new ConsoleServer(app);
+  lifecycle.add('queue', { stop: () => queue.close() }).add('HTTP server', {
+    async start() {
+      const port = await server.listen(config.consolePort, config.consoleHost);
+      logger.info('listening', { host: config.consoleHost, port });
+    },
+    stop: (remainingMs) => server.stop(Math.max(0, remainingMs - CLOSING_TIME_MS)),
+  });
+  return isReady;
+}

@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { verifySignature } from '@postrider/receiver';
+import {
+  after,
+  answer,
+  describeWithRedis,
+  fetchMetrics,
+  startTcpListener,
+  waitFor,
+} from '@postrider/testing';
+import type { SystemProcess } from '@postrider/testing';
+import { callApi } from './call-api.ts';
+import { sendMail } from './send-mail.ts';
+import { expectNoneLost } from './short-leases.ts';
+import { startSystem } from './start-system.ts';
+import type { System, SystemOptions } from './start-system.ts';
+
+/* Several roles in one process: dist/all.js. */
+
+const INBOX = 'support@inbound.postrider.example';
+const CONSOLE_KEYS = `ada:operator:${createHash('sha256').update('key').digest('hex')}`;
+
+let system: System;
+afterEach(() => system.close());
+
+const roleOf = (line: Readonly<Record<string, unknown>>) => String(line['service']);
+
+/** The events of a type that have arrived. Each must have the webhook's signature. */
+async function arrived(type: string, secret: string): Promise<Record<string, unknown>> {
+  const request = await waitFor(
+    () => system.receiver.requests.find(({ headers }) => headers['service-event-type'] === type),
+    { what: `${type} to arrive` },
+  );
+  verifySignature({ header: String(request.headers['service-signature']), body: request.body, secret });
+  return JSON.parse(String(request.body)) as Record<string, unknown>;
+}
+
+async function expectConsoleSignsIn(all: SystemProcess): Promise<void> {
+  const url = `http://127.0.0.1:${await all.port('console')}`;
+  const signedIn = await fetch(`${url}/sign-in`, {
+    method: 'POST',
+    headers: { origin: url },
+    body: new URLSearchParams({ key: 'key' }),
+    redirect: 'manual',
+  });
+  const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  const page = await fetch(`${url}/accounts/${system.accountId}`, { headers: { cookie } });
+  expect(page.status).toBe(200);
+}
+
+/** The names of the metrics on the page of a port. */
+async function metricsOn(port: number): Promise<string[]> {
+  const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  expect(page).not.toMatch(/service="(?!all")/);
+  return page.split('\n').flatMap((line) => /^# TYPE (postrider_\S+)/.exec(line)?.[1] ?? []);
+}
+
+function allRoles(options: () => SystemOptions): void {
+  test('all roles in one process: mail goes out and comes in, signed events arrive, the console answers, one page has all metrics', async () => {
+    system = await startSystem({ ...options(), env: { CONSOLE_KEYS } });
+    const all = await system.start('all');
+    const api = { api: all, key: system.apiKey };
+    const { signingSecret } = await system.webhook('/hook');
+    const mail = { from: 'shop@example.com', to: 'ann@example.net', subject: 'Hello', text: 'Hi' };
+    const { body } = await callApi(api, 'POST', '/v1/emails', mail);
+    expect(await arrived('email.sent', signingSecret)).toMatchObject({ data: { email_id: body['id'] } });
+    expect((await callApi(api, 'POST', '/v1/inboxes', { email_address: INBOX })).status).toBe(201);
+    await sendMail(await all.smtpPort(), { from: 'ann@shop.example', to: INBOX, subject: 'Late', text: '?' });
+    expect(await arrived('message.received', signingSecret)).toMatchObject({ data: { subject: 'Late' } });
+    await expectConsoleSignsIn(all);
+
+    const [own, ofApi] = [await metricsOn(await all.port()), await metricsOn(await all.port('api'))];
+    expect(own).toEqual(ofApi);
+    for (const name of ['http_requests_total', 'queue_jobs', 'delivery_attempts_total', 'inbound_sessions'])
+      expect(own.filter((each) => each === `postrider_${name}`)).toHaveLength(1);
+    expect(new Set(all.log.map(roleOf))).toEqual(
+      new Set(['all', 'api', 'relay', 'worker', 'inbound', 'console']),
+    );
+    expect(await all.stop()).toBe(0);
+    expect(all.stderr).toEqual([]);
+  });
+
+  test('SIGTERM with attempts in flight and a backlog: they end and are recorded, the exit is 0, and nothing is lost', async () => {
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+    system = await startSystem({ ...options(), env: { ROLES: 'api,relay,worker' } });
+    system.receiver.always('/hook', after(opened, answer(200)));
+    await system.webhook('/hook');
+    const all = await system.start('all');
+    const ids = await system.record(100);
+    await system.receiver.waitForRequests(1);
+    all.signal('SIGTERM');
+    await waitFor(() => all.log.some(({ msg }) => msg === 'stopping'), { what: 'the stop' });
+    open();
+    expect(await all.exited()).toBe(0);
+    const attempted = new Set(system.receiver.requests.map(({ headers }) => headers['service-event-id']))
+      .size;
+    const recorded = await system.db.query('select distinct event_id from attempts where status = 200');
+    expect(recorded).toHaveLength(attempted);
+    expect(await system.outstanding()).toBe(100 - attempted);
+    await system.start('all');
+    await system.drained();
+    expectNoneLost(system, ids);
+  });
+}
+
+describe('with the queue in Postgres', () => allRoles(() => ({})));
+describeWithRedis('with the queue in Redis', (redisUrl) => allRoles(() => ({ redisUrl })));
+
+test('ROLES=api,relay runs these two alone, beside a worker of its own', async () => {
+  system = await startSystem();
+  const both = await system.start('all', { ROLES: 'api,relay' });
+  expect((await callApi({ api: both, key: system.apiKey }, 'GET', '/v1/webhooks')).status).toBe(200);
+  await system.webhook('/hook');
+  const ids = await system.record(3);
+  const claimed = async () =>
+    (await system.db.query('select from deliveries where leased_until is not null')).length;
+  await waitFor(async () => (await claimed()) === 3, { what: 'the relay to claim' });
+  expect(system.receiver.requests).toEqual([]);
+  const page = await fetchMetrics(await both.port());
+  expect(page.find('postrider_queue_workers')).toBe(0);
+  for (const name of ['postrider_delivery_attempts_total', 'postrider_inbound_sessions'])
+    expect(page.find(name)).toBeNull();
+  expect(both.log.filter((line) => ['worker', 'inbound', 'console'].includes(roleOf(line)))).toEqual([]);
+  await system.start('worker');
+  await system.drained();
+  expectNoneLost(system, ids);
+  expect(await both.stop()).toBe(0);
+});
+
+test('a role that cannot start ends the process, as it does alone: one line, exit code 1', async () => {
+  system = await startSystem();
+  const taken = await startTcpListener();
+  const all = await system.start('all', { INBOUND_SMTP_PORT: String(taken.port) });
+  expect(await all.exited()).toBe(1);
+  expect(all.stderr).toEqual([
+    expect.stringMatching(/^postrider: cannot start intake of mail: listen EADDRINUSE/),
+  ]);
+  await taken.close();
+});

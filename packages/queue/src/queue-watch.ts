@@ -1,0 +1,54 @@
+import { watchRedis } from '@postrider/runtime';
+import type { Logger, Metrics } from '@postrider/runtime';
+import type { QueueIdentity } from '@postrider/store';
+import type { QueueLocation } from './connection.ts';
+import { openQueueIdentity } from './queue-identity.ts';
+
+export interface QueueWatchOptions {
+  /** The value of the label `client` of the metric. */
+  readonly client: 'queue' | 'worker';
+  readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>;
+  readonly metrics: Pick<Metrics<'relay'>, 'redisErrors'>;
+}
+
+/** The queue as one process sees it: which one it is, and whether it works. A part of the process. */
+export interface QueueWatch {
+  readonly location: QueueLocation;
+  /** As it was read last. */
+  readonly identity: () => QueueIdentity;
+  /** Receives the errors of the queue's clients. */
+  readonly onError: (error: Error) => void;
+  /** `ok`, or the fault in public words. @param postgres the state of Postgres. */
+  readonly state: (postgres: string) => string;
+  readonly start: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+export function openQueueWatch(
+  location: QueueLocation,
+  { client, logger, metrics }: QueueWatchOptions,
+): QueueWatch {
+  if (location.kind === 'postgres') {
+    return {
+      location,
+      identity: openQueueIdentity(location, () => undefined).last,
+      onError: (error) => logger.debug('queue error', { error }),
+      state: (postgres) => postgres,
+      start: async () => undefined,
+      stop: async () => undefined,
+    };
+  }
+  const identity = openQueueIdentity(location, (error) => watch.onError(error));
+  const watch = watchRedis({ client, check: () => identity.read(), logger, errors: metrics.redisErrors });
+  return {
+    location,
+    identity: identity.last,
+    onError: watch.onError,
+    state: () => (watch.isFailing() ? 'Redis is not available: nothing is delivered' : 'ok'),
+    start: () => watch.start(),
+    async stop() {
+      await watch.stop();
+      identity.close();
+    },
+  };
+}
