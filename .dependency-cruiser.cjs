@@ -115,7 +115,7 @@ module.exports = {
         pathNot: [
           '^packages/[^/]+/src/index[.]ts$',
           '^packages/domain/src/message-ids[.]ts$', // an entry of its own, for worker threads
-          '^packages/receiver/src/(web|cli/forward)[.]ts$', // one for customers, one for npm start
+          '^packages/receiver/src/(web|cli/(forward|samples))[.]ts$', // for customers, npm start and the API's document
           '^$1/$2/',
         ],
       },

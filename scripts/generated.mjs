@@ -29,6 +29,12 @@ export const generatedFiles = [
     regenerate: 'node scripts/generate-docs.mjs',
     generate: cliPage,
   },
+  // The next one shows these samples.
+  {
+    path: 'packages/receiver/src/cli/samples.ts',
+    regenerate: 'node scripts/generate-docs.mjs',
+    generate: receiverSamples,
+  },
   {
     path: 'docs/openapi.json',
     regenerate: 'node scripts/generate-docs.mjs',
@@ -38,11 +44,6 @@ export const generatedFiles = [
     path: 'docs/resend.md',
     regenerate: 'node scripts/generate-docs.mjs',
     generate: resendPage,
-  },
-  {
-    path: 'packages/receiver/src/cli/samples.ts',
-    regenerate: 'node scripts/generate-docs.mjs',
-    generate: receiverSamples,
   },
   {
     path: 'prisma/schema.sql',

@@ -74,6 +74,11 @@ export function unquotedLocalPart(text: string): string {
   return LOCAL_PART.test(content) ? content : text;
 }
 
+/** JSON Schema counts code points, and so do we. */
+export function isLongerThan(text: string, lengthMax: number): boolean {
+  return text.length > 2 * lengthMax || (text.length > lengthMax && Array.from(text).length > lengthMax);
+}
+
 /** A control character could end a header line early, so headers never allow one. */
 export function hasControlCharacter(text: string): boolean {
   return /[\u0000-\u001f\u007f]/.test(text);

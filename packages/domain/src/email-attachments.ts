@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { hasControlCharacter } from './email-address.ts';
+import { hasControlCharacter, isLongerThan } from './email-address.ts';
 import { limitedList } from './limited-list.ts';
 import { LIMITS } from './limits.ts';
-import { isMediaType } from './media-type.ts';
+import { isMediaType, MEDIA_TYPE_LENGTH } from './media-type.ts';
 import { isBytes } from './request-digest.ts';
+import { PATTERNS } from './text-patterns.ts';
 
 /** A file in a send request. */
 export interface AttachmentDraft {
@@ -31,11 +32,13 @@ export function isBase64(text: string): boolean {
 
 const filename = z
   .string({ error: 'must be a string' })
-  .max(LIMITS.filenameLength, { error: `is longer than ${LIMITS.filenameLength} characters` })
+  .refine((text) => !isLongerThan(text, LIMITS.filenameLength), {
+    error: `is longer than ${LIMITS.filenameLength} characters`,
+  })
   .refine((text) => text.trim() !== '', { error: 'is empty' })
   .refine((text) => !hasControlCharacter(text), { error: 'contains a control character' })
   .refine((text) => text.isWellFormed(), { error: 'contains half of a surrogate pair' })
-  .meta({ minLength: 1 });
+  .meta({ maxLength: LIMITS.filenameLength, pattern: PATTERNS.shownLine });
 
 /**
  * The bytes of a content that is not base64. Resend's SDKs for Go and Python send an array of bytes. Its SDK
@@ -70,7 +73,7 @@ const content = z
   .meta({
     description: 'In base64, or its bytes as Resend’s SDKs send them.',
     anyOf: [
-      { type: 'string', contentEncoding: 'base64' },
+      { type: 'string', contentEncoding: 'base64', pattern: PATTERNS.base64 },
       BYTES,
       { type: 'object', required: ['type', 'data'], properties: { type: { const: 'Buffer' }, data: BYTES } },
     ],
@@ -79,6 +82,7 @@ const content = z
 const contentType = z
   .string({ error: 'must be a string' })
   .refine(isMediaType, { error: 'is not a media type' })
+  .meta({ pattern: PATTERNS.mediaType, maxLength: MEDIA_TYPE_LENGTH })
   .nullish();
 
 /** A Content-ID allows only visible ASCII between its angle brackets (RFC 2392, RFC 5322 3.6.4). */

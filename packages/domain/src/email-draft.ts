@@ -1,17 +1,18 @@
 import { z } from 'zod';
 import { isAscii } from './domain-name.ts';
-import { hasControlCharacter, parseEmailAddress } from './email-address.ts';
+import { hasControlCharacter, isLongerThan, parseEmailAddress } from './email-address.ts';
 import { attachmentsField, contentLength } from './email-attachments.ts';
 import type { AttachmentDraft } from './email-attachments.ts';
-import { headerFaults } from './email-headers.ts';
+import { headerFaults, headersSchema } from './email-headers.ts';
 import { tagsField } from './email-tags.ts';
 import type { EmailTag } from './email-tags.ts';
 import { fieldPath, valueAt } from './field-path.ts';
-import { parseId } from './ids.ts';
+import { idPattern, parseId } from './ids.ts';
 import type { TopicId } from './ids.ts';
 import { limitedList } from './limited-list.ts';
 import { inWords, LIMITS } from './limits.ts';
 import type { FieldFault } from './problems.ts';
+import { ADDRESS_LENGTH, PATTERNS } from './text-patterns.ts';
 
 /** A validated message as the customer requested it. Addresses are as written. */
 export interface EmailDraft {
@@ -51,19 +52,21 @@ const RECIPIENT_FIELDS = ['to', 'cc', 'bcc'] as const;
 
 const address = z
   .string({ error: 'must be a string' })
-  .refine((text) => parseEmailAddress(text) !== null, { error: 'is not a valid email address' });
+  .refine((text) => parseEmailAddress(text) !== null, { error: 'is not a valid email address' })
+  .meta({ pattern: PATTERNS.address, maxLength: ADDRESS_LENGTH });
 
 const addressList = z
   .preprocess(
     (value) => (typeof value === 'string' ? [value] : value),
     limitedList(LIMITS.recipients, address, 'must be an email address or an array of them'),
   )
-  .meta({ type: ['string', 'array', 'null'] });
+  .meta({ type: ['string', 'array', 'null'], pattern: PATTERNS.address, maxLength: ADDRESS_LENGTH });
 
 const optionalText = z
   .string({ error: 'must be a string' })
   .refine((text) => !text.includes('\0'), { error: 'contains a NUL character' })
   .refine((text) => text.isWellFormed(), { error: 'contains half of a surrogate pair' })
+  .meta({ pattern: PATTERNS.text })
   .nullish()
   .transform((text) => text ?? null);
 
@@ -79,17 +82,14 @@ const headers = z
     }),
   )
   // Not a record of zod: it would drop a header named `__proto__`, which is a fault.
-  .meta({
-    type: ['object', 'null'],
-    additionalProperties: { type: 'string' },
-    maxProperties: LIMITS.headers,
-  });
+  .meta(headersSchema());
 
 /** A malformed id and an unknown id are the same fault. */
 export const UNKNOWN_TOPIC = 'is not a topic of this account';
 
 const topicId = z
   .string({ error: 'must be a string' })
+  .meta({ pattern: idPattern('topic') })
   .transform((text, context): TopicId => {
     const id = parseId('topic', text);
     if (id !== null) return id;
@@ -113,9 +113,12 @@ export const emailFields = z.object(
     reply_to: addressList,
     subject: z
       .string({ error: 'must be a string' })
-      .max(LIMITS.headerLength, { error: `is longer than ${LIMITS.headerLength} characters` })
+      .refine((text) => !isLongerThan(text, LIMITS.headerLength), {
+        error: `is longer than ${LIMITS.headerLength} characters`,
+      })
       .refine((text) => !hasControlCharacter(text), { error: 'contains a control character' })
-      .refine((text) => text.isWellFormed(), { error: 'contains half of a surrogate pair' }),
+      .refine((text) => text.isWellFormed(), { error: 'contains half of a surrogate pair' })
+      .meta({ maxLength: LIMITS.headerLength, pattern: PATTERNS.line }),
     html: optionalText,
     text: optionalText,
     headers,
@@ -126,15 +129,18 @@ export const emailFields = z.object(
   { error: 'must be a JSON object' },
 );
 
+/** The rule in a JSON Schema that one of the two has a value. */
+export const HTML_OR_TEXT = ['html', 'text'].map((field) => ({
+  required: [field],
+  properties: { [field]: { type: 'string' } },
+}));
+
 /** The body of a send as the OpenAPI document describes it. */
 export const emailRequest = emailFields.extend(UNSUPPORTED).meta({
   id: 'EmailRequest',
   description: `One of \`html\` and \`text\` is required. At most ${LIMITS.recipients} recipients in \`to\`, \`cc\` and \`bcc\` together.`,
   required: ['from', 'to', 'subject'],
-  anyOf: ['html', 'text'].map((field) => ({
-    required: [field],
-    properties: { [field]: { type: 'string' } },
-  })),
+  anyOf: HTML_OR_TEXT,
 });
 
 /**

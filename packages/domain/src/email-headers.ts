@@ -1,5 +1,6 @@
-import { hasControlCharacter } from './email-address.ts';
+import { hasControlCharacter, isLongerThan } from './email-address.ts';
 import { LIMITS } from './limits.ts';
+import { headerNamePattern, PATTERNS } from './text-patterns.ts';
 
 /** The service writes these headers, or they define the message's structure. Customers cannot set them. */
 const RESERVED_HEADERS = new Set([
@@ -43,6 +44,21 @@ const RELAY_PREFIXES = [
 const RESERVED_PREFIXES = [...RELAY_PREFIXES, 'resent-', 'arc-'];
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,76}$/;
 
+/**
+ * The extra headers in a JSON Schema.
+ *
+ * @param reserved names in lower case that the service sets besides its own
+ */
+export function headersSchema(reserved: Iterable<string> = []) {
+  const names = [...RESERVED_HEADERS, ...reserved, '__proto__'];
+  return {
+    type: ['object', 'null'],
+    propertyNames: { pattern: headerNamePattern("!#$%&'*+.^_`|~0-9A-Za-z-", names, RESERVED_PREFIXES) },
+    additionalProperties: { type: 'string', maxLength: LIMITS.headerLength, pattern: PATTERNS.shownLine },
+    maxProperties: LIMITS.headers,
+  };
+}
+
 /** A fault in the `headers` field. `name` is the header at fault; null means the field itself. */
 export interface HeaderFault {
   readonly name: string | null;
@@ -77,7 +93,7 @@ function nameFault(name: string): string | null {
 
 function valueFault(value: unknown): string | null {
   if (typeof value !== 'string') return 'must be a string';
-  if (value.length > LIMITS.headerLength) return `is longer than ${LIMITS.headerLength} characters`;
+  if (isLongerThan(value, LIMITS.headerLength)) return `is longer than ${LIMITS.headerLength} characters`;
   if (hasControlCharacter(value)) return 'contains a control character';
   if (!value.isWellFormed()) return 'contains half of a surrogate pair';
   return value.trim() === '' ? 'is empty' : null;

@@ -4,7 +4,15 @@ import { emailFields, parseEmailDraft } from './email-draft.ts';
 import type { EmailDraft } from './email-draft.ts';
 import { inWords, LIMITS } from './limits.ts';
 import { isMediaType } from './media-type.ts';
-import { bytesOf, firstFault, fromOf, inboxMailFault, subjectWith, threadHeaders } from './reply-draft.ts';
+import {
+  bytesOf,
+  firstFault,
+  fromOf,
+  inboxMailFault,
+  subjectWith,
+  threadHeaders,
+  threadHeadersSchema,
+} from './reply-draft.ts';
 import type { ReplyingInbox } from './reply-draft.ts';
 
 /** The received or sent message that is forwarded. Ids have no angle brackets. */
@@ -51,9 +59,7 @@ export const forwardRequest = emailFields
     subject: shape.subject
       .nullish()
       .meta({ description: 'Absent: that of the message, with `Fwd:` in front.' }),
-    headers: shape.headers.optional().meta({
-      description: 'As of `POST /v1/emails`, without `In-Reply-To`, `References` and `Reply-To`.',
-    }),
+    headers: shape.headers.optional().meta(threadHeadersSchema),
   })
   .meta({ id: 'ForwardRequest' });
 

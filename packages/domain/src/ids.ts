@@ -63,6 +63,11 @@ export function parseId<N extends Noun>(noun: N, text: string): Id<N> | null {
   return text.startsWith(prefix) && ULID.test(text.slice(prefix.length)) ? (text as Id<N>) : null;
 }
 
+/** The pattern of an id in a JSON Schema. `parseId` accepts the same texts. */
+export function idPattern(noun: Noun): string {
+  return `^${PREFIXES[noun]}_[0-7][0-9a-hjkmnp-tv-z]{25}$`;
+}
+
 /** An id with the noun that its prefix names. */
 export type NamedId = { [N in Noun]: { readonly noun: N; readonly id: Id<N> } }[Noun];
 

@@ -7,7 +7,7 @@ export type { Clock } from './clock.ts';
 export { mailDomain, parseDomainName } from './domain-name.ts';
 export { DEAD_LETTER_REASONS, decideOutcome } from './delivery-outcome.ts';
 export type { AttemptResult, DeadLetterReason, DeliveryOutcome } from './delivery-outcome.ts';
-export { hasControlCharacter, parseEmailAddress, senderDomain } from './email-address.ts';
+export { hasControlCharacter, isLongerThan, parseEmailAddress, senderDomain } from './email-address.ts';
 export type { AttachmentDraft } from './email-attachments.ts';
 export { faultsOf, requestedBatch, requestedEmail } from './email-batch.ts';
 export type { RequestedEmail } from './email-batch.ts';
@@ -28,7 +28,7 @@ export { forwardedFile, forwardRequest, parseForward } from './forward-draft.ts'
 export type { ForwardedFile } from './forward-draft.ts';
 export { DEAD_LETTERS_COUNTED_MAX, healthNotice, operatorEvent } from './health-notice.ts';
 export type { DeadLetterRetention, HealthChange, OperatorEvent } from './health-notice.ts';
-export { newId, parseId, parseNamedId } from './ids.ts';
+export { idPattern, newId, parseId, parseNamedId } from './ids.ts';
 export type {
   AccountId,
   ApiKeyId,
@@ -102,9 +102,16 @@ export type { AuthResult, HeldReason } from './screening-words.ts';
 export { senderPattern, senderPatterns } from './sender-patterns.ts';
 export type { SesMail } from './ses-mail.ts';
 export { newSigningSecret, signatureHeader, standardSecret, standardWebhooksHeaders } from './signature.ts';
+export { ADDRESS_LENGTH, listPattern, PATTERNS, wordsPattern } from './text-patterns.ts';
 export { createUnsubscribeTokens } from './unsubscribe-token.ts';
 export type { UnsubscribeTarget, UnsubscribeTokens } from './unsubscribe-token.ts';
 export { hostOf, parseEndpoint } from './webhook-endpoint.ts';
-export { deliveryHeaderNames, openHeaders, sealHeaders, webhookHeaderFault } from './webhook-headers.ts';
+export {
+  deliveryHeaderNames,
+  openHeaders,
+  sealHeaders,
+  webhookHeaderFault,
+  webhookHeadersSchema,
+} from './webhook-headers.ts';
 export type { WebhookHeaders } from './webhook-headers.ts';
 export { writtenDomains } from './written-domain.ts';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { parseEmailAddress } from './email-address.ts';
-import { emailFields, parseEmailDraft } from './email-draft.ts';
+import { emailFields, HTML_OR_TEXT, parseEmailDraft } from './email-draft.ts';
 import type { EmailDraft } from './email-draft.ts';
+import { headersSchema } from './email-headers.ts';
 import { inboundAddress } from './inbound-address.ts';
 import { inWords, LIMITS } from './limits.ts';
 import type { FieldFault } from './problems.ts';
@@ -44,6 +45,15 @@ const { shape } = emailFields;
 const REPLY_MAX = inWords(LIMITS.replyBytes);
 const replyAll = z.boolean({ error: 'is not true or false' }).nullish();
 
+/** The service sets these headers, so that a reply cannot claim to answer another message. */
+const REPLY_HEADERS = new Set(['in-reply-to', 'references', 'reply-to']);
+
+/** The headers of mail that an inbox sends into a thread. */
+export const threadHeadersSchema = {
+  ...headersSchema(REPLY_HEADERS),
+  description: 'As of `POST /v1/emails`, without `In-Reply-To`, `References` and `Reply-To`.',
+};
+
 /** The body of a reply as the OpenAPI document describes it. */
 export const replyRequest = emailFields
   .pick({ text: true, html: true, cc: true, bcc: true, headers: true, attachments: true })
@@ -53,15 +63,11 @@ export const replyRequest = emailFields
     subject: shape.subject
       .nullish()
       .meta({ description: 'Absent: that of the message, with `Re:` in front.' }),
-    headers: shape.headers.optional().meta({
-      description: 'As of `POST /v1/emails`, without `In-Reply-To`, `References` and `Reply-To`.',
-    }),
+    headers: shape.headers.optional().meta(threadHeadersSchema),
     reply_all: replyAll,
   })
-  .meta({ id: 'ReplyRequest' });
+  .meta({ id: 'ReplyRequest', anyOf: HTML_OR_TEXT });
 
-/** The service sets these headers, so that a reply cannot claim to answer another message. */
-const REPLY_HEADERS = new Set(['in-reply-to', 'references', 'reply-to']);
 /**
  * RFC 5322 3.6.4 lets References grow with the mail thread. Beyond this we keep the first id and the last
  * ids.

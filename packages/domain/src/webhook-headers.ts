@@ -1,6 +1,7 @@
 import type { WebhookId } from './ids.ts';
 import { LIMITS } from './limits.ts';
 import type { SealedSecret, SecretBox } from './secret-box.ts';
+import { headerNamePattern } from './text-patterns.ts';
 
 /** Headers that a customer adds to every attempt, such as a gateway's API key. The values are secret. */
 export type WebhookHeaders = Readonly<Record<string, string>>;
@@ -44,6 +45,23 @@ export function deliveryHeaderNames(prefix: string) {
     eventType: `${prefix}-Event-Type`,
   };
 }
+
+/** The headers in a JSON Schema, for the default prefix of our own ones. */
+export const webhookHeadersSchema = {
+  type: ['object', 'null'],
+  propertyNames: {
+    pattern: headerNamePattern(
+      '0-9A-Za-z',
+      [...RESERVED, ...Object.values(deliveryHeaderNames('service')).map((name) => name.toLowerCase())],
+      RESERVED_PREFIXES,
+    ),
+  },
+  additionalProperties: { type: 'string', pattern: VALUE.source },
+  maxProperties: LIMITS.webhookHeaders,
+  description:
+    `Every attempt carries them; no answer shows them. Each name once, in any case. Names of the service’s own ` +
+    `headers, of the connection and of the body are refused, and more than ${LIMITS.webhookHeadersLength} characters in all.`,
+};
 
 /**
  * The first fault of the headers that a customer asks for, or null. An object of valid strings has none.

@@ -1,4 +1,4 @@
-import { parseId } from '@postrider/domain';
+import { idPattern, parseId } from '@postrider/domain';
 import type { Id, Noun } from '@postrider/domain';
 import { z } from 'zod';
 
@@ -26,5 +26,7 @@ export function parsedText<Value>(
 
 /** A field that holds an id. @param inWords the noun with its article: `a webhook`. */
 export function idField<N extends Noun>(noun: N, inWords: string) {
-  return parsedText((text): Id<N> | null => parseId(noun, text), `is not the id of ${inWords}`);
+  return parsedText((text): Id<N> | null => parseId(noun, text), `is not the id of ${inWords}`, {
+    pattern: idPattern(noun),
+  });
 }

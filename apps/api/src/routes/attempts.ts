@@ -1,4 +1,4 @@
-import { parseId } from '@postrider/domain';
+import { parseId, PATTERNS } from '@postrider/domain';
 import type { AttemptCursor, AttemptStore, LoggedAttempt } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
@@ -13,7 +13,7 @@ const attemptQuery = z.object({
   event_id: idField('event', 'an event').optional().meta({ description: 'Of the event with this id.' }),
   after: parsedText(readCursor, 'is not a cursor of this list')
     .optional()
-    .meta({ description: 'The `next_cursor` of the page before.' }),
+    .meta({ pattern: PATTERNS.cursor, description: 'The `next_cursor` of the page before.' }),
   limit: limitParameter,
 });
 

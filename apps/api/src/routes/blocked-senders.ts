@@ -1,4 +1,4 @@
-import { LIMITS, parseId, senderPattern } from '@postrider/domain';
+import { LIMITS, parseId, PATTERNS, senderPattern } from '@postrider/domain';
 import type { BlockedSender, BlockedSenderStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
@@ -26,6 +26,7 @@ export function blockedSenderRoutes(senders: BlockedSenderStore): readonly Docum
 const blockedSenderRequest = z
   .object({
     sender: parsedText(senderPattern, 'is neither a bare email address nor a domain', {
+      pattern: PATTERNS.sender,
       description: 'An address; or a domain, which covers its subdomains.',
     }),
   })

@@ -1,4 +1,4 @@
-import { DEAD_LETTER_REASONS, LIMITS, parseId, parseIsoTime } from '@postrider/domain';
+import { DEAD_LETTER_REASONS, idPattern, LIMITS, parseId, parseIsoTime, PATTERNS } from '@postrider/domain';
 import type { DeadLetterReason, EventType, WebhookId } from '@postrider/domain';
 import type { DeadLetterCut, DeadLetterStore } from '@postrider/store';
 import { z } from 'zod';
@@ -32,6 +32,7 @@ const requestedReason = writtenText
 
 const requestedTime = parsedText(parseIsoTime, 'is not a time in ISO 8601', {
   format: 'date-time',
+  pattern: PATTERNS.isoTime,
 }).optional();
 const since = requestedTime.meta({ description: 'Made at this time or later.' });
 const until = requestedTime.meta({ description: 'Made before this time.' });
@@ -110,6 +111,7 @@ function listDeadLetters(deadLetters: Pick<DeadLetterStore, 'list'>): Documented
 const cut = parsedText(
   (written): DeadLetterCut | null => parseId('deadLetter', written) ?? parseIsoTime(written),
   'is neither a time in ISO 8601 nor the id of a dead letter',
+  { anyOf: [PATTERNS.isoTime, idPattern('deadLetter')].map((pattern) => ({ pattern })) },
 );
 
 /** A misspelt field must not replay more than the customer asked for. */

@@ -1,4 +1,4 @@
-import { parseDomainName, parseId } from '@postrider/domain';
+import { parseDomainName, parseId, PATTERNS } from '@postrider/domain';
 import type { EventType } from '@postrider/domain';
 import type { Domain, DomainStore } from '@postrider/store';
 import { z } from 'zod';
@@ -39,12 +39,15 @@ export function domainRoutes(store: DomainStore, domains: SendingDomains | null)
 
 const domainRequest = z
   .object({
-    name: z.string({ error: 'is not a string' }).transform((written, context) => {
-      const parsed = parseDomainName(written);
-      if (parsed.ok) return parsed.name;
-      context.addIssue(parsed.fault);
-      return z.NEVER;
-    }),
+    name: z
+      .string({ error: 'is not a string' })
+      .meta({ pattern: PATTERNS.domain, description: 'A name that can be registered, or one below it.' })
+      .transform((written, context) => {
+        const parsed = parseDomainName(written);
+        if (parsed.ok) return parsed.name;
+        context.addIssue(parsed.fault);
+        return z.NEVER;
+      }),
   })
   .meta({ id: 'DomainRequest' });
 

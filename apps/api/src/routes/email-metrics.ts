@@ -1,4 +1,4 @@
-import { LIMITS, parseId, parseIsoMoment } from '@postrider/domain';
+import { idPattern, LIMITS, listPattern, parseId, parseIsoMoment, PATTERNS } from '@postrider/domain';
 import type { Clock, EventType, Id, Noun } from '@postrider/domain';
 import { KeyedQueue } from '@postrider/limits';
 import type { EventCount, EventCountStore } from '@postrider/store';
@@ -79,14 +79,22 @@ const METRICS: Readonly<Record<MetricName, Metric>> = {
 const DIMENSIONS = ['period', 'domain', 'email'] as const;
 const PERIODS = { hourly: 'hour', daily: 'day', weekly: 'week', monthly: 'month' } as const;
 
-/** A list that Resend's SDK joins with commas. */
-function listOf<Entry>(read: (written: string) => Entry | null, fault: string, description: string) {
+/** A list that Resend's SDK joins with commas. @param pattern of an entry, without anchors */
+function listOf<Entry>(
+  read: (written: string) => Entry | null,
+  pattern: string,
+  fault: string,
+  description: string,
+) {
   return parsedText((written): Entry[] | null => {
     const entries = written.split(',').map(read);
     return entries.length > LIMITS.metricIds || entries.includes(null) ? null : (entries as Entry[]);
   }, fault)
     .optional()
-    .meta({ description: `Comma-separated. ${description}` });
+    .meta({
+      pattern: listPattern(pattern, LIMITS.metricIds),
+      description: `Comma-separated. ${description}`,
+    });
 }
 
 const oneOf =
@@ -96,11 +104,14 @@ const oneOf =
 const idsOf = <N extends Noun>(noun: N) =>
   listOf(
     (written): Id<N> | null => parseId(noun, written),
+    idPattern(noun).slice(1, -1),
     `is not a list of at most ${LIMITS.metricIds} ids`,
     'Limits the count.',
   );
 const momentOf = (description: string) =>
-  parsedText(parseIsoMoment, 'is neither a date nor a time in ISO 8601').optional().meta({ description });
+  parsedText(parseIsoMoment, 'is neither a date nor a time in ISO 8601', { pattern: PATTERNS.isoMoment })
+    .optional()
+    .meta({ description });
 
 /** A name of the IANA database. */
 const ZONE_NAME = /^[A-Za-z]\w*(?:\/[A-Za-z][\w+-]*){0,2}$/;
@@ -123,13 +134,23 @@ const metricsQuery = strictFields(
       // Intl also takes offsets.
       .refine((name) => ZONE_NAME.test(name) && isTimeZone(name), { error: 'is not a name of a time zone' })
       .default('UTC')
-      .meta({ description: 'In which periods begin.' }),
+      .meta({ pattern: ZONE_NAME.source, description: 'A name of the tz database, in which periods begin.' }),
     granularity: z
       .enum(['hourly', 'daily', 'weekly', 'monthly'], { error: 'is no granularity' })
       .default('daily')
       .meta({ description: 'Of the dimension `period`.' }),
-    metrics: listOf(oneOf(METRIC_NAMES), 'has a metric that is not counted', 'Absent: all.'),
-    dimensions: listOf(oneOf(DIMENSIONS), 'has a dimension that there is not', 'Of `data`.'),
+    metrics: listOf(
+      oneOf(METRIC_NAMES),
+      METRIC_NAMES.join('|'),
+      'has a metric that is not counted',
+      'Absent: all.',
+    ),
+    dimensions: listOf(
+      oneOf(DIMENSIONS),
+      DIMENSIONS.join('|'),
+      'has a dimension that there is not',
+      'Of `data`.',
+    ),
     domain_id: idsOf('domain'),
     email_id: idsOf('email'),
   },

@@ -1,4 +1,11 @@
-import { parseEmailAddress, parseId, parseIsoTime, plainAddress } from '@postrider/domain';
+import {
+  ADDRESS_LENGTH,
+  parseEmailAddress,
+  parseId,
+  parseIsoTime,
+  PATTERNS,
+  plainAddress,
+} from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
 import { POSITION_MAX } from '@postrider/store';
 import type { EventCursor, EventFilter, EventStore, ListedEvent } from '@postrider/store';
@@ -23,6 +30,7 @@ export function eventRoutes(events: EventStore): readonly Documented[] {
 
 const requestedTime = parsedText(parseIsoTime, 'is not a time in ISO 8601', {
   format: 'date-time',
+  pattern: PATTERNS.isoTime,
 }).optional();
 
 const pageParameters = {
@@ -32,6 +40,7 @@ const pageParameters = {
   after: parsedText(readEventCursor, 'is neither a cursor of this list nor the id of an event')
     .optional()
     .meta({
+      pattern: PATTERNS.cursor,
       description: 'The `next_cursor` of the page before, or the id of an event: what comes after it.',
     }),
   limit: limitParameter,
@@ -40,6 +49,8 @@ const pageParameters = {
 /** The parameters of the lists that span messages. */
 export const eventFilterParameters = {
   recipient: parsedText(recipientOf, 'is not an email address').optional().meta({
+    pattern: PATTERNS.address,
+    maxLength: ADDRESS_LENGTH,
     description: 'To this recipient: of sent mail, of received mail, or who unsubscribed.',
   }),
   email_id: idField('email', 'an email').optional().meta({ description: 'Of the message with this id.' }),

@@ -1,4 +1,4 @@
-import { hasControlCharacter, inboundAddress, LIMITS } from '@postrider/domain';
+import { ADDRESS_LENGTH, hasControlCharacter, inboundAddress, LIMITS, PATTERNS } from '@postrider/domain';
 import type { Inbox, InboxStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
@@ -25,14 +25,18 @@ export function inboxRoutes(inboxes: InboxStore): readonly Documented[] {
   ];
 }
 
-const requestedAddress = parsedText(inboundAddress, 'is not a bare email address');
+const requestedAddress = parsedText(inboundAddress, 'is not a bare email address', {
+  pattern: PATTERNS.inboundAddress,
+  maxLength: ADDRESS_LENGTH,
+});
 
 /** The part before the at sign. */
 const username = z
   .string({ error: 'is not a string' })
   .refine((local) => inboundAddress(`${local}@a.example`) !== null && !hasControlCharacter(local), {
     error: 'is not the local part of an address',
-  });
+  })
+  .meta({ pattern: PATTERNS.inboundName });
 
 const name = shownText(LIMITS.inboundNameLength);
 const fromName = name.nullable().meta({ description: 'In From of its replies.' });
@@ -42,7 +46,11 @@ const names = {
 };
 const byAddress = z.object({ email_address: requestedAddress, ...names });
 const byParts = z
-  .object({ username, domain: z.string({ error: 'is not a string' }), ...names })
+  .object({
+    username,
+    domain: z.string({ error: 'is not a string' }).meta({ pattern: PATTERNS.mailDomain }),
+    ...names,
+  })
   .meta({ not: { required: ['email_address'] } })
   .transform(({ username: local, domain, ...rest }, context) => {
     const parsed = inboundAddress(`${local}@${domain}`);

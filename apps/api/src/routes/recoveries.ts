@@ -1,4 +1,4 @@
-import { LIMITS, parseId, parseIsoTime } from '@postrider/domain';
+import { LIMITS, parseId, parseIsoTime, PATTERNS } from '@postrider/domain';
 import type { AccountId, RecoveryId, WebhookId } from '@postrider/domain';
 import { Semaphore } from '@postrider/limits';
 import { RECOVERED_EVENTS, RECOVERY_STATUSES } from '@postrider/store';
@@ -24,7 +24,10 @@ export function recoveryRoutes(recoveries: RecoveryStore): readonly Documented[]
   return [recover(recoveries), listRecoveries(recoveries), getRecovery(recoveries), stopRecovery(recoveries)];
 }
 
-const requestedTime = parsedText(parseIsoTime, 'is not a time in ISO 8601', { format: 'date-time' });
+const requestedTime = parsedText(parseIsoTime, 'is not a time in ISO 8601', {
+  format: 'date-time',
+  pattern: PATTERNS.isoTime,
+});
 
 /** A misspelt field must not send more than the customer asked for. */
 const recoveryRequest = strictFields({

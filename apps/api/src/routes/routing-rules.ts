@@ -1,4 +1,4 @@
-import { LIMITS, parseId, parseInboundMatch } from '@postrider/domain';
+import { ADDRESS_LENGTH, LIMITS, parseId, parseInboundMatch, PATTERNS } from '@postrider/domain';
 import type { EventType } from '@postrider/domain';
 import type { RoutingRule, RoutingRuleStore } from '@postrider/store';
 import { z } from 'zod';
@@ -45,6 +45,8 @@ const isMessageType = (type: EventType): type is (typeof MESSAGE_TYPES)[number] 
   (MESSAGE_TYPES as readonly EventType[]).includes(type);
 
 const requestedMatch = parsedText(parseInboundMatch, 'is neither a bare email address nor *@ and a domain', {
+  pattern: PATTERNS.inboundMatch,
+  maxLength: ADDRESS_LENGTH,
   description: 'An address, or `*@` and a domain that the account has verified.',
 });
 

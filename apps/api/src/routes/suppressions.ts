@@ -1,4 +1,4 @@
-import { LIMITS, parseId, plainAddress } from '@postrider/domain';
+import { ADDRESS_LENGTH, LIMITS, parseId, PATTERNS, plainAddress } from '@postrider/domain';
 import type {
   AddedSuppression,
   Suppression,
@@ -30,8 +30,10 @@ export function suppressionRoutes(suppressions: SuppressionStore): readonly Docu
   ];
 }
 
+const ADDRESS_SCHEMA = { pattern: PATTERNS.plainAddress, maxLength: ADDRESS_LENGTH };
+
 /** An address in a body. The validator returns the form in which the store keeps it. */
-export const requestedAddress = parsedText(plainAddress, 'is not an email address');
+export const requestedAddress = parsedText(plainAddress, 'is not an email address', ADDRESS_SCHEMA);
 
 const suppressionRequest = z.object({ email: requestedAddress }).meta({ id: 'SuppressionRequest' });
 const createdSuppression = named('suppression', 'sup');
@@ -66,12 +68,14 @@ export function addSuppression(suppressions: Pick<SuppressionStore, 'add'>): Doc
 
 /** Checks the number of entries before each entry: a body may have very many. */
 export function batchOf<Entry extends z.ZodType>(entry: Entry, fault: string, noun: string) {
+  const { pattern, maxLength } = z.toJSONSchema(entry, { io: 'input' });
+  const items = { pattern, maxLength };
   return z
     .array(z.unknown(), { error: fault })
     .refine((list) => list.length > 0 && list.length <= LIMITS.suppressionsBatch, {
       error: `does not have 1 to ${LIMITS.suppressionsBatch} ${noun}`,
     })
-    .meta({ minItems: 1, maxItems: LIMITS.suppressionsBatch, items: { type: 'string' } })
+    .meta({ minItems: 1, maxItems: LIMITS.suppressionsBatch, items: { type: 'string', ...items } })
     .pipe(z.array(entry));
 }
 

@@ -1,4 +1,4 @@
-import { hasControlCharacter, LIMITS, parseIsoMoment } from '@postrider/domain';
+import { hasControlCharacter, LIMITS, parseIsoMoment, PATTERNS, wordsPattern } from '@postrider/domain';
 import type { FoundThread, ThreadSearch } from '@postrider/store';
 import { KeyedQueue } from '@postrider/limits';
 import { z } from 'zod';
@@ -22,7 +22,9 @@ const isTrue = z
   .enum(['true', 'false'], { error: 'is not true or false' })
   .transform((written) => written === 'true')
   .optional();
-const moment = parsedText(parseIsoMoment, 'is neither a date nor a time in ISO 8601').optional();
+const moment = parsedText(parseIsoMoment, 'is neither a date nor a time in ISO 8601', {
+  pattern: PATTERNS.isoMoment,
+}).optional();
 
 /** The parameters that may occur once. */
 const searchQuery = z.object({
@@ -41,7 +43,10 @@ const addresses = (header: string) =>
   z
     .string()
     .optional()
-    .meta({ description: `Comma-separated: one of them occurs in ${header}.` });
+    .meta({
+      pattern: wordsPattern(LIMITS.searchAddresses),
+      description: `Comma-separated: one of them occurs in ${header}.`,
+    });
 const documentedQuery = z.object({
   ...searchQuery.omit({ read: true, has_attachment: true }).shape,
   has_attachment: z.boolean().optional().meta({ description: 'Whether the message has a file.' }),

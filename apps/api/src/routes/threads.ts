@@ -129,7 +129,7 @@ function getThread(stores: ThreadStores): Documented<KeyedRoute> {
 
 const threadUpdate = z
   .object({ read: z.boolean({ error: 'is not true or false' }) })
-  .meta({ id: 'ThreadUpdate' });
+  .meta({ id: 'ThreadUpdate', not: { required: ['folder'] } });
 
 /** Marks what the mail thread received as read or unread. A mail thread cannot change its folder. */
 function updateThread(stores: ThreadStores): Documented<KeyedRoute> {

@@ -1,4 +1,4 @@
-import { LIMITS, parseId } from '@postrider/domain';
+import { LIMITS, parseId, PATTERNS } from '@postrider/domain';
 import type { Topic, TopicStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
@@ -26,9 +26,9 @@ export function topicRoutes(topics: TopicStore): readonly Documented[] {
 
 const subscription = z.enum(['opt_in', 'opt_out'], { error: 'is neither opt_in nor opt_out' });
 
-const topicName = shownText(LIMITS.topicNameLength).refine((name) => name.trim() !== '', {
-  error: 'is blank',
-});
+const topicName = shownText(LIMITS.topicNameLength)
+  .refine((name) => name.trim() !== '', { error: 'is blank' })
+  .meta({ pattern: PATTERNS.shownLine });
 const topicDescription = shownText(LIMITS.topicDescriptionLength).nullable();
 
 const topicRequest = z

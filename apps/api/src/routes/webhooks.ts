@@ -6,8 +6,10 @@ import {
   mailDomain,
   parseEndpoint,
   parseId,
+  PATTERNS,
   receivedTypes,
   webhookHeaderFault,
+  webhookHeadersSchema,
 } from '@postrider/domain';
 import type { EventType, WebhookHeaders } from '@postrider/domain';
 import type { Webhook, WebhookHealth, WebhookStore } from '@postrider/store';
@@ -58,7 +60,7 @@ export function webhookRoutes(webhooks: WebhookStore, rules: WebhookRules): read
 export const requestedEndpoint = z
   .string({ error: 'is not a string' })
   // The OpenAPI document shows these. `parseEndpoint` decides.
-  .meta({ format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]://', maxLength: LIMITS.endpointLength })
+  .meta({ format: 'uri', pattern: PATTERNS.endpoint, maxLength: LIMITS.endpointLength })
   .transform((written, context) => {
     const parsed = parseEndpoint(written);
     if (parsed.ok) return parsed.endpoint;
@@ -80,20 +82,13 @@ export function requestedEventTypes<Type extends z.ZodType<EventType>>(type: Typ
 }
 
 /** The handler checks them: our own names depend on a setting, and a refusal must not quote a value. */
-const requestedHeaders = z.unknown().meta({
-  type: ['object', 'null'],
-  propertyNames: { pattern: "^[0-9A-Za-z][!#$%&'*+.^_`|~0-9A-Za-z-]*$" },
-  additionalProperties: { type: 'string', pattern: '^(?:[!-~](?:[\\t -~]*[!-~])?)?$' },
-  maxProperties: LIMITS.webhookHeaders,
-  description:
-    'Every attempt carries them; no answer shows them. Names of the service’s own headers, of the connection and ' +
-    'of the body are refused, and more than 8,192 characters in all.',
-});
+const requestedHeaders = z.unknown().meta(webhookHeadersSchema);
 
 const requestedDomain = parsedText(
   (text) => mailDomain(text)?.toLowerCase() ?? null,
   'is not a domain name',
   {
+    pattern: PATTERNS.mailDomain,
     description: 'In any case; a name in Unicode is kept in ASCII.',
   },
 );
