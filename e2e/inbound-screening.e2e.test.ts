@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { verifySignature } from '@postrider/receiver';
 import { EICAR, startFakeClamd, startFakeRspamd, startZoneServer, waitFor } from '@postrider/testing';
 import type { FakeClamd, FakeRspamd, SystemProcess, ZoneServer } from '@postrider/testing';
@@ -16,10 +16,11 @@ let clamd: FakeClamd;
 let rspamd: FakeRspamd;
 let names: ZoneServer;
 let system: System;
+let api: SystemProcess;
 let inbound: SystemProcess;
 let signingSecret: string;
 
-beforeEach(async () => {
+beforeAll(async () => {
   [clamd, rspamd, names] = await Promise.all([startFakeClamd(), startFakeRspamd(), startZoneServer()]);
   system = await startSystem({
     env: {
@@ -29,19 +30,40 @@ beforeEach(async () => {
       DNS_SERVERS: names.address,
     },
   });
+  [api, inbound] = await system.startAll(['api', 'inbound', 'relay', 'worker']);
+}, 90_000);
+beforeEach(async () => {
   ({ signingSecret } = await system.webhook('/hook'));
-  const api = await system.start('api');
   const made = await callApi({ api, key: system.apiKey }, 'POST', '/v1/inboxes', { email_address: INBOX });
   expect(made).toMatchObject({ status: 201 });
-}, 90_000);
+}, 30_000);
 afterEach(async () => {
+  await system.reset();
+  clamd.reset();
+  rspamd.reset();
+  names.zone.clear();
+}, 90_000);
+afterAll(async () => {
   await system.close();
   await Promise.all([clamd.close(), rspamd.close(), names.close()]);
 });
 
-async function send(text = 'Hi', options: Parameters<typeof sendMail>[2] = {}): Promise<string> {
+async function send(text = 'Hi', { to = inbound, lmtp = false } = {}): Promise<string> {
   const mail = { from: 'ann@shop.example', to: INBOX, subject: 'Judged', text };
-  return sendMail(await inbound.smtpPort(), mail, options);
+  return sendMail(await to.smtpPort(), mail, { lmtp });
+}
+
+/** Runs the test on another inbound process, with these settings. */
+async function beside(
+  env: Readonly<Record<string, string>>,
+  run: (other: SystemProcess) => Promise<void>,
+): Promise<void> {
+  const other = await system.start('inbound', env);
+  try {
+    await run(other);
+  } finally {
+    await other.kill();
+  }
 }
 
 /** What is stored, and the event that tells of it. */
@@ -54,8 +76,6 @@ const RECEIVED = { status: 'received', reason: null, type: 'message.received' };
 const heldFor = (reason: string) => ({ status: 'held', reason, type: 'message.held' });
 
 describe('with every scanner there', () => {
-  beforeEach(async () => void (inbound = await system.start('inbound')), 30_000);
-
   test('a message that none of them minds is received', async () => {
     rspamd.behaviour = { score: SPAM_THRESHOLD, action: 'no action' };
     expect(await send()).toMatch(/^250 /);
@@ -68,7 +88,6 @@ describe('with every scanner there', () => {
   test('one in which clamd finds something is held as virus, and a signed message.held tells of it', async () => {
     expect(await send(EICAR)).toMatch(/^250 /);
     expect(await stored()).toEqual([heldFor('virus')]);
-    await system.startAll(['relay', 'worker']);
     const { body, headers } = await waitFor(() => system.receiver.requests[0], {
       what: 'the event',
       timeoutMs: 60_000,
@@ -128,34 +147,36 @@ describe('with every scanner there', () => {
 
 test('while the policy of the author is unavailable: 451 twice, and the third try is judged without it', async () => {
   names.zone.set('_dmarc.shop.example', 'servfail');
-  const env = { MAIL_PROVIDER: 'smtp', INBOUND_DOMAINS: 'inbound.postrider.example' };
-  inbound = await system.start('inbound', env);
-  const port = await inbound.smtpPort();
-  const same = { messageId: '<a@shop.example>', date: new Date(0) }; // a repetition has the same bytes
-  const again = async () => sendMail(port, { from: 'ann@shop.example', to: INBOX, text: 'Hi', ...same });
-  for (let tries = 1; tries <= 2; tries += 1) {
-    await expect(again()).rejects.toMatchObject({ responseCode: 451 });
-    expect(await stored()).toEqual([]);
-  }
-  expect(await again()).toMatch(/^250 /);
-  expect(await stored()).toEqual([RECEIVED]);
+  await beside({ MAIL_PROVIDER: 'smtp', INBOUND_DOMAINS: 'inbound.postrider.example' }, async (other) => {
+    const port = await other.smtpPort();
+    const same = { messageId: '<a@shop.example>', date: new Date(0) }; // a repetition has the same bytes
+    const again = async () => sendMail(port, { from: 'ann@shop.example', to: INBOX, text: 'Hi', ...same });
+    for (let tries = 1; tries <= 2; tries += 1) {
+      await expect(again()).rejects.toMatchObject({ responseCode: 451 });
+      expect(await stored()).toEqual([]);
+    }
+    expect(await again()).toMatch(/^250 /);
+    expect(await stored()).toEqual([RECEIVED]);
+  });
 });
 
 test('with INBOUND_SCREENING_REQUIRED=false mail comes through while the scanners are away', async () => {
   clamd.behaviour = 'close';
   rspamd.behaviour = 'close';
-  inbound = await system.start('inbound', { INBOUND_SCREENING_REQUIRED: 'false' });
-  expect(await send()).toMatch(/^250 /);
-  expect(await stored()).toEqual([RECEIVED]);
-  const unjudged = inbound.log.filter(({ msg }) => String(msg).startsWith('a scanner is away'));
-  expect(unjudged).toHaveLength(2);
+  await beside({ INBOUND_SCREENING_REQUIRED: 'false' }, async (other) => {
+    expect(await send('Hi', { to: other })).toMatch(/^250 /);
+    expect(await stored()).toEqual([RECEIVED]);
+    const unjudged = other.log.filter(({ msg }) => String(msg).startsWith('a scanner is away'));
+    expect(unjudged).toHaveLength(2);
+  });
 });
 
 test('over LMTP rspamd is told nothing of the client, which is the mail server in front', async () => {
-  inbound = await system.start('inbound', { INBOUND_PROTOCOL: 'lmtp' });
-  await send('Hi', { lmtp: true });
-  expect(await stored()).toEqual([RECEIVED]);
-  expect(rspamd.scans).toMatchObject([{ headers: { from: ['ann@shop.example'], rcpt: [INBOX] } }]);
-  expect(rspamd.scans[0]?.headers).not.toHaveProperty('ip');
-  expect(rspamd.scans[0]?.headers).not.toHaveProperty('helo');
+  await beside({ INBOUND_PROTOCOL: 'lmtp' }, async (other) => {
+    await send('Hi', { to: other, lmtp: true });
+    expect(await stored()).toEqual([RECEIVED]);
+    expect(rspamd.scans).toMatchObject([{ headers: { from: ['ann@shop.example'], rcpt: [INBOX] } }]);
+    expect(rspamd.scans[0]?.headers).not.toHaveProperty('ip');
+    expect(rspamd.scans[0]?.headers).not.toHaveProperty('helo');
+  });
 });

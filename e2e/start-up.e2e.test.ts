@@ -43,39 +43,31 @@ test.each<[string, Readonly<Record<string, string>>, number]>([
 );
 
 describe('a bad configuration stops the process with one line that names the variable', () => {
-  test.each<[ProcessName, string, string]>([
-    ['api', 'PORT', 'http'],
-    ['api', 'KEY_RATE_LIMIT_PER_MINUTE', '-1'],
-    ['api', 'SECRETS_KEY', 'short'],
-    ['api', 'DATABASE_URL', ''],
-    ['relay', 'DATABASE_URL', 'mysql://x'],
-    ['relay', 'METRICS_PORT', '70000'],
-    ['relay', 'LEASE_SECONDS', 'long'],
-    ['worker', 'DELIVERY_TIMEOUT_MS', '10s'],
-    ['worker', 'DELIVERY_RETRY_DELAYS_SECONDS', '30,soon'],
-    ['worker', 'DELIVERY_ALLOWED_NETWORKS', '127.0.0.1/99'],
-    ['worker', 'DELIVERY_HTTP_CLIENT', 'fetch'],
-    ['worker', 'MAIL_PROVIDER', 'pigeon'],
-    ['worker', 'SECRETS_KEY', ''],
-    ['all', 'ROLES', 'api,pigeon'],
-    ['all', 'SECRETS_KEY', ''],
-    ['all', 'METRICS_PORT', 'x'],
-    ['console', 'CONSOLE_KEYS', ''],
-    ['console', 'CONSOLE_KEYS', 'ada:admin:00'],
-  ])('%s: %s=%s', async (name, key, value) => {
-    const { code, stderr } = await endOf(name, { [key]: value });
+  test.each<[ProcessName, Readonly<Record<string, string>>]>([
+    ['api', { PORT: 'http', KEY_RATE_LIMIT_PER_MINUTE: '-1', SECRETS_KEY: 'short', DATABASE_URL: '' }],
+    ['relay', { DATABASE_URL: 'mysql://x', METRICS_PORT: '70000', LEASE_SECONDS: 'long' }],
+    [
+      'worker',
+      {
+        DELIVERY_TIMEOUT_MS: '10s',
+        DELIVERY_RETRY_DELAYS_SECONDS: '30,soon',
+        DELIVERY_ALLOWED_NETWORKS: '127.0.0.1/99',
+        DELIVERY_HTTP_CLIENT: 'fetch',
+        MAIL_PROVIDER: 'pigeon',
+        SECRETS_KEY: '',
+      },
+    ],
+    ['worker', { DELIVERY_TIMEOUT_MS: '0' }],
+    ['all', { ROLES: 'api,pigeon' }],
+    ['all', { SECRETS_KEY: '', METRICS_PORT: 'x' }],
+    ['console', { CONSOLE_KEYS: '' }],
+    ['console', { CONSOLE_KEYS: 'ada:admin:00' }],
+  ])('%s: %j', async (name, env) => {
+    const { code, stderr } = await endOf(name, env);
     expect(code).toBe(1);
-    expect(stderr).toEqual([expect.stringContaining(key)]);
+    expect(stderr).toHaveLength(1);
+    for (const key of Object.keys(env)) expect(stderr[0]).toContain(key);
     expect(stderr[0]).not.toContain('hunter2');
-  });
-
-  test('several bad ones are all named in it', async () => {
-    const { code, stderr } = await endOf('worker', {
-      DELIVERY_TIMEOUT_MS: '0',
-      DELIVERY_CONCURRENCY: 'many',
-    });
-    expect(code).toBe(1);
-    expect(stderr).toEqual([expect.stringMatching(/DELIVERY_TIMEOUT_MS.*DELIVERY_CONCURRENCY/)]);
   });
 
   test.each([

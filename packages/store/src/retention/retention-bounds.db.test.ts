@@ -14,11 +14,11 @@ import { dropMailContents, dropOldMail } from './old-mail.ts';
 import { dropOldThreads, dropReceivedMail } from './old-messages.ts';
 
 /** A tenth of what housekeeping is meant for, in the long run. The bounds are those of one statement. */
-const EVENTS = runs({ usual: 200_000, long: 1_000_000 });
-/** More rows than any one statement has business with, and few enough to be made in seconds. */
-const ROWS = 60_000;
+const EVENTS = runs({ usual: 60_000, long: 1_000_000 });
+/** More rows than any one statement may read, and few enough to be made in seconds. */
+const ROWS = runs({ usual: 30_000, long: 60_000 });
 /** Of the events, and of most other rows, so many are past their days. */
-const OLD = 20_000;
+const OLD = runs({ usual: 10_000, long: 20_000 });
 const ROWS_PER_STATEMENT_MAX = 5_000;
 /** Of messages and mail threads, of which `OLD_MESSAGES` are past their days. */
 const MESSAGE_ROWS_PER_STATEMENT_MAX = 1_000;
@@ -214,14 +214,16 @@ test('a sweep asks for blobs by indexes, named or not', async () => {
   const accountId = await rows.account();
   await mail(accountId, ROWS, 0);
   await receivedMail(accountId, ROWS, 0);
-  const id = `encode(sha256((n * 200)::text::bytea), 'hex')`;
-  const asked = await database.query<{ id: string }>(`select ${id} as id from generate_series(1, 500) n`);
+  const id = `encode(sha256((n * $1::int)::text::bytea), 'hex')`;
+  const asked = await database.query<{ id: string }>(`select ${id} as id from generate_series(1, 500) n`, [
+    ROWS / 300,
+  ]);
   const ids = asked.map((blob) => blob.id);
   let taken: string[] | null = null;
   const take = async (pool: ReturnType<typeof createPool>) =>
     (taken = await createSweptBlobs({ pool }).take(ids));
   const seen = await explained(take, 'once'); // as an inbound process's pool
-  expect(taken).toHaveLength(200); // of numbers over 60,000
+  expect(taken).toHaveLength(200); // of numbers over ROWS
   expect(seen).toHaveLength(1);
   expect(beyond(seen)).toEqual([]);
 }, 120_000);
@@ -234,8 +236,8 @@ test('dead letters go in bounded steps, past their days and over their number', 
                                last_error, created_at)
      select 'dl_' || w.id || n, w.account_id, w.id, 'evt_1', 'email.sent', now(), '{}', 8, 'attempts_exhausted', 'x',
             now() - make_interval(days => 91 * (n % 2), secs => n)
-     from webhooks w, generate_series(1, $1::int / 2) n`,
-    [ROWS],
+     from webhooks w, generate_series(1, $1) n`,
+    [3 * LETTERS_MAX],
   );
   expect(beyond(await explained((pool) => dropOldDeadLetters(pool, 90)))).toEqual([]);
   const dropSurplus = (pool: ReturnType<typeof createPool>) => dropSurplusDeadLetters(pool, LETTERS_MAX);

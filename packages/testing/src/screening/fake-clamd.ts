@@ -21,6 +21,8 @@ export interface FakeClamd {
   /** The number of open connections. */
   readonly openSockets: number;
   behaviour: ClamdBehaviour;
+  /** Forgets the streams, and scans again. */
+  reset(): void;
   /** Ends every connection and stops listening. */
   close(): Promise<void>;
 }
@@ -66,6 +68,10 @@ export async function startFakeClamd(path?: string): Promise<FakeClamd> {
     },
     set behaviour(next) {
       behaviour = next;
+    },
+    reset() {
+      streams.length = 0;
+      behaviour = 'scan';
     },
     close: listening.close,
   };

@@ -19,13 +19,17 @@ export interface FakeRspamd {
   readonly address: string;
   readonly scans: readonly RspamdScan[];
   behaviour: RspamdBehaviour;
+  /** Forgets the scans. No message is spam again. */
+  reset(): void;
   /** Ends every connection and stops listening. */
   close(): Promise<void>;
 }
 
+const NO_SPAM: RspamdBehaviour = { score: 0, action: 'no action' };
+
 export async function startFakeRspamd(): Promise<FakeRspamd> {
   const scans: RspamdScan[] = [];
-  let behaviour: RspamdBehaviour = { score: 0, action: 'no action' };
+  let behaviour = NO_SPAM;
 
   const { port, close } = await startFakeService((request, message, response) => {
     const { method = '', url = '' } = request;
@@ -45,6 +49,10 @@ export async function startFakeRspamd(): Promise<FakeRspamd> {
     },
     set behaviour(next) {
       behaviour = next;
+    },
+    reset() {
+      scans.length = 0;
+      behaviour = NO_SPAM;
     },
     close,
   };
