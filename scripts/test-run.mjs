@@ -53,7 +53,8 @@ class TestRun {
     try {
       const code = await this.#runNode(command, {
         stdio: ['inherit', 'ignore', 'inherit'], // Jest writes its report to stderr
-        env: { TEST_SUMMARY_FILE: summaryFile },
+        // The tests start some 300 processes. With the code that the first ones compiled, a start costs a quarter less.
+        env: { TEST_SUMMARY_FILE: summaryFile, NODE_COMPILE_CACHE: join(folder, 'compiled') },
       });
       if (code !== 0) process.exitCode = 1;
       if (existsSync(summaryFile)) return readFileSync(summaryFile, 'utf8');

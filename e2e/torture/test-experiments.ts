@@ -8,11 +8,11 @@ import { runExperiment } from './harness/run-experiment.ts';
 import { startServers } from './harness/servers/servers.ts';
 import type { Servers } from './harness/servers/servers.ts';
 
-const SCALE = runs({ usual: 1 / 3, long: 1 });
+const SCALE = runs({ usual: 1 / 4, long: 1 });
 const SEEDS = 2 ** 31;
 
 /**
- * Runs these experiments at a third of their size. `npm run torture` runs all experiments. A failure names its seed, and
+ * Runs these experiments at a quarter of their size. `npm run torture` runs all experiments. A failure names its seed, and
  * leaves its evidence in .data/torture-short.
  */
 export function testExperiments(experiments: readonly Experiment[]): void {

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { waitFor } from '../wait-for.ts';
 import { endsWithUs } from './ends-with-us.ts';
+import { forEveryProcess } from './for-every-process.ts';
 
 export type ProcessName = 'api' | 'relay' | 'worker' | 'inbound' | 'console' | 'all';
 
@@ -51,7 +52,7 @@ export interface StartOptions {
   readonly logFile?: string;
 }
 
-/** @param env the whole environment except PATH. */
+/** @param env the whole environment except that of every process */
 export function startProcess(
   name: ProcessName,
   env: Readonly<Record<string, string>>,
@@ -59,7 +60,7 @@ export function startProcess(
 ): SystemProcess {
   const file = logFile === undefined ? null : openSync(logFile, 'w');
   const child = spawn(process.execPath, [...flags, join(dist, `${name}.js`)], {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
+    env: { ...forEveryProcess(), ...env },
     stdio: ['ignore', file ?? 'pipe', file ?? 'pipe'],
   });
   if (file !== null) closeSync(file);

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
+import { forEveryProcess } from './for-every-process.ts';
 
 export interface EndedProcess {
   /** Null when a signal ended it. */
@@ -9,14 +10,14 @@ export interface EndedProcess {
   readonly stderr: string;
 }
 
-/** Runs Node and waits for its end. @param env the whole environment except PATH. Unset: ours */
+/** Runs Node and waits for its end. @param env the whole environment except that of every process. Unset: ours */
 export async function runNode(
   args: readonly string[],
   { cwd, env }: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<EndedProcess> {
   const child = spawn(process.execPath, args, {
     cwd,
-    env: env === undefined ? process.env : { PATH: process.env['PATH'], ...env },
+    env: env === undefined ? process.env : { ...forEveryProcess(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [stdout, stderr, [code]] = await Promise.all([
