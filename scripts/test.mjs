@@ -9,7 +9,8 @@ const MODULES = join(ROOT, 'node_modules');
 /** What is checked beside the tests. */
 const STATIC_CHECKS = [
   ['types', join(MODULES, 'typescript7/bin/tsc'), '--noEmit', '-p', '.'],
-  ['lint', join(MODULES, 'eslint/bin/eslint.js'), '--max-warnings', '0', '.'],
+  ['lint', join(MODULES, 'oxlint/bin/oxlint')],
+  ['syntax', join(MODULES, 'eslint/bin/eslint.js'), '--max-warnings', '0', '.'],
   [
     'dependencies',
     join(MODULES, 'dependency-cruiser/bin/dependency-cruiser.mjs'),

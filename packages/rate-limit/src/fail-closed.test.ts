@@ -58,7 +58,7 @@ test('a store that fails refuses the charge, and what it failed with is told', a
   const gone = new Error('gone');
   const refused = { allowed: false, why: 'limiter-unavailable' };
   expect(await failClosed(() => Promise.reject(gone), options)).toEqual(refused);
-  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- a driver may throw anything
+  // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- a driver may throw anything
   expect(await failClosed(() => Promise.reject('a word'), options)).toEqual(refused);
   expect(options.faults).toEqual([gone, new Error('a word')]);
 });

@@ -6,7 +6,7 @@ import type { PoolOptions } from '../src/db/pool.ts';
 export function createImpatientPool(options: PoolOptions, lockTimeoutMs: number): Pool {
   const pool = createPool(options);
   const { onConnect } = pool.options;
-  // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool awaits it, its types lack that
+  // oxlint-disable-next-line typescript/no-misused-promises -- the pool awaits it, its types lack that
   pool.options.onConnect = async (client) => {
     await (onConnect?.(client) as unknown);
     await client.query(`set lock_timeout = ${lockTimeoutMs}`);

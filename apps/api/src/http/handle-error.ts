@@ -11,7 +11,6 @@ import type { Send } from './send.ts';
 /** The last middleware. It turns our own errors into a 503 or 500 and a log line. */
 export function createErrorHandler(send: Send, logger: Logger, metrics: ErrorMetrics) {
   // Express knows an error handler by its four parameters.
-  // eslint-disable-next-line @typescript-eslint/no-unused-vars
   return (error: unknown, request: IncomingMessage, response: ServerResponse, _next: unknown): void => {
     if (error instanceof RequestAbortedError) return;
     if (isMalformedPath(error)) {

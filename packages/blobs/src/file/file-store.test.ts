@@ -176,7 +176,7 @@ interface Sync {
     const handle = await open('/dev/null');
     const prototype = Object.getPrototypeOf(handle) as FileHandle;
     await handle.close();
-    // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its own `this` below
+    // oxlint-disable-next-line typescript/unbound-method -- called with its own `this` below
     const { sync } = prototype;
     syncs = [];
     jest.spyOn(prototype, 'sync').mockImplementation(async function (this: FileHandle) {

@@ -56,7 +56,12 @@ export function createFileStore(root: string): BlobStore {
       if (!isBlobId(id)) return null;
       return attempt(async () => {
         const handle = await openIfThere(pathOf(id), 'r');
-        return handle === null ? null : handle.readFile().finally(() => handle.close());
+        if (handle === null) return null;
+        try {
+          return await handle.readFile();
+        } finally {
+          await handle.close();
+        }
       });
     },
     async remove(id) {

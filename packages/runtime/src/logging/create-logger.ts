@@ -33,11 +33,7 @@ export function createLogger({ level, service, stream, clock = systemClock }: Lo
     level: 'debug',
     // Not on the transport: a logger without a format first builds its own JSON.
     format: renderedLine(clock, service),
-    transports: [
-      // winston's own types disagree.
-      // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment
-      new winston.transports.Stream({ stream: output, eol: '\n' }),
-    ],
+    transports: [new winston.transports.Stream({ stream: output, eol: '\n' })],
   });
   return new LeveledLogger(sink, level === 'silent' ? NOTHING : LEVELS[level], {});
 }

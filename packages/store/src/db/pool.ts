@@ -58,7 +58,7 @@ export function createPool(options: PoolOptions): Pool {
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it
+    // oxlint-disable-next-line typescript/no-misused-promises -- the pool waits for it
     onConnect: (client) => prepareSession(client as unknown as Session, settings, () => endUpTo(client)),
   });
   pool.on('error', options.onError);

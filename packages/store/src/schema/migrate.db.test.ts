@@ -101,7 +101,11 @@ describe('readiness', () => {
   async function required(): Promise<void> {
     const options = { databaseUrl: url, size: 1, applicationName: 'readiness-test', durableCommits: true };
     const pool = createPool({ ...options, onError: () => undefined });
-    await requireDatabase(pool).finally(() => pool.end());
+    try {
+      await requireDatabase(pool);
+    } finally {
+      await pool.end();
+    }
   }
 
   test('is given when Postgres answers and the migrations are current', async () => {
