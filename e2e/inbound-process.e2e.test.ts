@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { openSmtpClient, s3Error, startFakeS3, startZoneServer, waitFor } from '@postrider/testing';
 import type { SmtpClient, SystemProcess, ZoneServer } from '@postrider/testing';
 import { createTransport } from 'nodemailer';
@@ -20,23 +20,32 @@ const FROM = 'ann@shop.example';
 let folder: string;
 let names: ZoneServer;
 let system: System;
+let api: SystemProcess;
 let clients: SmtpClient[];
 
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'postrider-inbound-'));
+beforeAll(async () => {
   names = await startZoneServer();
   system = await startSystem({ env: { DNS_SERVERS: names.address } });
-  clients = [];
+  api = await system.start('api');
 }, 60_000);
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'postrider-inbound-'));
+  clients = [];
+});
 afterEach(async () => {
   for (const client of clients) client.destroy();
+  const inbound = system.processes.filter((each) => each.running && each !== api);
+  await Promise.all(inbound.map((each) => each.kill()));
+  await system.reset();
+  names.zone.clear();
+  rmSync(folder, { recursive: true });
+});
+afterAll(async () => {
   await system.close();
   await names.close();
-  rmSync(folder, { recursive: true });
 });
 
 async function makeInbox(): Promise<void> {
-  const api = await system.start('api');
   const made = await callApi({ api, key: system.apiKey }, 'POST', '/v1/inboxes', { email_address: INBOX });
   expect(made).toMatchObject({ status: 201 });
 }

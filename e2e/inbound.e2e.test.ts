@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifySignature } from '@postrider/receiver';
 import { fetchMetrics, openSmtpClient, waitFor } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
@@ -17,11 +17,12 @@ let system: System;
 let api: SystemProcess;
 let inbound: SystemProcess;
 
-beforeEach(async () => {
+beforeAll(async () => {
   system = await startSystem();
   [api, inbound] = await system.startAll(['api', 'inbound', 'relay', 'worker']);
 }, 90_000);
-afterEach(() => system.close());
+afterEach(() => system.reset(), 90_000);
+afterAll(() => system.close());
 
 const call = async (method: string, path: string, body?: object) =>
   callApi({ api, key: system.apiKey }, method, path, body);
@@ -101,20 +102,20 @@ test('a message to a rule’s address arrives at the rule’s endpoint, signed w
 test('the metrics of the inbound process tell what it received and refused, how long that took, and its sessions', async () => {
   await call('POST', '/v1/inboxes', { email_address: INBOX });
   await call('POST', '/v1/inbound/blocked-senders', { sender: 'spam.example' });
+  const before = await fetchMetrics(await inbound.port());
   const idle = await openSmtpClient(await inbound.smtpPort());
   try {
     await idle.answer();
     for (const from of ['ann@shop.example', 'eve@spam.example']) await send({ from, to: INBOX, text: from });
     await expect(send({ from: 'a@a.example', to: `no-${INBOX}`, text: 'Hi' })).rejects.toThrow('550');
     const page = await fetchMetrics(await inbound.port());
+    const counted = (sample: string) => page.read(sample) - (before.find(sample) ?? 0);
     const messages = (result: string, reason: string) =>
-      page.read(`postrider_inbound_messages_total{result="${result}",reason="${reason}"}`);
+      counted(`postrider_inbound_messages_total{result="${result}",reason="${reason}"}`);
     expect([messages('received', ''), messages('held', 'blocked_sender')]).toEqual([1, 1]);
-    expect(page.read('postrider_inbound_refusals_total{code="550",reason="unknown_recipient"}')).toBe(1);
+    expect(counted('postrider_inbound_refusals_total{code="550",reason="unknown_recipient"}')).toBe(1);
     for (const stage of ['parse', 'authenticate', 'scan', 'blobs', 'store'])
-      expect(page.read(`postrider_inbound_stage_duration_seconds_count{stage="${stage}"}`)).toBeGreaterThan(
-        1,
-      );
+      expect(counted(`postrider_inbound_stage_duration_seconds_count{stage="${stage}"}`)).toBeGreaterThan(1);
     expect(page.read('postrider_inbound_backlog')).toBe(0);
     await waitFor(
       async () => (await fetchMetrics(await inbound.port())).read('postrider_inbound_sessions') === 1,

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import {
   createSnsSigner,
   publishKeys,
@@ -28,7 +28,7 @@ let ses: FakeSes;
 let system: System;
 let api: SystemProcess;
 
-beforeEach(async () => {
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sns-'));
   signer = await createSnsSigner();
   const certificate = join(folder, 'sns.pem');
@@ -46,10 +46,16 @@ beforeEach(async () => {
     },
   });
   [api] = await system.startAll(['api', 'relay', 'worker']);
+}, 90_000);
+beforeEach(async () => {
   await system.webhook('/hook');
   await verifyDomain('example.com');
 }, 90_000);
 afterEach(async () => {
+  await system.reset();
+  ses.reset();
+}, 90_000);
+afterAll(async () => {
   await system.close();
   await ses.close();
   rmSync(folder, { recursive: true });

@@ -56,12 +56,7 @@ afterAll(() => database.drop());
 // One connection for each test, which keeps the first plan that it makes.
 beforeEach(async () => {
   db = openDatabase(
-    {
-      databaseUrl: database.url,
-      size: 1,
-      applicationName: 'plans-test',
-      onError: () => undefined,
-    },
+    { databaseUrl: database.url, size: 1, applicationName: 'plans-test', onError: () => undefined },
     { send: () => undefined, close: async () => undefined },
   );
   work = createDeliveryWork(db.pool, db.pool);
@@ -122,10 +117,8 @@ async function forgetReads(): Promise<void> {
 }
 
 async function ownerOf(webhookId: WebhookId): Promise<AccountId> {
-  const [owner] = await database.query<{ id: AccountId }>(
-    'select account_id as id from webhooks where id = $1',
-    [webhookId],
-  );
+  const sql = 'select account_id as id from webhooks where id = $1';
+  const [owner] = await database.query<{ id: AccountId }>(sql, [webhookId]);
   if (owner === undefined) throw new Error(`no webhook ${webhookId}`);
   return owner.id;
 }
@@ -205,10 +198,8 @@ const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Pr
       const accountId = await ownerOf(webhookId);
       const news = { name: 'News', description: null, defaultSubscription: 'opt_in' } as const;
       const topicId = await createTopicStore(db, clock).create(accountId, news);
-      await createUnsubscribeStore(db, clock).unsubscribe(
-        { accountId, topicId, address: 'b@b.example' },
-        'page',
-      );
+      const subscription = { accountId, topicId, address: 'b@b.example' };
+      await createUnsubscribeStore(db, clock).unsubscribe(subscription, 'page');
     },
   ],
   ['take-report', async () => takeReport(await rows.email(), null)],
@@ -329,13 +320,12 @@ describe('on tables that grow', () => {
     await growEmails(webhookId, GROWN_BY);
     const accountId = await ownerOf(webhookId);
     const before = await rowsRead();
-    const first = await emails.list({ accountId, kind: 'live' }, { limit: 20, cursor: null });
+    const live = { accountId, kind: 'live' } as const;
+    const first = await emails.list(live, { limit: 20, cursor: null });
     const last = first?.entries.at(-1);
     if (last === undefined) throw new Error('an empty page');
-    const second = await emails.list(
-      { accountId, kind: 'live' },
-      { limit: 20, cursor: { side: 'after', id: last.id } },
-    );
+    const cursor = { side: 'after', id: last.id } as const;
+    const second = await emails.list(live, { limit: 20, cursor });
     expect(second?.entries).toHaveLength(20);
     expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
   });
