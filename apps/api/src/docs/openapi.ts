@@ -101,8 +101,23 @@ function components(routes: readonly Documented[]): ExampleSchemas {
   const [read, written] = [namedSchemas('input'), namedSchemas('output')];
   const names = Object.keys(written).sort((a, b) => (a < b ? -1 : 1));
   return Object.fromEntries(
-    names.map((name) => [name, plain((requests.has(name) ? read : written)[name] ?? {})]),
+    names.map((name) => [
+      name,
+      requests.has(name) ? withoutDefaults(plain(read[name] ?? {})) : plain(written[name] ?? {}),
+    ]),
   );
+}
+
+/** Generators of clients require a field that has a default. So the description says the default. */
+function withoutDefaults({ properties, ...schema }: ExampleSchema): ExampleSchema {
+  if (properties === undefined) return schema;
+  const fields = Object.entries(properties).map(([name, field]) => {
+    const { default: value, description, ...rest } = field as Schema;
+    if (value === undefined) return [name, field] as const;
+    const words = [description ?? [], `Default: ${JSON.stringify(value)}.`].flat().join(' ');
+    return [name, { ...rest, description: words }] as const;
+  });
+  return { ...schema, properties: Object.fromEntries(fields) };
 }
 
 /** @param io `input` describes what a validator accepts, `output` what an answer contains */

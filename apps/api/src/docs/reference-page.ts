@@ -26,11 +26,12 @@ interface ShownParameter {
   readonly required?: boolean;
   readonly description?: string;
   readonly schema: object;
+  readonly example?: unknown;
 }
 
 interface ShownContent {
   readonly description?: string;
-  readonly content?: Readonly<Record<string, { readonly schema: object }>>;
+  readonly content?: Readonly<Record<string, { readonly schema: object; readonly example?: unknown }>>;
 }
 
 /** The page `/docs`: each operation, event and schema of the document. It has no script and loads nothing. */
@@ -84,15 +85,16 @@ ${requestBody === undefined ? '' : markup`<h3>Request</h3>${contentOf(requestBod
 function parametersList(parameters: readonly ShownParameter[]): Markup {
   if (parameters.length === 0) return markup``;
   const rows = parameters.map(
-    ({ name, in: place, required = false, description = '', schema }) =>
-      markup`<dt><code>${name}</code> in ${place}${required ? ', required' : ''}</dt><dd>${description} ${schemaText(schema)}</dd>`,
+    ({ name, in: place, required = false, description = '', schema, example }) =>
+      markup`<dt><code>${name}</code> in ${place}${required ? ', required' : ''}</dt><dd>${description} ${schemaText(schema)}${exampleText(example)}</dd>`,
   );
   return markup`<h3>Parameters</h3><dl>${joined(rows)}</dl>`;
 }
 
 function contentOf({ description = '', content = {} }: ShownContent): Markup {
   const bodies = Object.entries(content).map(
-    ([type, { schema }]) => markup`<p><code>${type}</code></p>${schemaText(schema)}`,
+    ([type, { schema, example }]) =>
+      markup`<p><code>${type}</code></p>${schemaText(schema)}${exampleText(example)}`,
   );
   return markup`<p>${description}</p>${joined(bodies)}`;
 }
@@ -103,7 +105,18 @@ function schemaText(schema: object): Markup {
   if (name !== undefined && Object.keys(schema).length === 1) {
     return markup`<p><a href="#schema-${name}">${name}</a></p>`;
   }
-  return markup`<pre>${JSON.stringify(schema, null, 2)}</pre>`;
+  return block(JSON.stringify(schema, null, 2));
+}
+
+function exampleText(example: unknown): Markup {
+  if (example === undefined) return markup``;
+  const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2);
+  return markup`<p>Example:</p>${block(text)}`;
+}
+
+/** The keyboard reaches a block, because long lines scroll. */
+function block(text: string): Markup {
+  return markup`<pre tabindex="0">${text}</pre>`;
 }
 
 function joined(parts: readonly Markup[]): Markup {

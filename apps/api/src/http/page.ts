@@ -4,7 +4,8 @@ import type { Markup } from './markup.ts';
 
 const STYLE =
   'body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem}' +
-  'button{font:inherit;padding:.4rem 1.2rem}pre{overflow:auto}';
+  'button{font:inherit;padding:.4rem 1.2rem}pre{overflow:auto}code{overflow-wrap:anywhere}dd{margin-left:1rem}' +
+  'body:has(details){max-width:60rem;margin:2rem auto}';
 
 /**
  * Headers of every page. The page loads nothing, runs nothing, cannot be framed, and sends its form only to
@@ -33,8 +34,10 @@ export function page(title: string, body: Markup): string {
 <style>${STYLE}</style>
 </head>
 <body>
+<main>
 <h1>${title}</h1>
 ${body}
+</main>
 </body>
 </html>
 `;

@@ -1,0 +1,126 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { runNode } from '@postrider/testing';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
+
+/* A customer's client with types that openapi-typescript makes of the document. */
+
+const DOCUMENT = fileURLToPath(new URL('../docs/openapi.json', import.meta.url));
+const MODULES = fileURLToPath(new URL('node_modules/', import.meta.url));
+const TYPESCRIPT = fileURLToPath(new URL('../node_modules/typescript7/bin/tsc', import.meta.url));
+
+/** The calls of the quickstart, and some that the types must refuse. It prints what the API answers. */
+const CLIENT = `
+import createClient from 'openapi-fetch';
+import type { paths } from './api.js';
+
+declare const process: { argv: string[] };
+const [, , baseUrl = '', key = ''] = process.argv;
+const client = createClient<paths>({ baseUrl, headers: { authorization: \`Bearer \${key}\` } });
+
+function dataOf<Data>({ data, error }: { data?: Data; error?: unknown }): Data {
+  if (data === undefined) throw new Error(JSON.stringify(error));
+  return data;
+}
+
+const webhook = dataOf(await client.POST('/v1/webhooks', { body: { endpoint: 'https://shop.example.com/hooks' } }));
+const secret: string = webhook.signing_secret;
+const email = dataOf(
+  await client.POST('/v1/emails', {
+    body: {
+      from: 'Shop <shop@example.com>',
+      to: 'delivered@sandbox.postrider.example',
+      subject: 'Your order',
+      text: 'Thank you.',
+    },
+    params: { header: { 'Idempotency-Key': 'order-42' } },
+  }),
+);
+const read = dataOf(await client.GET('/v1/emails/{id}', { params: { path: { id: email.id } } }));
+const letters = dataOf(await client.GET('/v1/webhooks/dead-letters', { params: { query: { reason: 'rejected' } } }));
+const reasons: ('attempts_exhausted' | 'rejected')[] = letters.data.map(({ reason }) => reason);
+const events = dataOf(await client.GET('/v1/events', { params: { query: { limit: 10 } } }));
+const counted = dataOf(
+  await client.POST('/v1/webhooks/{id}/recover', {
+    params: { path: { id: webhook.id } },
+    body: { since: '2026-11-20T22:00:00Z', dry_run: true },
+  }),
+);
+const missing = await client.DELETE('/v1/webhooks/{id}', { params: { path: { id: 'wh_none' } } });
+const { deleted } = dataOf(await client.DELETE('/v1/webhooks/{id}', { params: { path: { id: webhook.id } } }));
+
+export function refused(): void {
+  // @ts-expect-error: a webhook needs an endpoint
+  void client.POST('/v1/webhooks', { body: {} });
+  // @ts-expect-error: no event has such a type
+  void client.POST('/v1/webhooks', { body: { endpoint: 'https://a.example', events: ['email.lost'] } });
+  // @ts-expect-error: there is no such route
+  void client.GET('/v1/webhook');
+  // @ts-expect-error: an email has no such field
+  void read.sender;
+}
+
+console.log(
+  JSON.stringify({
+    secret: secret.slice(0, 6),
+    subject: read.subject,
+    reasons,
+    more: events.has_more,
+    matched: counted.matched,
+    missing: missing.error?.title,
+    deleted,
+  }),
+);
+`;
+
+let system: System;
+let folder: string;
+
+beforeAll(async () => {
+  system = await startSystem();
+  folder = mkdtempSync(join(tmpdir(), 'postrider-typed-client-'));
+}, 90_000);
+afterAll(async () => {
+  await system.close();
+  rmSync(folder, { recursive: true });
+});
+
+test('the types that openapi-typescript makes of the document fit the calls of the quickstart', async () => {
+  const [api] = await system.startAll(['api']);
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(realpathSync(join(MODULES, 'openapi-fetch')), join(folder, 'node_modules/openapi-fetch'));
+  const compilerOptions = {
+    ...{ module: 'nodenext', target: 'es2023', lib: ['es2023', 'dom'], types: [] },
+    ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true },
+  };
+  for (const [name, content] of [
+    ['package.json', '{ "type": "module" }'],
+    ['tsconfig.json', JSON.stringify({ compilerOptions, files: ['client.ts'] })],
+    ['client.ts', CLIENT],
+  ] as const)
+    writeFileSync(join(folder, name), content);
+  const generator = join(MODULES, 'openapi-typescript/bin/cli.js');
+  for (const args of [
+    [generator, DOCUMENT, '--output', join(folder, 'api.ts')],
+    [TYPESCRIPT, '-p', folder],
+  ]) {
+    const { code, stdout, stderr } = await runNode(args);
+    expect({ code, said: code === 0 ? '' : stdout + stderr }).toEqual({ code: 0, said: '' });
+  }
+  const url = `http://127.0.0.1:${await api.port()}`;
+  const { code, stdout, stderr } = await runNode([join(folder, 'client.js'), url, system.apiKey]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(JSON.parse(stdout)).toEqual({
+    secret: 'whsec_',
+    subject: 'Your order',
+    reasons: [],
+    more: false,
+    matched: 0,
+    missing: 'Not found',
+    deleted: true,
+  });
+}, 120_000);
