@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { makeHistory, NOTICE_EMAIL, RECOVERY } from '../test/history.ts';
+import { HOSTILE_NAME, makeHistory, NOTICE_EMAIL, RECOVERY } from '../test/history.ts';
 import { HttpVisitor, textOf, tokensOf } from '../test/http-visitor.ts';
 import { makeOutage } from '../test/outage.ts';
 import type { Outage } from '../test/outage.ts';
@@ -182,6 +182,21 @@ describe('the button that recovers what the dead letters show', () => {
       expect(link(await show(`/dead-letters${query}`))).toBeUndefined();
     },
   );
+});
+
+test('text of strangers is text on every page', async () => {
+  for (const path of [
+    `/accounts/${outage.accountId}`,
+    `/recoveries/${RECOVERY}`,
+    `/audit?account=${outage.accountId}`,
+    `/emails/${outage.emailId}`,
+    `/recover?webhook=${encodeURIComponent(HOSTILE_NAME)}`,
+    `/search?q=${encodeURIComponent(HOSTILE_NAME)}`,
+  ]) {
+    const { text } = await ada.get(path);
+    expect({ path, shown: text.includes('&lt;script&gt;document') }).toEqual({ path, shown: true });
+    expect(text).not.toContain('<script>document');
+  }
 });
 
 test('a time keeps its seconds from a filter to the next page and into the field', async () => {
