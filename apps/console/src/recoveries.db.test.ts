@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, WebhookId } from '@postrider/domain';
+import { untilWaitingForLock } from '@postrider/testing';
 import { HttpVisitor, textOf, tokensOf, valuesOf } from '../test/http-visitor.ts';
 import type { Answer } from '../test/http-visitor.ts';
 import { KEYS, setupConsole } from '../test/start-console.ts';
@@ -151,6 +152,17 @@ describe('a dry run', () => {
     expect(textOf(text)).toContain(words);
   });
 
+  test('while another one counts is refused, and the next one is not', async () => {
+    await query('begin');
+    await query('lock table events in access exclusive mode');
+    const first = ada.get(dryRun());
+    await untilWaitingForLock(opened.database);
+    expect((await ada.get(dryRun())).status).toBe(503);
+    await query('commit');
+    expect((await first).status).toBe(200);
+    expect((await ada.get(dryRun())).status).toBe(200);
+  });
+
   test('of an account with many webhooks asks for one', async () => {
     for (let n = 0; n < 20; n += 1) await opened.rows.webhook({ accountId });
     const { status, text } = await ada.get(`/recover?webhook=${accountId}`);
@@ -162,8 +174,12 @@ describe('a dry run', () => {
 describe('the confirmed dry run', () => {
   test('starts the recovery that was counted, and the audit says who did', async () => {
     await droppedEvents(2, { type: 'email.opened' });
+    await droppedEvents(1, { type: 'email.opened', minutesAgo: 10 });
     await droppedEvents(1, { minutesAgo: 50 });
-    const { status, location } = await confirm(dryRun('&types=email.opened&rate=7'), { note: 'ticket 4809' });
+    const until = new Date(Date.now() - 30 * 60_000).toISOString();
+    const { status, location } = await confirm(dryRun(`&types=email.opened&rate=7&until=${until}`), {
+      note: 'ticket 4809',
+    });
     expect(status).toBe(303);
     expect(await started()).toEqual([
       { id: expect.anything(), webhook, matched: 2, rate: 7, undelivered: true },
@@ -181,6 +197,12 @@ describe('the confirmed dry run', () => {
       expect(page).toContain(part);
     const audit = textOf(await show('/audit?action=recovery.start&who=ada'));
     expect(audit).toContain('ticket 4809');
+  });
+
+  test('of all events starts a recovery of all', async () => {
+    await droppedEvents(1);
+    await confirm(dryRun('&only=all'));
+    expect(await started()).toMatchObject([{ undelivered: false }]);
   });
 
   test('of an account starts one for each webhook', async () => {
@@ -221,7 +243,7 @@ describe('the confirmed dry run', () => {
     await droppedEvents(1, { minutesAgo: 55 });
     await query(
       `insert into attempts (started_at, delivery_id, attempt, event_id, webhook_id, type, duration_ms, status)
-       select clock_timestamp() + interval '1 s', 1, 1, max(id), $1, 'email.sent', 5, 503 from events`,
+       select clock_timestamp(), 1, 1, max(id), $1, 'email.sent', 5, 503 from events`,
       [webhook],
     );
     expect((await ada.post('/recoveries', fields)).location).toMatch(/^\/recoveries\/rec_/);
@@ -326,7 +348,7 @@ test('the list of recoveries goes on with the next page, and can be narrowed to 
   await query(
     `insert into recoveries (id, account_id, webhook_id, since, until, types, undelivered_only, rate, matched, dead_letters, has_more,
                              position, last_position, created_at, ended_at)
-     select 'rec_' || lpad(n::text, 26, '0'), $1, case n when 7 then $3 else $2 end, now(), now(), '{}', true, 1, 1, 0, false,
+     select 'rec_' || lpad(n::text, 26, '0'), $1, case n when 2 then $3 else $2 end, now(), now(), '{}', true, 1, 1, 0, false,
             0, 0, now() - (100 - n) * interval '1 minute', now()
      from generate_series(1, 53) n`,
     [accountId, webhook, other],
@@ -344,5 +366,5 @@ test('the list of recoveries goes on with the next page, and can be narrowed to 
     expect(new Set([...idsOn(first), ...idsOn(second)]).size).toBe(all);
     expect(older(second)).toBe('');
   }
-  expect(idsOn(await show(`/recoveries?webhook=${other}`))).toEqual(['rec_00000000000000000000000007']);
+  expect(idsOn(await show(`/recoveries?webhook=${other}`))).toEqual(['rec_00000000000000000000000002']);
 });

@@ -90,7 +90,7 @@ describe('a count', () => {
     const { asOf } = await count();
     await outage.event({ fate: 'dead_letter', ageHours: 2 });
     await store.outside.query(
-      `update dead_letters set created_at = clock_timestamp() + interval '1 s'
+      `update dead_letters set created_at = clock_timestamp()
        where id = (select max(id) from dead_letters)`,
     );
     expect(await count({ asOf })).toMatchObject({ matched: 1, asOf });
