@@ -128,7 +128,10 @@ describe('the overview', () => {
     expect(page).toContain(`href="/recoveries/${RECOVERY}"`);
   });
 
-  test('plots the dead letters of each hour', async () => {
+  test('plots the dead letters of each hour, also of the one that is not over', async () => {
+    expect(labelsOf(await show('/'))).toEqual([
+      expect.stringMatching(/^Dead letters by hour, 24 h\. Most in the hour from/),
+    ]);
     await query(`update dead_letters set created_at = date_trunc('hour', now()) - interval '3 hours'`);
     const page = await show('/');
     expect(labelsOf(page)).toEqual([
@@ -202,5 +205,8 @@ test('text of strangers is text on every page', async () => {
 test('a time keeps its seconds from a filter to the next page and into the field', async () => {
   const page = await show(`/dead-letters?since=2026-01-01+05:41:12.093`);
   expect(page).toContain('value="2026-01-01 05:41:12.093"');
+});
+
+test('dead letters of an account and of a webhook at once are refused', async () => {
   expect((await ada.get('/dead-letters?account=Meadow+Shop&webhook=Meadow+Shop')).status).toBe(400);
 });
