@@ -42,7 +42,8 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
 
 /** Expects that axe finds nothing on the page. */
 export async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).withTags(RULES).analyze();
+  // The pages have no frames. Legacy mode then finds the same, without a second page for each analysis.
+  const { violations } = await new AxeBuilder({ page }).setLegacyMode().withTags(RULES).analyze();
   const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`);
   expect({ page: page.url(), found }).toEqual({ page: page.url(), found: [] });
 }

@@ -225,7 +225,7 @@ function limitsSection(parts: AccountParts, settings: AccountSettings): Html {
     name,
     used === null ? '' : count(used),
     count(own ?? byDefault),
-    own === null ? html`<span class="soft">${fixed ? 'fixed' : 'default'}</span>` : 'this account',
+    own === null ? html`<span class="soft term">${fixed ? 'fixed' : 'default'}</span>` : 'this account',
   ];
   const unverified = domains.filter((domain) => domain.status !== 'verified').length;
   const rows = [
