@@ -203,6 +203,35 @@ describe('a body that waits for a batch slot', () => {
   });
 });
 
+test('a key that is revoked while its request is charged is refused', async () => {
+  let found: ActiveKey | null = KEY;
+  const services: StageServices = {
+    ...KEYLESS_SERVICES,
+    apiKeys: { findActive: async () => found },
+    limitOf: () => 60,
+    async charge(_, cost) {
+      if (cost !== null) found = null;
+      return null;
+    },
+  };
+  let handled = 0;
+  const route: KeyedRoute = {
+    ...{ method: 'post', path: '/', scope: 'emails:send', limited: true, body: resourceBody },
+    cost: () => ({ cost: 1, refusal: null }),
+    async handle() {
+      handled += 1;
+      return json(200, {});
+    },
+  };
+  const port = await listening(route, services);
+  const response = await request(`http://127.0.0.1:${port}`)
+    .post('/')
+    .set('authorization', `Bearer ${newApiKey('live')}`)
+    .send({});
+  expectProblem(response, 'api-key-unauthorized');
+  expect(handled).toBe(0);
+});
+
 describe('a body that gets no memory in time', () => {
   /** More than the memory budget, without the last byte. */
   const LARGE = `"${'x'.repeat(2_000)}`;

@@ -165,7 +165,10 @@ async function pricedAnswer(call: KeyedCall, costOf: NonNullable<KeyedRoute['cos
   if (!now.ok) return now.refusal;
   const { cost, refusal } = costOf(read.body);
   const overLimit = cost > 0 ? await refuseOverLimit(now.key, cost, services, response) : null;
-  return overLimit ?? refusal ?? handled({ ...call, key: now.key }, read.body);
+  const refused = overLimit ?? refusal;
+  if (refused !== null) return refused;
+  const charged = await keyNow(call);
+  return charged.ok ? handled({ ...call, key: charged.key }, read.body) : charged.refusal;
 }
 
 async function handled(call: KeyedCall, body: unknown): Promise<Answer> {

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { strictFields } from '../http/fields.ts';
+import { inSlot } from '../http/in-slot.ts';
 import { parsedText } from '../http/parsed-text.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { invalid } from '../problems/answers.ts';
@@ -207,7 +208,8 @@ export function getEmailMetrics(
       success: { status: 200, body: emailMetrics },
       refusals: ['validation-failed'],
     },
-    async handle({ key, query }) {
+    async handle(request) {
+      const { key, query } = request;
       const parsed = parseQuery(query, metricsQuery);
       if (!parsed.ok) return parsed.refusal;
       const asked = { ...parsed.fields, ...rangeOf(parsed.fields, clock.now()) };
@@ -215,9 +217,7 @@ export function getEmailMetrics(
       if (days < 0) return invalid('start_date is after end_date.');
       if (days > LIMITS.metricDays) return invalid(`The range is longer than ${LIMITS.metricDays} days.`);
       if (key.kind === 'test') return metricsAnswer(asked, []);
-      const slot = queue.join(key.accountId, 1);
-      try {
-        await slot.granted;
+      return inSlot(queue, request, async () => {
         const counted = await counts.count(key.accountId, requestOf(asked));
         switch (counted.kind) {
           case 'counted':
@@ -227,9 +227,7 @@ export function getEmailMetrics(
           case 'unknown-time-zone':
             return invalid(`timezone ${quoted(asked.timezone)} is not a name of a time zone.`);
         }
-      } finally {
-        slot.release();
-      }
+      });
     },
   };
 }

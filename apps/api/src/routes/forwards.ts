@@ -12,6 +12,7 @@ import { KeyedQueue } from '@postrider/limits';
 import type { EmailStore, MessageStore, ThreadEmail } from '@postrider/store';
 import type { Answer } from '../http/answer.ts';
 import { replyBody } from '../http/body-rules.ts';
+import { inSlot } from '../http/in-slot.ts';
 import { invalid } from '../problems/answers.ts';
 import { createdEmail } from './emails.ts';
 import type { BlobReader } from './links.ts';
@@ -54,17 +55,7 @@ export function forward(stores: ForwardStores, rules: ReplyRules, blobs: BlobRea
     async handle(request) {
       const found = await findThreadSend(stores, request, ROUTE);
       if (!found.ok) return found.refusal;
-      const slot = queue.join(request.key.accountId, 1);
-      try {
-        if (slot.granted !== null) {
-          await slot.granted;
-          const refusal = await request.recheckKey();
-          if (refusal !== null) return refusal;
-        }
-        return await forwardNow({ stores, rules, blobs }, request, found.value);
-      } finally {
-        slot.release();
-      }
+      return inSlot(queue, request, () => forwardNow({ stores, rules, blobs }, request, found.value));
     },
   };
 }

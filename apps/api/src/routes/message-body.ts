@@ -7,7 +7,7 @@ import { downloadHeaders } from '../http/content-disposition.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { noSuch } from '../problems/answers.ts';
 import { READ, withMessage } from './messages.ts';
-import type { Documented, KeyedRoute } from './route.ts';
+import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
 
 type BodyReader = Pick<MessageStore, 'find' | 'bodySize' | 'bodyPiece'>;
 
@@ -27,7 +27,7 @@ const FORMS = {
   html: { mediaType: 'text/html; charset=utf-8', extension: 'html' },
 } as const;
 
-/** Streams a whole body. Its stream fails when the message is deleted meanwhile. */
+/** Streams a whole body. Its stream fails when the message is deleted, or the key revoked, meanwhile. */
 export function getMessageBody(messages: BodyReader): Documented<KeyedRoute> {
   const queue = new KeyedQueue(READS_IN_FLIGHT);
   return {
@@ -57,25 +57,32 @@ export function getMessageBody(messages: BodyReader): Documented<KeyedRoute> {
           headers: downloadHeaders(`${message.id}.${extension}`),
           length: size,
           heldBytes: Math.min(size, HELD_BYTES),
-          stream: Readable.from(pieces(messages, queue, message, part, size), { objectMode: false }),
+          stream: Readable.from(pieces(messages, queue, { ...request, message, part, size }), {
+            objectMode: false,
+          }),
         };
       });
     },
   };
 }
 
+interface Asked extends Pick<RouteRequest, 'recheckKey'> {
+  readonly message: MessageDetails;
+  readonly part: BodyPart;
+  readonly size: number;
+}
+
 async function* pieces(
   messages: BodyReader,
   queue: KeyedQueue,
-  { id, accountId }: MessageDetails,
-  part: BodyPart,
-  size: number,
+  { message: { id, accountId }, part, size, recheckKey }: Asked,
 ): AsyncGenerator<Buffer> {
   for (let start = 0; start < size;) {
     const slot = queue.join(accountId, 1);
     let piece: Buffer | null;
     try {
       await slot.granted;
+      if ((await recheckKey()) !== null) throw new Error('the key was refused meanwhile');
       piece = await messages.bodyPiece(id, part, start, READ_BYTES);
     } finally {
       slot.release();

@@ -111,7 +111,7 @@ function recover(recoveries: Pick<RecoveryStore, 'count' | 'start'>): Documented
       success: { status: 202, body: startedRecovery },
       refusals: ['400 text', '422 text', 'validation-failed', 'not-found'],
     },
-    async handle({ key, id: written, body }) {
+    async handle({ key, id: written, body, recheckKey }) {
       const { accountId } = key;
       const parsed = parseFields(body, recoveryRequest, ['since'], resourceFields);
       if (!parsed.ok) return parsed.refusal;
@@ -122,7 +122,9 @@ function recover(recoveries: Pick<RecoveryStore, 'count' | 'start'>): Documented
       if (counting.has(accountId)) return tooManyInFlight;
       counting.add(accountId);
       try {
-        return await slots.run(() => countOrStart(recoveries, key, webhookId, parsed.fields));
+        return await slots.run(
+          async () => (await recheckKey()) ?? countOrStart(recoveries, key, webhookId, parsed.fields),
+        );
       } finally {
         counting.delete(accountId);
       }

@@ -2,6 +2,7 @@ import { hasControlCharacter, LIMITS, parseIsoMoment, PATTERNS, wordsPattern } f
 import type { FoundThread, ThreadSearch } from '@postrider/store';
 import { KeyedQueue } from '@postrider/limits';
 import { z } from 'zod';
+import { inSlot } from '../http/in-slot.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { parsedText } from '../http/parsed-text.ts';
 import { parseQuery } from '../http/query-fields.ts';
@@ -90,20 +91,16 @@ export function searchThreads(stores: ThreadStores): Documented<KeyedRoute> {
       if (fault !== null) return invalid(fault);
       const { has_attachment: hasAttachment, start_date: since, end_date: until, ...rest } = parsed.fields;
       const search: ThreadSearch = { ...rest, hasAttachment, since, until, ...listsOf(query) };
-      const slot = queue.join(request.key.accountId, 1);
-      try {
-        await slot.granted;
-        return await listAnswer(query, {
+      return inSlot(queue, request, () =>
+        listAnswer(query, {
           noun: 'thread',
           async read(page) {
             const found = await stores.threads.search(inbox.value.id, search, page);
             return selectsNone(query) && found !== null ? { entries: [], hasMore: false } : found;
           },
           show: foundObject,
-        });
-      } finally {
-        slot.release();
-      }
+        }),
+      );
     },
   };
 }

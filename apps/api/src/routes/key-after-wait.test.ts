@@ -1,0 +1,119 @@
+import { buffer } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
+import { newId } from '@postrider/domain';
+import { systemClock } from '@postrider/runtime';
+import type { ApiKey, MessageStore, RecoveryStore } from '@postrider/store';
+import { unauthorized } from '../problems/answers.ts';
+import { getEmailMetrics } from './email-metrics.ts';
+import { forward } from './forwards.ts';
+import { getMessageBody } from './message-body.ts';
+import { recoveryRoutes } from './recoveries.ts';
+import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
+import { searchThreads } from './thread-search.ts';
+import type { ThreadStores } from './threads.ts';
+
+/* Routes that do few requests at a time. The others wait in the process, for as long as these take. */
+
+/** What a route does in its slot. It never succeeds, because no test needs its result. */
+type Work = () => Promise<never>;
+
+const EMAIL = newId('email', systemClock);
+
+function threadStores(work: Work): ThreadStores {
+  const threads = {
+    search: work,
+    find: async () => ({}),
+    email: async () => ({ id: EMAIL, html: null, text: null }),
+  };
+  return { inboxes: { identify: async () => ({ id: 'inb' }) }, threads } as unknown as ThreadStores;
+}
+
+const ROUTES: readonly [name: string, make: (work: Work) => Documented<KeyedRoute>][] = [
+  ['threads.search', (work) => searchThreads(threadStores(work))],
+  ['emails.metrics', (work) => getEmailMetrics({ count: work }, systemClock)],
+  [
+    'threads.emails.forward',
+    (work) => {
+      const stores = { ...threadStores(work), emails: { attachments: work }, messages: {} };
+      const none = undefined as never;
+      return forward(stores as unknown as Parameters<typeof forward>[0], none, none);
+    },
+  ],
+  [
+    'webhooks.recover',
+    (work) => {
+      const [route] = recoveryRoutes({ start: work } as unknown as RecoveryStore);
+      return route as Documented<KeyedRoute>;
+    },
+  ],
+  [
+    'a body of received mail',
+    (work) => {
+      const find = async (key: ApiKey) => ({ id: 'msg', accountId: key.accountId, status: 'received' });
+      const messages = { find, bodySize: async () => 9, bodyPiece: work } as unknown as MessageStore;
+      const route = getMessageBody(messages);
+      const id = newId('message', systemClock);
+      const query = new URLSearchParams('part=text');
+      return { ...route, handle: async (request) => read(await route.handle({ ...request, id, query })) };
+    },
+  ],
+];
+
+/** Reads the file of an answer to its end. */
+async function read(answer: Awaited<ReturnType<KeyedRoute['handle']>>) {
+  if (answer.kind === 'file' && answer.stream !== null) await buffer(answer.stream);
+  return answer;
+}
+
+function requestOf(recheckKey: RouteRequest['recheckKey']): RouteRequest {
+  const thread = newId('thread', systemClock);
+  return {
+    key: { kind: 'live', scopes: [], accountId: newId('account', systemClock) } as unknown as ApiKey,
+    id: newId('webhook', systemClock),
+    params: { thread, email: EMAIL },
+    origin: 'https://api.test',
+    query: new URLSearchParams(),
+    headers: {},
+    body: { since: '2026-01-01T00:00:00Z' },
+    requestId: 'req_1',
+    recheckKey,
+  };
+}
+
+describe.each(ROUTES)('%s', (_, make) => {
+  /** Sends a request while those of two other accounts are in flight, and then ends these. */
+  async function afterWait(recheckKey: RouteRequest['recheckKey']) {
+    const gate = Promise.withResolvers<never>();
+    let begun = 0;
+    const work: Work = () => {
+      begun += 1;
+      return gate.promise;
+    };
+    const route = make(work);
+    const send = (recheck: RouteRequest['recheckKey']) => route.handle(requestOf(recheck));
+    const good = async () => null;
+    const first = Promise.allSettled([send(good), send(good)]);
+    await setImmediate();
+    expect(begun).toBe(2);
+    const waiting = Promise.allSettled([send(recheckKey)]);
+    await setImmediate();
+    expect(begun).toBe(2);
+    gate.reject(new Error('ended'));
+    await first;
+    const [outcome] = await waiting;
+    return { outcome, begun };
+  }
+
+  test('a request whose key was revoked while it waited is refused', async () => {
+    const { outcome, begun } = await afterWait(async () => unauthorized);
+    expect(begun).toBe(2);
+    if (outcome.status === 'fulfilled') expect(outcome.value).toEqual(unauthorized);
+    else expect(outcome.reason).toEqual(new Error('the key was refused meanwhile'));
+  });
+
+  test('a request whose key is still good is served after its wait', async () => {
+    const { outcome, begun } = await afterWait(async () => null);
+    expect([begun, outcome.status]).toEqual([3, 'rejected']);
+  });
+});
