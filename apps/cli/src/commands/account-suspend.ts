@@ -15,7 +15,7 @@ import { withDatabase } from '../session.ts';
 export function addAccountSuspend(account: Command, io: Io): void {
   withActor(account.command('suspend'))
     .description(
-      'refuse the requests of an account until `account resume`; takes a second. Deliveries, received mail and mail that was accepted go on',
+      'refuse the requests of an account and hold its mail until `account resume`; takes a second. Deliveries and received mail go on',
     )
     .argument('<id>', "the account's id, acct_…")
     .addOption(jsonOption())
@@ -25,7 +25,9 @@ export function addAccountSuspend(account: Command, io: Io): void {
         const state = await suspendAccount(database, id, io.clock.now(), actorOf(io, options));
         if (state === null) throw new Failure(`no account ${id}`);
         const document = { id, suspended_at: state.suspendedAt?.toISOString() ?? null };
-        printAnswer(io, options.json, document, [`suspended ${id}: the API refuses its keys`]);
+        printAnswer(io, options.json, document, [
+          `suspended ${id}: the API refuses its keys, and its mail is held`,
+        ]);
       });
     });
 }

@@ -30,6 +30,8 @@ const FAULTS_MAX = 8;
 const RENEWALS_PER_LEASE = 3;
 /** The list of unsubscribed recipients was deleted with the topic. So the message must not be sent. */
 const TOPIC_GONE: ProviderResult = { kind: 'refused', error: 'the topic of the message was deleted' };
+/** As when the provider is away: the message waits for `account resume` as long as the schedule lasts. */
+const SUSPENDED: ProviderResult = { kind: 'deferred', error: 'the account is suspended' };
 const GIVEN_UP: ProviderResult = { kind: 'refused', error: `gave up after ${FAULTS_MAX} internal faults` };
 
 /**
@@ -137,10 +139,15 @@ function report(
 }
 
 /** The reason not to ask the provider; null: none. */
-function refusalOf({ faults, topicGone, unverifiedDomain }: TakenEmail): ProviderResult | null {
+function refusalOf({
+  faults,
+  topicGone,
+  accountSuspended,
+  unverifiedDomain,
+}: TakenEmail): ProviderResult | null {
   if (faults >= FAULTS_MAX) return GIVEN_UP;
   if (topicGone) return TOPIC_GONE;
-  if (unverifiedDomain === null) return null;
+  if (unverifiedDomain === null) return accountSuspended ? SUSPENDED : null;
   return { kind: 'refused', error: `the account has not verified the domain ${unverifiedDomain}` };
 }
 

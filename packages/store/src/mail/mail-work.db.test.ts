@@ -71,6 +71,7 @@ describe('take', () => {
       suppressed: [],
       topicGone: false,
       unverifiedDomain: null,
+      accountSuspended: false,
       draft: {
         from: 'a@a.example',
         to: ['b@b.example'],

@@ -35,6 +35,7 @@ export interface TakenEmail extends MailClaim {
    * longer; else null.
    */
   readonly unverifiedDomain: string | null;
+  readonly accountSuspended: boolean;
   readonly createdAt: Date;
   /** Time until it is due; 0 when it is due. */
   readonly earlyMs: number;
@@ -137,6 +138,7 @@ async function attachmentsOf(db: Database, { emailId, attachments }: TakenRow): 
 
 function takenOf(row: TakenRow, checks: Checks, attachments: readonly StoredAttachment[]): TakenEmail {
   const { emailId, claim, accountId, attemptsMade, faults, unconfirmed, rest, createdAt, earlyMs } = row;
+  const { accountSuspended } = row;
   const { from, to, cc, bcc, replyTo, subject, html, text, headers, tags, topicId } = row;
   return {
     emailId,
@@ -149,6 +151,7 @@ function takenOf(row: TakenRow, checks: Checks, attachments: readonly StoredAtta
     draft: { from, to, cc, bcc, replyTo, subject, html, text, headers, tags, topicId },
     attachments,
     ...checks,
+    accountSuspended,
     createdAt,
     earlyMs,
   };

@@ -52,7 +52,8 @@ export const takeEmails = statement('take-emails')`
     )
     select t.claim, t.attempts as "attemptsMade", t.unrecorded - 1 as faults, t.unconfirmed, t.rest, e.id as "emailId",
            e.account_id as "accountId", e.from_address as "from", e.from_domain as "fromDomain",
-           $4::boolean and not ${SENDER_VERIFIED} as "domainUnverified", e.to_addresses as "to", e.cc_addresses as cc,
+           $4::boolean and not ${SENDER_VERIFIED} as "domainUnverified",
+           (select a.suspended_at from accounts a where a.id = e.account_id) is not null as "accountSuspended", e.to_addresses as "to", e.cc_addresses as cc,
            e.bcc_addresses as bcc, e.reply_to_addresses as "replyTo", e.subject, e.html, e.text, e.headers, e.tags,
            e.topic_id as "topicId", e.created_at as "createdAt",
            (select coalesce(json_agg(json_build_object(
