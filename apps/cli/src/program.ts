@@ -25,6 +25,7 @@ import { addKeyCreate } from './commands/key-create.ts';
 import { addKeyList } from './commands/key-list.ts';
 import { addKeyRevoke } from './commands/key-revoke.ts';
 import { addMigrate } from './commands/migrate.ts';
+import { addSecretsReseal } from './commands/secrets-reseal.ts';
 import { addStatus } from './commands/status.ts';
 import { addSuppressionsRemove } from './commands/suppressions-remove.ts';
 import { addTop } from './commands/top.ts';
@@ -83,6 +84,7 @@ export function createProgram(io: Io): Command {
   addEventsFind(events, io);
   addEventsReplay(events, io);
   addEventsShow(events, io);
+  addSecretsReseal(program.command('secrets').description('what SECRETS_KEY encrypts'), io);
   addAuditList(program.command('audit').description('who did what'), io);
   return program;
 }

@@ -26,6 +26,8 @@ export function createSecretBox(keys: readonly Buffer[]) {
   const keysById = new Map(keys.map((key) => [keyIdOf(key), key]));
 
   return {
+    /** The id of the key that encrypts. */
+    keyId: keyIdOf(first),
     /** @param owner the id of the secret's owner. The secret opens only for this owner. */
     seal(secret: string, owner: string): SealedSecret {
       const nonce = randomBytes(NONCE_BYTES);

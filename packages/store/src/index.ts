@@ -201,6 +201,8 @@ export { createWebhookLookUps } from './webhooks/webhook-look-ups.ts';
 export type { OwnedWebhook } from './webhooks/webhook-look-ups.ts';
 export { LOAD_COUNTED_MAX, readWebhookLoads } from './webhooks/webhook-loads.ts';
 export type { WebhookLoad } from './webhooks/webhook-loads.ts';
+export { readOtherKeys, resealSecrets } from './webhooks/reseal-secrets.ts';
+export type { OtherKey } from './webhooks/reseal-secrets.ts';
 export { readFailingWebhooks } from './webhooks/failing-webhooks.ts';
 export type { FailingWebhook } from './webhooks/failing-webhooks.ts';
 export { readWebhookHealth } from './webhooks/webhook-health.ts';

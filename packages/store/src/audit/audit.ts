@@ -32,6 +32,7 @@ export const AUDIT_ACTIONS = [
   'message.release',
   'recovery.start',
   'recovery.stop',
+  'secrets.reseal',
   'suppression.remove',
   'webhook.delete',
 ] as const;

@@ -41,4 +41,11 @@ export const connectionSettings = {
     secret: 'whole',
     processes: ['api', 'worker'],
   }),
+  resealKeys: defineOptionalSetting({
+    key: 'SECRETS_KEY',
+    description: 'The keys of API and workers. Only `secrets reseal` needs them.',
+    schema: secretKeys,
+    secret: 'whole',
+    processes: ['cli'],
+  }),
 };
