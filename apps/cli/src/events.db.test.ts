@@ -80,6 +80,10 @@ describe('events find', () => {
     ]) {
       expect([by, await idsOf('events', 'find', ...by)]).toEqual([by, [eventId]]);
       expect(await idsOf('events', 'find', ...by, '--account', other.accountId)).toEqual([]);
+      const { stdout: line } = await cli('events', 'find', ...by);
+      expect(line.split('\n')[1]).toBe(
+        `${eventId}  ${AT}  email.bounced  ${accountId}  ${emailId}  1 dead_letter`,
+      );
       expect(await idsOf('events', 'find', ...by, '--type', 'email.opened')).toEqual([]);
       expect(await idsOf('events', 'find', ...by, '--status', 'success')).toEqual([]);
       expect(await idsOf('events', 'find', ...by, '--since', AT, '--status', 'failed')).toEqual([eventId]);
@@ -104,10 +108,6 @@ describe('events find', () => {
         },
       ],
     });
-    const { stdout } = await cli('events', 'find', '--email', emailId);
-    expect(stdout.split('\n')[1]).toBe(
-      `${eventId}  ${AT}  email.bounced  ${accountId}  ${emailId}  1 dead_letter`,
-    );
     expect((await cli('events', 'find', '--request', 'req-3')).stdout).toBe('no events\n');
   });
 
@@ -119,7 +119,13 @@ describe('events find', () => {
         stderr: expect.stringContaining('needs one of --event, --email, --address, --message-id, --request'),
       });
     }
-    expect(await cli('events', 'find', '--address', 'nobody')).toMatchObject({ code: 2 });
+    for (const args of [
+      ['--address', 'nobody'],
+      ['--request', ''],
+      ['--message-id', ' '],
+    ]) {
+      expect(await cli('events', 'find', ...args)).toMatchObject({ code: 2, stdout: '' });
+    }
     const missing = newId('webhook', systemClock);
     expect(await cli('events', 'find', '--webhook', missing)).toEqual({
       code: 1,
@@ -135,9 +141,14 @@ describe('events find', () => {
        from events, generate_series(1, 100) n where id = $1`,
       [acme.eventId],
     );
-    expect(await cli('events', 'find', '--email', acme.emailId)).toMatchObject({
-      stderr: 'postrider: there are older ones: --until\n',
-    });
+    for (const by of [
+      ['--email', acme.emailId],
+      ['--webhook', acme.webhookId],
+    ]) {
+      expect(await cli('events', 'find', ...by)).toMatchObject({
+        stderr: `postrider: there are older ones: --until ${AT}\n`,
+      });
+    }
     expect((await cli('events', 'find', '--email', other.emailId)).stderr).toBe('');
   });
 });

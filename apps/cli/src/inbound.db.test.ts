@@ -39,6 +39,7 @@ describe('inbound find', () => {
     await database.query(`update messages set received_for = '{A+tag@in.example}' where id = $1`, [first]);
     expect(await found('--address', 'Ann@shop.example')).toEqual([second, first]);
     expect(await found('--address', 'A@in.example')).toEqual([second, first]);
+    expect(await found('--address', 'Ann <ANN@shop.example>')).toEqual([second, first]);
     expect(await found('--address', 'a+TAG@in.example')).toEqual([first]);
     expect(await found('--address', 'n@shop.example')).toEqual([]);
     expect((await find('--address', 'nobody@in.example')).stdout).toBe('no messages\n');
@@ -53,12 +54,14 @@ describe('inbound find', () => {
     for (const { stdout } of shown) expect(stdout).not.toMatch(/confidential|Subject|Ann|in\.example/);
   });
 
-  test.each([[[]], [['--message-id', 'a@b.example', '--address', 'a@in.example']]])(
-    'with %j is wrong usage',
-    async (args) => {
-      expect(await find(...args)).toMatchObject({ code: 2 });
-    },
-  );
+  test.each([
+    [[]],
+    [['--message-id', 'a@b.example', '--address', 'a@in.example']],
+    [['--message-id', ' ']],
+    [['--address', 'nobody']],
+  ])('with %j is wrong usage', async (args) => {
+    expect(await find(...args)).toMatchObject({ code: 2 });
+  });
 });
 
 describe('installation set postmaster', () => {

@@ -25,10 +25,12 @@ export function onlyOne<Name extends string>(
   });
   const [one] = given;
   if (one === undefined || given.length > 1) {
-    const flags = names.map(
-      (name) => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
-    );
-    throw new UsageError(`${command} needs one of ${flags.join(', ')}`);
+    throw new UsageError(`${command} needs one of ${names.map(flagOf).join(', ')}`);
   }
+  if (one.value.trim() === '') throw new UsageError(`${flagOf(one.name)} has no value`);
   return one;
+}
+
+function flagOf(name: string): string {
+  return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

@@ -22,7 +22,7 @@ export function addEmailsShow(emails: Command, io: Io): void {
         async ({ database }) => {
           const [email] = await findEmails(database, [id]);
           if (email === undefined) throw new Failure(`no email ${id}`);
-          const events = await searchEvents(database, { by: 'email', id }, {}, LISTED_MAX);
+          const { events } = await searchEvents(database, { by: 'email', id }, {}, LISTED_MAX);
           printAnswer(io, json, { ...emailObject(email), events: events.map(foundEventObject) }, [
             `account: ${email.accountId}`,
             ...emailLines(email),

@@ -48,14 +48,21 @@ export function addEventsFind(events: Command, io: Io): void {
       await withDatabase(
         io,
         async ({ database }) => {
-          const found = await searchEvents(database, await search(database), filter, LISTED_MAX + 1);
-          const listed = found.slice(0, LISTED_MAX);
-          printList(io, options.json, listed.map(foundEventObject), {
+          const { events, olderFrom } = await searchEvents(
+            database,
+            await search(database),
+            filter,
+            LISTED_MAX,
+          );
+          printList(io, options.json, events.map(foundEventObject), {
             head: HEAD,
-            rows: listed.map(rowOf),
+            rows: events.map(rowOf),
             none: 'no events',
           });
-          if (found.length > LISTED_MAX) note(io, 'postrider: there are older ones: --until');
+          if (olderFrom !== null) {
+            const some = events.length === LISTED_MAX ? 'are' : 'may be';
+            note(io, `postrider: there ${some} older ones: --until ${olderFrom.toISOString()}`);
+          }
         },
         'once',
       );

@@ -1,8 +1,10 @@
+import { parseEmailAddress } from '@postrider/domain';
 import { findMessages } from '@postrider/store';
 import type { FoundMessage, MessageSearch } from '@postrider/store';
 import type { Command } from 'commander';
 import { UsageError } from '../failure.ts';
 import type { Io } from '../io.ts';
+import { messageIdOf, onlyOne } from '../mail-search.ts';
 import { jsonOption, LISTED_MAX, note, printList } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
@@ -39,12 +41,14 @@ export function addInboundFind(inbound: Command, io: Io): void {
     });
 }
 
-function searchOf({ messageId, address }: Options): MessageSearch {
-  if (messageId !== undefined && address === undefined) {
-    return { messageId: messageId.trim().replace(/^<(.*)>$/, '$1') };
-  }
-  if (address !== undefined && messageId === undefined) return { address: address.trim() };
-  throw new UsageError('inbound find needs either --message-id or --address');
+/** @throws UsageError */
+function searchOf(options: Options): MessageSearch {
+  const { name, value } = onlyOne('inbound find', options, ['messageId', 'address']);
+  if (name === 'messageId') return { messageId: messageIdOf(value) };
+  // A sender may have written an address that no mail can be sent to.
+  const address = parseEmailAddress(value.trim())?.address ?? value.trim();
+  if (!address.includes('@')) throw new UsageError(`"${value}" is not an email address`);
+  return { address };
 }
 
 function messageObject(message: FoundMessage) {

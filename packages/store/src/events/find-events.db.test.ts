@@ -1,13 +1,14 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { newId, notificationDetailOf } from '@postrider/domain';
-import type { AccountId, EmailId, EventType } from '@postrider/domain';
+import { newId, notificationDetailOf, parseId } from '@postrider/domain';
+import type { AccountId, EmailId, EventId, EventType, MessageId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { endDeliveries, sendMail } from '../../test/ended-mail.ts';
 import { setupStore } from '../../test/open-store.ts';
+import { recipientKey, textKey } from '../db/sql/event-ctes.ts';
 import { createProviderNotificationStore } from '../mail/provider-notifications.ts';
 import { createSuppressionStore } from '../mail/suppressions.ts';
 import { searchEvents } from './find-events.ts';
-import type { EventSearch, EventWithFates, FoundEventFilter } from './find-events.ts';
+import type { EventSearch, FoundEventFilter } from './find-events.ts';
 
 const store = setupStore();
 const rows = () => createRows(store.outside);
@@ -38,12 +39,28 @@ async function report(emailId: EmailId, type: 'email.delivered' | 'email.opened'
   await createProviderNotificationStore(store.db, store.clock).record({ ...ids, suppress: [], event });
 }
 
-const search = (by: EventSearch, filter: FoundEventFilter = {}, limit = 100): Promise<EventWithFates[]> =>
-  searchEvents(store.db, by, filter, limit);
+const search = async (by: EventSearch, filter: FoundEventFilter = {}, limit = 100) =>
+  (await searchEvents(store.db, by, filter, limit)).events;
 
 /** The types of the found events, each with the message that it is about. */
 async function found(by: EventSearch, filter: FoundEventFilter = {}, limit = 100) {
   return (await search(by, filter, limit)).map(({ type, emailId }) => [type, emailId]);
+}
+
+/** The `message.received` of a message, which came for this address. */
+async function receivedEvent(
+  of: AccountId,
+  message: MessageId,
+  recipient = 'a@in.example',
+): Promise<EventId> {
+  const id = await rows().event({ accountId: of });
+  await store.outside.query(
+    `update events set type = 'message.received', data = '{"object":"message","id":"' || $2 || '"}', created_at = $3,
+            recipients = array[${recipientKey('account_id', '$4::text')}]
+     where id = $1`,
+    [id, message, store.clock.now(), recipient],
+  );
+  return id;
 }
 
 describe('events', () => {
@@ -83,11 +100,7 @@ describe('events', () => {
     await report(mine, 'email.delivered', ['bob@b.example']);
     const received = await rows().message({ accountId: acme });
     await rows().message({ accountId: acme });
-    const id = await rows().event({ accountId: acme });
-    await store.outside.query(
-      `update events set type = 'message.received', data = '{"object":"message","id":"' || $2 || '"}' where id = $1`,
-      [id, received],
-    );
+    await receivedEvent(acme, received);
     expect(await found({ by: 'messageId', messageId: `${mine}@a.example` })).toEqual([
       ['email.delivered', mine],
     ]);
@@ -111,16 +124,17 @@ describe('events', () => {
   });
 
   test('are narrowed by account, type and time, whatever they are found by', async () => {
-    const mine = await send(['bob@b.example']);
-    await report(mine, 'email.delivered', ['bob@b.example']);
+    const mine = await send(['bob@b.example', 'eve@b.example']);
+    await report(mine, 'email.delivered', ['bob@b.example', 'eve@b.example']);
     const between = store.clock.now();
-    await report(mine, 'email.opened', ['bob@b.example']);
+    await report(mine, 'email.opened', ['bob@b.example', 'eve@b.example']);
     await store.outside.query(`update emails set request_id = 'req-1'`);
     const [opened] = await search({ by: 'email', id: mine });
     if (opened === undefined) throw new Error('no event');
     const searches: EventSearch[] = [
       { by: 'email', id: mine },
       { by: 'address', address: 'bob@b.example' },
+      { by: 'address', address: 'eve@b.example' },
       { by: 'messageId', messageId: `${mine}@a.example` },
       { by: 'request', requestId: 'req-1' },
     ];
@@ -133,12 +147,21 @@ describe('events', () => {
       expect(await types(by, { accountId: other })).toEqual([]);
       expect(await types(by, { since: later })).toEqual(['email.opened']);
       expect(await types(by, { until: later })).toEqual(['email.delivered']);
+      expect((await search(by, {}, 1)).map(({ type }) => type)).toEqual(['email.opened']);
     }
     const byId = { by: 'event', id: opened.id } as const;
     expect(await search(byId)).toEqual([opened]);
-    for (const filter of [{ accountId: other }, { type: 'email.sent' }, { until: later }] as const) {
+    const { createdAt } = opened;
+    const after = new Date(createdAt.getTime() + 1);
+    for (const filter of [
+      { accountId: other },
+      { type: 'email.sent' },
+      { until: createdAt },
+      { since: after },
+    ] as const) {
       expect(await search(byId, filter)).toEqual([]);
     }
+    expect(await search(byId, { since: createdAt, until: after })).toEqual([opened]);
     expect(await types(byId, { since: later, accountId: acme, type: 'email.opened' })).toEqual([
       'email.opened',
     ]);
@@ -172,4 +195,130 @@ test('events of a webhook come with what became of them, and a status narrows th
   expect(await types({ status: 'success' })).toEqual([]);
   expect(await types({ accountId: other })).toEqual([]);
   expect(await types({ type: 'email.opened' })).toEqual(['email.opened']);
+  const opened = store.clock.now();
+  expect(await types({ since: opened })).toEqual(['email.opened']);
+  expect(await types({ until: opened })).toEqual(['email.delivered']);
+});
+
+describe('received mail', () => {
+  test('is found by its Message-ID, narrowed by account, type and time, the newest event first', async () => {
+    const message = await rows().message({ accountId: acme });
+    store.clock.set(new Date(store.clock.now().getTime() + 1_000));
+    const first = await receivedEvent(acme, message);
+    store.clock.set(new Date(store.clock.now().getTime() + 1_000));
+    const second = await receivedEvent(acme, message);
+    const by = { by: 'messageId', messageId: `${message}@mail.example` } as const;
+    const ids = async (filter: FoundEventFilter = {}, limit = 9) =>
+      (await search(by, filter, limit)).map(({ id }) => id);
+    const now = store.clock.now();
+    expect(await ids()).toEqual([second, first]);
+    expect(await ids({}, 1)).toEqual([second]);
+    expect(await ids({ accountId: acme, type: 'message.received' })).toEqual([second, first]);
+    expect(await ids({ accountId: other })).toEqual([]);
+    expect(await ids({ type: 'message.held' })).toEqual([]);
+    expect(await ids({ since: now })).toEqual([second]);
+    expect(await ids({ until: now })).toEqual([first]);
+  });
+
+  const addInbox = (address: string, isPostmaster = false, of = acme) =>
+    store.outside.query(
+      `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at, postmaster)
+       values ($1, $2, 'live', $3, 'in', now(), now(), $4)`,
+      [newId('inbox', store.clock), of, address, isPostmaster],
+    );
+  const addRule = (match: string) =>
+    store.outside.query(
+      `insert into inbound_routes (id, account_id, match, webhook_id, created_at) values ($1, $2, $3, 'wh_1', now())`,
+      [newId('routingRule', store.clock), acme, match],
+    );
+
+  test.each<[string, string, () => Promise<unknown>]>([
+    ['an inbox, also with a tag', 'agent+x@in.example', () => addInbox('agent@in.example')],
+    ["the postmaster's inbox", 'postmaster@in.example', () => addInbox('box@in.example', true)],
+    ['a rule, also with a tag', 'sales+x@in.example', () => addRule('sales@in.example')],
+    ['a rule for the domain', 'any@in.example', () => addRule('*@in.example')],
+    ['its domain', 'any@in.example', () => rows().domain(acme, 'in.example')],
+  ])('is found in the account that gets it by %s, and in no other', async (_, address, own) => {
+    await own();
+    // The other account has mail of this address, too, and what other addresses of it lead to.
+    await addInbox('other@in.example', address !== 'postmaster@in.example', other);
+    await createSuppressionStore(store.db, store.clock).add(other, ['other@in.example']);
+    const [mine] = [await receivedEvent(acme, await rows().message({ accountId: acme }), address)];
+    await receivedEvent(other, await rows().message({ accountId: other }), address);
+    await receivedEvent(acme, await rows().message({ accountId: acme }), 'other@in.example');
+    expect((await search({ by: 'address', address })).map(({ id }) => id)).toEqual([mine]);
+  });
+});
+
+test('an address leads to the accounts that sent the newest messages to it', async () => {
+  // 200 older messages that are deleted by now.
+  await store.outside.query(
+    `insert into email_recipients
+     select 'em_00' || n, ${textKey("'bob@b.example'")}, ${textKey("'b.example'")} from generate_series(100, 299) n`,
+  );
+  const mine = await send(['bob@b.example']);
+  await report(mine, 'email.delivered', ['bob@b.example']);
+  expect(await found({ by: 'address', address: 'bob@b.example' })).toEqual([['email.delivered', mine]]);
+});
+
+describe('a status', () => {
+  let mine: EmailId;
+
+  beforeEach(async () => {
+    const webhookId = await rows().webhook({ accountId: acme });
+    await store.outside.query(`update webhooks set created_at = '2001-01-01'`);
+    mine = await send(['bob@b.example']);
+    await report(mine, 'email.delivered', ['bob@b.example']);
+    await endDeliveries(store, webhookId, 'dead');
+    await report(mine, 'email.opened', ['bob@b.example']);
+  });
+
+  /** Adds events of the message that are dropped at the webhook, each newer than the one before. */
+  async function addDropped(count: number): Promise<void> {
+    await store.outside.query(
+      `insert into events (id, account_id, type, created_at, data, recipients)
+       select 'evt_02jd' || lpad(n::text, 22, '0'), account_id, type, created_at + n * interval '1 ms', data, recipients
+       from (select * from events order by position desc limit 1) e, generate_series(1, $1) n order by n`,
+      [count],
+    );
+  }
+
+  test('narrows the events of a message, and the limit counts those that fit', async () => {
+    const by = { by: 'email', id: mine } as const;
+    expect(await found(by, { status: 'failed' })).toEqual([['email.delivered', mine]]);
+    expect(await found(by, { status: 'pending' })).toEqual([['email.opened', mine]]);
+    expect(await found(by, { status: 'success' })).toEqual([]);
+    await addDropped(3);
+    expect(
+      (await search(by, { status: 'failed' }, 2)).map(({ id }) => parseId('event', id) !== null),
+    ).toEqual([true, true]);
+    expect(await found(by, { status: 'pending' }, 1)).toEqual([['email.opened', mine]]);
+  });
+
+  test('of a webhook is looked for behind 500 events that do not fit', async () => {
+    await addDropped(600);
+    const [webhook] = await store.outside.query<{ id: never }>('select id from webhooks');
+    const by = { by: 'webhook', id: webhook?.id as never, accountId: acme } as const;
+    expect(await found(by, { status: 'pending' })).toEqual([['email.opened', mine]]);
+  });
+
+  test('of a message is looked for among the newest 500, and the answer says up to when', async () => {
+    const by = { by: 'email', id: mine } as const;
+    const pending = () => searchEvents(store.db, by, { status: 'pending' }, 9);
+    expect((await pending()).olderFrom).toBeNull();
+    await addDropped(500);
+    const [last] = await search(by, {}, 500).then((events) => events.slice(-1));
+    expect(await pending()).toEqual({ events: [], olderFrom: last?.createdAt });
+  });
+
+  test('leaves it to the caller to ask for older ones', async () => {
+    const by = { by: 'email', id: mine } as const;
+    const { events, olderFrom } = await searchEvents(store.db, by, {}, 1);
+    expect([events.length, olderFrom]).toEqual([1, events[0]?.createdAt]);
+    expect((await searchEvents(store.db, by, {}, 2)).olderFrom).toBeNull();
+    const [webhook] = await store.outside.query<{ id: never }>('select id from webhooks');
+    const ofWebhook = { by: 'webhook', id: webhook?.id as never, accountId: acme } as const;
+    expect(await searchEvents(store.db, ofWebhook, {}, 1)).toEqual({ events, olderFrom });
+    expect((await searchEvents(store.db, ofWebhook, {}, 2)).olderFrom).toBeNull();
+  });
 });

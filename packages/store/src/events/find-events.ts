@@ -10,6 +10,7 @@ import { readFates } from './event-fates.ts';
 import type { EventFate } from './event-fates.ts';
 import type { FoundEvent } from './event-story.ts';
 import { POSITION_MAX, rangeOf } from './events.ts';
+import type { EventCursor } from './events.ts';
 import { findEvents } from './sql/event-story.ts';
 import {
   findAccountsOfAddress,
@@ -70,19 +71,39 @@ const MAIL_MAX = 100;
 const MAIL_TO_ADDRESS_MAX = 200;
 /** A status has no index: so many events are looked at. */
 const LOOKED_AT_MAX = 500;
+/** Events of a webhook are read with their status. 10,000 take a second. */
+const PAGES_OF_WEBHOOK_MAX = 20;
 
-/** @returns the newest events that fit, the newest first. */
+export interface FoundEvents {
+  /** The newest first. */
+  readonly events: readonly EventWithFates[];
+  /** Events before this time, or at it, may fit, too. null: no older one fits. */
+  readonly olderFrom: Date | null;
+}
+
+/** @returns the newest events that fit, at most `limit`. */
 export async function searchEvents(
   db: Database,
   search: EventSearch,
   filter: FoundEventFilter,
   limit: number,
-): Promise<EventWithFates[]> {
+): Promise<FoundEvents> {
   const { status } = filter;
-  if (search.by === 'webhook') return withFates(db, await eventsOfWebhook({ db, filter, limit }, search));
-  if (status === undefined) return withFates(db, await rowsOf({ db, filter, limit }, search));
-  const events = await withFates(db, await rowsOf({ db, filter, limit: LOOKED_AT_MAX }, search));
-  return events.filter(({ fates }) => fates.some((fate) => fate.status === status)).slice(0, limit);
+  if (search.by === 'webhook') return eventsOfWebhook({ db, filter, limit }, search);
+  if (status === undefined) {
+    const rows = await rowsOf({ db, filter, limit: limit + 1 }, search);
+    const shown = rows.slice(0, limit);
+    return { events: await withFates(db, shown), olderFrom: rows.length > limit ? endOf(shown) : null };
+  }
+  const rows = await rowsOf({ db, filter, limit: LOOKED_AT_MAX }, search);
+  const fitting = (await withFates(db, rows)).filter(({ fates }) => fates.some((at) => at.status === status));
+  const events = fitting.slice(0, limit);
+  if (fitting.length > limit) return { events, olderFrom: endOf(events) };
+  return { events, olderFrom: rows.length >= LOOKED_AT_MAX ? endOf(rows) : null };
+}
+
+function endOf(rows: readonly Pick<EventRow, 'createdAt'>[]): Date | null {
+  return rows.at(-1)?.createdAt ?? null;
 }
 
 async function withFates(db: Database, rows: readonly EventRow[]): Promise<EventWithFates[]> {
@@ -161,8 +182,7 @@ async function eventsOfAddress(reading: Reading, address: string): Promise<Event
 }
 
 async function eventsOfMail(reading: Reading, search: EmailSearch): Promise<EventRow[]> {
-  const { accountId } = reading.filter;
-  const mail = await searchEmails(reading.db, search, { accountId, limit: MAIL_MAX });
+  const mail = await searchEmails(reading.db, search, { limit: MAIL_MAX });
   return eventsOf(reading, findEventsOfEmails, idsOf(mail));
 }
 
@@ -172,25 +192,28 @@ async function eventsOfMessageId(reading: Reading, messageId: string): Promise<E
     eventsOfMail(reading, { by: 'messageId', text: messageId }),
     eventsOf(reading, findEventsOfMessages, idsOf(received)),
   ]);
-  const newestFirst = events.flat().sort((one, other) => other.createdAt.getTime() - one.createdAt.getTime());
-  return newestFirst.slice(0, reading.limit);
+  return events.flat().sort((one, other) => other.createdAt.getTime() - one.createdAt.getTime());
 }
 
+/** A page may hold few of the events that it looks at, or none. So it reads on. */
 async function eventsOfWebhook(
-  { db, filter, limit }: Reading,
+  { db, filter: { accountId: asked, ...filter }, limit }: Reading,
   { id, accountId }: WebhookSearch,
-): Promise<EventRow[]> {
-  if (filter.accountId !== undefined && filter.accountId !== accountId) return [];
-  const { type, since, until, status } = filter;
-  const page = await createWebhookEventStore(db).list(
-    accountId,
-    id,
-    { type, since, until, status },
-    { limit },
-  );
-  return typeof page === 'string'
-    ? []
-    : page.entries.map((event) => ({ ...event, accountId, emailId: null }));
+): Promise<FoundEvents> {
+  if (asked !== undefined && asked !== accountId) return { events: [], olderFrom: null };
+  const store = createWebhookEventStore(db);
+  const rows: EventRow[] = [];
+  let [after, olderFrom]: [EventCursor | undefined, Date | null] = [undefined, null];
+  for (let pages = 0; pages < PAGES_OF_WEBHOOK_MAX; pages += 1) {
+    const page = await store.list(accountId, id, filter, { after, limit: limit - rows.length });
+    if (typeof page === 'string') break; // the webhook was removed meanwhile
+    for (const { id: event, type, createdAt, emailId } of page.entries) {
+      rows.push({ id: event, accountId, type, createdAt, emailId });
+    }
+    [after, olderFrom] = [page.position, page.hasMore ? page.lookedTo : null];
+    if (!page.hasMore || rows.length === limit) break;
+  }
+  return { events: await withFates(db, rows), olderFrom };
 }
 
 function idsOf<Id extends string>(rows: readonly { readonly id: Id }[]): Id[] {

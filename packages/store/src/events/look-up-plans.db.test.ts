@@ -98,7 +98,7 @@ async function rowsRead(): Promise<number> {
 const events =
   (...by: Parameters<typeof searchEvents> extends [unknown, ...infer Rest] ? Rest : never) =>
   async () =>
-    (await searchEvents(db, ...by)).length;
+    (await searchEvents(db, ...by)).events.length;
 const found = (text: Parameters<typeof lookUp>[1]) => async () => {
   const { emails, messages, suppressions, webhooks } = await lookUp(db, text, LIMIT);
   return emails.length + messages.length + suppressions.length + webhooks.length;

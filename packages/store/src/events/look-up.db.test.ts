@@ -55,6 +55,13 @@ describe('an address', () => {
     );
     expect(found).toMatchObject({ webhooks: [], hasMore: false });
     expect(await find('ann@shop.example', 1)).toMatchObject({ emails: [{ id: theirs }], hasMore: true });
+    expect(await find('ann@shop.example', 2)).toMatchObject({ hasMore: false });
+    store.clock.set(new Date(store.clock.now().getTime() + 1_000));
+    await createSuppressionStore(store.db, store.clock).add(other, ['ann@shop.example']);
+    expect((await find('ann@shop.example')).suppressions.map(({ accountId }) => accountId)).toEqual([
+      other,
+      acme,
+    ]);
     expect(await find('nobody@shop.example')).toEqual({
       ...{ emails: [], messages: [], suppressions: [], webhooks: [], accounts: [], hasMore: false },
     });
@@ -81,6 +88,19 @@ describe('an address', () => {
     ]);
   });
 
+  test('comes with the newest event of received mail', async () => {
+    const message = await rows().message({ accountId: acme });
+    for (const type of ['message.held', 'message.received']) {
+      const id = await rows().event({ accountId: acme });
+      await store.outside.query(
+        `update events set type = $2, data = '{"object":"message","id":"' || $3 || '"}' where id = $1`,
+        [id, type, message],
+      );
+    }
+    const found = await find(`<${message}@mail.example>`);
+    expect(found.messages).toMatchObject([{ id: message, newestEvent: { type: 'message.received' } }]);
+  });
+
   test('that no mail has is read as a Message-ID, as one in brackets is at once', async () => {
     const sent = await send('bob@b.example');
     const received = await rows().message({ accountId: acme });
@@ -89,6 +109,9 @@ describe('an address', () => {
     await send(`${received}@mail.example`, other);
     expect(ids((await find(`${received}@mail.example`)).messages)).toEqual([]);
     expect(ids((await find(`<${received}@mail.example>`)).messages)).toEqual([received]);
+    const suppressed = await rows().message({ accountId: acme });
+    await createSuppressionStore(store.db, store.clock).add(acme, [`${suppressed}@mail.example`]);
+    expect(await find(`${suppressed}@mail.example`)).toMatchObject({ messages: [], suppressions: [{}] });
   });
 });
 
@@ -105,6 +128,7 @@ test('a domain leads to mail of its recipients, to webhooks with this host, and 
   await endpoint(removed, 'https://b.example/');
   await store.outside.query('update webhooks set removed_at = now() where id = $1', [removed]);
   await endpoint(elsewhere, 'https://a.example/b.example');
+  await store.outside.query(`update accounts set name = 'b.example' where id = $1`, [acme]);
   const found = await find('B.example');
   expect(ids(found.emails)).toEqual([sent]);
   expect(found.webhooks).toMatchObject([{ id: webhookId, accountId: acme }]);

@@ -2,6 +2,7 @@ import { receivedTypes, ruleOfSubject } from '@postrider/domain';
 import type {
   AccountId,
   DeadLetterId,
+  EmailId,
   EventId,
   EventType,
   RoutingRuleId,
@@ -38,6 +39,8 @@ export interface WebhookEvent {
   readonly id: EventId;
   readonly type: EventType;
   readonly createdAt: Date;
+  /** The sent message that it is about. */
+  readonly emailId: EmailId | null;
   readonly status: WebhookEventStatus;
   readonly delivery: (typeof DELIVERY_FATES)[number];
   readonly attempts: number;
@@ -50,16 +53,23 @@ export interface WebhookEventFilter extends EventFilter {
   readonly status?: WebhookEventStatus | undefined;
 }
 
-/** `position`: where the next page begins. */
-export type WebhookEventPage = Page<WebhookEvent> & { readonly position: bigint };
+export interface WebhookEventPage extends Page<WebhookEvent> {
+  /** Where the next page begins. */
+  readonly position: bigint;
+  /** The time of the last event that was looked at; null: there is none. */
+  readonly lookedTo: Date | null;
+}
 
 /** The events that one request looks at, when only some of them fit. */
 const FOUND_MAX = 500;
 
 type EventRow = WebhookEvent & { readonly position: string };
-type PageRow = { readonly found: number; readonly foundTo: string | null } & (
-  EventRow | { readonly id: null }
-);
+interface Found {
+  readonly found: number;
+  readonly foundTo: string | null;
+  readonly lookedTo: Date | null;
+}
+type PageRow = Found & (EventRow | { readonly id: null });
 
 /** What decides which events a webhook gets. */
 export interface Subscription {
@@ -100,10 +110,15 @@ export function createWebhookEventStore(db: Database) {
       const rows = await runOn<PageRow>(db.pool, statement, [...values, ...rest]);
       const fitting = rows.flatMap((row) => (row.id === null ? [] : [row]));
       const entries = fitting.slice(0, limit);
-      const [{ found, foundTo }] = rows as [PageRow];
+      const [{ found, foundTo, lookedTo }] = rows as [PageRow];
       const isCut = fitting.length > limit;
-      const last = isCut ? entries.at(-1)?.position : foundTo;
-      return { entries, hasMore: isCut || found === foundMax, position: BigInt(last ?? from) };
+      const last = isCut ? entries.at(-1) : { position: foundTo, createdAt: lookedTo };
+      return {
+        entries,
+        hasMore: isCut || found === foundMax,
+        position: BigInt(last?.position ?? from),
+        lookedTo: last?.createdAt ?? null,
+      };
     },
     /** @returns null when there is no such webhook, or it does not get the event. */
     async find(

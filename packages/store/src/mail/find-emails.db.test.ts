@@ -79,11 +79,27 @@ test('a domain with very many recipients leads to its newest mail, whatever the 
   await store.outside.query(
     `insert into email_recipients (email_id, address_key, domain_key)
      select 'em_00' || n, -9000000000000000000 + n, ('x' || left(encode(sha256('b.example'), 'hex'), 16))::bit(64)::bigint
-     from generate_series(1, 10000) n`,
+     from generate_series(1, 110000) n`,
   );
   const [first, second] = [await send(['bob@b.example']), await send(['eve@b.example'])];
   await send(['bob@a.example']);
   expect(await found(by('domain', 'b.example'))).toEqual([second, first]);
+});
+
+test('with an account, the newest 10,000 messages to an address are looked at', async () => {
+  const mine = await send(['bob@b.example']);
+  const others = (count: number) =>
+    store.outside.query(
+      `insert into email_recipients
+       select 'em_zz' || lpad(n::text, 24, '0'), r.address_key, r.domain_key
+       from email_recipients r, generate_series(1, $1) n where r.email_id = $2
+       on conflict do nothing`,
+      [count, mine],
+    );
+  await others(9_999);
+  expect(await found(by('address', 'bob@b.example'), { accountId })).toEqual([mine]);
+  await others(10_000);
+  expect(await found(by('address', 'bob@b.example'), { accountId })).toEqual([]);
 });
 
 test('a Message-ID leads to the mail: by the id of SES, by that of another provider, or by our own', async () => {
@@ -114,6 +130,7 @@ test('a request leads to all of its mail, with its key', async () => {
   await send2('req-2');
   const ids = one.kind === 'stored' ? one.ids.toReversed() : [];
   expect(await found(by('request', 'req-1'))).toEqual(ids);
+  expect((await findEmails(store.db, ids.toReversed())).map(({ id }) => id)).toEqual(ids);
   const [email] = await findEmails(store.db, ids.slice(0, 1));
   expect(email).toMatchObject({
     id: ids[0],

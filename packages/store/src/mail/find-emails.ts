@@ -60,11 +60,11 @@ export async function searchEmails(
 
 /**
  * SES replaces our Message-ID with `<id@REGION.amazonses.com>`, and we store the id. Other providers keep
- * ours. Its local part is the id of the message.
+ * ours, which is stored in brackets. Its local part is the id of the message.
  */
 function storedIds(messageId: string): string[] {
   const [localPart = ''] = messageId.split('@', 1);
-  return [messageId, `<${messageId}>`, localPart];
+  return [`<${messageId}>`, localPart];
 }
 
 /** @returns those that exist, the newest first. */

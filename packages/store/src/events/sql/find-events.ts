@@ -2,7 +2,7 @@ import { recipientKey } from '../../db/sql/event-ctes.ts';
 import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 import { isOfAddress } from '../../mail/sql/find-emails.ts';
-import { EMAIL_ID, IN_RANGE } from './list-events.ts';
+import { EMAIL_ID, emailIdOf, IN_RANGE } from './list-events.ts';
 
 /** The message of an event about received mail, as the index `events_of_message` has it. */
 const MESSAGE_ID = `starts_with(e.data, '{"object":"message","id":"') and substr(e.data, 27, 30)`;
@@ -14,16 +14,16 @@ const FITS = `greatest(e.type, '') = any ($2::text[]) and ($8::text is null or g
 /**
  * Finds the newest events of any account.
  *
- * $1 a list of what they are found by, $2 to $6 and $8 as in `FITS`, $7 rows at most. Returns no data.
+ * $1 a list of what they are found by, each once, $2 to $6 and $8 as in `FITS`, $7 rows at most. Returns no data.
  *
  * @param found a query that reads at most $7 rows of `events` for each `g.value`
  */
 function find(name: string, found: string): Statement {
   return statement(name)`
     select n.id, n.account_id as "accountId", n.type, n.created_at as "createdAt",
-           case when starts_with(n.data, '{"email_id":"') then substr(n.data, 14, 29) end as "emailId"
+           ${emailIdOf('n')} as "emailId"
     from (
-      select distinct on (f.position) f.*
+      select f.*
       from unnest($1::text[]) g (value) cross join lateral (${found}) f
       order by f.position desc limit $7
     ) n`;
@@ -67,7 +67,7 @@ export const findAccountsOfAddress = statement('find-accounts-of-address')`
     union
     select i.account_id from inboxes i where i.postmaster and starts_with($1, 'postmaster@')
     union
-    select r.account_id from inbound_routes r where r.match = any (array[$1, $3, '*@' || split_part($1, '@', -1)])
+    select r.account_id from inbound_routes r where r.match = any (array[$3, '*@' || split_part($1, '@', -1)])
     union
     select d.account_id from domains d where d.name = split_part($1, '@', -1)
     limit $2`;

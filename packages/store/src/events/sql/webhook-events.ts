@@ -1,7 +1,7 @@
 import { isOfDomains } from '../../db/sql/event-domains.ts';
 import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
-import { byEmail, byRecipient, byType } from './list-events.ts';
+import { byEmail, byRecipient, byType, emailIdOf } from './list-events.ts';
 
 /** The CTE `log`: the first day of the attempt log. A log without days has never lost one. */
 export const LOG = `
@@ -70,14 +70,14 @@ export const isTaken = (rule: string, domains: string): string =>
 export const SHOWN_FATE = `s.status, s.delivery, s.attempts, s.dead_letter as "deadLetterId", s.next_attempt_at as "nextAttemptAt"`;
 
 const SHOWN = `e.id, e.type, e.created_at as "createdAt", e.position::text as position,
-           ${SHOWN_FATE}`;
+           ${emailIdOf('e')} as "emailId", ${SHOWN_FATE}`;
 
 /**
  * Reads a page of a webhook's events, the newest first. $1 to $7 and the following as in the query; then the
  * webhook, its routing rule or null, its domains or null, a status or null, and rows at most.
  *
  * With a rule, domains or a status, a page may be short: the query finds $7 events, and some fit. Each row
- * has the number of events found, and the position of the last one. Without a fitting event, one row comes
+ * has the number of events found, and the position and the time of the last one. Without a fitting event, one row comes
  * with these alone.
  *
  * @param before the number of parameters of the query
@@ -101,8 +101,8 @@ function page(name: string, query: string, before: number): Statement {
       order by e.position desc
       limit ${rowsMax}
     )
-    select t.found, t."foundTo", fitting.*
-    from (select count(*)::int as found, min(position)::text as "foundTo" from found) t
+    select t.found, t."foundTo", t."lookedTo", fitting.*
+    from (select count(*)::int as found, min(position)::text as "foundTo", min(created_at) as "lookedTo" from found) t
     left join fitting on true
     order by fitting.at desc`;
 }

@@ -61,7 +61,7 @@ export const findMessagesByAddress = statement('find-messages-by-address')`
       order by n.created_at desc, n.id desc limit $2
     ),
     receivers as materialized (
-      select r.account_id as id from inbound_routes r where r.match = any (array[$1, $3, '*@' || split_part($1, '@', -1)])
+      select r.account_id as id from inbound_routes r where r.match = any (array[$3, '*@' || split_part($1, '@', -1)])
       union
       select d.account_id from domains d where d.name = split_part($1, '@', -1)
     ),
