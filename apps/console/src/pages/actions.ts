@@ -22,6 +22,7 @@ const WORDS: Readonly<Record<AuditAction, Words>> = {
   'message.release': 'released a held message',
   'recovery.start': (rows) => `started a recovery of ${counted(rows, 'event')}`,
   'recovery.stop': 'stopped a recovery',
+  'secrets.reseal': (rows) => `sealed the secrets of ${counted(rows, 'webhook')} again`,
   'suppression.remove': 'removed a suppression',
   'webhook.delete': 'deleted a webhook',
 };
