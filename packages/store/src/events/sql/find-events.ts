@@ -14,7 +14,8 @@ const FITS = `greatest(e.type, '') = any ($2::text[]) and ($8::text is null or g
 /**
  * Finds the newest events of any account.
  *
- * $1 a list of what they are found by, each once, $2 to $6 and $8 as in `FITS`, $7 rows at most. Returns no data.
+ * $1 a list of what they are found by, each once, $2 to $6 and $8 as in `FITS`, $7 rows at most. Returns no
+ * data.
  *
  * @param found a query that reads at most $7 rows of `events` for each `g.value`
  */

@@ -77,8 +77,8 @@ const SHOWN = `e.id, e.type, e.created_at as "createdAt", e.position::text as po
  * webhook, its routing rule or null, its domains or null, a status or null, and rows at most.
  *
  * With a rule, domains or a status, a page may be short: the query finds $7 events, and some fit. Each row
- * has the number of events found, and the position and the time of the last one. Without a fitting event, one row comes
- * with these alone.
+ * has the number of events found, and the position and the time of the last one. Without a fitting event, one
+ * row comes with these alone.
  *
  * @param before the number of parameters of the query
  */
