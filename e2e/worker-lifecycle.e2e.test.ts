@@ -87,11 +87,10 @@ describeWithRedis('with the queue in Redis', (redisUrl) => attemptInFlight(() =>
 describe('relay and worker', () => {
   afterEach(() => system.close());
 
-  test.each(['relay', 'worker'] as const)(
-    '%s answers /healthz, /readyz and /metrics without a key',
-    async (name) => {
-      system = await startSystem();
-      const started = await system.start(name);
+  test('answer /healthz, /readyz and /metrics without a key', async () => {
+    system = await startSystem();
+    for (const started of await system.startAll(['relay', 'worker'])) {
+      const { name } = started;
       expect(await ask(started, '/healthz')).toMatchObject({ status: 200 });
       await becomes(started, '/readyz', 200);
       const { status, body } = await ask(started, '/metrics');
@@ -102,9 +101,8 @@ describe('relay and worker', () => {
       expect(body).toContain(`# TYPE ${own}`);
       expect(await ask(started, '/anything')).toMatchObject({ status: 404 });
       expect(await started.stop()).toBe(0);
-    },
-    60_000,
-  );
+    }
+  }, 60_000);
 });
 
 describeWithRedis('with Redis killed', () => {
@@ -119,19 +117,17 @@ describeWithRedis('with Redis killed', () => {
     await redis.stop();
   });
 
-  test.each(['relay', 'worker'] as const)(
-    '%s stays ready, and SIGTERM exits 0',
-    async (name) => {
-      const started = await system.start(name);
-      await becomes(started, '/readyz', 200);
-      redis.kill('SIGKILL');
+  test('relay and worker stay ready, and SIGTERM exits 0', async () => {
+    const all = await system.startAll(['relay', 'worker']);
+    for (const started of all) await becomes(started, '/readyz', 200);
+    redis.kill('SIGKILL');
+    for (const started of all) {
       await becomes(started, '/readyz', 200);
       expect((await ask(started, '/healthz')).status).toBe(200);
       expect(await started.stop()).toBe(0);
       expect(started.stderr).toEqual([]);
-    },
-    60_000,
-  );
+    }
+  }, 60_000);
 
   test('a worker finishes and records its attempts in flight, then exits 0', async () => {
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
@@ -169,16 +165,12 @@ describe('with Postgres stopped', () => {
     rmSync(join(dataDir, '..'), { recursive: true, force: true });
   });
 
-  test.each(['relay', 'worker'] as const)(
-    'SIGTERM to the %s exits 0',
-    async (name) => {
-      const started = await system.start(name);
-      await says(started, 'started');
-      await postgres.stop();
-      expect(await started.stop()).toBe(0);
-    },
-    60_000,
-  );
+  test('SIGTERM to relay or worker exits 0', async () => {
+    const all = await system.startAll(['relay', 'worker']);
+    for (const started of all) await says(started, 'started');
+    await postgres.stop();
+    for (const started of all) expect(await started.stop()).toBe(0);
+  }, 60_000);
 
   test('relay and worker run on, not ready but alive, and work again when it is back', async () => {
     await system.webhook('/hook');

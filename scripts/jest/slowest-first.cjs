@@ -5,14 +5,16 @@ const Sequencer = require('@jest/test-sequencer').default;
 /** The files that take longest, the longest first. One that began last would run alone on one core. */
 const SLOWEST = [
   'killed-worker-and-inbound.e2e',
-  'redis-away.e2e',
   'quickstart.e2e',
-  'outbound-routes.fuzz',
-  'inbound-screening.e2e',
+  'redis-away.e2e',
+  'bench.e2e',
+  'ses-inbound.e2e',
   'killed-processes.e2e',
   'killed-api-and-relay.e2e',
-  'redis-faults',
-  'plans.db',
+  'worker-lifecycle.e2e',
+  'start-up.e2e',
+  'job-of-several.e2e',
+  'outbound-routes.fuzz',
   'retention-bounds',
 ];
 
