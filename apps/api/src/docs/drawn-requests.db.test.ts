@@ -51,6 +51,7 @@ const REFUSED_CONTENT: readonly RegExp[] = [
   /^until is not after since/,
   /^start_date is after end_date|^The range is longer than \d+ days/,
   /names more than 50 recipients, cc and bcc included/,
+  /has more than \d+ values$/,
 ];
 
 /** SNS signs its requests, and nobody else can. The body of unsubscribing is no JSON. */

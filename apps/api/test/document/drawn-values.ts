@@ -115,14 +115,22 @@ function objects(schema: DrawnSchema): fc.Arbitrary<object> {
   const fields = Object.entries(properties).map(([name, each]) => [name, candidate(each)] as const);
   const known = fc.record(Object.fromEntries(fields), { requiredKeys: [...required] });
   if (additionalProperties === false) return known;
-  const names = schema.propertyNames ?? { enum: FIELD_NAMES };
-  const others = fc.dictionary(
-    candidate(names) as fc.Arbitrary<string>,
-    additionalProperties === true ? fc.jsonValue({ maxDepth: 1 }) : candidate(additionalProperties),
-    { maxKeys: Math.min(maxProperties, 2) },
-  );
-  return fc.oneof(
-    { weight: additionalProperties === true ? 2 : 0, arbitrary: known },
-    { weight: 1, arbitrary: fc.tuple(others, known).map(([more, own]) => ({ ...more, ...own })) },
-  );
+  const others =
+    additionalProperties === true
+      ? ignoredFields(properties)
+      : fc.dictionary(
+          candidate(schema.propertyNames ?? { type: 'string' }) as fc.Arbitrary<string>,
+          candidate(additionalProperties),
+          { maxKeys: Math.min(maxProperties, 2) },
+        );
+  return fc.tuple(others, known).map(([more, own]) => ({ ...more, ...own }));
+}
+
+/** Fields that the schema does not name: none, or every field of other schemas. */
+function ignoredFields(properties: object): fc.Arbitrary<object> {
+  const names = FIELD_NAMES.filter((name) => !(name in properties));
+  const every = fc
+    .jsonValue({ maxDepth: 1 })
+    .map((value) => Object.fromEntries(names.map((name) => [name, value])));
+  return fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: every });
 }
