@@ -117,6 +117,14 @@ describe('the page of an account', () => {
   });
 });
 
+test('dead letters that retention deleted are counted at the webhook and at its account', async () => {
+  await query('update webhooks set dead_letters_dropped = case when id = $1 then 18412 else 88 end', [
+    outage.failing,
+  ]);
+  expect(textOf(await show(`/webhooks/${outage.failing}`))).toContain('Deleted by retention 18,412');
+  expect(textOf(await show(`/accounts/${outage.accountId}`))).toContain('Deleted by retention 18,500');
+});
+
 describe('the overview', () => {
   test('has the last error of failing endpoints, running recoveries and the busiest webhooks', async () => {
     const page = await show('/');

@@ -105,6 +105,10 @@ function accountFacts(parts: AccountParts, settings: AccountSettings, now: Date)
         >${count(total(parts, ({ deadLetters }) => deadLetters))}</a
       >`,
     },
+    {
+      term: 'Deleted by retention',
+      value: count(parts.webhooks.reduce((sum, { deadLettersDropped }) => sum + deadLettersDropped, 0)),
+    },
     { term: 'Held mail', value: html`<a href="/held?account=${account.id}">Show</a>` },
     {
       term: 'Outstanding',

@@ -36,6 +36,7 @@ function target(n: number, count: Partial<RecoveryCount>, running?: RecoveryId):
     ruleId: null,
     failingSince: null,
     failingNoticeAt: null,
+    deadLettersDropped: 0,
   };
   const none = { matched: 0, deadLetters: 0, unknown: 0, oldest: null, newest: null, hasMore: false };
   const span = { since: AT, until: AT, asOf: AT };

@@ -124,6 +124,7 @@ function webhookFacts({ webhook, health }: WebhookParts, settings: WebhookSettin
       value: html`${deadLetterLink(webhook.id, deadLetters)}
         <span class="rel">limit ${count(settings.deadLettersPerWebhookMax)}</span>`,
     },
+    { term: 'Deleted by retention', value: count(webhook.deadLettersDropped) },
     {
       term: 'Last success',
       value:

@@ -18,6 +18,8 @@ export interface OwnedWebhook extends Webhook {
   readonly failingSince: Date | null;
   /** The last mail about its failure. null: none was sent. */
   readonly failingNoticeAt: Date | null;
+  /** Dead letters that retention deleted. */
+  readonly deadLettersDropped: number;
 }
 
 /** Everything but the secret. */
@@ -31,6 +33,7 @@ const SHOWN = {
   domains: true,
   failingSince: true,
   failingNoticeAt: true,
+  deadLettersDropped: true,
   createdAt: true,
 } as const;
 
@@ -69,12 +72,13 @@ export function createWebhookLookUps({ prisma, pool }: Pick<Database, 'prisma' |
 }
 
 function ownedWebhookOf(row: Pick<WebhookRow, keyof typeof SHOWN>): OwnedWebhook {
-  const { accountId, subject, failingSince, failingNoticeAt } = row;
+  const { accountId, subject, failingSince, failingNoticeAt, deadLettersDropped } = row;
   return {
     ...webhookOf(row),
     accountId: accountId as AccountId,
     ruleId: ruleOfSubject(subject),
     failingSince,
     failingNoticeAt,
+    deadLettersDropped,
   };
 }
