@@ -7,22 +7,33 @@ import { inMemoryQueue } from '../test/in-memory-queue.ts';
 import type { InMemoryQueue } from '../test/in-memory-queue.ts';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
 import { mailPass } from './mail-pass.ts';
+import { QueueDepths } from './queue-depths.ts';
 
 const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 20;
 
 const store = setupRelayStore();
 let queue: InMemoryQueue;
+let depths: QueueDepths;
+/** How often the pass asked the queue for its depth. */
+let asked: number;
 let claims: (readonly ClaimedEmail[])[];
 
 beforeEach(async () => {
   queue = inMemoryQueue();
+  asked = 0;
+  depths = new QueueDepths({
+    depth() {
+      asked += 1;
+      return queue.depth();
+    },
+  });
   claims = [];
 });
 
 async function run(): Promise<number> {
   const onClaim = (claimed: readonly ClaimedEmail[]) => void claims.push(claimed);
-  return mailPass({ store: createMailOutbox(store.pool), queue, leaseSeconds: 30, onClaim });
+  return mailPass({ store: createMailOutbox(store.pool), queue, depths, leaseSeconds: 30, onClaim });
 }
 
 const jobs = () => queue.jobs('mail') as JobToAdd<MailJob>[];
@@ -103,6 +114,27 @@ describe('the mail pass', () => {
     queue.fill('mail', 'waiting', 0);
     expect(await run()).toBe(IDLE_PAUSE_MS);
     expect(await leased()).toBe(65);
+  });
+
+  test('asks the queue nothing while there is no mail, and again once it has added half of what the queue takes', async () => {
+    for (let n = 0; n < 3; n += 1) await run();
+    expect(asked).toBe(1);
+    for (let n = 0; n < 65; n += 1) await store.rows.email();
+    await run();
+    expect(asked).toBe(1);
+    queue.take('mail');
+    await store.rows.email();
+    await run();
+    expect([asked, jobs().length]).toEqual([2, 1]);
+  });
+
+  test('asks each time whether too many jobs are still delayed', async () => {
+    queue.fill('mail', 'delayed', 10_001);
+    await run();
+    queue.fill('mail', 'delayed', 0);
+    await store.rows.email(50_000);
+    await run();
+    expect([asked, jobs().length]).toEqual([2, 1]);
   });
 
   test('has no look-ahead while too many jobs are delayed', async () => {

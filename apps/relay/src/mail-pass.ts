@@ -1,17 +1,17 @@
 import type { MailJob, JobToAdd, Producer } from '@postrider/queue';
 import type { ClaimedEmail, MailOutbox } from '@postrider/store';
+import type { QueueDepths } from './queue-depths.ts';
 
 export interface MailPassParts {
   readonly store: MailOutbox;
-  readonly queue: Pick<Producer, 'addMail' | 'depth'>;
+  readonly queue: Pick<Producer, 'addMail'>;
+  /** This pass alone uses it, and notes what it adds. */
+  readonly depths: QueueDepths;
   readonly leaseSeconds: number;
   readonly onClaim: (claimed: readonly ClaimedEmail[]) => void;
 }
 
 const LOOK_AHEAD_SECONDS = 60;
-const WAITING_MAX = 128;
-/** A queue with more waiting messages is not refilled. A claim of a few rows costs as much as one of many. */
-const REFILL_AT = WAITING_MAX / 2;
 const DELAYED_MAX = 10_000;
 /** A wake-up announces new mail. This pause bounds the wait for lost wake-ups and for retries. */
 const IDLE_PAUSE_MS = 2_000;
@@ -22,21 +22,26 @@ const BUSY_PAUSE_MS = 20;
  * next run, in milliseconds.
  */
 export async function mailPass(parts: MailPassParts): Promise<number> {
-  const depth = await parts.queue.depth();
-  if (depth.mail.waiting > REFILL_AT) return BUSY_PAUSE_MS;
-  const rowsMax = WAITING_MAX - depth.mail.waiting;
+  const { depths } = parts;
+  if (depths.delayed('mail') > DELAYED_MAX) depths.forget();
+  await depths.refresh(['mail']);
+  const rowsMax = depths.free('mail');
+  if (rowsMax === 0) return BUSY_PAUSE_MS;
   const claimed = await parts.store.claim({
-    lookAheadSeconds: depth.mail.delayed > DELAYED_MAX ? 0 : LOOK_AHEAD_SECONDS,
+    lookAheadSeconds: depths.delayed('mail') > DELAYED_MAX ? 0 : LOOK_AHEAD_SECONDS,
     rowsMax,
     leaseSeconds: parts.leaseSeconds,
   });
   parts.onClaim(claimed);
+  const jobs = claimed.map(jobOf);
   try {
-    await parts.queue.addMail(claimed.map(jobOf));
+    await parts.queue.addMail(jobs);
   } catch (error) {
+    depths.forget();
     await parts.store.release(claimed);
     throw error;
   }
+  depths.noteAdded('mail', jobs);
   return claimed.length === rowsMax ? BUSY_PAUSE_MS : IDLE_PAUSE_MS;
 }
 

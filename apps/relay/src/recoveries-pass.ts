@@ -16,7 +16,7 @@ export interface RecoveriesPassParts {
 
 const STEPS_PER_RUN = 50;
 /** A recovery that was started meanwhile waits this long. */
-const IDLE_PAUSE_MS = 500;
+const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 10;
 /** A recovery queues 20,000 events in this time at most. */
 const RECOUNT_MS = 10_000;

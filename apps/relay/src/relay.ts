@@ -38,6 +38,7 @@ import { mailPass } from './mail-pass.ts';
 import type { RelayPools } from './open-pools.ts';
 import { operatorEndpoint, operatorEventsPass } from './operator-events.ts';
 import { createPass } from './pass.ts';
+import { QueueDepths } from './queue-depths.ts';
 import { RecoveriesPass } from './recoveries-pass.ts';
 import { createEvictionWatch, REPORT_EVERY_MS, reportPass } from './reports.ts';
 import { retentionSteps, retentionPass } from './retention.ts';
@@ -210,10 +211,12 @@ function createMailPass(
   startPass: StartPass,
 ): PeriodicTask {
   const store = createMailOutbox(pool);
+  const depths = new QueueDepths(queue);
   const run = () =>
     mailPass({
       store,
       queue,
+      depths,
       leaseSeconds: config.leaseSeconds,
       onClaim: (claimed) => metrics.claimedRows.observe({ kind: 'mail' }, claimed.length),
     });

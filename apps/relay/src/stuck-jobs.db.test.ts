@@ -7,6 +7,7 @@ import { describeWithRedis, waitFor } from '@postrider/testing';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
 import { DeliveryPass } from './delivery-pass.ts';
 import { mailPass } from './mail-pass.ts';
+import { QueueDepths } from './queue-depths.ts';
 
 const HOUR_MS = 3_600_000;
 const LEASE_SECONDS = 30;
@@ -68,6 +69,7 @@ function stuckJobs(locationOf: () => QueueLocation): void {
     await mailPass({
       store: createMailOutbox(store.pool),
       queue,
+      depths: new QueueDepths(queue),
       leaseSeconds: LEASE_SECONDS,
       onClaim: quiet,
     });

@@ -5,6 +5,7 @@ const NOT_CONNECTED = new Error("Stream isn't writeable and enableOfflineQueue o
 
 let lines: unknown[];
 let counted: number;
+let checks: number;
 /** The error of each check, or null. */
 let refusal: Error | null;
 let watch: ReturnType<typeof watchRedis>;
@@ -15,10 +16,12 @@ beforeEach(async () => {
   jest.useFakeTimers();
   lines = [];
   counted = 0;
+  checks = 0;
   refusal = null;
   watch = watchRedis({
     client: 'queue',
     async check() {
+      checks += 1;
       if (refusal !== null) throw refusal;
     },
     logger: {
@@ -37,6 +40,7 @@ afterEach(async () => {
 
 test('a client that is still connecting is no outage, unless it takes 5 s', async () => {
   refusal = NOT_CONNECTED;
+  await elapse(5_000); // the next check
   await elapse(4_900);
   expect(lines).toEqual([]);
   await elapse(1_100);
@@ -62,4 +66,14 @@ test('it works again when no error came for 5 s and a check succeeds', async () 
   await elapse(1_100);
   expect(lines).toEqual([['redis error', 'NOPERM'], 'redis works again']);
   expect(watch.isFailing()).toBe(false);
+});
+
+test('it asks every 5 s while all is well, and every second during an outage', async () => {
+  await elapse(20_000);
+  expect(checks).toBe(5);
+  refusal = NOT_CONNECTED;
+  await elapse(5_000);
+  expect(checks).toBe(6);
+  await elapse(4_000);
+  expect(checks).toBe(10);
 });

@@ -12,7 +12,9 @@ export interface RedisWatchOptions {
   readonly errors: Pick<Counter<'client'>, 'inc'>;
 }
 
-const CHECK_EVERY_MS = 1_000;
+/** The client reports a lost connection at once. A check only finds a Redis that refuses writes, or hangs. */
+const CHECK_EVERY_MS = 5_000;
+const CHECK_AFTER_ERROR_MS = 1_000;
 /**
  * An error counts for this long. Clients that cannot connect report one at least every 2 s. Without an
  * error, a failed check counts after this time: the client may still be connecting.
@@ -42,11 +44,12 @@ export function watchRedis({ client, check, logger, errors }: RedisWatchOptions)
       checksFailSinceMs = refusal === null ? null : (checksFailSinceMs ?? performance.now());
       const error = recentError();
       if (error !== null) throw error;
-      if (refusal === null || checksFailSinceMs === null) return;
-      if (performance.now() - checksFailSinceMs < ERROR_COUNTS_FOR_MS) return { noWorkForMs: CHECK_EVERY_MS };
+      if (refusal === null || checksFailSinceMs === null) return CHECK_EVERY_MS;
+      if (performance.now() - checksFailSinceMs < ERROR_COUNTS_FOR_MS)
+        return { noWorkForMs: CHECK_AFTER_ERROR_MS };
       throw refusal;
     },
-    pauseMs: CHECK_EVERY_MS,
+    pauseMs: CHECK_AFTER_ERROR_MS,
     onError(error, again) {
       failing = true;
       if (!again) logger.warn('redis error', { client, reason: messageOf(error) });

@@ -1,6 +1,7 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ProcessName, Role } from '../config/setting.ts';
 import { type MetricCatalogue, metricCatalogue } from './catalogue.ts';
+import { collectProcessMetrics } from './event-loop.ts';
 
 type Labels<M> = M extends { labels: readonly (infer Label extends string)[] } ? Label : never;
 type Instrument<M> = M extends { kind: 'counter' }
@@ -33,7 +34,7 @@ export function createMetrics<const P extends ProcessName>(
 ): Metrics<P> {
   const registry = new Registry();
   registry.setDefaultLabels({ service: process });
-  if (processMetrics) collectDefaultMetrics({ register: registry });
+  if (processMetrics) collectProcessMetrics(registry);
   return { ...instrumentsOf([process], registry), registry } as Metrics<P>;
 }
 

@@ -9,6 +9,9 @@ const HEAD = `# Metrics
 A process with several roles (\`dist/all.js\`) has the metrics of all of them, with \`service="all"\`. Metrics that several roles have
 count for all of them together: \`postrider_tripwires_total\`, \`postrider_postgres_errors_total\`, \`postrider_redis_errors_total\`
 (\`client="queue"\` for relay and worker) and those of Node.
+
+Of Node's metrics, \`nodejs_eventloop_lag_*\` says how late timers fired since the last scrape, of two samples a second: short
+delays may be missed. The rate of \`nodejs_eventloop_active_seconds_total\` misses none: it is the part of the time that the thread was busy.
 [operations/observe.md](operations/observe.md#health-and-metrics) says which to alert on.
 
 | metric | kind | labels | processes | meaning |
