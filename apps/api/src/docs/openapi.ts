@@ -111,11 +111,12 @@ function components(routes: readonly Documented[]): ExampleSchemas {
 /** Generators of clients require a field that has a default. So the description says the default. */
 function withoutDefaults({ properties, ...schema }: ExampleSchema): ExampleSchema {
   if (properties === undefined) return schema;
-  const fields = Object.entries(properties).map(([name, field]) => {
+  const fields = Object.entries(properties).map(([name, field]): [string, ExampleSchema] => {
     const { default: value, description, ...rest } = field as Schema;
-    if (value === undefined) return [name, field] as const;
-    const words = [description ?? [], `Default: ${JSON.stringify(value)}.`].flat().join(' ');
-    return [name, { ...rest, description: words }] as const;
+    if (value === undefined) return [name, field];
+    const before = typeof description === 'string' ? `${description} ` : '';
+    const described: Schema = { ...rest, description: `${before}Default: ${JSON.stringify(value)}.` };
+    return [name, described];
   });
   return { ...schema, properties: Object.fromEntries(fields) };
 }
