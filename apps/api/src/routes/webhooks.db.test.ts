@@ -212,6 +212,7 @@ describe('GET /v1/webhooks', () => {
       last_error: null,
       outstanding: 0,
       dead_letters: 0,
+      dead_letters_dropped: 0,
     };
     expect(response.body).toEqual({
       object: 'list',
@@ -229,7 +230,10 @@ describe('GET /v1/webhooks', () => {
     const healthy = await created(undefined, owner);
     const { database } = api;
     const since = '2026-11-26T05:41:12.000Z';
-    await database.query('update webhooks set failing_since = $2 where id = $1', [failing.id, since]);
+    await database.query('update webhooks set failing_since = $2, dead_letters_dropped = 7 where id = $1', [
+      failing.id,
+      since,
+    ]);
     await database.query(
       `insert into webhook_health values ($1, $2::timestamptz - interval '4 seconds', null)`,
       [failing.id, since],
@@ -250,6 +254,7 @@ describe('GET /v1/webhooks', () => {
       last_error: 'HTTP 503',
       outstanding: 3,
       dead_letters: 0,
+      dead_letters_dropped: 7,
     });
     expect(data.find(({ id }) => id === healthy.id)).toMatchObject({
       failing_since: null,

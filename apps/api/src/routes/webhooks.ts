@@ -146,6 +146,10 @@ const webhookEntry = z
       .int()
       .min(0)
       .meta({ description: `Dead letters. ${COUNTED}` }),
+    dead_letters_dropped: z.int().min(0).meta({
+      description:
+        'Dead letters that retention deleted, since the webhook was made. A recovery sends their events while these are kept.',
+    }),
   })
   .meta({ id: 'Webhook' });
 
@@ -290,5 +294,6 @@ function healthObject(health: WebhookHealth) {
     last_error: health.lastError,
     outstanding: health.outstanding,
     dead_letters: health.deadLetters,
+    dead_letters_dropped: health.deadLettersDropped,
   };
 }

@@ -344,7 +344,12 @@ function judgeWebhookWithHealth({
   for (const at of [failingSince, lastSuccessAt]) if (at !== null) expect(at).toEqual(TIME);
   if (lastError !== null) expect(lastError).toEqual(expect.any(String));
   const count: unknown = expect.any(Number);
-  judgeWebhook(doc, { created_at: TIME, outstanding: count, dead_letters: count });
+  judgeWebhook(doc, {
+    created_at: TIME,
+    outstanding: count,
+    dead_letters: count,
+    dead_letters_dropped: count,
+  });
 }
 
 function judgeWebhook(doc: Readonly<Record<string, unknown>>, more: object): void {

@@ -3,6 +3,7 @@ import type { AccountId, WebhookId } from '@postrider/domain';
 import { ACTOR, createRows, runs } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { dropSurplusDeadLetters } from '../retention/old-dead-letters.ts';
+import { readWebhookHealth } from '../webhooks/webhook-health.ts';
 import { createRecoveryStore } from './recoveries.ts';
 import { createRecoveryWork } from './recovery-work.ts';
 
@@ -58,6 +59,8 @@ async function arrivals(): Promise<string[]> {
 test('a recovery sends each event of a night once, also those whose dead letters retention deleted', async () => {
   await outage();
   await dropSurplusDeadLetters(store.db.pool, LETTERS_KEPT);
+  const shown = (await readWebhookHealth(store.db, [webhookId])).get(webhookId);
+  expect(shown).toMatchObject({ deadLettersDropped: EVENTS - LETTERS_KEPT });
   const recoveries = createRecoveryStore(store.db, store.clock);
   const request = {
     since: new Date(Date.now() - 86_400_000),

@@ -1,6 +1,6 @@
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
-import { ACTOR, createRows } from '@postrider/testing';
+import { ACTOR, createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
@@ -34,6 +34,15 @@ async function left(webhookId: WebhookId): Promise<number[]> {
     [webhookId],
   );
   return found.map(({ place }) => place);
+}
+
+/** The deleted dead letters that the webhook shows. */
+async function droppedOf(webhookId: WebhookId): Promise<number | undefined> {
+  const [row] = await store.outside.query<{ dropped: number }>(
+    'select dead_letters_dropped as dropped from webhooks where id = $1',
+    [webhookId],
+  );
+  return row?.dropped;
 }
 
 const range = (count: number) => Array.from({ length: count }, (_, n) => n + 1);
@@ -85,4 +94,67 @@ test('an open replay keeps its dead letter from being dropped, and commits', asy
   });
   expect(await createDeadLetterStore(store.db).replay(accountId, letter, ACTOR)).toBe(true);
   expect(await dropOldDeadLetters(store.db.pool, 90)).toBe(0);
+});
+
+describe('a webhook counts', () => {
+  test('what is deleted of it by age and by number, and nothing else', async () => {
+    const [aged, over, other] = [await rows.webhook(), await rows.webhook(), await rows.webhook()];
+    await letters(aged, [91, 92, 1]);
+    await letters(over, [95, 4, 3, 2, 1]);
+    await letters(other, [1]);
+    await dropOldDeadLetters(store.db.pool, 90);
+    expect(await Promise.all([aged, over, other].map(droppedOf))).toEqual([2, 1, 0]);
+    await dropSurplusDeadLetters(store.db.pool, 3);
+    expect(await Promise.all([aged, over, other].map(droppedOf))).toEqual([2, 2, 0]);
+  });
+
+  test('every step of a large deletion', async () => {
+    const webhookId = await rows.webhook();
+    await letters(webhookId, range(2_503));
+    await dropSurplusDeadLetters(store.db.pool, 3);
+    expect(await droppedOf(webhookId)).toBe(2_500);
+  });
+
+  test('no dead letter that a replay holds', async () => {
+    const webhookId = await rows.webhook();
+    await letters(webhookId, [91, 92]);
+    await inUndoneTransaction(store.db.pool, async (replay) => {
+      await replay.query('select from dead_letters where id = $1 for update', [`dl_${webhookId}_1`]);
+      expect(await dropOldDeadLetters(store.db.pool, 90)).toBe(1);
+    });
+    expect(await droppedOf(webhookId)).toBe(1);
+  });
+
+  test('up to the largest number', async () => {
+    const webhookId = await rows.webhook();
+    await store.outside.query('update webhooks set dead_letters_dropped = 2147483646');
+    await letters(webhookId, [91, 92]);
+    expect(await dropOldDeadLetters(store.db.pool, 90)).toBe(2);
+    expect(await droppedOf(webhookId)).toBe(2_147_483_647);
+  });
+});
+
+test('dead letters of a webhook that is gone go, too', async () => {
+  const webhookId = await rows.webhook();
+  await letters(webhookId, [91]);
+  await store.outside.query('delete from webhooks');
+  expect(await dropOldDeadLetters(store.db.pool, 90)).toBe(1);
+});
+
+test.each([
+  ['age', () => dropOldDeadLetters(store.db.pool, 90)],
+  ['number', () => dropSurplusDeadLetters(store.db.pool, 0)],
+])('a deletion by %s waits for a DELETE of the webhook, which takes the dead letters', async (_, drop) => {
+  const webhookId = await rows.webhook();
+  await letters(webhookId, [91]);
+  const dropped = await inUndoneTransaction(store.db.pool, async (removal) => {
+    await removal.query('delete from webhooks where id = $1', [webhookId]);
+    const waiting = drop();
+    waiting.catch(() => undefined);
+    await untilWaitingForLock(store.outside);
+    await removal.query('delete from dead_letters where webhook_id = $1', [webhookId]);
+    await removal.query('commit');
+    return waiting;
+  });
+  expect([0, [{ webhookId, letters: 0 }]]).toContainEqual(dropped);
 });

@@ -1,7 +1,12 @@
 import type { WebhookId } from '@postrider/domain';
-import type { Pool } from 'pg';
-import { dropAged, forRetention, inSoleStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
+import type { Pool, PoolClient } from 'pg';
+import { forRetention, inSoleStep, inStepsByAge, readAgedPage, ROWS_PER_STEP } from '../db/bounded-step.ts';
 import type { Chore } from '../db/bounded-step.ts';
+
+/*
+ * Retention counts what it deletes at the webhook, in the same transaction: `dead_letters_dropped`. Their
+ * events may still exist, and a recovery sends them.
+ */
 
 const SURPLUS: Chore = 'surplus dead letters';
 
@@ -13,8 +18,16 @@ export interface SurplusDropped {
 
 /** Deletes dead letters that are older than `days`. @returns how many. */
 export async function dropOldDeadLetters(pool: Pool, days: number): Promise<number> {
-  const kept = `make_interval(days => ${days})`;
-  return dropAged(pool, 'old dead letters', { table: 'dead_letters', age: forRetention('created_at'), kept });
+  const which = {
+    table: 'dead_letters',
+    age: forRetention('created_at'),
+    mayGo: 'true',
+    rows: ROWS_PER_STEP,
+  };
+  return inStepsByAge(pool, 'old dead letters', async (client, after) => {
+    const { last, ids } = await readAgedPage(client, which, { after, days });
+    return { last, ended: await dropCounted(client, ids) };
+  });
 }
 
 /**
@@ -60,38 +73,58 @@ async function findSurplus(pool: Pool, max: number, after: string): Promise<Coun
 
 type Position = readonly [at: string | null, id: string | null];
 
-/** Deletes a webhook's dead letters up to a position. Locked rows are skipped. @returns how many. */
+/** Deletes a webhook's dead letters up to a position. @returns how many. */
 async function dropUpTo(pool: Pool, webhookId: WebhookId, upTo: Position): Promise<number> {
   let dropped = 0;
   for (let after: Position | null = ['-infinity', '']; after !== null;) {
     const values: unknown[] = [webhookId, ...after, ...upTo];
     const step = await inSoleStep(pool, SURPLUS, async (client) => {
-      const { rows } = await client.query<{ at: string | null; id: string | null; ended: number }>(
-        DROP,
-        values,
+      const { rows } = await client.query<{ at: string; id: string }>(PAGE, values);
+      const ended = await dropCounted(
+        client,
+        rows.map(({ id }) => id),
       );
-      return rows[0] ?? null;
+      return { last: rows.at(-1), ended };
     });
     dropped += step?.ended ?? 0;
-    after = step === null || step.id === null ? null : [step.at, step.id];
+    after = step?.last === undefined ? null : [step.last.at, step.last.id];
   }
   return dropped;
 }
 
+const PAGE = `
+  select id, created_at::text as at from dead_letters
+  where webhook_id = $1 and (created_at, id) > ($2::timestamptz, $3) and (created_at, id) <= ($4::timestamptz, $5)
+  order by created_at, id limit ${ROWS_PER_STEP}`;
+
+/**
+ * Deletes dead letters and counts them at their webhooks. Locked letters are skipped. The webhooks are locked
+ * before the letters, in the order of their ids, as all who lock both do. @returns how many.
+ */
+async function dropCounted(client: PoolClient, ids: readonly string[]): Promise<number> {
+  await client.query(LOCK_WEBHOOKS, [ids]);
+  const { rows } = await client.query<{ dropped: number }>(DROP, [ids]);
+  return rows[0]?.dropped ?? 0;
+}
+
+const LOCK_WEBHOOKS = `
+  select w.id from webhooks w
+  where w.id = any (array(select distinct l.webhook_id from dead_letters l where l.id = any ($1::text[])))
+  order by w.id for no key update of w`;
+
+/** The count stops at the largest integer. */
 const DROP = `
-  with page as materialized (
-    select id, created_at from dead_letters
-    where webhook_id = $1 and (created_at, id) > ($2::timestamptz, $3) and (created_at, id) <= ($4::timestamptz, $5)
-    order by created_at, id limit ${ROWS_PER_STEP}
-  ),
-  mine as materialized (
-    select id from dead_letters where id = any (array(select id from page)) order by id for update skip locked
+  with mine as materialized (
+    select id from dead_letters where id = any ($1::text[]) order by id for update skip locked
   ),
   gone as (
-    delete from dead_letters where id = any (array(select id from mine)) returning 1
+    delete from dead_letters where id = any (array(select id from mine)) returning webhook_id
   ),
-  final as (
-    select id, created_at from page order by created_at desc, id desc limit 1
+  sums as (
+    select webhook_id, count(*) as dropped from gone group by webhook_id
+  ),
+  counted as (
+    update webhooks w set dead_letters_dropped = least(w.dead_letters_dropped + s.dropped, 2147483647)
+    from sums s where w.id = s.webhook_id
   )
-  select (select created_at::text from final) as at, (select id from final) as id,
-         (select count(*)::int from gone) as ended`;
+  select coalesce(sum(dropped), 0)::int as dropped from sums`;

@@ -47,6 +47,7 @@ const NONE = {
   outstanding: 0,
   oldestDueAt: null,
   deadLetters: 0,
+  deadLettersDropped: 0,
 };
 
 /** The sums of the last hour. */

@@ -25,6 +25,8 @@ export interface WebhookHealth {
   /** Null: nothing is due. */
   readonly oldestDueAt: Date | null;
   readonly deadLetters: number;
+  /** Dead letters that retention has deleted, since the webhook was made. */
+  readonly deadLettersDropped: number;
 }
 
 /**
@@ -34,7 +36,7 @@ export interface WebhookHealth {
  * $1 webhooks. Cost: some index descents, and 32 rows of the log per webhook.
  */
 const READ = statement('read-webhook-health')`
-    select w.id as "webhookId", w.failing_since as "failingSince",
+    select w.id as "webhookId", w.failing_since as "failingSince", w.dead_letters_dropped as "deadLettersDropped",
            greatest(k.last_success_at, recent.success_at) as "lastSuccessAt",
            (select f.error
             from (
