@@ -70,7 +70,7 @@ test('one mail and one signed event when a webhook fails, and one of each when i
   const [first = ''] = await mails(1);
   expect(first).toMatch(/^To: ops@shop\.example\r$/m);
   expect(first).toMatch(/^From: Postrider <notices@postrider\.example>\r$/m);
-  expect(quoted(first)).toContain(`POST /v1/webhooks/dead-letters/replay {"webhook": "${id}"}`);
+  expect(quoted(first)).toContain(`POST /v1/webhooks/${id}/recover {"since": "20`);
 
   system.receiver.always('/hook', answer(200));
   await system.record(1);

@@ -44,7 +44,7 @@ describe('the mail about a failing webhook', () => {
     ]);
     expect(text).toContain('kept for\n  90 days. A webhook keeps 10000 dead letters');
     expect(text).toContain('GET /v1/webhooks/wh_1/attempts');
-    expect(text).toContain('POST /v1/webhooks/dead-letters/replay {"webhook": "wh_1"}');
+    expect(text).toContain('POST /v1/webhooks/wh_1/recover {"since": "2026-11-26T02:00:00.000Z"}');
   });
 
   test('says that more dead letters than counted may be kept', () => {
@@ -63,17 +63,17 @@ describe('the mail about a failing webhook', () => {
 });
 
 describe('the mail about a webhook that is well again', () => {
-  test('says how to send the dead letters again', () => {
+  test('says how to send again what it missed', () => {
     const { subject, text } = noticeOf(recovered);
     expect(subject).toBe('Webhook wh_1 is well again: hooks.example.com:8443');
     expect(text).toContain('well since:    2026-11-26T04:00:00.000Z\ndead letters:  12\n');
-    expect(text).toContain('POST /v1/webhooks/dead-letters/replay {"webhook": "wh_1"}');
+    expect(text).toContain('POST /v1/webhooks/wh_1/recover {"since": "…"}');
   });
 
   test('asks for nothing when there is no dead letter', () => {
     const { text } = noticeOf({ ...recovered, deadLetters: 0 });
     expect(text).toContain('You need to do nothing.');
-    expect(text).not.toContain('replay');
+    expect(text).not.toContain('recover');
   });
 });
 

@@ -40,6 +40,8 @@ export interface DeadLetterRetention {
 export const DEAD_LETTERS_COUNTED_MAX = 1_000;
 /** A TLS error may quote long names of a certificate. */
 const ERROR_LENGTH_MAX = 200;
+/** The attempts of an event last about an hour, so events from before the failure may be undelivered. */
+const RECOVERED_BEFORE_MS = 3_600_000;
 
 /** The mail to an account about one of its webhooks. */
 export function healthNotice(
@@ -103,8 +105,9 @@ What to do
 1. See what your endpoint answered:
    GET /v1/webhooks/${change.webhookId}/attempts
 2. Repair the endpoint. Postrider notices by itself.
-3. Then send the dead letters again:
-   POST /v1/webhooks/dead-letters/replay {"webhook": "${change.webhookId}"}
+3. Then send again what it missed, also events without a dead letter:
+   ${recoverCall(change, new Date(failingSince.getTime() - RECOVERED_BEFORE_MS).toISOString())}
+   What was delivered is not sent again.
 `;
 }
 
@@ -112,14 +115,19 @@ function recoveredText(change: HealthChange): string {
   const next =
     change.deadLetters === 0
       ? 'You need to do nothing.'
-      : `Send the dead letters again:
-POST /v1/webhooks/dead-letters/replay {"webhook": "${change.webhookId}"}`;
+      : `Send again what it missed, also events without a dead letter:
+${recoverCall(change, '…')}
+The time is one before the failure. What was delivered is not sent again.`;
   return `Your webhook receives events again.
 
 ${factsOf(change, ['well since', change.recoveredAt?.toISOString() ?? 'not known'])}
 
 ${next}
 `;
+}
+
+function recoverCall({ webhookId }: HealthChange, since: string): string {
+  return `POST /v1/webhooks/${webhookId}/recover {"since": "${since}"}`;
 }
 
 function factsOf(change: HealthChange, ...more: readonly (readonly [name: string, value: string])[]): string {
