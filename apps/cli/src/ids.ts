@@ -1,7 +1,7 @@
 import { parseId } from '@postrider/domain';
-import type { AccountId, Id, Noun } from '@postrider/domain';
-import { createAccountStore } from '@postrider/store';
-import type { Database } from '@postrider/store';
+import type { AccountId, Id, Noun, WebhookId } from '@postrider/domain';
+import { createAccountStore, createWebhookLookUps } from '@postrider/store';
+import type { Database, OwnedWebhook } from '@postrider/store';
 import { Failure, UsageError } from './failure.ts';
 import type { Io } from './io.ts';
 
@@ -24,4 +24,16 @@ export function optionalId<N extends Noun>(
 /** @throws Failure when the account does not exist. */
 export async function requireAccount(database: Database, io: Io, id: AccountId): Promise<void> {
   if ((await createAccountStore(database, io.clock).find(id)) === null) throw new Failure(`no account ${id}`);
+}
+
+/** Finds a webhook of any account. @throws Failure without it, or when another account has it. */
+export async function requireWebhook(
+  database: Database,
+  id: WebhookId,
+  accountId?: AccountId,
+): Promise<OwnedWebhook> {
+  const webhook = await createWebhookLookUps(database).find(id);
+  if (webhook === null || (accountId !== undefined && webhook.accountId !== accountId))
+    throw new Failure(`no webhook ${id}`);
+  return webhook;
 }

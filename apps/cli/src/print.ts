@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { Option } from 'commander';
 import type { Io } from './io.ts';
 
@@ -42,6 +43,10 @@ export function noteMore(io: Io, hasMore: boolean, last: { readonly id: string |
 /** Writes a note that is not part of the answer. */
 export function note(io: Io, line: string): void {
   io.stderr.write(`${line}\n`);
+}
+
+export function isTerminal(stream: Writable): boolean {
+  return 'isTTY' in stream && stream.isTTY === true;
 }
 
 /** A table. Each column is as wide as its widest cell; two spaces separate the columns. */

@@ -25,6 +25,7 @@ import { addKeyCreate } from './commands/key-create.ts';
 import { addKeyList } from './commands/key-list.ts';
 import { addKeyRevoke } from './commands/key-revoke.ts';
 import { addMigrate } from './commands/migrate.ts';
+import { addRecover } from './commands/recover.ts';
 import { addSecretsReseal } from './commands/secrets-reseal.ts';
 import { addStatus } from './commands/status.ts';
 import { addSuppressionsRemove } from './commands/suppressions-remove.ts';
@@ -77,6 +78,7 @@ export function createProgram(io: Io): Command {
   const deadLetters = program.command('dead-letters').description('events that could not be delivered');
   addDeadLettersList(deadLetters, io);
   addDeadLettersReplay(deadLetters, io);
+  addRecover(program, io);
   const emails = program.command('emails').description('sent mail of every account, without its text');
   addEmailsFind(emails, io);
   addEmailsShow(emails, io);

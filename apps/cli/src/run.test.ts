@@ -87,6 +87,28 @@ describe('wrong usage ends with 2, nothing on stdout and one line on stderr', ()
     [['dead-letters', 'list', '--account', ACCOUNT, '--after', 'x'], '"x" is not the id of a dead letter'],
     [['dead-letters', 'replay', DEAD, '--account', ACCOUNT, '--all', '--webhook', WEBHOOK], 'not both'],
     [['dead-letters', 'replay', 'x', '--account', ACCOUNT], '"x" is not the id of a dead letter'],
+    [['dead-letters', 'replay', DEAD, '--rate', '1'], '--rate goes with --all'],
+    [['dead-letters', 'replay', '--all', '--account', ACCOUNT, '--rate', '1'], '--all needs --webhook'],
+    [['dead-letters', 'replay', '--all', '--dry-run'], '--all needs --webhook'],
+    [['dead-letters', 'replay', '--stop'], '--stop needs --webhook'],
+    [['dead-letters', 'replay', '--stop', DEAD], '--stop goes with --webhook alone'],
+    [['dead-letters', 'replay', '--stop', '--all', '--webhook', WEBHOOK], '--stop goes with --webhook alone'],
+    [['dead-letters', 'replay', '--all', '--webhook', WEBHOOK, '--rate', '0'], 'whole number from 1 to 2000'],
+    [['recover'], 'webhook'],
+    [['recover', ACCOUNT], 'is not the id of a webhook'],
+    [['recover', WEBHOOK, '--dry-run'], '--since is missing'],
+    [['recover', WEBHOOK, '--since', 'yesterday'], 'not a time in ISO 8601'],
+    [
+      ['recover', WEBHOOK, '--since', '2026-01-02T00:00:00Z', '--until', '2026-01-02T00:00:00Z'],
+      '--until is not after --since',
+    ],
+    [['recover', WEBHOOK, '--since', '2026-01-02T00:00:00Z', '--only', 'some'], 'undelivered, all'],
+    [['recover', WEBHOOK, '--since', '2026-01-02T00:00:00Z', '--types', 'email.sent,moon'], 'Unknown: moon.'],
+    [
+      ['recover', WEBHOOK, '--since', '2026-01-02T00:00:00Z', '--rate', '2001'],
+      'whole number from 1 to 2000',
+    ],
+    [['recover', WEBHOOK, '--since', '2026-01-02T00:00:00Z', '--stop'], '--stop goes alone'],
   ])('%j', async (args, words) => {
     const { code, stdout, stderr } = await runInProcess(args, nowhere);
     expect(stderr).toContain(words);

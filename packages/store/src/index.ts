@@ -35,12 +35,14 @@ export {
   DEAD_LETTERS_COUNTED_MAX,
   DEAD_LETTERS_PER_HOUR_MAX,
   findDeadLetters,
+  locateDeadLetters,
 } from './deliveries/find-dead-letters.ts';
 export type {
   DeadLetterCount,
   DeadLetterHour,
   FoundDeadLetter,
   FoundDeadLetterFilter,
+  LocatedDeadLetter,
 } from './deliveries/find-dead-letters.ts';
 export { createDeliveryOutbox } from './deliveries/delivery-outbox.ts';
 export type {
@@ -89,10 +91,10 @@ export type { WebhookEvent, WebhookEventStore } from './events/webhook-events.ts
 export { summarizeEvents } from './events/event-summaries.ts';
 export type { EventSummary } from './events/event-summaries.ts';
 export { createRecoveryStore, RECOVERY_STATUSES } from './recoveries/recoveries.ts';
-export type { Recovery, RecoveryStart, RecoveryStore } from './recoveries/recoveries.ts';
+export type { NewRecovery, Recovery, RecoveryStart, RecoveryStore } from './recoveries/recoveries.ts';
 export { createRecoveryLookUps } from './recoveries/find-recoveries.ts';
 export type { FoundRecovery } from './recoveries/find-recoveries.ts';
-export { RECOVERED_EVENTS } from './recoveries/recovery-count.ts';
+export { RECOVERED, RECOVERED_EVENTS } from './recoveries/recovery-count.ts';
 export type { RecoveredEvents, RecoveryCount, RecoveryRequest } from './recoveries/recovery-count.ts';
 export { createRecoveryWork } from './recoveries/recovery-work.ts';
 export type { RecoveryWork } from './recoveries/recovery-work.ts';

@@ -1,7 +1,7 @@
 import { LIMITS, parseId, parseIsoTime, PATTERNS } from '@postrider/domain';
 import type { AccountId, RecoveryId, WebhookId } from '@postrider/domain';
 import { Semaphore } from '@postrider/limits';
-import { RECOVERED_EVENTS, RECOVERY_STATUSES } from '@postrider/store';
+import { RECOVERED, RECOVERED_EVENTS, RECOVERY_STATUSES } from '@postrider/store';
 import type { ApiKey, Recovery, RecoveryCount, RecoveryStore } from '@postrider/store';
 import { z } from 'zod';
 import { actorOf } from '../http/actor.ts';
@@ -185,6 +185,10 @@ const recovery = z
       description: '`finished`: every event was queued. The last ones may still be in progress.',
     }),
     ...requestedFields,
+    only: z.enum(RECOVERED).meta({
+      description:
+        '`dead_letters`: the operator replays dead letters. `since` and `until` then say when these were made.',
+    }),
     ...countedFields,
     queued: count.meta({ description: 'Delivered, failed and in progress together.' }),
     delivered: count.meta({ description: 'Answered with a 2xx.' }),

@@ -1,10 +1,11 @@
 import { LIMITS } from '@postrider/domain';
+import type { AccountId, WebhookId } from '@postrider/domain';
 import { createDeadLetterStore } from '@postrider/store';
-import type { DeadLetter, DeadLetterFilter } from '@postrider/store';
+import type { Database, DeadLetter, DeadLetterFilter } from '@postrider/store';
 import type { Command } from 'commander';
 import { reasonOption, sinceOption, typeOption, untilOption } from '../dead-letter-options.ts';
-import { Failure } from '../failure.ts';
-import { optionalId, requireAccount, requireId } from '../ids.ts';
+import { Failure, UsageError } from '../failure.ts';
+import { optionalId, requireAccount, requireWebhook } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { jsonOption, noteMore, printList } from '../print.ts';
 import { withDatabase } from '../session.ts';
@@ -12,7 +13,7 @@ import { withDatabase } from '../session.ts';
 const HEAD = ['ID', 'MADE', 'TYPE', 'REASON', 'ATTEMPTS', 'WEBHOOK', 'LAST ERROR'];
 
 interface Options extends DeadLetterFilter {
-  readonly account: string;
+  readonly account?: string;
   readonly webhook?: string;
   readonly after?: string;
   readonly json?: true;
@@ -25,7 +26,7 @@ export function addDeadLettersList(deadLetters: Command, io: Io): void {
   deadLetters
     .command('list')
     .description(`the newest ${LIMITS.deadLettersListed} dead letters of an account`)
-    .requiredOption('--account <id>', 'the account')
+    .option('--account <id>', 'of this account; not needed with --webhook')
     .option('--webhook <id>', 'only those of this webhook')
     .addOption(typeOption())
     .addOption(reasonOption())
@@ -34,12 +35,13 @@ export function addDeadLettersList(deadLetters: Command, io: Io): void {
     .option('--after <id>', 'only what is older than this dead letter')
     .addOption(jsonOption())
     .action(async (options: Options) => {
-      const accountId = requireId('account', options.account, 'an account');
+      const account = optionalId('account', options.account, 'an account');
       const { type, reason, since, until } = options;
       const webhookId = optionalId('webhook', options.webhook, 'a webhook');
       const after = optionalId('deadLetter', options.after, 'a dead letter');
+      const findAccount = parseOwner(account, webhookId);
       await withDatabase(io, async ({ database }) => {
-        await requireAccount(database, io, accountId);
+        const accountId = await findAccount(database, io);
         const store = createDeadLetterStore(database);
         const page = await store.list(accountId, { type, reason, since, until, webhookId }, after);
         if (page === null) throw new Failure(`no dead letter ${after}`);
@@ -52,6 +54,20 @@ export function addDeadLettersList(deadLetters: Command, io: Io): void {
         noteMore(io, page.hasMore, listed.at(-1));
       });
     });
+}
+
+/** @returns finds the account, which a webhook is enough for. @throws UsageError without both */
+function parseOwner(
+  account: AccountId | undefined,
+  webhook: WebhookId | undefined,
+): (database: Database, io: Io) => Promise<AccountId> {
+  if (account !== undefined)
+    return async (database, io) => {
+      await requireAccount(database, io, account);
+      return account;
+    };
+  if (webhook === undefined) throw new UsageError('name --account or --webhook');
+  return async (database) => (await requireWebhook(database, webhook)).accountId;
 }
 
 /** The fields of contract 2.4, and the time of creation. */

@@ -1,11 +1,10 @@
 import type { EventType } from '@postrider/domain';
-import { createWebhookLookUps, searchEvents } from '@postrider/store';
+import { searchEvents } from '@postrider/store';
 import type { Database, EventSearch, EventWithFates, FoundEventFilter } from '@postrider/store';
 import type { Command } from 'commander';
 import { eventOptions } from '../event-options.ts';
-import { Failure } from '../failure.ts';
 import { fatesInWords, foundEventObject } from '../fate-object.ts';
-import { optionalId, requireId } from '../ids.ts';
+import { optionalId, requireId, requireWebhook } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { messageIdOf, onlyOne, requireAddress } from '../mail-search.ts';
 import { jsonOption, LISTED_MAX, note, printList } from '../print.ts';
@@ -92,9 +91,8 @@ function parseSearch(options: Options): (database: Database) => EventSearch | Pr
     case 'webhook': {
       const id = requireId('webhook', value, 'a webhook');
       return async (database) => {
-        const webhook = await createWebhookLookUps(database).find(id);
-        if (webhook === null) throw new Failure(`no webhook ${id}`);
-        return { by: 'webhook', id, accountId: webhook.accountId };
+        const { accountId } = await requireWebhook(database, id);
+        return { by: 'webhook', id, accountId };
       };
     }
   }

@@ -3,8 +3,9 @@ import { readBusiestWebhooks, readFailingWebhooks } from '@postrider/store';
 import type { BusyWebhook, Database, FailingWebhook } from '@postrider/store';
 import type { Command } from 'commander';
 import { UsageError } from '../failure.ts';
+import { withInterrupt } from '../interrupt.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printAnswer, table } from '../print.ts';
+import { isTerminal, jsonOption, printAnswer, table } from '../print.ts';
 import { withDatabase } from '../session.ts';
 import { endpointObject, failingObject } from '../webhook-object.ts';
 
@@ -40,7 +41,7 @@ export function addTop(program: Command, io: Io): void {
       const everyMs = Number(every) * 1_000;
       if (!(everyMs >= 1_000)) throw new UsageError(`--every ${every} is not a number of seconds, 1 or more`);
       await withDatabase(io, async ({ database }) => {
-        const goesOn = once !== true && json !== true && isTerminal(io);
+        const goesOn = once !== true && json !== true && isTerminal(io.stdout);
         if (goesOn) return showUntilInterrupt(io, database, everyMs);
         const top = await readTop(database);
         printAnswer(io, json, topObject(top), inWords(top));
@@ -48,24 +49,15 @@ export function addTop(program: Command, io: Io): void {
     });
 }
 
-function isTerminal({ stdout }: Io): boolean {
-  return 'isTTY' in stdout && stdout.isTTY === true;
-}
-
 /** Resolves after Ctrl+C. */
 async function showUntilInterrupt(io: Io, database: Database, everyMs: number): Promise<void> {
-  const interrupt = new AbortController();
-  const stop = () => interrupt.abort();
-  process.once('SIGINT', stop);
-  try {
-    while (!interrupt.signal.aborted) {
+  await withInterrupt(async (interrupt) => {
+    while (!interrupt.aborted) {
       const lines = inWords(await readTop(database));
       io.stdout.write(`${CLEAR}${lines.join('\n')}\n`);
-      await delay(everyMs, undefined, { signal: interrupt.signal }).catch(() => undefined);
+      await delay(everyMs, undefined, { signal: interrupt }).catch(() => undefined);
     }
-  } finally {
-    process.off('SIGINT', stop);
-  }
+  });
 }
 
 async function readTop({ pool }: Database): Promise<Top> {

@@ -1,7 +1,5 @@
-import { createWebhookLookUps } from '@postrider/store';
 import type { Command } from 'commander';
-import { Failure } from '../failure.ts';
-import { requireId } from '../ids.ts';
+import { requireId, requireWebhook } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { jsonOption, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
@@ -17,9 +15,7 @@ export function addWebhooksShow(webhooks: Command, io: Io): void {
     .action(async (text: string, { json }: { json?: true }) => {
       const id = requireId('webhook', text, 'a webhook');
       await withDatabase(io, async ({ database }) => {
-        const webhook = await createWebhookLookUps(database).find(id);
-        if (webhook === null) throw new Failure(`no webhook ${id}`);
-        const shown = webhookObject(webhook);
+        const shown = webhookObject(await requireWebhook(database, id));
         printAnswer(io, json, shown, [
           `${id} of ${shown.account}`,
           `endpoint: ${shown.endpoint}`,

@@ -1,4 +1,4 @@
-import type { AccountId, DeadLetterReason, EventType, WebhookId } from '@postrider/domain';
+import type { AccountId, DeadLetterId, DeadLetterReason, EventType, WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
 import { statement } from '../db/statement.ts';
@@ -67,6 +67,28 @@ const listFrom = (source: Source) => statement(`find-${source.name}`)`
 const countFrom = (source: Source) => statement(`count-${source.name}`)`
     select count(*)::int as found, min(counted.event_created_at) as oldest, max(counted.event_created_at) as newest
     from (select l.event_created_at ${matching(source)} limit $12) counted`;
+
+/** A dead letter with its owner. */
+export interface LocatedDeadLetter {
+  readonly id: DeadLetterId;
+  readonly accountId: AccountId;
+  readonly webhookId: WebhookId;
+}
+
+/** Leaves out those of a webhook whose DELETE has answered. $1 dead letters. */
+const LOCATE = statement('locate-dead-letters')`
+    select l.id, l.account_id as "accountId", l.webhook_id as "webhookId"
+    from dead_letters l
+    where l.id = any ($1::text[])
+      and (select true from webhooks w where w.id = l.webhook_id and w.removed_at is null)`;
+
+/** @returns those of the dead letters that have a webhook. */
+export async function locateDeadLetters(
+  { pool }: { readonly pool: Pool },
+  ids: readonly DeadLetterId[],
+): Promise<LocatedDeadLetter[]> {
+  return runOn<LocatedDeadLetter>(pool, LOCATE, [ids]);
+}
 
 /** Dead letters counted at most. */
 export const DEAD_LETTERS_COUNTED_MAX = 10_000;

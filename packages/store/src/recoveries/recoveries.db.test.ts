@@ -163,7 +163,7 @@ describe('a start', () => {
       id: expect.stringMatching(/^rec_/),
       webhookId: outage.webhookId,
       status: 'running',
-      ...{ since, until, types: ['email.sent'], only: 'undelivered', rate: 7 },
+      ...{ since, until, types: ['email.sent'], only: 'undelivered', reason: null, rate: 7 },
       ...{ matched: 2, deadLetters: 2, hasMore: false, left: 2 },
       ...{ queued: 0, delivered: 0, failed: 0, inProgress: 0 },
       createdAt: expect.any(Date),

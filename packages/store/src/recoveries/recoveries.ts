@@ -1,5 +1,5 @@
 import { LIMITS, newId } from '@postrider/domain';
-import type { AccountId, Clock, EventType, RecoveryId, WebhookId } from '@postrider/domain';
+import type { AccountId, Clock, DeadLetterReason, EventType, RecoveryId, WebhookId } from '@postrider/domain';
 import { recordAudit } from '../audit/audit.ts';
 import type { Actor } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
@@ -9,7 +9,7 @@ import type { Page } from '../db/page.ts';
 import { runIn } from '../db/statement.ts';
 import { subscriptionOf } from '../events/webhook-events.ts';
 import { countPlanned, planRecovery } from './recovery-count.ts';
-import type { RecoveredEvents, RecoveryCount, RecoveryPlan, RecoveryRequest } from './recovery-count.ts';
+import type { Recovered, RecoveryCount, RecoveryPlan, RecoveryRequest } from './recovery-count.ts';
 import { findRecovery, findRunning, insertRecovery, listRecoveries, stopRecovery } from './sql/recoveries.ts';
 
 export const RECOVERY_STATUSES = ['running', 'finished', 'stopped'] as const;
@@ -30,7 +30,9 @@ export interface Recovery {
   readonly until: Date;
   /** Empty: every type that the webhook gets. */
   readonly types: readonly EventType[];
-  readonly only: RecoveredEvents;
+  readonly only: Recovered;
+  /** The reason of the dead letters; null: any. */
+  readonly reason: DeadLetterReason | null;
   /** Events a second at most. */
   readonly rate: number;
   readonly matched: number;
@@ -98,6 +100,10 @@ export function createRecoveryStore(
       if (await insert(db, { ...plan, id, rate, count }, by)) return { kind: 'started', id, count };
       const other = await runningOf(db, accountId, webhookId);
       return other === null ? { kind: 'no webhook' } : { kind: 'running', id: other };
+    },
+    /** @returns the webhook's recovery that runs, or null. */
+    async running(accountId: AccountId, webhookId: WebhookId): Promise<RecoveryId | null> {
+      return runningOf(db, accountId, webhookId);
     },
     /** @returns null when the account has no such webhook with this recovery. */
     async find(accountId: AccountId, webhookId: WebhookId, id: RecoveryId): Promise<Recovery | null> {
@@ -167,16 +173,17 @@ async function insert(
 ): Promise<boolean> {
   const { accountId, webhookId, request, range, asOf } = plan;
   const [since, until] = [plan.span.since.toISOString(), plan.span.until.toISOString()];
-  const { types, only } = request;
+  const { types, only, reason } = request;
   const { matched, deadLetters, hasMore } = count;
   const values = [
-    ...[id, accountId, webhookId, since, until, types, only === 'undelivered', rate],
+    ...[id, accountId, webhookId, since, until, types, only !== 'all', rate],
     ...[matched, deadLetters, hasMore, String(range.after), String(range.last), asOf.toISOString()],
+    ...[only === 'dead_letters', reason ?? null],
   ];
   return db.transactions.run(async (tx) => {
     const inserted = await runIn(tx.client, insertRecovery, values);
     if (inserted.length === 0) return false;
-    const after = { since, until, types, only, rate, dead_letters: deadLetters };
+    const after = { since, until, types, only, reason, rate, dead_letters: deadLetters };
     const what = { action: 'recovery.start', accountId, target: id, webhookId, count: matched } as const;
     await recordAudit(tx, by, { ...what, after });
     return true;
@@ -210,16 +217,17 @@ async function runningOf(
 
 export type RecoveryRow = Omit<Recovery, 'status' | 'only' | 'inProgress' | 'left'> & {
   readonly undeliveredOnly: boolean;
+  readonly deadLettersOnly: boolean;
   readonly stopped: boolean;
 };
 
-export function recoveryOf({ undeliveredOnly, stopped, ...row }: RecoveryRow): Recovery {
+export function recoveryOf({ undeliveredOnly, deadLettersOnly, stopped, ...row }: RecoveryRow): Recovery {
   const { matched, queued, delivered, failed, endedAt } = row;
   const status = endedAt === null ? 'running' : stopped ? 'stopped' : 'finished';
   return {
     ...row,
     status,
-    only: undeliveredOnly ? 'undelivered' : 'all',
+    only: deadLettersOnly ? 'dead_letters' : undeliveredOnly ? 'undelivered' : 'all',
     inProgress: queued - delivered - failed,
     left: status === 'finished' ? 0 : Math.max(0, matched - queued),
   };

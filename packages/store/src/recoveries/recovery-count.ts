@@ -1,6 +1,7 @@
-import type { AccountId, EventType, WebhookId } from '@postrider/domain';
+import type { AccountId, DeadLetterReason, EventType, WebhookId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
+import { countDeadLetters } from '../deliveries/sql/replay-dead-letters.ts';
 import { POSITION_MAX, rangeOf, rangeValues } from '../events/events.ts';
 import { subscriptionOf } from '../events/webhook-events.ts';
 import type { Subscription } from '../events/webhook-events.ts';
@@ -10,14 +11,20 @@ import { countRecoverable } from './sql/recoverable-events.ts';
 export const RECOVERED_EVENTS = ['undelivered', 'all'] as const;
 export type RecoveredEvents = (typeof RECOVERED_EVENTS)[number];
 
+/** A recovery sends events, or dead letters alone, also those whose events are gone. */
+export const RECOVERED = [...RECOVERED_EVENTS, 'dead_letters'] as const;
+export type Recovered = (typeof RECOVERED)[number];
+
 export interface RecoveryRequest {
-  /** Recorded at this time or later. */
+  /** Recorded at this time or later. Of dead letters it is the time when they were made. */
   readonly since: Date;
   /** Recorded before this time. Absent: before the count. */
   readonly until?: Date | undefined;
-  /** Empty: every type that the webhook gets. */
+  /** Empty: every type that the webhook gets. Dead letters: one type at most. */
   readonly types: readonly EventType[];
-  readonly only: RecoveredEvents;
+  readonly only: Recovered;
+  /** The reason of dead letters. Absent: any. */
+  readonly reason?: DeadLetterReason | undefined;
   /** The moment of an earlier count: what failed since is left out. Absent: now. */
   readonly asOf?: Date | undefined;
 }
@@ -71,8 +78,12 @@ export async function planRecovery(
   const { rows } = await db.pool.query<{ asOf: Date }>(MOMENT);
   const [{ asOf: now }] = rows as [{ asOf: Date }];
   const asOf = request.asOf === undefined || request.asOf > now ? now : request.asOf;
-  const { since, until = asOf } = request;
-  const span = { since: laterOf(since, subscription.since), until: until < asOf ? until : asOf };
+  const { since, until = asOf, only } = request;
+  const isOfEvents = only !== 'dead_letters';
+  const span = {
+    since: isOfEvents ? laterOf(since, subscription.since) : since,
+    until: until < asOf ? until : asOf,
+  };
   const range = await rangeOf(db, span, { after: 0n, last: POSITION_MAX });
   return { accountId, webhookId, subscription, request, span, range, asOf };
 }
@@ -91,12 +102,38 @@ interface CountRow {
   readonly newest: Date | null;
 }
 
+/** @param max events or dead letters to look at. */
+export async function countPlanned(db: Database, plan: RecoveryPlan, max: number): Promise<RecoveryCount> {
+  return plan.request.only === 'dead_letters' ? countLetters(db, plan, max) : countEvents(db, plan, max);
+}
+
+/** The filters of a recovery of dead letters, with their values. */
+export function letterFilters({
+  types: [type],
+  reason,
+}: {
+  readonly types: readonly EventType[];
+  readonly reason?: DeadLetterReason | null | undefined;
+}): { type?: EventType; reason?: DeadLetterReason } {
+  return { ...(type && { type }), ...(reason && { reason }) };
+}
+
+async function countLetters(db: Database, plan: RecoveryPlan, lettersMax: number): Promise<RecoveryCount> {
+  const { accountId, webhookId, request, span, asOf } = plan;
+  const filters = letterFilters(request);
+  const times = [span.since.toISOString(), span.until.toISOString()];
+  const [row] = await runOn<{ matched: number; oldest: Date | null; newest: Date | null }>(
+    db.pool,
+    countDeadLetters(Object.keys(filters) as (keyof typeof filters)[]),
+    [accountId, webhookId, 'infinity', '', lettersMax + 1, ...times, ...Object.values(filters)],
+  );
+  if (row === undefined) throw new Error('an aggregate returned no row');
+  const matched = Math.min(row.matched, lettersMax);
+  return { ...span, asOf, ...row, matched, deadLetters: matched, unknown: 0, hasMore: row.matched > matched };
+}
+
 /** Counts page by page, so that no statement takes long. Each type is read for itself: the order is free. */
-export async function countPlanned(
-  db: Database,
-  plan: RecoveryPlan,
-  eventsMax: number,
-): Promise<RecoveryCount> {
+async function countEvents(db: Database, plan: RecoveryPlan, eventsMax: number): Promise<RecoveryCount> {
   const { accountId, webhookId, subscription, request, span, range, asOf } = plan;
   const { rule, domains, types } = subscription;
   const rest = [webhookId, rule, domains, request.only === 'undelivered', asOf.toISOString()];

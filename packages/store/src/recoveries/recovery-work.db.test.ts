@@ -202,6 +202,29 @@ test('an account that may have no more deliveries gets none', async () => {
   expect(await outage.step(id, true)).toMatchObject({ queued: 1, ended: 'finished' });
 });
 
+test('a recovery of a suspended account waits, and goes on when the account resumes', async () => {
+  await outage.event();
+  const id = await started();
+  const suspend = (at: string) => store.outside.query(`update accounts set suspended_at = ${at}`);
+  await suspend('now()');
+  expect(await outage.step(id)).toMatchObject({ queued: 0, ended: null });
+  expect(await rowsOf('deliveries')).toBe(0);
+  const [next] = await store.outside.query<{ later: boolean }>(
+    `select next_step_at > now() + interval '9 s' as later from recoveries`,
+  );
+  expect(next).toEqual({ later: true });
+  await suspend('null');
+  expect(await outage.step(id)).toMatchObject({ queued: 1, ended: 'finished' });
+});
+
+test('another account that is suspended stops nothing', async () => {
+  await outage.event();
+  const id = await started();
+  await createOutage(store);
+  await store.outside.query('update accounts set suspended_at = now() where id <> $1', [outage.accountId]);
+  expect(await outage.step(id)).toMatchObject({ queued: 1, ended: 'finished' });
+});
+
 test('two relays do one step once', async () => {
   await outage.events(8);
   const id = await started({ rate: 16 });

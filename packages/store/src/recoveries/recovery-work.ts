@@ -1,11 +1,19 @@
-import type { AccountId, EventId, EventType, RecoveryId, WebhookId } from '@postrider/domain';
+import type {
+  AccountId,
+  DeadLetterReason,
+  EventId,
+  EventType,
+  RecoveryId,
+  WebhookId,
+} from '@postrider/domain';
 import type { Pool, PoolClient } from 'pg';
 import { inBoundedStep } from '../db/bounded-step.ts';
 import { runOn } from '../db/database.ts';
 import { run, runForRow } from '../db/statement.ts';
+import { recoverDeadLetters } from '../deliveries/sql/replay-dead-letters.ts';
 import { rangeValues } from '../events/events.ts';
 import { subscriptionIn } from '../events/webhook-events.ts';
-import { wantedTypes } from './recovery-count.ts';
+import { letterFilters, wantedTypes } from './recovery-count.ts';
 import { findRecoverable, lockDeadLettersOf, lockEvents, queueRecovered } from './sql/recoverable-events.ts';
 import {
   countWaiting,
@@ -19,6 +27,8 @@ import {
 const STEP_SECONDS = 0.25;
 /** A failing endpoint gets one event in this time, to find out whether it answers again. */
 const FAILING_STEP_SECONDS = 1;
+/** A recovery of a suspended account waits. After `account resume` it goes on within this time. */
+const SUSPENDED_STEP_SECONDS = 10;
 /** Events that a step looks at. */
 const EVENTS_PER_STEP = 500;
 
@@ -71,6 +81,8 @@ interface Running {
   readonly position: string;
   readonly lastPosition: string;
   readonly asOf: Date;
+  readonly deadLettersOnly: boolean;
+  readonly reason: DeadLetterReason | null;
 }
 
 interface WebhookRow {
@@ -79,6 +91,15 @@ interface WebhookRow {
   readonly domains: string[];
   readonly createdAt: Date;
   readonly failing: boolean;
+  readonly suspended: boolean;
+}
+
+/** The result of a step's work. */
+interface Queued {
+  readonly queued: number;
+  /** The last event that was looked at. */
+  readonly position: string;
+  readonly isLast: boolean;
 }
 
 /** The locks are taken in the order of a replay: webhook, dead letters, events. */
@@ -90,16 +111,19 @@ async function step(client: PoolClient, id: RecoveryId, mayQueue: boolean): Prom
   const [webhook] = await run<WebhookRow>(client, lockRecoveredWebhook, [accountId, webhookId]);
   if (webhook === undefined)
     return record(client, recovery, { position, queued: 0, seconds: 0, ended: 'stopped' });
+  const nothing = { position, queued: 0, ended: null };
+  if (webhook.suspended) return record(client, recovery, { ...nothing, seconds: SUSPENDED_STEP_SECONDS });
   const seconds = webhook.failing ? FAILING_STEP_SECONDS : STEP_SECONDS;
   const eventsMax = mayQueue ? await capacity(client, recovery, webhook.failing) : 0;
-  if (eventsMax === 0) return record(client, recovery, { position, queued: 0, seconds, ended: null });
-  const found = await findEvents(client, recovery, webhook, eventsMax);
-  const queued = found.ids.length === 0 ? 0 : await queue(client, recovery, webhook, found.ids);
+  if (eventsMax === 0) return record(client, recovery, { ...nothing, seconds });
+  const done = recovery.deadLettersOnly
+    ? await queueLetters(client, recovery, eventsMax)
+    : await queueEvents(client, recovery, webhook, eventsMax);
   return record(client, recovery, {
-    position: found.position,
-    queued,
-    seconds: webhook.failing ? queued * FAILING_STEP_SECONDS : queued / rate,
-    ended: found.isLast ? 'finished' : null,
+    position: done.position,
+    queued: done.queued,
+    seconds: webhook.failing ? done.queued * FAILING_STEP_SECONDS : done.queued / rate,
+    ended: done.isLast ? 'finished' : null,
   });
 }
 
@@ -111,6 +135,31 @@ async function capacity(client: PoolClient, { webhookId, rate }: Running, failin
   const max = failing ? 1 : Math.ceil(rate * STEP_SECONDS);
   const { waiting } = await runForRow<{ waiting: number }>(client, countWaiting, [webhookId, max]);
   return max - waiting;
+}
+
+/** A dead letter that was replayed is gone, so the next step finds the following ones. */
+async function queueLetters(client: PoolClient, recovery: Running, lettersMax: number): Promise<Queued> {
+  const { id, accountId, webhookId, rate, since, until, position } = recovery;
+  const filters = letterFilters(recovery);
+  const statement = recoverDeadLetters(Object.keys(filters) as (keyof typeof filters)[]);
+  const times = [since.toISOString(), until.toISOString()];
+  const values = [accountId, webhookId, 'infinity', '', lettersMax, ...times, id, rate];
+  const { queued } = await runForRow<{ queued: number }>(client, statement, [
+    ...values,
+    ...Object.values(filters),
+  ]);
+  return { queued, position, isLast: queued < lettersMax };
+}
+
+async function queueEvents(
+  client: PoolClient,
+  recovery: Running,
+  webhook: WebhookRow,
+  eventsMax: number,
+): Promise<Queued> {
+  const { ids, ...found } = await findEvents(client, recovery, webhook, eventsMax);
+  const queued = ids.length === 0 ? 0 : await queue(client, recovery, webhook, ids);
+  return { queued, ...found };
 }
 
 interface FoundRow {

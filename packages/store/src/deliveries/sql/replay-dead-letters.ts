@@ -47,6 +47,50 @@ export const replayDeadLetter = statement('replay-dead-letter')`
 export type ReplayFilter = 'type' | 'reason';
 
 /**
+ * The condition of dead letters `d`. $3 and $4: the time and the id of the first one that is too new. $6 and
+ * $7: the time of the first one that is wanted, and of the first one that is not.
+ *
+ * @param from the number of the first filter's parameter
+ */
+function matching(filters: readonly ReplayFilter[], from: number): string {
+  const narrowed = filters.map((column, index) => `and d.${column} = $${index + from}`).join(' ');
+  return `(d.created_at, d.id) < ($3::timestamptz, $4::text)
+        and d.created_at >= $6::timestamptz and d.created_at < $7::timestamptz ${narrowed}`;
+}
+
+function nameOf(name: string, filters: readonly ReplayFilter[]): string {
+  return [name, ...filters].join('-by-');
+}
+
+/** The CTEs that take at most $5 dead letters of webhook $2 of account $1 and queue their events. */
+function replayed(wanted: string, queued: string): string {
+  return `
+    replayable as materialized (
+      select w.id from webhooks w where w.id = $2 and w.account_id = $1 and w.removed_at is null for key share of w
+    ),
+    chosen as materialized (
+      select d.id from dead_letters d
+      where d.webhook_id = (select id from replayable) and ${wanted}
+      order by d.created_at, d.id
+      limit $5
+      for update of d skip locked
+    ),
+    letters as (
+      delete from dead_letters d where d.id = any (array(select id from chosen))
+      returning d.id, d.created_at, d.webhook_id, d.event_id, d.account_id, d.type, d.event_created_at, d.data
+    ),
+    restored as (
+      insert into events (id, account_id, type, created_at, data, position)
+      select distinct on (event_id) event_id, account_id, type, event_created_at, data, null::bigint
+      from letters order by event_id
+      on conflict (id) do update set type = excluded.type
+    ),
+    queued as (${queued}
+      returning id
+    )`;
+}
+
+/**
  * Replays many dead letters of a webhook, the oldest first, each as `replayDeadLetter` does it.
  *
  * Guarantee: each letter is replayed once. Concurrent replays take different letters: a letter that another
@@ -64,38 +108,47 @@ export type ReplayFilter = 'type' | 'reason';
  * newest that were replayed; no row when the account has no such webhook.
  */
 export function replayDeadLetters(filters: readonly ReplayFilter[]): Statement {
-  const narrowed = filters.map((column, index) => `and d.${column} = $${index + 8}`).join(' ');
-  const matching = `(d.created_at, d.id) < ($3::timestamptz, $4::text)
-        and d.created_at >= $6::timestamptz and d.created_at < $7::timestamptz ${narrowed}`;
-  return statement(['replay-dead-letters', ...filters].join('-by-'))`
-    with replayable as materialized (
-      select w.id from webhooks w where w.id = $2 and w.account_id = $1 and w.removed_at is null for key share of w
-    ),
-    chosen as materialized (
-      select d.id from dead_letters d
-      where d.webhook_id = (select id from replayable) and ${matching}
-      order by d.created_at, d.id
-      limit $5
-      for update of d skip locked
-    ),
-    letters as (
-      delete from dead_letters d where d.id = any (array(select id from chosen))
-      returning d.id, d.created_at, d.webhook_id, d.event_id, d.account_id, d.type, d.event_created_at, d.data
-    ),
-    restored as (
-      insert into events (id, account_id, type, created_at, data, position)
-      select distinct on (event_id) event_id, account_id, type, event_created_at, data, null::bigint
-      from letters order by event_id
-      on conflict (id) do update set type = excluded.type
-    ),
-    queued as (
+  const wanted = matching(filters, 8);
+  return statement(nameOf('replay-dead-letters', filters))`
+    with ${replayed(
+      wanted,
+      `
       insert into deliveries (event_id, webhook_id)
-      select event_id, webhook_id from letters order by created_at, id
-      returning id
-    )
+      select event_id, webhook_id from letters order by created_at, id`,
+    )}
     select (select count(*) from queued)::int as replayed,
-           ((select count(*) from dead_letters d where d.webhook_id = replayable.id and ${matching})
+           ((select count(*) from dead_letters d where d.webhook_id = replayable.id and ${wanted})
              - (select count(*) from letters))::int as remaining,
            (select min(created_at) from letters) as oldest, (select max(created_at) from letters) as newest
     from replayable`;
+}
+
+/**
+ * Replays dead letters as above, as a step of a recovery. Their due times are spread at its rate.
+ *
+ * $1 to $7 as above, $8 recovery, $9 its rate, $10 and following: a value for each filter. Returns how many
+ * were queued.
+ */
+export function recoverDeadLetters(filters: readonly ReplayFilter[]): Statement {
+  return statement(nameOf('recover-dead-letters', filters))`
+    with ${replayed(
+      matching(filters, 10),
+      `
+      insert into deliveries (event_id, webhook_id, recovery_id, due_at)
+      select event_id, webhook_id, $8, clock_timestamp() + make_interval(secs => (row_number() over w - 1) / $9::float8)
+      from letters window w as (order by created_at, id) order by created_at, id`,
+    )}
+    select count(*)::int as queued from queued`;
+}
+
+/** Counts what a replay would take. $1 to $7 as above, $8 and following: a value for each filter. */
+export function countDeadLetters(filters: readonly ReplayFilter[]): Statement {
+  return statement(nameOf('count-dead-letters', filters))`
+    select count(*)::int as matched, min(x.created_at) as oldest, max(x.created_at) as newest
+    from (
+      select d.created_at from dead_letters d
+      where d.webhook_id = (select w.id from webhooks w where w.id = $2 and w.account_id = $1 and w.removed_at is null)
+        and ${matching(filters, 8)}
+      order by d.created_at, d.id limit $5
+    ) x`;
 }

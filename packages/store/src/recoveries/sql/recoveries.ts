@@ -5,7 +5,8 @@ export const SHOWN = `
     r.id, r.webhook_id as "webhookId", r.since, r.until, r.types, r.undelivered_only as "undeliveredOnly", r.rate,
     r.matched, r.dead_letters as "deadLetters", r.has_more as "hasMore", r.queued,
     r.delivered + o.delivered as delivered, r.failed + o.failed as failed,
-    r.created_at as "createdAt", r.ended_at as "endedAt", r.stopped`;
+    r.created_at as "createdAt", r.ended_at as "endedAt", r.stopped, r.dead_letters_only as "deadLettersOnly",
+    r.reason::text as reason`;
 
 /** The outcomes of the recovery `r`. */
 export const OUTCOMES = `
@@ -19,8 +20,8 @@ export const OUTCOMES = `
  *
  * $1 id, $2 account, $3 webhook, $4 since, $5 until, $6 types, $7 whether only undelivered events are sent,
  * $8 rate, $9 matched, $10 dead letters, $11 has more, $12 the position before the first event, $13 the last
- * position, $14 the moment of the count. Returns no row when the webhook is gone, or has a recovery that
- * runs.
+ * position, $14 the moment of the count, $15 whether only dead letters are sent, $16 their reason or null.
+ * Returns no row when the webhook is gone, or has a recovery that runs.
  */
 export const insertRecovery = statement('insert-recovery')`
     with owner as materialized (
@@ -28,9 +29,9 @@ export const insertRecovery = statement('insert-recovery')`
       for key share of w
     )
     insert into recoveries (id, account_id, webhook_id, since, until, types, undelivered_only, rate, matched, dead_letters,
-                            has_more, position, last_position, created_at)
+                            has_more, position, last_position, created_at, dead_letters_only, reason)
     select $1, owner.account_id, owner.id, $4::timestamptz, $5::timestamptz, $6::text[], $7::boolean, $8::int, $9::int, $10::int,
-           $11::boolean, $12::bigint, $13::bigint, $14::timestamptz
+           $11::boolean, $12::bigint, $13::bigint, $14::timestamptz, $15::boolean, $16::dead_letter_reason
     from owner
     on conflict (webhook_id) where ended_at is null do nothing
     returning id`;
@@ -82,16 +83,18 @@ export const dueRecoveries = statement('due-recoveries')`
  */
 export const lockRecovery = statement('lock-recovery')`
     select account_id as "accountId", webhook_id as "webhookId", since, until, types, undelivered_only as "undeliveredOnly",
-           rate, position::text as position, last_position::text as "lastPosition", created_at as "asOf"
+           rate, position::text as position, last_position::text as "lastPosition", created_at as "asOf",
+           dead_letters_only as "deadLettersOnly", reason::text as reason
     from recoveries where id = $1 and ended_at is null and next_step_at <= now()
     for no key update skip locked`;
 
 /**
  * Locks the webhook of a recovery, after a DELETE that is running. $1 account, $2 webhook. Returns no row
- * without it.
+ * without it. Also returns whether the account is suspended.
  */
 export const lockRecoveredWebhook = statement('lock-recovered-webhook')`
-    select w.subject, w.events, coalesce(w.domains, '{}') as domains, w.created_at as "createdAt", w.failing_since is not null as failing
+    select w.subject, w.events, coalesce(w.domains, '{}') as domains, w.created_at as "createdAt", w.failing_since is not null as failing,
+           coalesce((select a.suspended_at is not null from accounts a where a.id = w.account_id), false) as suspended
     from webhooks w where w.id = $2 and w.account_id = $1 and w.removed_at is null for key share of w`;
 
 /**

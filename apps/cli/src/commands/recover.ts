@@ -1,0 +1,108 @@
+import { LIMITS } from '@postrider/domain';
+import type { EventType } from '@postrider/domain';
+import { createRecoveryStore, RECOVERED_EVENTS } from '@postrider/store';
+import type { Database, NewRecovery, OwnedWebhook, RecoveryCount } from '@postrider/store';
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import { actorOf, withActor } from '../actor.ts';
+import type { ActorOptions } from '../actor.ts';
+import { eventOptions } from '../event-options.ts';
+import { Failure, UsageError } from '../failure.ts';
+import { requireId, requireWebhook } from '../ids.ts';
+import type { Io } from '../io.ts';
+import { jsonOption, printAnswer } from '../print.ts';
+import { countObject } from '../recovery-object.ts';
+import { recoveryOptions } from '../recovery-options.ts';
+import { followRecovery, runRecovery, stopRecovery } from '../run-recovery.ts';
+import { withDatabase } from '../session.ts';
+
+interface Options extends ActorOptions {
+  readonly since?: Date;
+  readonly until?: Date;
+  readonly types?: readonly EventType[];
+  readonly only?: (typeof RECOVERED_EVENTS)[number];
+  readonly rate?: number;
+  readonly dryRun?: true;
+  readonly stop?: true;
+  readonly json?: true;
+}
+
+const OF_A_NEW_ONE = ['since', 'until', 'types', 'only', 'rate', 'dryRun'] as const;
+
+/** `recover`: sends the events of a time span to a webhook again, also more than it keeps dead letters. */
+export function addRecover(program: Command, io: Io): void {
+  withActor(program.command('recover'))
+    .description('send the events of a time span to a webhook again; without options, show what runs')
+    .argument('<webhook>', 'wh_…')
+    .addOption(eventOptions.since())
+    .addOption(eventOptions.until())
+    .addOption(recoveryOptions.types())
+    .addOption(
+      new Option('--only <events>', 'those that the endpoint did not take (default), or all').choices(
+        RECOVERED_EVENTS,
+      ),
+    )
+    .addOption(recoveryOptions.rate(`default: ${LIMITS.recoveryRateDefault}`))
+    .addOption(recoveryOptions.dryRun())
+    .addOption(recoveryOptions.stop())
+    .addOption(jsonOption())
+    .action(async (text: string, options: Options) => {
+      const id = requireId('webhook', text, 'a webhook');
+      const act = parseAct(options, io);
+      await withDatabase(
+        io,
+        async ({ database }) => act(database, await requireWebhook(database, id)),
+        'once',
+      );
+    });
+}
+
+type Act = (database: Database, webhook: OwnedWebhook) => Promise<void>;
+
+/** @throws UsageError */
+function parseAct(options: Options, io: Io): Act {
+  const { since, until, types = [], only = 'undelivered', rate, dryRun, stop, json } = options;
+  const given = OF_A_NEW_ONE.filter((name) => options[name] !== undefined);
+  const how = { by: actorOf(io, options), json };
+  if (stop === true) {
+    if (given.length > 0) throw new UsageError('--stop goes alone');
+    return async (database, webhook) => stopRecovery(io, database, webhook, how);
+  }
+  if (given.length === 0) return async (database, webhook) => followRunning(io, database, webhook, json);
+  if (since === undefined) throw new UsageError('--since is missing: from when on events are sent again');
+  if (until !== undefined && until <= since) throw new UsageError('--until is not after --since');
+  const request = { since, until, types, only, rate: rate ?? LIMITS.recoveryRateDefault };
+  return async (database, webhook) =>
+    dryRun === true
+      ? count(io, database, webhook, request, json)
+      : runRecovery(io, database, webhook, request, how);
+}
+
+async function followRunning(io: Io, database: Database, webhook: OwnedWebhook, json?: true): Promise<void> {
+  const running = await createRecoveryStore(database, io.clock).running(webhook.accountId, webhook.id);
+  if (running === null) throw new Failure(`no recovery of ${webhook.id} runs; --since starts one`);
+  await followRecovery(io, database, webhook, running, json);
+}
+
+async function count(
+  io: Io,
+  database: Database,
+  webhook: OwnedWebhook,
+  request: NewRecovery,
+  json?: true,
+): Promise<void> {
+  const { id, accountId } = webhook;
+  const counted = await createRecoveryStore(database, io.clock).count(accountId, id, request);
+  if (counted === null) throw new Failure(`no webhook ${id}`);
+  printAnswer(io, json, countObject(webhook, request, counted), countInWords(request, counted));
+}
+
+function countInWords({ rate }: NewRecovery, counted: RecoveryCount): string[] {
+  const { matched, deadLetters, unknown, hasMore, oldest, newest } = counted;
+  const times = oldest && newest ? `, recorded ${oldest.toISOString()} to ${newest.toISOString()}` : '';
+  return [
+    `${hasMore ? 'more than ' : ''}${matched} events match${times}; ${deadLetters} have a dead letter`,
+    `at ${rate} a second it takes ${Math.ceil(matched / rate)} s or longer`,
+    ...(unknown === 0 ? [] : [`${unknown} are left out, because nobody knows how they ended: --only all`]),
+  ];
+}

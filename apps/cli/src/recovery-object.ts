@@ -1,0 +1,60 @@
+import type { AccountId } from '@postrider/domain';
+import type { NewRecovery, OwnedWebhook, Recovery, RecoveryCount } from '@postrider/store';
+
+/** A recovery in the output of `--json`. Times are ISO 8601 UTC. */
+export function recoveryObject(recovery: Recovery, account: AccountId) {
+  return {
+    id: recovery.id,
+    webhook: recovery.webhookId,
+    account,
+    status: recovery.status,
+    since: recovery.since.toISOString(),
+    until: recovery.until.toISOString(),
+    /** Empty: every type. */
+    types: recovery.types,
+    only: recovery.only,
+    /** null: any, and none of events. */
+    reason: recovery.reason,
+    rate: recovery.rate,
+    matched: recovery.matched,
+    dead_letters: recovery.deadLetters,
+    has_more: recovery.hasMore,
+    queued: recovery.queued,
+    delivered: recovery.delivered,
+    failed: recovery.failed,
+    in_progress: recovery.inProgress,
+    left: recovery.left,
+    created_at: recovery.createdAt.toISOString(),
+    ended_at: recovery.endedAt?.toISOString() ?? null,
+  };
+}
+
+/** A dry run in the output of `--json`. */
+export function countObject(
+  { id, accountId }: OwnedWebhook,
+  { types, only, rate }: NewRecovery,
+  counted: RecoveryCount,
+) {
+  return {
+    webhook: id,
+    account: accountId,
+    dry_run: true,
+    since: counted.since.toISOString(),
+    until: counted.until.toISOString(),
+    types,
+    only,
+    rate,
+    matched: counted.matched,
+    dead_letters: counted.deadLetters,
+    /** Left out: their attempts are no longer logged. */
+    unknown: counted.unknown,
+    has_more: counted.hasMore,
+    oldest: counted.oldest?.toISOString() ?? null,
+    newest: counted.newest?.toISOString() ?? null,
+  };
+}
+
+/** The progress of a recovery in at most 80 characters. */
+export function progressInWords({ queued, matched, delivered, failed, inProgress }: Recovery): string {
+  return `${queued} of ${matched} queued: ${delivered} delivered, ${failed} failed, ${inProgress} in progress`;
+}

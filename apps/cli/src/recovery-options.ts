@@ -1,0 +1,29 @@
+import { EVENT_TYPES, isEventType, LIMITS } from '@postrider/domain';
+import type { EventType } from '@postrider/domain';
+import { InvalidArgumentError, Option } from 'commander';
+
+/** Options of what a relay sends at a rate. */
+export const recoveryOptions = {
+  types: () =>
+    new Option('--types <list>', 'only events of these types, separated by commas').argParser(parseTypes),
+  /** @param absent what holds without it */
+  rate: (absent: string) =>
+    new Option('--rate <number>', `events a second at most; ${absent}`).argParser(parseRate),
+  dryRun: () => new Option('--dry-run', 'count, and send nothing'),
+  stop: () => new Option('--stop', 'stop what runs; what is queued is still sent'),
+};
+
+function parseTypes(text: string): EventType[] {
+  const types = [...new Set(text.split(',').map((type) => type.trim()))];
+  const unknown = types.filter((type) => !isEventType(type));
+  if (unknown.length > 0)
+    throw new InvalidArgumentError(`Unknown: ${unknown.join(', ')}. Types are ${EVENT_TYPES.join(', ')}.`);
+  return types.filter(isEventType);
+}
+
+function parseRate(text: string): number {
+  const rate = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (rate < 1 || rate > LIMITS.recoveryRateMax)
+    throw new InvalidArgumentError(`A rate is a whole number from 1 to ${LIMITS.recoveryRateMax}.`);
+  return rate;
+}

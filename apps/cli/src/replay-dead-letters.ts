@@ -1,0 +1,154 @@
+import type { AccountId, DeadLetterId, WebhookId } from '@postrider/domain';
+import { Semaphore } from '@postrider/limits';
+import {
+  createDeadLetterStore,
+  createRecoveryStore,
+  createWebhookLookUps,
+  locateDeadLetters,
+} from '@postrider/store';
+import type { Actor, Database, DeadLetterFilter, LocatedDeadLetter, OwnedWebhook } from '@postrider/store';
+import { Failure } from './failure.ts';
+import { requireWebhook } from './ids.ts';
+import type { Io } from './io.ts';
+import { note, printAnswer, table } from './print.ts';
+
+/** The parts that every replay of a command needs. */
+export interface Replaying {
+  readonly io: Io;
+  readonly database: Database;
+  /** Dead letters of other accounts read as missing. Undefined: those of every account. */
+  readonly accountId: AccountId | undefined;
+  readonly by: Actor;
+  readonly json: boolean | undefined;
+}
+
+/** The number of connections of the session. */
+const REPLAYS_AT_ONCE = 8;
+/** Webhooks of an account that are read at a time. */
+const WEBHOOKS_PER_PAGE = 100;
+
+/** Replays the given dead letters at once. @throws Failure when some are missing */
+export async function replayNamed(replaying: Replaying, ids: readonly DeadLetterId[]): Promise<void> {
+  const { io, database, by, json } = replaying;
+  const store = createDeadLetterStore(database);
+  const located = await locate(replaying, ids);
+  const slots = new Semaphore(REPLAYS_AT_ONCE);
+  const replayed = await Promise.all(
+    located.map(({ accountId, id }) => slots.run(() => store.replay(accountId, id, by))),
+  );
+  const done = new Set(located.flatMap(({ id }, index) => (replayed[index] === true ? [id] : [])));
+  const missing = ids.filter((id) => !done.has(id));
+  printAnswer(io, json, { replayed: done.size, missing }, [`replayed ${done.size}`]);
+  failFor(missing);
+}
+
+/** Counts the given dead letters by webhook. @throws Failure when some are missing */
+export async function countNamed(replaying: Replaying, ids: readonly DeadLetterId[]): Promise<void> {
+  const located = await locate(replaying, ids);
+  const counts = new Map<WebhookId, Counted>();
+  for (const { webhookId: webhook, accountId: account } of located) {
+    const { matched = 0 } = counts.get(webhook) ?? {};
+    counts.set(webhook, { webhook, account, matched: matched + 1 });
+  }
+  const missing = ids.filter((id) => !located.some((letter) => letter.id === id));
+  printCounts(replaying, [...counts.values()], missing);
+  failFor(missing);
+}
+
+async function locate(
+  { database, accountId }: Replaying,
+  ids: readonly DeadLetterId[],
+): Promise<LocatedDeadLetter[]> {
+  const located = await locateDeadLetters(database, ids);
+  return located.filter((letter) => accountId === undefined || letter.accountId === accountId);
+}
+
+function failFor(missing: readonly DeadLetterId[]): void {
+  if (missing.length > 0) throw new Failure(`no dead letter with a webhook: ${missing.join(', ')}`);
+}
+
+/** Counts what a replay of all would take: of a webhook, or of each webhook of the account. */
+export async function countAll(
+  replaying: Replaying,
+  webhookId: WebhookId | undefined,
+  { since = new Date(0), until, type, reason }: DeadLetterFilter,
+): Promise<void> {
+  const { io, database, accountId } = replaying;
+  const webhooks =
+    webhookId === undefined
+      ? await webhooksOf(database, accountId)
+      : [await requireWebhook(database, webhookId, accountId)];
+  const types = type === undefined ? [] : [type];
+  const request = { since, until, types, reason, only: 'dead_letters' } as const;
+  const recoveries = createRecoveryStore(database, io.clock);
+  const counts: Counted[] = [];
+  for (const { id, accountId: account } of webhooks) {
+    const counted = await recoveries.count(account, id, request);
+    const matched = counted?.matched ?? 0;
+    if (matched > 0) counts.push({ webhook: id, account, matched });
+  }
+  printCounts(replaying, counts, []);
+}
+
+interface Counted {
+  readonly webhook: WebhookId;
+  readonly account: AccountId;
+  readonly matched: number;
+}
+
+function printCounts(
+  { io, json }: Replaying,
+  counts: readonly Counted[],
+  missing: readonly DeadLetterId[],
+): void {
+  const matched = counts.reduce((sum, each) => sum + each.matched, 0);
+  const rows = counts.map(({ webhook, account, matched: ofWebhook }) => [
+    webhook,
+    account,
+    String(ofWebhook),
+  ]);
+  printAnswer(io, json, { dry_run: true, matched, webhooks: counts, missing }, [
+    `${matched} dead letters match; nothing is sent`,
+    ...(rows.length === 0 ? [] : table(['WEBHOOK', 'ACCOUNT', 'DEAD LETTERS'], rows)),
+  ]);
+}
+
+async function webhooksOf(database: Database, accountId: AccountId | undefined): Promise<OwnedWebhook[]> {
+  if (accountId === undefined) return [];
+  const webhooks = createWebhookLookUps(database);
+  const found: OwnedWebhook[] = [];
+  for (let hasMore = true; hasMore;) {
+    const last = found.at(-1);
+    const cursor = last === undefined ? null : ({ side: 'after', id: last.id } as const);
+    const page = await webhooks.list(accountId, { limit: WEBHOOKS_PER_PAGE, cursor });
+    found.push(...(page?.entries ?? []));
+    hasMore = page?.hasMore ?? false;
+  }
+  return found;
+}
+
+/** Replays only what was dead at the start: an event that fails again at once would repeat forever. */
+export async function replayAll(
+  { io, database, by, json }: Replaying,
+  { id: webhookId, accountId }: OwnedWebhook,
+  filter: DeadLetterFilter,
+): Promise<void> {
+  const store = createDeadLetterStore(database);
+  const before = io.clock.now();
+  let replayed = 0;
+  try {
+    for (let remaining = 1; remaining > 0;) {
+      const outcome = await store.replayMatching(accountId, { ...filter, webhookId, before }, by);
+      // Only the webhook can be missing: `before` is a time, not a row.
+      if (outcome.kind !== 'replayed') throw new Failure(`no webhook ${webhookId}`);
+      replayed += outcome.replayed;
+      // Another command may have locked the rest, and replays them.
+      remaining = outcome.replayed === 0 ? 0 : outcome.remaining;
+      if (remaining > 0) note(io, `postrider: replayed ${replayed} so far`);
+    }
+  } catch (error) {
+    if (replayed > 0) note(io, `postrider: replayed ${replayed}, then stopped`);
+    throw error;
+  }
+  printAnswer(io, json, { replayed, missing: [] }, [`replayed ${replayed}`]);
+}

@@ -1,0 +1,126 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RecoveryId } from '@postrider/domain';
+import { createAccountStore, createRecoveryStore, createWebhookLookUps } from '@postrider/store';
+import type { Actor, Database, NewRecovery, OwnedWebhook, Recovery } from '@postrider/store';
+import { Failure } from './failure.ts';
+import { withInterrupt } from './interrupt.ts';
+import type { Io } from './io.ts';
+import { isTerminal, note, printAnswer } from './print.ts';
+import { progressInWords, recoveryObject } from './recovery-object.ts';
+
+const LOOK_EVERY_MS = 500;
+/** A terminal shows one line that changes. Elsewhere each line stays, so there are few. */
+const LINE_EVERY_MS = 10_000;
+
+type Webhook = Pick<OwnedWebhook, 'id' | 'accountId'>;
+
+/** Starts a recovery and shows its progress until the end, or until Ctrl+C. Then prints it. */
+export async function runRecovery(
+  io: Io,
+  database: Database,
+  webhook: Webhook,
+  request: NewRecovery,
+  { by, json }: { readonly by: Actor; readonly json: boolean | undefined },
+): Promise<void> {
+  const { id, accountId } = webhook;
+  const start = await createRecoveryStore(database, io.clock).start(accountId, id, request, by);
+  switch (start.kind) {
+    case 'no webhook':
+      throw new Failure(`no webhook ${id}`);
+    case 'running':
+      throw new Failure(`${start.id} of ${id} runs. ${waysOn(webhook)}`);
+    case 'changed':
+      throw new Failure(`${start.count.matched} match, and not ${request.expected}`);
+    case 'started':
+      note(io, `postrider: ${start.id}: ${start.count.matched} match, at most ${request.rate} a second`);
+  }
+  const account = await createAccountStore(database, io.clock).describe(accountId);
+  if (account?.suspendedAt) note(io, `postrider: ${accountId} is suspended: it waits for account resume`);
+  await followRecovery(io, database, webhook, start.id, json);
+}
+
+/** Shows the progress of a recovery as above. */
+export async function followRecovery(
+  io: Io,
+  database: Database,
+  webhook: Webhook,
+  id: RecoveryId,
+  json: boolean | undefined,
+): Promise<void> {
+  const last = await withInterrupt((interrupt) => untilEnd(io, database, { webhook, id, interrupt }));
+  if (last.status === 'running') note(io, `postrider: ${id} goes on. ${waysOn(webhook)}`);
+  printRecovery(io, webhook, last, json);
+}
+
+/** Stops the webhook's recovery that runs, and prints it. What it has queued is still sent. */
+export async function stopRecovery(
+  io: Io,
+  database: Database,
+  webhook: Webhook,
+  { by, json }: { readonly by: Actor; readonly json: boolean | undefined },
+): Promise<void> {
+  const recoveries = createRecoveryStore(database, io.clock);
+  const running = await recoveries.running(webhook.accountId, webhook.id);
+  if (running === null) throw new Failure(`no recovery of ${webhook.id} runs`);
+  const stopped = await recoveries.stop(webhook.accountId, webhook.id, running, by);
+  if (stopped === null) throw new Failure(`no webhook ${webhook.id}`);
+  printRecovery(io, webhook, stopped, json);
+}
+
+async function untilEnd(
+  io: Io,
+  database: Database,
+  {
+    webhook,
+    id,
+    interrupt,
+  }: { readonly webhook: Webhook; readonly id: RecoveryId; readonly interrupt: AbortSignal },
+): Promise<Recovery> {
+  const recoveries = createRecoveryStore(database, io.clock);
+  const webhooks = createWebhookLookUps(database);
+  const progress = createProgress(io);
+  try {
+    for (;;) {
+      const recovery = await recoveries.find(webhook.accountId, webhook.id, id);
+      const found = await webhooks.find(webhook.id);
+      if (recovery === null || found === null)
+        throw new Failure(`${webhook.id} is deleted, so ${id} has ended`);
+      if (recovery.status !== 'running' || interrupt.aborted) return recovery;
+      const pace = found.failingSince === null ? '' : '; it fails: 1 a second';
+      progress.show(`${progressInWords(recovery)}${pace}`);
+      await delay(LOOK_EVERY_MS, undefined, { signal: interrupt }).catch(() => undefined);
+    }
+  } finally {
+    progress.end();
+  }
+}
+
+function createProgress({ stderr, clock }: Io) {
+  const changes = isTerminal(stderr);
+  let shown = '';
+  let nextAtMs = 0;
+  return {
+    show(text: string): void {
+      const nowMs = clock.now().getTime();
+      if (text === shown || (!changes && nowMs < nextAtMs)) return;
+      stderr.write(changes ? `\r\u001b[K${text}` : `postrider: ${text}\n`);
+      shown = text;
+      nextAtMs = nowMs + LINE_EVERY_MS;
+    },
+    end(): void {
+      if (changes && shown !== '') stderr.write('\n');
+    },
+  };
+}
+
+/** The commands that show the webhook's recovery, and stop it. */
+function waysOn({ id }: Webhook): string {
+  return `To look: postrider recover ${id}; to stop it: postrider recover ${id} --stop`;
+}
+
+function printRecovery(io: Io, { accountId }: Webhook, recovery: Recovery, json: boolean | undefined): void {
+  const { id, webhookId, status } = recovery;
+  printAnswer(io, json, recoveryObject(recovery, accountId), [
+    `${id} of ${webhookId} ${status === 'running' ? 'runs' : status}: ${progressInWords(recovery)}`,
+  ]);
+}

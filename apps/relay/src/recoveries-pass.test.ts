@@ -1,0 +1,158 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import type { AccountId, RecoveryId, WebhookId } from '@postrider/domain';
+import type { RecoveryWork } from '@postrider/store';
+import { keepingLogger } from '../test/log-lines.ts';
+import type { LoggedLine } from '../test/log-lines.ts';
+import { RecoveriesPass } from './recoveries-pass.ts';
+
+type DueRecovery = Awaited<ReturnType<RecoveryWork['due']>>[number];
+type RecoveryStep = Awaited<ReturnType<RecoveryWork['step']>>;
+
+/** What a step found, by recovery. An error: the step fails. */
+let steps: Map<string, RecoveryStep | Error>;
+let due: DueRecovery[];
+let outstanding: Map<string, number>;
+let nowMs: number;
+/** The steps that were done, with whether they might queue. */
+let done: [id: string, mayQueue: boolean][];
+let counted: string[];
+let woken: string[];
+let lines: LoggedLine[];
+let pass: RecoveriesPass;
+
+beforeEach(() => {
+  [steps, outstanding, nowMs] = [new Map<string, never>(), new Map<string, number>(), 0];
+  [due, done, counted, woken, lines] = [[], [], [], [], []];
+  pass = new RecoveriesPass({
+    work: {
+      due: async (max) => due.slice(0, max),
+      step: async (id, mayQueue) => {
+        done.push([id, mayQueue]);
+        const step = steps.get(id) ?? null;
+        if (step instanceof Error) throw step;
+        return step;
+      },
+    },
+    outstandingOf: async (accountId) => {
+      counted.push(accountId);
+      return outstanding.get(accountId) ?? 0;
+    },
+    outstandingMax: 100,
+    onQueued: (webhookId) => void woken.push(webhookId),
+    logger: keepingLogger(lines),
+    nowMs: () => nowMs,
+  });
+});
+
+const recovery = (id: string, waitMs = 0, accountId = `acct_${id}`): DueRecovery => ({
+  id: id as RecoveryId,
+  accountId: accountId as AccountId,
+  waitMs,
+});
+const step = (queued: number, ended: 'finished' | 'stopped' | null = null): RecoveryStep => ({
+  webhookId: `wh_${queued}` as WebhookId,
+  queued,
+  ended,
+});
+
+test('does the steps that are due, in order, and none that has to wait', async () => {
+  due = [recovery('b'), recovery('a'), recovery('c', 1)];
+  expect(await pass.run()).toBe(10);
+  expect(done).toEqual([
+    ['b', true],
+    ['a', true],
+  ]);
+});
+
+test('does 50 steps in a run', async () => {
+  due = Array.from({ length: 60 }, (_, n) => recovery(String(n)));
+  await pass.run();
+  expect(done).toHaveLength(50);
+});
+
+test('rests until the next step, and half a second at most', async () => {
+  expect(await pass.run()).toBe(500);
+  due = [recovery('a', 120), recovery('b', 80)];
+  expect(await pass.run()).toBe(80);
+  due = [recovery('a', 90_000)];
+  expect(await pass.run()).toBe(500);
+  expect(done).toEqual([]);
+});
+
+test('wakes the webhooks that got deliveries, and no others', async () => {
+  due = [recovery('a'), recovery('b'), recovery('c')];
+  steps = new Map([
+    ['a', step(3)],
+    ['b', step(0)],
+  ]);
+  await pass.run();
+  expect(woken).toEqual(['wh_3']);
+});
+
+test('logs how a recovery ended', async () => {
+  due = [recovery('a'), recovery('b'), recovery('c')];
+  steps = new Map([
+    ['a', step(3, 'finished')],
+    ['b', step(0, 'stopped')],
+    ['c', step(1)],
+  ]);
+  await pass.run();
+  expect(lines.map(({ msg, fields }) => [msg, fields])).toEqual([
+    ['recovery finished', { recovery_id: 'a', webhook_id: 'wh_3' }],
+    ['recovery stopped', { recovery_id: 'b', webhook_id: 'wh_0' }],
+  ]);
+});
+
+test('a step that fails stops no other, and the run fails', async () => {
+  due = [recovery('a'), recovery('b'), recovery('c')];
+  steps = new Map<string, RecoveryStep | Error>([
+    ['a', new Error('first')],
+    ['b', new Error('second')],
+    ['c', step(2)],
+  ]);
+  await expect(pass.run()).rejects.toThrow('first');
+  expect(done.map(([id]) => id)).toEqual(['a', 'b', 'c']);
+  expect(woken).toEqual(['wh_2']);
+});
+
+test('puts the steps of an account off that has its limit of deliveries', async () => {
+  due = [recovery('full'), recovery('free')];
+  outstanding = new Map([
+    ['acct_full', 100],
+    ['acct_free', 99],
+  ]);
+  await pass.run();
+  expect(done).toEqual([
+    ['full', false],
+    ['free', true],
+  ]);
+});
+
+test('counts an account once in ten seconds, whatever the number of its recoveries', async () => {
+  due = [recovery('a', 0, 'acct'), recovery('b', 0, 'acct')];
+  await pass.run();
+  outstanding.set('acct', 100);
+  nowMs = 9_999;
+  await pass.run();
+  expect(counted).toEqual(['acct']);
+  nowMs = 10_000;
+  await pass.run();
+  expect(counted).toEqual(['acct', 'acct']);
+  expect(done.slice(-2)).toEqual([
+    ['a', false],
+    ['b', false],
+  ]);
+});
+
+test('an account that cannot be counted gets no step, and is counted again in the next run', async () => {
+  due = [recovery('a')];
+  outstanding = {
+    get: () => {
+      throw new Error('away');
+    },
+  } as never;
+  await expect(pass.run()).rejects.toThrow('away');
+  outstanding = new Map();
+  await pass.run();
+  expect(done).toEqual([['a', true]]);
+});
