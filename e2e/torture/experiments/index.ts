@@ -54,6 +54,7 @@ import { blobStoreAway } from './52-blob-store-away.ts';
 import { redisAwayWhileMailComesIn } from './53-redis-away-while-mail-comes-in.ts';
 import { s3Away } from './54-s3-away.ts';
 import { allKilledAtRandom } from './55-all-killed-at-random.ts';
+import { relayKilledDuringARecovery } from './56-relay-killed-during-a-recovery.ts';
 
 /** Every experiment, in the order of its number. */
 export const EXPERIMENTS: readonly Experiment[] = [
@@ -112,4 +113,5 @@ export const EXPERIMENTS: readonly Experiment[] = [
   redisAwayWhileMailComesIn,
   s3Away,
   allKilledAtRandom,
+  relayKilledDuringARecovery,
 ];
