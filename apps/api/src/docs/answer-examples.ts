@@ -114,6 +114,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   unread: 1,
   outstanding: 0,
   dead_letters: 0,
+  dead_letters_dropped: 0,
   held_reason: null,
   complete: true,
   replayed: 12,
