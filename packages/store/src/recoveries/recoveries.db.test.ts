@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { inboundSubject, newId } from '@postrider/domain';
 import type { RecoveryId } from '@postrider/domain';
-import { ACTOR, createRows } from '@postrider/testing';
+import { ACTOR, createRows, untilWaitingForLock } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { createOutage } from '../../test/outage.ts';
 import type { Fate, Outage } from '../../test/outage.ts';
+import { inUndoneTransaction } from '../../test/sessions.ts';
 import { listAudit } from '../audit/audit.ts';
 import { dropExpired } from '../retention/housekeeping.ts';
 import { createWebhookStore } from '../webhooks/webhooks.ts';
@@ -188,6 +189,19 @@ describe('a start', () => {
     expect(await start({}, other)).toMatchObject({ kind: 'started' });
   });
 
+  test('waits for a DELETE of the webhook that is running, and finds no webhook', async () => {
+    const outcome = await inUndoneTransaction(store.db.pool, async (removal) => {
+      await removal.query('delete from webhooks where id = $1', [outage.webhookId]);
+      const starting = start();
+      starting.catch(() => undefined);
+      await untilWaitingForLock(store.outside);
+      await removal.query('commit');
+      return starting;
+    });
+    expect(outcome).toEqual({ kind: 'no webhook' });
+    expect(await store.outside.query('select from recoveries')).toEqual([]);
+  });
+
   test('needs a webhook of the account that is not being removed', async () => {
     const { accountId, webhookId } = await createOutage(store);
     expect(await start({}, { ...outage, webhookId })).toEqual({ kind: 'no webhook' });
@@ -234,6 +248,7 @@ test('another account, and another webhook, have not this recovery', async () =>
   ] as const) {
     expect(await recoveries.find(accountId, webhookId, id)).toBeNull();
     expect(await recoveries.stop(accountId, webhookId, id, ACTOR)).toBeNull();
+    expect(await recoveries.running(accountId, webhookId)).toBeNull();
     expect(await recoveries.list(accountId, webhookId, { after: id, limit: 1 })).toMatch(/^no /);
   }
   expect(await recoveries.list(other.accountId, outage.webhookId, { limit: 1 })).toBe('no webhook');

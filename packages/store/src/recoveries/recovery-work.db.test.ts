@@ -170,6 +170,13 @@ describe('fresh events', () => {
     expect(await outage.step(id)).toMatchObject({ queued: 4 });
   });
 
+  test('that are due later do not slow a recovery', async () => {
+    await outage.events(4);
+    const id = await started({ rate: 16 });
+    await createRows(store.outside).deliveries(outage.webhookId, { count: 9, dueInMs: 3_600_000 });
+    expect(await outage.step(id)).toMatchObject({ queued: 4 });
+  });
+
   test('of other webhooks do not slow a recovery', async () => {
     await outage.events(4);
     const id = await started({ rate: 16 });
@@ -225,6 +232,29 @@ test('another account that is suspended stops nothing', async () => {
   expect(await outage.step(id)).toMatchObject({ queued: 1, ended: 'finished' });
 });
 
+test('a step counts from the time of the last one, and is not made up for after a second', async () => {
+  await outage.events(9);
+  const id = await started({ rate: 16 });
+  await store.outside.query(`update recoveries set next_step_at = now() - interval '1 hour'`);
+  const [before] = await store.outside.query<{ at: Date }>('select clock_timestamp() as at');
+  expect(await createRecoveryWork(store.db.pool).step(id, true)).toMatchObject({ queued: 4 });
+  const [next] = await store.outside.query<{ inTime: boolean }>(
+    `select next_step_at + interval '0.75 s' between $1 and clock_timestamp() as "inTime" from recoveries`,
+    [before?.at],
+  );
+  expect(next).toEqual({ inTime: true });
+});
+
+test('a step that another relay does is skipped at once', async () => {
+  await outage.event();
+  const id = await started();
+  await inUndoneTransaction(store.db.pool, async (other) => {
+    await other.query('select from recoveries for no key update');
+    expect(await createRecoveryWork(store.db.pool).step(id, true)).toBeNull();
+  });
+  expect(await rowsOf('deliveries')).toBe(0);
+});
+
 test('two relays do one step once', async () => {
   await outage.events(8);
   const id = await started({ rate: 16 });
@@ -242,6 +272,18 @@ test('a recovery whose webhook is deleted ends, and queues nothing', async () =>
     outage.webhookId,
     ACTOR,
   );
+  expect(await outage.step(id)).toMatchObject({ queued: 0, ended: 'stopped' });
+  expect(await rowsOf('deliveries')).toBe(0);
+  expect(await store.outside.query('select stopped, ended_at is not null as ended from recoveries')).toEqual([
+    { stopped: true, ended: true },
+  ]);
+});
+
+test('a recovery whose webhook is marked as removed ends, and queues nothing', async () => {
+  await outage.event();
+  const id = await started();
+  await store.outside.query('update webhooks set removed_at = now()');
+  expect(await read(id)).toBeNull();
   expect(await outage.step(id)).toMatchObject({ queued: 0, ended: 'stopped' });
   expect(await rowsOf('deliveries')).toBe(0);
 });
@@ -306,6 +348,16 @@ describe('at the same time', () => {
     expect(await rowsOf('deliveries')).toBe(0);
   });
 
+  test('the webhook is deleted, and the recovery queues nothing', async () => {
+    const step = await stepBehind(
+      id,
+      (session) => session.query('delete from webhooks where id = $1', [outage.webhookId]),
+      (session) => session.query('delete from dead_letters'),
+    );
+    expect(step).toMatchObject({ queued: 0, ended: 'stopped' });
+    expect(await rowsOf('deliveries')).toBe(0);
+  });
+
   test('a step dies, and the next one does it again: nothing is left out or queued twice', async () => {
     await expect(
       stepBehind(
@@ -365,19 +417,33 @@ test('the outcomes of what it queued are counted, and those of a later replay ar
   expect(await read(id)).toMatchObject({ queued: 3, delivered: 1, failed: 2, inProgress: 0 });
 });
 
-test('a step adds up the outcomes', async () => {
+test('each step adds up the outcomes', async () => {
   await outage.events(8);
   const id = await started({ rate: 16 });
-  await store.outside.query(
-    `insert into recovery_outcomes values ($1, 2, 0), ($1, 1, 1), ('rec_other', 9, 9)`,
-    [id],
-  );
+  const outcomes = (values: string) =>
+    store.outside.query(`insert into recovery_outcomes values ${values}`, [id]);
+  await outcomes(`($1, 2, 0), ($1, 1, 1), ('rec_other', 9, 9)`);
   expect(await read(id)).toMatchObject({ delivered: 3, failed: 1 });
   await outage.step(id);
   expect(await read(id)).toMatchObject({ delivered: 3, failed: 1 });
+  await outcomes('($1, 1, 1)');
+  await store.outside.query('update deliveries set taken_at = now()');
+  expect(await outage.step(id)).toMatchObject({ queued: 4 });
+  expect(await read(id)).toMatchObject({ delivered: 4, failed: 2, queued: 8 });
   expect(await store.outside.query('select recovery_id from recovery_outcomes')).toEqual([
     { recovery_id: 'rec_other' },
   ]);
+});
+
+test('a step does not wait for an outcome that housekeeping deletes', async () => {
+  await outage.event();
+  const id = await started();
+  await store.outside.query('insert into recovery_outcomes values ($1, 1, 0)', [id]);
+  await inUndoneTransaction(store.db.pool, async (housekeeping) => {
+    await housekeeping.query('select from recovery_outcomes for update');
+    expect(await outage.step(id)).toMatchObject({ queued: 1, ended: 'finished' });
+  });
+  expect(await read(id)).toMatchObject({ delivered: 1 });
 });
 
 describe('the recoveries whose step is due', () => {
