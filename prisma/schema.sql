@@ -509,6 +509,8 @@ CREATE TABLE recoveries (
   created_at timestamp(3) with time zone NOT NULL,
   ended_at timestamp(3) with time zone,
   stopped boolean NOT NULL DEFAULT false,
+  dead_letters_only boolean NOT NULL DEFAULT false,
+  reason dead_letter_reason,
   CONSTRAINT recoveries_pkey PRIMARY KEY (id)
 );
 CREATE INDEX recoveries_by_age ON recoveries USING btree (ended_at);
