@@ -55,7 +55,7 @@ describe('with the queue in Postgres', () => {
     TIMEOUT_MS,
   );
 
-  test('two relays and two workers share the work: every event arrives once', async () => {
+  test('with two relays and two workers every event arrives once', async () => {
     await system.webhook('/hook');
     await system.startAll(['relay', 'relay', 'worker', 'worker']);
     const ids = await system.record(500);

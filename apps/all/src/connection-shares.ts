@@ -17,7 +17,7 @@ const READS = 2;
 /** Outcomes of deliveries and of mail, and a received message. */
 const OTHERS_THAN_REQUESTS = 3;
 
-/** Each share has at least one connection. The wake-ups and the listener use one more each. */
+/** Each share has at least one connection. Wake-ups, the relay's lock and the worker's use one more each. */
 export function connectionShares(poolSize: number, limiterIsInPostgres: boolean): ConnectionShares {
   const limiter = limiterIsInPostgres ? Math.max(1, Math.floor(poolSize / 10)) : 0;
   const keys = Math.max(1, Math.floor(poolSize / 10));

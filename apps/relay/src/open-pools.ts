@@ -8,7 +8,7 @@ export interface RelayPools {
   readonly pool: ReturnType<typeof createPool>;
 }
 
-/** Connections for claims: the polling pass and the wake-up pass claim at the same time. */
+/** Connections for claims and the sweep, which run at the same time. */
 const CLAIM_POOL_SIZE = 2;
 
 /** The relay's connections to Postgres. Opens none before the first statement. */

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { openQueueWatch, Producer, queueLocation } from '@postrider/queue';
 import { createMetrics, Lifecycle, loadConfig, RELAY_PASSES } from '@postrider/runtime';
-import type { Metrics, StopSignal } from '@postrider/runtime';
+import type { Metrics, RelayPass, StopSignal } from '@postrider/runtime';
 import { createWakeUps } from '@postrider/store';
 import type { WakeUps } from '@postrider/store';
-import { waitFor } from '@postrider/testing';
+import { untilWaitingForLock, waitFor, withClient } from '@postrider/testing';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
@@ -84,9 +84,30 @@ async function startRelay(): Promise<() => Promise<number>> {
   };
 }
 
-async function value(name: string): Promise<number> {
-  const metric = await metrics.registry.getSingleMetric(name)?.get();
+async function value(name: string, of = metrics): Promise<number> {
+  const metric = await of.registry.getSingleMetric(name)?.get();
   return metric?.values[0]?.value ?? 0;
+}
+
+/** The relay which was started last is the active one. */
+const isActive = async () => (await value('postrider_relay_active')) === 1;
+
+/** The passes that the relay which was started last has run. */
+async function passesRun(): Promise<Set<unknown>> {
+  const metric = await metrics.registry.getSingleMetric('postrider_relay_pass_duration_seconds')?.get();
+  return new Set(metric?.values.map(({ labels }) => labels['pass']));
+}
+
+async function runsOf(pass: RelayPass): Promise<number> {
+  const metric = await metrics.registry.getSingleMetric('postrider_relay_pass_duration_seconds')?.get();
+  const counts = metric?.values as { metricName: string; labels: { pass: string }; value: number }[];
+  const count = ({ metricName, labels }: (typeof counts)[number]) =>
+    metricName.endsWith('_count') && labels.pass === pass;
+  return counts.find(count)?.value ?? 0;
+}
+
+async function untilRun(pass: RelayPass, times: number): Promise<void> {
+  await waitFor(async () => (await runsOf(pass)) >= times, { what: `${times} runs of ${pass}` });
 }
 
 describe('the relay', () => {
@@ -114,14 +135,58 @@ describe('the relay', () => {
   });
 
   test('runs every documented pass, and no other', async () => {
-    const passes = async () => {
-      const metric = await metrics.registry.getSingleMetric('postrider_relay_pass_duration_seconds')?.get();
-      return new Set(metric?.values.map(({ labels }) => labels['pass']));
-    };
     const documented = new Set(Object.keys(RELAY_PASSES));
-    await waitFor(async () => (await passes()).size >= documented.size, { what: 'each pass to run once' });
-    expect(await passes()).toEqual(documented);
+    await waitFor(async () => (await passesRun()).size >= documented.size, { what: 'each pass to run once' });
+    expect(await passesRun()).toEqual(documented);
   });
+
+  test('stands by while another one is active, and takes over when that one stops', async () => {
+    await waitFor(isActive, { what: 'the first to be active' });
+    const first = metrics;
+    metrics = createMetrics('relay', { processMetrics: false });
+    const stopSecond = await startRelay();
+    try {
+      const asked = () =>
+        store.database.query(
+          `select from pg_stat_activity
+           where datname = current_database() and query like '%pg_try_advisory_lock(72707373%' and pid <> pg_backend_pid()`,
+        );
+      await waitFor(async () => (await asked()).length === 1, {
+        what: 'the second relay to ask for the lock',
+      });
+      expect(await value('postrider_relay_active', first)).toBe(1);
+      await waitFor(async () => (await passesRun()).size >= 2, { what: 'the passes of every relay' });
+      expect(await passesRun()).toEqual(new Set(['fleet', 'report']));
+
+      await stop();
+      await waitFor(isActive, { what: 'the second to be active' });
+      await store.rows.deliveries(await store.rows.webhook());
+      const waiting = () => store.database.query('select from deliveries where leased_until is null');
+      await waitFor(async () => (await waiting()).length === 0, { what: 'the delivery to be claimed' });
+    } finally {
+      await stopSecond();
+    }
+  });
+
+  test('stops its passes when another one has the lock, and starts them again later', async () => {
+    await waitFor(isActive, { what: 'it to be active' });
+    await withClient(store.database.url, async (other) => {
+      const locking = other.query('select pg_advisory_lock(72707373, 0)');
+      await untilWaitingForLock(store.database);
+      await store.database.query(
+        `select pg_terminate_backend(pid) from pg_locks
+         where locktype = 'advisory' and classid = 72707373 and granted`,
+      );
+      await locking;
+      await waitFor(async () => !(await isActive()), { what: 'it to stand by', timeoutMs: 20_000 });
+      await untilRun('fleet', (await runsOf('fleet')) + 1); // a run that had begun has ended
+      const sweeps = await runsOf('sweep');
+      await untilRun('fleet', (await runsOf('fleet')) + 3); // a sweep runs every 2 s
+      expect(await runsOf('sweep')).toBe(sweeps);
+    });
+    await waitFor(isActive, { what: 'it to be active again' });
+    await untilRun('sweep', (await runsOf('sweep')) + 1);
+  }, 60_000);
 
   test('has the account of the notices, so that their domain can be verified before the first one', async () => {
     const accounts = await store.database.query('select id, name from accounts');

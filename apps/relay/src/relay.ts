@@ -15,12 +15,13 @@ import {
   createMailOutbox,
   createOperatorEventStore,
   createRecoveryWork,
+  createRelaySession,
   createSnapshotWatch,
-  createWakeUpListener,
   outstandingOf,
   readiness,
   readOutstanding,
 } from '@postrider/store';
+import type { ParsedWakeUp } from '@postrider/store';
 import { DeliveryPass } from './delivery-pass.ts';
 import { SweepPass } from './delivery-sweep-pass.ts';
 import { createFleetWatch } from './fleet-watch.ts';
@@ -62,15 +63,27 @@ type StartPass = (
   pauseAfterErrorMs: number,
 ) => PeriodicTask;
 
+/** What the passes share. */
+interface Shared extends RelayParts {
+  readonly queue: Producer;
+  readonly fleet: FleetWatch;
+  readonly startPass: StartPass;
+}
+
 /**
- * Builds the relay's passes and adds them to its start list. The wake-up listener is added last, after the
- * passes it wakes. @returns whether the relay can work now.
+ * Builds the relay and adds it to the start list. One relay at a time is active: it has all passes. The
+ * others stand by, with the passes `fleet` and `report` alone. @returns whether the relay can work now.
  */
 export function addRelay(parts: RelayParts): ReadinessCheck {
   const { config, lifecycle, pool, queueWatch, logger, metrics } = parts;
   // A new connection may lead to another Redis, with another eviction policy. So the relay reports again.
   const queue = new Producer(queueWatch.location, queueWatch.onError, () => report.wake());
   lifecycle.add('queue', { stop: () => queue.close() });
+  // The operator needs the account, to verify the domain of NOTICE_MAIL_FROM.
+  if (config.noticeMailFrom !== undefined) {
+    const notices = createHealthNoticeStore(pool, systemClock);
+    lifecycle.add('notices account', { start: () => notices.prepare() });
+  }
 
   const startPass: StartPass = (name, run, pauseAfterErrorMs) =>
     createPass({ name, run, pauseAfterErrorMs, logger, metrics });
@@ -81,9 +94,44 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
     logger,
     metrics,
   });
-  const deliveries = createDeliveryPasses(parts, queue, startPass, fleet);
-  const mails = createMailPass(parts, queue, startPass);
-  const notices = createNoticePasses(parts, startPass, () => mails.wake());
+  const report = createReportPass(parts, queue, startPass);
+  const always = passesOf([startPass('fleet', () => fleet.run(), PASS_PAUSE_AFTER_ERROR_MS), report]);
+  lifecycle.add('passes of every relay', { start: async () => always.start(), stop: () => always.stop() });
+
+  let active: ReturnType<typeof createActivePasses> | null = null;
+  async function standBy(): Promise<void> {
+    const last = active;
+    active = null;
+    metrics.relayActive.set(0);
+    await last?.stop();
+  }
+  lifecycle.add('passes of the active relay', { stop: standBy });
+  // Added last: it starts passes and wakes them. It stops first, so another relay takes over at once.
+  const session = createRelaySession({
+    databaseUrl: config.databaseUrl,
+    applicationName: 'postrider-relay',
+    onError: parts.onPostgresError,
+    onActive() {
+      logger.info('relay is active');
+      metrics.relayActive.set(1);
+      active = createActivePasses({ ...parts, queue, fleet, startPass });
+      active.start();
+    },
+    onStandby() {
+      logger.info('relay stands by: another one is active');
+      void standBy();
+    },
+    onWakeUp: (wakeUp) => active?.wake(wakeUp),
+  });
+  lifecycle.add('session', { start: async () => session.start(), stop: () => session.stop() });
+  return () => readinessOf(parts);
+}
+
+/** Passes know nothing of an earlier time as the active relay: another relay has worked since. */
+function createActivePasses(shared: Shared) {
+  const { config, pool, logger, metrics, startPass } = shared;
+  const deliveries = createDeliveryPasses(shared);
+  const mails = createMailPass(shared);
   const housekeeping = createHousekeeping(pool);
   const attemptLogTurns = new Semaphore(1);
   const steps = housekeepingSteps({
@@ -95,43 +143,38 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
   const retention = retentionSteps({ pool, config, attemptLogTurns, metrics, logger });
   const erasures = createErasureStore(pool);
   const sums = createAttemptSums(pool, config);
-  const report = createReportPass(parts, queue, startPass);
-  const stepRetryMs = parts.stepRetryAfterErrorMs ?? STEP_RETRY_AFTER_ERROR_MS;
-  const passes = [
+  const stepRetryMs = shared.stepRetryAfterErrorMs ?? STEP_RETRY_AFTER_ERROR_MS;
+  const passes = passesOf([
     ...deliveries.passes,
     mails,
-    createRecoveriesPass(parts, startPass, (webhookId) => deliveries.wake([webhookId], false)),
-    startPass('fleet', () => fleet.run(), PASS_PAUSE_AFTER_ERROR_MS),
+    createRecoveriesPass(shared, (webhookId) => deliveries.wake([webhookId], false)),
     ...steps.map((step) => startPass(step.name, () => housekeepingPass(step, logger), stepRetryMs)),
     startPass('retention', () => retentionPass(retention, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
     startPass('erasures', () => erasuresPass(erasures, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
     startPass('sums', () => sumsPass(sums), CLEANUP_PAUSE_AFTER_ERROR_MS),
     startPass('removals', () => removalsPass(housekeeping, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
     startPass('inbox_removals', () => inboxRemovalsPass(housekeeping, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
-    ...notices,
-    report,
-  ];
-  lifecycle.add('passes', {
-    start: async () => passes.forEach((pass) => pass.start()),
-    stop: () => Promise.all(passes.map((pass) => pass.stop(STOP_TIMEOUT_MS))),
-  });
-
-  const listener = createWakeUpListener({
-    databaseUrl: config.databaseUrl,
-    applicationName: 'postrider-relay',
-    onError: parts.onPostgresError,
-    onWakeUp: ({ webhooks, mail, everything }) => {
+    ...createNoticePasses(shared, () => mails.wake()),
+  ]);
+  return {
+    ...passes,
+    wake({ webhooks, mail, everything }: ParsedWakeUp): void {
       deliveries.wake(webhooks, everything);
       if (mail) mails.wake();
     },
-  });
-  lifecycle.add('wake-ups', { start: async () => listener.start(), stop: () => listener.stop() });
-  return () => readinessOf(parts);
+  };
 }
 
 async function readinessOf({ pool, queueWatch }: RelayParts): ReturnType<ReadinessCheck> {
   const state = await readiness(pool);
   return { ...state, parts: { ...state.parts, queue: queueWatch.state(state.parts.postgres) } };
+}
+
+function passesOf(passes: readonly PeriodicTask[]) {
+  return {
+    start: () => passes.forEach((pass) => pass.start()),
+    stop: () => Promise.all(passes.map((pass) => pass.stop(STOP_TIMEOUT_MS))),
+  };
 }
 
 function createReportPass(
@@ -150,14 +193,8 @@ function createReportPass(
 }
 
 /** The pass that claims, and the sweep that finds what was lost. */
-function createDeliveryPasses(
-  parts: RelayParts,
-  queue: Producer,
-  startPass: StartPass,
-  fleet: Pick<FleetWatch, 'slots' | 'deadWorkers'>,
-) {
-  const { config, metrics } = parts;
-  const store = createDeliveryOutbox(parts.claims);
+function createDeliveryPasses({ config, claims, metrics, queue, fleet, startPass }: Shared) {
+  const store = createDeliveryOutbox(claims);
   const pass = new DeliveryPass({
     store,
     queue,
@@ -191,8 +228,7 @@ function createDeliveryPasses(
 }
 
 function createRecoveriesPass(
-  { config, pool, logger }: RelayParts,
-  startPass: StartPass,
+  { config, pool, logger, startPass }: Shared,
   onQueued: (webhookId: WebhookId) => void,
 ): PeriodicTask {
   const recoveries = new RecoveriesPass({
@@ -205,11 +241,7 @@ function createRecoveriesPass(
   return startPass('recoveries', () => recoveries.run(), PASS_PAUSE_AFTER_ERROR_MS);
 }
 
-function createMailPass(
-  { config, pool, metrics }: RelayParts,
-  queue: Producer,
-  startPass: StartPass,
-): PeriodicTask {
+function createMailPass({ config, pool, metrics, queue, startPass }: Shared): PeriodicTask {
   const store = createMailOutbox(pool);
   const depths = new QueueDepths(queue);
   const run = () =>
@@ -225,14 +257,10 @@ function createMailPass(
 
 /** The pass that queues notices about webhooks, and the one that posts the operator's. */
 function createNoticePasses(
-  { config, lifecycle, pool, logger, metrics }: RelayParts,
-  startPass: StartPass,
+  { config, pool, logger, metrics, startPass }: Shared,
   wakeMail: () => void,
 ): PeriodicTask[] {
   const store = createHealthNoticeStore(pool, systemClock);
-  // The operator needs the account, to verify the domain of NOTICE_MAIL_FROM.
-  if (config.noticeMailFrom !== undefined) lifecycle.add('notices account', { start: () => store.prepare() });
-
   const operator = createOperatorEventStore(pool);
   const endpoint = operatorEndpoint(config);
   const shared = { clock: systemClock, logger };

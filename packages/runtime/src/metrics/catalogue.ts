@@ -187,6 +187,13 @@ export const metricCatalogue = {
     help: 'Jobs in the queue (Redis or Postgres), by queue and state: waiting, delayed.',
     labels: ['queue', 'state'],
   },
+  relayActive: {
+    processes: ['relay'],
+    kind: 'gauge',
+    name: 'postrider_relay_active',
+    help: '1 while this relay is the active one, 0 while it stands by. One relay at a time is active.',
+    labels: [],
+  },
   queueWorkers: {
     processes: ['relay'],
     kind: 'gauge',

@@ -1,18 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, recordEvent } from '@postrider/domain';
 import type { AccountId, WebhookId } from '@postrider/domain';
-import {
-  createRows,
-  createTestDatabase,
-  SESSION_OPTIONS,
-  startFaultProxy,
-  waitFor,
-} from '@postrider/testing';
+import { createRows, createTestDatabase, SESSION_OPTIONS, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { Client } from 'pg';
 import { openDatabase } from './database.ts';
-import { createWakeUpListener, createWakeUps } from './wake-ups.ts';
-import type { WakeUp, WakeUpListener, WakeUps } from './wake-ups.ts';
+import { createWakeUps } from './wake-ups.ts';
+import type { WakeUps } from './wake-ups.ts';
 
 const clock = { now: () => new Date() };
 /** Nobody listens on the discard port. */
@@ -29,13 +23,6 @@ function webhookIds(count: number): WebhookId[] {
 
 function parting(payload: string): string[] {
   return payload.split(',').sort();
-}
-
-async function sessionsOf(applicationName: string): Promise<number> {
-  const found = await database.query('select from pg_stat_activity where application_name = $1', [
-    applicationName,
-  ]);
-  return found.length;
 }
 
 /** Breaks off every session of that name. @returns how many there were. */
@@ -173,120 +160,4 @@ describe('the sender', () => {
     }
     await db.close();
   }
-});
-
-describe('the listener', () => {
-  type Heard = WakeUp & { everything: boolean };
-  const EVERYTHING: Heard = { webhooks: [], mail: true, everything: true };
-  let heard: Heard[];
-  let errors: Error[];
-  let listener: WakeUpListener;
-
-  const listen = (databaseUrl = database.url, probeIntervalMs?: number) =>
-    createWakeUpListener({
-      databaseUrl,
-      applicationName: 'wake-ear',
-      ...(probeIntervalMs === undefined ? {} : { probeIntervalMs }),
-      onWakeUp: (news) => heard.push(news),
-      onError: (error) => errors.push(error),
-    });
-  const until = async (count: number) =>
-    waitFor(() => heard.length >= count, { what: `${count} wake-ups, with ${heard.length} heard` });
-  const notify = async (payload: string) =>
-    database.query('select pg_notify($1, $2)', ['postrider_wake', payload]);
-
-  beforeEach(() => {
-    heard = [];
-    errors = [];
-    listener = listen();
-  });
-  afterEach(() => listener.stop());
-
-  test('says "everything" when it begins to listen, and then what it hears', async () => {
-    listener.start();
-    await until(1);
-    for (const payload of ['wh_1,wh_2', 'wh_3,mail', '*,mail', 'mail', '']) await notify(payload);
-    await until(6);
-    expect(heard).toEqual([
-      EVERYTHING,
-      { webhooks: ['wh_1', 'wh_2'], mail: false, everything: false },
-      { webhooks: ['wh_3'], mail: true, everything: false },
-      { webhooks: [], mail: true, everything: true },
-      { webhooks: [], mail: true, everything: false },
-      { webhooks: [], mail: false, everything: false },
-    ]);
-  });
-
-  test('comes back when its session is ended, says "everything" again, and hears on', async () => {
-    listener.start();
-    await until(1);
-    for (const round of [1, 2]) {
-      expect(await terminate('wake-ear')).toBe(1);
-      await until(2 * round);
-      expect(heard.at(-1)).toEqual(EVERYTHING);
-      await notify(`wh_${round}`);
-      await until(2 * round + 1);
-      expect(heard.at(-1)).toEqual({ webhooks: [`wh_${round}`], mail: false, everything: false });
-    }
-    expect(await sessionsOf('wake-ear')).toBe(1);
-    expect(errors.length).toBeGreaterThan(0);
-  });
-
-  test('whose session dies without a word finds out by itself, listens anew and says "everything"', async () => {
-    const line = await startFaultProxy(database.url);
-    listener = listen(line.url(database.url), 200);
-    listener.start();
-    await until(1);
-    line.strand();
-    await until(2);
-    expect(heard.at(-1)).toEqual(EVERYTHING);
-    await notify('wh_1');
-    await until(3);
-    expect(heard.at(-1)).toEqual({ webhooks: ['wh_1'], mail: false, everything: false });
-    await listener.stop();
-    await line.close();
-  }, 30_000);
-
-  test('leaves a server that only reads, and listens when the server writes', async () => {
-    const [row] = await database.query<{ name: string }>('select current_database() as name');
-    const readOnly = `alter database ${row?.name ?? ''} set default_transaction_read_only`;
-    await database.query(`${readOnly} = on`);
-    listener.start();
-    await waitFor(() => errors.length > 0, { what: 'the refusal' });
-    expect(errors[0]).toMatchObject({ code: '25006' });
-    expect(heard).toEqual([]);
-    await database.query(`${readOnly} = off`);
-    await until(1);
-    expect(heard).toEqual([EVERYTHING]);
-  });
-
-  test('tries again while Postgres is away, and stops in between', async () => {
-    listener = listen(NOWHERE);
-    listener.start();
-    await waitFor(() => errors.length >= 2, { what: 'a second try' });
-    await listener.stop();
-    expect(heard).toEqual([]);
-  });
-
-  test('that was stopped has no session left and says nothing more', async () => {
-    listener.start();
-    await until(1);
-    await listener.stop();
-    await waitFor(async () => (await sessionsOf('wake-ear')) === 0, { what: 'its session to end' });
-    expect(errors).toEqual([]);
-    expect(heard).toHaveLength(1);
-  });
-
-  test('may be stopped while it still connects: nothing is said and no session stays', async () => {
-    listener.start();
-    await listener.stop();
-    await waitFor(async () => (await sessionsOf('wake-ear')) === 0, { what: 'its session to end' });
-    expect(heard).toEqual([]);
-    expect(errors).toEqual([]);
-  });
-
-  test('that was never started stops at once', async () => {
-    await listener.stop();
-    expect(heard).toEqual([]);
-  });
 });

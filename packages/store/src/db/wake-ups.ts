@@ -1,8 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { asError } from './errors.ts';
-import { keepSession } from './kept-session.ts';
-import type { KeptSession, KeptSessionOptions } from './kept-session.ts';
 import { createPool } from './pool.ts';
 import type { PoolOptions } from './pool.ts';
 
@@ -12,7 +10,12 @@ export interface WakeUp {
   readonly mail: boolean;
 }
 
-const CHANNEL = 'postrider_wake';
+export interface ParsedWakeUp extends WakeUp {
+  /** It names no webhooks, because there were too many. */
+  readonly everything: boolean;
+}
+
+export const CHANNEL = 'postrider_wake';
 /**
  * Replaces the ids when there are too many. The relay then scans all webhooks with outstanding deliveries.
  */
@@ -77,30 +80,6 @@ export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'siz
   };
 }
 
-export interface WakeUpListenerOptions extends Omit<
-  KeptSessionOptions,
-  'onConnect' | 'onProbe' | 'settings'
-> {
-  /**
-   * `everything` is true when there were too many ids, and after each connect, because wake-ups may have been
-   * missed.
-   */
-  readonly onWakeUp: (wakeUp: WakeUp & { readonly everything: boolean }) => void;
-}
-
-export type WakeUpListener = KeptSession;
-
-export function createWakeUpListener({ onWakeUp, ...session }: WakeUpListenerOptions): WakeUpListener {
-  return keepSession({
-    ...session,
-    async onConnect(client) {
-      client.on('notification', ({ payload = '' }) => onWakeUp(parseWakeUp(payload)));
-      await client.query(`listen ${CHANNEL}`);
-      onWakeUp({ webhooks: [], mail: true, everything: true });
-    },
-  });
-}
-
 function payloadsOf(parts: readonly string[]): string[] {
   const count = Math.ceil(parts.length / WEBHOOKS_PER_NOTIFY);
   return Array.from({ length: count }, (_, n) =>
@@ -108,7 +87,7 @@ function payloadsOf(parts: readonly string[]): string[] {
   );
 }
 
-function parseWakeUp(payload: string): WakeUp & { everything: boolean } {
+export function parseWakeUp(payload: string): ParsedWakeUp {
   const parts = payload.split(',').filter((part) => part !== '');
   return {
     webhooks: parts.filter((part) => !WORDS.includes(part)) as WebhookId[],

@@ -1,0 +1,83 @@
+import type { Client } from 'pg';
+import { keepSession } from './kept-session.ts';
+import type { KeptSession, KeptSessionOptions } from './kept-session.ts';
+import { CHANNEL, parseWakeUp } from './wake-ups.ts';
+import type { ParsedWakeUp } from './wake-ups.ts';
+
+export interface RelaySessionOptions extends Pick<
+  KeptSessionOptions,
+  'databaseUrl' | 'applicationName' | 'onError' | 'probeIntervalMs'
+> {
+  /** This relay has the lock: it is the active one. */
+  readonly onActive: () => void;
+  /** Another relay has the lock. */
+  readonly onStandby: () => void;
+  /** `everything` is true after each connect, too: wake-ups may have been missed. */
+  readonly onWakeUp: (wakeUp: ParsedWakeUp) => void;
+}
+
+/** A class of advisory locks of our own. */
+const LOCK = 'select pg_try_advisory_lock(72707373, 0) as mine';
+
+const ASK_EVERY_MS = 1_000;
+/**
+ * Postgres ends a session that is silent for this long, and its lock. The relay is frozen, or its machine is
+ * gone.
+ */
+const SILENT_MS = 5_000;
+/**
+ * An active relay whose session broke keeps working while it asks for the lock. For `SILENT_MS`, its own
+ * broken session may still hold it.
+ */
+const REFUSALS_MAX = 7;
+
+/**
+ * The relay's own session. It holds the lock of the active relay, and listens for wake-ups. A relay without
+ * the lock asks for it every second, and hears no wake-ups.
+ *
+ * Two relays may be active for some seconds. The claim keeps their work apart; they only work twice.
+ */
+export function createRelaySession({
+  onActive,
+  onStandby,
+  onWakeUp,
+  ...session
+}: RelaySessionOptions): KeptSession {
+  let listening: Client | null = null;
+  let isActive = false;
+  let refusals = 0;
+
+  async function ask(client: Client): Promise<void> {
+    if (client === listening) {
+      await client.query('select 1');
+      return;
+    }
+    const { rows } = await client.query<{ mine: boolean }>(LOCK);
+    if (rows[0]?.mine !== true) {
+      refuse();
+      return;
+    }
+    client.on('notification', ({ payload = '' }) => onWakeUp(parseWakeUp(payload)));
+    await client.query(`listen ${CHANNEL}`);
+    listening = client;
+    refusals = 0;
+    if (!isActive) onActive();
+    isActive = true;
+    onWakeUp({ webhooks: [], mail: true, everything: true });
+  }
+
+  function refuse(): void {
+    refusals += 1;
+    if (!isActive || refusals < REFUSALS_MAX) return;
+    isActive = false;
+    onStandby();
+  }
+
+  return keepSession({
+    probeIntervalMs: ASK_EVERY_MS,
+    ...session,
+    settings: { idle_session_timeout: String(SILENT_MS) },
+    onConnect: ask,
+    onProbe: ask,
+  });
+}
