@@ -4,8 +4,8 @@ const HEADROOM = 1.25;
 const WEIGHT = 1 / 8;
 
 /**
- * Starts work no faster than slots free up, by the mean duration of recent work. Otherwise attempts that timed
- * out together would start together again, each with a TLS handshake. Quick work does not wait.
+ * Starts work no faster than slots free up, by the mean duration of recent work. Otherwise attempts that
+ * timed out together would start together again, each with a TLS handshake. Quick work does not wait.
  */
 export class StartPacing {
   readonly #slots: number;
