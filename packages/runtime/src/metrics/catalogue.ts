@@ -191,7 +191,7 @@ export const metricCatalogue = {
     processes: ['relay'],
     kind: 'gauge',
     name: 'postrider_relay_active',
-    help: '1 while this relay is the active one, 0 while it stands by. One relay at a time is active.',
+    help: 'Whether this relay is the active one: 1, or 0 while it stands by. One relay at a time is active.',
     labels: [],
   },
   queueWorkers: {
