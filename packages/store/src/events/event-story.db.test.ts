@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { inboundSubject, newId, notificationDetailOf } from '@postrider/domain';
-import type { AccountId, EventId, WebhookId } from '@postrider/domain';
+import type { AccountId, EmailId, EventId, WebhookId } from '@postrider/domain';
 import { ACTOR, createRows } from '@postrider/testing';
 import { endDeliveries, sendMail } from '../../test/ended-mail.ts';
 import { setupStore } from '../../test/open-store.ts';
@@ -34,6 +34,20 @@ async function recorded(address = 'bob@b.example'): Promise<EventId> {
   const [row] = await store.outside.query<{ id: EventId }>('select id from events order by position desc');
   if (row === undefined) throw new Error('no event');
   return row.id;
+}
+
+/** Records that the message bounced at the address, which is suppressed then. */
+async function bounced(emailId: EmailId, address: string): Promise<void> {
+  await createProviderNotificationStore(store.db, store.clock).record({
+    ...{ messageId: newId('event', store.clock), emailId, providerMessageId: null, writtenEmailId: null },
+    suppress: [{ address, reason: 'bounce' }],
+    event: {
+      type: 'email.bounced',
+      recipients: [address],
+      occurredAt: store.clock.now().toISOString(),
+      detail: notificationDetailOf({}),
+    },
+  });
 }
 
 async function storyOf(id: EventId): Promise<EventStory> {
@@ -187,19 +201,7 @@ describe('the cause in a story', () => {
   test('is the message, with who sent it, and what was suppressed because of it', async () => {
     const emailId = await sendMail(store, accountId, { to: ['Bob <bob@b.example>', 'eve@b.example'] });
     await store.outside.query(`update emails set api_key_id = 'key_1', request_id = 'req-1'`);
-    await createProviderNotificationStore(store.db, store.clock).record({
-      messageId: newId('event', store.clock),
-      emailId,
-      providerMessageId: null,
-      writtenEmailId: null,
-      suppress: [{ address: 'bob@b.example', reason: 'bounce' }],
-      event: {
-        type: 'email.bounced',
-        recipients: ['bob@b.example'],
-        occurredAt: store.clock.now().toISOString(),
-        detail: notificationDetailOf({}),
-      },
-    });
+    await bounced(emailId, 'bob@b.example');
     await createSuppressionStore(store.db, store.clock).add(accountId, ['eve@b.example']);
     const [event] = await store.outside.query<{ id: EventId }>(
       `select id from events where type = 'email.bounced'`,
@@ -323,6 +325,60 @@ describe('the replays in a story', () => {
     expect((await partOf(id, webhookId)).replays).toHaveLength(1);
     expect((await partOf(id, other)).replays).toEqual([]);
   });
+});
+
+test('each pause between deliveries has the replay in it: that of the event, else that of many', async () => {
+  const [webhookId, other] = [await webhook(), await webhook()];
+  const id = await recorded();
+  await store.outside.query('delete from deliveries');
+  const starts = [[7, 1, 0], [7, 2, 30], [8, 1, 600], [9, 1, 1200]] as const; // prettier-ignore
+  for (const [delivery, attempt, seconds] of starts) {
+    for (const each of [webhookId, other]) await log(id, each, { delivery, attempt, seconds });
+  }
+  const act = (actor: string, action: string, target: string, seconds: number, of = webhookId) =>
+    store.outside.query(
+      `insert into audit (actor_kind, actor, action, target, webhook_id, count, created_at)
+       select 'cli', $1, $2, $3, $4, case $2 when 'event.replay' then 1 else 9 end, created_at + make_interval(secs => $5)
+       from events where id = $6`,
+      [actor, action, target, of, seconds, id],
+    );
+  await act('before the event', 'event.replay', id, -10);
+  await act('during a delivery', 'dead-letters.replay', webhookId, 10);
+  await act('recovers', 'recovery.start', webhookId, 300);
+  await act('stops', 'recovery.stop', webhookId, 400);
+  await act('does something else', 'message.release', id, 700);
+  await act('replays it', 'event.replay', id, 900);
+  await act('replays others', 'dead-letters.replay', webhookId, 950);
+  await act('after all', 'dead-letters.replay', webhookId, 5_000);
+  await act('recovers the other', 'recovery.start', other, 300, other);
+  const replays = async (of: WebhookId) =>
+    (await partOf(id, of)).replays.map(({ by: { name }, isOfMany }) => [name, isOfMany]);
+  expect(await replays(webhookId)).toEqual([['recovers', true], ['replays it', false]]); // prettier-ignore
+  expect(await replays(other)).toEqual([['recovers the other', true]]);
+});
+
+test('a story has the suppressions and the dead letters of its own event only', async () => {
+  const [webhookId, stranger] = [await webhook(), await store.newAccount()];
+  const emailId = await sendMail(store, accountId, { to: ['bob@b.example', 'ann@b.example'] });
+  await bounced(emailId, 'bob@b.example');
+  await bounced(emailId, 'ann@b.example');
+  await createSuppressionStore(store.db, store.clock).add(stranger, ['bob@b.example']);
+  await store.outside.query('update suppressions set email_id = $1 where account_id = $2', [
+    emailId,
+    stranger,
+  ]);
+  await endDeliveries(store, webhookId, 'dead');
+  const events = await store.outside.query<{ id: EventId }>(
+    `select id from events where type = 'email.bounced' order by position`,
+  );
+  expect(events).toHaveLength(2);
+  for (const [n, { id }] of events.entries()) {
+    const story = await storyOf(id);
+    expect(story.suppressions.map(({ address }) => address)).toEqual([['bob', 'ann'][n] + '@b.example']);
+    const [letter] = await store.outside.query('select id from dead_letters where event_id = $1', [id]);
+    expect(story.webhooks[0]?.deadLetter?.id).toBe(letter?.['id']);
+    expect(story.webhooks[0]?.deliveries.flat()).toHaveLength(1);
+  }
 });
 
 test('the fates of several events are read at once, each of its own', async () => {
