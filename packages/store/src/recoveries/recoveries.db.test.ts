@@ -122,7 +122,8 @@ describe('a count', () => {
     await store.outside.query(`update webhooks set events = '{email.sent}' where id = $1`, [
       outage.webhookId,
     ]);
-    await outage.event({ type: 'email.bounced' });
+    // Today: the attempt log of the test begins today, and nobody knows what became of earlier events.
+    await outage.event({ type: 'email.bounced', ageHours: 0.01 });
     expect(await count()).toMatchObject({ matched: 0 });
     expect(await count({}, sibling)).toMatchObject({ matched: 2, deadLetters: 1 });
   });
