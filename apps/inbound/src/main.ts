@@ -17,11 +17,15 @@ const postgres = {
 const wakeUps = createWakeUps(postgres);
 const database = openDatabase({ ...postgres, size: config.databasePoolSize }, wakeUps);
 
-shell.lifecycle.add('database', {
-  start: () => requireDatabase(database.pool, (line) => logger.warn(line)),
-  stop: () => Promise.all([wakeUps.close(), database.close()]),
-});
+shell.lifecycle
+  .add('database', {
+    start: () => requireDatabase(database.pool, (line) => logger.warn(line)),
+    stop: () => Promise.all([wakeUps.close(), database.close()]),
+  })
+  .add(
+    'operations server',
+    operationsServer(shell, () => readiness()),
+  );
 const readiness = addInbound({ ...shell, database });
-shell.lifecycle.add('operations server', operationsServer(shell, readiness));
 
 await shell.lifecycle.run();
