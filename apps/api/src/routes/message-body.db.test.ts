@@ -114,7 +114,7 @@ describe('a body that is on its way', () => {
   test('takes memory of its key, until its client disconnects', async () => {
     const path = await pathOf({ text: LONG });
     const isRefused = async () => (await askUnread(path)).includes('503');
-    await waitFor(isRefused, { what: 'an answer to be refused' });
+    await waitFor(isRefused, { what: 'an answer to be refused', timeoutMs: 60_000 });
     expect(open.length).toBeGreaterThan(30); // of 2 MiB each
     expect(expectProblem(await ask(path), 'not-ready')).toMatch(/^Too many other answers are on their way/);
     expect((await ask(await pathOf({ text: 'Hello' }))).status).toBe(200);
@@ -122,7 +122,7 @@ describe('a body that is on its way', () => {
     expect(await askUnread(await pathOf({ text: LONG }, 'text', other), other)).toBe('HTTP/1.1 200 OK');
     for (const { socket } of open) socket.resetAndDestroy();
     await waitFor(async () => !(await isRefused()), { what: 'an answer to be served' });
-  });
+  }, 90_000);
 
   test('takes one connection to Postgres for all bodies of its account', async () => {
     const path = await pathOf({ text: LONG });

@@ -120,8 +120,9 @@ describe('while a snapshot is held', () => {
         await report.query('select from accounts');
         expect(await drop(explainedPool(pool, seen))).toBeGreaterThan(ROWS - 2);
       });
+      // The statement with an offset looks for the surplus, before the steps.
       const pages = seen.flatMap(({ text, pagesBy }) =>
-        text.includes('delete') ? (pagesBy[index] ?? []) : [],
+        text.includes('offset') ? [] : (pagesBy[index] ?? []),
       );
       expect(pages.length).toBeGreaterThan(ROWS / 1_000 - 1);
       expect(Math.max(...pages)).toBeLessThan(2 * (pages[0] ?? 0));
