@@ -45,7 +45,9 @@ describeWithRedis('while a worker has capacity', (redisUrl) => {
       await traffic.stop();
     }
     await system.drained();
-    const failed = await system.db.query('select from attempts where status is distinct from 200');
+    const failed = await system.db.query(
+      'select distinct status, error from attempts where status is distinct from 200',
+    );
     expect(failed).toEqual([]);
   }, 180_000);
 });
