@@ -31,7 +31,6 @@ import { quarantineFaulty } from './mail/quarantine.ts';
 import { outgoingMessage, sendMail } from './mail/send.ts';
 import type { MailStages } from './mail/send.ts';
 import { createUnsubscribeUrls } from './mail/unsubscribe-url.ts';
-import { StartPacing } from './start-pacing.ts';
 import { StageFault } from './stage-fault.ts';
 
 /** The connections stay open: their opener closes them after the worker has stopped. */
@@ -88,7 +87,6 @@ function addConsumers(parts: WorkerParts, mailProvider: MailProviderOptions['pro
   const fastAttempts = ATTEMPTS_PER_SLOT * deliveryConcurrency;
   const fast = addLane(parts, { stages, attemptsMax: fastAttempts });
   const slow = addLane(parts, { stages, attemptsMax: slowLaneConcurrency });
-  const pacing = new StartPacing(slowLaneConcurrency);
   const stopping = new AbortController();
   const mailStages = addMailStages(parts, mailProvider, stopping.signal);
 
@@ -101,7 +99,7 @@ function addConsumers(parts: WorkerParts, mailProvider: MailProviderOptions['pro
     }),
     slow: new Consumer(location, 'slow', {
       concurrency: slowLaneConcurrency,
-      handle: (job) => pacing.run(() => slow(job)),
+      handle: slow,
       lockSeconds: config.leaseSeconds,
       onError: onQueueError,
     }),
