@@ -8,5 +8,5 @@ export async function rowsRead(pool: Pool): Promise<number> {
             + (select sum(idx_tup_read)::int from pg_stat_user_indexes) as n
      from pg_stat_user_tables`,
   );
-  return counted[0]?.n ?? 0;
+  return counted[0]?.n ?? NaN;
 }

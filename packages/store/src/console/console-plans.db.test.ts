@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { AccountId, EventId, RecoveryId, WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
-import { openDatabase } from '../db/database.ts';
+import { setupPlanStore } from '../../test/plan-store.ts';
+import { rowsRead } from '../../test/rows-read.ts';
 import type { Database } from '../db/database.ts';
 import {
   countDeadLettersByHour,
@@ -34,18 +34,8 @@ const EVENTS = [15_000, 15_001].map((n) => `evt_01jd00000000000000000${n}` as Ev
 let database: TestDatabase;
 let db: Database;
 
-beforeAll(async () => void (database = await createTestDatabase()));
-afterAll(() => database.drop());
-// One connection, which keeps the first plan that it makes.
-beforeEach(async () => {
-  const options = { databaseUrl: database.url, size: 1, applicationName: 'console-plans-test' };
-  db = openDatabase(
-    { ...options, onError: () => undefined },
-    { send: () => undefined, close: async () => undefined },
-  );
-  await createRows(database).clear();
-});
-afterEach(() => db.close());
+const plans = setupPlanStore();
+beforeEach(() => void ({ db, database } = plans));
 
 const id = (prefix: string, n = 'n') => `'${prefix}_01jd' || lpad(${n}::text, 22, '0')`;
 const webhookOf = (own: string) => `case when ${own} then '${WEBHOOK}' else 'wh_other' end`;
@@ -94,16 +84,6 @@ async function grow(): Promise<void> {
     'commit',
   ];
   await database.query(sql.join(';\n'));
-}
-
-async function rowsRead(): Promise<number> {
-  await db.pool.query('select pg_stat_force_next_flush()');
-  const { rows } = await db.pool.query<{ n: number }>(
-    `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int
-            + (select sum(idx_tup_read)::int from pg_stat_user_indexes) as n
-     from pg_stat_user_tables`,
-  );
-  return rows[0]?.n ?? NaN;
 }
 
 const page = { after: null, limit: LIMIT };
@@ -200,9 +180,9 @@ test('what the console shows, planned while there was nothing, reads little more
   for (const isCounted of [false, true]) {
     if (isCounted) await database.query('analyze');
     for (const [name, run, rows, readMax] of READS) {
-      const before = await rowsRead();
+      const before = await rowsRead(db.pool);
       expect([name, await run()]).toEqual([name, rows]);
-      const read = (await rowsRead()) - before;
+      const read = (await rowsRead(db.pool)) - before;
       expect([name, read < readMax ? 'few' : read]).toEqual([name, 'few']);
     }
   }

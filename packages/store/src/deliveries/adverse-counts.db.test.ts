@@ -3,6 +3,7 @@ import { LIMITS } from '@postrider/domain';
 import type { AccountId, InboxId, KeyKind, WebhookId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
+import { rowsRead } from '../../test/rows-read.ts';
 import type { PageRequest } from '../db/page.ts';
 import { createMessageStore } from '../inbound/messages.ts';
 import { createThreadStore } from '../inbound/threads.ts';
@@ -147,33 +148,23 @@ const LISTS: [string, () => Promise<unknown>][] = [
 ];
 
 /** Rows and entries of indexes that were read so far, by whatever way. */
-async function rowsRead(): Promise<number> {
-  await store.db.pool.query('select pg_stat_force_next_flush()');
-  const [counted] = await store.outside.query<{ n: number }>(
-    `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int
-            + (select sum(idx_tup_read)::int from pg_stat_user_indexes) as n
-     from pg_stat_user_tables`,
-  );
-  return counted?.n ?? NaN;
-}
-
 test.each(LISTS)('a list of %s reads no rows but its own', async (_, list) => {
-  const before = await rowsRead();
+  const before = await rowsRead(store.db.pool);
   await list();
-  const read = (await rowsRead()) - before;
+  const read = (await rowsRead(store.db.pool)) - before;
   expect(read).toBeGreaterThanOrEqual(LIMIT);
   expect(read).toBeLessThan(READ_MAX);
 });
 
 test('a search in an inbox reads the messages that it looks at, and no others', async () => {
-  const before = await rowsRead();
+  const before = await rowsRead(store.db.pool);
   const found = await createThreadStore(store.db, store.clock).search(
     first.inboxId,
     { query: 'no such word' },
     FIRST_PAGE,
   );
   expect(found).toEqual({ entries: [], hasMore: false });
-  const read = (await rowsRead()) - before;
+  const read = (await rowsRead(store.db.pool)) - before;
   expect(read).toBeGreaterThanOrEqual(LIMITS.searchedMessages);
   expect(read).toBeLessThan(4 * LIMITS.searchedMessages); // a row and an entry of the index each, twice
 });

@@ -1,9 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { EVENT_TYPES } from '@postrider/domain';
 import type { AccountId, EmailId, EventId, EventType, WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase } from '@postrider/testing';
+import { createRows } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
-import { openDatabase } from '../db/database.ts';
+import { setupPlanStore } from '../../test/plan-store.ts';
+import { rowsRead } from '../../test/rows-read.ts';
 import type { Database } from '../db/database.ts';
 import { recipientKey } from '../db/sql/event-ctes.ts';
 import { createEventCountStore } from './event-counts.ts';
@@ -26,20 +27,12 @@ let db: Database;
 let events: EventStore;
 let accountId: AccountId;
 
-beforeAll(async () => void (database = await createTestDatabase()));
-afterAll(() => database.drop());
-// One connection for each test, which keeps the first plan that it makes.
+const plans = setupPlanStore();
 beforeEach(async () => {
-  const options = { databaseUrl: database.url, size: 1, applicationName: 'event-plans-test' };
-  db = openDatabase(
-    { ...options, onError: () => undefined },
-    { send: () => undefined, close: async () => undefined },
-  );
+  ({ db, database } = plans);
   events = createEventStore(db);
-  await createRows(database).clear();
   accountId = await createRows(database).account();
 });
-afterEach(() => db.close());
 
 /** Events of the account, one every second until now, each about a message of its own. */
 async function grow(count: number, type: EventType, change: { email?: EmailId; recipients?: string[] } = {}) {
@@ -57,16 +50,6 @@ async function grow(count: number, type: EventType, change: { email?: EmailId; r
     [accountId, type, count, email, recipients, recipients.join()],
   );
   await database.query('select pg_stat_force_next_flush()');
-}
-
-async function rowsRead(): Promise<number> {
-  await db.pool.query('select pg_stat_force_next_flush()');
-  const { rows } = await db.pool.query<{ n: number }>(
-    `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int
-            + (select sum(idx_tup_read)::int from pg_stat_user_indexes) as n
-     from pg_stat_user_tables`,
-  );
-  return rows[0]?.n ?? NaN;
 }
 
 /** With the number of events that each finds. */
@@ -90,13 +73,13 @@ test.each(LISTS)(
     await grow(3, 'email.complained', { email: EMAIL, recipients: [BOB] });
     for (const type of EVENT_TYPES.slice(0, 3)) await grow(GROWN_BY, type);
     await grow(3, 'email.sent', { email: EMAIL, recipients: ['ada@a.example', BOB] });
-    const uncounted = await rowsRead();
+    const uncounted = await rowsRead(db.pool);
     expect((await list())?.entries).toHaveLength(found);
-    expect((await rowsRead()) - uncounted).toBeLessThan(READ_MAX);
+    expect((await rowsRead(db.pool)) - uncounted).toBeLessThan(READ_MAX);
     await database.query('analyze');
-    const counted = await rowsRead();
+    const counted = await rowsRead(db.pool);
     expect((await list())?.entries).toHaveLength(found);
-    expect((await rowsRead()) - counted).toBeLessThan(READ_MAX);
+    expect((await rowsRead(db.pool)) - counted).toBeLessThan(READ_MAX);
   },
 );
 
@@ -118,9 +101,9 @@ test('a count of a type that few have, planned while there was none, reads only 
   for (const type of EVENT_TYPES.slice(0, 3)) await grow(GROWN_BY, type);
   for (const isCounted of [false, true]) {
     if (isCounted) await database.query('analyze');
-    const before = await rowsRead();
+    const before = await rowsRead(db.pool);
     expect(await count()).toMatchObject([{ type: 'email.complained', events: 3, emails: 1 }]);
-    expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+    expect((await rowsRead(db.pool)) - before).toBeLessThan(READ_MAX);
   }
 });
 
@@ -164,10 +147,10 @@ test.each(WEBHOOK_LISTS)(
     await growFates(webhookId);
     for (const isCounted of [false, true]) {
       if (isCounted) await database.query('analyze');
-      const before = await rowsRead();
+      const before = await rowsRead(db.pool);
       expect(await list()).toHaveLength(found);
       expect(await find()).toMatchObject({ status: 'pending', attempts: 0 });
-      expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+      expect((await rowsRead(db.pool)) - before).toBeLessThan(READ_MAX);
     }
   },
 );
@@ -182,8 +165,8 @@ test('a story, planned while there was nothing, reads the rows of its event', as
   await growFates(webhookId);
   for (const isCounted of [false, true]) {
     if (isCounted) await database.query('analyze');
-    const before = await rowsRead();
+    const before = await rowsRead(db.pool);
     expect((await story())?.webhooks).toMatchObject([{ webhookId, deliveries: [[{ attempt: 1 }]] }]);
-    expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+    expect((await rowsRead(db.pool)) - before).toBeLessThan(READ_MAX);
   }
 });

@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { AccountId, EmailId, EventId, WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
-import { openDatabase } from '../db/database.ts';
+import { setupPlanStore } from '../../test/plan-store.ts';
+import { rowsRead } from '../../test/rows-read.ts';
 import type { Database } from '../db/database.ts';
 import { recipientKey, textKey } from '../db/sql/event-ctes.ts';
 import { searchEvents } from './find-events.ts';
@@ -23,22 +23,14 @@ const WEBHOOK = 'wh_01jd0000000000000000000001' as WebhookId;
 let database: TestDatabase;
 let db: Database;
 
-beforeAll(async () => void (database = await createTestDatabase()));
-afterAll(() => database.drop());
-// One connection for each test, which keeps the first plan that it makes.
+const plans = setupPlanStore();
 beforeEach(async () => {
-  const options = { databaseUrl: database.url, size: 1, applicationName: 'look-up-plans-test' };
-  db = openDatabase(
-    { ...options, onError: () => undefined },
-    { send: () => undefined, close: async () => undefined },
-  );
-  await createRows(database).clear();
+  ({ db, database } = plans);
   await database.query(`insert into accounts (id, name) values ($1, 'Acme'), ($2, 'Other')`, [
     ACCOUNT,
     OTHER,
   ]);
 });
-afterEach(() => db.close());
 
 const GROW = [
   `create temp table sent as
@@ -83,16 +75,6 @@ async function grow(): Promise<void> {
   const sql = ['begin', 'set local session_replication_role = replica', ...GROW, 'drop table sent', 'commit'];
   await database.query(sql.join(';\n'));
   await database.query('select pg_stat_force_next_flush()');
-}
-
-async function rowsRead(): Promise<number> {
-  await db.pool.query('select pg_stat_force_next_flush()');
-  const { rows } = await db.pool.query<{ n: number }>(
-    `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int
-            + (select sum(idx_tup_read)::int from pg_stat_user_indexes) as n
-     from pg_stat_user_tables`,
-  );
-  return rows[0]?.n ?? NaN;
 }
 
 const events =
@@ -153,9 +135,9 @@ test('what support looks up, planned while there was nothing, reads little more 
   for (const isCounted of [false, true]) {
     if (isCounted) await database.query('analyze');
     for (const [name, run, rows] of LOOK_UPS) {
-      const before = await rowsRead();
+      const before = await rowsRead(db.pool);
       expect([name, await run()]).toEqual([name, rows]);
-      const read = (await rowsRead()) - before;
+      const read = (await rowsRead(db.pool)) - before;
       expect([name, read < READ_MAX ? 'few' : read]).toEqual([name, 'few']);
     }
   }

@@ -1,11 +1,11 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { RecoveryId } from '@postrider/domain';
-import { ACTOR, createRows, createTestDatabase } from '@postrider/testing';
+import { ACTOR } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
+import { setupPlanStore } from '../../test/plan-store.ts';
 import { createOutage } from '../../test/outage.ts';
 import type { Outage } from '../../test/outage.ts';
 import { rowsRead } from '../../test/rows-read.ts';
-import { openDatabase } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
 import { createRecoveryStore } from './recoveries.ts';
 import type { NewRecovery } from './recoveries.ts';
@@ -23,19 +23,11 @@ let database: TestDatabase;
 let db: Database;
 let outage: Outage;
 
-beforeAll(async () => void (database = await createTestDatabase()));
-afterAll(() => database.drop());
-
-// One connection for each test, which keeps the first plan that it makes.
+const plans = setupPlanStore();
 beforeEach(async () => {
-  db = openDatabase(
-    { databaseUrl: database.url, size: 1, applicationName: 'plans-test', onError: () => undefined },
-    { send: () => undefined, close: async () => undefined },
-  );
-  await createRows(database).clear();
+  ({ db, database } = plans);
   outage = await createOutage({ db, outside: database });
 });
-afterEach(() => db.close());
 
 /**
  * The outage of another account's webhook, and rows of the same webhook that the recovery does not want: events
