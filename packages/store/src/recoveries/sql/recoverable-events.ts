@@ -78,10 +78,13 @@ export const findRecoverable = statement('find-recoverable')`
 
 const QUEUED: Wanted = { webhook: '$3', rule: '$4', domains: '$5', undelivered: '$6', asOf: '$7' };
 
-/** Locks the dead letters of events at a webhook. $1 webhook, $2 events. */
+/**
+ * Locks the dead letters of events at a webhook. The order is in a form that the primary key does not have:
+ * otherwise Postgres reads the whole key, to sort nothing. $1 webhook, $2 events.
+ */
 export const lockDeadLettersOf = statement('lock-dead-letters-of')`
     select l.id from dead_letters l where l.event_id = any ($2::text[]) and greatest(l.webhook_id, '') = $1
-    order by l.id for update of l`;
+    order by greatest(l.id, '') for update of l`;
 
 /** Locks events. $1 account, $2 events. */
 export const lockEvents = statement('lock-events')`
