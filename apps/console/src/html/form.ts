@@ -2,13 +2,42 @@ import { html } from '@remix-run/html-template';
 import type { Html } from './pieces.ts';
 import { writtenTime } from './words.ts';
 
-/** The options of a `select`. @param any the word for no choice */
-export function options(any: string, values: readonly string[], chosen: string | undefined): Html {
+/** The field of a choice. @param any the word for no choice */
+export function choiceField(
+  id: string,
+  {
+    name,
+    label,
+    values,
+    chosen,
+    any = 'any',
+  }: { name: string; label: string; values: readonly string[]; chosen: string | undefined; any?: string },
+): Html {
   const choices = values.map((value) =>
     value === chosen ? html`<option selected>${value}</option>` : html`<option>${value}</option>`,
   );
-  return html`<option value="">${any}</option>
-    ${choices}`;
+  return html`<div>
+    <label for="${id}">${label}</label>
+    <select id="${id}" name="${name}">
+      <option value="">${any}</option>
+      ${choices}
+    </select>
+  </div>`;
+}
+
+/** The field of an account or a webhook. @param value as the user wrote it */
+export function ownerField(id: string, value: string, isRequired: boolean): Html {
+  return html`<div class="two">
+    <label for="${id}">Account or webhook</label>
+    <input
+      id="${id}"
+      name="webhook"
+      value="${value}"
+      placeholder="Any id or account name"
+      ${isRequired ? html`required` : null}
+      autocomplete="off"
+    />
+  </div>`;
 }
 
 /** The field of a time. @param id is the field's name, with a prefix that is unique on the page */

@@ -4,8 +4,8 @@ export function count(value: number): string {
 }
 
 /** `1 event`, `28,412 events`. */
-export function counted(value: number, noun: string): string {
-  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+export function counted(value: number, noun: string, plural = `${noun}s`): string {
+  return `${count(value)} ${value === 1 ? noun : plural}`;
 }
 
 /** `6.1 KiB`, `48 KiB`, `1.2 MiB`. */

@@ -3,7 +3,7 @@ import type { AccountId } from '@postrider/domain';
 import { AUDIT_ACTIONS } from '@postrider/store';
 import type { Account, ListedAuditEntry, Page as ListPage } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
-import { options, timeField } from '../html/form.ts';
+import { choiceField, timeField } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { pagePath, queryOf } from '../html/links.ts';
 import { pager } from '../html/list.ts';
@@ -81,12 +81,7 @@ function filterForm({ who, account, action, target, since }: AuditFilter): Html 
           autocomplete="off"
         />
       </div>
-      <div>
-        <label for="a-what">Action</label>
-        <select id="a-what" name="action">
-          ${options('any', AUDIT_ACTIONS, action)}
-        </select>
-      </div>
+      ${choiceField('a-what', { name: 'action', label: 'Action', values: AUDIT_ACTIONS, chosen: action })}
       <div>
         <label for="a-target">Target</label>
         <input id="a-target" name="target" value="${target ?? ''}" placeholder="any id" autocomplete="off" />

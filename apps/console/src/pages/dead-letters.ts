@@ -4,7 +4,7 @@ import { DEAD_LETTERS_COUNTED_MAX } from '@postrider/store';
 import type { DeadLetterCount, FoundDeadLetter, FoundRecovery } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
-import { options, rangeFields } from '../html/form.ts';
+import { choiceField, ownerField, rangeFields } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
 import { pager } from '../html/list.ts';
@@ -112,28 +112,9 @@ function nothing(): Html {
 function filterForm({ owner, type, reason, status, since, until }: ShownFilter): Html {
   return html`<form class="card filters" action="/dead-letters" aria-label="Filter dead letters">
     <div class="fields">
-      <div class="two">
-        <label for="f-wh">Account or webhook</label>
-        <input
-          id="f-wh"
-          name="webhook"
-          value="${owner}"
-          placeholder="Any id or account name"
-          autocomplete="off"
-        />
-      </div>
-      <div>
-        <label for="f-type">Type</label>
-        <select id="f-type" name="type">
-          ${options('any', EVENT_TYPES, type)}
-        </select>
-      </div>
-      <div>
-        <label for="f-reason">Reason</label>
-        <select id="f-reason" name="reason">
-          ${options('any', DEAD_LETTER_REASONS, reason)}
-        </select>
-      </div>
+      ${ownerField('f-wh', owner, false)}
+      ${choiceField('f-type', { name: 'type', label: 'Type', values: EVENT_TYPES, chosen: type })}
+      ${choiceField('f-reason', { name: 'reason', label: 'Reason', values: DEAD_LETTER_REASONS, chosen: reason })}
       <div>
         <label for="f-status">Last status</label>
         <input

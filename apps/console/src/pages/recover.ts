@@ -12,7 +12,7 @@ import type {
 import { formTokens } from '../http/serve-form.ts';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
-import { options, rangeFields } from '../html/form.ts';
+import { choiceField, ownerField, rangeFields } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
 import { latestP95 } from '../html/plot.ts';
@@ -92,24 +92,8 @@ function askForm(fields: RecoverFields): Html {
     >`;
   return html`<form class="card filters" action="/recover" aria-label="Events to recover">
     <div class="fields">
-      <div class="two">
-        <label for="r-wh">Account or webhook</label>
-        <input
-          id="r-wh"
-          name="webhook"
-          value="${webhook ?? ''}"
-          placeholder="Any id or account name"
-          required
-          autocomplete="off"
-        />
-      </div>
-      ${rangeFields('r', fields)}
-      <div>
-        <label for="r-type">Types</label>
-        <select id="r-type" name="types">
-          ${options('all', EVENT_TYPES, types)}
-        </select>
-      </div>
+      ${ownerField('r-wh', webhook ?? '', true)} ${rangeFields('r', fields)}
+      ${choiceField('r-type', { name: 'types', label: 'Types', values: EVENT_TYPES, chosen: types, any: 'all' })}
       <div>
         <label for="r-rate">Events per second</label>
         <input

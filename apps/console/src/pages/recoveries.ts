@@ -24,7 +24,7 @@ export function recoveriesPage(parts: RecoveriesParts, visit: Visit): Page {
   const last = recoveries.at(-1);
   const older =
     hasMore && last !== undefined ? `/recoveries${queryOf({ webhook: webhookId, after: last.id })}` : null;
-  const shown = counted(recoveries.length, 'recovery').replace('recoverys', 'recoveries');
+  const shown = counted(recoveries.length, 'recovery', 'recoveries');
   const list =
     recoveries.length === 0
       ? html`<div class="empty">

@@ -11,7 +11,7 @@ import type {
   WebhookHealth,
 } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
-import { options, rangeFields } from '../html/form.ts';
+import { choiceField, rangeFields } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
 import { pager, tabs } from '../html/list.ts';
@@ -219,12 +219,7 @@ function filterForm(path: string, filter: WebhookFilter): Html {
     <form action="${path}">
       <input type="hidden" name="status" value="${filter.status ?? ''}" />
       <div class="fields">
-        <div>
-          <label for="f-type">Type</label>
-          <select id="f-type" name="type">
-            ${options('any', EVENT_TYPES, filter.type)}
-          </select>
-        </div>
+        ${choiceField('f-type', { name: 'type', label: 'Type', values: EVENT_TYPES, chosen: filter.type })}
         <div>
           <label for="f-rec">Recipient</label>
           <input id="f-rec" name="recipient" value="${filter.recipient ?? ''}" autocomplete="off" />
