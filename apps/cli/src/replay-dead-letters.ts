@@ -67,23 +67,27 @@ function failFor(missing: readonly DeadLetterId[]): void {
   if (missing.length > 0) throw new Failure(`no dead letter with a webhook: ${missing.join(', ')}`);
 }
 
+/** The recovery that sends the dead letters of a filter. */
+export function recoveryOf({ since = new Date(0), until, type, reason }: DeadLetterFilter) {
+  const types = type === undefined ? [] : [type];
+  return { since, until, types, reason, only: 'dead_letters' } as const;
+}
+
 /** Counts what a replay of all would take: of a webhook, or of each webhook of the account. */
 export async function countAll(
   replaying: Replaying,
   webhookId: WebhookId | undefined,
-  { since = new Date(0), until, type, reason }: DeadLetterFilter,
+  filter: DeadLetterFilter,
 ): Promise<void> {
   const { io, database, accountId } = replaying;
   const webhooks =
     webhookId === undefined
       ? await webhooksOf(database, accountId)
       : [await requireWebhook(database, webhookId, accountId)];
-  const types = type === undefined ? [] : [type];
-  const request = { since, until, types, reason, only: 'dead_letters' } as const;
   const recoveries = createRecoveryStore(database, io.clock);
   const counts: Counted[] = [];
   for (const { id, accountId: account } of webhooks) {
-    const counted = await recoveries.count(account, id, request);
+    const counted = await recoveries.count(account, id, recoveryOf(filter));
     const matched = counted?.matched ?? 0;
     if (matched > 0) counts.push({ webhook: id, account, matched });
   }

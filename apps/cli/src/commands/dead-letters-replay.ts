@@ -8,7 +8,7 @@ import { optionalId, requireAccount, requireId, requireWebhook } from '../ids.ts
 import type { Io } from '../io.ts';
 import { jsonOption } from '../print.ts';
 import { recoveryOptions } from '../recovery-options.ts';
-import { countAll, countNamed, replayAll, replayNamed } from '../replay-dead-letters.ts';
+import { countAll, countNamed, recoveryOf, replayAll, replayNamed } from '../replay-dead-letters.ts';
 import type { Replaying } from '../replay-dead-letters.ts';
 import { runRecovery, stopRecovery } from '../run-recovery.ts';
 import { withDatabase } from '../session.ts';
@@ -91,15 +91,6 @@ function parseAll(ids: readonly string[], options: Options): Act {
     const { io, database, accountId, ...how } = replaying;
     const webhook = await requireWebhook(database, id, accountId);
     if (rate === undefined) return replayAll(replaying, webhook, filter);
-    const types = type === undefined ? [] : [type];
-    const request = {
-      since: since ?? new Date(0),
-      until,
-      types,
-      reason,
-      only: 'dead_letters',
-      rate,
-    } as const;
-    return runRecovery(io, database, webhook, request, how);
+    return runRecovery(io, database, webhook, { ...recoveryOf(filter), rate }, how);
   };
 }
