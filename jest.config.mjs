@@ -21,5 +21,5 @@ export default {
   globalTeardown: '<rootDir>/scripts/jest/global-teardown.ts',
   testTimeout: process.env.TEST_LONG === '1' ? 600_000 : 30_000,
   maxWorkers: 4, // many files wait for processes and timers, so two cores serve four
-  workerIdleMemoryLimit: '1200MB', // a worker above it is replaced before its next file
+  workerIdleMemoryLimit: '450MB', // of heap: a worker above it is replaced before its next file
 };

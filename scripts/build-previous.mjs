@@ -1,5 +1,5 @@
-import { join, resolve } from 'node:path';
-import { bundle } from './build.mjs';
+import { join } from 'node:path';
+import { bundleRelayAndWorker } from './build.mjs';
 import { ROOT } from './workspace.mjs';
 
 /*
@@ -11,9 +11,6 @@ if (folder === undefined) {
   process.stderr.write('usage: node scripts/build-previous.mjs FOLDER\n');
   process.exit(2);
 }
-await bundle({
-  entryPoints: { relay: 'apps/relay/src/main.ts', worker: 'apps/worker/src/main.ts' },
-  outdir: resolve(folder),
-  write: true,
+await bundleRelayAndWorker(folder, {
   alias: { bullmq: join(ROOT, 'packages/queue/node_modules/bullmq-previous') },
 });

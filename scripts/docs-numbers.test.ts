@@ -16,11 +16,12 @@ const SOURCES = {
   delivery: 'packages/runtime/src/config/settings/delivery.ts',
   domain: 'packages/domain/src/limits.ts',
   http: 'packages/runtime/src/config/settings/http.ts',
-  jsonValues: 'apps/api/src/http/json-values.ts',
+  bodyRules: 'apps/api/src/http/body-rules.ts',
   operations: 'packages/runtime/src/config/settings/operations.ts',
   mailPass: 'apps/relay/src/mail-pass.ts',
   server: 'apps/api/src/server.ts',
   slots: 'apps/api/src/http/account-slots.ts',
+  threads: 'packages/sandboxed-threads/src/thread-pool.ts',
 } as const;
 
 /**
@@ -59,12 +60,13 @@ const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[
     /some [\d,]+ deliveries and some ([\d,]+) messages are delayed/,
     valueIn('mailPass', 'DELAYED_MAX'),
   ],
-  ['docs/api.md', /A body of more than ([\d,]+) JSON values/, valueIn('jsonValues', 'JSON_VALUES_MAX')],
+  ['docs/api.md', /A body of more than ([\d,]+) JSON values/, valueIn('bodyRules', 'JSON_VALUES_MAX')],
   ['docs/api.md', /an account has (\d+) such requests at work/, valueIn('slots', 'inFlightMax')],
   ['docs/api.md', /and (\d+) more of the account wait/, valueIn('slots', 'waitingMax')],
   ['docs/api.md', /wait their turn for up to (\d+) s/, valueIn('slots', 'waitMs') / 1_000],
   ['docs/api.md', /reads nothing of its answer for (\d+) s/, valueIn('server', 'unreadTimeout') / 1_000],
   ['docs/api.md', /or takes over (\d+) s is refused/, valueIn('server', 'requestTimeout') / 1_000],
+  ['docs/operations/deploy.md', /without mail end after (\d+) s/, valueIn('threads', 'IDLE_MS') / 1_000],
   [GUIDE, /An account may have (\d+) webhooks/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
   [GUIDE, /webhooks of an account +\| (\d+)/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
   [GUIDE, /requests of a key +\| (\d+) a minute/, valueIn('http', 'KEY_RATE_LIMIT_PER_MINUTE')],

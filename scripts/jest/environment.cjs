@@ -35,6 +35,7 @@ class OneRealmEnvironment {
     this.fakeTimersModern?.dispose();
     this.fakeTimersModern = null;
     this.restore();
+    forgetCircus();
   }
 
   exportConditions() {
@@ -43,6 +44,13 @@ class OneRealmEnvironment {
 
   getVmContext() {
     return null;
+  }
+}
+
+/** Lets go of the tests of this file. Each test file has its own jest-circus, which keeps them under its own symbol. */
+function forgetCircus() {
+  for (const key of Object.getOwnPropertySymbols(globalThis)) {
+    if (key.description === 'JEST_STATE_SYMBOL') delete globalThis[key];
   }
 }
 

@@ -76,6 +76,28 @@ describe('test files that one worker runs', () => {
     expect((await runTests(files)).at(-1)).toBe('2 passed, 0 failed, 0 skipped');
   });
 
+  test('leave no module behind for the garbage collector', async () => {
+    const body = `
+      import { setImmediate } from 'node:timers/promises';
+      import { setFlagsFromString } from 'node:v8';
+      import { runInNewContext } from 'node:vm';
+      import { expect, test } from '@jest/globals';
+      import { token } from './own.mjs';
+
+      test('the modules of the files before', async () => {
+        const tokens = (globalThis.tokens ??= []);
+        tokens.push(new WeakRef(token));
+        await setImmediate(); // a WeakRef holds its object until the end of the turn
+        setFlagsFromString('--expose-gc');
+        runInNewContext('gc')();
+        // Jest may still hold the file before this one.
+        expect(tokens.slice(0, -2).filter((each) => each.deref() !== undefined)).toEqual([]);
+      });`;
+    const files = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [`${name}.test.mjs`, body]));
+    const lines = await runTests({ 'own.mjs': 'export const token = {};', ...files });
+    expect(lines.at(-1)).toBe('4 passed, 0 failed, 0 skipped');
+  });
+
   test('end with the line of the result, also when an error refers to itself', async () => {
     const body = `
       import { test } from '@jest/globals';

@@ -8,6 +8,28 @@ const JestRuntime = require('jest-runtime').default;
 const PACKAGES = `${sep}node_modules${sep}`;
 const CIRCUS = `${sep}jest-circus${sep}build${sep}`;
 
+/** The compiled form of our modules, by path. A worker parses each once, and not again for each test file. */
+const compiled = new Map();
+
+/** Jest makes one for each of our modules and each test file. */
+class CompiledOnceModule extends vm.SourceTextModule {
+  constructor(code, options) {
+    const known = compiled.get(options.identifier);
+    if (known?.code === code) {
+      try {
+        super(code, { ...options, cachedData: known.cachedData });
+        return;
+      } catch (error) {
+        if (error.code !== 'ERR_VM_MODULE_CACHED_DATA_REJECTED') throw error; // a test has changed flags of V8
+      }
+    }
+    super(code, options);
+    if (options.identifier.endsWith('.test.ts')) return; // loaded once
+    compiled.set(options.identifier, { code, cachedData: this.createCachedData() });
+  }
+}
+vm.SourceTextModule = CompiledOnceModule;
+
 /** pnpm's links resolve to real paths, so our own packages are not below node_modules. */
 const isPackage = (path) => path.includes(PACKAGES) && !path.endsWith('.json') && !path.endsWith('.wasm');
 

@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MECHANISMS } from '../bench/src/ablation/mechanisms.ts';
+import { bundleRelayAndWorker } from './build.mjs';
+import { ROOT } from './workspace.mjs';
+
+/*
+ * `node scripts/build-without.mjs FOLDER NAME...`: relay and worker without these mechanisms. The benchmark measures
+ * what each of them is worth.
+ */
+const [folder, ...names] = process.argv.slice(2);
+const unknown = names.filter((name) => !(name in MECHANISMS));
+if (folder === undefined || names.length === 0 || unknown.length > 0) {
+  process.stderr.write(
+    `usage: node scripts/build-without.mjs FOLDER NAME...\nnames: ${Object.keys(MECHANISMS).join(', ')}\n`,
+  );
+  process.exit(2);
+}
+
+/** The changes of each file, by its absolute path. */
+const changes = Map.groupBy(
+  names.flatMap((name) => MECHANISMS[name].changes),
+  ({ file }) => join(ROOT, file),
+);
+await bundleRelayAndWorker(folder, {
+  plugins: [{ name: 'without', setup: ({ onLoad }) => onLoad({ filter: /\.ts$/ }, load) }],
+});
+
+async function load({ path }) {
+  const ofFile = changes.get(path);
+  if (ofFile === undefined) return undefined;
+  let contents = await readFile(path, 'utf8');
+  for (const { from, to } of ofFile) {
+    if (contents.split(from).length !== 2) throw new Error(`${path} has not exactly one '${from}'`);
+    contents = contents.replace(from, () => to);
+  }
+  changes.delete(path);
+  return { contents, loader: 'ts' };
+}
+if (changes.size > 0) throw new Error(`not part of relay or worker: ${[...changes.keys()].join(', ')}`);

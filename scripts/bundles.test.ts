@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { SourceMap } from 'node:module';
+import type { SourceMapPayload } from 'node:module';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+
+const ROOT = join(import.meta.dirname, '..');
+/** Node reads a map whole, on the event loop, when the first error's stack is asked for. */
+const MAPPINGS_BYTES_MAX = 1_000_000;
+
+function mapOf(app: string): SourceMapPayload {
+  return JSON.parse(readFileSync(join(ROOT, `dist/${app}.js.map`), 'utf8')) as SourceMapPayload;
+}
+
+/** @returns line and column, from 0, of `text`. */
+function placeOf(path: string, text: string): [line: number, column: number] {
+  const lines = readFileSync(join(ROOT, path), 'utf8').split('\n');
+  const line = lines.findIndex((each) => each.includes(text));
+  if (line < 0) throw new Error(`${path} has no ${text}`);
+  return [line, lines[line]?.indexOf(text) ?? 0];
+}
+
+describe.each([
+  ['api', 'apps/api/src/app.ts', 'function createApp('],
+  ['relay', 'apps/relay/src/relay.ts', 'function addRelay('],
+  ['worker', 'apps/worker/src/delivery/deliver.ts', 'async function deliver('],
+])('the source map of %s', (app, file, text) => {
+  test('tells the lines of our code', () => {
+    const entry = new SourceMap(mapOf(app)).findEntry(...placeOf(`dist/${app}.js`, text));
+    expect(entry).toMatchObject({ originalSource: `../${file}`, originalLine: placeOf(file, text)[0] });
+  });
+
+  test('is small enough to be read while everything else waits', () => {
+    const { mappings, sourcesContent } = mapOf(app);
+    expect(mappings.length).toBeLessThan(MAPPINGS_BYTES_MAX);
+    expect(sourcesContent).toBeUndefined();
+  });
+});
+
+// One character beyond Latin-1 makes V8 keep two bytes for each character of the file, as long as the process runs.
+test.each(['all', 'api', 'relay', 'worker', 'inbound', 'console', 'parse-thread', 'authenticate-thread'])(
+  'the bundle of %s is Latin-1',
+  (app) => {
+    const wide = /.{0,40}[^\0-\xff].{0,40}/u.exec(readFileSync(join(ROOT, `dist/${app}.js`), 'utf8'));
+    expect(wide?.[0]).toBeUndefined();
+  },
+);
+
+// An import would load Node's HTTP client, with a tenth of the CPU time of a start.
+test.each(['all', 'api', 'relay', 'worker', 'inbound', 'console', 'cli'])(
+  'the bundle of %s takes node:http by require',
+  (app) => {
+    const bundle = readFileSync(join(ROOT, `dist/${app}.js`), 'utf8');
+    expect(/\bfrom ?"(node:)?http"/.exec(bundle)).toBeNull();
+    expect(bundle).toContain('require("node:http")');
+  },
+);
