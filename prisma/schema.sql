@@ -156,7 +156,7 @@ CREATE TABLE counted_sends (
   counted_at timestamp(3) with time zone NOT NULL,
   CONSTRAINT counted_sends_pkey PRIMARY KEY (id)
 );
-CREATE INDEX counted_sends_by_age ON counted_sends USING btree (counted_at);
+CREATE INDEX counted_sends_for_retention ON counted_sends USING btree (GREATEST(counted_at, '-infinity'::timestamp with time zone));
 CREATE INDEX counted_sends_of_address ON counted_sends USING btree (account_id, address, counted_at);
 
 CREATE TABLE dead_letters (
@@ -306,7 +306,8 @@ CREATE TABLE event_recipients (
   key bigint NOT NULL,
   "position" bigint NOT NULL,
   event_id text NOT NULL,
-  CONSTRAINT event_recipients_pkey PRIMARY KEY (key, "position")
+  type text NOT NULL DEFAULT ''::text,
+  CONSTRAINT event_recipients_pkey PRIMARY KEY (key, type, "position")
 );
 
 CREATE TABLE events (
@@ -323,15 +324,15 @@ END,
   recipients bigint[],
   CONSTRAINT events_pkey PRIMARY KEY (id)
 );
+CREATE INDEX events_by_account ON events USING btree (account_id, type, "position") WHERE COALESCE("position", 0::bigint) > 0;
 CREATE INDEX events_by_age ON events USING btree (created_at);
-CREATE INDEX events_of_account ON events USING btree (account_id, type, "position") WHERE "position" IS NOT NULL;
 CREATE INDEX events_of_email ON events USING btree ((
 CASE
     WHEN starts_with(data, '{"email_id":"'::text) THEN substr(data, 14, 29)
     ELSE NULL::text
 END), "position") WHERE starts_with(data, '{"email_id":"'::text) AND "position" IS NOT NULL;
 CREATE INDEX events_of_message ON events USING btree (substr(data, 27, 30)) WHERE starts_with(data, '{"object":"message","id":"'::text);
-CREATE INDEX events_of_recipient ON events USING btree ((recipients[1]), "position") WHERE recipients IS NOT NULL AND "position" IS NOT NULL;
+CREATE INDEX events_of_recipient_by_type ON events USING btree ((recipients[1]), type, "position") WHERE recipients IS NOT NULL AND "position" IS NOT NULL;
 
 CREATE TABLE idempotency_keys (
   account_id text NOT NULL,

@@ -11,13 +11,17 @@ import { parseEmailAddress, unquotedLocalPart } from './email-address.ts';
 export function plainAddress(text: string): string | null {
   const parsed = parseEmailAddress(text);
   if (parsed === null || parsed.name !== null || text !== text.trim() || text.endsWith('>')) return null;
-  const { address } = parsed;
+  return plainForm(parsed.address);
+}
+
+/** @param address as `parseEmailAddress` returns it. */
+function plainForm(address: string): string {
   const at = address.lastIndexOf('@');
   return `${unquotedLocalPart(address.slice(0, at))}${address.slice(at)}`.toLowerCase().normalize('NFC');
 }
 
 /** @param texts addresses, with or without names. @returns those that are addresses, each once */
 export function plainAddresses(texts: readonly string[]): string[] {
-  const plain = texts.flatMap((text) => plainAddress(parseEmailAddress(text)?.address ?? '') ?? []);
-  return [...new Set(plain)];
+  const parsed = texts.flatMap((text) => parseEmailAddress(text) ?? []);
+  return [...new Set(parsed.map(({ address }) => plainForm(address)))];
 }

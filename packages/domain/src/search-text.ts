@@ -19,7 +19,7 @@ export type SearchText =
 /** A Message-ID has at most 998 bytes (RFC 5322 2.1.1). */
 const TEXT_LENGTH_MAX = 1_000;
 
-const QUOTED = /^["'“‘](.*)["'”’]$/su;
+const QUOTED = /^["'\u201c\u2018](.*)["'\u201d\u2019]$/su;
 
 /**
  * Reads the text of a search. White space and quotes around it do not count.

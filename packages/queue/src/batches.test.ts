@@ -10,23 +10,16 @@ function jobs(count: number, more: Partial<JobToAdd<DeliveryJob>> = {}): JobToAd
 const sizes = (...added: JobToAdd<DeliveryJob>[]) => inBatches(added).map((batch) => batch.length);
 
 describe('a batch', () => {
-  test('is of one group, in the order of its jobs', () => {
-    const [one, two] = [jobs(3, { group: 'one' }), jobs(3, { group: 'two' })];
-    const alternating = one.flatMap((job, n) => [job, two[n] as JobToAdd<DeliveryJob>]);
-    expect(inBatches(alternating)).toEqual([one, two]);
+  test('has at most 16, in the order of the jobs', () => {
+    expect(inBatches(jobs(40)).flat()).toEqual(jobs(40));
+    expect(sizes(...jobs(40))).toEqual([16, 16, 8]);
   });
 
-  test('has at most 16', () => {
-    expect(sizes(...jobs(40, { group: 'one' }))).toEqual([8, 16, 16]);
-  });
-
-  test('goes before a larger one: a single job does not wait behind another group', () => {
-    expect(sizes(...jobs(5, { group: 'one' }), ...jobs(1, { group: 'two' }))).toEqual([1, 5]);
-  });
-
-  test('has no delayed job, and no job without a group', () => {
-    expect(sizes(...jobs(3, { group: 'one', delayMs: 1 }))).toEqual([1, 1, 1]);
-    expect(sizes(...jobs(3))).toEqual([1, 1, 1]);
+  test('has neither a delayed job nor one that stays alone', () => {
+    const separate = [...jobs(1, { delayMs: 1 }), ...jobs(1, { alone: true })];
+    expect(sizes(...separate, ...jobs(2), ...separate, ...jobs(3), ...separate)).toEqual([
+      1, 1, 5, 1, 1, 1, 1,
+    ]);
   });
 });
 

@@ -8,29 +8,25 @@ export type Batch<Job> = [JobToAdd<Job>, ...JobToAdd<Job>[]];
  * Jobs per batch, at most. A batch needs the round trips of a single BullMQ job. Larger batches could
  * overload one worker while another is idle.
  */
-const BATCH_MAX = 16;
+export const BATCH_MAX = 16;
 /** Our ids never contain this character. */
 const ID_SEPARATOR = '.';
 
-/**
- * Puts due jobs with the same group into batches. Small batches come first, so a single job does not wait
- * behind sixteen.
- */
+/** Puts due jobs into batches, in their order. A delayed job has none beside it. */
 export function inBatches<Job>(jobs: readonly JobToAdd<Job>[]): Batch<Job>[] {
   const batches: Batch<Job>[] = [];
-  const open = new Map<string, Batch<Job>>();
+  let open: Batch<Job> | null = null;
   for (const job of jobs) {
-    const group = job.delayMs > 0 ? undefined : job.group;
-    const batch = group === undefined ? undefined : open.get(group);
-    if (batch !== undefined && batch.length < BATCH_MAX) {
-      batch.push(job);
-    } else {
-      const begun: Batch<Job> = [job];
-      batches.push(begun);
-      if (group !== undefined) open.set(group, begun);
+    const isAlone = job.alone === true || job.delayMs > 0;
+    if (!isAlone && open !== null && open.length < BATCH_MAX) {
+      open.push(job);
+      continue;
     }
+    const begun: Batch<Job> = [job];
+    batches.push(begun);
+    if (!isAlone) open = begun;
   }
-  return batches.sort((a, b) => a.length - b.length);
+  return batches;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Job } from 'bullmq';
-import type { JobJson } from 'bullmq';
+import type { Job } from 'bullmq';
+import { BATCH_MAX } from './batches.ts';
 
 /** The part of BullMQ's worker that fetches. Both back-ends have it. */
 export interface JobSource {
@@ -27,14 +27,10 @@ export interface JobFetcherOptions {
 
 type Fetched = 'job' | 'none' | 'failed';
 
-/** BullMQ's answer to a completed job: the next job, if there is one. */
-type NextJob = readonly [data?: JobJson | null, id?: string];
-
-/**
- * Fetches at once, while every answer brings a job: 1, 1, 2, 4, 8, 16. After a single job there is often
- * none, so the number doubles from the second job on.
- */
-const FETCHES_MAX = 16;
+/** Fetches at once while the queue is busy. */
+const FETCHES_AT_ONCE = 4;
+/** The queue is busy when two fetches in a row brought a job. After a lone job there is often none. */
+const BUSY_AFTER = 2;
 /** Pause after the queue could not be reached. */
 const RETRY_MS = 1_000;
 /**
@@ -42,7 +38,6 @@ const RETRY_MS = 1_000;
  * another tool limits the queue's rate, or just after delayed jobs were added. Then fetches are paced.
  */
 const INSTANT_ANSWER_MS = 1;
-const UNPACED_EMPTY_FETCHES = 3;
 const EMPTY_FETCH_INTERVAL_MS = 5;
 /** Tries to complete a job. Afterwards its lock expires, and it comes back as a stale job. */
 const COMPLETE_TRIES = 5;
@@ -64,11 +59,6 @@ export class JobFetcher {
   /** Runs when a slot becomes free, or at the stop. */
   #onSlotFree: (() => void) | null = null;
   #slotsInUse = 0;
-  #fetchesAtOnce = 1;
-  /** Expected jobs per BullMQ job: the recent maximum, one less with each smaller one. */
-  #expectedSize = 1;
-  /** Consecutive answers that brought all jobs asked for. */
-  #fullAnswers = 0;
 
   constructor(options: JobFetcherOptions) {
     this.#options = options;
@@ -78,24 +68,24 @@ export class JobFetcher {
   /** Fetches jobs until the stop. */
   async run(source: JobSource): Promise<void> {
     const { slots, stopped } = this.#options;
-    let instantEmptyAnswers = 0;
+    let fullAnswers = 0;
+    let wasEmptyAtOnce = false;
     while (!stopped.aborted) {
-      if (this.#slotsInUse >= slots) {
+      const free = slots - this.#slotsInUse;
+      if (free <= 0) {
         await this.#untilSlotFree();
         continue;
       }
-      const asked = Math.min(
-        this.#fetchesAtOnce,
-        Math.max(1, Math.floor((slots - this.#slotsInUse) / this.#expectedSize)),
-      );
+      // Each fetch may bring a full batch. So the jobs exceed the slots by less than one batch.
+      const fetches = fullAnswers < BUSY_AFTER ? 1 : Math.min(FETCHES_AT_ONCE, Math.ceil(free / BATCH_MAX));
       const askedAt = performance.now();
-      const came = await Promise.all(Array.from({ length: asked }, () => this.#fetch(source)));
-      this.#fullAnswers = came.every((each) => each === 'job') ? this.#fullAnswers + 1 : 0;
-      this.#fetchesAtOnce = Math.min(2 ** Math.max(0, this.#fullAnswers - 1), FETCHES_MAX);
-      if (came.includes('failed') && !came.includes('job')) await pause(RETRY_MS, stopped);
-      const isInstantEmpty = !came.includes('job') && performance.now() - askedAt < INSTANT_ANSWER_MS;
-      instantEmptyAnswers = isInstantEmpty ? instantEmptyAnswers + 1 : 0;
-      if (instantEmptyAnswers > UNPACED_EMPTY_FETCHES) await pause(EMPTY_FETCH_INTERVAL_MS, stopped);
+      const came = await Promise.all(Array.from({ length: fetches }, () => this.#fetch(source)));
+      fullAnswers = came.every((each) => each === 'job') ? fullAnswers + 1 : 0;
+      const isEmpty = !came.includes('job');
+      if (isEmpty && came.includes('failed')) await pause(RETRY_MS, stopped);
+      const isEmptyAtOnce = isEmpty && performance.now() - askedAt < INSTANT_ANSWER_MS;
+      if (isEmptyAtOnce && wasEmptyAtOnce) await pause(EMPTY_FETCH_INTERVAL_MS, stopped);
+      wasEmptyAtOnce = isEmptyAtOnce;
     }
   }
 
@@ -115,8 +105,8 @@ export class JobFetcher {
     try {
       const job = await source.getNextJob(token);
       if (job === undefined) return 'none';
-      if (this.#mayStart()) this.#start(source, job, token);
-      else await this.#returnToQueue(job, token);
+      if (stopped.aborted) await this.#returnToQueue(job, token);
+      else this.#start(job, token);
       return 'job';
     } catch (error) {
       if (!stopped.aborted) onError(error as Error); // the stop closes connections
@@ -124,40 +114,21 @@ export class JobFetcher {
     }
   }
 
-  /**
-   * A fetched job starts while a slot is free. Otherwise it returns to the queue: the worker is stopping, or
-   * larger jobs than expected took all slots.
-   */
-  #mayStart(): boolean {
-    const { slots, stopped } = this.#options;
-    return !stopped.aborted && this.#slotsInUse < slots;
-  }
-
-  #start(source: JobSource, job: Job, token: string): void {
-    const ending = this.#handleAll(source, job, token).finally(() => void this.#completing.delete(ending));
+  #start(job: Job, token: string): void {
+    const ending = this.#handle(job)
+      .then(() => this.#complete(job, token))
+      .finally(() => {
+        this.#freeSlot();
+        this.#completing.delete(ending);
+      });
     this.#completing.add(ending);
-  }
-
-  /** Handles one job, and then those that BullMQ returns when a job completes. */
-  async #handleAll(source: JobSource, job: Job, token: string): Promise<void> {
-    for (let next: Job | null = job; next !== null;) {
-      await this.#handle(next);
-      next = await this.#complete(source, next, token);
-      this.#freeSlot();
-      if (next !== null && !this.#mayStart()) {
-        await this.#returnToQueue(next, token);
-        return;
-      }
-    }
   }
 
   /** Each job frees its slot when it ends. The last one frees it after the BullMQ job is completed. */
   async #handle(job: Job): Promise<void> {
     const { start, onError } = this.#options;
     const parts = start(job.data);
-    const slots = Math.max(1, parts.length);
-    this.#expectedSize = Math.max(slots, this.#expectedSize - 1);
-    this.#slotsInUse += slots;
+    this.#slotsInUse += Math.max(1, parts.length);
     let left = parts.length;
     const until = (part: Promise<void>): Promise<void> =>
       part
@@ -171,25 +142,20 @@ export class JobFetcher {
     await working;
   }
 
-  /** @returns the next job, if the queue is busy with single jobs and has one. */
-  async #complete(source: JobSource, job: Job, token: string): Promise<Job | null> {
-    const { slots, stopped, onError } = this.#options;
+  async #complete(job: Job, token: string): Promise<void> {
+    const { stopped, onError } = this.#options;
     for (let tries = 1; tries <= COMPLETE_TRIES; tries += 1) {
       try {
-        const busy = this.#fetchesAtOnce === FETCHES_MAX && this.#expectedSize === 1;
-        const fetchNext = busy && this.#slotsInUse <= slots && !stopped.aborted;
-        const answer: unknown = await job.moveToCompleted(undefined, token, fetchNext);
-        const [data, id] = Array.isArray(answer) ? (answer as unknown as NextJob) : [];
-        return data ? Job.fromJSON(source as unknown as Parameters<typeof Job.fromJSON>[0], data, id) : null;
+        await job.moveToCompleted(undefined, token, false);
+        return;
       } catch (error) {
         // The job was removed, or another worker has it because the lock expired. The row in Postgres
         // decides.
-        if (isNoLongerOurs(error) || stopped.aborted) return null;
+        if (isNoLongerOurs(error) || stopped.aborted) return;
         onError(error as Error);
         await pause(RETRY_MS, stopped);
       }
     }
-    return null;
   }
 
   async #returnToQueue(job: Job, token: string): Promise<void> {

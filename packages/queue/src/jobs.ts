@@ -48,6 +48,6 @@ export function mailJobId(job: MailJob): string {
 /** A job to add. A worker gets it after `delayMs`. */
 export type JobToAdd<Job> = Job & {
   readonly delayMs: number;
-  /** Due jobs with the same group, added by one call, share BullMQ jobs: up to 16 in each. */
-  readonly group?: string;
+  /** The job shares its BullMQ job with no other. All others that one call adds do, up to 16 in each. */
+  readonly alone?: boolean;
 };

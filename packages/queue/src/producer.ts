@@ -99,16 +99,17 @@ export class Producer {
     return this.#add('mail', jobs, mailJobId);
   }
 
-  depth(): Promise<Record<QueueKey, QueueDepth>> {
-    return mappingUnavailable(async () => {
-      const queues = await this.#queues();
-      const [fast, slow, mail] = await Promise.all([
-        readDepth(queues.fast),
-        readDepth(queues.slow),
-        readDepth(queues.mail),
-      ]);
-      return { fast, slow, mail };
-    });
+  async depth(): Promise<Record<QueueKey, QueueDepth>> {
+    const [fast, slow, mail] = await Promise.all([
+      this.depthOf('fast'),
+      this.depthOf('slow'),
+      this.depthOf('mail'),
+    ]);
+    return { fast, slow, mail };
+  }
+
+  depthOf(key: QueueKey): Promise<QueueDepth> {
+    return mappingUnavailable(async () => readDepth((await this.#queues())[key]));
   }
 
   /**

@@ -41,11 +41,12 @@ export function queueConformance(openBackend: () => Promise<Backend>): void {
     jobTests(bench);
     delayTests(bench);
     duplicateTests(bench);
-    groupTests(bench);
+    batchTests(bench);
   });
   describe('the producer', () => producerTests(bench));
   describe('consumers', () => {
     sharingTests(bench);
+    slotTests(bench);
     startTests(bench);
     errorTests(bench);
   });
@@ -152,29 +153,27 @@ function duplicateTests(bench: Bench): void {
   });
 }
 
-function groupTests(bench: Bench): void {
-  test('of a group runs once, and counts in the depth while it waits', async () => {
-    const groups = ['one', 'two', 'three'].flatMap((group, index) =>
-      jobs(50, { group }).map((job) => ({ ...job, claim: index })),
-    );
-    await bench.queue.producer.addDeliveries('fast', groups);
-    await bench.queue.producer.addDeliveries('fast', groups); // duplicates
+function batchTests(bench: Bench): void {
+  test('of a batch runs once, and counts in the depth while it waits', async () => {
+    const all = jobs(150);
+    await bench.queue.producer.addDeliveries('fast', all);
+    await bench.queue.producer.addDeliveries('fast', all); // duplicates
     expect((await bench.queue.producer.depth()).fast).toEqual({ waiting: 150, delayed: 0 });
     const seen = bench.queue.noting({ concurrency: 10 });
     await reaches(seen, 150);
     await untilAllFetched(bench.queue, seen); // a duplicate would arrive before that
     const names = seen.map(({ deliveryId, claim }) => `${deliveryId} ${claim}`);
-    const expected = groups.map(({ deliveryId, claim }) => `${deliveryId} ${claim}`);
+    const expected = all.map(({ deliveryId, claim }) => `${deliveryId} ${claim}`);
     expect(names.sort()).toEqual([...expected, '999 0'].sort());
   });
 
-  test('whose handler rejects does not stop the others of its group', async () => {
+  test('whose handler rejects does not stop the others of its batch', async () => {
     const seen: DeliveryJob[] = [];
     bench.queue.consume(async (job) => {
       seen.push(job);
       if (job.deliveryId === '2') throw new Error('the handler failed');
     });
-    await bench.queue.producer.addDeliveries('fast', jobs(3, { group: 'one' }));
+    await bench.queue.producer.addDeliveries('fast', jobs(3));
     await untilAllFetched(bench.queue, seen);
     expect(seen.map(({ deliveryId }) => deliveryId)).toEqual(['1', '2', '3', '999']);
   });
@@ -221,25 +220,30 @@ function sharingTests(bench: Bench): void {
       };
       bench.queue.consume(handle, { concurrency: 5 });
     }
-    await bench.queue.producer.addDeliveries('fast', jobs(10));
+    await bench.queue.producer.addDeliveries('fast', jobs(10, { alone: true }));
     await waitFor(() => handled.every((mine) => mine.length === 5), { what: 'both to use all slots' });
     open();
     expect(new Set(handled.flat().map((job) => job.deliveryId)).size).toBe(10);
   });
+}
 
+function slotTests(bench: Bench): void {
   test('never handle more single jobs than they have slots', async () => {
+    const { opened, open } = gate(); // holds the first jobs until all slots are used
     let inFlight = 0;
     let most = 0;
     let ended = 0;
     const handle = async () => {
       inFlight += 1;
       most = Math.max(most, inFlight);
+      if (inFlight === 3) open();
+      await opened;
       await new Promise((resolve) => setTimeout(resolve, 1));
       inFlight -= 1;
       ended += 1;
     };
     bench.queue.consume(handle, { concurrency: 3 });
-    await bench.queue.producer.addDeliveries('fast', jobs(200));
+    await bench.queue.producer.addDeliveries('fast', jobs(200, { alone: true }));
     await waitFor(() => ended === 200, { what: 'all to end' });
     expect(most).toBe(3);
   });
@@ -257,11 +261,8 @@ function sharingTests(bench: Bench): void {
       inFlight -= 1;
     };
     for (let time = 0; time < times; time += 1) {
-      await bench.queue.producer.addDeliveries('fast', jobs(60, { claim: 2 * time }));
-      await bench.queue.producer.addDeliveries(
-        'fast',
-        jobs(20 * batchSize, { claim: 2 * time + 1, group: 'one' }),
-      );
+      await bench.queue.producer.addDeliveries('fast', jobs(60, { claim: 2 * time, alone: true }));
+      await bench.queue.producer.addDeliveries('fast', jobs(20 * batchSize, { claim: 2 * time + 1 }));
     }
     bench.queue.consume(handle, { concurrency: slots });
     await reaches(seen, times * (60 + 20 * batchSize));

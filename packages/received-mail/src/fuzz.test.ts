@@ -7,7 +7,7 @@ import { parseMessage } from './parse-message.ts';
 import type { ParsedMessage } from './parsed-message.ts';
 
 /** Each message takes about 2 ms. */
-const MESSAGES = runs({ usual: 1_500, long: 50_000 });
+const MESSAGES = runs({ usual: 750, long: 50_000 });
 
 /** Every one-line text in a message. */
 function linesOf(message: ParsedMessage): string[] {

@@ -107,6 +107,13 @@ describe('a parser of messages', () => {
     });
   });
 
+  test('a message that computes without end is unread', async () => {
+    await withParser({ timeoutMs: 1_000, script: faulty.path }, async (parser, lost) => {
+      expect(await parser.parse(message('X-Fault: computing', 'never read'))).toMatchObject(UNREAD);
+      expect(lost).toEqual(Array(2).fill(expect.stringMatching(/no answer within 1000 ms/)));
+    });
+  });
+
   test.each(['time', 'memory', 'exit', 'throw'])(
     'a worker thread lost to %s is replaced, and waiting messages are read',
     async (fault) => {

@@ -8,6 +8,10 @@ let breaksNext = false;
 
 const FAULTS: Readonly<Record<string, () => unknown>> = {
   time: () => {
+    const cell = new Int32Array(new SharedArrayBuffer(4));
+    for (;;) Atomics.wait(cell, 0, 0, 10); // it blocks its thread, and leaves the core to other tests
+  },
+  computing: () => {
     for (;;);
   },
   silence: () => new Promise(() => undefined),

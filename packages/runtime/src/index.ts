@@ -1,5 +1,6 @@
 export { systemClock } from './clock.ts';
 export type { ConfigurationOf } from './config/configuration.ts';
+export { SHARED_POOL_MIN } from './config/settings/connections.ts';
 export { ConfigurationError, loadConfig, loadSharedConfig } from './config/load.ts';
 export {
   DELIVERY_TIMEOUT_DEFAULT_MS,

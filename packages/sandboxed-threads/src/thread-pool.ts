@@ -11,6 +11,8 @@ import type { Transfer } from './answer-jobs.ts';
  */
 const YOUNG_GENERATION_MB = 16;
 
+const IDLE_MS = 60_000;
+
 export interface ThreadPoolOptions {
   /** Number of worker threads. Further jobs wait in order; their time limit does not run yet. */
   readonly threads: number;
@@ -20,13 +22,18 @@ export interface ThreadPoolOptions {
   readonly memoryMb: number;
   /** A bundle that calls `answerJobs`. */
   readonly script: URL | string;
+  /**
+   * A thread without a job for this long ends, because an idle one keeps its heap: some 30 MiB after mail.
+   * Default: 60,000.
+   */
+  readonly idleMs?: number;
   /** Called when a thread is lost, usually to a job. Meant for a log line and a metric. */
   readonly onThreadLost?: ((error: Error) => void) | undefined;
 }
 
 /**
  * Runs jobs in worker threads, so that a hostile job harms no other job. The pool ends a thread that exceeds
- * its time or memory limit. The next try starts a new thread.
+ * its time or memory limit, and one that has no job for a while. The next try starts a new thread.
  *
  * We use no library. piscina loads a second file at run time, and a bundle is one file. The queue of
  * workerpool 10.0.3 stops after a thread crashes.
@@ -36,7 +43,8 @@ export interface ThreadPoolOptions {
  */
 export class ThreadPool<Job, Answer> {
   readonly #threads = new Set<Worker>();
-  readonly #idle: Worker[] = [];
+  /** The idle threads, with the timers that end them. The one that was busy last is the last. */
+  readonly #idle = new Map<Worker, NodeJS.Timeout>();
   readonly #path: string;
   readonly #options: ThreadPoolOptions;
   readonly #slots: Semaphore;
@@ -63,20 +71,26 @@ export class ThreadPool<Job, Answer> {
     return this.#slots.run(async () => (await this.#runInThread(job)) ?? this.#runInThread(job));
   }
 
+  /** The threads that run at the moment, busy or idle. */
+  get running(): number {
+    return this.#threads.size;
+  }
+
   /** Ends the threads. Running and waiting jobs reject. */
   async close(): Promise<void> {
     this.#closed = true;
+    for (const thread of [...this.#idle.keys()]) this.#removeFromIdle(thread);
     await Promise.all([...this.#threads].map((thread) => thread.terminate()));
   }
 
   /** @returns null when the thread was lost */
   async #runInThread(job: () => Transfer<Job>): Promise<Answer | null> {
     this.#requireOpen();
-    const thread = this.#idle.pop() ?? this.#startThread();
+    const thread = this.#takeIdle() ?? this.#startThread();
     try {
       return await answerOf<Answer>(thread, job(), {
         timeoutMs: this.#options.timeoutMs,
-        onAnswer: () => this.#idle.push(thread),
+        onAnswer: () => this.#rest(thread),
       });
     } catch (error) {
       await thread.terminate();
@@ -84,6 +98,21 @@ export class ThreadPool<Job, Answer> {
       this.#options.onThreadLost?.(error as Error);
       return null;
     }
+  }
+
+  /** Takes the thread that was busy last, so that the others reach their end when fewer are needed. */
+  #takeIdle(): Worker | undefined {
+    const thread = [...this.#idle.keys()].at(-1);
+    if (thread !== undefined) this.#removeFromIdle(thread);
+    return thread;
+  }
+
+  #rest(thread: Worker): void {
+    const end = (): void => {
+      this.#removeFromIdle(thread);
+      void thread.terminate();
+    };
+    this.#idle.set(thread, setTimeout(end, this.#options.idleMs ?? IDLE_MS).unref());
   }
 
   #requireOpen(): void {
@@ -111,9 +140,8 @@ export class ThreadPool<Job, Answer> {
 
   /** @returns whether the thread was idle */
   #removeFromIdle(thread: Worker): boolean {
-    const index = this.#idle.indexOf(thread);
-    if (index !== -1) this.#idle.splice(index, 1);
-    return index !== -1;
+    clearTimeout(this.#idle.get(thread));
+    return this.#idle.delete(thread);
   }
 }
 

@@ -5,7 +5,7 @@ export type { ActiveKey, ApiKey, ApiKeyStore } from './accounts/api-keys.ts';
 export { suspendAccount } from './accounts/suspension.ts';
 export { AUDIT_ACTIONS, listAudit } from './audit/audit.ts';
 export type { Actor, AuditAction, AuditFilter, ListedAuditEntry } from './audit/audit.ts';
-export { readAttemptDays, readBusiestWebhooks } from './attempt-sums/read-sums.ts';
+export { readAttemptDays, readBusiestWebhooks, readLastMinuteOf } from './attempt-sums/read-sums.ts';
 export type { AttemptDay, AttemptHour, AttemptSum, BusyWebhook } from './attempt-sums/read-sums.ts';
 export { createAttemptSums } from './attempt-sums/sum-attempts.ts';
 export type { AttemptSums } from './attempt-sums/sum-attempts.ts';
@@ -40,6 +40,7 @@ export {
 export type {
   DeadLetterCount,
   DeadLetterHour,
+  DeadLetterPosition,
   FoundDeadLetter,
   FoundDeadLetterFilter,
   LocatedDeadLetter,
@@ -79,10 +80,10 @@ export { createEventStore, POSITION_MAX } from './events/events.ts';
 export type { EventCursor, EventFilter, EventStore, ListedEvent } from './events/events.ts';
 export { readFates } from './events/event-fates.ts';
 export type { EventFate, Fate } from './events/event-fates.ts';
-export { searchEvents } from './events/find-events.ts';
-export type { EventSearch, EventWithFates, FoundEventFilter } from './events/find-events.ts';
+export { readNewestEvents, searchEvents } from './events/find-events.ts';
+export type { EventSearch, EventWithFates, FoundEventFilter, NewestEvent } from './events/find-events.ts';
 export { lookUp } from './events/look-up.ts';
-export type { Findings, LookedUpText } from './events/look-up.ts';
+export type { FindingCount, Findings, LookedUpText } from './events/look-up.ts';
 export { findEvent, readEventStory } from './events/event-story.ts';
 export type { StoryReplay } from './events/event-replays.ts';
 export type { EventStory, StoryAttempt, StoryWebhook } from './events/event-story.ts';
@@ -94,23 +95,27 @@ export { createRecoveryStore, RECOVERY_STATUSES } from './recoveries/recoveries.
 export type { NewRecovery, Recovery, RecoveryStart, RecoveryStore } from './recoveries/recoveries.ts';
 export { createRecoveryLookUps } from './recoveries/find-recoveries.ts';
 export type { FoundRecovery } from './recoveries/find-recoveries.ts';
+export { readFreshEvents } from './recoveries/fresh-events.ts';
+export type { FirstAttempts, FreshEvents } from './recoveries/fresh-events.ts';
 export { RECOVERED, RECOVERED_EVENTS } from './recoveries/recovery-count.ts';
 export type { RecoveredEvents, RecoveryCount, RecoveryRequest } from './recoveries/recovery-count.ts';
 export { createRecoveryWork } from './recoveries/recovery-work.ts';
 export type { RecoveryWork } from './recoveries/recovery-work.ts';
 export { createErasureStore } from './retention/erasures.ts';
 export type { ErasureResult, ErasureStore } from './retention/erasures.ts';
-export { isUnavailable, StoreUnavailableError } from './db/errors.ts';
+export { isUnavailable, StoreUnavailableError, unavailableInWords } from './db/errors.ts';
 export { readEventMoment } from './db/event-moment.ts';
 export { createFleet, lockWorkerNumber } from './deliveries/fleet.ts';
-export type { DeadWorker, Fleet, QueueIdentity, RunningWorker } from './deliveries/fleet.ts';
+export type { DeadWorker, Fleet, KnownWorker, QueueIdentity, RunningWorker } from './deliveries/fleet.ts';
 export { createHousekeeping } from './retention/housekeeping.ts';
 export type { Housekeeping } from './retention/housekeeping.ts';
 export { createBlockedSenderStore } from './inbound/blocked-senders.ts';
 export type { BlockedSender, BlockedSenderStore } from './inbound/blocked-senders.ts';
 export {
   countHeldMessages,
+  countHeldOf,
   HELD_COUNTED_MAX,
+  HELD_OF_ACCOUNT_COUNTED_MAX,
   listHeldMessages,
   listReleasedMessages,
 } from './inbound/held-messages.ts';
@@ -202,7 +207,7 @@ export { createOperatorEventStore } from './webhooks/operator-events.ts';
 export type { ClaimedOperatorEvent, OperatorEventStore } from './webhooks/operator-events.ts';
 export { createWebhookLookUps } from './webhooks/webhook-look-ups.ts';
 export type { OwnedWebhook } from './webhooks/webhook-look-ups.ts';
-export { LOAD_COUNTED_MAX } from './webhooks/webhook-loads.ts';
+export { IN_FLIGHT_COUNTED_MAX, LOAD_COUNTED_MAX, readInFlight } from './webhooks/webhook-loads.ts';
 export { readOtherKeys, resealSecrets } from './webhooks/reseal-secrets.ts';
 export type { OtherKey } from './webhooks/reseal-secrets.ts';
 export { readFailingWebhooks } from './webhooks/failing-webhooks.ts';

@@ -8,13 +8,12 @@ export const CLAIM_LIMITS: ClaimLimits = {
   fastRowsMax: 1000,
   slowRowsMax: 1000,
   earlyRowsMax: 1000,
-  failingLimit: 4,
   leaseSeconds: 30,
   stuckAfterSeconds: 1,
 };
 
-/** The same as values $8 to $16 of the statement. */
-export const CLAIM_LIMIT_VALUES = [60, 1000, 1000, 1000, 4, 30, 1, [], '-infinity'] as const;
+/** The same as values $8 to $15 of the statement. */
+export const CLAIM_LIMIT_VALUES = [60, 1000, 1000, 1000, 30, 1, [], '-infinity'] as const;
 
 /** The deliveries that a claim leased, of all webhooks. */
 export function leasedBy(claims: readonly WebhookClaim[]): LeasedDelivery[] {

@@ -1,5 +1,5 @@
-import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
-import { createRows, createTestDatabase } from '@postrider/testing';
+import { afterAll, beforeAll } from '@jest/globals';
+import { createTestDatabase } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { openDatabase } from '../src/db/database.ts';
 import type { Database } from '../src/db/database.ts';
@@ -11,16 +11,16 @@ export interface PlanStore {
 }
 
 /**
- * Registers hooks that clear one database for each test of the file, and open a new connection to it. A plan
- * that is kept must not depend on how large the tables were when it was made (decision 0012).
+ * Registers hooks that make one database for all tests of the file, and open one connection to it. A plan that is
+ * kept must not depend on how large the tables were when it was made (decision 0012).
  *
  * @returns the store. Its properties exist in later hooks and in tests.
  */
 export function setupPlanStore(): PlanStore {
   const store = {} as { db: Database; database: TestDatabase };
-  beforeAll(async () => void (store.database = await createTestDatabase()));
-  afterAll(() => store.database.drop());
-  beforeEach(async () => {
+  beforeAll(async () => {
+    store.database = await createTestDatabase();
+    await store.database.query('vacuum analyze'); // Postgres knows that the tables are empty, as after a quiet day
     store.db = openDatabase(
       {
         databaseUrl: store.database.url,
@@ -30,8 +30,10 @@ export function setupPlanStore(): PlanStore {
       },
       { send: () => undefined, close: async () => undefined },
     );
-    await createRows(store.database).clear();
   });
-  afterEach(() => store.db.close());
+  afterAll(async () => {
+    await store.db.close();
+    await store.database.drop();
+  });
   return store;
 }

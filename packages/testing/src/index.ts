@@ -10,7 +10,7 @@ export { describeWithRedis, redisForTests, type RedisForTests } from './redis.ts
 export { createTestRoles, type TestRoles } from './roles.ts';
 export { newWebhook } from './new-webhook.ts';
 export { inParallel } from './in-parallel.ts';
-export { listen } from './listening-server.ts';
+export { CLOSED_PORT, listen } from './listening-server.ts';
 export { untilWaitingForLock } from './until-waiting-for-lock.ts';
 export { waitFor, type WaitOptions } from './wait-for.ts';
 export {
@@ -74,6 +74,7 @@ export { createSnsSigner, snsCertUrl, type SnsFields, type SnsSigner } from './s
 export { openSmtpClient, type SmtpClient } from './smtp-client.ts';
 export { startFaultProxy, type FaultProxy } from './proxy/fault-proxy.ts';
 export type { Direction } from './proxy/flow.ts';
+export { forEveryProcess } from './system/for-every-process.ts';
 export { fetchMetrics } from './system/metrics.ts';
 export { runNode, type EndedProcess } from './system/run-node.ts';
 export { systemEnvironment } from './system/environment.ts';

@@ -1,6 +1,11 @@
 import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
+/**
+ * No server listens on this port. The port of a server that has just closed can be another server's a moment later.
+ */
+export const CLOSED_PORT = 2;
+
 /** A TCP or HTTP server that listens. */
 export interface ListeningServer {
   /** 0 when it listens on a path. */

@@ -20,3 +20,14 @@ test('says what it waited for, and the last error', async () => {
 
   await expect(failing).rejects.toThrow('waited 5 ms for the server; last error: connection refused');
 });
+
+test('asks less often the longer it waits', async () => {
+  const askedAt: number[] = [];
+  await waitFor(
+    () => askedAt.push(performance.now()) > 1 && Number(askedAt.at(-1)) - Number(askedAt[0]) > 1_000,
+    {
+      what: 'a second to pass',
+    },
+  );
+  expect(Number(askedAt.at(-1)) - Number(askedAt.at(-2))).toBeGreaterThan(45);
+});

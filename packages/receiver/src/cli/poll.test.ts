@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { listen, waitFor } from '@postrider/testing';
+import { CLOSED_PORT, listen, waitFor } from '@postrider/testing';
 import { runCommand } from '../../test/run-command.ts';
 import { verifySignature } from '../index.ts';
 
@@ -151,9 +151,7 @@ test('a key that is revoked later ends it with one line', async () => {
 });
 
 test('an API that is away at the start is one line and exit code 1', async () => {
-  const gone = await listen(createServer());
-  await gone.close();
-  const away = ['listen', '--api', `http://127.0.0.1:${gone.port}`, '--key', KEY];
+  const away = ['listen', '--api', `http://127.0.0.1:${CLOSED_PORT}`, '--key', KEY];
   expect(await runCommand(away)).toEqual({
     code: 1,
     out: '',

@@ -33,6 +33,13 @@ describe('the configuration of several roles in one process', () => {
     expect(() => rolesOf({ ROLES })).toThrow(new ConfigurationError('all', [problem]));
   });
 
+  test('refuses fewer connections than the roles need', () => {
+    expect(() => rolesOf({ DATABASE_POOL_SIZE: '10' })).toThrow(
+      /DATABASE_POOL_SIZE must be a whole number from 11 /,
+    );
+    expect(rolesOf({ DATABASE_POOL_SIZE: '11' })).toHaveLength(4);
+  });
+
   test('names a bad setting of several roles once', () => {
     expect(() => loadSharedConfig({ ...BASE, SECRETS_KEY: '', NODE_ENV: 'test' })).toThrow(
       new ConfigurationError('all', ['SECRETS_KEY is required']),

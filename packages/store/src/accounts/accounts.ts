@@ -62,10 +62,19 @@ export interface AccountChange {
 
 export function createAccountStore(db: Database, clock: Clock) {
   return {
-    /** @param noticeEmail as in `AccountChange` */
-    async create(name: string, noticeEmail: string | null = null): Promise<Account> {
+    /**
+     * @param noticeEmail as in `AccountChange`.
+     * @param by null: a program makes the account for itself, and leaves no entry in the audit.
+     */
+    async create(name: string, noticeEmail: string | null = null, by: Actor | null = null): Promise<Account> {
       const account: Account = { id: newId('account', clock), name, createdAt: clock.now() };
-      await db.prisma.account.create({ data: { ...account, noticeEmail } });
+      await db.transactions.run(async (tx) => {
+        await tx.client.account.create({ data: { ...account, noticeEmail } });
+        if (by === null) return;
+        const { id } = account;
+        const after = auditedValues({ name, noticeEmail }, 'an address');
+        await recordAudit(tx, by, { action: 'account.create', accountId: id, target: id, count: 1, after });
+      });
       return account;
     },
     /** @returns the account's values after the change, or null when it does not exist. */
@@ -118,20 +127,21 @@ async function update(
   const after = { ...before, ...change };
   if (isDeepStrictEqual(before, after)) return before;
   await tx.client.account.update({ where: { id }, data: after });
-  // The audit keeps no address: it outlives an erasure.
-  const values = ({ name, noticeEmail }: typeof after, is: string) => {
-    return { name, notice_email: noticeEmail === null ? null : is };
-  };
   const isSame = before.noticeEmail === after.noticeEmail;
   await recordAudit(tx, by, {
     action: 'account.update',
     accountId: id,
     target: id,
     count: 1,
-    before: values(before, 'an address'),
-    after: values(after, isSame || before.noticeEmail === null ? 'an address' : 'another address'),
+    before: auditedValues(before, 'an address'),
+    after: auditedValues(after, isSame || before.noticeEmail === null ? 'an address' : 'another address'),
   });
   return after;
+}
+
+/** The audit keeps no address: it outlives an erasure. @param is stands for the address. */
+function auditedValues({ name, noticeEmail }: Required<AccountChange>, is: string) {
+  return { name, notice_email: noticeEmail === null ? null : is };
 }
 
 async function limit(

@@ -72,11 +72,12 @@ export function createApiKeyStore(db: Database, clock: Clock) {
       return { apiKey: apiKeyOf(row), key };
     },
     /**
-     * Finds a key by its secret text. It may answer from memory for a second. @returns null when the key is
-     * unknown, revoked or expired.
+     * Finds a key. It may answer from memory for a second.
+     *
+     * @param digest the `apiKeyDigest` of the key. @returns null when the key is unknown, revoked or expired.
      */
-    async findActive(key: string): Promise<ActiveKey | null> {
-      const row = await lookUp(key);
+    async findActive(digest: Buffer): Promise<ActiveKey | null> {
+      const row = await lookUp(digest);
       return row === null ? null : { ...apiKeyOf(row), isSuspended: row.isSuspended };
     },
     async list(accountId: AccountId): Promise<ApiKey[]> {

@@ -27,14 +27,14 @@ export interface AgreedMailProvider {
  * @throws StoreUnavailableError
  */
 export async function agreeOnMailProvider(
-  db: Database,
+  { pool }: Pick<Database, 'pool'>,
   given: MailProviderName | undefined,
 ): Promise<AgreedMailProvider> {
   if (given !== undefined) {
-    const data = { mailProvider: given };
-    await db.prisma.installation.createMany({ data, skipDuplicates: true });
+    const insert = 'insert into installation (mail_provider) values ($1) on conflict do nothing';
+    await queryOn(pool, insert, [given]);
   }
-  const stored = await storedMailProvider(db.pool);
+  const stored = await storedMailProvider(pool);
   if (given === undefined) {
     return stored === null
       ? { name: MAIL_PROVIDER_DEFAULT, origin: 'default' }

@@ -20,8 +20,9 @@ let accountId: AccountId;
 /** A clock that the test sets. */
 let nowMs: number;
 /** The look-ups of one process, and the statements that they sent. */
-let find: ReturnType<typeof createKeyLookUps>;
+let find: (key: string) => ReturnType<ReturnType<typeof createKeyLookUps>>;
 let sent: readonly string[];
+let watched: ReturnType<typeof watchedPool>;
 let finds: () => number;
 
 beforeAll(async () => {
@@ -29,11 +30,12 @@ beforeAll(async () => {
   accountId = await store.newAccount();
 });
 beforeEach(() => {
-  const watched = watchedPool(store.db.pool);
+  watched = watchedPool(store.db.pool);
   nowMs = 5_000;
   sent = watched.sent;
   finds = () => sent.filter((name) => name === 'find-api-keys').length;
-  find = createKeyLookUps(watched.pool, () => nowMs);
+  const lookUp = createKeyLookUps(watched.pool, () => nowMs);
+  find = (key) => lookUp(apiKeyDigest(key));
 });
 
 async function newKey(): Promise<{ id: ApiKeyId; key: string }> {
@@ -81,6 +83,23 @@ describe('a found key', () => {
     expect(finds()).toBe(2);
   });
 
+  test('is the one of the newest statement, also when an older one answers later', async () => {
+    const { key } = await newKey();
+    const answerFirst = watched.holdAnswer();
+    const first = find(key);
+    await waitFor(async () => watched.ended.includes('find-api-keys'), { what: 'the first to be read' });
+    await store.outside.query('update api_keys set rate_limit_per_minute = 7 where digest = $1', [
+      apiKeyDigest(key),
+    ]);
+    nowMs += SECOND_MS / 2;
+    expect(await find(key)).toMatchObject({ rateLimitPerMinute: 7 });
+    answerFirst();
+    expect(await first).toMatchObject({ rateLimitPerMinute: null });
+    nowMs += SECOND_MS - 1;
+    expect(await find(key)).toMatchObject({ rateLimitPerMinute: 7 });
+    expect(finds()).toBe(2);
+  });
+
   test('does not answer for another key', async () => {
     const [known, other] = [await newKey(), await newKey()];
     await find(known.key);
@@ -118,13 +137,20 @@ test('an expired key is not found, also when it was found before it expired', as
     store.outside.query(`update api_keys set expires_at = ${when} where digest = $1`, [apiKeyDigest(key)]);
   await expire(`now() + interval '1 hour'`);
   expect(await find(key)).not.toBeNull();
+  expect(finds()).toBe(1);
   nowMs += SECOND_MS;
-  await expire(`now() + interval '200 ms'`);
-  expect(await find(key)).not.toBeNull();
-  nowMs += 200;
-  await store.outside.query('select pg_sleep(0.2)');
+  const foundBeforeItExpired = async () => {
+    await expire(`now() + interval '200 ms'`);
+    return find(key);
+  };
+  await waitFor(foundBeforeItExpired, { what: 'a look-up that takes less than 200 ms' });
+  const before = finds();
+  nowMs += SECOND_MS - 1;
+  const isExpired = () =>
+    store.outside.query('select from api_keys where digest = $1 and expires_at < now()', [apiKeyDigest(key)]);
+  await waitFor(async () => (await isExpired()).length === 1, { what: 'the key to expire' });
   expect(await find(key)).toBeNull();
-  expect(finds()).toBe(3);
+  expect(finds()).toBe(before + 1);
 });
 
 describe('the last use of a key', () => {
@@ -160,7 +186,7 @@ describe('the last use of a key', () => {
     await inUndoneTransaction(store.db.pool, async (session) => {
       await session.query('select from api_keys where digest = $1 for update', [apiKeyDigest(key)]);
       expect(await find(key)).not.toBeNull();
-      await waitFor(async () => sent.includes('mark-keys-used'), { what: 'the try to store it' });
+      await waitFor(async () => watched.ended.includes('mark-keys-used'), { what: 'the try to store it' });
     });
     nowMs += SECOND_MS;
     await find(key);
@@ -211,14 +237,14 @@ test('a look-up fails when Postgres does not answer, and the next one runs a new
 test('once a revocation has returned, no process finds the key, even under load', async () => {
   const processes = Array.from({ length: 4 }, () => createApiKeyStore(store.db, store.clock));
   const { id, key } = await newKey();
-  for (const one of processes) expect(await one.findActive(key)).toMatchObject({ id });
+  for (const one of processes) expect(await one.findActive(apiKeyDigest(key))).toMatchObject({ id });
   let returned = false;
   let before = 0;
   const foundAfter: string[] = [];
   const requests = processes.map(async (one) => {
     for (let last = false; !last;) {
       last = returned; // one more that begins after it
-      const found = await one.findActive(key);
+      const found = await one.findActive(apiKeyDigest(key));
       await setImmediate();
       if (found !== null && last) foundAfter.push(found.id);
       if (found !== null && !last) before += 1;

@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import { apiKeyDigest } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
 import { statement } from '../db/statement.ts';
@@ -79,7 +78,7 @@ const MARK_USED = statement('mark-keys-used')`
     update api_keys set last_used_at = ${THIS_HOUR} where id = any (array(select s.id from stale s))`;
 
 /**
- * Makes a function that finds the row of a key by its secret text. The function returns null when the key is
+ * Makes a function that finds the row of a key by its digest. The function returns null when the key is
  * unknown, revoked or expired.
  *
  * Look-ups that begin in one turn of the event loop run as one statement. A later look-up never joins a
@@ -91,7 +90,7 @@ const MARK_USED = statement('mark-keys-used')`
 export function createKeyLookUps(
   pool: Pool,
   nowMs = () => performance.now(),
-): (key: string) => Promise<FoundKey | null> {
+): (digest: Buffer) => Promise<FoundKey | null> {
   /** Keyed by digest. Rows of the oldest statement come first. */
   const found = new Map<string, FoundBefore>();
   let next: LookUp | null = null;
@@ -141,8 +140,7 @@ export function createKeyLookUps(
     return nowMs() < freshUntilMs;
   }
 
-  return async (key) => {
-    const digest = apiKeyDigest(key);
+  return async (digest) => {
     const text = digest.toString('base64');
     const before = found.get(text);
     if (before !== undefined && isFresh(before)) return before.row;

@@ -4,7 +4,7 @@ import type { WebhookId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
-import { readAttemptDays, readBusiestWebhooks } from './read-sums.ts';
+import { readAttemptDays, readBusiestWebhooks, readLastMinuteOf } from './read-sums.ts';
 
 const NOW = new Date('2026-11-26T07:12:40Z');
 
@@ -121,4 +121,27 @@ describe('the busiest webhooks', () => {
       webhooks: [],
     });
   });
+});
+
+test('an account’s last minute has the attempts of all its webhooks, and no others', async () => {
+  const accountId = await rows.account();
+  const [one, two, removed] = [
+    await rows.webhook({ accountId }),
+    await rows.webhook({ accountId }),
+    await rows.webhook({ accountId }),
+  ];
+  expect(await readLastMinuteOf(store.db.pool, accountId)).toBe(0);
+  await store.outside.query(
+    `insert into attempt_sums values (true, '2026-11-26T07:00:00Z', '2026-11-26T07:12:00Z')`,
+  );
+  await store.outside.query('update webhooks set removed_at = now() where id = $1', [removed]);
+  for (const [of, attempts] of [
+    [one, 30],
+    [two, 4],
+    [removed, 500],
+    [webhookId, 600],
+  ] as const)
+    await sum('minute', { of, at: '2026-11-26T07:11:00Z', attempts });
+  await sum('minute', { of: one, at: '2026-11-26T07:10:00Z', attempts: 7_000 });
+  expect(await readLastMinuteOf(store.db.pool, accountId)).toBe(34);
 });

@@ -135,6 +135,24 @@ export async function readBusiestWebhooks(
   return { until: summed.until, webhooks: webhooks.slice(0, limit) };
 }
 
+/** $1 account. Cost: a row for each of its webhooks, and a row of the sums for each. */
+const READ_LAST_MINUTE = statement('read-last-minute-of-account')`
+    select sum(s.attempts)::int as attempts
+    from webhooks w
+    cross join lateral (
+      select m.attempts from attempts_by_minute m
+      where m.webhook_id = w.id
+        and m.begins_at = (select summed_until from attempt_sums) - interval '1 minute'
+      offset 0
+    ) s
+    where w.account_id = $1 and w.removed_at is null`;
+
+/** An account's attempts in the last minute that was added up. */
+export async function readLastMinuteOf(pool: Pool, accountId: AccountId): Promise<number> {
+  const [row] = await runOn<{ attempts: number | null }>(pool, READ_LAST_MINUTE, [accountId]);
+  return row?.attempts ?? 0;
+}
+
 function sumOf(rows: readonly SumRow[]): AttemptSum {
   const durations = rows.map((row): Durations => ({ counts: row.durations, slowestMs: row.slowestMs }));
   return {

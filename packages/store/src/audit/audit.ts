@@ -18,6 +18,7 @@ export interface Actor {
 }
 
 export const AUDIT_ACTIONS = [
+  'account.create',
   'account.erase',
   'account.limit',
   'account.resume',

@@ -1,8 +1,9 @@
-import { beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { AccountId, EventId, RecoveryId, WebhookId } from '@postrider/domain';
 import type { TestDatabase } from '@postrider/testing';
 import { setupPlanStore } from '../../test/plan-store.ts';
 import { rowsRead } from '../../test/rows-read.ts';
+import { readLastMinuteOf } from '../attempt-sums/read-sums.ts';
 import type { Database } from '../db/database.ts';
 import {
   countDeadLettersByHour,
@@ -10,10 +11,17 @@ import {
   findDeadLetters,
 } from '../deliveries/find-dead-letters.ts';
 import { summarizeEvents } from '../events/event-summaries.ts';
-import { countHeldMessages, listHeldMessages, listReleasedMessages } from '../inbound/held-messages.ts';
+import {
+  countHeldMessages,
+  countHeldOf,
+  listHeldMessages,
+  listReleasedMessages,
+} from '../inbound/held-messages.ts';
 import { readUnsentMail } from '../mail/unsent-mail.ts';
 import { createRecoveryLookUps } from '../recoveries/find-recoveries.ts';
+import { readFreshEvents } from '../recoveries/fresh-events.ts';
 import { readFailingWebhooks } from '../webhooks/failing-webhooks.ts';
+import { readInFlight } from '../webhooks/webhook-loads.ts';
 
 /* A plan that is kept must not depend on how large the tables were when it was made (decision 0012). */
 
@@ -22,10 +30,12 @@ const GROWN_BY = 30_000;
 const LIST_MAX = 1_500;
 /** A number is counted up to 10,000. Each entry counts as read in the index and in the table. */
 const COUNT_MAX = 25_000;
-/** Each dead letter is counted with a look at its webhook. */
+/** 10,000 dead letters, each with a look at its webhook. Or the last of them is found again. */
 const LETTER_COUNT_MAX = 45_000;
 const LIMIT = 20;
 const ACCOUNT = 'acct_01jd0000000000000000000001' as AccountId;
+/** With half of the held messages. */
+const HOLDER = 'acct_holder' as AccountId;
 /** With 50 dead letters and 30 recoveries. All others belong to another webhook. */
 const WEBHOOK = 'wh_01jd0000000000000000000001' as WebhookId;
 const RECOVERY = 'rec_01jd0000000000000000000007' as RecoveryId;
@@ -35,7 +45,7 @@ let database: TestDatabase;
 let db: Database;
 
 const plans = setupPlanStore();
-beforeEach(() => void ({ db, database } = plans));
+beforeAll(() => void ({ db, database } = plans));
 
 const id = (prefix: string, n = 'n') => `'${prefix}_01jd' || lpad(${n}::text, 22, '0')`;
 const webhookOf = (own: string) => `case when ${own} then '${WEBHOOK}' else 'wh_other' end`;
@@ -53,7 +63,7 @@ const GROW = [
    from numbers`,
   `insert into messages (id, account_id, kind, status, held_reason, created_at, content_digest, blob, size, from_address,
                          to_addresses, cc_addresses, reply_to_addresses, received_for, headers, spf, dkim, dmarc, automatic)
-   select ${id('msg')}, 'acct_other', 'live', case when n > 15 then 'held' else 'released' end::message_status, 'spam',
+   select ${id('msg')}, case when n % 2 = 0 then '${HOLDER}' else 'acct_other' end, 'live', case when n > 15 then 'held' else 'released' end::message_status, 'spam',
           now() - n * interval '1 s', '\\x01', 'b', 1, 'p@d.example', '{}', '{}', '{}', '{x@in.example}', '{}',
           'pass', 'none', 'none', false
    from numbers`,
@@ -68,9 +78,19 @@ const GROW = [
           case when n = 1 or n between 31 and 35 then null else now() end
    from numbers`,
   `insert into events (id, account_id, type, created_at, data)
-   select ${id('evt')}, 'acct_other', 'email.bounced', now() - n * interval '1 s', '{"recipients":["a@a.example"]}' from numbers`,
+   select ${id('evt')}, 'acct_other', 'email.bounced', now() - n * interval '1 s', '{"recipients":["a@a.example"]}'
+   from numbers order by n desc`, // positions follow the time
   `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status)
    select now() - n * interval '1 s', 1, ${id('evt')}, 'wh_other', 1, 1, 503 from numbers`,
+  `insert into deliveries (event_id, webhook_id, due_at, taken_at, leased_until)
+   select ${id('evt')}, ${webhookOf('n % 3 = 0')}, now() - n * interval '1 s',
+          case when n > 29000 then now() end, case when n > 29000 then now() + interval '1 hour' end
+   from numbers`,
+  `insert into attempts_by_minute (webhook_id, begins_at, attempts, successes, durations, slowest_ms)
+   select '${WEBHOOK}', date_trunc('minute', now()) - n * interval '1 minute', 7, 7, '{7}', 5 from numbers`,
+  `insert into attempts_by_minute (webhook_id, begins_at, attempts, successes, durations, slowest_ms)
+   select ${id('wh', '(n + 9)')}, date_trunc('minute', now()) - interval '1 minute', 9, 9, '{9}', 5 from numbers`,
+  `insert into attempt_sums select true, t, t from date_trunc('minute', now()) t`,
   `insert into email_sends (email_id, due_at) select ${id('em')}, now() from numbers`,
 ];
 
@@ -88,23 +108,37 @@ async function grow(): Promise<void> {
 
 const page = { after: null, limit: LIMIT };
 const hours = Array.from({ length: 24 }, (_, n) => new Date(Date.now() - n * 3_600_000));
+/** Half of the events are older. */
+const HALF = new Date(Date.now() - (GROWN_BY / 2) * 1_000);
 const since = new Date(Date.now() - 86_400_000);
 const recoveries = () => createRecoveryLookUps(db);
 
 /** With the number of rows that each finds, and what it may read. */
 const READS: [string, () => Promise<number>, number, number][] = [
-  ['dead letters of all', async () => (await findDeadLetters(db, {}, page)).length, LIMIT, LIST_MAX],
+  ['dead letters of all', async () => (await findDeadLetters(db, {}, page)).letters.length, LIMIT, LIST_MAX],
   [
     'dead letters of an account',
-    async () => (await findDeadLetters(db, { accountId: ACCOUNT }, page)).length,
+    async () => (await findDeadLetters(db, { accountId: ACCOUNT }, page)).letters.length,
     LIMIT,
     LIST_MAX,
   ],
   [
     'dead letters of a webhook',
-    async () => (await findDeadLetters(db, { webhookId: WEBHOOK }, page)).length,
+    async () => (await findDeadLetters(db, { webhookId: WEBHOOK }, page)).letters.length,
     LIMIT,
     LIST_MAX,
+  ],
+  [
+    'dead letters with a status that none has',
+    async () => (await findDeadLetters(db, { status: { from: 500, to: 599 } }, page)).letters.length,
+    0,
+    LETTER_COUNT_MAX,
+  ],
+  [
+    'the number of dead letters with a status that none has',
+    async () => (await countFoundDeadLetters(db, { status: { from: 500, to: 599 } })).found,
+    0,
+    LETTER_COUNT_MAX,
   ],
   [
     'the number of dead letters',
@@ -131,12 +165,25 @@ const READS: [string, () => Promise<number>, number, number][] = [
     10_000,
     COUNT_MAX,
   ],
+  ['the number of an account’s held messages', async () => countHeldOf(db, HOLDER), 500, LIST_MAX],
+  ['the last minute of an account', async () => readLastMinuteOf(db.pool, ACCOUNT), 7, LIST_MAX],
   [
     'released mail',
     async () => (await listReleasedMessages(db, { since, accountId: undefined }, LIMIT)).length,
     15,
     LIST_MAX,
   ],
+  [
+    'fresh events beside a recovery',
+    async () => {
+      const owner = { accountId: 'acct_other' as AccountId, webhookId: 'wh_other' as WebhookId };
+      const { since: fresh, before } = await readFreshEvents(db, { ...owner, at: HALF });
+      return (fresh?.events ?? 0) + (before?.events ?? 0);
+    },
+    200,
+    LIST_MAX * 2,
+  ],
+  ['attempts in flight of a webhook', async () => readInFlight(db, WEBHOOK), 334, LIST_MAX * 2],
   ['failing webhooks', async () => (await readFailingWebhooks(db.pool, LIMIT)).length, 10, LIST_MAX],
   ['unsent mail', async () => (await readUnsentMail(db)).emails, 10_000, COUNT_MAX],
   [

@@ -27,47 +27,24 @@ export function forRetention(column: string): string {
   return `greatest(${column}, '-infinity')`;
 }
 
+/**
+ * A condition: no row of the table has this value in the column. Each check is one index look-up.
+ * `not exists` may become a join that reads a whole index (decision 0012).
+ */
+export function lacks(table: string, column: string, value: string): string {
+  return `(select true from ${table} other where other.${column} = ${value} limit 1) is null`;
+}
+
+/** The same for the messages of a thread. The order keeps Postgres from another index. */
+export function lacksMessages(thread: string): string {
+  return `(select true from messages m where m.thread_id = ${thread} order by m.created_at, m.id limit 1) is null`;
+}
+
 /** Runs one step of housekeeping: a transaction whose statements find rows by index only. */
 export async function inBoundedStep<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return inTransaction(pool, async (client) => {
     await client.query(BY_INDEX_ONLY);
     return work(client);
-  });
-}
-
-/** Housekeeping that one process does at a time. The name is the key of an advisory lock. */
-export type Chore =
-  | 'expired records'
-  | 'stray attempts'
-  | 'old events'
-  | 'mail contents'
-  | 'old mail'
-  | 'received mail'
-  | 'old threads'
-  | 'removed inboxes'
-  | 'swept blobs'
-  | 'old audit'
-  | 'old sums'
-  | 'old dead letters'
-  | 'surplus dead letters';
-
-/**
- * Runs one step of a chore, unless another process runs a step now.
- *
- * @returns null when another process does. The caller then stops, because the other process does the same
- * work.
- */
-export async function inSoleStep<T>(
-  pool: Pool,
-  chore: Chore,
-  work: (client: PoolClient) => Promise<T>,
-): Promise<T | null> {
-  return inBoundedStep(pool, async (client) => {
-    const { rows } = await client.query<{ mine: boolean }>(
-      `select pg_try_advisory_xact_lock(hashtextextended('housekeeping/' || $1, 0)) as mine`,
-      [chore],
-    );
-    return rows[0]?.mine === true ? work(client) : null;
   });
 }
 
@@ -88,15 +65,14 @@ export interface AgeStep {
  */
 export async function inStepsByAge(
   pool: Pool,
-  chore: Chore,
   step: (client: PoolClient, after: string) => Promise<AgeStep>,
 ): Promise<number> {
   let total = 0;
   for (let after: string | null = '-infinity'; after !== null;) {
     const from: string = after;
-    const done = await inSoleStep(pool, chore, (client) => step(client, from));
-    total += done?.ended ?? 0;
-    after = done?.last ?? null;
+    const { last, ended } = await inBoundedStep(pool, (client) => step(client, from));
+    total += ended;
+    after = last;
   }
   return total;
 }
@@ -146,7 +122,6 @@ export async function readAgedPage(
  */
 export async function dropAged(
   pool: Pool,
-  chore: Chore,
   { table, age, kept }: { readonly table: string; readonly age: string; readonly kept: string },
 ): Promise<number> {
   // A row that was updated meanwhile has another ctid: it is skipped.
@@ -163,7 +138,7 @@ export async function dropAged(
       delete from ${table} where ctid = any (array(select ctid from mine)) returning 1
     )
     select (select max(at)::text from page) as last, (select count(*)::int from gone) as ended`;
-  return inStepsByAge(pool, chore, async (client, after) => {
+  return inStepsByAge(pool, async (client, after) => {
     const { rows } = await client.query<AgeStep>(drop, [after]);
     return rows[0] ?? { last: null, ended: 0 };
   });

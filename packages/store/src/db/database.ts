@@ -33,22 +33,30 @@ export type ReadDatabase = Database & ReadTransactions;
 export function openReadDatabase(options: Omit<PoolOptions, 'durableCommits'>): ReadDatabase {
   const pool = createPool({ ...options, durableCommits: true });
   const { read } = createReadTransactions(pool);
-  return { ...databaseOn(pool, { send: () => undefined }), read };
+  return Object.assign(databaseOn(pool, { send: () => undefined }), { read });
 }
 
+/** Makes the Prisma client for its first statement: a client takes 7 MiB, and some pools need none. */
 function databaseOn(pool: Pool, wakeUps: Pick<WakeUps, 'send'>): Database {
-  const adapter = new PrismaPg(pool, { statementNameGenerator: statementNameOf });
-  const prisma = mappingClient(new PrismaClient({ adapter, errorFormat: 'minimal' }));
+  let made: PrismaClient | null = null;
+  const client = (): PrismaClient => (made ??= createClient(pool));
   return {
     pool,
-    prisma,
-    transactions: createTransactions(prisma, wakeUps),
+    get prisma() {
+      return client();
+    },
+    transactions: createTransactions(client, wakeUps),
     wakeUps,
     async close() {
-      await prisma.$disconnect();
+      await made?.$disconnect();
       await pool.end();
     },
   };
+}
+
+function createClient(pool: Pool): PrismaClient {
+  const adapter = new PrismaPg(pool, { statementNameGenerator: statementNameOf });
+  return mappingClient(new PrismaClient({ adapter, errorFormat: 'minimal' }));
 }
 
 /** Every operation of the client throws StoreUnavailableError when Postgres cannot be reached. */

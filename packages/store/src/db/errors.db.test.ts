@@ -1,9 +1,21 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { adminDatabaseUrl, createTestDatabase, startTcpListener, waitFor } from '@postrider/testing';
+import {
+  adminDatabaseUrl,
+  CLOSED_PORT,
+  createTestDatabase,
+  startTcpListener,
+  waitFor,
+} from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { openDatabase } from './database.ts';
 import type { Database } from './database.ts';
-import { isUnavailable, LockConflictError, mappingUnavailable, StoreUnavailableError } from './errors.ts';
+import {
+  isUnavailable,
+  LockConflictError,
+  mappingUnavailable,
+  StoreUnavailableError,
+  unavailableInWords,
+} from './errors.ts';
 
 let database: TestDatabase;
 let opened: Database[] = [];
@@ -44,9 +56,7 @@ async function errorOf(work: Promise<unknown>): Promise<unknown> {
 
 describe.each(WAYS)('by way of %s', (_, query) => {
   test('nobody listening is unavailable', async () => {
-    const gone = await startTcpListener();
-    await gone.close();
-    const db = open(`postgres://a:b@127.0.0.1:${gone.port}/c`);
+    const db = open(`postgres://a:b@127.0.0.1:${CLOSED_PORT}/c`);
     expect(isUnavailable(await errorOf(query(db, 'select 1')))).toBe(true);
   });
 
@@ -114,6 +124,14 @@ describe('mappingUnavailable', () => {
     const error = await errorOf(mappingUnavailable(() => refused));
     expect(error).toBeInstanceOf(LockConflictError);
     expect(String(error)).toMatch(/^LockConflictError: another session holds a lock: .*taken/s);
+    expect(unavailableInWords(error)).toBe('another session holds a lock');
+  });
+
+  test.each(WAYS)('says that Postgres cancelled a statement, by way of %s', async (_, query) => {
+    const refused = query(open(), `do $$ begin raise 'too long' using errcode = '57014'; end $$`);
+    const error = await errorOf(mappingUnavailable(() => refused));
+    expect(String(error)).toMatch(/^StoreUnavailableError: Postgres cancelled a statement: .*too long/s);
+    expect(unavailableInWords(error)).toBe('Postgres cancelled a statement');
   });
 
   test('lets every other error and every result pass as it is', async () => {

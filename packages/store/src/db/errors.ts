@@ -4,22 +4,20 @@
 export class StoreUnavailableError extends Error {
   override readonly name: string = 'StoreUnavailableError';
 
-  constructor(cause: unknown, fault = 'Postgres is not available') {
-    super(`${fault}: ${messageOf(cause)}`, { cause });
+  constructor(cause: unknown) {
+    super(`${unavailableInWords(cause)}: ${messageOf(cause)}`, { cause });
   }
 }
 
 /** A lock was not free within `lock_timeout`, or at once (`nowait`). Postgres works. Retrying may help. */
 export class LockConflictError extends StoreUnavailableError {
   override readonly name = 'LockConflictError';
-
-  constructor(cause: unknown) {
-    super(cause, 'another session holds a lock');
-  }
 }
 
 /** SQLSTATE lock_not_available. */
 const LOCK_NOT_AVAILABLE = '55P03';
+/** SQLSTATE query_canceled: mostly by `statement_timeout`, for example behind a lock. */
+const QUERY_CANCELED = '57014';
 
 /** SQLSTATE classes and codes of faults of the server, not of the statement. */
 const UNAVAILABLE_SQLSTATES = [
@@ -82,9 +80,20 @@ export async function mappingUnavailable<T>(work: () => Promise<T>): Promise<T> 
     return await work();
   } catch (error) {
     if (error instanceof StoreUnavailableError || !isUnavailable(error)) throw error;
-    const isConflict = faultsIn(error).some((fault) => codesOf(fault).includes(LOCK_NOT_AVAILABLE));
-    throw isConflict ? new LockConflictError(error) : new StoreUnavailableError(error);
+    throw hasCode(error, LOCK_NOT_AVAILABLE)
+      ? new LockConflictError(error)
+      : new StoreUnavailableError(error);
   }
+}
+
+/** What an error says for which `isUnavailable` is true. In two cases Postgres works. */
+export function unavailableInWords(error: unknown): string {
+  if (hasCode(error, LOCK_NOT_AVAILABLE)) return 'another session holds a lock';
+  return hasCode(error, QUERY_CANCELED) ? 'Postgres cancelled a statement' : 'Postgres is not available';
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return faultsIn(error).some((fault) => codesOf(fault).includes(code));
 }
 
 /** The error and its causes, as far as they tell what happened. */

@@ -25,11 +25,14 @@ const ANSWER_TIMEOUT_MS = 10_000;
  * @throws Error that names the remedy.
  * @throws StoreUnavailableError when Postgres does not answer.
  */
-export async function refuseTransactionPooler(databaseUrl: string): Promise<void> {
-  await mappingUnavailable(() => check(databaseUrl));
+export async function refuseTransactionPooler(
+  databaseUrl: string,
+  releaseTimeoutMs = RELEASE_TIMEOUT_MS,
+): Promise<void> {
+  await mappingUnavailable(() => check(databaseUrl, releaseTimeoutMs));
 }
 
-async function check(databaseUrl: string): Promise<void> {
+async function check(databaseUrl: string, releaseTimeoutMs: number): Promise<void> {
   const pid = await connected(databaseUrl, async (client) => {
     const { rows } = await client.query<{ pid: number }>(LOCK);
     const locked = rows[0]?.pid ?? 0;
@@ -40,7 +43,7 @@ async function check(databaseUrl: string): Promise<void> {
   await connected(databaseUrl, async (client) => {
     const beganAtMs = performance.now();
     while ((await look(client, pid)).held) {
-      if (performance.now() - beganAtMs > RELEASE_TIMEOUT_MS) throw refusal();
+      if (performance.now() - beganAtMs > releaseTimeoutMs) throw refusal();
       await delay(RELEASE_POLL_MS);
     }
   });

@@ -56,7 +56,7 @@ const TRANSACTION_TIMEOUT_MS = 15_000;
 
 export type Transactions = ReturnType<typeof createTransactions>;
 
-export function createTransactions(prisma: PrismaClient, wakeUps: Pick<WakeUps, 'send'>) {
+export function createTransactions(prisma: () => PrismaClient, wakeUps: Pick<WakeUps, 'send'>) {
   return {
     /**
      * Runs `work` in one transaction. It commits when `work` resolves, and rolls back when `work` rejects.
@@ -66,7 +66,7 @@ export function createTransactions(prisma: PrismaClient, wakeUps: Pick<WakeUps, 
      */
     async run<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
       const { result, wokenWebhooks } = await mappingUnavailable(() =>
-        prisma.$transaction((client) => Transaction.during(client, work), {
+        prisma().$transaction((client) => Transaction.during(client, work), {
           maxWait: MAX_WAIT_MS,
           timeout: TRANSACTION_TIMEOUT_MS,
         }),

@@ -35,8 +35,6 @@ export interface ClaimLimits {
   readonly slowRowsMax: number;
   /** Rows that are not due yet, at most for each lane. */
   readonly earlyRowsMax: number;
-  /** Concurrency limit of a failing webhook, where it is lower than the requested one. */
-  readonly failingLimit: number;
   readonly leaseSeconds: number;
   /** An attempt in flight for longer counts as stuck. */
   readonly stuckAfterSeconds: number;
@@ -58,8 +56,6 @@ export interface WebhookClaim {
   readonly stuck: number;
   /** Deliveries whose lease is over without an outcome: their job or their worker was lost. */
   readonly expired: number;
-  /** There is a delivery, due or not. */
-  readonly outstanding: boolean;
   /** Time until the next delivery is due, leased or not. Null: the claim read none. */
   readonly nextDueMs: number | null;
   /** The next claim need not read before this position. */
@@ -90,8 +86,8 @@ export interface Sweep {
 
 export interface SweptWebhook {
   readonly webhookId: WebhookId;
-  /** Its first delivery is due. */
-  readonly due: boolean;
+  /** Time until its first delivery is due. Not positive: it is due. */
+  readonly dueInMs: number;
   /**
    * No outstanding delivery comes before it, except those of a transaction that was open for over two
    * seconds.
@@ -100,7 +96,7 @@ export interface SweptWebhook {
 }
 
 type PositionColumns = { readonly fromDueAt: string; readonly fromId: string };
-type SweptRow = PositionColumns & { readonly webhookId: WebhookId | null; readonly due: boolean };
+type SweptRow = PositionColumns & { readonly webhookId: WebhookId | null; readonly dueInMs: number };
 type ClaimRow = PositionColumns &
   Omit<WebhookClaim, 'scanFrom' | 'leased'> &
   (LeasedDelivery | { readonly deliveryId: null });
@@ -160,7 +156,6 @@ export function createDeliveryOutbox(pool: Pool) {
         limits.fastRowsMax,
         limits.slowRowsMax,
         limits.earlyRowsMax,
-        limits.failingLimit,
         limits.leaseSeconds,
         limits.stuckAfterSeconds,
         deadWorkers.map(({ number }) => number),
@@ -179,15 +174,17 @@ export function createDeliveryOutbox(pool: Pool) {
 }
 
 /** @returns none for a row that carries the cursor alone */
-function sweptWebhooks({ webhookId, due, fromDueAt, fromId }: SweptRow): SweptWebhook[] {
-  return webhookId === null ? [] : [{ webhookId, due, scanFrom: { dueAt: fromDueAt, deliveryId: fromId } }];
+function sweptWebhooks({ webhookId, dueInMs, fromDueAt, fromId }: SweptRow): SweptWebhook[] {
+  return webhookId === null
+    ? []
+    : [{ webhookId, dueInMs, scanFrom: { dueAt: fromDueAt, deliveryId: fromId } }];
 }
 
 function webhookClaim(rows: readonly ClaimRow[]): WebhookClaim {
   const [row] = rows as readonly [ClaimRow];
-  const { webhookId, accountId, failing, due, inFlight, stuck, expired, outstanding, nextDueMs } = row;
+  const { webhookId, accountId, failing, due, inFlight, stuck, expired, nextDueMs } = row;
   return {
-    ...{ webhookId, accountId, failing, due, inFlight, stuck, expired, outstanding, nextDueMs },
+    ...{ webhookId, accountId, failing, due, inFlight, stuck, expired, nextDueMs },
     scanFrom: { dueAt: row.fromDueAt, deliveryId: row.fromId },
     leased: rows.flatMap((each) => (each.deliveryId === null ? [] : [leasedDelivery(each)])),
   };

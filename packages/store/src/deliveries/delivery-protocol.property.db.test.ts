@@ -23,8 +23,8 @@ const REPLAY: { seed?: number; path?: string; replayPath?: string } = {};
 
 const FIXED_SEED = 43;
 /** There are as many runs as fit, whatever the machine has to do besides. */
-const RUNS_MAX = runs({ usual: 40, long: 2_000 });
-const EXPLORE_MS = runs({ usual: 12_000, long: 600_000 });
+const RUNS_MAX = runs({ usual: 20, long: 2_000 });
+const EXPLORE_MS = runs({ usual: 6_000, long: 600_000 });
 /** How long fast-check looks for a smaller counterexample. */
 const SHRINK_MS = 30_000;
 const TIMEOUT_MS = runs({ usual: 120_000, long: 1_800_000 });

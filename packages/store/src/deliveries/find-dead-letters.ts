@@ -40,33 +40,49 @@ const SOURCES = {
 type Source = (typeof SOURCES)[keyof typeof SOURCES];
 
 /**
+ * The newest dead letters of an owner and a time span. Type, reason and status have no index. So a search
+ * looks at no others: a filter that few fit would read all.
+ *
+ * $1 and $2 account and webhook or null, $3 and $4 since and until, $5 and $6 the dead letter before, $7 dead
+ * letters at most.
+ */
+const lookedAt = ({ owner, age }: Source): string => `
+    from (
+      select l.*, ${age} as age from dead_letters l
+      where ${owner}
+        and ($1::text is null or greatest(l.account_id, '') = $1) and ($2::text is null or greatest(l.webhook_id, '') = $2)
+        and ${age} >= $3::timestamptz and ${age} < $4::timestamptz
+        and (${age}, l.id) < ($5::timestamptz, $6::text)
+      order by ${age} desc, l.id desc limit $7
+    ) l`;
+
+/**
  * The dead letters that match. Those of a webhook whose DELETE has answered are left out.
  *
- * $1 and $2 account and webhook or null, $3 type, $4 reason, $5 and $6 status from and to, $7 no status,
- * $8 and $9 since and until, $10 and $11 the dead letter before, $12 rows.
+ * $1 to $7 as in `lookedAt`, $8 type, $9 reason, $10 and $11 status from and to, $12 no status.
  */
-const matching = ({ owner, age }: Source): string => `
-    from dead_letters l
-    where ${owner}
-      and ($1::text is null or greatest(l.account_id, '') = $1) and ($2::text is null or greatest(l.webhook_id, '') = $2)
-      and ($3::text is null or l.type = $3) and ($4::text is null or l.reason = $4::dead_letter_reason)
-      and ($5::int is null or l.status_code between $5::int and $6::int)
-      and (not $7::boolean or l.status_code is null)
-      and ${age} >= $8::timestamptz and ${age} < $9::timestamptz
-      and (${age}, l.id) < ($10::timestamptz, $11::text)
+const matching = (source: Source): string => `${lookedAt(source)}
+    where ($8::text is null or l.type = $8) and ($9::text is null or l.reason = $9::dead_letter_reason)
+      and ($10::int is null or l.status_code between $10::int and $11::int)
+      and (not $12::boolean or l.status_code is null)
       and not exists (select from webhooks w where w.id = l.webhook_id and w.removed_at is not null)`;
 
+/** $13 rows. */
 const listFrom = (source: Source) => statement(`find-${source.name}`)`
     select l.id, l.account_id as "accountId", l.webhook_id as "webhookId", l.event_id as "eventId", l.type, l.attempts,
            l.reason::text as reason, l.last_error as "lastError", l.status_code as "statusCode", l.created_at as "createdAt",
            (select a.name from accounts a where a.id = l.account_id) as "accountName",
            (select w.endpoint from webhooks w where w.id = l.webhook_id) as endpoint
     ${matching(source)}
-    order by ${source.age} desc, l.id desc limit $12`;
+    order by l.age desc, l.id desc limit $13`;
+
+/** The last dead letter that a search looks at. Returns no row when there are fewer than $7. */
+const lastFrom = (source: Source) => statement(`last-of-${source.name}`)`
+    select l.created_at as "createdAt", l.id ${lookedAt(source)} order by l.age desc, l.id desc offset $7 - 1`;
 
 const countFrom = (source: Source) => statement(`count-${source.name}`)`
     select count(*)::int as found, min(counted.event_created_at) as oldest, max(counted.event_created_at) as newest
-    from (select l.event_created_at ${matching(source)} limit $12) counted`;
+    from (select l.event_created_at ${matching(source)}) counted`;
 
 /** A dead letter with its owner. */
 export interface LocatedDeadLetter {
@@ -90,16 +106,38 @@ export async function locateDeadLetters(
   return runOn<LocatedDeadLetter>(pool, LOCATE, [ids]);
 }
 
-/** Dead letters counted at most. */
+/** A list or a count looks at so many dead letters. */
 export const DEAD_LETTERS_COUNTED_MAX = 10_000;
 
-/** @returns at most `limit` dead letters of all accounts, the newest first. */
+export interface FoundDeadLetters {
+  /** The newest first. */
+  readonly letters: readonly FoundDeadLetter[];
+  /** Dead letters behind this one may match, too. null: no older one matches. */
+  readonly olderFrom: DeadLetterPosition | null;
+}
+
+/** @returns at most `limit` dead letters of all accounts. */
 export async function findDeadLetters(
   { pool }: { readonly pool: Pool },
   filter: FoundDeadLetterFilter,
   { after, limit }: { readonly after: DeadLetterPosition | null; readonly limit: number },
-): Promise<FoundDeadLetter[]> {
-  return runOn<FoundDeadLetter>(pool, listFrom(sourceOf(filter)), valuesOf(filter, after, limit));
+): Promise<FoundDeadLetters> {
+  const statement = listFrom(sourceOf(filter));
+  const rows = await runOn<FoundDeadLetter>(pool, statement, [...valuesOf(filter, after), limit + 1]);
+  const letters = rows.slice(0, limit);
+  if (rows.length > limit) return { letters, olderFrom: letters.at(-1) ?? null };
+  return { letters, olderFrom: await lastLookedAt(pool, filter, after) };
+}
+
+/** @returns null when a search looks at all dead letters of the owner and the time span. */
+async function lastLookedAt(
+  pool: Pool,
+  filter: FoundDeadLetterFilter,
+  after: DeadLetterPosition | null,
+): Promise<DeadLetterPosition | null> {
+  const values = rangeOf(filter, after);
+  const [last] = await runOn<DeadLetterPosition>(pool, lastFrom(sourceOf(filter)), values);
+  return last ?? null;
 }
 
 /** The dead letters that match. */
@@ -109,15 +147,22 @@ export interface DeadLetterCount {
   /** When the first and the last event of them were recorded. Null: none matches. */
   readonly oldest: Date | null;
   readonly newest: Date | null;
+  /** False: more may match. */
+  readonly isWhole: boolean;
 }
+
+type CountRow = Omit<DeadLetterCount, 'isWhole'>;
 
 export async function countFoundDeadLetters(
   { pool }: { readonly pool: Pool },
   filter: FoundDeadLetterFilter,
 ): Promise<DeadLetterCount> {
-  const values = valuesOf(filter, null, DEAD_LETTERS_COUNTED_MAX);
-  const [row] = await runOn<DeadLetterCount>(pool, countFrom(sourceOf(filter)), values);
-  return row ?? { found: 0, oldest: null, newest: null };
+  const statement = countFrom(sourceOf(filter));
+  const [row] = await runOn<CountRow>(pool, statement, valuesOf(filter, null));
+  const counted = row ?? { found: 0, oldest: null, newest: null };
+  const isCut =
+    counted.found >= DEAD_LETTERS_COUNTED_MAX || (await lastLookedAt(pool, filter, null)) !== null;
+  return { ...counted, isWhole: !isCut };
 }
 
 /** $1 the start of each hour, $2 dead letters counted per hour. Cost: $2 index entries and rows per hour. */
@@ -154,21 +199,32 @@ function sourceOf({ accountId, webhookId }: FoundDeadLetterFilter): Source {
   return accountId === undefined ? SOURCES.all : SOURCES.account;
 }
 
-function valuesOf(filter: FoundDeadLetterFilter, after: DeadLetterPosition | null, limit: number): unknown[] {
-  const { accountId, webhookId, type, reason, status, since, until } = filter;
-  const range = status === undefined || status === 'none' ? null : status;
+/** The values $1 to $7. */
+function rangeOf(
+  { accountId, webhookId, since, until }: FoundDeadLetterFilter,
+  after: DeadLetterPosition | null,
+): unknown[] {
   return [
     accountId ?? null,
     webhookId ?? null,
+    since?.toISOString() ?? '-infinity',
+    until?.toISOString() ?? 'infinity',
+    after?.createdAt.toISOString() ?? 'infinity',
+    after?.id ?? '',
+    DEAD_LETTERS_COUNTED_MAX,
+  ];
+}
+
+/** The values $1 to $12. */
+function valuesOf(filter: FoundDeadLetterFilter, after: DeadLetterPosition | null): unknown[] {
+  const { type, reason, status } = filter;
+  const range = status === undefined || status === 'none' ? null : status;
+  return [
+    ...rangeOf(filter, after),
     type ?? null,
     reason ?? null,
     range?.from ?? null,
     range?.to ?? null,
     status === 'none',
-    since?.toISOString() ?? '-infinity',
-    until?.toISOString() ?? 'infinity',
-    after?.createdAt.toISOString() ?? 'infinity',
-    after?.id ?? '',
-    limit,
   ];
 }

@@ -78,6 +78,30 @@ test('a worker announces its queue, also one that it cannot read; one of an olde
   ]);
 });
 
+test('a worker of the last minute runs, is silent, or died; one that left is not known', async () => {
+  const fleet = createFleet(pool);
+  const [ready, frozen, killed, gone] = [1, 2, 3, 4];
+  for (const worker of [ready, frozen, killed, gone]) await fleet.announce(worker, 10 + worker, QUEUE);
+  await fleet.leave(gone);
+  await silentFor(frozen, 20);
+  await silentFor(killed, 40);
+  await db.query(
+    `insert into workers (id, slots, heard_at) values ('old', 1, now() - interval '4 s'), ('forgotten', 1, now() - interval '61 s')`,
+  );
+  await db.query('select pg_advisory_lock_shared(72707372, $1)', [frozen]);
+  const known = await fleet.known();
+  await db.query('select pg_advisory_unlock_shared(72707372, $1)', [frozen]);
+  expect(known.map(({ number, slots, state }) => [number, slots, state])).toEqual([
+    [ready, 11, 'running'],
+    [killed, 13, 'died'],
+    [frozen, 12, 'silent'],
+    [null, 1, 'silent'],
+  ]);
+  for (const [at, seconds] of [0, 40, 20, 4].entries())
+    expect(known[at]?.silentMs).toBeGreaterThanOrEqual(seconds * 1_000);
+  expect(known[0]?.queue).toEqual(QUEUE);
+});
+
 describe('a worker is dead', () => {
   const WORKER = 7;
   let locks: ReturnType<typeof lockWorkerNumber>[] = [];

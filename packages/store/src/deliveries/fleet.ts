@@ -20,13 +20,18 @@ const ANNOUNCE = statement('announce-worker')`
 
 const LEAVE = statement('worker-leaves')`delete from workers where id = $1::int::text`;
 
-const WORKERS = statement('fleet-workers')`
-    select slots, queue_kind as "queueKind", queue_prefix as "queuePrefix", queue_id as "queueId"
-    from workers
-    where heard_at > now() - interval '3 seconds'`;
-
 /** Classes of advisory locks have no registry. This one is ours. */
 const LOCK_CLASS = '72707372';
+
+/** A worker counts for 3 s after its last announcement. */
+const IS_RUNNING = `heard_at > now() - interval '3 seconds'`;
+
+/** No session holds the lock on the number of the row. */
+const IS_UNLOCKED = `not exists (
+      select from pg_locks l
+      where l.locktype = 'advisory' and l.classid = ${LOCK_CLASS} and l.objid = number::oid and l.objsubid = 2
+        and l.database = (select oid from pg_database where datname = current_database())
+    )`;
 
 /** A shared lock does not wait for an older session of this worker, whose end Postgres has not noticed. */
 const LOCK = `select pg_advisory_lock_shared(${LOCK_CLASS}, $1)`;
@@ -43,12 +48,25 @@ const LOCK = `select pg_advisory_lock_shared(${LOCK_CLASS}, $1)`;
 const DEAD_WORKERS = statement('dead-workers')`
     select number, (heard_at + interval '2 seconds')::text as "diedBefore"
     from workers
-    where heard_at < now() - interval '2 seconds' and number is not null and not exists (
-      select from pg_locks l
-      where l.locktype = 'advisory' and l.classid = ${LOCK_CLASS} and l.objid = number::oid and l.objsubid = 2
-        and l.database = (select oid from pg_database where datname = current_database())
-    )
+    where heard_at < now() - interval '2 seconds' and number is not null and ${IS_UNLOCKED}
     order by heard_at`;
+
+const COLUMNS = `slots, queue_kind as "queueKind", queue_prefix as "queuePrefix", queue_id as "queueId"`;
+
+const WORKERS = statement('fleet-workers')`
+    select ${COLUMNS} from workers where ${IS_RUNNING}`;
+
+/** Workers of the last minute that did not leave, the running ones first. */
+const KNOWN_WORKERS = statement('known-workers')`
+    select ${COLUMNS}, number, greatest(0, extract(epoch from now() - heard_at) * 1000)::float8 as "silentMs",
+           case
+             when ${IS_RUNNING} then 'running'
+             when number is not null and ${IS_UNLOCKED} then 'died'
+             else 'silent'
+           end as state
+    from workers
+    where heard_at > now() - interval '1 minute'
+    order by ${IS_RUNNING} desc, slots desc, id`;
 
 /** Two processes with equal identities share a queue. */
 export interface QueueIdentity {
@@ -66,6 +84,16 @@ export interface RunningWorker {
   readonly queue: QueueIdentity | null;
 }
 
+/** A worker that was heard of in the last minute. */
+export interface KnownWorker extends RunningWorker {
+  /** Null: the worker's release has none. */
+  readonly number: number | null;
+  /** `running` counts for 3 s. A `silent` worker is frozen, overloaded, or has no number. */
+  readonly state: 'running' | 'silent' | 'died';
+  /** The time since its last announcement. */
+  readonly silentMs: number;
+}
+
 /** A worker that was killed. Whatever it had taken may be taken again. */
 export interface DeadWorker {
   readonly number: number;
@@ -78,6 +106,15 @@ interface WorkerRow {
   readonly queueKind: QueueIdentity['kind'] | null;
   readonly queuePrefix: string;
   readonly queueId: string | null;
+}
+
+function runningWorkerOf({
+  slots,
+  queueKind: kind,
+  queuePrefix: prefix,
+  queueId: id,
+}: WorkerRow): RunningWorker {
+  return { slots, queue: kind === null ? null : { kind, prefix, id } };
 }
 
 /** The workers that run, by what they announce. */
@@ -101,10 +138,16 @@ export function createFleet(pool: Pool) {
     },
     /** @returns the workers that announced themselves in the last 3 s */
     async workers(): Promise<RunningWorker[]> {
-      const rows = await runOn<WorkerRow>(pool, WORKERS, []);
-      return rows.map(({ slots, queueKind: kind, queuePrefix: prefix, queueId: id }) => ({
-        slots,
-        queue: kind === null ? null : { kind, prefix, id },
+      return (await runOn<WorkerRow>(pool, WORKERS, [])).map(runningWorkerOf);
+    },
+    /** @returns the workers of the last minute, also those that are silent or died */
+    async known(): Promise<KnownWorker[]> {
+      const rows = await runOn<WorkerRow & Omit<KnownWorker, 'slots' | 'queue'>>(pool, KNOWN_WORKERS, []);
+      return rows.map(({ number, state, silentMs, ...row }) => ({
+        ...runningWorkerOf(row),
+        number,
+        state,
+        silentMs,
       }));
     },
     /** @returns the workers that died in the last minute, the last one last */

@@ -68,23 +68,21 @@ export interface DomainClaim {
 export type DomainStore = ReturnType<typeof createDomainStore>;
 
 export function createDomainStore(db: Database, clock: Clock) {
-  const { domain: domains, releasedDomain: released } = db.prisma;
-
   return {
     /** @param limits apply to an account that has no limits of its own. */
     async add(accountId: AccountId, domain: NewDomain, limits: DomainLimits): Promise<DomainAddition> {
       return add(db, clock, accountId, domain, limits);
     },
     async find(accountId: AccountId, id: DomainId): Promise<Domain | null> {
-      const row = await domains.findFirst({ where: { id, accountId } });
+      const row = await db.prisma.domain.findFirst({ where: { id, accountId } });
       return row === null ? null : domainOf(row);
     },
     async isTaken(name: string): Promise<boolean> {
-      return (await domains.count({ where: { name } })) > 0;
+      return (await db.prisma.domain.count({ where: { name } })) > 0;
     },
     /** The newest first. @returns null when the cursor is not a domain of the account. */
     async list(accountId: AccountId, request: PageRequest<'domain'>): Promise<Page<Domain> | null> {
-      return readRows(request, domains, { accountId }, (rows) => rows.map(domainOf));
+      return readRows(request, db.prisma.domain, { accountId }, (rows) => rows.map(domainOf));
     },
     /** @returns false when the domain does not exist. */
     async update(accountId: AccountId, id: DomainId, { status, records }: DomainState): Promise<boolean> {
@@ -126,11 +124,11 @@ export function createDomainStore(db: Database, clock: Clock) {
       return (await runOn<Named>(db.pool, releasedDomain, []))[0]?.name ?? null;
     },
     async isReleased(name: string): Promise<boolean> {
-      return (await released.count({ where: { name } })) > 0;
+      return (await db.prisma.releasedDomain.count({ where: { name } })) > 0;
     },
     /** Call it when the provider no longer has the name. */
     async forgetReleased(name: string): Promise<void> {
-      await released.deleteMany({ where: { name } });
+      await db.prisma.releasedDomain.deleteMany({ where: { name } });
     },
   };
 }

@@ -1,7 +1,8 @@
-import type { DeadLetterId, EventId, WebhookId } from '@postrider/domain';
+import type { DeadLetterId, EventId, EventType, WebhookId } from '@postrider/domain';
 import { listAudit } from '../audit/audit.ts';
 import type { Actor, ListedAuditEntry } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
+import { createRecoveryLookUps } from '../recoveries/find-recoveries.ts';
 import type { WebhookEventStatus } from './webhook-events.ts';
 
 /** What queued an event again. */
@@ -9,6 +10,8 @@ export interface StoryReplay {
   readonly at: Date;
   readonly by: Pick<Actor, 'kind' | 'name'>;
   readonly note: string | null;
+  /** What its entry in the audit names: the event, the webhook or a recovery. */
+  readonly target: string;
   /** Of several events together. */
   readonly isOfMany: boolean;
   /** The dead letter that it removed. null: none, or it was one of many. */
@@ -31,27 +34,25 @@ interface Tried {
 
 /** Entries read of the event, and of each webhook. */
 const ENTRIES_MAX = 100;
-const REPLAYS_OF_MANY = new Set(['dead-letters.replay', 'recovery.start']);
 
 /**
  * Reads the replays of an event at each webhook, the oldest first. The audit names the event only when it was
- * replayed alone. Else the last replay of many events of the webhook between two deliveries made the second.
+ * replayed alone. Else the last recovery of such events between two deliveries made the second, or the last
+ * replay of the webhook's dead letters.
  */
 export async function readReplays(
   db: Database,
-  event: { readonly id: EventId; readonly createdAt: Date },
+  event: { readonly id: EventId; readonly type: EventType; readonly createdAt: Date },
   webhooks: readonly Tried[],
 ): Promise<ReadonlyMap<WebhookId, readonly StoryReplay[]>> {
   const alone = await entriesOf(db, event.id, event.createdAt);
   const all = webhooks.map(async (webhook) => {
     const { webhookId } = webhook;
     const mine = alone.filter((entry) => entry.action === 'event.replay' && entry.webhookId === webhookId);
-    const gaps = gapsOf(webhook).filter((gap) => !mine.some((entry) => isWithin(gap, entry)));
-    const ofMany = gaps.length === 0 ? [] : await entriesOf(db, webhookId, event.createdAt);
-    const causes = gaps.flatMap(
-      (gap) => ofMany.find((entry) => REPLAYS_OF_MANY.has(entry.action) && isWithin(gap, entry)) ?? [],
-    );
-    const replays = [...mine, ...causes].map(replayOf);
+    const gaps = gapsOf(webhook).filter((gap) => !mine.some(({ createdAt }) => isWithin(gap, createdAt)));
+    const ofMany = gaps.length === 0 ? [] : await replaysOfMany(db, webhookId, event);
+    const causes = gaps.flatMap((gap) => ofMany.find((replay) => isWithin(gap, replay.at)) ?? []);
+    const replays = [...mine.map(replayOf), ...causes];
     return [webhookId, replays.sort((one, other) => one.at.getTime() - other.at.getTime())] as const;
   });
   return new Map(await Promise.all(all));
@@ -60,6 +61,26 @@ export async function readReplays(
 async function entriesOf(db: Database, target: string, since: Date): Promise<readonly ListedAuditEntry[]> {
   const page = await listAudit(db, { target, since }, { limit: ENTRIES_MAX });
   return page?.entries ?? [];
+}
+
+/** Those that may have queued the event, the newest first. */
+async function replaysOfMany(
+  db: Database,
+  webhookId: WebhookId,
+  { type, createdAt }: { readonly type: EventType; readonly createdAt: Date },
+): Promise<StoryReplay[]> {
+  const [entries, recoveries] = await Promise.all([
+    entriesOf(db, webhookId, createdAt),
+    createRecoveryLookUps(db).list({ webhookId }, ENTRIES_MAX),
+  ]);
+  const ofLetters = entries.filter(({ action }) => action === 'dead-letters.replay').map(replayOf);
+  const started = recoveries.flatMap(({ id, since, until, types, createdAt: at, matched, startedBy: by }) => {
+    const isItsEvent =
+      createdAt >= since && createdAt < until && (types.length === 0 || types.includes(type));
+    if (by === null || !isItsEvent) return [];
+    return [{ at, by, note: by.note, target: id, isOfMany: matched > 1, deadLetter: null }];
+  });
+  return [...ofLetters, ...started].sort((one, other) => other.at.getTime() - one.at.getTime());
 }
 
 interface Gap {
@@ -77,17 +98,26 @@ function gapsOf({ deliveries, status }: Tried): Gap[] {
   });
 }
 
-function isWithin({ after, until }: Gap, { createdAt }: ListedAuditEntry): boolean {
-  return createdAt >= after && createdAt <= until;
+function isWithin({ after, until }: Gap, at: Date): boolean {
+  return at >= after && at <= until;
 }
 
-function replayOf({ createdAt, actorKind, actor, note, before, count }: ListedAuditEntry): StoryReplay {
+function replayOf({
+  createdAt,
+  actorKind,
+  actor,
+  note,
+  target,
+  before,
+  count,
+}: ListedAuditEntry): StoryReplay {
   const letter = before?.['dead_letter'] as
     { id: DeadLetterId; reason: string; last_error: string; created_at: string } | undefined;
   return {
     at: createdAt,
     by: { kind: actorKind, name: actor },
     note,
+    target,
     isOfMany: before?.['dead_letters'] !== undefined || count > 1,
     deadLetter:
       letter === undefined

@@ -5,6 +5,9 @@ import { ACTOR, createRows } from '@postrider/testing';
 import { endDeliveries, sendMail } from '../../test/ended-mail.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { createProviderNotificationStore } from '../mail/provider-notifications.ts';
+import type { Actor } from '../audit/audit.ts';
+import { createRecoveryStore } from '../recoveries/recoveries.ts';
+import type { NewRecovery } from '../recoveries/recoveries.ts';
 import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
 import { createSuppressionStore } from '../mail/suppressions.ts';
 import { readFates } from './event-fates.ts';
@@ -299,6 +302,7 @@ describe('the replays in a story', () => {
         by: { kind: 'console', name: 'ada' },
         note: 'ticket 7',
         isOfMany: false,
+        target: id,
         deadLetter: { id: letter, reason: 'rejected', lastError: 'HTTP 410' },
       },
     ]);
@@ -319,11 +323,39 @@ describe('the replays in a story', () => {
     await createDeadLetterStore(store.db).replayMatching(accountId, { webhookId }, BEN);
     expect(await partOf(id, webhookId)).toMatchObject({
       fate: 'waiting',
-      replays: [{ by: { kind: 'cli', name: 'ben' }, note: null, isOfMany: true, deadLetter: null }],
+      replays: [
+        { by: { kind: 'cli', name: 'ben' }, note: null, target: webhookId, isOfMany: true, deadLetter: null },
+      ],
     });
     await endDeliveries(store, webhookId, 'dead');
     expect((await partOf(id, webhookId)).replays).toHaveLength(1);
     expect((await partOf(id, other)).replays).toEqual([]);
+  });
+
+  test('name who started a recovery, also of one event, and not one of other events', async () => {
+    const webhookId = await webhook();
+    const id = await recorded();
+    await store.outside.query('update events set created_at = now()');
+    await endDeliveries(store, webhookId, 'dead');
+    const recoveries = createRecoveryStore(store.db, store.clock);
+    const recover = async (change: Partial<NewRecovery>, by: Actor) => {
+      const asked = { since: new Date(0), types: [], only: 'undelivered', rate: 200, ...change } as const;
+      const outcome = await recoveries.start(accountId, webhookId, asked, by);
+      if (outcome.kind !== 'started') throw new Error(outcome.kind);
+      await store.outside.query('update recoveries set ended_at = now() where id = $1', [outcome.id]);
+      return outcome.id;
+    };
+    const recovery = await recover({}, ADA);
+    await recover({ types: ['email.opened'] }, BEN);
+    await recover({ until: new Date(1) }, BEN);
+    await recover({ since: new Date() }, BEN);
+    await log(id, webhookId, { delivery: 9, seconds: 9_000, status: 200 });
+    expect((await partOf(id, webhookId)).replays).toEqual([
+      {
+        ...{ at: expect.any(Date), by: expect.objectContaining({ kind: 'console', name: 'ada' }) },
+        ...{ note: 'ticket 7', target: recovery, isOfMany: false, deadLetter: null },
+      },
+    ]);
   });
 });
 
@@ -344,17 +376,17 @@ test('each pause between deliveries has the replay in it: that of the event, els
     );
   await act('before the event', 'event.replay', id, -10);
   await act('during a delivery', 'dead-letters.replay', webhookId, 10);
-  await act('recovers', 'recovery.start', webhookId, 300);
+  await act('replays many', 'dead-letters.replay', webhookId, 300);
   await act('stops', 'recovery.stop', webhookId, 400);
   await act('does something else', 'message.release', id, 700);
   await act('replays it', 'event.replay', id, 900);
   await act('replays others', 'dead-letters.replay', webhookId, 950);
   await act('after all', 'dead-letters.replay', webhookId, 5_000);
-  await act('recovers the other', 'recovery.start', other, 300, other);
+  await act('replays many of the other', 'dead-letters.replay', other, 300, other);
   const replays = async (of: WebhookId) =>
     (await partOf(id, of)).replays.map(({ by: { name }, isOfMany }) => [name, isOfMany]);
-  expect(await replays(webhookId)).toEqual([['recovers', true], ['replays it', false]]); // prettier-ignore
-  expect(await replays(other)).toEqual([['recovers the other', true]]);
+  expect(await replays(webhookId)).toEqual([['replays many', true], ['replays it', false]]); // prettier-ignore
+  expect(await replays(other)).toEqual([['replays many of the other', true]]);
 });
 
 test('a story has the suppressions and the dead letters of its own event only', async () => {

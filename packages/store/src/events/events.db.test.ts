@@ -121,6 +121,8 @@ describe('a list', () => {
     expect(await listed({}, undefined, other)).toEqual(['email.unsubscribed d@b.example']);
     expect(await events.list(other, {}, { after: first?.entries[1]?.id, limit: 2 })).toBeNull();
     expect(await events.list(other, {}, { after: newId('event', store.clock), limit: 2 })).toBeNull();
+    await store.outside.query('update events set position = null where id = $1', [first?.entries[1]?.id]);
+    expect(await events.list(accountId, {}, { after: first?.entries[1]?.id, limit: 2 })).toBeNull();
   });
 
   test('ends a page early when the data grows large, never before the first event', async () => {
@@ -176,6 +178,22 @@ describe('a recipient, however the address is written,', () => {
     await createProviderNotificationStore(store.db, store.clock).record({ ...ids, suppress: [], event });
   }
 
+  test('leads to no event of another account, even where both have the same key', async () => {
+    const other = await store.newAccount();
+    for (const owner of [accountId, other]) await suppress(BOB, owner);
+    const sameKey = `update events set recipients = (select recipients from events where account_id = $1) where account_id = $2`;
+    await store.outside.query(sameKey, [accountId, other]);
+    const own = [`email.unsubscribed ${BOB}`];
+    expect(await listed({ recipient: BOB })).toEqual(own);
+    await store.outside.query(
+      `insert into event_recipients (key, type, position, event_id)
+       select recipients[1], type, position, id from events where account_id = $1`,
+      [other],
+    );
+    await store.outside.query('update events set recipients = null where account_id = $1', [other]);
+    expect(await listed({ recipient: BOB })).toEqual(own);
+  });
+
   test('leads to the events of mail, whether it is the first or the last of its recipients', async () => {
     const first = await sent({ to: ['Bob <Bob@bücher.example>', 'ada@a.example'] });
     const last = await sent({ to: ['ada@a.example'], cc: ['eve@a.example'], bcc: [BOB] });
@@ -194,6 +212,7 @@ describe('a recipient, however the address is written,', () => {
     expect(await listed({ recipient: 'eve@a.example' })).toEqual([`email.sent ${last}`]);
     expect(await listed({ emailId: first })).toEqual([`email.sent ${first}`, `email.delivered ${first}`]);
     expect(await listed({ emailId: other })).toEqual([`email.sent ${other}`]);
+    expect(await listed({ emailId: first, type: 'email.sent' })).toEqual([`email.sent ${first}`]);
     expect(await listed({ recipient: BOB }, undefined, await store.newAccount())).toEqual([]);
     expect(await listed({ emailId: first }, undefined, await store.newAccount())).toEqual([]);
   });

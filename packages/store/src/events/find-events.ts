@@ -187,7 +187,7 @@ async function eventsOfMail(reading: Reading, search: EmailSearch): Promise<Even
 }
 
 async function eventsOfMessageId(reading: Reading, messageId: string): Promise<EventRow[]> {
-  const received = await findMessages(reading.db, { messageId }, MAIL_MAX);
+  const received = await findMessages(reading.db, { messageId }, { limit: MAIL_MAX });
   const events = await Promise.all([
     eventsOfMail(reading, { by: 'messageId', text: messageId }),
     eventsOf(reading, findEventsOfMessages, idsOf(received)),

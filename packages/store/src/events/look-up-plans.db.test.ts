@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { AccountId, EmailId, EventId, WebhookId } from '@postrider/domain';
 import type { TestDatabase } from '@postrider/testing';
 import { setupPlanStore } from '../../test/plan-store.ts';
@@ -15,6 +15,8 @@ const READ_MAX = 1_500;
 const LIMIT = 20;
 /** Ten messages to Bob, in the middle of the others. */
 const BOB = 'bob@b.example';
+/** Gets a third of all messages. */
+const EVE = 'eve@e.example';
 const EMAIL = 'em_01jd0000000000000000015000' as EmailId;
 const ACCOUNT = 'acct_01jd0000000000000000000001' as AccountId;
 const OTHER = 'acct_01jd0000000000000000000002' as AccountId;
@@ -24,7 +26,7 @@ let database: TestDatabase;
 let db: Database;
 
 const plans = setupPlanStore();
-beforeEach(async () => {
+beforeAll(async () => {
   ({ db, database } = plans);
   await database.query(`insert into accounts (id, name) values ($1, 'Acme'), ($2, 'Other')`, [
     ACCOUNT,
@@ -35,7 +37,7 @@ beforeEach(async () => {
 const GROW = [
   `create temp table sent as
      select n, 'em_01jd' || lpad(n::text, 22, '0') as id, case when n % 2 = 0 then '${ACCOUNT}' else '${OTHER}' end as account,
-            case when n between 15000 and 15009 then '${BOB}' else 'p' || n % 9000 || '@d' || n % 500 || '.example' end as address
+            case when n between 15000 and 15009 then '${BOB}' when n > 20000 then '${EVE}' else 'p' || n % 9000 || '@d' || n % 500 || '.example' end as address
      from generate_series(1, ${GROWN_BY}) n`,
   `insert into emails (id, account_id, kind, status, last_event, from_address, to_addresses, cc_addresses, bcc_addresses,
                        reply_to_addresses, subject, headers, created_at, provider_message_id, request_id)
@@ -82,7 +84,7 @@ const events =
   async () =>
     (await searchEvents(db, ...by)).events.length;
 const found = (text: Parameters<typeof lookUp>[1]) => async () => {
-  const { emails, messages, suppressions, webhooks } = await lookUp(db, text, LIMIT);
+  const { emails, messages, suppressions, webhooks } = await lookUp(db, text, { limit: LIMIT });
   return emails.length + messages.length + suppressions.length + webhooks.length;
 };
 
@@ -113,6 +115,11 @@ const LOOK_UPS: [string, () => Promise<number>, number][] = [
     'events of a recipient with a status',
     events({ by: 'address', address: BOB }, { status: 'failed' }, LIMIT),
     5,
+  ],
+  [
+    'events of a recipient, of a type that it never had',
+    events({ by: 'address', address: EVE }, { type: 'email.bounced' }, LIMIT),
+    0,
   ],
   [
     'events of a recipient since a time',

@@ -26,10 +26,10 @@ async function newAccount(name: string): Promise<AccountId> {
   return id;
 }
 
-async function find(text: string, limit = 10): Promise<Findings> {
+async function find(text: string, limit = 10, accountId?: AccountId): Promise<Findings> {
   const parsed = parseSearchText(text);
   if (parsed === null || parsed.kind === 'id') throw new Error('no text to look up');
-  return lookUp(store.db, parsed, limit);
+  return lookUp(store.db, parsed, { limit, accountId });
 }
 
 const ids = (entries: readonly { readonly id: string }[]) => entries.map(({ id }) => id);
@@ -50,20 +50,18 @@ describe('an address', () => {
     expect(ids(found.emails)).toEqual([theirs, mine]);
     expect(ids(found.messages)).toEqual([received]);
     expect(found.suppressions).toMatchObject([{ address: 'ann@shop.example', accountId: acme }]);
-    expect(found.accounts.map(({ id, name }) => [id, name]).sort()).toEqual(
-      [[acme, 'Acme Shop'], [other, 'Other']].sort(), // prettier-ignore
-    );
-    expect(found).toMatchObject({ webhooks: [], hasMore: false });
-    expect(await find('ann@shop.example', 1)).toMatchObject({ emails: [{ id: theirs }], hasMore: true });
-    expect(await find('ann@shop.example', 2)).toMatchObject({ hasMore: false });
+    expect([...found.names].sort()).toEqual([[acme, 'Acme Shop'], [other, 'Other']].sort()); // prettier-ignore
+    expect(found).toMatchObject({ webhooks: [], accounts: [] });
+    expect(ids((await find('ann@shop.example', 1)).emails)).toEqual([theirs]);
     store.clock.set(new Date(store.clock.now().getTime() + 1_000));
     await createSuppressionStore(store.db, store.clock).add(other, ['ann@shop.example']);
     expect((await find('ann@shop.example')).suppressions.map(({ accountId }) => accountId)).toEqual([
       other,
       acme,
     ]);
-    expect(await find('nobody@shop.example')).toEqual({
-      ...{ emails: [], messages: [], suppressions: [], webhooks: [], accounts: [], hasMore: false },
+    expect(await find('nobody@shop.example')).toMatchObject({
+      ...{ emails: [], messages: [], suppressions: [], webhooks: [], accounts: [] },
+      ...{ byAccount: new Map(), names: new Map() },
     });
   });
 
@@ -133,6 +131,56 @@ test('a domain leads to mail of its recipients, to webhooks with this host, and 
   expect(ids(found.emails)).toEqual([sent]);
   expect(found.webhooks).toMatchObject([{ id: webhookId, accountId: acme }]);
   expect(ids(found.accounts).sort()).toEqual([acme, other].sort());
+  const own = await find('b.example', 10, other);
+  expect([ids(own.emails), ids(own.webhooks), ids(own.accounts)]).toEqual([[], [], [other]]);
+});
+
+describe('an account', () => {
+  const whole = (found: number) => ({ found, isWhole: true });
+
+  test('has its own newest mail and suppressions, however much of others is newer', async () => {
+    const suppressions = createSuppressionStore(store.db, store.clock);
+    await suppressions.add(acme, ['ann@shop.example']);
+    const mine = [await send('ann@shop.example'), await send('ann@shop.example')];
+    const received = await rows().message({ accountId: acme });
+    for (const _ of [1, 2, 3]) {
+      await send('ann@shop.example', other);
+      await rows().message({ accountId: other });
+    }
+    await suppressions.add(other, ['ann@shop.example']);
+    const byAccount = new Map([[other, whole(6)], [acme, whole(3)]]); // prettier-ignore
+    const found = await find('ann@shop.example', 1, acme);
+    expect(ids(found.emails)).toEqual(mine.slice(-1));
+    expect(ids(found.messages)).toEqual([received]);
+    expect(found.suppressions).toMatchObject([{ accountId: acme }]);
+    expect(found.counts).toMatchObject({ emails: whole(2), messages: whole(1), suppressions: whole(1) });
+    expect(found.byAccount).toEqual(byAccount);
+    const all = await find('ann@shop.example', 1);
+    expect(all.counts).toMatchObject({ emails: whole(5), messages: whole(4), suppressions: whole(2) });
+    expect(all.byAccount).toEqual(byAccount);
+    expect([...all.byAccount.keys()]).toEqual([other, acme]);
+  });
+
+  test('is counted and listed whole where all accounts together have too much to count', async () => {
+    const mine = await send('ann@shop.example');
+    const newer = await send('ann@shop.example', other);
+    await store.outside.query(
+      `with sent as (
+         insert into emails select (json_populate_record(e, json_build_object('id', 'em_9' || lpad(n::text, 25, '0')))).*
+         from emails e, generate_series(1, 1000) n where e.id = $1 returning id
+       )
+       insert into email_recipients select s.id, r.address_key, r.domain_key
+       from sent s, email_recipients r where r.email_id = $1`,
+      [newer],
+    );
+    const all = await find('ann@shop.example');
+    expect(all.counts.emails).toEqual({ found: 1_000, isWhole: false });
+    expect(all.byAccount).toEqual(new Map([[other, { found: 1_000, isWhole: false }]]));
+    const found = await find('ann@shop.example', 10, acme);
+    expect(ids(found.emails)).toEqual([mine]);
+    expect(found.counts.emails).toEqual(whole(1));
+    expect(found.byAccount.get(acme)).toEqual(whole(1));
+  });
 });
 
 test('another text is a request, or else a part of an account’s name', async () => {

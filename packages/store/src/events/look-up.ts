@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts';
 import { findMessages } from '../inbound/find-messages.ts';
 import type { FoundMessage } from '../inbound/find-messages.ts';
 import { searchEmails } from '../mail/find-emails.ts';
-import type { EmailSearch, FoundEmail } from '../mail/find-emails.ts';
+import type { FoundEmail } from '../mail/find-emails.ts';
 import { suppressionOf } from '../mail/suppressions.ts';
 import type { Suppression } from '../mail/suppressions.ts';
 import { createWebhookLookUps } from '../webhooks/webhook-look-ups.ts';
@@ -13,7 +13,7 @@ import type { OwnedWebhook } from '../webhooks/webhook-look-ups.ts';
 import { readNewestEvents } from './find-events.ts';
 import type { NewestEvent } from './find-events.ts';
 
-/** What support finds by an address, a domain, a Message-ID, a request or a name, in all accounts. */
+/** What support finds by an address, a domain, a Message-ID, a request or a name. */
 export interface Findings {
   /** The newest first, as the lists below. */
   readonly emails: readonly (FoundEmail & WithNewestEvent)[];
@@ -21,10 +21,20 @@ export interface Findings {
   readonly suppressions: readonly OwnedSuppression[];
   /** Those that have the domain as the host of their endpoint. */
   readonly webhooks: readonly OwnedWebhook[];
-  /** Those with the sending domain or with the text in their name, and those of the rows above. */
+  /** Those with the sending domain or with the text in their name. */
   readonly accounts: readonly Account[];
-  /** A list above holds the newest ones only. */
-  readonly hasMore: boolean;
+  /** How many each list would have without a limit. */
+  readonly counts: Readonly<Record<keyof Found, FindingCount>>;
+  /** The mail and webhooks of every account. Those with the most first. */
+  readonly byAccount: ReadonlyMap<AccountId, FindingCount>;
+  /** The names of the accounts above. */
+  readonly names: ReadonlyMap<AccountId, string>;
+}
+
+export interface FindingCount {
+  readonly found: number;
+  /** False: there may be more. */
+  readonly isWhole: boolean;
 }
 
 interface WithNewestEvent {
@@ -40,106 +50,146 @@ export interface OwnedSuppression extends Suppression {
 export type LookedUpText = Exclude<SearchText, { kind: 'id' }>;
 
 interface Found {
-  readonly emails?: readonly FoundEmail[];
-  readonly messages?: readonly FoundMessage[];
-  readonly suppressions?: readonly OwnedSuppression[];
-  readonly webhooks?: readonly OwnedWebhook[];
-  readonly accounts?: readonly Account[];
+  readonly emails: readonly FoundEmail[];
+  readonly messages: readonly FoundMessage[];
+  readonly suppressions: readonly OwnedSuppression[];
+  readonly webhooks: readonly OwnedWebhook[];
+  readonly accounts: readonly Account[];
 }
 
+const NOTHING: Found = { emails: [], messages: [], suppressions: [], webhooks: [], accounts: [] };
+
+interface Bounds {
+  /** Unset: every account. */
+  readonly accountId?: AccountId | undefined;
+  readonly limit: number;
+}
+
+/** Entries of each list that are counted. */
+const COUNTED_MAX = 1_000;
+
 /** @param limit entries of each list at most. */
-export async function lookUp(db: Database, text: LookedUpText, limit: number): Promise<Findings> {
-  const found = await find(db, text, limit + 1);
-  const cut = <Entry>(entries: readonly Entry[] = []) => entries.slice(0, limit);
-  const [emails, messages, suppressions] = [cut(found.emails), cut(found.messages), cut(found.suppressions)];
-  const [webhooks, accounts] = [cut(found.webhooks), cut(found.accounts)];
+export async function lookUp(
+  db: Database,
+  text: LookedUpText,
+  { accountId, limit }: Bounds,
+): Promise<Findings> {
+  const ofAll = { ...NOTHING, ...(await find(db, text, { limit: COUNTED_MAX + 1 })) };
+  const found = accountId === undefined ? ofAll : await findOf(db, text, accountId);
+  const cut = <Entry>(entries: readonly Entry[]) => entries.slice(0, limit);
+  const [emails, messages] = [cut(found.emails), cut(found.messages)];
   const events = await readNewestEvents(
     db,
     [...emails, ...messages].map(({ id }) => id),
   );
   const newestOf = ({ id }: FoundEmail | FoundMessage) => ({ newestEvent: events.get(id) ?? null });
-  const owned = [...emails, ...messages, ...suppressions, ...webhooks].map(({ accountId }) => accountId);
+  const byAccount = countByAccount(ofAll);
+  if (accountId !== undefined) for (const [id, count] of countByAccount(found)) byAccount.set(id, count);
+  const owners = [...byAccount.keys(), ...cut(found.suppressions).map((each) => each.accountId)];
   return {
     emails: emails.map((email) => ({ ...email, ...newestOf(email) })),
     messages: messages.map((message) => ({ ...message, ...newestOf(message) })),
-    suppressions,
-    webhooks,
-    accounts: await withOwners(db, accounts, owned),
-    hasMore: Object.values(found).some((entries: readonly unknown[]) => entries.length > limit),
+    suppressions: cut(found.suppressions),
+    webhooks: cut(found.webhooks),
+    accounts: cut(found.accounts),
+    counts: {
+      emails: countOf(found.emails),
+      messages: countOf(found.messages),
+      suppressions: countOf(found.suppressions),
+      webhooks: countOf(found.webhooks),
+      accounts: countOf(found.accounts),
+    },
+    byAccount,
+    names: await namesOf(db, owners),
   };
 }
 
-async function find(db: Database, text: LookedUpText, limit: number): Promise<Found> {
+async function findOf(db: Database, text: LookedUpText, accountId: AccountId): Promise<Found> {
+  const found = { ...NOTHING, ...(await find(db, text, { accountId, limit: COUNTED_MAX + 1 })) };
+  return { ...found, accounts: found.accounts.filter(({ id }) => id === accountId) };
+}
+
+function countOf({ length }: readonly unknown[]): FindingCount {
+  return { found: Math.min(length, COUNTED_MAX), isWhole: length <= COUNTED_MAX };
+}
+
+function countByAccount({ emails, messages, webhooks }: Found): Map<AccountId, FindingCount> {
+  const lists = [emails, messages, webhooks];
+  const isWhole = lists.every((list) => countOf(list).isWhole);
+  const rows = lists.flatMap((list) => list.slice(0, COUNTED_MAX).map(({ accountId }) => accountId));
+  const counts = [...Map.groupBy(rows, (id) => id)].map(
+    ([id, own]) => [id, { found: own.length, isWhole }] as const,
+  );
+  return new Map(counts.sort(([, one], [, other]) => other.found - one.found));
+}
+
+async function find(db: Database, text: LookedUpText, bounds: Bounds): Promise<Partial<Found>> {
   switch (text.kind) {
     case 'address':
-      return byAddress(db, text.address, limit);
+      return byAddress(db, text.address, bounds);
     case 'messageId':
-      return byMessageId(db, text.messageId, limit);
+      return byMessageId(db, text.messageId, bounds);
     case 'domain':
-      return byDomain(db, text.domain, limit);
+      return byDomain(db, text.domain, bounds);
     case 'other':
-      return byOther(db, text.text, limit);
+      return byOther(db, text.text, bounds);
   }
 }
 
 /** A Message-ID looks like an address. Without mail of the address, the text is read as one. */
-async function byAddress(db: Database, address: string, limit: number): Promise<Found> {
+async function byAddress(db: Database, address: string, bounds: Bounds): Promise<Partial<Found>> {
   const [emails, messages, suppressions] = await Promise.all([
-    mail(db, { by: 'address', text: address }, limit),
-    findMessages(db, { address }, limit),
-    suppressionsOf(db, address, limit),
+    searchEmails(db, { by: 'address', text: address }, bounds),
+    findMessages(db, { address }, bounds),
+    suppressionsOf(db, address, bounds),
   ]);
   const isKnown = emails.length + messages.length + suppressions.length > 0;
-  return isKnown ? { emails, messages, suppressions } : byMessageId(db, address, limit);
+  return isKnown ? { emails, messages, suppressions } : byMessageId(db, address, bounds);
 }
 
-async function byMessageId(db: Database, messageId: string, limit: number): Promise<Found> {
+async function byMessageId(db: Database, messageId: string, bounds: Bounds): Promise<Partial<Found>> {
   const [emails, messages] = await Promise.all([
-    mail(db, { by: 'messageId', text: messageId }, limit),
-    findMessages(db, { messageId }, limit),
+    searchEmails(db, { by: 'messageId', text: messageId }, bounds),
+    findMessages(db, { messageId }, bounds),
   ]);
   return { emails, messages };
 }
 
-async function byDomain(db: Database, domain: string, limit: number): Promise<Found> {
+async function byDomain(db: Database, domain: string, bounds: Bounds): Promise<Partial<Found>> {
   const [emails, webhooks, accounts] = await Promise.all([
-    mail(db, { by: 'domain', text: domain }, limit),
-    createWebhookLookUps(db).ofHost(domain, limit),
-    searchAccounts(db, domain, limit),
+    searchEmails(db, { by: 'domain', text: domain }, bounds),
+    createWebhookLookUps(db).ofHost(domain, bounds),
+    searchAccounts(db, domain, bounds.limit),
   ]);
   return { emails, webhooks, accounts };
 }
 
 /** The text is a request id, or else a part of a name. */
-async function byOther(db: Database, text: string, limit: number): Promise<Found> {
-  const emails = await mail(db, { by: 'request', text }, limit);
-  return emails.length > 0 ? { emails } : { accounts: await searchAccounts(db, text, limit) };
+async function byOther(db: Database, text: string, bounds: Bounds): Promise<Partial<Found>> {
+  const emails = await searchEmails(db, { by: 'request', text }, bounds);
+  return emails.length > 0 ? { emails } : { accounts: await searchAccounts(db, text, bounds.limit) };
 }
 
-async function mail(db: Database, search: EmailSearch, limit: number): Promise<FoundEmail[]> {
-  return searchEmails(db, search, { limit });
-}
-
-async function suppressionsOf(db: Database, address: string, limit: number): Promise<OwnedSuppression[]> {
+async function suppressionsOf(
+  db: Database,
+  address: string,
+  { accountId, limit }: Bounds,
+): Promise<OwnedSuppression[]> {
   const rows = await db.prisma.suppression.findMany({
-    where: { address },
+    where: { address, ...(accountId === undefined ? {} : { accountId }) },
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
     take: limit,
   });
   return rows.map((row) => ({ ...suppressionOf(row), accountId: row.accountId as AccountId }));
 }
 
-/** Adds the accounts with these ids that are not among them. */
-async function withOwners(
+async function namesOf(
   { prisma }: Database,
-  accounts: readonly Account[],
-  owners: readonly AccountId[],
-): Promise<Account[]> {
-  const missing = new Set(owners);
-  for (const { id } of accounts) missing.delete(id);
-  const rows = await prisma.account.findMany({ where: { id: { in: [...missing] } }, orderBy: { id: 'asc' } });
-  return [
-    ...accounts,
-    ...rows.map((row) => ({ id: row.id as AccountId, name: row.name, createdAt: row.createdAt })),
-  ];
+  ids: readonly AccountId[],
+): Promise<ReadonlyMap<AccountId, string>> {
+  const rows = await prisma.account.findMany({
+    where: { id: { in: [...new Set(ids)] } },
+    select: { id: true, name: true },
+  });
+  return new Map(rows.map(({ id, name }) => [id as AccountId, name]));
 }

@@ -86,8 +86,8 @@ export type WebhookEventStore = ReturnType<typeof createWebhookEventStore>;
 export function createWebhookEventStore(db: Database) {
   return {
     /**
-     * The newest first. With a status, or for a webhook with domains or a rule, a page may be short or empty
-     * although there are more.
+     * The newest first. A page may be short or empty although there are more: with a status, and for a
+     * webhook with domains or a rule.
      *
      * @returns 'no webhook', or 'no cursor' when `after` is not an event in the account's list.
      */

@@ -1,10 +1,11 @@
-import { beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, InboxId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
 import { setupStore } from '../../test/open-store.ts';
-import { findMessages } from './find-messages.ts';
+import { findMessage, findMessages } from './find-messages.ts';
+import { listHeldMessages } from './held-messages.ts';
 import { createReceivedMessageStore } from './received-message-store.ts';
 
 const store = setupStore();
@@ -41,8 +42,8 @@ async function receive(recipients: string[], from = 'Ann <ann@news.shop.example>
   return reception.kind === 'stored' ? reception.messages.map(({ id }) => id) : [];
 }
 
-const found = async (address: string, limit = 10) =>
-  (await findMessages(store.db, { address }, limit)).map(({ id }) => id);
+const found = async (address: string, limit = 10, of?: AccountId) =>
+  (await findMessages(store.db, { address }, { limit, accountId: of })).map(({ id }) => id);
 
 test('a sender leads to the mail, with and without a name, in any case', async () => {
   await addInbox(`a@${SHARED_DOMAIN}`);
@@ -69,6 +70,20 @@ test('an inbox leads to its mail, live or test, with any tag; an address with a 
   expect(await found(`t@${SHARED_DOMAIN}`)).toEqual([ofTest]);
 });
 
+test('of an inbox with more mail than is looked at, the newest is found', async () => {
+  await addInbox(`a@${SHARED_DOMAIN}`);
+  const [newest] = await receive([`a@${SHARED_DOMAIN}`]);
+  await store.outside.query(
+    `insert into messages (id, account_id, kind, inbox_id, status, created_at, content_digest, blob, size, from_address,
+                           to_addresses, cc_addresses, reply_to_addresses, received_for, headers, spf, dkim, dmarc, automatic)
+     select 'msg_01jd' || lpad(n::text, 22, '0'), account_id, kind, inbox_id, status, created_at - n * interval '1 s',
+            n::text::bytea, blob, size, 'joan@shop.example', to_addresses, cc_addresses, reply_to_addresses, received_for,
+            headers, spf, dkim, dmarc, automatic
+     from messages, generate_series(1, 1000) n`,
+  );
+  expect(await found(`a@${SHARED_DOMAIN}`, 1)).toEqual([newest]);
+});
+
 test('an address behind a rule leads to its mail, whether it is the first or the last recipient', async () => {
   await rows().domain(accountId, 'shop.example');
   await addRule('*@shop.example');
@@ -80,6 +95,9 @@ test('an address behind a rule leads to its mail, whether it is the first or the
   expect(await found('dan@shop.example')).toEqual([second]);
   expect(await found(`b@${SHARED_DOMAIN}`)).toEqual([exact]);
   expect(await found('nobody@shop.example')).toEqual([]);
+  for (const table of ['events', 'event_recipients'])
+    await store.outside.query(`update ${table} set type = 'message.held'`);
+  expect(await found('bob@shop.example')).toEqual([second, first]);
   await store.outside.query('delete from inbound_routes');
   expect(await found('bob@shop.example')).toEqual([second, first]);
 });
@@ -97,4 +115,72 @@ test('mail of a deleted inbox is not found', async () => {
   await store.outside.query('insert into removed_inboxes values ($1)', [inbox]);
   expect(await found(`a@${SHARED_DOMAIN}`)).toEqual([]);
   expect(await found('ann@news.shop.example')).toEqual([]);
+});
+
+test('mail of a deleted inbox takes the place of no other mail of its sender', async () => {
+  await addInbox(`a@${SHARED_DOMAIN}`);
+  const [older] = await receive([`a@${SHARED_DOMAIN}`]);
+  const removed = await addInbox(`b@${SHARED_DOMAIN}`);
+  await receive([`b@${SHARED_DOMAIN}`]);
+  await store.outside.query('insert into removed_inboxes values ($1)', [removed]);
+  expect(await found('ann@news.shop.example', 1)).toEqual([older]);
+});
+
+describe('of an account, its newest messages are found', () => {
+  let other: AccountId;
+  beforeEach(async () => void (other = await store.newAccount()));
+  const give = (id: string | undefined) =>
+    store.outside.query('update messages set account_id = $2 where id = $1', [id, other]);
+
+  test('by their sender and by their Message-ID', async () => {
+    await addInbox(`a@${SHARED_DOMAIN}`);
+    const [mine] = await receive([`a@${SHARED_DOMAIN}`]);
+    const [theirs] = await receive([`a@${SHARED_DOMAIN}`]);
+    await give(theirs);
+    await store.outside.query(`update messages set message_id = 'one@mail.example'`);
+    const byId = async (of?: AccountId) =>
+      findMessages(store.db, { messageId: 'one@mail.example' }, { accountId: of, limit: 1 });
+    for (const [of, id] of [
+      [accountId, mine],
+      [other, theirs],
+      [undefined, theirs],
+    ] as const) {
+      // prettier-ignore
+      expect(await found('ann@news.shop.example', 1, of)).toEqual([id]);
+      expect(await byId(of)).toMatchObject([{ id }]);
+    }
+  });
+
+  test('by the address of an inbox, which another account does not have', async () => {
+    await addInbox(`a@${SHARED_DOMAIN}`);
+    const received = await receive([`a@${SHARED_DOMAIN}`]);
+    expect(await found(`a@${SHARED_DOMAIN}`, 1, accountId)).toEqual(received);
+    expect(await found(`a@${SHARED_DOMAIN}`, 1, other)).toEqual([]);
+  });
+
+  test('by an address behind rules of several accounts', async () => {
+    await addRule(`b@${SHARED_DOMAIN}`);
+    const [mine] = await receive([`b@${SHARED_DOMAIN}`]);
+    await store.outside.query('delete from inbound_routes');
+    await addRule(`b@${SHARED_DOMAIN}`, other);
+    const theirs = [await receive([`b@${SHARED_DOMAIN}`]), await receive([`b@${SHARED_DOMAIN}`])].flat();
+    await addRule(`*@${SHARED_DOMAIN}`);
+    expect(await found(`b@${SHARED_DOMAIN}`, 1, accountId)).toEqual([mine]);
+    expect(await found(`b@${SHARED_DOMAIN}`, 3)).toEqual([...theirs.toReversed(), mine]);
+  });
+});
+
+test('a long subject is cut wherever a list shows it, and one that is missing stays null', async () => {
+  const held = await rows().message({ accountId, held: true });
+  await store.outside.query(
+    `update messages set subject = repeat('ä', 1000000), from_address = 'a@a.example'`,
+  );
+  const subjects = async () => [
+    (await findMessage(store.db, held))?.subject,
+    (await findMessages(store.db, { address: 'a@a.example' }, { limit: 5 }))[0]?.subject,
+    (await listHeldMessages(store.db, {}, 5))[0]?.subject,
+  ];
+  expect(await subjects()).toEqual(Array.from({ length: 3 }, () => 'ä'.repeat(998)));
+  await store.outside.query('update messages set subject = null');
+  expect(await subjects()).toEqual([null, null, null]);
 });

@@ -1,5 +1,5 @@
 import { inboundAddress, plainAddress } from '@postrider/domain';
-import type { MessageId, ReceivedMessage } from '@postrider/domain';
+import type { AccountId, MessageId, ReceivedMessage } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { findMessageById, findMessagesByAddress, findMessagesById } from './sql/read-messages.ts';
@@ -7,7 +7,7 @@ import { findMessageById, findMessagesByAddress, findMessagesById } from './sql/
 /** A Message-ID without brackets, or the address of the sender or a recipient. */
 export type MessageSearch = { readonly messageId: string } | { readonly address: string };
 
-/** A message's place, state and addresses, without its content. */
+/** A message's place, state, addresses and subject, without its text. */
 export type FoundMessage = Pick<
   ReceivedMessage,
   | 'id'
@@ -21,24 +21,35 @@ export type FoundMessage = Pick<
   | 'size'
   | 'from'
   | 'receivedFor'
+  | 'subject'
 >;
 
 /** Of an inbox, or of an account's rules. */
 const LOOKED_AT_MAX = 1_000;
+/** Of a sender in all accounts, to find those in one account. */
+const SENT_LOOKED_AT_MAX = 10_000;
 
-/** @returns at most `limit` messages of all accounts, the newest first. */
+interface Bounds {
+  /** Unset: every account. */
+  readonly accountId?: AccountId | undefined;
+  readonly limit: number;
+}
+
+/** @returns the newest messages that fit, the newest first. */
 export async function findMessages(
   db: Pick<Database, 'pool'>,
   search: MessageSearch,
-  limit: number,
+  { accountId, limit }: Bounds,
 ): Promise<FoundMessage[]> {
   return 'messageId' in search
-    ? runOn<FoundMessage>(db.pool, findMessagesById, [search.messageId, limit])
+    ? runOn<FoundMessage>(db.pool, findMessagesById, [search.messageId, limit, accountId ?? null])
     : runOn<FoundMessage>(db.pool, findMessagesByAddress, [
         plainAddress(search.address) ?? search.address.toLowerCase(),
         limit,
+        accountId ?? null,
         inboundAddress(search.address),
         LOOKED_AT_MAX,
+        SENT_LOOKED_AT_MAX,
       ]);
 }
 

@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import type { Actor } from '../audit/audit.ts';
 import { runOn } from '../db/database.ts';
 import { statement } from '../db/statement.ts';
+import { INBOX_IS_THERE, SUBJECT } from './sql/read-messages.ts';
 
 /** A message of any account that screening holds, without its text. */
 export interface HeldMessage {
@@ -37,10 +38,8 @@ export interface HeldFilter {
 /** The columns of a message `m`. */
 const SHOWN = `
            m.id, m.account_id as "accountId", (select n.name from accounts n where n.id = m.account_id) as "accountName",
-           m.subject, m.from_address as "from", m.received_for as "receivedFor", m.held_reason as "heldReason",
+           ${SUBJECT} as subject, m.from_address as "from", m.received_for as "receivedFor", m.held_reason as "heldReason",
            m.created_at as "receivedAt", m.size, m.spf, m.dkim, m.dmarc`;
-
-const INBOX_IS_THERE = '(m.inbox_id = any (array(select id from removed_inboxes))) is not true';
 
 /**
  * Reads held messages, the newest first. The rows of a deleted inbox stay for a while, and are left out.
@@ -81,7 +80,23 @@ const COUNT = statement('count-held-messages')`
     from (select held_reason, created_at from messages where status = 'held' order by created_at desc, id desc limit $1) h
     group by held_reason`;
 
+/**
+ * Counts at most $2 held messages of an account. $1 account. The status is a row, so that no plan uses the
+ * index of the held messages of all accounts.
+ */
+const COUNT_OF_ACCOUNT = statement('count-held-messages-of-account')`
+    select count(*)::int as messages
+    from unnest(enum_range(null::key_kind)) k (kind)
+    cross join unnest('{held}'::message_status[]) s (status)
+    cross join lateral (
+      select from messages m
+      where m.account_id = $1 and m.kind = k.kind and m.status = s.status and ${INBOX_IS_THERE}
+      limit $2
+    ) h`;
+
 export const HELD_COUNTED_MAX = 10_000;
+/** For one account. */
+export const HELD_OF_ACCOUNT_COUNTED_MAX = 500;
 
 export interface HeldCount {
   readonly reason: HeldReason;
@@ -109,4 +124,13 @@ export async function listReleasedMessages(
 /** The held messages of all accounts by reason, of the newest `HELD_COUNTED_MAX`. */
 export async function countHeldMessages({ pool }: { readonly pool: Pool }): Promise<HeldCount[]> {
   return runOn<HeldCount>(pool, COUNT, [HELD_COUNTED_MAX]);
+}
+
+/** The held messages of an account, counted up to `HELD_OF_ACCOUNT_COUNTED_MAX`. */
+export async function countHeldOf({ pool }: { readonly pool: Pool }, accountId: AccountId): Promise<number> {
+  const rows = await runOn<{ messages: number }>(pool, COUNT_OF_ACCOUNT, [
+    accountId,
+    HELD_OF_ACCOUNT_COUNTED_MAX,
+  ]);
+  return Math.min(HELD_OF_ACCOUNT_COUNTED_MAX, rows[0]?.messages ?? 0);
 }

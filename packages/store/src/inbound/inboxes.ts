@@ -4,7 +4,7 @@ import type { PoolClient } from 'pg';
 import { recordAudit } from '../audit/audit.ts';
 import type { Actor } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
-import { runOn } from '../db/database.ts';
+import { queryOn, runOn } from '../db/database.ts';
 import { readRows } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { inTransaction } from '../db/pool.ts';
@@ -224,7 +224,7 @@ export async function setPostmaster(db: Database, id: InboxId, by: Actor): Promi
 }
 
 /** @returns null when no inbox is named. @throws StoreUnavailableError */
-export async function postmasterInbox(db: Database): Promise<InboxId | null> {
-  const row = await db.prisma.inbox.findFirst({ where: { postmaster: true }, select: { id: true } });
-  return row === null ? null : (row.id as InboxId);
+export async function postmasterInbox({ pool }: Pick<Database, 'pool'>): Promise<InboxId | null> {
+  const { rows } = await queryOn<{ id: InboxId }>(pool, 'select id from inboxes where postmaster');
+  return rows[0]?.id ?? null;
 }

@@ -80,11 +80,9 @@ type ReleaseResult = 'released' | 'not-held' | 'missing';
 export type MessageStore = ReturnType<typeof createMessageStore>;
 
 export function createMessageStore(db: Database, clock: Clock) {
-  const { message: messages, messageAttachment: attachments } = db.prisma;
-
   return {
     async find({ accountId, kind }: MailReader, id: MessageId): Promise<MessageDetails | null> {
-      const row = await messages.findFirst({
+      const row = await db.prisma.message.findFirst({
         where: { id, accountId, kind },
         omit: { text: true, html: true },
         include: { attachments: { orderBy: { position: 'asc' } } },
@@ -129,14 +127,14 @@ export function createMessageStore(db: Database, clock: Clock) {
     /** The link is the permission, so no account is checked. @returns null when the bytes are deleted. */
     async findLinked({ messageId, attachmentId }: ReceivedBytes): Promise<LinkedBytes | null> {
       if (attachmentId === null) {
-        const row = await messages.findUnique({
+        const row = await db.prisma.message.findUnique({
           where: { id: messageId },
           select: { blob: true, inboxId: true },
         });
         if (row === null || !(await inboxExists(db, row.inboxId))) return null;
         return { blob: row.blob, filename: null, contentType: null };
       }
-      const file = await attachments.findFirst({
+      const file = await db.prisma.messageAttachment.findFirst({
         where: { id: attachmentId, messageId },
         select: { blob: true, filename: true, contentType: true, message: { select: { inboxId: true } } },
       });

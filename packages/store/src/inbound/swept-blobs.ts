@@ -50,7 +50,7 @@ export function createSweptBlobs({ pool }: Pick<Database, 'pool'>) {
     async begin(): Promise<boolean> {
       // This runs before the sweep is started. If it fails, the sweep is still due.
       const kept = `interval '1 day'`;
-      await dropAged(pool, 'swept blobs', { table: 'swept_blobs', age: 'leased_until', kept });
+      await dropAged(pool, { table: 'swept_blobs', age: 'leased_until', kept });
       const { rowCount } = await queryOn(pool, BEGIN);
       return rowCount !== 0;
     },
@@ -100,11 +100,12 @@ const FORGET = `
   )
   delete from swept_blobs where id = any (array(select id from mine))`;
 
+/** This runs under a table lock. `not exists` may become a join that reads a whole index (decision 0012). */
 function unnamedAmong(ids: string): string {
   return `
     select c.id from unnest(${ids}) c (id)
-    where not exists (select from messages m where m.blob = c.id)
-      and not exists (select from message_attachments a where a.blob = c.id)`;
+    where (select true from messages m where m.blob = c.id limit 1) is null
+      and (select true from message_attachments a where a.blob = c.id limit 1) is null`;
 }
 
 /**

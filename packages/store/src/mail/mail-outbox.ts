@@ -1,4 +1,4 @@
-import type { AccountId, EmailId } from '@postrider/domain';
+import type { EmailId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
 import { claimEmails, releaseEmails } from './sql/claim-emails.ts';
@@ -7,7 +7,6 @@ import { claimEmails, releaseEmails } from './sql/claim-emails.ts';
 export interface ClaimedEmail {
   readonly emailId: EmailId;
   readonly claim: number;
-  readonly accountId: AccountId;
   readonly delayMs: number;
   /** Earlier send attempts without a recorded outcome. */
   readonly faults: number;

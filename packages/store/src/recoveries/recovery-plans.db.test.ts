@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { RecoveryId } from '@postrider/domain';
 import { ACTOR } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
@@ -24,7 +24,7 @@ let db: Database;
 let outage: Outage;
 
 const plans = setupPlanStore();
-beforeEach(async () => {
+beforeAll(async () => {
   ({ db, database } = plans);
   outage = await createOutage({ db, outside: database });
 });
@@ -110,20 +110,33 @@ const REQUESTS: NewRecovery[] = [
   { since: new Date(0), types: ['email.sent'], only: 'dead_letters', reason: 'attempts_exhausted', rate: 1 },
 ];
 
-test.each(REQUESTS)('%j reads few rows, however large the tables grow', async (asked) => {
-  const request = { ...asked, since: new Date(Date.now() - 24 * 3_600_000) };
-  await outage.events(3);
-  await database.query('vacuum analyze'); // Postgres knows how small the tables are
-  for (const act of Object.values(actsOf(request))) await act();
-  await grow();
+/** New events for the next request. Nothing is queued any more. */
+async function nextOutage(): Promise<void> {
   await outage.events(3);
   await database.query('delete from deliveries where webhook_id = $1', [outage.webhookId]);
-  await database.query('select pg_stat_force_next_flush()');
-  const read: Record<string, number> = {};
-  for (const [name, act] of Object.entries(actsOf(request))) {
-    const before = await rowsRead(db.pool);
-    await act();
-    read[name] = (await rowsRead(db.pool)) - before;
+}
+
+test('each request reads few rows, however large the tables grow', async () => {
+  const since = new Date(Date.now() - 24 * 3_600_000);
+  const requests = REQUESTS.map((request) => ({ ...request, since }));
+  for (const request of requests) {
+    await nextOutage();
+    await database.query('vacuum analyze'); // Postgres knows how small the tables are
+    for (const act of Object.values(actsOf(request))) await act();
   }
-  expect(Object.entries(read).filter(([, rows]) => rows > READ_MAX)).toEqual([]);
+  await grow();
+  for (const request of requests) {
+    await nextOutage();
+    await database.query('select pg_stat_force_next_flush()');
+    const read: Record<string, number> = {};
+    for (const [name, act] of Object.entries(actsOf(request))) {
+      const before = await rowsRead(db.pool);
+      await act();
+      read[name] = (await rowsRead(db.pool)) - before;
+    }
+    expect({ request, many: Object.entries(read).filter(([, rows]) => rows > READ_MAX) }).toEqual({
+      request,
+      many: [],
+    });
+  }
 });

@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import { lacks, lacksMessages } from '../db/bounded-step.ts';
 
 /**
  * Locks the inboxes of mail threads, as receiving and sending do. Until the transaction ends, nothing is
@@ -22,8 +23,8 @@ export async function dropEmptyThreads(client: PoolClient, threadIds: readonly s
   await client.query(
     `delete from inbox_threads t
      where t.id = any ($1::text[])
-       and not exists (select from messages m where m.thread_id = t.id)
-       and not exists (select from inbox_sends s where s.thread_id = t.id)`,
+       and ${lacksMessages('t.id')}
+       and ${lacks('inbox_sends', 'thread_id', 't.id')}`,
     [threadIds],
   );
 }

@@ -1,6 +1,6 @@
 import { namesAddress } from '@postrider/domain';
 import type { Pool } from 'pg';
-import { inBoundedStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
+import { inBoundedStep, lacks, ROWS_PER_STEP } from '../db/bounded-step.ts';
 import { needleOf, NOTHING, outcomeOf, subjectOf, together } from './erasure.ts';
 import type { Erased, Erasure, Named } from './erasure.ts';
 
@@ -30,10 +30,10 @@ const PAGE = `
     order by created_at, id limit ${ROWS_PER_STEP}
   ) l
   cross join lateral (
-    select exists (
-      select from erased_emails m
+    select (
+      select true from erased_emails m
       where m.account_id = $1 and m.address = $5
-        and m.email_id = ${subjectOf('l.data')}) as yes
+        and m.email_id = ${subjectOf('l.data')} limit 1) is not null as yes
   ) m
   order by l.created_at, l.id`;
 
@@ -48,7 +48,7 @@ const DELETE = `
   log as (
     delete from attempts
     where event_id = any (array(
-      select event_id from mine where not exists (select from events e where e.id = mine.event_id)))
+      select event_id from mine where ${lacks('events', 'id', 'mine.event_id')}))
     returning event_id
   ),
   gone as (

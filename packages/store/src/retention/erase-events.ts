@@ -1,6 +1,6 @@
 import { namesAddress } from '@postrider/domain';
 import type { Pool, PoolClient } from 'pg';
-import { inBoundedStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
+import { inBoundedStep, lacks, ROWS_PER_STEP } from '../db/bounded-step.ts';
 import { needleOf, NOTHING, outcomeOf, subjectOf, together } from './erasure.ts';
 import type { Erased, Erasure, Named } from './erasure.ts';
 import { FURTHER_RECIPIENTS } from './old-events.ts';
@@ -30,11 +30,11 @@ const PAGE = `
     order by created_at fetch first ${ROWS_PER_STEP} rows with ties
   ),
   mine as materialized (
-    select p.*, exists (
-             select from erased_emails m
+    select p.*, (
+             select true from erased_emails m
              where m.account_id = $2 and m.address = $3
-               and m.email_id = ${subjectOf('p.data')}
-           ) as of_mail
+               and m.email_id = ${subjectOf('p.data')} limit 1
+           ) is not null as of_mail
     from page p where p.account_id = $2
   )
   select (select max(created_at)::text from page) as last,
@@ -47,13 +47,13 @@ const PAGE = `
 const DELETE = `
   with deletable as materialized (
     select e.id from events e
-    where e.id = any ($1::text[]) and not exists (select from deliveries d where d.event_id = e.id)
+    where e.id = any ($1::text[]) and ${lacks('deliveries', 'event_id', 'e.id')}
   ),
   log as (
     delete from attempts where event_id = any (array(select id from deletable)) returning event_id
   ),
   gone as (
-    delete from events where id = any (array(select id from deletable)) returning id, position, recipients
+    delete from events where id = any (array(select id from deletable)) returning id, type, position, recipients
   ),
   ${FURTHER_RECIPIENTS}
   select array(select id from gone) as ids, (select count(*)::int from log) as attempts`;

@@ -1,6 +1,6 @@
 import { namesAddress } from '@postrider/domain';
 import type { Pool } from 'pg';
-import { inBoundedStep, MESSAGES_PER_STEP, ROWS_PER_STEP } from '../db/bounded-step.ts';
+import { inBoundedStep, lacks, MESSAGES_PER_STEP, ROWS_PER_STEP } from '../db/bounded-step.ts';
 import { LockConflictError } from '../db/errors.ts';
 import { lockInbox } from '../inbound/sql/inboxes.ts';
 import { dropEmptyThreads } from './empty-threads.ts';
@@ -55,7 +55,7 @@ const SENT_PAGE = `
 const DELETE_SENT = `
   with mine as materialized (
     select id from emails
-    where id = any ($3::text[]) and not exists (select from email_sends s where s.email_id = emails.id)
+    where id = any ($3::text[]) and ${lacks('email_sends', 'email_id', 'emails.id')}
     order by id for update skip locked
   ),
   kept as (

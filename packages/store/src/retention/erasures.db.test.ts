@@ -164,6 +164,8 @@ describe('a person is forgotten', () => {
     const notices = [BOB, 'eve@e.example'].map((to) => draftOf({ to: [to], cc: [], bcc: [] }));
     await storeNotices(store.db.pool, store.clock, notices);
     await store.outside.query('delete from email_sends'); // sent
+    await erasures.erase(accountId, 'nobody@n.example', ACTOR);
+    expect(await addressOf(accountId)).toBe(BOB);
     await erasures.erase(accountId, BOB, ACTOR);
     expect([await addressOf(accountId), await addressOf(other)]).toEqual([null, BOB]);
     await erasures.resume();

@@ -1,7 +1,7 @@
 import { NOTIFICATION_ID_HOURS, UNCLAIMED_NOTIFICATION_HOURS } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { CONSOLE_FORM_HOURS } from '../console/console-forms.ts';
-import { dropAged } from '../db/bounded-step.ts';
+import { dropAged, forRetention } from '../db/bounded-step.ts';
 import { RELEASED_ADDRESS_DAYS } from '../inbound/sql/inboxes.ts';
 import { finishRemovals } from '../webhooks/remove-webhook.ts';
 import type { Removals } from '../webhooks/remove-webhook.ts';
@@ -22,7 +22,7 @@ const LIFETIMES = [
   { table: 'idempotency_keys', age: 'created_at', hours: 24 },
   { table: 'provider_notifications', age: 'received_at', hours: NOTIFICATION_ID_HOURS },
   { table: 'unclaimed_notifications', age: 'received_at', hours: UNCLAIMED_NOTIFICATION_HOURS },
-  { table: 'counted_sends', age: 'counted_at', hours: 2 },
+  { table: 'counted_sends', age: forRetention('counted_at'), hours: 2 },
   { table: 'console_sessions', age: 'expires_at', hours: 0 },
   { table: 'console_forms', age: 'received_at', hours: CONSOLE_FORM_HOURS },
   { table: 'operator_events', age: 'created_at', hours: 48 },
@@ -49,7 +49,7 @@ export async function dropExpired(pool: Pool): Promise<number> {
   let dropped = 0;
   for (const { table, age, hours } of LIFETIMES) {
     const kept = `make_interval(hours => ${hours})`;
-    dropped += await dropAged(pool, 'expired records', { table, age, kept });
+    dropped += await dropAged(pool, { table, age, kept });
   }
   return dropped;
 }

@@ -8,7 +8,7 @@ import { dropAged, forRetention } from '../db/bounded-step.ts';
  */
 export async function dropStrayAttempts(pool: Pool, days: number): Promise<number> {
   const kept = `make_interval(days => ${days + 1})`;
-  return dropAged(pool, 'stray attempts', {
+  return dropAged(pool, {
     table: 'attempts_default',
     age: forRetention('started_at'),
     kept,

@@ -4,5 +4,5 @@ import { dropAged, forRetention } from '../db/bounded-step.ts';
 /** Deletes old entries of the audit. @returns how many. */
 export async function dropOldAudit(pool: Pool, days: number): Promise<number> {
   const age = forRetention('created_at');
-  return dropAged(pool, 'old audit', { table: 'audit', age, kept: `make_interval(days => ${days})` });
+  return dropAged(pool, { table: 'audit', age, kept: `make_interval(days => ${days})` });
 }

@@ -1,14 +1,17 @@
 import type { WebhookId } from '@postrider/domain';
 import type { Pool, PoolClient } from 'pg';
-import { forRetention, inSoleStep, inStepsByAge, readAgedPage, ROWS_PER_STEP } from '../db/bounded-step.ts';
-import type { Chore } from '../db/bounded-step.ts';
+import {
+  forRetention,
+  inBoundedStep,
+  inStepsByAge,
+  readAgedPage,
+  ROWS_PER_STEP,
+} from '../db/bounded-step.ts';
 
 /*
  * Retention counts what it deletes at the webhook, in the same transaction: `dead_letters_dropped`. Their
  * events may still exist, and a recovery sends them.
  */
-
-const SURPLUS: Chore = 'surplus dead letters';
 
 /** A webhook, and how many dead letters beyond its limit were deleted. */
 export interface SurplusDropped {
@@ -24,7 +27,7 @@ export async function dropOldDeadLetters(pool: Pool, days: number): Promise<numb
     mayGo: 'true',
     rows: ROWS_PER_STEP,
   };
-  return inStepsByAge(pool, 'old dead letters', async (client, after) => {
+  return inStepsByAge(pool, async (client, after) => {
     const { last, ids } = await readAgedPage(client, which, { after, days });
     return { last, ended: await dropCounted(client, ids) };
   });
@@ -52,9 +55,9 @@ interface Counted {
   readonly id: string | null;
 }
 
-/** The next webhook with dead letters, by id; null at the end, and when another relay counts now. */
+/** The next webhook with dead letters, by id; null at the end. */
 async function findSurplus(pool: Pool, max: number, after: string): Promise<Counted | null> {
-  return inSoleStep(pool, SURPLUS, async (client) => {
+  return inBoundedStep(pool, async (client) => {
     const { rows } = await client.query<Counted>(
       `select w.id as "webhookId", s.created_at::text as at, s.id
        from (select webhook_id as id from dead_letters where webhook_id > $1 order by webhook_id limit 1) w
@@ -78,7 +81,7 @@ async function dropUpTo(pool: Pool, webhookId: WebhookId, upTo: Position): Promi
   let dropped = 0;
   for (let after: Position | null = ['-infinity', '']; after !== null;) {
     const values: unknown[] = [webhookId, ...after, ...upTo];
-    const step = await inSoleStep(pool, SURPLUS, async (client) => {
+    const step = await inBoundedStep(pool, async (client) => {
       const { rows } = await client.query<{ at: string; id: string }>(PAGE, values);
       const ended = await dropCounted(
         client,
@@ -86,8 +89,8 @@ async function dropUpTo(pool: Pool, webhookId: WebhookId, upTo: Position): Promi
       );
       return { last: rows.at(-1), ended };
     });
-    dropped += step?.ended ?? 0;
-    after = step?.last === undefined ? null : [step.last.at, step.last.id];
+    dropped += step.ended;
+    after = step.last === undefined ? null : [step.last.at, step.last.id];
   }
   return dropped;
 }
@@ -124,7 +127,9 @@ const DROP = `
     select webhook_id, count(*) as dropped from gone group by webhook_id
   ),
   counted as (
-    update webhooks w set dead_letters_dropped = least(w.dead_letters_dropped + s.dropped, 2147483647)
-    from sums s where w.id = s.webhook_id
+    update webhooks w
+    set dead_letters_dropped = least(
+      w.dead_letters_dropped + (select s.dropped from sums s where s.webhook_id = w.id), 2147483647)
+    where w.id = any (array(select webhook_id from sums))
   )
   select coalesce(sum(dropped), 0)::int as dropped from sums`;

@@ -44,7 +44,7 @@ describe('old events', () => {
   });
 
   test('are dropped with the keys of their recipients', async () => {
-    const key = `insert into event_recipients (key, position, event_id) select 2, position, id from events where id = $1`;
+    const key = `insert into event_recipients (key, type, position, event_id) select 2, type, position, id from events where id = $1`;
     for (const ageDays of [29, 31]) {
       const id = await rows.event({ ageDays });
       await database.query(`update events set recipients = '{1,2}' where id = $1`, [id]);

@@ -1,21 +1,28 @@
 import type { Pool, PoolClient } from 'pg';
-import { readAgedPage, ROWS_PER_STEP, inStepsByAge } from '../db/bounded-step.ts';
+import { inStepsByAge, lacks, readAgedPage, ROWS_PER_STEP } from '../db/bounded-step.ts';
 
 /** A CTE that deletes the further recipients of the deleted events in `gone`. */
 export const FURTHER_RECIPIENTS = `
   further as (
     delete from event_recipients
-    where (key, position) in (select unnest(g.recipients[2:]), g.position from gone g where g.recipients is not null)
+    where ctid = any (array(
+      select r.at
+      from gone g
+      cross join lateral unnest(g.recipients[2:]) k (key)
+      cross join lateral (
+        select ctid as at from event_recipients
+        where key = k.key and type = g.type and position = g.position offset 0
+      ) r))
   )`;
 
 /** An erasure finds attempts by their event. So an event stays as long as one of its attempts is logged. */
 const UNUSED = `
-  not exists (select from deliveries d where d.event_id = page.id)
-  and not exists (select from attempts a where a.event_id = page.id)`;
+  ${lacks('deliveries', 'event_id', 'page.id')}
+  and ${lacks('attempts', 'event_id', 'page.id')}`;
 
 /** Deletes old events that have neither an outstanding delivery nor a logged attempt. @returns how many. */
 export async function dropOldEvents(pool: Pool, days: number): Promise<number> {
-  return inStepsByAge(pool, 'old events', async (client, after) => {
+  return inStepsByAge(pool, async (client, after) => {
     const which = { table: 'events', age: 'created_at', mayGo: UNUSED, rows: ROWS_PER_STEP };
     const { last, ids } = await readAgedPage(client, which, { after, days });
     return { last, ended: await dropUnused(client, ids) };
@@ -42,10 +49,10 @@ async function dropUnused(client: PoolClient, ids: readonly string[]): Promise<n
   const { rowCount } = await client.query(
     `with gone as (
        delete from events e
-       where e.id = any ($1::text[]) and not exists (select from deliveries d where d.event_id = e.id)
-         and not exists (
-           select from attempts a where a.event_id = e.id and a.started_at > now() - interval '1 hour')
-       returning e.position, e.recipients
+       where e.id = any ($1::text[]) and ${lacks('deliveries', 'event_id', 'e.id')}
+         and (select true from attempts a
+              where a.event_id = e.id and a.started_at > now() - interval '1 hour' limit 1) is null
+       returning e.type, e.position, e.recipients
      ),
      ${FURTHER_RECIPIENTS}
      select from gone`,

@@ -1,5 +1,11 @@
 import type { Pool, PoolClient } from 'pg';
-import { forRetention, readAgedPage, ROWS_PER_STEP, inStepsByAge } from '../db/bounded-step.ts';
+import {
+  forRetention,
+  inStepsByAge,
+  lacksMessages,
+  readAgedPage,
+  ROWS_PER_STEP,
+} from '../db/bounded-step.ts';
 import type { AgeStep } from '../db/bounded-step.ts';
 import { lockInboxesOf } from './empty-threads.ts';
 
@@ -26,7 +32,7 @@ export async function dropReceivedMail(pool: Pool, days: number): Promise<number
     const { rowCount } = ids.length === 0 ? { rowCount: 0 } : await client.query(DELETE_MESSAGES, [ids]);
     return { last, ended: rowCount ?? 0 };
   };
-  return inStepsByAge(pool, 'received mail', step);
+  return inStepsByAge(pool, step);
 }
 
 const DELETE_MESSAGES = `
@@ -40,7 +46,7 @@ const DELETE_MESSAGES = `
  * `inbox_sends`. The sent mail itself stays. A thread that still has a message stays, too. @returns how many.
  */
 export async function dropOldThreads(pool: Pool, days: number): Promise<number> {
-  return inStepsByAge(pool, 'old threads', async (client, after) => {
+  return inStepsByAge(pool, async (client, after) => {
     const { last, ids } = await readAgedPage(client, THREADS, { after, days });
     const inboxIds = await lockInboxesOf(client, ids);
     const { rows } = await client.query<{ id: string }>(OLD_THREADS, [ids, inboxIds, days]);
@@ -55,7 +61,7 @@ export async function dropOldThreads(pool: Pool, days: number): Promise<number> 
 const THREADS = {
   table: 'inbox_threads',
   age: forRetention('last_at'),
-  mayGo: 'not exists (select from messages m where m.thread_id = page.id)',
+  mayGo: lacksMessages('page.id'),
   rows: THREADS_PER_STEP,
 };
 
@@ -63,7 +69,7 @@ const THREADS = {
 const OLD_THREADS = `
   select t.id from inbox_threads t
   where t.id = any ($1::text[]) and t.inbox_id = any ($2::text[]) and t.last_at < now() - make_interval(days => $3)
-    and not exists (select from messages m where m.thread_id = t.id)`;
+    and ${lacksMessages('t.id')}`;
 
 const DELETE_SENDS = `
   delete from inbox_sends where email_id = any (array(

@@ -8,5 +8,5 @@ const MINUTES_KEPT = `greatest(interval '2 hours', now() - (select settled_until
 export async function dropOldSums(pool: Pool, days: number): Promise<number> {
   const minutes = { table: 'attempts_by_minute', age: 'begins_at', kept: MINUTES_KEPT };
   const hours = { table: 'attempts_by_hour', age: 'begins_at', kept: `make_interval(days => ${days})` };
-  return (await dropAged(pool, 'old sums', minutes)) + (await dropAged(pool, 'old sums', hours));
+  return (await dropAged(pool, minutes)) + (await dropAged(pool, hours));
 }

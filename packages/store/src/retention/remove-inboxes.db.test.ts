@@ -93,8 +93,8 @@ test('a deleted inbox frees its address and its place at once, and all that it h
     ofInbox: (await messages.list(reader, { ...ALL, inboxId }, FIRST_PAGE))?.entries,
     behindIt: await messages.list(reader, ALL, { limit: 10, cursor: { side: 'after', id } }),
     byOperator: [
-      ...(await findMessages(store.db, { messageId: 'one@mail.example' }, 5)),
-      ...(await findMessages(store.db, { address: ADDRESS }, 5)),
+      ...(await findMessages(store.db, { messageId: 'one@mail.example' }, { limit: 5 })),
+      ...(await findMessages(store.db, { address: ADDRESS }, { limit: 5 })),
     ],
     reply: await send(threadId),
   });

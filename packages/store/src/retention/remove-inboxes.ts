@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { inSoleStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
+import { inBoundedStep, lacks, lacksMessages, ROWS_PER_STEP } from '../db/bounded-step.ts';
 import { queryOn } from '../db/database.ts';
 import { RECEIVED_PER_STEP } from './old-messages.ts';
 
@@ -28,8 +28,7 @@ export async function removeInboxes(pool: Pool): Promise<InboxRemovals> {
 /** @returns whether the inbox has no rows left. */
 async function removeRows(pool: Pool, id: string): Promise<boolean> {
   for (let steps = 0; steps < STEPS_PER_CALL; steps += 1) {
-    const goesOn = await inSoleStep(pool, 'removed inboxes', (client) => step(client, id));
-    if (goesOn !== true) break;
+    if (!(await inBoundedStep(pool, (client) => step(client, id)))) break;
   }
   return ((await queryOn(pool, FORGET, [id])).rowCount ?? 0) > 0;
 }
@@ -55,16 +54,11 @@ const DROP_MESSAGES = dropSome('messages', 'id', RECEIVED_PER_STEP);
  * Deleting a thread would also delete its messages. So threads with messages left stay until these are
  * deleted.
  */
-const DROP_THREADS = dropSome(
-  'inbox_threads',
-  'id',
-  ROWS_PER_STEP,
-  'and not exists (select from messages m where m.thread_id = r.id)',
-);
+const DROP_THREADS = dropSome('inbox_threads', 'id', ROWS_PER_STEP, `and ${lacksMessages('r.id')}`);
 
 const FORGET = `
   delete from removed_inboxes
   where id = $1
-    and not exists (select from inbox_sends where inbox_id = $1)
-    and not exists (select from messages where inbox_id = $1)
-    and not exists (select from inbox_threads where inbox_id = $1)`;
+    and ${lacks('inbox_sends', 'inbox_id', '$1')}
+    and ${lacks('messages', 'inbox_id', '$1')}
+    and ${lacks('inbox_threads', 'inbox_id', '$1')}`;

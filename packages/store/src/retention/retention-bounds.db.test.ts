@@ -14,15 +14,17 @@ import { dropMailContents, dropOldMail } from './old-mail.ts';
 import { dropOldThreads, dropReceivedMail } from './old-messages.ts';
 
 /** A tenth of what housekeeping is meant for, in the long run. The bounds are those of one statement. */
-const EVENTS = runs({ usual: 60_000, long: 1_000_000 });
+const EVENTS = runs({ usual: 20_000, long: 1_000_000 });
 /** More rows than any one statement may read, and few enough to be made in seconds. */
-const ROWS = runs({ usual: 30_000, long: 60_000 });
+const ROWS = runs({ usual: 9_000, long: 60_000 });
 /** Of the events, and of most other rows, so many are past their days. */
-const OLD = runs({ usual: 10_000, long: 20_000 });
+const OLD = runs({ usual: 6_000, long: 20_000 });
 const ROWS_PER_STATEMENT_MAX = 5_000;
 /** Of messages and mail threads, of which `OLD_MESSAGES` are past their days. */
 const MESSAGE_ROWS_PER_STATEMENT_MAX = 1_000;
 const OLD_MESSAGES = 2_000;
+/** Messages of an account that forgets a person. There are twice as many events. */
+const MAIL = runs({ usual: 6_000, long: 10_000 });
 const STATEMENT_MAX_MS = 1_000;
 /** The default of DEAD_LETTERS_PER_WEBHOOK_MAX. One statement counts as many. */
 const LETTERS_MAX = 10_000;
@@ -249,14 +251,14 @@ test('dead letters go in bounded steps, past their days and over their number', 
 test('a person is forgotten in bounded steps, however much the account and others have', async () => {
   const accountId = await rows.account();
   const webhookId = await rows.webhook({ accountId });
-  await mail(accountId, 10_000, 5_000);
-  await receivedMail(accountId, 10_000, 0);
+  await mail(accountId, MAIL, MAIL / 2);
+  await receivedMail(accountId, MAIL, 0);
   await database.query(
     `with made as (
        insert into events (id, account_id, type, created_at, data)
        select 'evt_' || n, case when n % 10 = 0 then 'acct_other' else $1 end, 'email.sent',
               now() - make_interval(secs => n), '{"email_id":"em_' || n || '","to":["b' || n || '@b.example"]}'
-       from generate_series(1, 20000) n returning id)
+       from generate_series(1, ${2 * MAIL}) n returning id)
      insert into deliveries (event_id, webhook_id) select id, $2 from made where right(id, 1) = '1'`,
     [accountId, webhookId],
   );

@@ -25,10 +25,10 @@ const PAGE = `
  */
 const OWN = `
   select a.address from unnest($2::text[]) a (address)
-  where exists (select from inboxes i where i.address = a.address and i.account_id = $1)
-     or exists (
-       select from inbound_routes r
-       where r.match = any (array[a.address, '*@' || split_part(a.address, '@', 2)]) and r.account_id = $1)`;
+  where (select true from inboxes i where i.address = a.address and i.account_id = $1) is not null
+     or (select true from inbound_routes r
+         where r.match = any (array[a.address, '*@' || split_part(a.address, '@', 2)]) and r.account_id = $1
+         limit 1) is not null`;
 
 /**
  * Finds mail that SES announced before the request, and that the account may receive. Its addresses are known

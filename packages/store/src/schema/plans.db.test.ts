@@ -36,7 +36,6 @@ const CLAIM: ClaimLimits = {
   fastRowsMax: 128,
   slowRowsMax: 128,
   earlyRowsMax: 128,
-  failingLimit: 4,
   leaseSeconds: 30,
   stuckAfterSeconds: 1,
 };

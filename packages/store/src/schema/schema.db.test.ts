@@ -86,7 +86,9 @@ describe('the models of the client', () => {
       return store.db.prisma.event.findFirst();
     },
     event_recipients: async () => {
-      await store.outside.query('insert into event_recipients values (1, 2, $1)', ['evt_1']);
+      await store.outside.query(
+        `insert into event_recipients (key, type, position, event_id) values (1, 'email.sent', 2, 'evt_1')`,
+      );
       return store.db.prisma.eventRecipient.findFirst();
     },
     operator_events: async () => {

@@ -188,7 +188,6 @@ async function claimFor(webhookId: WebhookId): Promise<LeasedDelivery[]> {
     fastRowsMax: 100,
     slowRowsMax: 100,
     earlyRowsMax: 100,
-    failingLimit: 4,
     leaseSeconds: 30,
     stuckAfterSeconds: 1,
   });

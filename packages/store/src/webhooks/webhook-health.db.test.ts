@@ -8,6 +8,7 @@ import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { createAttemptSums } from '../attempt-sums/sum-attempts.ts';
 import { readFailingWebhooks } from './failing-webhooks.ts';
+import { IN_FLIGHT_COUNTED_MAX, readInFlight } from './webhook-loads.ts';
 import { readWebhookHealth } from './webhook-health.ts';
 
 const store = setupStore();
@@ -118,6 +119,40 @@ describe('the health of a webhook', () => {
       webhookId,
     ]);
     expect(await health()).toMatchObject({ failingSince: new Date('2026-11-26T05:41:12Z') });
+  });
+});
+
+describe('attempts in flight', () => {
+  /** Workers take the oldest ones. */
+  async function take(of: WebhookId, count: number, { leaseEndsInSeconds = 30 } = {}): Promise<void> {
+    await store.outside.query(
+      `update deliveries set taken_at = now(), leased_until = now() + make_interval(secs => $3)
+       where id = any (array(select id from deliveries where webhook_id = $1 order by due_at, id limit $2))`,
+      [of, count, leaseEndsInSeconds],
+    );
+  }
+
+  test('are the deliveries of the webhook that a worker has, and no others', async () => {
+    const other = await rows.webhook();
+    for (const id of [webhookId, other]) await rows.deliveries(id, { count: 7 });
+    expect(await readInFlight(store.db, webhookId)).toBe(0);
+    await take(webhookId, 3);
+    await take(other, 5);
+    expect([await readInFlight(store.db, webhookId), await readInFlight(store.db, other)]).toEqual([3, 5]);
+    await take(webhookId, 1, { leaseEndsInSeconds: -1 });
+    expect(await readInFlight(store.db, webhookId)).toBe(2);
+  });
+
+  test('are not those that the relay has leased ahead, and no worker has taken', async () => {
+    await rows.deliveries(webhookId, { count: 2 });
+    await store.outside.query(`update deliveries set leased_until = now() + interval '1 minute'`);
+    expect(await readInFlight(store.db, webhookId)).toBe(0);
+  });
+
+  test('are counted up to a maximum', async () => {
+    await rows.deliveries(webhookId, { count: IN_FLIGHT_COUNTED_MAX + 5 });
+    await take(webhookId, IN_FLIGHT_COUNTED_MAX + 5);
+    expect(await readInFlight(store.db, webhookId)).toBe(IN_FLIGHT_COUNTED_MAX);
   });
 });
 

@@ -37,34 +37,42 @@ const SHOWN = {
   createdAt: true,
 } as const;
 
-/** $1 host of an endpoint, $2 webhooks at most. */
+/** $1 host of an endpoint, $2 webhooks at most, $3 account or null for all. */
 const FIND_OF_HOST = statement('find-webhooks-of-host')`
     select w.id from webhooks w
     where substring(w.endpoint from '^https://([^/:?#]+)') = $1 and w.removed_at is null
+      and ($3::text is null or w.account_id = $3)
     order by w.id desc limit $2`;
 
 /** Webhooks for an operator: those of every account and of routing rules. A removed one reads as missing. */
-export function createWebhookLookUps({ prisma, pool }: Pick<Database, 'prisma' | 'pool'>) {
+export function createWebhookLookUps(db: Pick<Database, 'prisma' | 'pool'>) {
   return {
     async find(id: WebhookId): Promise<OwnedWebhook | null> {
-      const row = await prisma.webhook.findFirst({ where: { id, removedAt: null }, select: SHOWN });
+      const row = await db.prisma.webhook.findFirst({ where: { id, removedAt: null }, select: SHOWN });
       return row === null ? null : ownedWebhookOf(row);
     },
     /** The newest webhooks with this host, in lower case, in their endpoint. The newest first. */
-    async ofHost(host: string, limit: number): Promise<OwnedWebhook[]> {
-      const found = await runOn<{ id: WebhookId }>(pool, FIND_OF_HOST, [host, limit]);
+    async ofHost(
+      host: string,
+      { accountId, limit }: { readonly accountId?: AccountId | undefined; readonly limit: number },
+    ): Promise<OwnedWebhook[]> {
+      const found = await runOn<{ id: WebhookId }>(db.pool, FIND_OF_HOST, [host, limit, accountId ?? null]);
       const id = { in: found.map((row) => row.id) };
-      const rows = await prisma.webhook.findMany({ where: { id }, orderBy: { id: 'desc' }, select: SHOWN });
+      const rows = await db.prisma.webhook.findMany({
+        where: { id },
+        orderBy: { id: 'desc' },
+        select: SHOWN,
+      });
       return rows.map(ownedWebhookOf);
     },
     /** The newest first. @returns null when the cursor is not a webhook of the account. */
     async list(accountId: AccountId, request: PageRequest<'webhook'>): Promise<Page<OwnedWebhook> | null> {
       const mine = { accountId, removedAt: null };
       return readPage(request, {
-        cursor: (id) => prisma.webhook.findFirst({ where: { id, ...mine }, select: { createdAt: true } }),
+        cursor: (id) => db.prisma.webhook.findFirst({ where: { id, ...mine }, select: { createdAt: true } }),
         read: async ({ where, ...range }) => {
           const query = { where: { ...mine, ...where }, ...range, select: SHOWN };
-          return (await prisma.webhook.findMany(query)).map(ownedWebhookOf);
+          return (await db.prisma.webhook.findMany(query)).map(ownedWebhookOf);
         },
       });
     },

@@ -133,7 +133,6 @@ export async function claim(
       fastRowsMax: 1000,
       slowRowsMax: 1000,
       earlyRowsMax: 1000,
-      failingLimit: 1,
       stuckAfterSeconds: 1,
     },
   );

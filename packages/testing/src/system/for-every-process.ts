@@ -1,5 +1,5 @@
 /** What a child inherits, whatever environment a test gives it: `npm test` keeps compiled code for all of its processes. */
 export function forEveryProcess(): Record<string, string> {
-  const { PATH = '', NODE_COMPILE_CACHE } = process.env;
-  return NODE_COMPILE_CACHE === undefined ? { PATH } : { PATH, NODE_COMPILE_CACHE };
+  const { PATH = '', TEST_COMPILE_CACHE } = process.env;
+  return TEST_COMPILE_CACHE === undefined ? { PATH } : { PATH, NODE_COMPILE_CACHE: TEST_COMPILE_CACHE };
 }

@@ -43,10 +43,16 @@ export interface SystemProcess {
 /** The folder of the bundles: `dist` of the repository, or the copy of it that this bundle is in. */
 export const DIST = join(projectFolder(), 'dist');
 
+/**
+ * V8 has 16 MB for new objects. It begins with 1 MB and collects garbage each time that it is full. With 16 MB from the
+ * beginning a start takes a quarter less CPU time.
+ */
+const QUICK_START = ['--min-semi-space-size=16'];
+
 export interface StartOptions {
   /** The folder of the bundle. Default: {@link DIST}. */
   readonly dist?: string | undefined;
-  /** Node's own arguments. Default: source maps. */
+  /** Node's own arguments. Default: {@link QUICK_START}. */
   readonly flags?: readonly string[];
   /** Takes all output of the process, so that this process spends no time on it. */
   readonly logFile?: string;
@@ -56,7 +62,7 @@ export interface StartOptions {
 export function startProcess(
   name: ProcessName,
   env: Readonly<Record<string, string>>,
-  { dist = DIST, flags = ['--enable-source-maps'], logFile }: StartOptions = {},
+  { dist = DIST, flags = QUICK_START, logFile }: StartOptions = {},
 ): SystemProcess {
   const file = logFile === undefined ? null : openSync(logFile, 'w');
   const child = spawn(process.execPath, [...flags, join(dist, `${name}.js`)], {

@@ -17,7 +17,7 @@ export async function runNode(
 ): Promise<EndedProcess> {
   const child = spawn(process.execPath, args, {
     cwd,
-    env: env === undefined ? process.env : { ...forEveryProcess(), ...env },
+    env: { ...forEveryProcess(), ...(env ?? process.env) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [stdout, stderr, [code]] = await Promise.all([

@@ -1,6 +1,9 @@
 import { queuePrefix, secretKeys, urlOf, wholeNumber } from '../schemas.ts';
 import { defineOptionalSetting, defineSetting } from '../setting.ts';
 
+/** One process with all roles: it has kinds of session that cannot share a connection. */
+export const SHARED_POOL_MIN = 11;
+
 /** Postgres, Redis, and the keys that encrypt secrets. */
 export const connectionSettings = {
   databaseUrl: defineSetting({
@@ -15,8 +18,16 @@ export const connectionSettings = {
     description: 'Connections to Postgres that this process may open.',
     unit: 'connections',
     schema: wholeNumber(1, 1000),
-    default: { api: '10', relay: '6', worker: '6', inbound: '6', console: '6', all: '20' },
-    processes: ['api', 'relay', 'worker', 'inbound', 'console', 'all'],
+    default: { api: '10', relay: '6', worker: '6', inbound: '6', console: '6' },
+    processes: ['api', 'relay', 'worker', 'inbound', 'console'],
+  }),
+  sharedPoolSize: defineSetting({
+    key: 'DATABASE_POOL_SIZE',
+    description: 'Connections to Postgres that this process may open. Its roles share them.',
+    unit: 'connections',
+    schema: wholeNumber(SHARED_POOL_MIN, 1000),
+    default: '20',
+    processes: ['all'],
   }),
   redisUrl: defineOptionalSetting({
     key: 'REDIS_URL',

@@ -103,8 +103,8 @@ export const deliverySettings = {
   slowLaneConcurrency: defineSetting({
     key: 'SLOW_LANE_CONCURRENCY',
     description:
-      'Deliveries that one worker process attempts at once to endpoints that failed lately or take longer than a ' +
-      'second. At most twice `DELIVERY_CONCURRENCY`.',
+      'Deliveries that one worker process attempts at once to endpoints that are failing, or whose attempts take over ' +
+      'three seconds. At most twice `DELIVERY_CONCURRENCY`.',
     unit: 'deliveries',
     schema: wholeNumber(1, 10_000),
     default: { text: '256, or twice `DELIVERY_CONCURRENCY` if that is less', from: slowLaneDefault },

@@ -51,8 +51,8 @@ export function eventCtes(source: string): string {
       returning id, position, recipients
     ),
     further_recipients as (
-      insert into event_recipients (key, position, event_id)
-      select k.key, n.position, n.id
+      insert into event_recipients (key, type, position, event_id)
+      select k.key, $3::text, n.position, n.id
       from written n, unnest(n.recipients[2:]) k (key)
     ),
     matching as materialized (

@@ -9,8 +9,8 @@ import { LOW_WATER_MARK } from './low-water-mark.ts';
  * death are over for every row that nobody has taken. A job that still waits in the queue is stale then.
  */
 const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
-                   or coalesce(d.worker = any ($15::int[]), false)
-                   or d.taken_at is null and d.leased_until < $16::timestamptz + make_interval(secs => $13))`;
+                   or coalesce(d.worker = any ($14::int[]), false)
+                   or d.taken_at is null and d.leased_until < $15::timestamptz + make_interval(secs => $12))`;
 
 /**
  * Leases the deliveries of these webhooks that are due within the look-ahead, and reports what it saw of each
@@ -39,25 +39,33 @@ const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
  * Rows before a webhook's start position are neither read nor counted. Ended rows stay in the index until a
  * vacuum, and as long as an open snapshot may see them. A claim without a start position reads all of these.
  *
- * $1 webhook ids, $2 limit of each, $3 rows to read of each (at least the limit), $4 whether it uses the slow
- * lane, $5 due times and $6 ids of the start positions (nulls: none), $7 deliveries in flight of each
- * webhook's account, $8 look-ahead in seconds, $9 due rows at most for the fast lane, $10 for the slow lane,
- * $11 rows at most that are not due yet, for each lane, $12 limit of a failing webhook, which always uses the
- * slow lane, $13 lease in seconds (from the due time on), $14 seconds after which an attempt in flight counts
- * as stuck, $15 numbers of workers that died, $16 time by which the last of them had died ('-infinity':
- * none). Returns a row for each leased delivery. A webhook that got none has one row without a delivery. Each
- * row has the report of its webhook, as it was before the claim.
+ * Takes, by webhook:
+ * - $1 ids, $2 limits, $3 rows to read (the limit or more)
+ * - $4 whether it uses the slow lane (a failing one does)
+ * - $5 due times and $6 ids of the start positions, or nulls
+ * - $7 deliveries in flight of its account
+ *
+ * Takes for all:
+ * - $8 look-ahead in seconds
+ * - $9 due rows at most for the fast lane, $10 for the slow lane
+ * - $11 rows at most that are not due yet, for each lane
+ * - $12 lease in seconds, from the due time on
+ * - $13 seconds after which an attempt in flight counts as stuck
+ * - $14 numbers of workers that died, $15 when the last of them had died ('-infinity': none)
+ *
+ * Returns a row for each leased delivery. A webhook that got none has one row without a delivery. Each row
+ * has the report of its webhook, as it was before the claim.
  */
 export const claimDeliveries = statement('claim-deliveries')`
     with asked as materialized (
       select a.webhook_id, w.account_id, a.account_in_flight, a.request_order, a.rows_to_read,
              coalesce(a.from_due_at, '-infinity') as from_due_at, coalesce(a.from_id, 0) as from_id,
-             w.failing_since is not null as failing, a.slow or w.failing_since is not null as slow,
-             case when w.failing_since is null then a.row_limit else least(a.row_limit, $12::int) end as row_limit
+             w.failing_since is not null as failing, a.slow or w.failing_since is not null as slow, a.row_limit
       from unnest($1::text[], $2::int[], $3::int[], $4::boolean[], $5::timestamptz[], $6::bigint[], $7::int[])
              with ordinality
              a (webhook_id, row_limit, rows_to_read, slow, from_due_at, from_id, account_in_flight, request_order)
-      join webhooks w on w.id = a.webhook_id and w.removed_at is null
+      cross join lateral (select * from webhooks where id = a.webhook_id offset 0) w
+      where w.removed_at is null
     ),
     seen as materialized (
       select a.webhook_id, a.account_id, a.account_in_flight, a.request_order, a.failing, a.slow, a.row_limit, k.*
@@ -66,7 +74,7 @@ export const claimDeliveries = statement('claim-deliveries')`
         select x.at, x.id, x.due_at, x.due, x.leased, row_number() over (order by x.due_at, x.id) as age_rank,
                count(*) filter (where x.due) over () as due_rows,
                count(*) filter (where x.due and x.leased) over () as in_flight,
-               count(*) filter (where x.leased and x.taken_at < now() - make_interval(secs => $14)) over () as stuck,
+               count(*) filter (where x.leased and x.taken_at < now() - make_interval(secs => $13)) over () as stuck,
                count(*) filter (where x.had_lease and not x.leased) over () as expired,
                min(x.due_at) filter (where not x.due) over () as next_due_at
         from (
@@ -107,7 +115,7 @@ export const claimDeliveries = statement('claim-deliveries')`
     leased as (
       update deliveries d
       set claim = d.claim + case when mine.lease_expired and d.taken_at is null then 1 else 0 end,
-          leased_until = greatest(d.due_at, now()) + make_interval(secs => $13), taken_at = null,
+          leased_until = greatest(d.due_at, now()) + make_interval(secs => $12), taken_at = null,
           worker = null
       from mine
       where d.ctid = mine.at
@@ -117,7 +125,6 @@ export const claimDeliveries = statement('claim-deliveries')`
     select first.webhook_id as "webhookId", first.account_id as "accountId", first.failing,
            coalesce(first.due_rows, 0)::int as due, coalesce(first.in_flight, 0)::int as "inFlight",
            coalesce(first.stuck, 0)::int as stuck, coalesce(first.expired, 0)::int as expired,
-           first.id is not null as outstanding,
            (extract(epoch from first.next_due_at - now()) * 1000)::float8 as "nextDueMs", ${LOW_WATER_MARK},
            leased.id as "deliveryId", leased.claim, leased.slow, leased.lease_expired as "leaseExpired",
            leased.delay_ms as "delayMs"

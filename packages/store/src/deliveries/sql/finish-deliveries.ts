@@ -134,7 +134,8 @@ export const endOrphans = statement('end-orphans')`
       from deliveries d
       join unnest($1::bigint[], $2::int[], $3::text[], $4::text[]) u (id, claim, event_id, webhook_id)
         using (id, claim, event_id, webhook_id)
-      where d.id = any ($1::bigint[]) and not exists (select from events e where e.id = d.event_id)
+      where d.id = any ($1::bigint[])
+        and (select true from events e where e.id = d.event_id limit 1) is null
       order by d.id
       for update of d
     )

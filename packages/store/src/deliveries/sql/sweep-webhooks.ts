@@ -1,6 +1,10 @@
 import { statement } from '../../db/statement.ts';
 import { LOW_WATER_MARK } from './low-water-mark.ts';
 
+/** What a sweep reports of a webhook, given its first outstanding delivery `first`. */
+const FOUND = `first.webhook_id as "webhookId", (extract(epoch from first.due_at - now()) * 1000)::float8 as "dueInMs",
+           ${LOW_WATER_MARK}`;
+
 /**
  * Finds the next webhooks with outstanding deliveries, in the order of their ids. Returns those whose first
  * delivery is due within the look-ahead.
@@ -31,15 +35,14 @@ export const sweepWebhooks = statement('sweep-webhooks')`
       ) next
       where sweep.n < $2
     )
-    select step.next_cursor as cursor, first.webhook_id as "webhookId",
-           first.due_at <= now() as due, ${LOW_WATER_MARK}
+    select step.next_cursor as cursor, ${FOUND}
     from (select case when count(*) = $2 then max(webhook_id) end as next_cursor from sweep) step
     left join sweep first on first.due_at <= now() + make_interval(secs => $3)
     order by first.webhook_id`;
 
 /** Does the same for the webhook $1, with the look-ahead $2 in seconds. Returns one row or none. */
 export const sweepWebhook = statement('sweep-webhook')`
-    select first.webhook_id as "webhookId", first.due_at <= now() as due, ${LOW_WATER_MARK}
+    select ${FOUND}
     from (select webhook_id, due_at, id from deliveries where webhook_id = $1 order by due_at, id limit 1) first
     where first.due_at <= now() + make_interval(secs => $2)`;
 

@@ -20,7 +20,7 @@ export const countDomains = statement('count-domains')`
     with adding as (
       select count(*) as n from domain_turns t
       where t.account_id = $1 and t.ends_at > now() and t.name <> $2
-        and not exists (select from domains d where d.name = t.name)
+        and (select true from domains d where d.name = t.name limit 1) is null
     )
     select (count(*) + (select n from adding))::int as all,
            (count(*) filter (where status <> 'verified') + (select n from adding))::int as unverified
@@ -80,11 +80,11 @@ export const settleDomains = statement('settle-domains')`
     update domains d
     set status = 'pending',
         first_verified_at = coalesce(d.first_verified_at, case when d.name <> $2 then $3::timestamptz end)
-    from verified v
-    where d.id = v.id and not v.has_own_keys
-      and (v.name = $2 or right(v.name, length($2) + 1) = '.' || $2)
-      and not exists (select from verified above
-                      where above.has_own_keys and right(v.name, length(above.name) + 1) = '.' || above.name)`;
+    where d.id = any (array(
+      select v.id from verified v
+      where not v.has_own_keys and (v.name = $2 or right(v.name, length($2) + 1) = '.' || $2)
+        and not exists (select from verified above
+                        where above.has_own_keys and right(v.name, length(above.name) + 1) = '.' || above.name)))`;
 
 /**
  * Stores when a domain was first verified. The mark is permanent: such a domain never expires.
@@ -93,7 +93,8 @@ export const settleDomains = statement('settle-domains')`
  */
 export const markVerified = statement('mark-verified')`
     update domains set first_verified_at = $3::timestamptz
-    where account_id = $1 and name = $2 and status = 'verified' and first_verified_at is null`;
+    where account_id = $1 and name = $2 and status = 'verified'
+      and coalesce(first_verified_at, 'infinity') = 'infinity'`;
 
 /**
  * Removes a domain from its account and lists its name as released: the provider may still have it.
@@ -128,11 +129,11 @@ export const releasedDomain = statement('released-domain')`
 export const beginDomainClaims = statement('begin-domain-claims')`
     update domains
     set claimed_at = now(), first_verified_at = case when status <> 'pending' then now() end
-    where id in (
+    where id = any (array(
       select id from domains
       where claimed_at is null and first_verified_at is null
       limit $1
-      for update skip locked)`;
+      for update skip locked))`;
 
 /**
  * Finds a random domain that was never verified within the days that an account has for it. The choice is

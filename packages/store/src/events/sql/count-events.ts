@@ -26,7 +26,9 @@ export const countEvents = statement('count-events')`
         select m.from_domain from emails m
         where m.id = e.email_id and m.account_id = $1 and ($10::bool or $12::text[] is not null) offset 0
       ) m on true
-      left join domains d on d.name = m.from_domain and d.account_id = $1
+      left join lateral (
+        select id, name from domains where name = m.from_domain and account_id = $1 offset 0
+      ) d on true
       where ($12::text[] is null or d.id = any ($12::text[])) and ($13::text[] is null or e.email_id = any ($13::text[]))
     )
     select p.type, true as "isTotal", null as period, null as "domainId", null as "domainName", null as "emailId",

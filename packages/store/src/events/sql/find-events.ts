@@ -23,7 +23,7 @@ const FITS = `e.position is not null and e.position > $3::bigint and e.position 
  * $1 a list of what they are found by, each once, $2 to $6 and $8 as in `FITS`, $7 rows at most. Returns no
  * data.
  *
- * @param found a query that reads at most $7 rows of `events` for each `g.value`
+ * @param found a query that reads the newest $7 rows of `events` for each `g.value`, or for each type of it
  */
 function find(name: string, found: string): Statement {
   return statement(name)`
@@ -45,17 +45,21 @@ export const findEventsOfMessages = find(
   'find-events-of-messages',
   `select * from events e where ${MESSAGE_ID} = g.value and ${FITS} order by e.position desc limit $7`,
 );
-/** $1 accounts, $9 the recipient. */
+/** $1 accounts, $9 the recipient. Read by type, as `byRecipient`. */
 export const findEventsOfRecipient = find(
   'find-events-of-recipient',
-  `(select e.* from events e
-    where e.recipients is not null and e.recipients[1] = ${recipientKey('g.value', '$9::text')} and ${FITS}
-    order by e.position desc limit $7)
-   union all
-   (select e.* from event_recipients r
-    cross join lateral (select * from events where id = r.event_id offset 0) e
-    where r.key = ${recipientKey('g.value', '$9::text')} and r.position > $3::bigint and r.position <= $4::bigint and ${FITS}
-    order by r.position desc limit $7)`,
+  `select u.* from unnest($2::text[]) t (type)
+   cross join lateral (
+     (select e.* from events e
+      where e.recipients is not null and e.recipients[1] = ${recipientKey('g.value', '$9::text')} and e.type = t.type and ${FITS}
+      order by e.position desc limit $7)
+     union all
+     (select e.* from event_recipients r
+      cross join lateral (select * from events where id = r.event_id offset 0) e
+      where r.key = ${recipientKey('g.value', '$9::text')} and r.type = t.type
+        and r.position > $3::bigint and r.position <= $4::bigint and ${FITS}
+      order by r.position desc limit $7)
+   ) u`,
 );
 
 /**

@@ -11,8 +11,11 @@ const COLUMNS = 'e.id, e.type, e.created_at, e.data, e.position';
 const IN_RANGE = `e.position > $3::bigint and e.position <= $4::bigint
       and greatest(e.created_at, '-infinity') >= $5::timestamptz and greatest(e.created_at, '-infinity') < $6::timestamptz`;
 
-/** Account and types in a form that `events_of_account` does not have, so that no plan uses that index. */
-const IS_ASKED = `greatest(e.account_id, '') = $1 and greatest(e.type, '') = any ($2::text[])`;
+/** The condition of the index `events_by_account`. Only statements that name it use that index. */
+export const hasPosition = (e: string): string => `coalesce(${e}.position, 0) > 0`;
+
+/** The account in a form that `events_by_account` does not have, so no plan uses that index. */
+const IS_OF_ACCOUNT = `greatest(e.account_id, '') = $1`;
 
 /** The message of an event, as the index `events_of_email` has it. */
 export const EMAIL_ID = `starts_with(e.data, '{"email_id":"')
@@ -34,7 +37,7 @@ export const byType = (order: EventOrder): string => `
     from unnest($2::text[]) t (type)
     cross join lateral (
       select ${COLUMNS} from events e
-      where e.account_id = $1 and e.type = t.type and ${IN_RANGE}
+      where e.account_id = $1 and e.type = t.type and ${hasPosition('e')} and ${IN_RANGE}
       order by e.position ${order} limit $7
     ) e
     order by e.position ${order} limit $7`;
@@ -43,22 +46,27 @@ export const byType = (order: EventOrder): string => `
 export const byEmail = (order: EventOrder): string => `
     select ${COLUMNS}
     from events e
-    where ${EMAIL_ID} = $8 and ${IS_ASKED} and ${IN_RANGE}
+    where ${EMAIL_ID} = $8 and ${IS_OF_ACCOUNT} and greatest(e.type, '') = any ($2::text[]) and ${IN_RANGE}
       and ($9::text is null or ${recipientKey('$1', '$9::text')} = any (e.recipients))
     order by e.position ${order} limit $7`;
 
-/** A query for the events to a recipient, $8. An index has the first recipients, a table all others. */
+/**
+ * A query for the events to a recipient, $8. An index has the first recipients, a table all others. Both are
+ * read by type, as in `byType`: an address may have a million events, and none of the type.
+ */
 export const byRecipient = (order: EventOrder): string => `
     select ${COLUMNS}
-    from (
+    from unnest($2::text[]) t (type)
+    cross join lateral (
       (select ${COLUMNS} from events e
-       where e.recipients is not null and e.recipients[1] = ${recipientKey('$1', '$8::text')} and ${IS_ASKED} and ${IN_RANGE}
+       where e.recipients is not null and e.recipients[1] = ${recipientKey('$1', '$8::text')} and e.type = t.type
+         and ${IS_OF_ACCOUNT} and ${IN_RANGE}
        order by e.position ${order} limit $7)
       union all
       (select ${COLUMNS} from event_recipients r
        cross join lateral (select * from events where id = r.event_id offset 0) e
-       where r.key = ${recipientKey('$1', '$8::text')} and r.position > $3::bigint and r.position <= $4::bigint
-         and ${IS_ASKED} and ${IN_RANGE}
+       where r.key = ${recipientKey('$1', '$8::text')} and r.type = t.type
+         and r.position > $3::bigint and r.position <= $4::bigint and ${IS_OF_ACCOUNT} and ${IN_RANGE}
        order by r.position ${order} limit $7)
     ) e
     order by e.position ${order} limit $7`;

@@ -1,3 +1,4 @@
+import { LIMITS } from '@postrider/domain';
 import { recipientKey } from '../../db/sql/event-ctes.ts';
 import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
@@ -6,12 +7,15 @@ import type { Statement } from '../../db/statement.ts';
  * True for a message `m` unless its inbox was deleted. The rows of a deleted inbox stay until a relay deletes
  * them.
  */
-const INBOX_IS_THERE = '(m.inbox_id = any (array(select id from removed_inboxes))) is not true';
+export const INBOX_IS_THERE = '(m.inbox_id = any (array(select id from removed_inboxes))) is not true';
+
+/** The subject of a message `m` for a list. A sender may write one of 10 MiB. */
+export const SUBJECT = `left(m.subject, ${LIMITS.recordNameLength})`;
 
 const SEARCH = `
   select m.id, m.account_id as "accountId", m.kind::text as kind, m.inbox_id as "inboxId", m.rule_id as "ruleId",
          m.status::text as status, m.held_reason as "heldReason", m.created_at as "receivedAt", m.size,
-         m.from_address as "from", m.received_for as "receivedFor"
+         m.from_address as "from", m.received_for as "receivedFor", ${SUBJECT} as subject
   from messages m
   where ${INBOX_IS_THERE}`;
 const NEWEST = 'order by m.created_at desc, m.id desc limit $2';
@@ -19,34 +23,40 @@ const NEWEST = 'order by m.created_at desc, m.id desc limit $2';
 /** $1 message, of any account. Returns no row when it is deleted. */
 export const findMessageById = statement('find-message-by-id')`${SEARCH} and m.id = $1`;
 
-/**
- * Finds the newest messages with a Message-ID, of all accounts. $1 the id without brackets, $2 maximum number
- * of messages.
- */
-export const findMessagesById = statement('find-messages-by-id')`${SEARCH} and m.message_id = $1 ${NEWEST}`;
+/** $3 an account, or null for all. */
+const OF_ACCOUNT_OR_ALL = '($3::text is null or m.account_id = $3)';
+
+/** Finds the newest messages with a Message-ID. $1 the id without brackets, $2 messages at most. */
+export const findMessagesById = statement('find-messages-by-id')`
+    ${SEARCH} and m.message_id = $1 and ${OF_ACCOUNT_OR_ALL} ${NEWEST}`;
 
 /** The address of the sender, as the index `messages_of_sender` has it. */
 const SENDER = `left(lower(rtrim(substring(m.from_address from '[^<]*$'), '>')), 320)`;
-
-/** An event about a received message. */
-const IS_ABOUT_MESSAGE = `starts_with(e.data, '{"object":"message","id":"') and e.position is not null`;
 
 /**
  * Finds the newest messages that an address sent or received. Mail of an inbox is found by the inbox. Mail of
  * a rule is found by its events, in the accounts that have a rule for the address, or its domain.
  *
- * $1 the address as `plainAddress` writes it, $2 maximum number of messages, $3 the address as
- * `inboundAddress` writes it, or null, $4 at most so many messages of an inbox, or events of an account, are
- * looked at.
+ * $1 the address as `plainAddress` writes it, $2 messages at most, $3 an account, or null for all, $4 the
+ * address as `inboundAddress` writes it, or null, $5 at most so many messages of an inbox, or events of a
+ * type in an account, are looked at, $6 with an account: at most so many messages of the sender.
  */
 export const findMessagesByAddress = statement('find-messages-by-address')`
     with sent as materialized (
-      select m.id from messages m where ${SENDER} = $1 and ${INBOX_IS_THERE} order by m.created_at desc, m.id desc limit $2
+      select m.id
+      from (
+        select m.id, m.account_id, m.created_at from messages m where ${SENDER} = $1 and ${INBOX_IS_THERE}
+        order by m.created_at desc, m.id desc limit case when $3::text is null then $2::bigint else $6::bigint end
+      ) m
+      where ${OF_ACCOUNT_OR_ALL}
+      order by m.created_at desc, m.id desc limit $2
     ),
     boxes as materialized (
-      select i.id, i.address from inboxes i where i.address = $3
-      union
-      select i.id, i.address from inboxes i where i.postmaster and starts_with($1, 'postmaster@')
+      select i.id, i.address, i.account_id from inboxes i
+      where i.id = any (array(
+        select a.id from inboxes a where a.address = $4
+        union all
+        select p.id from inboxes p where p.postmaster and starts_with($1, 'postmaster@')))
     ),
     of_inboxes as materialized (
       select n.id
@@ -55,29 +65,33 @@ export const findMessagesByAddress = statement('find-messages-by-address')`
       cross join lateral (
         select m.id, m.created_at, m.received_for from messages m
         where m.inbox_id = i.id and m.status = s.status
-        order by m.created_at desc, m.id desc limit $4
+        order by m.created_at desc, m.id desc limit $5
       ) n
-      where (i.address = $1 or exists (select from unnest(n.received_for) r (address) where lower(r.address) = $1))
+      where ($3::text is null or i.account_id = $3)
+        and (i.address = $1 or exists (select from unnest(n.received_for) r (address) where lower(r.address) = $1))
       order by n.created_at desc, n.id desc limit $2
     ),
     receivers as materialized (
-      select r.account_id as id from inbound_routes r where r.match = any (array[$3, '*@' || split_part($1, '@', -1)])
+      select r.account_id as id from inbound_routes r where r.match = any (array[$4, '*@' || split_part($1, '@', -1)])
       union
       select d.account_id from domains d where d.name = split_part($1, '@', -1)
     ),
     of_rules as materialized (
       select substr(v.data, 27, 30) as id
       from receivers a
+      cross join unnest('{message.received,message.held}'::text[]) t (type)
       cross join lateral (
         (select e.data, e.position from events e
-         where e.recipients is not null and e.recipients[1] = ${recipientKey('a.id', '$1')} and ${IS_ABOUT_MESSAGE}
-         order by e.position desc limit $4)
+         where e.recipients is not null and e.recipients[1] = ${recipientKey('a.id', '$1')} and e.type = t.type
+           and e.position is not null
+         order by e.position desc limit $5)
         union all
-        (select e.data, e.position from event_recipients r
-         cross join lateral (select * from events where id = r.event_id offset 0) e
-         where r.key = ${recipientKey('a.id', '$1')} and ${IS_ABOUT_MESSAGE}
-         order by r.position desc limit $4)
+        (select e.data, r.position from event_recipients r
+         cross join lateral (select data from events where id = r.event_id offset 0) e
+         where r.key = ${recipientKey('a.id', '$1')} and r.type = t.type
+         order by r.position desc limit $5)
       ) v
+      where $3::text is null or a.id = $3
       order by v.position desc limit $2 * 2
     )
     ${SEARCH} and m.id = any (array(select id from sent union select id from of_inboxes union select id from of_rules))

@@ -30,8 +30,9 @@ export const findRecipients = statement('find-recipients')`
     left join lateral (
       select r.id, r.account_id
       from inbound_routes r
-      where not a.postmaster and r.match = a.address and (a.shared or r.account_id = a.owner)
-         or r.match = '*@' || a.domain and not a.shared and r.account_id = a.owner
+      where r.match = any (array[a.address, '*@' || a.domain])
+        and (not a.postmaster and r.match = a.address and (a.shared or r.account_id = a.owner)
+          or r.match = '*@' || a.domain and not a.shared and r.account_id = a.owner)
       order by r.match = a.address desc
       limit 1
     ) r on true
@@ -69,7 +70,8 @@ function intoThread(newThread: `$${number}`): string {
       select ${newThread}, m."inboxId", m.subject, m."receivedAt", m."receivedAt" from given m where ${newThread}::text is not null
     ),
     joined as (
-      update inbox_threads t set last_at = greatest(t.last_at, m."receivedAt") from given m where t.id = m."threadId"
+      update inbox_threads t set last_at = greatest(t.last_at, (select m."receivedAt" from given m))
+      where t.id = (select m."threadId" from given m)
     )`;
 }
 
@@ -109,7 +111,7 @@ export const addMessage = statement('add-message')`
         m."from", m."to", m.cc, m."replyTo", m."receivedFor", m.subject,
         coalesce(b.text, m.text), coalesce(b.html, m.html), coalesce(b.headers, m.headers), m.spf, m.dkim, m.dmarc,
         m.automatic, m.complete, m."notifiedAt"
-      from given m left join messages b on b.id = m."bodyOf"
+      from given m left join lateral (select * from messages where id = m."bodyOf" offset 0) b on true
     ),
     files as materialized (
       select * from json_to_recordset($2::json) as a (
@@ -143,6 +145,5 @@ export const releaseMessage = statement('release-message')`
     ),${intoThread('$3')}
     update messages m
     set status = 'released', thread_id = coalesce($2::text, $3::text), released_at = $4::timestamptz
-    from given g
-    where m.id = g.id
+    where m.id = (select g.id from given g)
     returning m.id`;

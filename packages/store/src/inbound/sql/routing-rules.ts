@@ -34,7 +34,7 @@ export const deleteRoutingRule = statement('delete-routing-rule')`
       delete from inbound_routes where account_id = $1 and id = $2 returning webhook_id, match
     ),${releaseAddress({ from: 'select match from gone', sharedDomains: '$4', now: '$3' })},
     marked as (
-      update webhooks w set removed_at = $3::timestamptz from gone where w.id = gone.webhook_id
+      update webhooks w set removed_at = $3::timestamptz where w.id = (select webhook_id from gone)
       returning w.id, w.endpoint
     )
     select id, endpoint from marked`;

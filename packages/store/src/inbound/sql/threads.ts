@@ -27,9 +27,10 @@ export const findThread = statement('find-thread')`
            select s.thread_id, s.created_at, s.email_id from inbox_sends s
            where s.inbox_id = $1 and s.email_id = split_part(c.id, '@', 1)
            union all
-           select s.thread_id, s.created_at, s.email_id from emails e join inbox_sends s on s.email_id = e.id
-           where c.id ~* '@([a-z0-9-]+\\.)?amazonses\\.com$' and e.provider_message_id = split_part(c.id, '@', 1)
-             and s.inbox_id = $1
+           select s.thread_id, s.created_at, s.email_id
+           from (select id from emails where provider_message_id = split_part(c.id, '@', 1) offset 0) e
+           cross join lateral (select * from inbox_sends where email_id = e.id offset 0) s
+           where c.id ~* '@([a-z0-9-]+\\.)?amazonses\\.com$' and s.inbox_id = $1
          ) known
          order by known.created_at, known.id
          limit 1
@@ -45,17 +46,18 @@ export const findThread = statement('find-thread')`
 /**
  * The columns of a thread `t`. Sender and recipients are those of its newest message. The subqueries avoid
  * `exists` and joins: Postgres may plan those as a hash of the whole table, or start at the other table. Then
- * it reads the messages of all accounts.
+ * it reads the messages of all accounts. The order keeps Postgres from another index.
  */
 const THREAD = `
   t.id, t.subject, t.last_at as "lastAt", newest."from", newest."to", newest.cc, newest.bcc,
-  (select count(*) from messages m where m.thread_id = t.id)::int
+  (select count(*) from (select from messages m where m.thread_id = t.id order by m.created_at, m.id) m)::int
     + (select count(*) from inbox_sends s where s.thread_id = t.id)::int as "emailCount",
   (select true from messages m where m.thread_id = t.id
-     and (select true from message_attachments a where a.message_id = m.id limit 1) limit 1) is not null
+     and (select true from message_attachments a where a.message_id = m.id limit 1)
+   order by m.created_at, m.id limit 1) is not null
     or (select true from inbox_sends s where s.thread_id = t.id
           and (select true from email_attachments a where a.email_id = s.email_id limit 1) limit 1) is not null as "hasAttachment",
-  (select true from messages m where m.thread_id = t.id and not m.read limit 1) is null as read`;
+  (select true from messages m where m.thread_id = t.id and not m.read order by m.created_at, m.id limit 1) is null as read`;
 
 const NEWEST = `
   left join lateral (
@@ -156,7 +158,7 @@ export const searchThreads = statement('search-threads')`
           or case when $15::bool then (t.last_at, t.id) > ($13::timestamptz, $14::text)
                   else (t.last_at, t.id) < ($13::timestamptz, $14::text) end)
         and ($2::bool is null or $2 = (
-          (select true from messages m where m.thread_id = t.id and not m.read limit 1) is null))
+          (select true from messages m where m.thread_id = t.id and not m.read order by m.created_at, m.id limit 1) is null))
       order by case when $15::bool then t.last_at end, case when $15::bool then t.id end, t.last_at desc, t.id desc
       limit $16
     )
@@ -208,8 +210,10 @@ export const readThread = statement('read-thread')`
 export const markThread = statement('mark-thread')`
     with marked as (
       update messages m set read = $3
-      from inbox_threads t
-      where t.inbox_id = $1 and t.id = $2 and m.thread_id = t.id and m.read <> $3
+      where m.id = any (array(
+        select c.id from messages c
+        where c.thread_id = (select t.id from inbox_threads t where t.inbox_id = $1 and t.id = $2)
+        order by c.created_at, c.id)) and m.read <> $3
     )
     select t.id from inbox_threads t where t.inbox_id = $1 and t.id = $2`;
 
@@ -270,5 +274,5 @@ export const readThreadEmails = statement('read-thread-emails')`
            (select coalesce(json_agg(json_build_object('id', a.email_id || '.' || a.position, 'filename', a.filename,
                                                        'size', octet_length(a.content)) order by a.position), '[]')
             from email_attachments a where a.email_id = e.id)
-    from inbox_sends s join emails e on e.id = s.email_id
+    from inbox_sends s cross join lateral (select * from emails where id = s.email_id offset 0) e
     where s.thread_id = $1 and s.email_id = any ($2::text[])`;

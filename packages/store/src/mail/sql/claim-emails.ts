@@ -23,10 +23,8 @@ export const claimEmails = statement('claim-emails')`
     update email_sends s
     set claim = s.claim + case when s.leased_until is not null and s.taken_at is null then 1 else 0 end, taken_at = null,
         leased_until = greatest(s.due_at, now()) + make_interval(secs => $3)
-    from mine
-    cross join lateral (select account_id from emails where id = mine.email_id offset 0) e
-    where s.email_id = mine.email_id
-    returning s.email_id as "emailId", s.claim, s.unrecorded as faults, e.account_id as "accountId",
+    where s.email_id = any (array(select email_id from mine))
+    returning s.email_id as "emailId", s.claim, s.unrecorded as faults,
               greatest(0, ceil(extract(epoch from s.due_at - now()) * 1000))::int as "delayMs"`;
 
 /**

@@ -78,8 +78,9 @@ export const findEmailsByRequest = find(
 /** $1: a list. The id of a message is the local part of its own Message-ID. */
 export const findEmailsByMessageId = find(
   'find-emails-by-message-id',
-  `select m.id from (
+  `select m.id from emails m
+   where m.id = any (array(
      select id from emails where provider_message_id is not null and provider_message_id = any ($1::text[])
-     union select id from emails where id = any ($1::text[])
-   ) m order by m.id desc`,
+     union all select unnest($1::text[])))
+   order by m.id desc`,
 );

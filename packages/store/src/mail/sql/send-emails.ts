@@ -138,7 +138,8 @@ export const keepNoticesAccount = statement('keep-notices-account')`
  */
 export const lockInboxSenders = statement('lock-inbox-senders')`
     select i.id, i.address from inboxes i
-    where i.account_id = $1 and i.kind = $2::key_kind and i.address = any ($3::text[])
+    where i.id = any (array(
+      select a.id from inboxes a where a.account_id = $1 and a.kind = $2::key_kind and a.address = any ($3::text[])))
     order by i.id
     for no key update`;
 
@@ -174,7 +175,7 @@ export const addInboxSends = statement('add-inbox-sends')`
     ),
     joined as (
       update inbox_threads t set last_at = greatest(t.last_at, $4::timestamptz)
-      from given g where t.id = g."threadId" and not g."isNew"
+      where t.id = any (array(select g."threadId" from given g where not g."isNew"))
     ),
     counted as (
       insert into counted_sends (id, account_id, address, messages, counted_at)

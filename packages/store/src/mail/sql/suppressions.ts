@@ -70,8 +70,8 @@ export const removeSuppressions = statement('remove-suppressions')`
       for update
     ),
     gone as (
-      delete from suppressions s using found
-      where s.id = found.id
+      delete from suppressions s
+      where s.id = any (array(select id from found))
         and ($4::text is not null or not exists (select from found f where f.origin = 'complaint'))
       returning s.id
     ),
@@ -100,7 +100,7 @@ export const removeSuppressionsOfTopic = statement('remove-suppressions-of-topic
       order by ${lockOrder('s.address', 's.topic_id')}
       for update
     )
-    delete from suppressions s using mine where s.id = mine.id`;
+    delete from suppressions s where s.id = any (array(select id from mine))`;
 
 /**
  * Suppresses one address for one topic, with its event.

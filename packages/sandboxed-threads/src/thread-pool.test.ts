@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { ThreadPool } from './thread-pool.ts';
+
+/** Answers each job with the id of its thread. */
+const SCRIPT = `
+import { parentPort, threadId } from 'node:worker_threads';
+parentPort.on('message', () => parentPort.postMessage(threadId));
+`;
+const NEVER_MS = 600_000;
+
+let folder: string;
+let pool: ThreadPool<string, number>;
+let lost: Error[];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'thread-pool-'));
+  lost = [];
+});
+
+afterEach(async () => {
+  await pool.close();
+  rmSync(folder, { recursive: true });
+});
+
+function open(idleMs: number, threads: number): void {
+  const script = join(folder, 'thread.mjs');
+  writeFileSync(script, SCRIPT);
+  const onThreadLost = (error: Error): void => void lost.push(error);
+  pool = new ThreadPool({ threads, idleMs, timeoutMs: NEVER_MS, memoryMb: 64, script, onThreadLost });
+}
+
+async function threadOfJob(): Promise<number | null> {
+  return pool.run(() => ({ value: 'job', transferList: [] }));
+}
+
+test('a thread without a job ends, the next job starts another, and no thread counts as lost', async () => {
+  open(1, 1);
+  const first = await threadOfJob();
+  while (pool.running > 0) await nextTurn();
+  const second = await threadOfJob();
+  expect(second).toBeGreaterThan(first ?? NaN);
+  expect(lost).toEqual([]);
+});
+
+test('jobs one after another use one thread, so that the other may end', async () => {
+  open(NEVER_MS, 2);
+  const both = await Promise.all([threadOfJob(), threadOfJob()]);
+  expect(new Set(both).size).toBe(2);
+  const later = [await threadOfJob(), await threadOfJob(), await threadOfJob()];
+  expect(new Set(later).size).toBe(1);
+  expect(pool.running).toBe(2);
+});
