@@ -17,11 +17,15 @@ const READS = 2;
 /** Outcomes of deliveries and of mail, and a received message. */
 const OTHERS_THAN_REQUESTS = 3;
 
-/** Each share has at least one connection. Wake-ups, the relay's lock and the worker's use one more each. */
+/**
+ * Each share has at least one connection. Wake-ups, the relay's lock and the worker's use one more each.
+ *
+ * @param poolSize at least `SHARED_POOL_MIN`. The shares add up to it.
+ */
 export function connectionShares(poolSize: number, limiterIsInPostgres: boolean): ConnectionShares {
   const limiter = limiterIsInPostgres ? Math.max(1, Math.floor(poolSize / 10)) : 0;
   const keys = Math.max(1, Math.floor(poolSize / 10));
-  const stores = Math.max(2, poolSize - LEASES - COUNTS - READS - limiter - keys);
+  const stores = poolSize - LEASES - COUNTS - READS - limiter - keys;
   const requests = Math.max(1, stores - OTHERS_THAN_REQUESTS);
   return { stores, requests, keys, limiter, leases: LEASES, counts: COUNTS, reads: READS };
 }

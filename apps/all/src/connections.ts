@@ -7,7 +7,7 @@ import { connectionShares } from './connection-shares.ts';
  * plans, so each kind of session has a pool. No pool connects before its first statement.
  */
 export function openConnections(config: ConfigurationOf<'all'>, onError: (error: Error) => void) {
-  const shares = connectionShares(config.databasePoolSize, config.redisUrl === undefined);
+  const shares = connectionShares(config.sharedPoolSize, config.redisUrl === undefined);
   const postgres = { databaseUrl: config.databaseUrl, applicationName: 'postrider-all', onError };
   const wakeUps = createWakeUps(postgres);
   return {

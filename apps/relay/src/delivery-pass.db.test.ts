@@ -22,12 +22,12 @@ async function takenAgo(seconds: number): Promise<void> {
 }
 
 describe('a woken webhook', () => {
-  test('has its due deliveries queued, with the claim of each and grouped', async () => {
+  test('has its due deliveries queued, with the claim of each', async () => {
     const webhookId = await store.rows.webhook();
     const ids = await store.rows.deliveries(webhookId, { count: 2 });
     await fixture.wakeUp(webhookId);
     expect(byNumber(fixture.idsQueued())).toEqual(ids);
-    const job = { claim: 0, delayMs: 0, group: webhookId };
+    const job = { claim: 0, delayMs: 0, alone: false };
     expect(fixture.jobs('fast')).toMatchObject([job, job]);
   });
 
@@ -60,6 +60,17 @@ describe('a woken webhook', () => {
     fixture.advance(10);
     await fixture.pass.run();
     expect(fixture.asked).toHaveLength(2);
+  });
+
+  test('is claimed for from where a sweep found it during a claim', async () => {
+    const webhookId = await store.rows.webhook();
+    const [deliveryId = ''] = await store.rows.deliveries(webhookId, { dueInMs: -60_000 });
+    const scanFrom = { dueAt: '2025-01-01 00:00:00+00', deliveryId };
+    fixture.duringClaim = async () => fixture.pass.found([{ webhookId, dueInMs: -60_000, scanFrom }]);
+    await fixture.wakeUp(webhookId);
+    fixture.advance(1_000);
+    await fixture.pass.run();
+    expect(fixture.asked.at(-1)).toMatchObject([{ webhookId, scanFrom }]);
   });
 
   test('that was removed gets nothing, and is forgotten', async () => {
@@ -152,12 +163,12 @@ describe('a webhook whose attempts hang', () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 200 });
     await fixture.wakeUp(webhookId);
-    await takenAgo(3);
+    await takenAgo(4);
     await fixture.untilChecked(); // sees it hang
     await store.database.query('delete from deliveries where leased_until is not null'); // as if they had timed out
     await fixture.untilChecked();
     expect(fixture.jobs('slow').length).toBeGreaterThanOrEqual(FIRST_LIMIT);
-    expect(fixture.jobs('slow').map(({ group }) => group)).toEqual(fixture.jobs('slow').map(() => undefined));
+    expect(fixture.jobs('slow').every(({ alone }) => alone)).toBe(true);
     fixture.queue.take('fast');
     await fixture.work('slow');
     await fixture.untilChecked(); // sees that they have ended
@@ -166,12 +177,24 @@ describe('a webhook whose attempts hang', () => {
     expect(fixture.jobs('fast').length).toBeGreaterThan(0);
   });
 
+  test('stays in the fast lane while its attempts take two seconds', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId, { count: 40 });
+    await fixture.wakeUp(webhookId);
+    await takenAgo(2);
+    await fixture.untilChecked();
+    await store.database.query('delete from deliveries where leased_until is not null');
+    await fixture.untilChecked();
+    expect(fixture.jobs('fast').length).toBeGreaterThan(FIRST_LIMIT);
+    expect(fixture.jobs('slow')).toEqual([]);
+  });
+
   test('stays in the fast lane while few of them hang', async () => {
     const webhookId = await store.rows.webhook();
     const ids = await store.rows.deliveries(webhookId, { count: 40 });
     await fixture.wakeUp(webhookId);
     await takenAgo(0);
-    await store.database.query(`update deliveries set taken_at = now() - interval '3 s' where id = $1`, [
+    await store.database.query(`update deliveries set taken_at = now() - interval '4 s' where id = $1`, [
       ids[0],
     ]);
     await store.database.query('delete from deliveries where id = any ($1)', [ids.slice(1, FIRST_LIMIT)]);

@@ -2,22 +2,20 @@ import type { WebhookId } from '@postrider/domain';
 import type { Lane, Producer } from '@postrider/queue';
 import type { NoWork } from '@postrider/runtime';
 import type {
-  ClaimRequest,
   DeadWorker,
   DeliveryOutbox,
   LeasedDelivery,
   SweptWebhook,
   WebhookClaim,
 } from '@postrider/store';
-import { LIMITS } from './fair-shares.ts';
 import { LANES, QueueDepths } from './queue-depths.ts';
 import { WebhookRegistry } from './webhook-registry.ts';
-import { LOOK_AHEAD_MS } from './webhook-state.ts';
-import type { WebhookState } from './webhook-state.ts';
+import type { Asked } from './webhook-registry.ts';
+import { CHECK_MS_MIN, LOOK_AHEAD_MS } from './webhook-state.ts';
 
 export interface DeliveryPassParts {
   readonly store: Pick<DeliveryOutbox, 'claim' | 'release'>;
-  readonly queue: Pick<Producer, 'addDeliveries' | 'depth'>;
+  readonly queue: Pick<Producer, 'addDeliveries' | 'depthOf'>;
   readonly leaseSeconds: number;
   /** Attempts that all workers together can have in flight. */
   readonly fleetSlots: () => number;
@@ -31,11 +29,11 @@ export interface DeliveryPassParts {
 
 /** Webhooks per lane and claim. The others wait for the next run, so a fresh event does not. */
 const WEBHOOKS_PER_LANE = 64;
-/** Pause between two runs while there is work. */
-const BUSY_PAUSE_MS = 10;
-const IDLE_PAUSE_MS = 60_000;
-/** An attempt that takes longer is stuck. */
-const STUCK_AFTER_SECONDS = 1;
+/**
+ * An attempt that takes longer is stuck. While many new connections open at once, attempts of quick endpoints
+ * take over a second, too.
+ */
+const STUCK_AFTER_SECONDS = 3;
 
 /**
  * Moves deliveries into the queue. Each run claims for the webhooks that are due for a check: they have a
@@ -47,74 +45,81 @@ export class DeliveryPass {
   readonly #registry: WebhookRegistry;
   readonly #depths: QueueDepths;
   readonly #nowMs: () => number;
+  /** They came since the last run began. The next run takes them in, so nothing changes during a claim. */
+  readonly #woken = new Set<WebhookId>();
+  readonly #found: SweptWebhook[] = [];
   #restUntilMs = 0;
 
   constructor(parts: DeliveryPassParts) {
     this.#parts = parts;
     this.#registry = new WebhookRegistry(parts.fleetSlots);
-    this.#depths = new QueueDepths(parts.queue);
+    this.#depths = new QueueDepths(parts.queue, LANES);
     this.#nowMs = parts.nowMs ?? (() => performance.now());
   }
 
   /** Wake-ups name these webhooks: they have a fresh event or a replay. */
   wake(webhooks: readonly WebhookId[]): void {
-    for (const id of webhooks) this.#registry.wake(id, this.#nowMs());
+    for (const id of webhooks) this.#woken.add(id);
   }
 
   /** The sweep found these webhooks. */
   found(webhooks: readonly SweptWebhook[]): void {
-    for (const webhook of webhooks) this.#registry.found(webhook, this.#nowMs());
+    this.#found.push(...webhooks);
   }
 
   /**
    * Runs once.
    *
-   * @returns the pause before the next run in milliseconds, unless a webhook is woken first. Also then, the
-   * database rests as long as it worked.
+   * @returns the pause before the next run in milliseconds, unless a webhook is woken or found first. Also
+   * then, the database rests as long as it worked.
    * @throws QueueUnavailableError, StoreUnavailableError. No lease remains, or the leases run out by
    * themselves.
    */
   async run(): Promise<number | NoWork> {
     const beganMs = this.#nowMs();
     if (beganMs < this.#restUntilMs) return { noWorkForMs: this.#restUntilMs - beganMs };
-    const lanes = this.#registry.lanesWithWork(beganMs);
-    if (lanes.length === 0) return { noWorkForMs: this.#registry.nextCheckMs(beganMs, IDLE_PAUSE_MS) };
+    this.#takeIn(beganMs);
+    const registry = this.#registry;
+    const lanes = registry.lanesWithWork(beganMs);
+    if (lanes.length === 0) return { noWorkForMs: registry.nextCheckMs(beganMs) };
+    if (this.#depths.freeForDelayed() === 0) this.#depths.forget();
     await this.#depths.refresh(lanes);
     const open = lanes.filter((lane) => this.#depths.free(lane) > 0);
-    const webhooks = open.flatMap((lane) => this.#registry.take(lane, WEBHOOKS_PER_LANE));
-    if (webhooks.length > 0) await this.#claimFor(webhooks);
+    if (open.length > 0) await this.#claimFor(open);
     const endedMs = this.#nowMs();
     this.#restUntilMs = endedMs + (endedMs - beganMs);
-    return Math.max(BUSY_PAUSE_MS, endedMs - beganMs, this.#registry.nextCheckMs(endedMs, IDLE_PAUSE_MS));
+    return Math.max(CHECK_MS_MIN, endedMs - beganMs, registry.nextCheckMs(endedMs));
   }
 
-  async #claimFor(webhooks: readonly WebhookState[]): Promise<void> {
+  #takeIn(nowMs: number): void {
+    for (const id of this.#woken) this.#registry.wake(id, nowMs);
+    this.#woken.clear();
+    for (const webhook of this.#found.splice(0)) this.#registry.found(webhook, nowMs);
+  }
+
+  async #claimFor(lanes: readonly Lane[]): Promise<void> {
     const registry = this.#registry;
     const nowMs = this.#nowMs();
-    const requests = registry.claimRequests(webhooks, nowMs);
+    const asked = registry.ask(lanes, WEBHOOKS_PER_LANE, nowMs);
     let claims: readonly WebhookClaim[];
     try {
-      claims = await this.#claim(requests);
+      claims = await this.#claim(asked);
     } catch (error) {
-      registry.putBack(webhooks);
+      registry.putBack(asked);
       throw error;
     }
-    const claimOf = new Map(claims.map((claim) => [claim.webhookId, claim]));
-    webhooks.forEach((webhook, index) => {
-      registry.observe(webhook, claimOf.get(webhook.webhookId), requests[index]?.limit ?? 0, nowMs);
-    });
+    registry.observe(asked, claims, nowMs);
     this.#parts.onClaim(claims.flatMap(({ leased }) => leased));
   }
 
   /** Leases what is due, and adds the jobs. */
-  async #claim(requests: readonly ClaimRequest[]): Promise<readonly WebhookClaim[]> {
+  async #claim(asked: readonly Asked[]): Promise<readonly WebhookClaim[]> {
     const { store, leaseSeconds, deadWorkers } = this.#parts;
-    const claims = await store.claim(requests, {
+    const claims = await store.claim(asked, {
       lookAheadSeconds: LOOK_AHEAD_MS / 1000,
       fastRowsMax: this.#depths.free('fast'),
       slowRowsMax: this.#depths.free('slow'),
       earlyRowsMax: this.#depths.freeForDelayed(),
-      failingLimit: LIMITS.failing,
       leaseSeconds,
       stuckAfterSeconds: STUCK_AFTER_SECONDS,
       deadWorkers: deadWorkers(),
@@ -142,10 +147,10 @@ export class DeliveryPass {
 }
 
 /**
- * In the fast lane, a job carries several deliveries of a webhook. In the slow lane each delivery has its own
- * job, so a worker starts them one by one as slots become free. Otherwise those that timed out together would
- * start together again.
+ * A job of the fast lane carries several deliveries. In the slow lane each delivery has its own job, so a
+ * worker starts them one by one as slots become free. Otherwise those that timed out together would start
+ * together again.
  */
-function jobOf({ deliveryId, claim, delayMs, webhookId }: LeasedDelivery, lane: Lane) {
-  return { deliveryId, claim, delayMs, ...(lane === 'fast' ? { group: webhookId } : {}) };
+function jobOf({ deliveryId, claim, delayMs }: LeasedDelivery, lane: Lane) {
+  return { deliveryId, claim, delayMs, alone: lane === 'slow' };
 }

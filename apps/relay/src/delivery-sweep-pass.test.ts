@@ -4,7 +4,7 @@ import type { Sweep, SweptWebhook } from '@postrider/store';
 import { SweepPass } from './delivery-sweep-pass.ts';
 
 const MARK = { dueAt: '2026-01-01 00:00:00+00', deliveryId: '0' };
-const swept = (id: string): SweptWebhook => ({ webhookId: id as WebhookId, due: true, scanFrom: MARK });
+const swept = (id: string): SweptWebhook => ({ webhookId: id as WebhookId, dueInMs: -1, scanFrom: MARK });
 
 const never = async () => Promise.reject(new Error('the step did not fail'));
 
@@ -58,6 +58,46 @@ describe('the sweep', () => {
       ['', 'wh_1'],
       ['wh_1', 'wh_2'],
     ]);
+  });
+
+  test('finds a delivery before it is due, also when sweeps are slow', async () => {
+    const STEPS = 10;
+    let nowMs = 0;
+    /** Each step of the store has one webhook for each second of ten minutes, in which it has a delivery due. */
+    const foundAtMs = new Map<WebhookId, number>();
+    const sweep = new SweepPass({
+      store: {
+        async sweep(cursor, _, { lookAheadSeconds }) {
+          nowMs += 1_500;
+          const step = Number(cursor) + 1;
+          const due = Array.from({ length: 600 }, (__, n) => n).filter(
+            (n) => n * 1_000 <= nowMs + lookAheadSeconds * 1_000,
+          );
+          return {
+            webhooks: due.map((n) => swept(`wh_${step}_${n}`)),
+            cursor: step === STEPS ? null : String(step),
+          };
+        },
+        nextWebhook: never,
+        sweepOne: never,
+      },
+      onFound(webhooks) {
+        for (const { webhookId } of webhooks) if (!foundAtMs.has(webhookId)) foundAtMs.set(webhookId, nowMs);
+      },
+      nowMs: () => nowMs,
+    });
+    let firstEndedAtMs = 0;
+    while (nowMs < 600_000) {
+      const pause = await sweep.run();
+      firstEndedAtMs ||= pause === 60_000 ? nowMs : 0;
+      nowMs += typeof pause === 'number' ? pause : pause.noWorkForMs;
+    }
+    const late = [...foundAtMs].filter(([id, atMs]) => {
+      const dueAtMs = Number(id.split('_')[2]) * 1_000;
+      return dueAtMs > firstEndedAtMs && dueAtMs < atMs;
+    });
+    expect(firstEndedAtMs).toBeGreaterThan(0);
+    expect(late).toEqual([]);
   });
 
   test('after a failure reads one webhook at a time, and continues behind the one that fails', async () => {

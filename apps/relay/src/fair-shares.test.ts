@@ -11,7 +11,7 @@ function account(inFlight = 0, busy = 0): AccountCounts {
 }
 
 function webhook(more: Partial<Contender> = {}): Contender {
-  const known = { limit: 1_000, inFlight: 0, isFailing: false, isQuick: false, isSlow: false };
+  const known = { limit: 1_000, inFlight: 0, isQuick: false, lane: 'fast' } as const;
   return { account: account(more.inFlight ?? 0, Number((more.inFlight ?? 0) > 0)), ...known, ...more };
 }
 
@@ -29,12 +29,11 @@ test('an account has a quarter of the slots beside others, at least eight', () =
 
 test('the only account has all slots, but not of the slow lane', () => {
   expect(fairShares([webhook()], ALONE)).toEqual([128]);
-  expect(fairShares([webhook({ isSlow: true })], ALONE)).toEqual([32]);
+  expect(fairShares([webhook({ lane: 'slow' })], ALONE)).toEqual([32]);
 });
 
-test('a failing webhook has four, a quick one 48 beside others', () => {
+test('a quick webhook has 48 beside others', () => {
   const wide: Fleet = { slots: 1_000, oneAccount: false };
-  expect(fairShares([webhook({ isFailing: true, isSlow: true })], wide)).toEqual([4]);
   expect(fairShares([webhook({ isQuick: true })], wide)).toEqual([48]);
   expect(fairShares([webhook({ isQuick: true })], { ...wide, oneAccount: true })).toEqual([1_000]);
 });

@@ -1,3 +1,4 @@
+import type { Lane } from '@postrider/queue';
 import { ACCOUNT_SHARE } from '@postrider/runtime';
 
 /**
@@ -5,10 +6,8 @@ import { ACCOUNT_SHARE } from '@postrider/runtime';
  * one account's endpoints from taking the slots of all others; they do not protect the workers.
  */
 export const LIMITS = {
-  /** A webhook that the relay does not know. If it hangs, it holds these slots for ten seconds. */
+  /** A webhook that is new to the relay, or failing. If it hangs, it holds these slots for ten seconds. */
   first: 8,
-  /** A failing webhook: enough to notice that it works again. */
-  failing: 4,
   /** A webhook that answers quickly, beside others: with 48 it gets 480 deliveries a second. */
   quick: 48,
 } as const;
@@ -26,11 +25,9 @@ export interface Contender {
   /** Its own history allows this many. */
   readonly limit: number;
   readonly inFlight: number;
-  readonly isFailing: boolean;
   /** Its answers come quickly, so a small number in flight is enough. */
   readonly isQuick: boolean;
-  /** It uses the slow lane. */
-  readonly isSlow: boolean;
+  readonly lane: Lane;
 }
 
 export interface Fleet {
@@ -60,12 +57,11 @@ export function fairShares(asking: readonly Contender[], fleet: Fleet): number[]
 }
 
 /** Slots of the slow lane are not free soon after another account asks for them. So it has no exception. */
-function accountLimit({ isSlow }: Contender, { slots, oneAccount }: Fleet): number {
-  if (oneAccount && !isSlow) return slots;
+function accountLimit({ lane }: Contender, { slots, oneAccount }: Fleet): number {
+  if (oneAccount && lane === 'fast') return slots;
   return Math.max(LIMITS.first, Math.floor(slots * ACCOUNT_SHARE));
 }
 
-function ownLimit({ limit, isFailing, isQuick }: Contender, { oneAccount }: Fleet): number {
-  if (isFailing) return Math.min(limit, LIMITS.failing);
+function ownLimit({ limit, isQuick }: Contender, { oneAccount }: Fleet): number {
   return isQuick && !oneAccount ? Math.min(limit, LIMITS.quick) : limit;
 }

@@ -22,12 +22,11 @@ let claims: (readonly ClaimedEmail[])[];
 beforeEach(async () => {
   queue = inMemoryQueue();
   asked = 0;
-  depths = new QueueDepths({
-    depth() {
-      asked += 1;
-      return queue.depth();
-    },
-  });
+  const counting: typeof queue.depthOf = async (key) => {
+    asked += 1;
+    return queue.depthOf(key);
+  };
+  depths = new QueueDepths({ depthOf: counting }, ['mail']);
   claims = [];
 });
 
@@ -64,7 +63,7 @@ describe('the mail pass', () => {
     expect(jobs()).toEqual([]);
     await store.database.query(`update email_sends set leased_until = now() - interval '1 ms'`);
     await run();
-    expect(jobs()).toEqual([{ emailId, claim: 1, delayMs: 0, faults: 0, group: expect.any(String) }]);
+    expect(jobs()).toEqual([{ emailId, claim: 1, delayMs: 0, faults: 0, alone: false }]);
   });
 
   test('releases mail at once that could not be queued', async () => {
@@ -84,24 +83,21 @@ describe('the mail pass', () => {
     expect(await leased()).toBe(0);
   });
 
-  test('groups mail by account, but gives a message with a fault its own job', async () => {
-    const accounts = [await store.rows.account(), await store.rows.account()];
-    for (const accountId of [...accounts, ...accounts]) await store.rows.email(0, accountId);
-    const faulty = await store.rows.email(0, accounts[0]);
+  test('gives a message with a fault its own job', async () => {
+    for (let n = 0; n < 3; n += 1) await store.rows.email();
+    const faulty = await store.rows.email();
     await store.database.query('update email_sends set unrecorded = 1 where email_id = $1', [faulty]);
     await run();
-    const owned = await store.database.query('select id, account_id from emails');
-    const groups = new Map(jobs().map(({ emailId, group }) => [emailId, group]));
-    for (const { id, account_id: accountId } of owned)
-      expect(groups.get(id as string)).toBe(id === faulty ? undefined : accountId);
+    expect(jobs()).toHaveLength(4);
+    for (const { emailId, alone } of jobs()) expect(alone).toBe(emailId === faulty);
   });
 
-  test('refills the queue only when it is at most half full', async () => {
+  test('leaves a full queue as it is', async () => {
     for (let n = 0; n < 3; n += 1) await store.rows.email();
-    queue.fill('mail', 'waiting', 65);
+    queue.fill('mail', 'waiting', 128);
     expect(await run()).toBe(BUSY_PAUSE_MS);
     expect(await leased()).toBe(0);
-    queue.fill('mail', 'waiting', 64);
+    queue.fill('mail', 'waiting', 125);
     await run();
     expect(await leased()).toBe(3);
   });
@@ -116,10 +112,10 @@ describe('the mail pass', () => {
     expect(await leased()).toBe(65);
   });
 
-  test('asks the queue nothing while there is no mail, and again once it has added half of what the queue takes', async () => {
+  test('asks the queue nothing while there is no mail, and again once the queue seems full', async () => {
     for (let n = 0; n < 3; n += 1) await run();
     expect(asked).toBe(1);
-    for (let n = 0; n < 65; n += 1) await store.rows.email();
+    for (let n = 0; n < 128; n += 1) await store.rows.email();
     await run();
     expect(asked).toBe(1);
     queue.take('mail');

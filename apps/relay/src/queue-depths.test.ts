@@ -1,21 +1,21 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { QueueKey } from '@postrider/queue';
 import { inMemoryQueue } from '../test/in-memory-queue.ts';
 import type { InMemoryQueue } from '../test/in-memory-queue.ts';
-import { QueueDepths } from './queue-depths.ts';
+import { LANES, QueueDepths } from './queue-depths.ts';
 
 let queue: InMemoryQueue;
-let asked: number;
+let asked: QueueKey[];
 let depths: QueueDepths;
 
 beforeEach(() => {
   queue = inMemoryQueue();
-  asked = 0;
-  depths = new QueueDepths({
-    depth: async () => {
-      asked += 1;
-      return queue.depth();
-    },
-  });
+  asked = [];
+  const noting: typeof queue.depthOf = async (key) => {
+    asked.push(key);
+    return queue.depthOf(key);
+  };
+  depths = new QueueDepths({ depthOf: noting }, LANES);
 });
 
 const due = (count: number) => Array.from({ length: count }, () => ({ delayMs: 0 }));
@@ -27,16 +27,16 @@ describe('a lane', () => {
     expect([depths.free('fast'), depths.freeForDelayed()]).toEqual([128, 1_000]);
   });
 
-  test('takes 128 waiting jobs, and is refilled when no more than 64 wait', async () => {
-    await depths.refresh(['fast', 'slow']);
-    depths.noteAdded('fast', due(64));
-    expect([depths.free('fast'), depths.free('slow')]).toEqual([64, 128]);
-    depths.noteAdded('fast', due(1));
+  test('takes 128 waiting jobs', async () => {
+    await depths.refresh(LANES);
+    depths.noteAdded('fast', due(100));
+    expect([depths.free('fast'), depths.free('slow')]).toEqual([28, 128]);
+    depths.noteAdded('fast', due(30));
     expect([depths.free('fast'), depths.free('slow')]).toEqual([0, 128]);
   });
 
   test('shares 2,000 delayed jobs with the other', async () => {
-    await depths.refresh(['fast', 'slow']);
+    await depths.refresh(LANES);
     depths.noteAdded('slow', [...due(3), { delayMs: 5 }, { delayMs: 5 }]);
     expect([depths.free('slow'), depths.freeForDelayed()]).toEqual([125, 999]);
     queue.fill('fast', 'delayed', 2_100);
@@ -46,21 +46,24 @@ describe('a lane', () => {
   });
 });
 
-describe('the queue', () => {
-  test('is asked once, while the lanes in use have room', async () => {
+describe('a queue', () => {
+  test('is asked once, while it has room or is not in use', async () => {
     for (let n = 0; n < 3; n += 1) {
       await depths.refresh(['fast']);
       depths.noteAdded('fast', due(20));
     }
     depths.noteAdded('slow', due(128)); // not in use
     await depths.refresh(['fast']);
-    expect(asked).toBe(1);
+    expect(asked).toEqual(['fast', 'slow']);
   });
 
-  test('is asked each time while a lane seems full, and shows what workers took', async () => {
-    queue.fill('fast', 'waiting', 65);
-    for (let n = 0; n < 3; n += 1) await depths.refresh(['fast']);
-    expect([asked, depths.free('fast')]).toEqual([3, 0]);
+  test('is asked each time while it seems full, without the other, and shows what workers took', async () => {
+    await depths.refresh(LANES);
+    asked = [];
+    depths.noteAdded('fast', due(130));
+    queue.fill('fast', 'waiting', 130);
+    for (let n = 0; n < 3; n += 1) await depths.refresh(LANES);
+    expect([asked, depths.free('fast')]).toEqual([['fast', 'fast', 'fast'], 0]);
     queue.fill('fast', 'waiting', 10);
     await depths.refresh(['fast']);
     expect(depths.free('fast')).toBe(118);
@@ -71,7 +74,7 @@ describe('the queue', () => {
     depths.forget();
     expect(depths.free('fast')).toBe(0);
     await depths.refresh(['fast']);
-    expect(asked).toBe(2);
+    expect(asked).toEqual(['fast', 'slow', 'fast', 'slow']);
   });
 
   test('that is unavailable is an error for the caller', async () => {

@@ -7,41 +7,41 @@ export const LANES = ['fast', 'slow'] as const;
  * its data.
  */
 const WAITING_MAX = 128;
-/**
- * A queue with more waiting jobs is not refilled. A claim reads up to the limit of every webhook with a
- * backlog, whether it leases one row or a hundred. A claim of a few messages costs as much as one of many.
- */
-const REFILL_AT = WAITING_MAX / 2;
 /** Delayed jobs in both lanes. They become ready ahead of later work, and the relay cannot reorder them. */
 const DELAYED_MAX = 2_000;
 
-/** How many jobs each queue holds: its last answer, and what this relay has added since. */
+/** How many jobs some queues hold: their last answers, and what this relay has added since. */
 export class QueueDepths {
-  readonly #queue: Pick<Producer, 'depth'>;
-  #known: Readonly<Record<QueueKey, QueueDepth>> | null = null;
+  readonly #queue: Pick<Producer, 'depthOf'>;
+  readonly #keys: readonly QueueKey[];
+  readonly #known = new Map<QueueKey, QueueDepth>();
 
-  constructor(queue: Pick<Producer, 'depth'>) {
+  constructor(queue: Pick<Producer, 'depthOf'>, keys: readonly QueueKey[]) {
     this.#queue = queue;
+    this.#keys = keys;
   }
 
   /**
-   * Asks the queue if one of these seems to be full: workers may have taken jobs. An idle relay asks nothing.
+   * Asks the queues that are unknown, and those in use that seem to be full: workers may have taken jobs. An
+   * idle relay asks nothing.
    *
    * @throws QueueUnavailableError
    */
-  async refresh(queues: readonly QueueKey[]): Promise<void> {
-    if (this.#known !== null && queues.every((queue) => this.free(queue) > 0)) return;
-    this.#known = await this.#queue.depth();
+  async refresh(used: readonly QueueKey[]): Promise<void> {
+    const asked = this.#keys.filter(
+      (key) => !this.#known.has(key) || (used.includes(key) && this.free(key) === 0),
+    );
+    await Promise.all(asked.map(async (key) => this.#known.set(key, await this.#queue.depthOf(key))));
   }
 
   /** Due rows that a queue takes now. */
   free(queue: QueueKey): number {
-    const waiting = this.#known?.[queue].waiting ?? Infinity;
-    return waiting > REFILL_AT ? 0 : WAITING_MAX - waiting;
+    const waiting = this.#known.get(queue)?.waiting ?? Infinity;
+    return Math.max(0, WAITING_MAX - waiting);
   }
 
   delayed(queue: QueueKey): number {
-    return this.#known?.[queue].delayed ?? Infinity;
+    return this.#known.get(queue)?.delayed ?? Infinity;
   }
 
   /** Deliveries that each lane takes before they are due. */
@@ -51,15 +51,15 @@ export class QueueDepths {
   }
 
   noteAdded(queue: QueueKey, jobs: readonly { readonly delayMs: number }[]): void {
-    if (this.#known === null) return;
-    const { waiting, delayed } = this.#known[queue];
-    const more = jobs.filter(({ delayMs }) => delayMs > 0).length;
-    const now = { waiting: waiting + jobs.length - more, delayed: delayed + more };
-    this.#known = { ...this.#known, [queue]: now };
+    const known = this.#known.get(queue);
+    if (known === undefined) return;
+    const early = jobs.filter(({ delayMs }) => delayMs > 0).length;
+    const { waiting, delayed } = known;
+    this.#known.set(queue, { waiting: waiting + jobs.length - early, delayed: delayed + early });
   }
 
   /** A call to the queue failed, or too much seems to be delayed. The relay asks before it leases more. */
   forget(): void {
-    this.#known = null;
+    this.#known.clear();
   }
 }

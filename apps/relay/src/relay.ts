@@ -243,7 +243,7 @@ function createRecoveriesPass(
 
 function createMailPass({ config, pool, metrics, queue, startPass }: Shared): PeriodicTask {
   const store = createMailOutbox(pool);
-  const depths = new QueueDepths(queue);
+  const depths = new QueueDepths(queue, ['mail']);
   const run = () =>
     mailPass({
       store,

@@ -69,7 +69,7 @@ function stuckJobs(locationOf: () => QueueLocation): void {
     await mailPass({
       store: createMailOutbox(store.pool),
       queue,
-      depths: new QueueDepths(queue),
+      depths: new QueueDepths(queue, ['mail']),
       leaseSeconds: LEASE_SECONDS,
       onClaim: quiet,
     });

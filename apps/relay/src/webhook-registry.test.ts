@@ -4,9 +4,9 @@ import type { Lane } from '@postrider/queue';
 import type { WebhookClaim } from '@postrider/store';
 import { claimOf, leased } from '../test/claims.ts';
 import { WebhookRegistry } from './webhook-registry.ts';
+import type { Asked } from './webhook-registry.ts';
 
 const SLOTS = 128;
-const IDLE_MS = 100_000;
 
 let registry: WebhookRegistry;
 let nowMs: number;
@@ -27,22 +27,19 @@ function wake(...names: string[]): void {
 /** Claims for the next webhooks of a lane. @returns their names, in the order of the claim */
 function claim(more: Partial<WebhookClaim> = {}, lane: Lane = 'fast', webhooksMax = 100): string[] {
   registry.lanesWithWork(nowMs);
-  const webhooks = registry.take(lane, webhooksMax);
-  const requests = registry.claimRequests(webhooks, nowMs);
-  webhooks.forEach((webhook, index) => {
-    const { webhookId } = webhook;
-    const report = claimOf({ webhookId, accountId: accountOf(webhookId), ...more });
-    registry.observe(webhook, report, requests[index]?.limit ?? 0, nowMs);
-  });
-  return webhooks.map(({ webhookId }) => webhookId.slice(3));
+  const asked = registry.ask([lane], webhooksMax, nowMs);
+  const reports = asked.map(({ webhookId }) =>
+    claimOf({ webhookId, accountId: accountOf(webhookId), ...more }),
+  );
+  registry.observe(asked, reports, nowMs);
+  return asked.map(({ webhookId }) => webhookId.slice(3));
 }
 
 /** What the next claim of a lane would ask for. The webhooks stay due. */
-function requests(lane: Lane = 'fast') {
+function requests(lane: Lane = 'fast'): Asked[] {
   registry.lanesWithWork(nowMs);
-  const webhooks = registry.take(lane, 100);
-  const asked = registry.claimRequests(webhooks, nowMs);
-  registry.putBack(webhooks);
+  const asked = registry.ask([lane], 100, nowMs);
+  registry.putBack(asked);
   return asked;
 }
 
@@ -74,29 +71,49 @@ describe('the webhooks to claim for', () => {
 
   test('stay due when the claim fails', () => {
     wake('a1', 'b1');
-    registry.putBack(registry.take('fast', 100));
+    registry.putBack(registry.ask(['fast'], 100, nowMs));
     expect(claim()).toEqual(['a1', 'b1']);
   });
 
   test('are those whose time has come', () => {
     wake('a1');
-    claim({ outstanding: true, nextDueMs: 700 });
-    expect(registry.nextCheckMs(nowMs, IDLE_MS)).toBe(700);
+    claim({ nextDueMs: 700 });
+    expect(registry.nextCheckMs(nowMs)).toBe(700);
     nowMs += 699;
     expect(claim()).toEqual([]);
     nowMs += 1;
     expect(claim()).toEqual(['a1']);
-    expect(registry.nextCheckMs(nowMs, IDLE_MS)).toBeLessThan(IDLE_MS); // it is forgotten then
+    expect(registry.nextCheckMs(nowMs)).toBe(60_000); // it is forgotten then
   });
 
   test('are checked at the latest time that was set', () => {
     wake('a1');
-    claim({ outstanding: true, nextDueMs: 700 });
+    claim({ nextDueMs: 700 });
     wake('a1');
-    claim({ outstanding: true, nextDueMs: 5_000 });
+    claim({ nextDueMs: 5_000 });
     nowMs += 800;
     expect(claim()).toEqual([]);
     nowMs += 4_200;
+    expect(claim()).toEqual(['a1']);
+  });
+});
+
+describe('a wake-up', () => {
+  test('makes the check due at once', () => {
+    wake('a1');
+    claim({ inFlight: 1 });
+    nowMs += 5;
+    expect(claim()).toEqual([]);
+    wake('a1');
+    expect(claim()).toEqual(['a1']);
+  });
+
+  test('does not make it due at the limit, where a check comes soon', () => {
+    wake('a1');
+    claim({ due: 20, leased: leased(8) });
+    wake('a1');
+    expect(claim()).toEqual([]);
+    nowMs += 10;
     expect(claim()).toEqual(['a1']);
   });
 });
@@ -105,23 +122,31 @@ describe('the sweep', () => {
   const scanFrom = { dueAt: '2025-01-01 00:00:00+00', deliveryId: '5' };
 
   test('makes an unknown webhook due, and sets where its claim starts', () => {
-    registry.found({ webhookId: id('a1'), due: false, scanFrom }, nowMs);
+    registry.found({ webhookId: id('a1'), dueInMs: 10_000, scanFrom }, nowMs);
     expect(requests()).toMatchObject([{ webhookId: id('a1'), scanFrom }]);
   });
 
   test('makes a webhook due that has a due delivery and no check within two seconds', () => {
     wake('a1');
-    claim({ outstanding: true, nextDueMs: 10_000 });
-    registry.found({ webhookId: id('a1'), due: false, scanFrom }, nowMs);
+    claim({ nextDueMs: 10_000 });
+    registry.found({ webhookId: id('a1'), dueInMs: 10_000, scanFrom }, nowMs);
     expect(claim()).toEqual([]);
-    registry.found({ webhookId: id('a1'), due: true, scanFrom }, nowMs);
+    registry.found({ webhookId: id('a1'), dueInMs: -1, scanFrom }, nowMs);
+    expect(claim()).toEqual(['a1']);
+  });
+
+  test('makes an unknown webhook due when its delivery comes within the look-ahead', () => {
+    registry.found({ webhookId: id('a1'), dueInMs: 100_000, scanFrom }, nowMs);
+    expect(claim()).toEqual([]);
+    expect(registry.nextCheckMs(nowMs)).toBe(40_000);
+    nowMs += 40_000;
     expect(claim()).toEqual(['a1']);
   });
 
   test('leaves a webhook alone that is checked soon', () => {
     wake('a1');
     claim({ inFlight: 1 });
-    registry.found({ webhookId: id('a1'), due: true, scanFrom }, nowMs);
+    registry.found({ webhookId: id('a1'), dueInMs: -1, scanFrom }, nowMs);
     expect(claim()).toEqual([]);
   });
 });
@@ -147,9 +172,7 @@ describe('a webhook', () => {
     wake('a1', 'a2');
     claim({ leased: leased(3) });
     wake('a1');
-    const [webhook] = registry.take('fast', 100);
-    if (webhook === undefined) throw new Error('nothing is due');
-    registry.observe(webhook, undefined, 8, nowMs);
+    registry.observe(registry.ask(['fast'], 100, nowMs), [], nowMs);
     wake('a2');
     expect(requests()).toMatchObject([{ webhookId: id('a2'), accountInFlight: 3 }]);
   });

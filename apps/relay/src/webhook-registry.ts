@@ -4,15 +4,18 @@ import type { ClaimRequest, SweptWebhook, WebhookClaim } from '@postrider/store'
 import TinyQueue from 'tinyqueue';
 import { fairShares } from './fair-shares.ts';
 import { LANES } from './queue-depths.ts';
-import { WebhookState } from './webhook-state.ts';
+import { IN_FLIGHT_CHECK_MS, LOOK_AHEAD_MS, WebhookState } from './webhook-state.ts';
 import type { AccountState } from './webhook-state.ts';
 
 /** The relay forgets a webhook that had nothing to do for this time. It starts again at the first limit. */
 const FORGET_AFTER_MS = 60_000;
-/** A webhook with due deliveries is checked this often in any case. */
-const DUE_CHECK_MS = 2_000;
 /** An account counts as served for this time. */
 const SERVED_MS = 2_000;
+
+/** What a claim asks for a webhook. */
+export interface Asked extends ClaimRequest {
+  readonly webhook: WebhookState;
+}
 
 /** A time at which a webhook may need a check. Another one may have been set since. */
 interface Appointment {
@@ -40,87 +43,70 @@ export class WebhookRegistry {
     this.#fleetSlots = fleetSlots;
   }
 
-  /** A wake-up names this webhook. */
+  /** A wake-up names this webhook. At its limit it is checked soon anyway. */
   wake(webhookId: WebhookId, nowMs: number): void {
-    this.#wake(this.#stateOf(webhookId, nowMs), nowMs);
+    const webhook = this.#stateOf(webhookId, nowMs);
+    if (!webhook.isFull) this.#setCheck(webhook, nowMs, nowMs);
   }
 
   /** The sweep found this webhook. Its position may lie before the known one. */
-  found({ webhookId, due, scanFrom }: SweptWebhook, nowMs: number): void {
+  found({ webhookId, dueInMs, scanFrom }: SweptWebhook, nowMs: number): void {
     const webhook = this.#stateOf(webhookId, nowMs);
     webhook.scanFrom = scanFrom;
-    if (webhook.checkAtMs === Infinity || (due && webhook.checkAtMs > nowMs + DUE_CHECK_MS))
-      this.#wake(webhook, nowMs);
+    // Leased deliveries are found, too. Their webhook is checked while they are in flight.
+    if (webhook.checkAtMs > nowMs + Math.max(IN_FLIGHT_CHECK_MS.max, dueInMs))
+      this.#setCheck(webhook, nowMs + Math.max(0, dueInMs - LOOK_AHEAD_MS), nowMs);
   }
 
   /** The lanes with webhooks that are due for a check. */
   lanesWithWork(nowMs: number): Lane[] {
-    for (let next = this.#appointments.peek(); next !== undefined && next.atMs <= nowMs;) {
-      this.#appointments.pop();
-      this.#keep(next, nowMs);
-      next = this.#appointments.peek();
-    }
+    while (this.#nextAppointmentMs() <= nowMs) this.#keep(this.#appointments.pop()?.webhook, nowMs);
     return LANES.filter((lane) => this.#due[lane].size > 0);
   }
 
-  /** Removes and returns the next webhooks of a lane that are due for a check. */
-  take(lane: Lane, webhooksMax: number): WebhookState[] {
-    const taken: WebhookState[] = [];
-    const accounts = this.#due[lane];
-    while (taken.length < webhooksMax) {
-      const [turn] = accounts;
-      if (turn === undefined) break;
-      const [account, webhooks] = turn;
-      const [webhook] = webhooks;
-      accounts.delete(account);
-      if (webhook === undefined) continue;
-      taken.push(webhook);
-      webhooks.delete(webhook);
-      if (webhooks.size > 0) accounts.set(account, webhooks); // behind the other accounts
-    }
-    return taken;
-  }
-
-  /** The claim for these webhooks failed: their check is still due. */
-  putBack(webhooks: readonly WebhookState[]): void {
-    for (const webhook of webhooks) {
-      webhook.claimFailed();
-      this.#addDue(webhook);
-    }
-  }
-
-  /** Returns the requests of a claim for these webhooks. */
-  claimRequests(
-    webhooks: readonly WebhookState[],
-    nowMs: number,
-  ): (ClaimRequest & { readonly limit: number })[] {
+  /** Takes the next webhooks of these lanes that are due for a check. @returns what to claim for each */
+  ask(lanes: readonly Lane[], webhooksPerLane: number, nowMs: number): Asked[] {
+    const webhooks = lanes.flatMap((lane) => this.#take(lane, webhooksPerLane));
     const oneAccount = nowMs >= this.#severalAccountsUntilMs;
-    for (const webhook of webhooks) webhook.claimBegins();
     const limits = fairShares(webhooks, { slots: this.#fleetSlots(), oneAccount });
-    return webhooks.map(({ webhookId, account, inFlight, isSlow, scanFrom }, index) => {
+    return webhooks.map((webhook, index) => {
+      const { webhookId, account, inFlight, lane, scanFrom } = webhook;
       const limit = limits[index] ?? 0;
       const rowsToRead = Math.max(limit, inFlight);
-      return { webhookId, limit, rowsToRead, slow: isSlow, scanFrom, accountInFlight: account.inFlight };
+      const slow = lane === 'slow';
+      return { webhook, webhookId, limit, rowsToRead, slow, scanFrom, accountInFlight: account.inFlight };
     });
   }
 
-  /** Takes in the result of a claim that began at `nowMs`. Without one, the webhook was removed. */
-  observe(webhook: WebhookState, claim: WebhookClaim | undefined, limit: number, nowMs: number): void {
-    if (claim === undefined) {
-      this.#forget(webhook);
-      return;
-    }
-    this.#join(webhook, claim.accountId);
-    webhook.observe(claim, { limit, limitMax: this.#fleetSlots(), nowMs });
-    if (claim.leased.length > 0) this.#noteServed(webhook.account, nowMs);
-    this.#schedule(webhook, nowMs);
+  /** The claim failed: the checks of these webhooks are still due. */
+  putBack(asked: readonly Asked[]): void {
+    for (const { webhook } of asked) this.#addDue(webhook);
   }
 
-  /** Time until the next check is due, at most `mostMs`. */
-  nextCheckMs(nowMs: number, mostMs: number): number {
+  /** Takes in the result of a claim that began at `nowMs`. A webhook that it does not name was removed. */
+  observe(asked: readonly Asked[], claims: readonly WebhookClaim[], nowMs: number): void {
+    const claimOf = new Map(claims.map((claim) => [claim.webhookId, claim]));
+    for (const { webhook, limit } of asked) {
+      const claim = claimOf.get(webhook.webhookId);
+      if (claim === undefined) {
+        this.#forget(webhook);
+        continue;
+      }
+      this.#join(webhook, claim.accountId);
+      webhook.observe(claim, limit, nowMs);
+      if (claim.leased.length > 0) this.#noteServed(webhook.account, nowMs);
+      this.#schedule(webhook, nowMs);
+    }
+  }
+
+  /** Time until the next check is due, at most a minute. */
+  nextCheckMs(nowMs: number): number {
     if (this.#due.fast.size > 0 || this.#due.slow.size > 0) return 0;
-    const next = this.#appointments.peek();
-    return next === undefined ? mostMs : Math.min(mostMs, Math.max(0, next.atMs - nowMs));
+    return Math.min(FORGET_AFTER_MS, Math.max(0, this.#nextAppointmentMs() - nowMs));
+  }
+
+  #nextAppointmentMs(): number {
+    return this.#appointments.peek()?.atMs ?? Infinity;
   }
 
   #stateOf(webhookId: WebhookId, nowMs: number): WebhookState {
@@ -131,8 +117,32 @@ export class WebhookRegistry {
     return webhook;
   }
 
-  #wake(webhook: WebhookState, nowMs: number): void {
-    if (webhook.wake(nowMs)) this.#addDue(webhook);
+  /** Removes and returns the next webhooks of a lane that are due for a check. */
+  #take(lane: Lane, webhooksMax: number): WebhookState[] {
+    const taken: WebhookState[] = [];
+    const accounts = this.#due[lane];
+    for (const [account, webhooks] of accounts) {
+      if (taken.length === webhooksMax) break;
+      accounts.delete(account);
+      const [webhook] = webhooks;
+      if (webhook === undefined) continue;
+      taken.push(webhook);
+      webhooks.delete(webhook);
+      if (webhooks.size > 0) accounts.set(account, webhooks); // behind the other accounts
+    }
+    return taken;
+  }
+
+  #setCheck(webhook: WebhookState, atMs: number, nowMs: number): void {
+    webhook.checkAtMs = Math.min(webhook.checkAtMs, atMs);
+    this.#schedule(webhook, nowMs);
+  }
+
+  #schedule(webhook: WebhookState, nowMs: number): void {
+    const { checkAtMs } = webhook;
+    const atMs = checkAtMs === Infinity ? nowMs + FORGET_AFTER_MS : checkAtMs;
+    if (checkAtMs <= nowMs) this.#addDue(webhook);
+    else this.#appointments.push({ atMs, webhook });
   }
 
   #addDue(webhook: WebhookState): void {
@@ -141,18 +151,8 @@ export class WebhookRegistry {
     accounts.set(webhook.account, webhooks.add(webhook));
   }
 
-  #schedule(webhook: WebhookState, nowMs: number): void {
-    const { checkAtMs } = webhook;
-    if (checkAtMs <= nowMs) this.#addDue(webhook);
-    else
-      this.#appointments.push({
-        atMs: checkAtMs === Infinity ? nowMs + FORGET_AFTER_MS : checkAtMs,
-        webhook,
-      });
-  }
-
-  #keep({ webhook }: Appointment, nowMs: number): void {
-    if (this.#webhooks.get(webhook.webhookId) !== webhook) return; // forgotten
+  #keep(webhook: WebhookState | undefined, nowMs: number): void {
+    if (webhook === undefined || this.#webhooks.get(webhook.webhookId) !== webhook) return; // forgotten
     if (webhook.checkAtMs <= nowMs) this.#addDue(webhook);
     else if (webhook.checkAtMs === Infinity && webhook.checkedAtMs <= nowMs - FORGET_AFTER_MS)
       this.#forget(webhook);

@@ -4,8 +4,6 @@ import type { WebhookClaim } from '@postrider/store';
 import { claimOf, leased } from '../test/claims.ts';
 import { WebhookState } from './webhook-state.ts';
 
-const LIMIT_MAX = 256;
-
 let webhook: WebhookState;
 let nowMs: number;
 
@@ -16,8 +14,7 @@ beforeEach(() => {
 
 /** A claim for as much as the webhook's own limit. @returns the time until the next check */
 function claim(more: Partial<WebhookClaim> = {}, limit = webhook.limit): number {
-  webhook.claimBegins();
-  webhook.observe(claimOf(more), { limit, limitMax: LIMIT_MAX, nowMs });
+  webhook.observe(claimOf(more), limit, nowMs);
   return webhook.checkAtMs - nowMs;
 }
 
@@ -26,14 +23,14 @@ function pass(ms: number): void {
 }
 
 describe('the limit', () => {
-  test('starts at 8, grows by two per ended delivery, and has an upper bound', () => {
+  test('starts at 8, and grows by two per ended delivery', () => {
     expect(webhook.limit).toBe(8);
     const limits = Array.from({ length: 6 }, () => {
       claim({ leased: leased(webhook.limit) }); // all that were leased before have ended
       pass(100);
       return webhook.limit;
     });
-    expect(limits).toEqual([8, 24, 40, 88, 168, 256]);
+    expect(limits).toEqual([8, 24, 40, 88, 168, 344]);
   });
 
   test('does not grow by deliveries whose lease expired', () => {
@@ -50,14 +47,16 @@ describe('the limit', () => {
     expect(webhook.limit).toBe(8);
   });
 
-  test('falls to 4 when the endpoint fails, and grows again', () => {
+  test('falls to 8 while the endpoint is failing, and grows again', () => {
     claim({ leased: leased(8) });
-    claim({ failing: true });
-    expect([webhook.limit, webhook.isFailing]).toEqual([4, true]);
-    claim({ failing: true, leased: leased(4) });
-    expect(webhook.limit).toBe(4);
-    claim({});
-    expect([webhook.limit, webhook.isFailing]).toEqual([12, false]);
+    claim({ leased: leased(24) });
+    expect(webhook.limit).toBe(24);
+    claim({ failing: true, leased: leased(8) });
+    expect([webhook.limit, webhook.lane]).toEqual([8, 'slow']);
+    claim({ failing: true, leased: leased(8) });
+    expect(webhook.limit).toBe(8);
+    claim();
+    expect([webhook.limit, webhook.lane]).toEqual([24, 'fast']);
   });
 });
 
@@ -159,67 +158,25 @@ describe('the next check', () => {
     expect(claim({ due: 20, inFlight: 8 }, 8)).toBe(500);
   });
 
-  test('is on a common tick of 250 ms while deliveries are in flight, and comes less often with time', () => {
-    pass(30);
-    expect(claim({ leased: leased(2) })).toBe(470); // at 500 ms
-    pass(470);
-    expect(nowMs + claim({ inFlight: 2 })).toBe(750);
-    pass(4_000);
+  test('is after 250 ms while deliveries are in flight, and comes less often with time', () => {
+    expect(claim({ leased: leased(2) })).toBe(250);
+    pass(250);
+    expect(claim({ inFlight: 2 })).toBe(250);
+    pass(4_750);
     expect(claim({ inFlight: 2 })).toBe(1_250);
     pass(20_000);
     expect(claim({ inFlight: 2 })).toBe(2_000);
   });
 
   test('is when the next delivery is due, or comes within the look-ahead', () => {
-    expect(claim({ outstanding: true, nextDueMs: 45_000 })).toBe(45_000);
-    expect(claim({ outstanding: true, nextDueMs: 100_000 })).toBe(40_000);
+    expect(claim({ nextDueMs: 45_000 })).toBe(45_000);
+    expect(claim({ nextDueMs: 100_000 })).toBe(40_000);
   });
 
   test('is the earlier one of several', () => {
     expect(claim({ inFlight: 1, nextDueMs: 100 })).toBe(100);
     expect(claim({ leased: leased(1), nextDueMs: 50_000 })).toBe(250);
   });
-});
-
-describe('a wake-up', () => {
-  test('makes the check due at once', () => {
-    claim({ inFlight: 1 });
-    pass(5);
-    expect(webhook.wake(nowMs)).toBe(true);
-    expect(webhook.checkAtMs).toBe(nowMs);
-  });
-
-  test('does not make it due at the limit, where a check comes soon', () => {
-    claim({ due: 20, leased: leased(8) });
-    expect(webhook.wake(nowMs)).toBe(false);
-    expect(webhook.checkAtMs).toBe(10);
-  });
-
-  test('during a claim makes the next check due when the claim has ended', () => {
-    webhook.claimBegins();
-    expect(webhook.wake(nowMs)).toBe(false);
-    webhook.observe(claimOf(), { limit: 8, limitMax: LIMIT_MAX, nowMs });
-    expect(webhook.checkAtMs).toBe(nowMs);
-    claim();
-    expect(webhook.checkAtMs).toBe(Infinity);
-  });
-});
-
-test('a wake-up after a claim that failed makes the check due', () => {
-  webhook.claimBegins();
-  expect(webhook.wake(nowMs)).toBe(false);
-  webhook.claimFailed();
-  expect(webhook.wake(nowMs)).toBe(true);
-});
-
-test('a position that the sweep finds during a claim wins over that of the claim', () => {
-  const earlier = { dueAt: '2025-01-01 00:00:00+00', deliveryId: '7' };
-  webhook.claimBegins();
-  webhook.scanFrom = earlier;
-  webhook.observe(claimOf(), { limit: 8, limitMax: LIMIT_MAX, nowMs });
-  expect(webhook.scanFrom).toBe(earlier);
-  claim();
-  expect(webhook.scanFrom).toEqual(claimOf().scanFrom);
 });
 
 test('the counts of its account follow', () => {

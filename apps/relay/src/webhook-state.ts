@@ -11,15 +11,12 @@ const GROWTH = 2;
 const STUCK_MAX = 8;
 /** Deliveries due within this time become delayed jobs. Later ones wait in Postgres. */
 export const LOOK_AHEAD_MS = 60_000;
-/** The next check of a webhook that has due deliveries which were not leased. */
-const LEFT_OUT_CHECK_MS = 10;
-/** The next check of a webhook at its limit: an eighth of its time in flight, within these bounds. */
-const FULL_CHECK_MS = { part: 1 / 8, min: 10, max: 500 } as const;
-/**
- * The next check of a webhook with deliveries in flight, to see them end. All such checks fall on multiples
- * of the minimum, so one statement makes many.
- */
-const IN_FLIGHT_CHECK_MS = { min: 250, max: 2_000, partOfTimeSinceServed: 1 / 4 } as const;
+/** The relay does not check again sooner. */
+export const CHECK_MS_MIN = 10;
+/** The next check of a webhook at its limit: an eighth of its time in flight, at most this. */
+const FULL_CHECK_MS = { part: 1 / 8, max: 500 } as const;
+/** The next check of a webhook with deliveries in flight, to see them end. */
+export const IN_FLIGHT_CHECK_MS = { min: 250, max: 2_000, partOfTimeSinceServed: 1 / 4 } as const;
 
 /** The relay's knowledge of an account. */
 export interface AccountState {
@@ -27,16 +24,6 @@ export interface AccountState {
   busy: number;
   /** Its webhooks that the relay knows. */
   webhooks: number;
-}
-
-/** The relay made the claim under these conditions. */
-export interface ClaimContext {
-  /** How many deliveries of the webhook could be due and in flight. */
-  readonly limit: number;
-  /** No webhook's limit grows beyond this. */
-  readonly limitMax: number;
-  /** The start of the claim. */
-  readonly nowMs: number;
 }
 
 /** The relay's knowledge of a webhook. It is in memory only: after a restart the relay learns it again. */
@@ -48,20 +35,14 @@ export class WebhookState implements Contender {
   limit: number = LIMITS.first;
   /** Due deliveries in the queue or in an attempt, after the last claim. */
   inFlight = 0;
-  isFailing = false;
+  /** The last claim found as many due deliveries as the webhook may have in flight. */
+  isFull = false;
   /** Where its outstanding deliveries start (decision 0016). Null: unknown. */
   scanFrom: DeliveryPosition | null = null;
   /** When the relay last claimed for it, and when it does so again. */
   checkedAtMs: number;
   checkAtMs = Infinity;
-  /** The last claim found as many due deliveries as the webhook may have in flight. */
-  #isFull = false;
-  /** A claim for it is running. */
-  #isClaiming = false;
-  /** The position that the running claim reads from. */
-  #claimsFrom: DeliveryPosition | null = null;
-  /** A wake-up came after the last claim began. */
-  #woken = false;
+  #isFailing = false;
   /** When the relay last leased a due delivery. */
   #servedAtMs = -Infinity;
   /** When an attempt was last seen stuck; null: a delivery that was leased afterwards has ended in time. */
@@ -73,12 +54,8 @@ export class WebhookState implements Contender {
     this.checkedAtMs = nowMs;
   }
 
-  get isSlow(): boolean {
-    return this.isFailing || this.#hungAtMs !== null;
-  }
-
   get lane(): Lane {
-    return this.isSlow ? 'slow' : 'fast';
+    return this.#isFailing || this.#hungAtMs !== null ? 'slow' : 'fast';
   }
 
   get isQuick(): boolean {
@@ -86,48 +63,27 @@ export class WebhookState implements Contender {
   }
 
   /**
-   * A wake-up or the sweep says that deliveries may be due. A webhook at its limit is checked soon anyway.
+   * Takes in what a claim saw.
    *
-   * @returns whether the check is due now. During a claim it is not: the end of the claim decides.
+   * @param mayHave the deliveries that the claim allowed it to have due and in flight
+   * @param nowMs the start of the claim
    */
-  wake(nowMs: number): boolean {
-    this.#woken = true;
-    if (this.#isClaiming) return false;
-    if (!this.#isFull) this.checkAtMs = Math.min(this.checkAtMs, nowMs);
-    return this.checkAtMs <= nowMs;
-  }
-
-  claimBegins(): void {
-    this.#isClaiming = true;
-    this.#claimsFrom = this.scanFrom;
-    this.#woken = false;
-  }
-
-  claimFailed(): void {
-    this.#isClaiming = false;
-  }
-
-  /** Takes in what a claim saw. */
-  observe(claim: WebhookClaim, { limit, limitMax, nowMs }: ClaimContext): void {
+  observe(claim: WebhookClaim, mayHave: number, nowMs: number): void {
     const leased = claim.leased.filter(({ delayMs }) => delayMs === 0).length;
     // An expired lease is no end of a delivery: its job or its worker was lost.
     const ended = Math.max(0, this.inFlight - claim.inFlight - claim.expired);
     const elapsedMs = nowMs - this.checkedAtMs;
     this.#flightTime.add({ inFlight: this.inFlight, ended, elapsedMs });
-    this.#noteHanging(claim, limit, ended, nowMs);
-    this.isFailing = claim.failing;
-    this.limit = claim.failing ? LIMITS.failing : Math.min(limitMax, this.limit + GROWTH * ended);
-    // A sweep may have found an earlier position during the claim. That position wins.
-    if (this.scanFrom === this.#claimsFrom) this.scanFrom = claim.scanFrom;
-    this.#isClaiming = false;
+    this.#noteHanging(claim, mayHave, ended, nowMs);
+    this.#isFailing = claim.failing;
+    this.limit = claim.failing ? LIMITS.first : this.limit + GROWTH * ended;
+    this.scanFrom = claim.scanFrom;
     this.checkedAtMs = nowMs;
     if (leased > 0) this.#servedAtMs = nowMs;
     this.setInFlight(claim.inFlight + leased);
-    const limitNow = claim.failing ? Math.min(limit, LIMITS.failing) : limit;
-    this.#isFull = claim.due >= limitNow;
-    const isLeftOut = Math.min(claim.due, limitNow) > this.inFlight;
-    this.checkAtMs =
-      this.#woken && !this.#isFull ? nowMs : nowMs + this.#nextCheckMs(claim, isLeftOut, nowMs);
+    this.isFull = claim.due >= mayHave;
+    const isLeftOut = Math.min(claim.due, mayHave) > this.inFlight;
+    this.checkAtMs = nowMs + (isLeftOut ? CHECK_MS_MIN : this.#nextCheckMs(claim, nowMs));
   }
 
   setInFlight(count: number): void {
@@ -137,17 +93,16 @@ export class WebhookState implements Contender {
   }
 
   /** Attempts that time out end, too. Only a delivery that was leased later shows that the hang is over. */
-  #noteHanging({ stuck }: WebhookClaim, limit: number, ended: number, nowMs: number): void {
-    const hangs = this.#hungAtMs !== null || stuck >= Math.min(STUCK_MAX, limit / 2);
+  #noteHanging({ stuck }: WebhookClaim, mayHave: number, ended: number, nowMs: number): void {
+    const hangs = this.#hungAtMs !== null || stuck >= Math.min(STUCK_MAX, mayHave / 2);
     if (stuck > 0 && hangs) this.#hungAtMs = nowMs;
     else if (ended > 0 && this.#servedAtMs > (this.#hungAtMs ?? Infinity)) this.#hungAtMs = null;
   }
 
-  #nextCheckMs({ nextDueMs }: WebhookClaim, isLeftOut: boolean, nowMs: number): number {
-    if (isLeftOut) return LEFT_OUT_CHECK_MS;
-    if (this.#isFull) {
-      const { part, min, max } = FULL_CHECK_MS;
-      return clamp(this.#flightTime.meanMs(this.inFlight) * part, min, max);
+  #nextCheckMs({ nextDueMs }: WebhookClaim, nowMs: number): number {
+    if (this.isFull) {
+      const { part, max } = FULL_CHECK_MS;
+      return clamp(this.#flightTime.meanMs(this.inFlight) * part, CHECK_MS_MIN, max);
     }
     const endsMs = this.inFlight > 0 ? this.#inFlightCheckMs(nowMs) : Infinity;
     return Math.min(endsMs, untilDueMs(nextDueMs));
@@ -155,8 +110,7 @@ export class WebhookState implements Contender {
 
   #inFlightCheckMs(nowMs: number): number {
     const { min, max, partOfTimeSinceServed } = IN_FLIGHT_CHECK_MS;
-    const waitMs = clamp((nowMs - this.#servedAtMs) * partOfTimeSinceServed, min, max);
-    return Math.ceil((nowMs + waitMs) / min) * min - nowMs;
+    return clamp((nowMs - this.#servedAtMs) * partOfTimeSinceServed, min, max);
   }
 }
 

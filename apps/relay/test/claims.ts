@@ -12,7 +12,6 @@ export function claimOf(more: Partial<WebhookClaim> = {}): WebhookClaim {
     inFlight,
     stuck: 0,
     expired: 0,
-    outstanding: inFlight + leased.length > 0,
     nextDueMs: null,
     scanFrom: { dueAt: '2026-01-01 00:00:00+00', deliveryId: '0' },
     leased,

@@ -1,5 +1,5 @@
 import { QUEUE_KEYS, QueueUnavailableError } from '@postrider/queue';
-import type { DeliveryJob, Lane, MailJob, QueueKey, JobToAdd, Producer } from '@postrider/queue';
+import type { DeliveryJob, Lane, MailJob, QueueDepth, QueueKey, JobToAdd, Producer } from '@postrider/queue';
 
 type Job = JobToAdd<DeliveryJob> | JobToAdd<MailJob>;
 
@@ -37,7 +37,12 @@ export function inMemoryQueue(): InMemoryQueue {
     if (!held[key].has(id)) held[key].set(id, job);
   }
 
-  const isDelayed = (job: Job): boolean => job.delayMs > 0;
+  async function depthOf(key: QueueKey): Promise<QueueDepth> {
+    check('depth');
+    const delayed = [...held[key].values()].filter(({ delayMs }) => delayMs > 0).length;
+    const waiting = held[key].size - delayed;
+    return { waiting: waiting + others[key].waiting, delayed: delayed + others[key].delayed };
+  }
 
   return {
     async addDeliveries(lane: Lane, jobs) {
@@ -53,18 +58,12 @@ export function inMemoryQueue(): InMemoryQueue {
       if (jobs.length > 0) check('addMail');
       for (const job of jobs) add('mail', `${job.emailId}_${job.claim}`, job);
     },
-    async depth() {
-      check('depth');
-      const entries = QUEUE_KEYS.map((key) => {
-        const delayed = [...held[key].values()].filter(isDelayed).length;
-        const waiting = held[key].size - delayed;
-        return [
-          key,
-          { waiting: waiting + others[key].waiting, delayed: delayed + others[key].delayed },
-        ] as const;
-      });
-      return Object.fromEntries(entries) as Awaited<ReturnType<Producer['depth']>>;
-    },
+    depthOf,
+    depth: async () => ({
+      fast: await depthOf('fast'),
+      slow: await depthOf('slow'),
+      mail: await depthOf('mail'),
+    }),
     evictionPolicy: async () => null,
     async close() {
       failing = new Set();

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createFleet, createPool } from '@postrider/store';
 import { createTestDatabase, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
+import { keepLog } from '../test/kept-log.ts';
 import { createAnnouncements } from './announcements.ts';
 
 let db: TestDatabase;
@@ -9,7 +10,7 @@ let pool: ReturnType<typeof createPool>;
 
 const QUEUE = { kind: 'redis', prefix: 'postrider', id: 'q1' } as const;
 const queue = () => QUEUE;
-const quiet = { debug: () => undefined };
+const log = keepLog();
 
 function openPool(databaseUrl: string) {
   return createPool({
@@ -37,13 +38,16 @@ test('a worker announces itself until it stops', async () => {
     workerNumber: 7,
     slots: 768,
     queue,
-    logger: quiet,
+    logger: log.logger,
   });
   await announcements.start();
   try {
     const first = await waitFor(() => heardAt(), { what: 'the worker to announce itself' });
     await waitFor(async () => (await heardAt()) !== first, { what: 'the worker to announce itself again' });
     expect(await createFleet(pool).workers()).toEqual([{ slots: 768, queue: QUEUE }]);
+    expect(log.lines('worker announces itself')).toEqual([
+      expect.objectContaining({ worker: 7, slots: 768 }),
+    ]);
   } finally {
     await announcements.stop();
   }
@@ -57,7 +61,7 @@ test('it stops while Postgres is unavailable', async () => {
     workerNumber: 7,
     slots: 1,
     queue,
-    logger: quiet,
+    logger: log.logger,
   });
   await announcements.start();
   await announcements.stop();

@@ -10,7 +10,7 @@ export interface AnnouncementsParts {
   readonly slots: number;
   /** The queue that this worker takes jobs from. */
   readonly queue: () => QueueIdentity;
-  readonly logger: Pick<Logger, 'debug'>;
+  readonly logger: Pick<Logger, 'debug' | 'info'>;
 }
 
 /** Relays count a worker for 3 s after each announcement. */
@@ -35,7 +35,9 @@ export function createAnnouncements({ fleet, workerNumber, slots, queue, logger 
   });
 
   return {
+    /** The log says which process has the number that the console and the rows of `deliveries` show. */
     async start(): Promise<void> {
+      logger.info('worker announces itself', { worker: workerNumber, slots });
       task.start();
     },
     /** Resolves within a second, also while Postgres is away: a row that stays counts for 3 s. */

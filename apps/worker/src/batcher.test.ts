@@ -1,10 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { Batcher } from './batcher.ts';
 
-const SIZE_MAX = 30;
-/** So many calls make the call rate high. */
-const MANY = 'abcdefghijklmnopqrstuvwx';
-
 let batcher: Batcher<string, string>;
 /** The batches so far, in order. */
 let batches: (readonly string[])[];
@@ -22,7 +18,7 @@ beforeEach(() => {
       fail = async (error) => settled(() => reject(error));
     });
   };
-  batcher = new Batcher(run, SIZE_MAX);
+  batcher = new Batcher(run);
 });
 afterEach(() => void jest.useRealTimers());
 
@@ -68,65 +64,14 @@ test('calls that arrive during a batch form the next batch', async () => {
   expect(batches).toEqual([['a'], ['b', 'c']]);
 });
 
-test('at a high call rate the next batch waits for more calls', async () => {
-  void addAll(MANY);
-  await elapse(3);
-  expect(batches.map((batch) => batch.length)).toEqual([24]);
-  void addAll('1');
-  await end();
-  for (const letter of '2345') {
-    expect(batches).toHaveLength(1);
-    await elapse(2);
-    void addAll(letter);
-    await elapse(1);
-  }
-  expect(batches.at(-1)).toEqual(['1', '2', '3', '4', '5']);
-});
-
-test('it stops waiting when a step brings no call', async () => {
-  void addAll(MANY);
-  await elapse(3);
-  void addAll('1');
-  await end();
-  void addAll('2');
-  await elapse(5);
-  expect(batches).toHaveLength(1);
-  await elapse(1);
-  expect(batches.at(-1)).toEqual(['1', '2']);
-});
-
-test('a full batch does not wait', async () => {
-  void addAll(MANY);
-  await elapse(12);
-  void addAll('1');
-  await end();
-  void addAll(MANY + '2345');
-  await elapse(0);
-  expect(batches).toHaveLength(1);
-  void addAll('6');
-  await elapse(0);
-  expect(batches.at(-1)).toHaveLength(SIZE_MAX);
-});
-
-test('just below the high call rate the next batch does not wait', async () => {
-  void addAll(MANY.slice(1));
-  await elapse(0);
-  expect(batches).toHaveLength(1);
-  await end();
-  await elapse(41);
-  void addAll('1');
-  await elapse(0);
-  expect(batches.at(-1)).toEqual(['1']);
-});
-
-test('a batch has at most sizeMax items, and the rest follows in order', async () => {
-  const letters = MANY + MANY + MANY;
+test('a batch has at most 200 items, and the rest follows in order', async () => {
+  const letters = 'abcdefghijklmnopqrstuvwx'.repeat(20);
   const calls = addAll(letters);
   for (let batch = 0; batch < 3; batch += 1) {
-    await elapse(12);
+    await elapse(0);
     await end();
   }
-  expect(batches.map((batch) => batch.length)).toEqual([30, 30, 12]);
+  expect(batches.map((batch) => batch.length)).toEqual([200, 200, 80]);
   expect((await calls).join('')).toBe(letters.toUpperCase());
 });
 

@@ -23,7 +23,6 @@ import { makeAttempt } from './delivery/attempt.ts';
 import { deliver } from './delivery/deliver.ts';
 import type { DeliveryStages } from './delivery/deliver.ts';
 import { createLoader } from './delivery/load.ts';
-import { createOpenedSecrets } from './delivery/opened-secrets.ts';
 import { createRecorder } from './delivery/record.ts';
 import { createReporter } from './delivery/report.ts';
 import { MailBatches } from './mail/batches.ts';
@@ -191,10 +190,9 @@ function addLane(
     },
   });
   lifecycle.add('endpoint client', { stop: async () => client.close() });
-  const secrets = createOpenedSecrets(createSecretBox(config.secretsKey));
   const attemptParts = {
     client,
-    secrets,
+    secrets: createSecretBox(config.secretsKey),
     clock: systemClock,
     headerPrefix: config.signatureHeaderPrefix,
     standardWebhooks: config.standardWebhooksHeaders,

@@ -198,7 +198,6 @@ function rowsOf(
         fastRowsMax: 9,
         slowRowsMax: 9,
         earlyRowsMax: 9,
-        failingLimit: 1,
         lookAheadSeconds: 0,
         leaseSeconds: 30,
         stuckAfterSeconds: 1,

@@ -1,3 +1,4 @@
+import { apiKeyDigest } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import { createAccountStore, createApiKeyStore } from '@postrider/store';
 import type { Database } from '@postrider/store';
@@ -17,7 +18,7 @@ export async function ensureIdentity(database: Database, file: DemonstrationFile
   const keys = createApiKeyStore(database, systemClock);
   const kept = file.read();
   if (kept.key !== undefined) {
-    const known = await keys.findActive(kept.key);
+    const known = await keys.findActive(apiKeyDigest(kept.key));
     if (known !== null && SCOPES.every((scope) => known.scopes.includes(scope)))
       return { accountId: known.accountId, key: kept.key, fresh: false };
   }
