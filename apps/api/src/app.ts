@@ -1,20 +1,20 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { ProblemBases, RateLimiter } from '@postrider/domain';
 import { createMetricsHandler, createReadinessHandler, healthHandler } from '@postrider/runtime';
 import type { Logger, Metrics, ReadinessCheck } from '@postrider/runtime';
 import type { ApiKeyStore } from '@postrider/store';
+import express from 'express';
 import { documentRoutes } from './docs/serve-document.ts';
 import { createUnmeteredSlots } from './http/account-slots.ts';
 import type { DeliveryLimits } from './http/account-slots.ts';
 import { createAccessLog } from './http/access-log.ts';
-import { BodyLimits } from './http/body-limits.ts';
-import { createCharge } from './http/charge.ts';
-import type { LimitOf } from './http/charge.ts';
-import { createExpress } from './http/create-express.ts';
 import { createErrorHandler } from './http/handle-error.ts';
+import { BodyLimits } from './http/read-body.ts';
 import { openRequest } from './http/request-context.ts';
 import { createSend } from './http/send.ts';
 import { serveRoute } from './http/serve-route.ts';
+import type { StageServices } from './http/serve-route.ts';
 import { noSuchRoute } from './problems/answers.ts';
 import { routeTable } from './routes/table.ts';
 import type { RouteParts, RouteStores } from './routes/table.ts';
@@ -40,11 +40,14 @@ type RoutingListener = (request: IncomingMessage, response: ServerResponse, noRo
 export function createApp(options: AppOptions): RequestListener {
   const { logger, metrics, stores } = options;
   const send = createSend(options.problemBases, logger);
-  const limitOf: LimitOf = (key) => key.rateLimitPerMinute ?? options.keyRateLimitPerMinute;
-  const charge = createCharge(options.limiter, limitOf);
-  const bodies = new BodyLimits();
-  const accountSlots = createUnmeteredSlots(options.storeConnections, options.deliveryLimits);
-  const services = { apiKeys: stores.apiKeys, limitOf, charge, bodies, accountSlots, metrics };
+  const services: StageServices = {
+    apiKeys: stores.apiKeys,
+    limiter: options.limiter,
+    limitOf: (key) => key.rateLimitPerMinute ?? options.keyRateLimitPerMinute,
+    bodies: new BodyLimits(),
+    accountSlots: createUnmeteredSlots(options.storeConnections, options.deliveryLimits),
+    metrics,
+  };
 
   const app = createExpress();
   app.get('/healthz', healthHandler);
@@ -64,4 +67,18 @@ export function createApp(options: AppOptions): RequestListener {
     // A target that is not a URL passes no middleware, so Express calls this function.
     route(request, response, () => refuse(request, response));
   };
+}
+
+/**
+ * Creates an Express application that keeps Node's prototypes of request and response.
+ *
+ * By default, Express changes the prototype of every request and response. On Node 22, V8 then cannot cache
+ * property access, which costs 100 µs per request. Node 24 has no such cost. We use no Express helpers.
+ */
+export function createExpress(): express.Express {
+  const app = express();
+  Object.assign(app, { request: IncomingMessage.prototype, response: ServerResponse.prototype });
+  for (const setting of ['x-powered-by', 'etag', 'query parser']) app.disable(setting);
+  for (const setting of ['case sensitive routing', 'strict routing']) app.enable(setting);
+  return app;
 }

@@ -13,7 +13,7 @@ import type { RequestSpec } from '../test/fuzz/request-spec.ts';
 import { allowedKinds, ROUTE_CONTRACTS } from '../test/fuzz/route-contracts.ts';
 import type { Caller } from '../test/start-api.ts';
 
-const RUNS = runs({ usual: 20, long: 2_000 });
+const RUNS = runs({ usual: 10, long: 2_000 });
 const TIMEOUT_MS = runs({ usual: 120_000, long: 3_600_000 });
 const DOMAIN_ROUTES = Object.entries(ROUTE_CONTRACTS).filter(([name]) => name.includes(' /v1/domains'));
 /** The SES operations that the routes call. */

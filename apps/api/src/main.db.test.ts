@@ -10,6 +10,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { newApiKey } from '@postrider/domain';
 import type { Scope } from '@postrider/domain';
 import {
+  CLOSED_PORT,
   createTestDatabase,
   DIST,
   setupDatabase,
@@ -189,11 +190,9 @@ describe('the process', () => {
   });
 
   test('refuses to start while Postgres cannot be reached, in one line', async () => {
-    const gone = await startTcpListener();
-    await gone.close();
     await expectRefusesToStart(
-      { DATABASE_URL: `postgres://user:password@127.0.0.1:${gone.port}/db` },
-      `postrider: cannot start database: Postgres is not available: connect ECONNREFUSED 127.0.0.1:${gone.port}`,
+      { DATABASE_URL: `postgres://user:password@127.0.0.1:${CLOSED_PORT}/db` },
+      `postrider: cannot start database: Postgres is not available: connect ECONNREFUSED 127.0.0.1:${CLOSED_PORT}`,
     );
   });
 

@@ -7,7 +7,7 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { openRaw, rawRequest } from '../test/raw-request.ts';
-import { bodyFault, onceBodyBroken } from './http/broken-body.ts';
+import { bodyFault, onceBodyBroken } from './http/read-body.ts';
 import { ApiServer } from './server.ts';
 import type { ApiServerOptions } from './server.ts';
 

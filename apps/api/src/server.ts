@@ -1,16 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { within } from '@postrider/limits';
-import { endBare, sendBareError } from './http/bare-error.ts';
-import { breakBody } from './http/broken-body.ts';
-import { clientNetwork, ConnectionLimits } from './http/connection-limits.ts';
-import { ConnectionQueue } from './http/connection-queue.ts';
-import { closeInTwoSteps } from './http/lingering-close.ts';
-import { closeWhenUnread } from './http/unread-answer.ts';
+import { clientNetwork, Connection } from './connection.ts';
 
 /** In milliseconds. */
 const TIMEOUTS = {
@@ -40,26 +34,28 @@ export interface ApiServerOptions {
   readonly addressOf?: (socket: Socket) => string | null;
 }
 
-/** The HTTP server of the API. It limits connections, and serves the requests of each connection in order. */
+/**
+ * The HTTP server of the API. It limits the open connections, in total and per address. At a limit, a new
+ * connection replaces the longest idle one.
+ */
 export class ApiServer {
   readonly #app: RequestListener;
   readonly #server: Server;
-  readonly #limits: ConnectionLimits;
-  readonly #queues = new WeakMap<Socket, ConnectionQueue>();
-  readonly #open = new Set<ServerResponse>();
+  readonly #options: Required<ApiServerOptions>;
+  /** The open connections, ordered by the time of their last answer. */
+  readonly #connections = new Map<Duplex, Connection>();
   #stopping = false;
 
   constructor(app: RequestListener, options: ApiServerOptions) {
-    const { timeouts = TIMEOUTS, connectionsMax = CONNECTIONS_MAX, addressOf = clientNetwork } = options;
     this.#app = app;
-    this.#limits = new ConnectionLimits({
-      max: connectionsMax,
-      perAddressMax: options.connectionsPerAddressMax,
-      addressOf,
-      isServing: (socket) => (this.#queues.get(socket)?.current ?? null) !== null,
-    });
-    this.#server = createBareServer(timeouts);
-    this.#addListeners(timeouts);
+    this.#options = {
+      timeouts: TIMEOUTS,
+      connectionsMax: CONNECTIONS_MAX,
+      addressOf: clientNetwork,
+      ...options,
+    };
+    this.#server = createBareServer(this.#options.timeouts);
+    this.#addListeners();
   }
 
   get stopping(): boolean {
@@ -76,9 +72,7 @@ export class ApiServer {
   /** Accepts no more connections. Requests in flight have `deadlineMs` to finish; then it cuts the rest. */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping = true;
-    for (const response of this.#open) {
-      if (!response.headersSent) response.setHeader('connection', 'close');
-    }
+    for (const connection of this.#connections.values()) connection.closeAfterAnswer();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     await within(
       () => closed,
@@ -88,41 +82,62 @@ export class ApiServer {
     await closed;
   }
 
-  #addListeners({ lingerTimeout, unreadTimeout }: typeof TIMEOUTS): void {
+  #addListeners(): void {
     const server = this.#server;
-    const serve: RequestListener = (request, response) => this.#serve(request, response);
-    const take: RequestListener = (request, response) => {
-      const { socket } = request;
-      const queue = this.#queues.get(socket) ?? new ConnectionQueue(socket, serve);
-      this.#queues.set(socket, queue);
-      queue.add({ request, response });
-    };
-    server.on('connection', (socket) => {
-      closeInTwoSteps(socket, lingerTimeout);
-      closeWhenUnread(socket, unreadTimeout);
-      this.#limits.add(socket);
-    });
+    // A connection that we have closed at a limit is not in the map, and gets no answer.
+    const take: RequestListener = (request, response) =>
+      this.#connections.get(request.socket)?.add({ request, response });
+    server.on('connection', (socket) => this.#accept(socket));
     server.on('request', take);
     // The app sends `100 Continue` when it reads the body. It may ignore other expectations (RFC 9110
     // 10.1.1).
     server.on('checkContinue', take);
     server.on('checkExpectation', take);
-    server.on('connect', (_request, socket) => endBare(asSocket(socket), '404 Not Found'));
-    server.on('clientError', (error: NodeJS.ErrnoException, duplex) => {
-      const socket = asSocket(duplex);
-      endConnection(socket, this.#queues.get(socket), error);
-    });
+    server.on('connect', (_request, socket) => this.#connections.get(socket)?.refuse('404 Not Found'));
+    server.on('clientError', (error, socket) => this.#connections.get(socket)?.fail(error));
   }
 
-  #serve(request: IncomingMessage, response: ServerResponse): void {
-    this.#open.add(response);
-    response.once('close', () => {
-      this.#open.delete(response);
-      this.#limits.answered(request.socket);
-      if (this.#stopping) this.#server.closeIdleConnections();
-    });
-    if (this.#stopping || asksToUpgrade(request)) response.setHeader('connection', 'close');
-    this.#app(request, response);
+  /** Closes the new connection at a limit when no other connection is idle. */
+  #accept(socket: Socket): void {
+    const address = this.#options.addressOf(socket);
+    if (!this.#makeSpaceFor(address)) {
+      socket.destroy();
+      return;
+    }
+    const serve: RequestListener = (request, response) => {
+      response.once('close', () => this.#answered(socket));
+      if (this.#stopping || asksToUpgrade(request)) response.setHeader('connection', 'close');
+      this.#app(request, response);
+    };
+    this.#connections.set(socket, new Connection(socket, address, serve, this.#options.timeouts));
+    socket.once('close', () => this.#connections.delete(socket));
+  }
+
+  /** @returns false when a limit is reached and no connection is idle. */
+  #makeSpaceFor(address: string | null): boolean {
+    const { connectionsMax, connectionsPerAddressMax: perAddressMax } = this.#options;
+    const all = [...this.#connections];
+    const ofAddress = address === null ? [] : all.filter(([, connection]) => connection.address === address);
+    if (perAddressMax > 0 && ofAddress.length >= perAddressMax) return this.#closeLongestIdle(ofAddress);
+    return all.length < connectionsMax || this.#closeLongestIdle(all);
+  }
+
+  #closeLongestIdle(among: readonly (readonly [Duplex, Connection])[]): boolean {
+    const found = among.find(([, connection]) => connection.isIdle);
+    if (found === undefined) return false;
+    this.#connections.delete(found[0]);
+    found[0].destroy();
+    return true;
+  }
+
+  /** Puts the connection last: of all, its last answer is the newest. */
+  #answered(socket: Socket): void {
+    const connection = this.#connections.get(socket);
+    if (connection !== undefined) {
+      this.#connections.delete(socket);
+      this.#connections.set(socket, connection);
+    }
+    if (this.#stopping) this.#server.closeIdleConnections();
   }
 }
 
@@ -137,52 +152,10 @@ function createBareServer(timeouts: typeof TIMEOUTS): Server {
   return server;
 }
 
-/** Node types the connection as a Duplex. On a connection that this server accepted, it is a socket. */
-function asSocket(duplex: Duplex): Socket {
-  if (duplex instanceof Socket) return duplex;
-  throw new TypeError('a connection that is no socket');
-}
-
 /**
  * The API offers no upgrade. Node serves such a request, but drops the bytes that it has read after it. We
  * close the connection; otherwise the client waits forever for the answer to its next request.
  */
 function asksToUpgrade({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined && /(?:^|[\s,])upgrade(?:$|[\s,])/i.test(headers.connection ?? '');
-}
-
-/**
- * Ends a connection after bytes that Node could not parse. A request in flight keeps its own answer: an error
- * must not hide what the request has done. Node may call this several times for one connection.
- */
-function endConnection(
-  socket: Socket,
-  queue: ConnectionQueue | undefined,
-  error: NodeJS.ErrnoException,
-): void {
-  queue?.dropWaiting();
-  if (socket.writableEnded) return; // the last answer is sent, and later bytes are dropped
-  const current = queue?.current ?? null;
-  if (current === null) {
-    // The bytes may be the rest of a request that already has its answer.
-    if (queue?.owesRest === true) socket.destroySoon();
-    else sendBareError(socket, error);
-    return;
-  }
-  const { request, response } = current;
-  if (error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  if (response.headersSent && !request.complete) {
-    socket.destroySoon(); // sends the written part of the answer first
-    return;
-  }
-  if (!request.complete) {
-    const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-    breakBody(request, late ? 'did not arrive in time' : 'is not well-formed HTTP');
-  }
-  // An answer in progress has sent its headers, so the connection closes after it.
-  if (response.headersSent) response.once('close', () => socket.destroySoon());
-  else response.setHeader('connection', 'close');
 }

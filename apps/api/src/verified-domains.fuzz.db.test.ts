@@ -10,7 +10,7 @@ import { goodRequest, requests } from '../test/fuzz/request-spec.ts';
 import type { RequestSpec } from '../test/fuzz/request-spec.ts';
 import { allowedKinds, ROUTE_CONTRACTS } from '../test/fuzz/route-contracts.ts';
 
-const RUNS = runs({ usual: 24, long: 3_000 });
+const RUNS = runs({ usual: 12, long: 3_000 });
 const TIMEOUT_MS = runs({ usual: 120_000, long: 3_600_000 });
 const SENDS = Object.entries(ROUTE_CONTRACTS).filter(([, { listsFaults }]) => listsFaults === true);
 

@@ -13,7 +13,7 @@ import { setupApi } from '../../test/start-api.ts';
 
 /* What the document allows is never refused for its form. */
 
-const RUNS = runs({ usual: 20, long: 2_000 });
+const RUNS = runs({ usual: 10, long: 2_000 });
 const TIMEOUT_MS = 60_000 + 100 * RUNS;
 
 const domains = setupFakeDomains();

@@ -57,15 +57,16 @@ export class AccountSlots {
    * Waits for a slot, then does `work`. When the work has written deliveries, its slot stays taken for a time
    * that is proportional to them, and while the account has too many outstanding ones.
    *
-   * @param owner an account; or the address of a client without a key, whose work writes no deliveries.
-   * @param work calls `wrote` with the number of deliveries that it has written.
+   * @param owner an account, or the address of a client without a key.
    * @param response the answer to the waiting client. The wait ends when the client disconnects.
+   * @param deliveriesOf the number of deliveries that the work has written.
    * @returns null when too much work waits already, the wait takes too long, or the client disconnects first.
    */
   async run<T>(
     owner: string,
-    work: (wrote: (deliveries: number) => void) => Promise<T>,
+    work: () => Promise<T>,
     response?: ServerResponse,
+    deliveriesOf: (result: T) => number = () => 0,
   ): Promise<T | null> {
     const { inFlightMax, waitingMax, waitMs } = this.#limits;
     const use = this.#uses.get(owner) ?? { slots: 0, paidAtMs: 0, written: 0 };
@@ -78,7 +79,9 @@ export class AccountSlots {
     try {
       const { granted } = slot;
       if (granted !== null && !(await isInTime(granted, waitMs, response))) return null;
-      return await work((deliveries) => (written = deliveries));
+      const result = await work();
+      written = deliveriesOf(result);
+      return result;
     } finally {
       const release = (): void => {
         slot.release();

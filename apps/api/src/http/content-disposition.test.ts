@@ -28,10 +28,8 @@ test.each([
 });
 
 test('no name breaks the header', () => {
-  for (let code = 0; code <= 0xffff; code += 1) {
-    const header = attachmentDisposition(`a${String.fromCharCode(code)}b`);
-    expect(
-      /^attachment; filename="a[ !#-[\]-~]*b"(; filename\*=UTF-8''[\w!#$&+\-.^`|~%]+)?$/.test(header),
-    ).toBe(true);
-  }
+  const sound = /^attachment; filename="a[ !#-[\]-~]*b"(; filename\*=UTF-8''[\w!#$&+\-.^`|~%]+)?$/;
+  const codes = Array.from({ length: 0x10000 }, (_, code) => code);
+  const breaksHeader = (code: number) => !sound.test(attachmentDisposition(`a${String.fromCharCode(code)}b`));
+  expect(codes.filter(breaksHeader)).toEqual([]);
 });

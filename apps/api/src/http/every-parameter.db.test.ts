@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, SCOPES } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import request from 'supertest';
@@ -22,6 +22,7 @@ const api = setupApi(() => ({ domainProvider: domains.provider }));
 let tables: readonly string[];
 
 beforeAll(async () => void (tables = await tableNames(api.database)));
+beforeEach(() => api.rows.clear()); // each outcome reads every row twice
 
 /** A request that the route answers with a success, and one value for each parameter and optional field. */
 interface Trial {

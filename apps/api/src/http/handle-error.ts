@@ -2,9 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BlobStoreUnavailableError } from '@postrider/blobs';
 import { errorCode } from '@postrider/runtime';
 import type { Logger, Metrics } from '@postrider/runtime';
-import { isUnavailable } from '@postrider/store';
+import { isUnavailable, unavailableInWords } from '@postrider/store';
 import { internal, noSuchRoute, notReady } from '../problems/answers.ts';
-import { RequestAbortedError } from './read-body.ts';
 import { contextOf } from './request-context.ts';
 import type { Send } from './send.ts';
 
@@ -12,7 +11,6 @@ import type { Send } from './send.ts';
 export function createErrorHandler(send: Send, logger: Logger, metrics: ErrorMetrics) {
   // Express knows an error handler by its four parameters.
   return (error: unknown, request: IncomingMessage, response: ServerResponse, _next: unknown): void => {
-    if (error instanceof RequestAbortedError) return;
     if (isMalformedPath(error)) {
       send(request, response, noSuchRoute);
       return;
@@ -23,7 +21,7 @@ export function createErrorHandler(send: Send, logger: Logger, metrics: ErrorMet
     if (blobsAway) logger.warn('request not served: the blob store is not available', fields);
     else if (unavailable) {
       metrics.postgresErrors.inc({ code: errorCode(error) });
-      logger.warn('request not served: Postgres is not available', fields);
+      logger.warn(`request not served: ${unavailableInWords(error)}`, fields);
     } else logger.error('request failed', fields);
     if (response.headersSent) response.destroy();
     else send(request, response, unavailable || blobsAway ? notReady : internal);

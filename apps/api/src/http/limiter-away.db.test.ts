@@ -4,6 +4,7 @@ import type { RateLimiter } from '@postrider/domain';
 import { createPostgresRateLimiter, createRedisRateLimiter } from '@postrider/rate-limit';
 import { createPool } from '@postrider/store';
 import {
+  CLOSED_PORT,
   createTestDatabase,
   describeWithRedis,
   startTcpListener,
@@ -185,9 +186,7 @@ describe('with a Redis that was never there', () => {
   });
 
   test('that does not listen, every limited route answers 429 at once', async () => {
-    const gone = await startTcpListener();
-    await gone.close();
-    const { limiter, faults } = redisLimiter(`redis://127.0.0.1:${gone.port}`, NEVER_MS);
+    const { limiter, faults } = redisLimiter(`redis://127.0.0.1:${CLOSED_PORT}`, NEVER_MS);
     await expectEveryLimitedRouteRefused(await startedWith(limiter));
     expect(faults).toHaveLength(LIMITED.length);
   });

@@ -95,6 +95,26 @@ test('each of these answers counts as a Postgres error', async () => {
   expect(await counted()).toBe(before + 2);
 });
 
+test('the log says that a lock is taken, not that Postgres is away', async () => {
+  await api.database.query(`
+    create function lock_is_taken() returns trigger language plpgsql as $$ begin raise 'busy' using errcode = '55P03'; end $$;
+    create trigger lock_is_taken before insert on topics for each row execute function lock_is_taken()`);
+  const { authorization: key } = await api.newCaller({ scopes: SCOPES });
+  const test = request(api.url).post('/v1/topics').set('authorization', key);
+  const response = await test.send({ name: 'News', default_subscription: 'opt_in' });
+  await api.database.query('drop function lock_is_taken cascade');
+  expectProblem(response, 'not-ready');
+  const id = String(response.headers['x-request-id']);
+  const line = api
+    .log()
+    .split('\n')
+    .find((each) => each.includes(id) && each.includes('not served'));
+  expect(JSON.parse(line ?? '{}')).toMatchObject({
+    level: 'warn',
+    msg: 'request not served: another session holds a lock',
+  });
+});
+
 test('the API serves again once Postgres is back', async () => {
   const key = await unknownYet();
   proxy.takeAway();

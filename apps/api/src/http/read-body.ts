@@ -1,79 +1,201 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LIMITS } from '@postrider/domain';
-import { BlockBuffer } from '@postrider/limits';
+import { BlockBuffer, FairByteBudget, KeyedQueue } from '@postrider/limits';
+import type { BodyBytes, Slot } from '@postrider/limits';
 import { tooLarge } from '../problems/answers.ts';
 import type { Answer } from './answer.ts';
-import { BodyNotAdmittedError } from './body-limits.ts';
-import type { BodySlots } from './body-limits.ts';
-import type { BodyRule } from './body-rules.ts';
-import { bodyFault, onceBodyBroken } from './broken-body.ts';
-import type { BodyFault } from './broken-body.ts';
-import { countJsonValues, JSON_NUMBERS_MAX, JSON_VALUES_MAX } from './json-values.ts';
+import { countJsonValues, refusalOfCounts } from './body-rules.ts';
+import type { BodyRule, JsonCounts } from './body-rules.ts';
 import { contextOf } from './request-context.ts';
-import { declaredBytes } from './unread-body.ts';
 
-/** The body, or the answer that refuses it. */
-export type BodyRead<Body> =
-  { readonly ok: true; readonly body: Body } | { readonly ok: false; readonly refusal: Answer };
-
-/** The client disconnected before the end of its body, so no answer is possible. */
-export class RequestAbortedError extends Error {
-  override readonly name = 'RequestAbortedError';
+interface BodyLimitValues {
+  /** Each key may have this many batch bodies in flight. */
+  readonly batchesPerKey: number;
+  /** The memory budget for unparsed bodies. It counts each body beyond its first `bytesFree`. */
+  readonly bytesMax: number;
+  readonly bytesFree: number;
+  /** The memory budget for parsed bodies, and the number per key. Bodies up to `bytesFree` do not count. */
+  readonly parsedBytesMax: number;
+  readonly parsedPerKey: number;
 }
 
 /**
- * Reads a body as JSON, whatever its Content-Type says.
- *
- * @throws RequestAbortedError, BodyNotAdmittedError
+ * Two batch bodies per key: one uploads while the other is stored. Bodies of other routes that fit into the
+ * first 64 KiB are not counted. The largest body takes 93 MiB when it is parsed.
  */
-export async function readJson(
-  request: IncomingMessage,
-  response: ServerResponse,
-  rule: BodyRule,
-  slots: BodySlots,
-): Promise<BodyRead<unknown>> {
-  const read = await readBytes(request, response, rule, slots);
-  if (!read.ok) return read;
-  if (read.body.length === 0 && rule.mayBeEmpty === true) return { ok: true, body: undefined };
-  return parseJson(read.body) ?? refused(rule.unreadable('is not valid JSON'));
+const VALUES: BodyLimitValues = {
+  batchesPerKey: 2,
+  bytesMax: 8 * LIMITS.batchBodyBytes,
+  bytesFree: LIMITS.bodyBytes,
+  parsedBytesMax: 8 * LIMITS.batchBodyBytes,
+  parsedPerKey: 4,
+};
+
+/** A parsed value takes at most this much besides its text: an object with one member of a unique name. */
+const VALUE_BYTES = 256;
+/** A number in an array takes 8 bytes, or 24 when it is no small integer (measured with Node 24). */
+const NUMBER_BYTES = 24;
+
+/** Limits the memory that all request bodies take until their requests are done. */
+export class BodyLimits {
+  readonly values: BodyLimitValues;
+  readonly batches: KeyedQueue;
+  readonly budget: FairByteBudget;
+  readonly parsed: KeyedQueue;
+
+  constructor(values = VALUES) {
+    this.values = values;
+    this.batches = new KeyedQueue({ perKey: values.batchesPerKey, total: Infinity });
+    this.budget = new FairByteBudget(values);
+    this.parsed = new KeyedQueue({ perKey: values.parsedPerKey, total: values.parsedBytesMax });
+  }
 }
 
-/**
- * Reads the bytes of a body. It refuses a Content-Length over the limit before it reads a byte, and a body
- * with more values than any route needs before the parsing.
- *
- * @throws RequestAbortedError, BodyNotAdmittedError
- */
-export async function readBytes(
-  request: IncomingMessage,
-  response: ServerResponse,
-  rule: BodyRule,
-  slots: BodySlots,
-): Promise<BodyRead<Buffer>> {
-  const declared = declaredBytes(request);
-  if (declared !== null && declared > rule.bytesMax) return refused(rule.tooLarge(declared));
-  if (isEncoded(request)) return refused(rule.unreadable('has a Content-Encoding, which is not supported'));
-  if (isTransferCoded(request)) {
-    return refused(rule.unreadable('has a Transfer-Encoding other than chunked, which is not supported'));
+/** Why there is no body. An answer refuses it. */
+export type NoBody = Answer | 'client gone' | 'no memory in time';
+
+export type BodyRead<Value> =
+  { readonly ok: true; readonly body: Value } | { readonly ok: false; readonly why: NoBody };
+
+/** Why the rest of a body cannot be read. Ends a sentence that begins with "the body". */
+export type BodyFault = 'did not arrive in time' | 'is not well-formed HTTP';
+
+interface BodyParts {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly rule: BodyRule;
+  readonly limits: BodyLimits;
+  /** The id of the key, or one name for all requests without a key. An owner's bodies share limits. */
+  readonly owner: string;
+  /**
+   * True: the body waits for a batch slot. Routes that charge for the contents of a body need it. Before the
+   * charge, nothing else limits how many there are.
+   */
+  readonly isBatch: boolean;
+}
+
+/** JSON is UTF-8 (RFC 8259 8.1). The decoder skips a byte order mark. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Reads a request's body. The caller must `release` it when the request is done. */
+export class Body {
+  readonly #parts: BodyParts;
+  /** The slots and the bytes that the body takes from the limits. */
+  readonly #held: { release(): void }[] = [];
+  /** Why no more of the body will arrive. */
+  #end: BodyFault | 'client gone' | null;
+  /** Resolves when `#end` is set. */
+  readonly #ended: Promise<void>;
+  /** True while the body waits for a limit. */
+  #isWaiting = false;
+
+  constructor(parts: BodyParts) {
+    const { request, response } = parts;
+    this.#parts = parts;
+    // Both may be over already, and then emit no further event.
+    this.#end = bodyFault(request) ?? (response.destroyed ? 'client gone' : null);
+    this.#ended = new Promise((resolve) => {
+      if (this.#end !== null) resolve();
+      const end = (why: BodyFault | 'client gone'): void => {
+        this.#end ??= why;
+        resolve();
+      };
+      response.once('close', () => end('client gone'));
+      onceBodyBroken(request, end);
+    });
   }
-  const admitted = slots.admit(request, response);
-  if (admitted !== null) await admitted;
-  // A destroyed request emits no further event.
-  if (request.destroyed) throw new RequestAbortedError('the client was gone before its body was read');
-  sendContinue(request, response);
-  const bytes = await collect(request, rule.bytesMax, slots);
-  if (bytes === null) return refused(rule.tooLarge(declared));
-  if (typeof bytes === 'string') return refused(rule.unreadable(bytes));
-  const counts = countJsonValues(bytes);
-  if (counts.values > JSON_VALUES_MAX)
-    return refused(rule.unreadable(`has more than ${JSON_VALUES_MAX} values`));
-  if (counts.numbers > JSON_NUMBERS_MAX)
-    return refused(rule.unreadable(`has more than ${JSON_NUMBERS_MAX} numbers in arrays`));
-  const parsing = slots.admitParsed(bytes.length, counts, response);
-  if (parsing !== null && !(await parsing)) {
-    throw new RequestAbortedError('the client was gone before its body was parsed');
+
+  /** Reads a body as JSON, whatever its Content-Type says. */
+  async json(): Promise<BodyRead<unknown>> {
+    const { rule } = this.#parts;
+    const read = await this.bytes();
+    if (!read.ok) return read;
+    if (read.body.length === 0 && rule.mayBeEmpty === true) return { ok: true, body: undefined };
+    try {
+      return { ok: true, body: JSON.parse(UTF8.decode(read.body)) as unknown };
+    } catch {
+      return { ok: false, why: rule.unreadable('is not valid JSON') };
+    }
   }
-  return { ok: true, body: bytes };
+
+  /** Reads the bytes of a body. A refused body stays unread from that point on. */
+  async bytes(): Promise<BodyRead<Buffer>> {
+    const { request, response, rule, limits, owner, isBatch } = this.#parts;
+    const refusal = refusalOfHead(request, rule);
+    if (refusal !== null) return { ok: false, why: refusal };
+    if (isBatch) await this.#wait(this.#hold(limits.batches.join(owner, 0)).granted);
+    if (this.#end !== null) return { ok: false, why: this.#endedEarly() };
+    sendContinue(response);
+    const bytes = new BlockBuffer();
+    const received = await this.#receive(bytes);
+    if (received === 'ended early') return { ok: false, why: this.#endedEarly() };
+    if (received === 'too long') return { ok: false, why: rule.tooLarge(declaredBytes(request)) };
+    const body = bytes.join();
+    const counts = countJsonValues(body);
+    const excess = refusalOfCounts(counts, rule);
+    if (excess !== null) return { ok: false, why: excess };
+    const isAdmitted = await this.#waitToParse(body.length, counts);
+    return isAdmitted ? { ok: true, body } : { ok: false, why: 'client gone' };
+  }
+
+  /** Frees the slots and the bytes. A body that still waits for them is then never read. */
+  release(): void {
+    for (const held of this.#held) held.release();
+  }
+
+  #hold<Held extends Slot | BodyBytes>(held: Held): Held {
+    this.#held.push(held);
+    return held;
+  }
+
+  /** Waits until the limit lets the body continue, or until the body has ended. */
+  async #wait(granted: Promise<void> | null): Promise<void> {
+    if (granted === null) return;
+    this.#isWaiting = true;
+    await Promise.race([granted, this.#ended]);
+    if (this.#end === null) this.#isWaiting = false;
+  }
+
+  /** The client did nothing wrong when its time ended while the body waited for us. */
+  #endedEarly(): NoBody {
+    if (this.#end === null || this.#end === 'client gone') return 'client gone';
+    if (this.#isWaiting && this.#end === 'did not arrive in time') return 'no memory in time';
+    return this.#parts.rule.unreadable(this.#end);
+  }
+
+  /** Appends what arrives. The memory budget may pause the body meanwhile. */
+  async #receive(bytes: BlockBuffer): Promise<'whole' | 'too long' | 'ended early'> {
+    const { request, rule, limits, owner } = this.#parts;
+    const budget = this.#hold(limits.budget.open(owner));
+    return new Promise((resolve) => {
+      const onData = (chunk: Buffer): void => {
+        if (bytes.length + chunk.length > rule.bytesMax) {
+          request.off('data', onData).pause();
+          resolve('too long');
+          return;
+        }
+        bytes.append(chunk);
+        const granted = budget.take(chunk.length);
+        if (granted === null) return;
+        request.pause();
+        void this.#wait(granted).then(() => (this.#end === null ? request.resume() : undefined));
+      };
+      request.on('data', onData).once('end', () => resolve('whole'));
+      void this.#ended.then(() => {
+        request.off('data', onData);
+        resolve('ended early');
+      });
+    });
+  }
+
+  /** Waits until the API has memory for the parsed body. @returns false when the client has disconnected. */
+  async #waitToParse(bytes: number, { values, numbers }: JsonCounts): Promise<boolean> {
+    const { parsed, values: limits } = this.#parts.limits;
+    if (bytes <= limits.bytesFree) return true;
+    const size = Math.min(bytes + values * VALUE_BYTES + numbers * NUMBER_BYTES, limits.parsedBytesMax);
+    await this.#wait(this.#hold(parsed.join(this.#parts.owner, size)).granted);
+    return this.#end === null;
+  }
 }
 
 /**
@@ -84,94 +206,87 @@ export function refuseIgnored(request: IncomingMessage): Answer | null {
   return (declaredBytes(request) ?? 0) > LIMITS.bodyBytes ? tooLarge(LIMITS.bodyBytes) : null;
 }
 
-function refused(refusal: Answer): BodyRead<never> {
-  return { ok: false, refusal };
-}
-
-/** A compressed body could unpack to any size, so we accept none. */
-function isEncoded(request: IncomingMessage): boolean {
+/** Refuses what the head of the request tells about its body. */
+function refusalOfHead(request: IncomingMessage, rule: BodyRule): Answer | null {
+  const declared = declaredBytes(request);
+  if (declared !== null && declared > rule.bytesMax) return rule.tooLarge(declared);
+  // A compressed body could unpack to any size, so we accept none.
   const encodings = (request.headers['content-encoding'] ?? '').toLowerCase().split(',');
-  return encodings.some((encoding) => !['', 'identity'].includes(encoding.trim()));
+  if (encodings.some((encoding) => !['', 'identity'].includes(encoding.trim())))
+    return rule.unreadable('has a Content-Encoding, which is not supported');
+  // Node decodes the chunks and no other coding, for example in `gzip, chunked`.
+  const coding = request.headers['transfer-encoding'];
+  return coding === undefined || coding.trim().toLowerCase() === 'chunked'
+    ? null
+    : rule.unreadable('has a Transfer-Encoding other than chunked, which is not supported');
 }
 
-/** Node decodes the chunks and no other coding, for example in `gzip, chunked`. */
-function isTransferCoded({ headers }: IncomingMessage): boolean {
-  const coding = headers['transfer-encoding'];
-  return coding !== undefined && coding.trim().toLowerCase() !== 'chunked';
-}
-
-/** The route calls this after the checks above, so the client does not send a body that we refuse. */
-function sendContinue(request: IncomingMessage, response: ServerResponse): void {
+/** We ask for the body only when nothing in the head refuses it. */
+function sendContinue(response: ServerResponse): void {
   const context = contextOf(response);
-  if (!context.awaitsContinue || bodyFault(request) !== null) return;
+  if (!context.awaitsContinue) return;
   context.awaitsContinue = false;
   response.writeContinue();
 }
 
+const EVENT = 'body-broken';
+const faults = new WeakMap<IncomingMessage, BodyFault>();
+
+/** Reports the fault to every reader of the body, now or later. The connection can carry no other request. */
+export function breakBody(request: IncomingMessage, fault: BodyFault): void {
+  if (faults.has(request)) return;
+  faults.set(request, fault);
+  request.emit(EVENT, fault);
+}
+
+/** @returns null while the body is readable. */
+export function bodyFault(request: IncomingMessage): BodyFault | null {
+  return faults.get(request) ?? null;
+}
+
+export function onceBodyBroken(request: IncomingMessage, listener: (fault: BodyFault) => void): void {
+  request.once(EVENT, listener);
+}
+
 /**
- * Returns the whole body, or the fault that ends it early. Returns null as soon as the body exceeds
- * `bytesMax`; the rest stays unread.
- *
- * @throws BodyNotAdmittedError when the body's time limit ends while the memory budget pauses it.
+ * Limits for reading an unwanted body after the answer. Some clients read the answer only after sending
+ * everything. So the byte limit exceeds the largest body that any route accepts.
  */
-async function collect(
-  request: IncomingMessage,
-  bytesMax: number,
-  slots: BodySlots,
-): Promise<Buffer | BodyFault | null> {
-  const fault = bodyFault(request);
-  if (fault !== null) return fault;
-  const bytes = new BlockBuffer();
-  let paused = false;
-  let removeListeners = (): void => undefined;
-  const read = new Promise<Buffer | BodyFault | null>((resolve, reject) => {
-    const onData = (chunk: Buffer): void => {
-      if (bytes.length + chunk.length > bytesMax) {
-        request.off('data', onData).pause();
-        resolve(null);
-        return;
-      }
-      bytes.append(chunk);
-      const admitted = slots.arrived(chunk.length);
-      if (admitted === null) return;
-      paused = true;
+export const READ_OFF_BYTES_MAX = LIMITS.emailBodyPlainTextBytes + 8 * 1024 * 1024;
+const READ_OFF_TIMEOUT_MS = 10_000;
+
+/**
+ * True when we must read the rest of the body ourselves. Node reads a small rest, but not when the connection
+ * ends with the answer.
+ */
+export function hasUnreadBody(request: IncomingMessage, response: ServerResponse): boolean {
+  if (contextOf(response).awaitsContinue || bodyFault(request) !== null) return false; // no more arrives
+  const bytes = declaredBytes(request);
+  return !request.complete && (bytes === null || bytes > LIMITS.bodyBytes || !response.shouldKeepAlive);
+}
+
+/** Reads and drops the rest of the body. Resolves at its end, when it breaks off, or at a limit. */
+export async function readOff(request: IncomingMessage): Promise<void> {
+  let bytes = 0;
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, READ_OFF_TIMEOUT_MS);
+    const done = (): void => {
+      clearTimeout(timer);
       request.pause();
-      void admitted.then(() => {
-        paused = false;
-        request.resume();
-      });
+      resolve();
     };
-    const onEnd = (): void => {
-      request.off('close', onBreak); // 'close' follows 'end' before the promise settles
-      resolve(bytes.join());
-    };
-    const onBreak = (cause?: unknown): void =>
-      reject(new RequestAbortedError('the request broke off', { cause }));
-    const offBodyBroken = onceBodyBroken(request, (why) => {
-      if (paused && why === 'did not arrive in time')
-        reject(new BodyNotAdmittedError('the memory budget paused the body until its time limit'));
-      else resolve(why);
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > READ_OFF_BYTES_MAX) done();
     });
-    request.on('data', onData).once('end', onEnd).once('error', onBreak).once('close', onBreak);
-    removeListeners = () => {
-      request.off('data', onData).off('end', onEnd).off('error', onBreak).off('close', onBreak);
-      offBodyBroken();
-    };
-  });
-  return read.finally(() => {
-    // The request may outlive its body for long. Nothing handles its later errors, so ignore them.
-    request.on('error', () => undefined);
-    removeListeners();
+    for (const event of ['end', 'error', 'close']) request.once(event, done);
+    request.resume();
   });
 }
 
-/** JSON is UTF-8 (RFC 8259 8.1). The decoder skips a byte order mark. */
-const UTF8 = new TextDecoder('utf-8', { fatal: true });
-
-function parseJson(bytes: Buffer): BodyRead<unknown> | null {
-  try {
-    return { ok: true, body: JSON.parse(UTF8.decode(bytes)) as unknown };
-  } catch {
-    return null;
-  }
+/** Returns the body's Content-Length in bytes, or null for a chunked body. */
+function declaredBytes(request: IncomingMessage): number | null {
+  return request.headers['transfer-encoding'] === undefined
+    ? Number(request.headers['content-length'] ?? 0)
+    : null;
 }

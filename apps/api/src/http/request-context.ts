@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
+import { networkOf } from '@postrider/limits';
 import type { ApiKey } from '@postrider/store';
 
 /** State of a request in flight, for its answer and its log line. */
@@ -48,4 +49,45 @@ export function contextOf(response: ServerResponse): RequestContext {
 
 export function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`;
+}
+
+/** Express passes this request to a route. */
+export interface MatchedRequest extends IncomingMessage {
+  readonly params: Readonly<Record<string, string | string[]>>;
+}
+
+/** The named parts of the path, percent-decoded and not checked. */
+export function paramsOf({ params }: MatchedRequest): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => {
+      if (Array.isArray(value)) throw new Error('a named part of a path is one segment');
+      return [name, value];
+    }),
+  );
+}
+
+/** A malformed percent-escape becomes U+FFFD, so the route refuses the parameter. */
+export function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
+  const at = url.indexOf('?');
+  return new URLSearchParams(at === -1 ? '' : url.slice(at + 1));
+}
+
+/** Clients in one /64 of IPv6 count together, and so do those behind one proxy. */
+export function clientOf({ socket: { remoteAddress = '' } }: IncomingMessage): string {
+  return `address ${networkOf(remoteAddress) ?? remoteAddress}`;
+}
+
+/** A name or address, with an optional port (RFC 9110 7.2). No character ends the host part of a URL. */
+const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+
+/**
+ * Returns the origin from the `Host` header, or the address that accepted the request when `Host` is
+ * unusable.
+ */
+export function requestOrigin({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): string {
+  const { host = '' } = headers;
+  if (HOST.test(host)) return `http://${host}`;
+  const { localAddress = '', localPort = 0 } = socket;
+  const address = localAddress.includes(':') ? `[${localAddress.replace(/%.*$/, '')}]` : localAddress;
+  return `http://${address}:${localPort}`;
 }

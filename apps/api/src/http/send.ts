@@ -8,10 +8,9 @@ import type { Logger } from '@postrider/runtime';
 import { tooManyUnread } from '../problems/answers.ts';
 import { inPieces, PIECE_BYTES } from './answer.ts';
 import type { Answer, FileAnswer } from './answer.ts';
-import { bodyFault } from './broken-body.ts';
 import { PAGE_HEADERS } from './page.ts';
+import { hasUnreadBody, readOff } from './read-body.ts';
 import { contextOf } from './request-context.ts';
-import { hasUnreadBody, readOff } from './unread-body.ts';
 
 /** Writes an answer. Does nothing when the client has disconnected or an answer has begun. */
 export type Send = (request: IncomingMessage, response: ServerResponse, answer: Answer) => void;
@@ -44,7 +43,7 @@ export function createSend(bases: ProblemBases, logger: Pick<Logger, 'warn'>): S
     }
     writeHead(response, head);
     if (!('text' in head)) void sendStream(request, response, head.stream, logger);
-    else if (!isWhole(request, response)) void sendWhileReceiving(request, response, head.text);
+    else if (hasUnreadBody(request, response)) void sendWhileReceiving(request, response, head.text);
     else if (isLong)
       void sendStream(request, response, Readable.from(inPieces(Buffer.from(head.text))), logger);
     else response.end(head.text);
@@ -73,12 +72,6 @@ function writeHead(response: ServerResponse, { status, mediaType, headers, lengt
   if (status === 401) response.setHeader('www-authenticate', 'Bearer');
 }
 
-/** True when Node needs no help to read the rest of the request. */
-function isWhole(request: IncomingMessage, response: ServerResponse): boolean {
-  const comesNoMore = contextOf(response).awaitsContinue || bodyFault(request) !== null;
-  return comesNoMore || !hasUnreadBody(request, response);
-}
-
 /**
  * Answers a client that is still sending. The whole answer is written at once: the rest of the request may be
  * no HTTP, and then Node closes the connection.
@@ -105,7 +98,7 @@ async function sendStream(
   stream: Readable | null,
   logger: Pick<Logger, 'warn'>,
 ): Promise<void> {
-  const unread = isWhole(request, response) ? null : readOff(request);
+  const unread = hasUnreadBody(request, response) ? readOff(request) : null;
   if (unread !== null) {
     response.setHeader('connection', 'close');
     response.flushHeaders();

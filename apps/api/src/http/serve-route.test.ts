@@ -4,6 +4,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { newApiKey, newId, SCOPES } from '@postrider/domain';
+import type { RateLimiter } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import type { ActiveKey } from '@postrider/store';
 import { waitFor } from '@postrider/testing';
@@ -15,9 +16,8 @@ import type { KeyedRoute, KeylessRequest, KeylessRoute, Route } from '../routes/
 import { createUnmeteredSlots } from './account-slots.ts';
 import { json } from './answer.ts';
 import type { Answer } from './answer.ts';
-import { BodyLimits } from './body-limits.ts';
 import { emailBody, resourceBody } from './body-rules.ts';
-import { breakBody } from './broken-body.ts';
+import { BodyLimits, breakBody } from './read-body.ts';
 import { openRequest } from './request-context.ts';
 import { createSend } from './send.ts';
 import { serveRoute } from './serve-route.ts';
@@ -36,11 +36,22 @@ const SMALL_LIMITS = { bytesMax: 100, bytesFree: 100, parsedBytesMax: 100, parse
 const KEYLESS_SERVICES: StageServices = {
   apiKeys: { findActive: asked },
   limitOf: asked,
-  charge: asked,
+  limiter: { charge: asked, peek: asked },
   bodies: new BodyLimits(),
   accountSlots: createUnmeteredSlots(2, { perSecond: 1, outstandingMax: 1, outstandingOf: asked }),
   metrics: { limiterFailures: { inc: asked } as unknown as StageServices['metrics']['limiterFailures'] },
 };
+
+/** A limiter that allows every request. */
+function countingLimiter(onCharge: (cost: number) => unknown): RateLimiter {
+  return {
+    peek: async () => ({ allowed: true }),
+    async charge(_key, cost) {
+      onCharge(cost);
+      return { allowed: true };
+    },
+  };
+}
 
 /** A server with this one route, and the requests that its handler got. */
 async function serving(body: KeylessRoute['body']): Promise<{ url: string; handed: KeylessRequest[] }> {
@@ -129,10 +140,7 @@ describe('a body that waits for a batch slot', () => {
       ...KEYLESS_SERVICES,
       apiKeys: { findActive },
       limitOf: () => 60,
-      charge: async (_, cost) => {
-        if (cost !== null) charged.push(cost);
-        return null;
-      },
+      limiter: countingLimiter((cost) => charged.push(cost)),
       bodies: new BodyLimits({ ...SMALL_LIMITS, batchesPerKey: 1 }),
     };
     const route: KeyedRoute = {
@@ -188,14 +196,14 @@ describe('a body that waits for a batch slot', () => {
     // Only the first look-up waits for the test.
     const findActive = async (): Promise<ActiveKey> =>
       lookUps.length === 0 ? new Promise((resolve) => lookUps.push(() => resolve(KEY))) : KEY;
-    const { port, failures } = await priced(async () => json(200, { done: true }), findActive);
+    const { port, charged } = await priced(async () => json(200, { done: true }), findActive);
     const gone = await openRaw(port);
     gone.send(`${HEAD}\r\n`);
     const [incoming] = (await once(server as Server, 'request')) as [IncomingMessage];
     gone.socket.destroy();
     await waitFor(() => incoming.destroyed, { what: 'the disconnect' });
     lookUps[0]?.();
-    await waitFor(() => failures() === 1, { what: 'the request to be abandoned' });
+    await waitFor(() => charged.length === 1, { what: 'the request to be abandoned' });
     const next = await openRaw(port);
     next.send(`${HEAD}\r\n{}`);
     expect(await next.until('done')).toMatch(/^HTTP\/1.1 200 /);
@@ -209,10 +217,7 @@ test('a key that is revoked while its request is charged is refused', async () =
     ...KEYLESS_SERVICES,
     apiKeys: { findActive: async () => found },
     limitOf: () => 60,
-    async charge(_, cost) {
-      if (cost !== null) found = null;
-      return null;
-    },
+    limiter: countingLimiter(() => (found = null)),
   };
   let handled = 0;
   const route: KeyedRoute = {
@@ -243,14 +248,11 @@ describe('a body that gets no memory in time', () => {
    * @param route without its path, body rule and handler.
    */
   async function crowded(route: Pick<KeyedRoute, 'scope' | 'limited' | 'cost'> | { readonly scope: null }) {
-    const charged: (number | null)[] = [];
+    const charged: number[] = [];
     const keyed: Partial<StageServices> = {
       apiKeys: { findActive: async () => KEY },
       limitOf: () => 60,
-      charge: async (_, cost) => {
-        charged.push(cost);
-        return null;
-      },
+      limiter: countingLimiter((cost) => charged.push(cost)),
     };
     const bodies = new BodyLimits({ ...SMALL_LIMITS, bytesFree: 0, batchesPerKey: 9 });
     const handle = async (): Promise<Answer> => json(200, { done: true });
@@ -307,7 +309,7 @@ describe('a body that gets no memory in time', () => {
     expect(refused).toContain(
       `The request costs 1 or more, which could not be counted against the key's limit of 60 per minute. ${TOO_MANY}`,
     );
-    expect(route.charged.filter((each) => each !== null)).toEqual([7, 7]);
+    expect(route.charged).toEqual([7, 7]);
   });
 
   test.each([

@@ -1,14 +1,16 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { grants } from '@postrider/domain';
-import { networkOf } from '@postrider/limits';
+import type { ServerResponse } from 'node:http';
+import { apiKeyDigest, bearerKey, grants } from '@postrider/domain';
+import type { RateLimiter } from '@postrider/domain';
 import type { Metrics } from '@postrider/runtime';
 import type { ActiveKey, ApiKey, ApiKeyStore } from '@postrider/store';
 import {
   forbidden,
   suspended,
   forLiveKeys,
+  limitUnknown,
   noCapacity,
   noCapacityNow,
+  overLimit,
   tooManyFromClient,
   tooManyInFlight,
   unauthorized,
@@ -16,21 +18,18 @@ import {
 import type { KeyedRoute, KeylessRoute, Route } from '../routes/route.ts';
 import type { AccountSlots } from './account-slots.ts';
 import type { Answer } from './answer.ts';
-import { authenticate } from './authenticate.ts';
-import { BodyNotAdmittedError, BodySlots } from './body-limits.ts';
-import type { BodyLimits } from './body-limits.ts';
-import type { Charge, LimitOf } from './charge.ts';
-import { readBytes, readJson, refuseIgnored } from './read-body.ts';
-import type { BodyRead } from './read-body.ts';
-import { contextOf } from './request-context.ts';
-import { requestOrigin } from './request-origin.ts';
+import { Body, refuseIgnored } from './read-body.ts';
+import type { BodyLimits, BodyRead, NoBody } from './read-body.ts';
+import { clientOf, contextOf, paramsOf, queryOf, requestOrigin } from './request-context.ts';
+import type { MatchedRequest } from './request-context.ts';
 import type { Send } from './send.ts';
 
 /** The services that the stages before a handler use. */
 export interface StageServices {
   readonly apiKeys: Pick<ApiKeyStore, 'findActive'>;
-  readonly limitOf: LimitOf;
-  readonly charge: Charge;
+  readonly limiter: RateLimiter;
+  /** The key's limit in requests per minute. */
+  readonly limitOf: (key: ApiKey) => number;
   /** Limits every body that a route reads. */
   readonly bodies: BodyLimits;
   /** Limit the handlers of routes without a rate limit. */
@@ -38,16 +37,25 @@ export interface StageServices {
   readonly metrics: Pick<Metrics<'api'>, 'limiterFailures'>;
 }
 
-/** Express passes this request to a route. */
-interface MatchedRequest extends IncomingMessage {
-  readonly params: Readonly<Record<string, string | string[]>>;
-}
-
 /** The cost of a request, unless its route has a `cost`. */
 const COST = 1;
-const NO_BODY = Buffer.alloc(0);
+/** The cost is in the body, which is not read yet. */
+const UNREAD = null;
 /** All requests without a key share the limits of this owner. No key has this id. */
 const KEYLESS = 'keyless';
+const NO_BODY = Buffer.alloc(0);
+
+/** A request to a route, and what serves it. */
+interface Call<AnyRoute extends Route> {
+  readonly route: AnyRoute;
+  readonly services: StageServices;
+  readonly request: MatchedRequest;
+  readonly response: ServerResponse;
+}
+interface KeyedCall extends Call<KeyedRoute> {
+  /** The digest of the key in the header; null: the header holds no key. */
+  readonly digest: Buffer | null;
+}
 
 /**
  * Serves one route. Every route keeps one order: key (401), rate limit (429), scope and kind of key (403),
@@ -61,66 +69,123 @@ export function serveRoute(route: Route, services: StageServices, send: Send) {
   return async (request: MatchedRequest, response: ServerResponse): Promise<void> => {
     const answer =
       route.scope === null
-        ? await keylessAnswer(route, services, request, response)
-        : await keyedAnswer(route, services, request, response);
-    send(request, response, answer);
+        ? await keylessAnswer({ route, services, request, response })
+        : await keyedAnswer({ route, services, request, response, digest: digestOf(request) });
+    // Null: the client has disconnected.
+    if (answer !== null) send(request, response, answer);
   };
 }
 
-async function keyedAnswer(
-  route: KeyedRoute,
-  services: StageServices,
-  request: MatchedRequest,
-  response: ServerResponse,
-): Promise<Answer> {
-  const key = await authenticate(request, services.apiKeys);
-  contextOf(response).key = key;
+async function keyedAnswer(call: KeyedCall): Promise<Answer | null> {
+  const { route, services, request, response } = call;
+  const key = await findKey(call);
   if (key === null) return unauthorized;
-  const isPriced = route.cost !== undefined;
-  const cost = isPriced ? null : COST;
-  const refusal = isPriced || route.limited ? await refuseOverLimit(key, cost, services, response) : null;
+  const isBatch = route.cost !== undefined;
+  const cost = isBatch ? UNREAD : COST;
+  const refusal = route.limited ? await charge(call, key, cost) : null;
   if (refusal !== null) return refusal;
-  const slots = new BodySlots(services.bodies, key.id, isPriced);
-  const call: KeyedCall = { route, key, services, request, response, slots };
+  const limits = { limits: services.bodies, owner: key.id, isBatch };
+  const body = route.body === undefined ? null : new Body({ request, response, rule: route.body, ...limits });
   try {
-    return route.cost === undefined ? await plainAnswer(call) : await pricedAnswer(call, route.cost);
-  } catch (error) {
-    if (!(error instanceof BodyNotAdmittedError)) throw error;
-    return isPriced || route.limited ? noCapacity(cost, services.limitOf(key)) : noCapacityNow;
+    const read = await readBody(call, key, body);
+    if (!read.ok) return await withoutBody(call, key, { cost, why: read.why });
+    const handle = async (): Promise<Answer> => handled(call, read.body);
+    if (route.limited) return (await chargeBody(call, read.body)) ?? (await handle());
+    const { accountSlots } = services;
+    return (await accountSlots.run(key.accountId, handle, response, deliveriesOf)) ?? tooManyInFlight;
   } finally {
-    slots.release();
+    body?.release();
   }
 }
 
-/** A request whose key is known, and what serves it. */
-interface KeyedCall {
-  readonly route: KeyedRoute;
-  readonly key: ActiveKey;
-  readonly services: StageServices;
-  readonly request: MatchedRequest;
-  readonly response: ServerResponse;
-  readonly slots: BodySlots;
+/** A request looks up its key at least twice, and hashes it once. */
+function digestOf({ headers }: MatchedRequest): Buffer | null {
+  const text = bearerKey(headers.authorization);
+  return text === null ? null : apiKeyDigest(text);
 }
 
 /**
- * Serves a request whose cost is already charged, or that costs nothing. The latter waits for an account
- * slot.
+ * Returns the request's key, or null when the key is missing, malformed, unknown, revoked or expired
+ * (contract 5). The store caches a key for one second. `key revoke` returns after that second.
+ *
+ * @throws StoreUnavailableError
  */
-async function plainAnswer(call: KeyedCall): Promise<Answer> {
-  const { route, key, services, response } = call;
-  const read = await readBody(call);
-  if (!read.ok) return read.refusal;
-  const handle = async (): Promise<Answer> => {
-    const now = await keyNow(call);
-    return now.ok ? handled({ ...call, key: now.key }, read.body) : now.refusal;
-  };
-  if (route.limited) return handle();
-  const handleAndCount = async (wrote: (deliveries: number) => void): Promise<Answer> => {
-    const answer = await handle();
-    if (answer.kind === 'json') wrote(answer.deliveries ?? 0);
-    return answer;
-  };
-  return (await services.accountSlots.run(key.accountId, handleAndCount, response)) ?? tooManyInFlight;
+async function findKey({ services, response, digest }: KeyedCall): Promise<ActiveKey | null> {
+  const key = digest === null ? null : await services.apiKeys.findActive(digest);
+  if (key !== null) contextOf(response).key = key;
+  return key;
+}
+
+/**
+ * Charges a request to its key (contract 8, rules 1, 2 and 4). While the cost is unread, the limiter only
+ * checks that at least 1 is left, and counts nothing.
+ */
+async function charge(
+  { services, response }: KeyedCall,
+  key: ApiKey,
+  cost: number | typeof UNREAD,
+): Promise<Answer | null> {
+  const { limiter, limitOf, metrics } = services;
+  const limitPerMinute = limitOf(key);
+  const decision = await (cost === UNREAD
+    ? limiter.peek(key.id, limitPerMinute)
+    : limiter.charge(key.id, cost, limitPerMinute));
+  if (decision.allowed) return null;
+  contextOf(response).refusal = decision.why;
+  if (decision.why === 'limit') return overLimit(cost, limitPerMinute);
+  metrics.limiterFailures.inc();
+  return limitUnknown(cost, limitPerMinute);
+}
+
+/** @param body null on a route that reads none. */
+async function readBody(
+  { route, request }: KeyedCall,
+  key: ActiveKey,
+  body: Body | null,
+): Promise<BodyRead<unknown>> {
+  const refusal = keyRefusal(key, route) ?? (body === null ? refuseIgnored(request) : null);
+  if (refusal !== null) return { ok: false, why: refusal };
+  return body === null ? { ok: true, body: undefined } : body.json();
+}
+
+/** A body that cannot be counted costs 1, unless the API had no memory for it. */
+async function withoutBody(
+  call: KeyedCall,
+  key: ApiKey,
+  { cost, why }: { readonly cost: number | typeof UNREAD; readonly why: NoBody },
+): Promise<Answer | null> {
+  const { route, services } = call;
+  if (why === 'no memory in time')
+    return route.limited ? noCapacity(cost, services.limitOf(key)) : noCapacityNow;
+  const refusal = cost === UNREAD ? await charge(call, key, COST) : null;
+  return why === 'client gone' ? null : (refusal ?? why);
+}
+
+/** Charges what the body costs, on a route with a `cost`. */
+async function chargeBody(call: KeyedCall, body: unknown): Promise<Answer | null> {
+  if (call.route.cost === undefined) return null;
+  const now = await keyNow(call);
+  if (now.refusal !== null) return now.refusal;
+  const { cost, refusal } = call.route.cost(body);
+  return (cost > 0 ? await charge(call, now.key, cost) : null) ?? refusal;
+}
+
+async function handled(call: KeyedCall, body: unknown): Promise<Answer> {
+  const { route, request, response } = call;
+  const { key, refusal } = await keyNow(call);
+  if (refusal !== null) return refusal;
+  const params = paramsOf(request);
+  return route.handle({
+    key,
+    id: params['id'] ?? '',
+    params,
+    query: queryOf(request),
+    headers: request.headers,
+    origin: requestOrigin(request),
+    body,
+    requestId: contextOf(response).requestId,
+    recheckKey: async () => (await keyNow(call)).refusal,
+  });
 }
 
 /**
@@ -128,19 +193,15 @@ async function plainAnswer(call: KeyedCall): Promise<Answer> {
  * Meanwhile the operator may revoke the key, or change its scopes or its limit. Without a wait this takes
  * microseconds: the store still has the key.
  */
-async function keyNow({
-  route,
-  services,
-  request,
-  response,
-}: KeyedCall): Promise<
-  { readonly ok: true; readonly key: ActiveKey } | { readonly ok: false; readonly refusal: Answer }
+async function keyNow(
+  call: KeyedCall,
+): Promise<
+  { readonly key: ActiveKey; readonly refusal: null } | { readonly key: null; readonly refusal: Answer }
 > {
-  const key = await authenticate(request, services.apiKeys);
-  if (key === null) return { ok: false, refusal: unauthorized };
-  contextOf(response).key = key;
-  const refusal = keyRefusal(key, route);
-  return refusal === null ? { ok: true, key } : { ok: false, refusal };
+  const key = await findKey(call);
+  if (key === null) return { key, refusal: unauthorized };
+  const refusal = keyRefusal(key, call.route);
+  return refusal === null ? { key, refusal } : { key: null, refusal };
 }
 
 /** Contract 5: the key needs the scope, and the kind, of the route. Its account must not be suspended. */
@@ -150,114 +211,33 @@ function keyRefusal(key: ActiveKey, route: KeyedRoute): Answer | null {
   return route.liveOnly === true && key.kind !== 'live' ? forLiveKeys : null;
 }
 
-/**
- * Serves a request that is charged after its body. An aborted body costs 1, unless the API could not admit
- * it.
- */
-async function pricedAnswer(call: KeyedCall, costOf: NonNullable<KeyedRoute['cost']>): Promise<Answer> {
-  const { key, services, response } = call;
-  const read = await readBody(call).catch(async (error: unknown) => {
-    if (!(error instanceof BodyNotAdmittedError)) await refuseOverLimit(key, COST, services, response);
-    throw error;
-  });
-  if (!read.ok) return (await refuseOverLimit(key, COST, services, response)) ?? read.refusal;
-  const now = await keyNow(call);
-  if (!now.ok) return now.refusal;
-  const { cost, refusal } = costOf(read.body);
-  const overLimit = cost > 0 ? await refuseOverLimit(now.key, cost, services, response) : null;
-  const refused = overLimit ?? refusal;
-  if (refused !== null) return refused;
-  const charged = await keyNow(call);
-  return charged.ok ? handled({ ...call, key: charged.key }, read.body) : charged.refusal;
+function deliveriesOf(answer: Answer): number {
+  return answer.kind === 'json' ? (answer.deliveries ?? 0) : 0;
 }
 
-async function handled(call: KeyedCall, body: unknown): Promise<Answer> {
-  const { route, key, request, response } = call;
-  const params = paramsOf(request);
-  return route.handle({
-    key,
-    id: idOf(params),
-    params,
-    query: queryOf(request),
-    headers: request.headers,
-    origin: requestOrigin(request),
-    body,
-    requestId: contextOf(response).requestId,
-    recheckKey: async () => {
-      const now = await keyNow(call);
-      return now.ok ? null : now.refusal;
-    },
-  });
-}
-
-async function readBody({ route, key, request, response, slots }: KeyedCall): Promise<BodyRead<unknown>> {
-  const unfit = keyRefusal(key, route);
-  if (unfit !== null) return { ok: false, refusal: unfit };
-  if (route.body !== undefined) return readJson(request, response, route.body, slots);
-  const refusal = refuseIgnored(request);
-  return refusal === null ? { ok: true, body: undefined } : { ok: false, refusal };
-}
-
-async function keylessAnswer(
-  route: KeylessRoute,
-  { bodies, accountSlots }: StageServices,
-  request: MatchedRequest,
-  response: ServerResponse,
-): Promise<Answer> {
-  const { requestId } = contextOf(response);
-  const { method = '', headers } = request;
-  const given = { id: idOf(paramsOf(request)), method, headers, requestId };
+async function keylessAnswer({
+  route,
+  services,
+  request,
+  response,
+}: Call<KeylessRoute>): Promise<Answer | null> {
   const handle = async (body: Buffer): Promise<Answer> => {
-    const work = async (): Promise<Answer> => route.handle({ ...given, body });
+    const { method = '', headers } = request;
+    const { requestId } = contextOf(response);
+    const id = paramsOf(request)['id'] ?? '';
+    const work = async (): Promise<Answer> => route.handle({ id, method, headers, requestId, body });
     if (route.slotPerClient !== true) return work();
-    return (await accountSlots.run(clientOf(request), work, response)) ?? tooManyFromClient;
+    return (await services.accountSlots.run(clientOf(request), work, response)) ?? tooManyFromClient;
   };
   if (route.body === undefined) return refuseIgnored(request) ?? handle(NO_BODY);
-  const slots = new BodySlots(bodies, KEYLESS, false);
+  const limits = { limits: services.bodies, owner: KEYLESS, isBatch: false };
+  const body = new Body({ request, response, rule: route.body, ...limits });
   try {
-    const read = await readBytes(request, response, route.body, slots);
-    return read.ok ? await handle(read.body) : read.refusal;
-  } catch (error) {
-    if (error instanceof BodyNotAdmittedError) return noCapacityNow;
-    throw error;
+    const read = await body.bytes();
+    if (read.ok) return await handle(read.body);
+    if (read.why === 'client gone') return null;
+    return read.why === 'no memory in time' ? noCapacityNow : read.why;
   } finally {
-    slots.release();
+    body.release();
   }
-}
-
-/** Clients in one /64 of IPv6 count together, and so do those behind one proxy. */
-function clientOf({ socket: { remoteAddress = '' } }: IncomingMessage): string {
-  return `address ${networkOf(remoteAddress) ?? remoteAddress}`;
-}
-
-function paramsOf({ params }: MatchedRequest): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(params).map(([name, value]) => {
-      if (Array.isArray(value)) throw new Error('a named part of a path is one segment');
-      return [name, value];
-    }),
-  );
-}
-
-function idOf({ id = '' }: Readonly<Record<string, string>>): string {
-  return id;
-}
-
-/** A malformed percent-escape becomes U+FFFD, so the route refuses the parameter. */
-function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
-  const at = url.indexOf('?');
-  return new URLSearchParams(at === -1 ? '' : url.slice(at + 1));
-}
-
-async function refuseOverLimit(
-  key: ApiKey,
-  cost: number | null,
-  services: StageServices,
-  response: ServerResponse,
-): Promise<Answer | null> {
-  const refusal = await services.charge(key, cost);
-  if (refusal === null) return null;
-  contextOf(response).refusal = refusal.why;
-  if (refusal.why === 'limiter-unavailable') services.metrics.limiterFailures.inc();
-  return refusal.answer;
 }

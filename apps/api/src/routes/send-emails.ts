@@ -1,8 +1,15 @@
-import { faultsOf, requestDigest, senderDomain, smtpUtf8Faults, UNKNOWN_TOPIC } from '@postrider/domain';
+import type { IncomingHttpHeaders } from 'node:http';
+import {
+  faultsOf,
+  LIMITS,
+  requestDigest,
+  senderDomain,
+  smtpUtf8Faults,
+  UNKNOWN_TOPIC,
+} from '@postrider/domain';
 import type { EmailId, FieldFault, RequestedEmail, TopicId } from '@postrider/domain';
 import type { EmailStore, SendOutcome } from '@postrider/store';
 import type { Answer } from '../http/answer.ts';
-import { parseIdempotencyKey } from '../http/idempotency-key.ts';
 import {
   domainNotVerified,
   idempotencyConflict,
@@ -108,4 +115,18 @@ export function sendRefusal(outcome: Refused): Answer {
     case 'thread-over-limit':
       return threadOverLimit;
   }
+}
+
+type IdempotencyKeyParse =
+  | { readonly ok: true; /** null where the request has none */ readonly key: string | null }
+  | { readonly ok: false; readonly fault: FieldFault };
+
+/** Joins the values when the request has the header twice. */
+export function parseIdempotencyKey(headers: IncomingHttpHeaders): IdempotencyKeyParse {
+  const written = headers['idempotency-key'];
+  if (written === undefined) return { ok: true, key: null };
+  const key = Array.isArray(written) ? written.join(', ') : written;
+  if (key.length >= 1 && key.length <= LIMITS.idempotencyKeyLength) return { ok: true, key };
+  const message = `must have 1 to ${LIMITS.idempotencyKeyLength} characters`;
+  return { ok: false, fault: { field: 'Idempotency-Key', message } };
 }

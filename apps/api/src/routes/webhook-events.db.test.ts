@@ -78,8 +78,8 @@ async function end(eventId: string, status: number | null, webhookId = webhook):
   );
 }
 
-async function bury(eventId: string, webhookId = webhook): Promise<string> {
-  const letter = await api.newDeadLetter(caller.accountId, webhookId);
+async function bury(eventId: string, webhookId = webhook, by = caller): Promise<string> {
+  const letter = await api.newDeadLetter(by.accountId, webhookId);
   await api.database.query(
     `update dead_letters l set event_id = e.id, type = e.type, data = e.data, event_created_at = e.created_at
      from events e where l.id = $1 and e.id = $2`,
@@ -124,11 +124,13 @@ describe('what became of an event', () => {
     });
   });
 
-  test('attempted now, and to be attempted again', async () => {
+  test('attempted now, pending when its lease is over, and to be attempted again', async () => {
     const id = await suppress('bob@b.example');
     const taken = `taken_at = now(), leased_until = now() + interval '1 minute'`;
     await api.database.query(`update deliveries set ${taken} where event_id = $1`, [id]);
     expect(await fate(id)).toEqual({ status: 'attempting', delivery: 'queued', attempts: 0, ...NONE });
+    await api.database.query(`update deliveries set leased_until = now() where event_id = $1`, [id]);
+    expect(await fate(id)).toMatchObject({ status: 'pending', next_attempt_at: expect.stringMatching(/Z$/) });
     const due = '2999-01-01T00:00:00.000Z';
     await api.database.query(
       `update deliveries set taken_at = null, leased_until = null, attempts = 3, due_at = $2 where event_id = $1`,
@@ -166,6 +168,17 @@ describe('what became of an event', () => {
     expect(await fate(id)).toEqual(delivered);
     const there = await ask(`/${other}/events/${id}`);
     expect(there.body).toMatchObject({ delivery: 'dead_letter', dead_letter: letter });
+  });
+
+  test('that only a dead letter has left: its webhook shows it, and no other account finds it', async () => {
+    const other = await newCaller();
+    const theirs = await newWebhook([], other);
+    const id = await suppress('bob@b.example', other);
+    await end(id, 503, theirs);
+    await bury(id, theirs, other);
+    await api.database.query('delete from events where id = $1', [id]);
+    expect((await ask(`/${theirs}/events/${id}`, other)).body).toMatchObject({ id, delivery: 'dead_letter' });
+    expectProblem(await ask(`/${webhook}/events/${id}`), 'not-found');
   });
 
   test('a delivery that was dropped unattempted differs from one whose attempts are no longer logged', async () => {

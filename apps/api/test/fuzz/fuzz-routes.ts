@@ -17,7 +17,7 @@ import { judgeStoredRows } from './stored-rows.ts';
 import { filledPath } from '../route-paths.ts';
 
 /** How many random requests each test sends to one route. The other counts follow from it. */
-export const RUNS = runs({ usual: 24, long: 2_000 });
+export const RUNS = runs({ usual: 12, long: 2_000 });
 const TIMEOUT_MS = 60_000 + 4_000 * RUNS;
 
 type NamedRoute = readonly [name: string, contract: RouteContract];

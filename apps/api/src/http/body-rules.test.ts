@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { countJsonValues } from './json-values.ts';
+import { countJsonValues } from './body-rules.ts';
 
 test.each([
   ['1', 1, 0],

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { requestOrigin } from './request-origin.ts';
+import { requestOrigin } from './request-context.ts';
 
 function originOf(host: string | undefined, localAddress = '127.0.0.1'): string {
   const socket = Object.defineProperties(new Socket(), {

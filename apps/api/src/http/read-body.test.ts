@@ -6,10 +6,8 @@ import { afterEach, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { openRaw } from '../../test/raw-request.ts';
 import type { RawConnection } from '../../test/raw-request.ts';
-import { BodyLimits, BodyNotAdmittedError, BodySlots } from './body-limits.ts';
 import { emailBody } from './body-rules.ts';
-import { breakBody } from './broken-body.ts';
-import { readJson } from './read-body.ts';
+import { Body, BodyLimits, breakBody } from './read-body.ts';
 import { openRequest } from './request-context.ts';
 
 const KIB = 1024;
@@ -36,18 +34,14 @@ async function listening() {
     openRequest(request, response);
     incoming.push(request);
     const owner = request.url ?? '';
-    const slots = new BodySlots(limits, owner, false);
+    const body = new Body({ request, response, rule: emailBody, limits, owner, isBatch: false });
     const serve = async (): Promise<void> => {
-      const read = await readJson(request, response, emailBody, slots);
-      await new Promise<void>((done) => inFlight.push({ owner, done }));
-      response.end(read.ok ? 'read' : 'refused');
+      const read = await body.json();
+      if (read.ok) await new Promise<void>((done) => inFlight.push({ owner, done }));
+      else if (read.why === 'client gone') gone += 1;
+      response.end(read.ok ? 'read' : read.why);
     };
-    serve()
-      .catch((error: unknown) => {
-        if (error instanceof BodyNotAdmittedError) response.end('not admitted');
-        else gone += 1;
-      })
-      .finally(() => slots.release());
+    void serve().finally(() => body.release());
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -98,7 +92,7 @@ test('a body that got no memory in time is refused', async () => {
   const paused = await send('/a', textOf(LONG));
   await waitFor(() => incoming[1]?.isPaused() === true, { what: 'the second body to pause' });
   breakBody(incoming[1] as IncomingMessage, 'did not arrive in time'); // as the server does
-  await paused.until('not admitted');
+  await paused.until('no memory in time');
 });
 
 test('the number of values limits parsed bodies; small bodies do not wait', async () => {

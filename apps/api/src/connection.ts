@@ -1,0 +1,204 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { BlockList, isIPv6 } from 'node:net';
+import type { Socket } from 'node:net';
+import { networkOf } from '@postrider/limits';
+import { breakBody, READ_OFF_BYTES_MAX } from './http/read-body.ts';
+import { newRequestId } from './http/request-context.ts';
+
+/* `apps/api/ARCHITECTURE.md` says what each of these limits is for. */
+
+/** In milliseconds. `server.ts` has their values. */
+interface ConnectionTimeouts {
+  readonly unreadTimeout: number;
+  readonly lingerTimeout: number;
+}
+
+/** A request with its response. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** At this many waiting requests we read no more bytes. Requests that were already read wait, too. */
+const WAITING_MAX = 2;
+
+/** How often we look for progress within `unreadTimeout`. */
+const UNREAD_CHECKS = 6;
+
+/** The status for each error code of Node's HTTP parser. Other codes answer 400. */
+const STATUS_LINES: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
+/**
+ * Serves a connection's requests in order, one at a time: answers leave in order (RFC 9112 9.3.2). A client
+ * that sends requests without waiting for answers delays only its own connection.
+ */
+export class Connection {
+  /** Connections with the same address count together. Null: no limit per address. */
+  readonly address: string | null;
+  readonly #socket: Socket;
+  readonly #serve: RequestListener;
+  readonly #waiting: Exchange[] = [];
+  /** The request in flight. */
+  #current: Exchange | null = null;
+  /** Never a complete request: on an idle connection it would keep its body in memory. */
+  #unfinished: IncomingMessage | null = null;
+  #paused = false;
+  /** The bytes read until the last answer. */
+  #bytesAnswered: number;
+
+  constructor(socket: Socket, address: string | null, serve: RequestListener, timeouts: ConnectionTimeouts) {
+    this.address = address;
+    this.#socket = socket;
+    this.#serve = serve;
+    this.#bytesAnswered = socket.bytesRead;
+    closeInTwoSteps(socket, timeouts.lingerTimeout);
+    closeWhenUnread(socket, timeouts.unreadTimeout);
+    socket.once('close', () => this.#waiting.splice(0));
+  }
+
+  /** True while no byte has arrived since the last answer. */
+  get isIdle(): boolean {
+    return this.#current === null && this.#socket.bytesRead === this.#bytesAnswered;
+  }
+
+  add(exchange: Exchange): void {
+    this.#waiting.push(exchange);
+    if (this.#current === null) this.#next();
+    else if (this.#waiting.length >= WAITING_MAX) {
+      this.#paused = true;
+      this.#socket.pause();
+    }
+  }
+
+  /** Closes the connection after the answer in progress, unless its headers are sent. */
+  closeAfterAnswer(): void {
+    const response = this.#current?.response;
+    if (response?.headersSent === false) response.setHeader('connection', 'close');
+  }
+
+  /** Answers with a status line and its text, and closes the connection. */
+  refuse(statusLine: string): void {
+    const text = statusLine.slice(statusLine.indexOf(' ') + 1);
+    const head = [
+      `HTTP/1.1 ${statusLine}`,
+      'Content-Type: text/plain; charset=utf-8',
+      `Content-Length: ${text.length}`,
+      `x-request-id: ${newRequestId()}`,
+      'x-content-type-options: nosniff',
+      'cache-control: no-store',
+      'Connection: close',
+    ].join('\r\n');
+    this.#socket.write(`${head}\r\n\r\n${text}`);
+    this.#socket.destroySoon();
+  }
+
+  /**
+   * Ends the connection after bytes that Node could not parse. A request in flight keeps its own answer: an
+   * error must not hide what the request has done. Node may call this several times for one connection.
+   */
+  fail(error: NodeJS.ErrnoException): void {
+    // The client may send the waiting requests again (RFC 9112 9.3.1).
+    this.#waiting.splice(0);
+    if (this.#socket.writableEnded) return; // the last answer is sent, and later bytes are dropped
+    if (error.code === 'ECONNRESET' || !this.#socket.writable) this.#socket.destroy();
+    else if (this.#current !== null) endAfterAnswer(this.#current, error);
+    // The bytes may be the rest of a request that already has its answer.
+    else if (this.#unfinished?.complete === false) this.#socket.destroySoon();
+    else this.refuse(STATUS_LINES[error.code ?? ''] ?? '400 Bad Request');
+  }
+
+  #next(): void {
+    const { destroyed, writableEnded, bytesRead } = this.#socket;
+    // The last answer closed the connection, so the waiting requests cannot be answered.
+    if (destroyed || writableEnded) this.#waiting.splice(0);
+    this.#unfinished = this.#current?.request.complete === false ? this.#current.request : null;
+    if (this.#current !== null) this.#bytesAnswered = bytesRead;
+    this.#current = this.#waiting.shift() ?? null;
+    if (this.#paused && this.#waiting.length < WAITING_MAX) {
+      this.#paused = false;
+      this.#socket.resume();
+    }
+    if (this.#current === null) return;
+    this.#current.response.once('close', () => this.#next());
+    this.#serve(this.#current.request, this.#current.response);
+  }
+}
+
+/** Lets a request in flight have its answer, although the bytes after its beginning are no HTTP. */
+function endAfterAnswer({ request, response }: Exchange, error: NodeJS.ErrnoException): void {
+  const { socket } = request;
+  if (response.headersSent && !request.complete) {
+    socket.destroySoon(); // sends the written part of the answer first
+    return;
+  }
+  if (!request.complete) {
+    const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+    breakBody(request, late ? 'did not arrive in time' : 'is not well-formed HTTP');
+  }
+  // An answer in progress has sent its headers, so the connection closes after it.
+  if (response.headersSent) response.once('close', () => socket.destroySoon());
+  else response.setHeader('connection', 'close');
+}
+
+/**
+ * Makes `socket.destroySoon()` close the connection in two steps (RFC 9112 9.6). Node and we call that method
+ * after the last answer. Our side closes first. The rest closes when the client closes its side, or after
+ * `timeoutMs`. Closing at once with unread bytes would reset the connection, and the client could lose the
+ * answer.
+ */
+function closeInTwoSteps(socket: Socket, timeoutMs: number): void {
+  socket.destroySoon = () => {
+    if (socket.writableEnded) return;
+    socket.end();
+    if (!socket.readableEnded) throwAwayWhatComes(socket, timeoutMs);
+  };
+}
+
+/** The socket destroys itself when both sides have ended. */
+function throwAwayWhatComes(socket: Socket, timeoutMs: number): void {
+  let bytes = 0;
+  socket.removeAllListeners('data'); // the HTTP parser listens no more: no further request is served
+  socket.on('data', (chunk) => {
+    bytes += chunk.length;
+    if (bytes > READ_OFF_BYTES_MAX) socket.destroy();
+  });
+  socket.once('finish', () => {
+    const timer = setTimeout(() => socket.destroy(), timeoutMs);
+    socket.once('close', () => clearTimeout(timer));
+  });
+  socket.resume();
+}
+
+/**
+ * Closes the connection when its client takes no byte of an answer for `timeoutMs`. Node's own time limit
+ * begins again when the client sends a byte. Write long answers in pieces: only a further piece shows that
+ * the client reads.
+ */
+function closeWhenUnread(socket: Socket, timeoutMs: number): void {
+  let bytesBefore = 0;
+  let checks = 0;
+  const timer = setInterval(() => {
+    const { bytesWritten, writableLength } = socket;
+    checks = writableLength > 0 && bytesWritten === bytesBefore ? checks + 1 : 0;
+    bytesBefore = bytesWritten;
+    if (checks === UNREAD_CHECKS) socket.destroy();
+  }, timeoutMs / UNREAD_CHECKS);
+  socket.once('close', () => clearInterval(timer));
+}
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/**
+ * Returns the network. Its connections count together. Returns null for loopback, where a local proxy runs,
+ * and for a closed socket.
+ */
+export function clientNetwork({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>): string | null {
+  const isLoopback = LOOPBACK.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');
+  return isLoopback ? null : networkOf(remoteAddress);
+}
