@@ -126,6 +126,22 @@ test('account limit leaves the limits before and after, and nothing when it chan
   expect((await cli('audit', 'list')).stdout).toMatch(/ {2}domains null to domains 500; ticket 7\n$/);
 });
 
+test('account create leaves the values of the new account, without the address', async () => {
+  const [{ id }, entry] = await acted(
+    'account',
+    'create',
+    '--name',
+    'Shop',
+    '--notice-email',
+    'ops@a.example',
+  );
+  const after = { name: 'Shop', notice_email: 'an address' };
+  expect(entry).toEqual(entryOf({ action: 'account.create', account: id, target: id, after }));
+  await json('account', 'create', '--name', 'Quiet', ...by);
+  expect(await listed()).toMatchObject([{ after: { name: 'Quiet', notice_email: null } }, entry]);
+  expect(JSON.stringify(await database.query('select * from audit'))).not.toContain('a.example');
+});
+
 test('account update leaves the values before and after without the address, and nothing when it changes none', async () => {
   const update = (address: string) => ['account', 'update', account, '--notice-email', address] as const;
   await json(...update('none'), ...by);

@@ -57,8 +57,12 @@ async function outage(
 
 const anHourAgo = () => new Date(Date.now() - 2 * 3_600_000).toISOString();
 
-/** Does the steps of the recoveries that run until none is left, as a relay does, with a worker beside it. */
-async function relay(): Promise<void> {
+/**
+ * Does the steps of the recoveries that run until none is left, as a relay does, with a worker beside it.
+ *
+ * @param delivers whether the endpoint takes the events. @returns the events that were queued
+ */
+async function relay({ delivers = true } = {}): Promise<EventId[]> {
   const work = createRecoveryWork(pool);
   await waitFor(async () => (await running()).length > 0, { what: 'a recovery' });
   for (let ids = await running(); ids.length > 0; ids = await running())
@@ -67,6 +71,16 @@ async function relay(): Promise<void> {
       await work.step(id as never, true);
       await database.query('update deliveries set taken_at = now()'); // so that none waits
     }
+  const events = await queued();
+  if (delivers) await deliver();
+  return events;
+}
+
+async function deliver(): Promise<void> {
+  await database.query(
+    `with gone as (delete from deliveries returning recovery_id)
+     insert into recovery_outcomes (recovery_id, delivered, failed) select recovery_id, 1, 0 from gone`,
+  );
 }
 
 async function running(): Promise<string[]> {
@@ -150,19 +164,18 @@ describe('recover', () => {
       'INC-7',
       '--json',
     );
-    await relay();
+    expect(await relay()).toEqual(events.slice(1));
     const { code, stdout, stderr } = await ended;
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
       id: expect.stringMatching(/^rec_/),
       ...{ webhook, account, status: 'finished', since, until, types: ['email.sent', 'email.opened'] },
       ...{ only: 'all', reason: null, rate: 300, matched: 2, dead_letters: 1, has_more: false },
-      ...{ queued: 2, delivered: 0, failed: 0, in_progress: 2, left: 0 },
+      ...{ queued: 2, delivered: 2, failed: 0, in_progress: 0, left: 0 },
       created_at: expect.stringMatching(/Z$/),
       ended_at: expect.stringMatching(/Z$/),
     });
     expect(stderr).toMatch(/^postrider: rec_\w+: 2 match, at most 300 a second\n/);
-    expect(await queued()).toEqual(events.slice(1));
     expect(await audited('recovery.start')).toMatchObject([
       { by: { kind: 'cli', name: 'ada' }, note: 'INC-7', account, webhook, count: 2 },
     ]);
@@ -174,9 +187,24 @@ describe('recover', () => {
     const ended = cli('recover', webhook, '--since', anHourAgo());
     await relay();
     expect((await ended).stdout).toMatch(
-      new RegExp(`^rec_\\w+ of ${webhook} finished: 1 of 1 queued: 0 delivered, 0 failed, 1 in progress\n$`),
+      new RegExp(
+        `^rec_\\w+ of ${webhook} finished at \\S+Z: 1 of 1 queued: 1 delivered, 0 failed, 0 in progress\n$`,
+      ),
     );
     expect(await database.query('select rate from recoveries')).toEqual([{ rate: 200 }]);
+  });
+
+  test('is not finished while its last event is on its way, and shows the end afterwards', async () => {
+    await outage(1, 0);
+    const { texts, ended } = start(['recover', webhook, '--since', anHourAgo()], { isTTY: true });
+    await relay({ delivers: false });
+    await waitFor(() => texts.stderr.includes('1 in progress'), { what: 'the last event' });
+    const { stdout } = await cli('recover', webhook);
+    expect(stdout).toMatch(/^rec_\w+ of \w+ has queued all at \S+Z: 1 of 1 queued: .* 1 in progress\n$/);
+    await deliver();
+    expect(await ended).toBe(0);
+    expect(texts.stdout).toMatch(/ finished at \S+Z: 1 of 1 queued: 1 delivered, 0 failed, 0 in progress\n$/);
+    expect((await cli('recover', webhook)).stdout).toBe(texts.stdout);
   });
 
   test('shows a terminal one line that changes, until Ctrl+C, which leaves the recovery', async () => {
@@ -217,7 +245,7 @@ describe('recover', () => {
     ]);
   });
 
-  test('without options shows the one that runs, and --stop stops it', async () => {
+  test('without options shows the one that runs or ran last, and --stop stops it', async () => {
     await outage(2, 0);
     const first = start(['recover', webhook, '--since', anHourAgo()], { isTTY: false });
     await waitFor(() => first.texts.stderr.includes('0 of 2 queued'), { what: 'the recovery' });
@@ -235,13 +263,18 @@ describe('recover', () => {
       left: 2,
     });
     expect(await looking.ended).toBe(0);
-    expect(looking.texts.stdout).toContain(' stopped: 0 of 2 queued');
+    expect(looking.texts.stdout).toMatch(/ stopped at \S+Z: 0 of 2 queued/);
     expect(await audited('recovery.stop')).toMatchObject([{ by: { name: 'ben' }, webhook }]);
-    for (const options of [[], ['--stop']])
-      expect(await cli('recover', webhook, ...options)).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining(`postrider: no recovery of ${webhook} runs`),
-      });
+    expect(await cli('recover', webhook)).toMatchObject({ code: 0, stdout: looking.texts.stdout });
+    expect(await cli('recover', webhook, '--stop')).toMatchObject({
+      code: 1,
+      stderr: `postrider: no recovery of ${webhook} runs\n`,
+    });
+  });
+
+  test('without options says that a webhook never had one', async () => {
+    const stderr = `postrider: ${webhook} never had a recovery; --since starts one\n`;
+    expect(await cli('recover', webhook)).toEqual({ code: 1, stdout: '', stderr });
   });
 
   test('says that a suspended account waits', async () => {
@@ -363,12 +396,11 @@ describe('dead-letters replay', () => {
     const ended = cli(
       ...all('--rate', '50', '--reason', 'attempts_exhausted', '--type', 'email.sent', '--json'),
     );
-    await relay();
+    expect(await relay()).toEqual([events[2]]);
     expect(JSON.parse((await ended).stdout)).toMatchObject({
       ...{ only: 'dead_letters', reason: 'attempts_exhausted', types: ['email.sent'], rate: 50 },
       ...{ status: 'finished', matched: 1, queued: 1, since: '1970-01-01T00:00:00.000Z' },
     });
-    expect(await queued()).toEqual([events[2]]);
     const since = ['--since', new Date(Date.now() - 60_000).toISOString()];
     const none = cli(...all('--rate', '50', ...since, '--json'));
     await relay();

@@ -54,6 +54,12 @@ export function countObject(
   };
 }
 
+/** The state of a recovery. It ends when it has queued its last event, which may not be delivered yet. */
+export function stateInWords({ status, inProgress }: Recovery): string {
+  if (status === 'running') return 'runs';
+  return status === 'finished' && inProgress > 0 ? 'has queued all' : status;
+}
+
 /** The progress of a recovery in at most 80 characters. */
 export function progressInWords({ queued, matched, delivered, failed, inProgress }: Recovery): string {
   return `${queued} of ${matched} queued: ${delivered} delivered, ${failed} failed, ${inProgress} in progress`;

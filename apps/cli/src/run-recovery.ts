@@ -6,15 +6,20 @@ import { Failure } from './failure.ts';
 import { withInterrupt } from './interrupt.ts';
 import type { Io } from './io.ts';
 import { isTerminal, note, printAnswer } from './print.ts';
-import { progressInWords, recoveryObject } from './recovery-object.ts';
+import { progressInWords, recoveryObject, stateInWords } from './recovery-object.ts';
 
 const LOOK_EVERY_MS = 500;
+/** The last events mostly arrive within seconds. A failing endpoint may take an hour. */
+const LAST_EVENTS_MS = 10_000;
 /** A terminal shows one line that changes. Elsewhere each line stays, so there are few. */
 const LINE_EVERY_MS = 10_000;
 
 type Webhook = Pick<OwnedWebhook, 'id' | 'accountId'>;
 
-/** Starts a recovery and shows its progress until the end, or until Ctrl+C. Then prints it. */
+/**
+ * Starts a recovery and shows its progress until all events are queued. It waits some seconds for the last
+ * outcomes. Ctrl+C ends it earlier. Then it prints the recovery.
+ */
 export async function runRecovery(
   io: Io,
   database: Database,
@@ -40,7 +45,7 @@ export async function runRecovery(
 }
 
 /** Shows the progress of a recovery as above. */
-export async function followRecovery(
+async function followRecovery(
   io: Io,
   database: Database,
   webhook: Webhook,
@@ -50,6 +55,22 @@ export async function followRecovery(
   const last = await withInterrupt((interrupt) => untilEnd(io, database, { webhook, id, interrupt }));
   if (last.status === 'running') note(io, `postrider: ${id} goes on. ${waysOn(webhook)}`);
   printRecovery(io, webhook, last, json);
+}
+
+/** Shows the progress of the webhook's recovery that runs. Without one, prints the last one. */
+export async function showRecovery(
+  io: Io,
+  database: Database,
+  webhook: Webhook,
+  json: boolean | undefined,
+): Promise<void> {
+  const { id, accountId } = webhook;
+  const newest = await createRecoveryStore(database, io.clock).list(accountId, id, { limit: 1 });
+  if (newest === 'no webhook' || newest === 'no cursor') throw new Failure(`no webhook ${id}`);
+  const [last] = newest.entries;
+  if (last === undefined) throw new Failure(`${id} never had a recovery; --since starts one`);
+  if (last.status === 'running') await followRecovery(io, database, webhook, last.id, json);
+  else printRecovery(io, webhook, last, json);
 }
 
 /** Stops the webhook's recovery that runs, and prints it. What it has queued is still sent. */
@@ -79,13 +100,17 @@ async function untilEnd(
   const recoveries = createRecoveryStore(database, io.clock);
   const webhooks = createWebhookLookUps(database);
   const progress = createProgress(io);
+  let endsAtMs = Infinity;
   try {
     for (;;) {
       const recovery = await recoveries.find(webhook.accountId, webhook.id, id);
       const found = await webhooks.find(webhook.id);
       if (recovery === null || found === null)
         throw new Failure(`${webhook.id} is deleted, so ${id} has ended`);
-      if (recovery.status !== 'running' || interrupt.aborted) return recovery;
+      if (recovery.status === 'stopped') return recovery;
+      if (recovery.status === 'finished')
+        endsAtMs = Math.min(endsAtMs, performance.now() + (recovery.inProgress > 0 ? LAST_EVENTS_MS : 0));
+      if (performance.now() >= endsAtMs || interrupt.aborted) return recovery;
       const pace = found.failingSince === null ? '' : '; it fails: 1 a second';
       progress.show(`${progressInWords(recovery)}${pace}`);
       await delay(LOOK_EVERY_MS, undefined, { signal: interrupt }).catch(() => undefined);
@@ -119,8 +144,9 @@ function waysOn({ id }: Webhook): string {
 }
 
 function printRecovery(io: Io, { accountId }: Webhook, recovery: Recovery, json: boolean | undefined): void {
-  const { id, webhookId, status } = recovery;
+  const { id, webhookId, endedAt } = recovery;
+  const ended = endedAt === null ? '' : ` at ${endedAt.toISOString()}`;
   printAnswer(io, json, recoveryObject(recovery, accountId), [
-    `${id} of ${webhookId} ${status === 'running' ? 'runs' : status}: ${progressInWords(recovery)}`,
+    `${id} of ${webhookId} ${stateInWords(recovery)}${ended}: ${progressInWords(recovery)}`,
   ]);
 }

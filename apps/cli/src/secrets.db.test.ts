@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, test } from '@jest/globals';
 import { createSecretBox, openHeaders, sealHeaders } from '@postrider/domain';
 import type { WebhookId } from '@postrider/domain';
+import { openClient, untilWaitingForLock } from '@postrider/testing';
 import { runInProcess, setupCli } from '../test/run-in-process.ts';
 import type { CliResult } from '../test/run-in-process.ts';
 
@@ -140,6 +141,23 @@ test('headers that do not open keep their secret with them: one key opens both',
   const before = await stored(id);
   expect((await reseal(keysOf(fresh, old, older))).code).toBe(1);
   expect(await stored(id)).toEqual(before);
+});
+
+test('a secret that another command seals meanwhile stays as that command left it', async () => {
+  const [id, box] = [webhooks[0]?.id as WebhookId, createSecretBox([fresh])];
+  const sealed = box.seal(`whsec_${id}`, id).sealed;
+  const other = await openClient(database.url);
+  await other.query('begin');
+  await other.query(
+    'update webhooks set secret_key_id = $2, secret_sealed = $3, headers_sealed = null where id = $1',
+    [id, box.keyId, sealed],
+  );
+  const resealed = reseal(keysOf(fresh, old, older), '--json');
+  await untilWaitingForLock(database);
+  await other.query('commit');
+  await other.end();
+  expect(JSON.parse((await resealed).stdout)).toMatchObject({ resealed: 2, others: [] });
+  expect(await stored(id)).toEqual({ keyId: box.keyId, secret: sealed, headers: null });
 });
 
 test('more webhooks than one step are sealed again, with progress, and an entry for each step', async () => {

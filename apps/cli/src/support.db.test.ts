@@ -216,7 +216,7 @@ describe('webhooks', () => {
     const subject = inboundSubject(accountId, RULE);
     const ofRule = await rows.webhook({ accountId, subject, failing: true });
     await database.query(
-      `update webhooks set created_at = '2026-01-01', description = 'CRM', headers_sealed = 'x', domains = '{a.example}' where id = $1`,
+      `update webhooks set created_at = '2026-01-01', description = 'CRM', headers_sealed = 'x', domains = '{a.example}', dead_letters_dropped = 7 where id = $1`,
       [own],
     );
     await database.query(
@@ -235,6 +235,7 @@ describe('webhooks', () => {
     domains: ['a.example'],
     rule_id: null,
     failing_since: null,
+    dead_letters_dropped: 7,
     created_at: '2026-01-01T00:00:00.000Z',
   });
 
@@ -252,6 +253,7 @@ describe('webhooks', () => {
           domains: null,
           rule_id: RULE,
           failing_since: '2026-01-03T00:00:00.000Z',
+          dead_letters_dropped: 0,
           created_at: '2026-01-02T00:00:00.000Z',
         },
         ownObject(own, acme),
@@ -304,10 +306,36 @@ describe('webhooks', () => {
   test('show finds the account by the id of a webhook, and shows no secret', async () => {
     await makeTwo(acme);
     const { own, ofRule } = await makeTwo(other);
-    expect(await json('webhooks', 'show', own)).toEqual(ownObject(own, other));
+    const nothing = { last_success_at: null, last_error: null, outstanding: 0, dead_letters: 0 };
+    expect(await json('webhooks', 'show', own)).toEqual({ ...ownObject(own, other), ...nothing });
     expect((await cli('webhooks', 'show', ofRule)).stdout).toBe(
       `${ofRule} of ${other}\nendpoint: https://hooks.example/in\nevents: all\ndescription: none\ndomains: all\nrouting rule: ${RULE}\n` +
-        'failing since: 2026-01-03T00:00:00.000Z\nmade: 2026-01-02T00:00:00.000Z\n',
+        'failing since: 2026-01-03T00:00:00.000Z\nlast success: none is known\nlast error: none is known\n' +
+        'outstanding deliveries: 0\ndead letters: 0\ndead letters that retention deleted: 0\nmade: 2026-01-02T00:00:00.000Z\n',
+    );
+  });
+
+  test('show tells how the endpoint answers, and what waits for it', async () => {
+    const id = await rows.webhook({ accountId: acme });
+    await rows.deliveries(id, { count: 3 });
+    await rows.deadLetter(id, await rows.event());
+    await rows.deadLetter(id, await rows.event());
+    await database.query(
+      `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error)
+       select now() - make_interval(mins => n), 1, 'evt_1', $1, 1, 1, case n when 1 then 503 else 200 end,
+              case n when 1 then E'HTTP 503\\u202e' end
+       from generate_series(1, 2) n`,
+      [id],
+    );
+    await database.query("update dead_letters set created_at = now() - interval '1 h'");
+    expect(await json('webhooks', 'show', id)).toMatchObject({
+      last_success_at: expect.stringMatching(/Z$/),
+      last_error: 'HTTP 503\u202e',
+      outstanding: 3,
+      dead_letters: 2,
+    });
+    expect((await cli('webhooks', 'show', id)).stdout).toMatch(
+      /last success: \S+Z\nlast error: HTTP 503\\u\{202e\}\noutstanding deliveries: 3\ndead letters: 2\n/,
     );
   });
 

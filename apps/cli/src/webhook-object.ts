@@ -1,5 +1,5 @@
 import { hostOf } from '@postrider/domain';
-import type { FailingWebhook, OwnedWebhook } from '@postrider/store';
+import type { FailingWebhook, OwnedWebhook, WebhookHealth } from '@postrider/store';
 
 /** A webhook in the output of `--json`, without its secret. Times are ISO 8601 UTC. */
 export function webhookObject(webhook: OwnedWebhook) {
@@ -16,7 +16,21 @@ export function webhookObject(webhook: OwnedWebhook) {
     rule_id: webhook.ruleId,
     /** null: it does not count as failing. */
     failing_since: webhook.failingSince?.toISOString() ?? null,
+    /** Dead letters that retention deleted. */
+    dead_letters_dropped: webhook.deadLettersDropped,
     created_at: webhook.createdAt.toISOString(),
+  };
+}
+
+/** The health of a webhook in the output of `--json`. */
+export function webhookHealthObject(health: WebhookHealth) {
+  return {
+    /** null: none is known. */
+    last_success_at: health.lastSuccessAt?.toISOString() ?? null,
+    last_error: health.lastError,
+    /** Deliveries that wait. Counted up to 10,000, as the dead letters. */
+    outstanding: health.outstanding,
+    dead_letters: health.deadLetters,
   };
 }
 

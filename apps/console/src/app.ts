@@ -1,21 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import express from 'express';
-import type { Express } from 'express';
+import type { Express, RequestHandler } from 'express';
 import type { Clock } from '@postrider/domain';
 import { createMetricsHandler, createReadinessHandler, healthHandler } from '@postrider/runtime';
 import type { ConfigurationOf, Logger, Metrics, ReadinessCheck } from '@postrider/runtime';
 import { createConsoleForms, createConsoleSessions } from '@postrider/store';
 import type { Database, ReadDatabase } from '@postrider/store';
-import { serveAsset } from './assets.ts';
 import { handleError } from './http/handle-error.ts';
 import { notFound } from './http/refusal.ts';
-import { openRequest } from './http/request-log.ts';
+import { openRequest } from './http/open-request.ts';
 import { createRespond } from './http/respond.ts';
 import { serveForm, formBody } from './http/serve-form.ts';
 import type { FormHandler } from './http/serve-form.ts';
 import { servePage } from './http/serve-page.ts';
 import type { PageHandler } from './http/serve-page.ts';
-import { createSoleTask } from './http/sole-task.ts';
-import type { SoleTask } from './http/sole-task.ts';
 import { showAccount } from './routes/account.ts';
 import { showAudit } from './routes/audit.ts';
 import { showDeadLetters } from './routes/dead-letters.ts';
@@ -23,6 +22,8 @@ import { showEmail } from './routes/email.ts';
 import { replayEvent, showEvent } from './routes/event.ts';
 import { showHeld } from './routes/held.ts';
 import { releaseMessage, showMessage } from './routes/message.ts';
+import { createOneCount } from './routes/one-count.ts';
+import type { OneCount } from './routes/one-count.ts';
 import { showOverview } from './routes/overview.ts';
 import type { ReadQueueDepth } from './routes/overview.ts';
 import { showRecover, startRecoveries } from './routes/recover.ts';
@@ -50,7 +51,7 @@ export function createConsole(parts: ConsoleParts): Express {
   const keys = config.consoleKeys;
   const sessions = createConsoleSessions(actions);
   const respond = createRespond(clock);
-  const counting = createSoleTask();
+  const counting = createOneCount();
   const app = express();
   app.disable('x-powered-by').disable('etag');
 
@@ -78,7 +79,7 @@ export function createConsole(parts: ConsoleParts): Express {
 
 function pagesOf(
   { config, reads, clock, readQueueDepth }: ConsoleParts,
-  counting: SoleTask,
+  counting: OneCount,
 ): Readonly<Record<string, PageHandler>> {
   return {
     '/': showOverview(reads, readQueueDepth),
@@ -99,12 +100,22 @@ function pagesOf(
 
 function formsOf(
   { actions, clock }: ConsoleParts,
-  counting: SoleTask,
+  counting: OneCount,
 ): Readonly<Record<string, FormHandler>> {
   return {
     '/events/:id/replay': replayEvent(actions),
     '/messages/:id/release': releaseMessage(actions, clock),
     '/recoveries': startRecoveries(actions, clock, counting),
     '/recoveries/:id/stop': stopRecovery(actions, clock),
+  };
+}
+
+const ASSET_TYPES = { 'style.css': 'text/css', 'console.js': 'text/javascript' } as const;
+
+/** Serves a file of the pages. In a bundle, the folder of the files is beside the bundle. */
+function serveAsset(name: keyof typeof ASSET_TYPES): RequestHandler {
+  const text = readFileSync(join(import.meta.dirname, 'console-assets', name), 'utf8');
+  return (_request, response) => {
+    response.type(`${ASSET_TYPES[name]}; charset=utf-8`).send(text);
   };
 }

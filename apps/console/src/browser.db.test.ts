@@ -6,6 +6,7 @@ import { HOSTILE_NAME, makeHistory, RECOVERY } from '../test/history.ts';
 import { makeOutage, RECIPIENT } from '../test/outage.ts';
 import type { Outage } from '../test/outage.ts';
 import { KEYS, setupConsole } from '../test/start-console.ts';
+import { writeWorstTexts } from '../test/worst-texts.ts';
 
 jest.setTimeout(120_000);
 
@@ -79,7 +80,8 @@ describeWithChromium('in a browser', (executablePath) => {
     await query(`update emails set subject = 'Your order 10482', created_at = created_at - interval '189 s',
                    sent_at = created_at - interval '188 s'`);
     await query(
-      `insert into workers (id, slots, queue_kind, queue_prefix) values ('w1', 512, 'postgres', '')`,
+      `insert into workers (id, number, slots, queue_kind, queue_prefix)
+       select n::text, n, 512, 'postgres', '' from unnest(array[1386602961, 407713542]) n`,
     );
     const options = { viewport: { width: 1280, height: 800 }, colorScheme: 'light' } as const;
     const { page, context } = await signedIn(chromium, opened.url, KEYS.ada, options);
@@ -156,6 +158,19 @@ describeWithChromium('in a browser', (executablePath) => {
     await page.goto('https://tickets.example/1');
     await page.getByText('the event').click();
     await page.waitForURL(`${opened.url}/sign-in?next=${encodeURIComponent(path)}`);
+    await context.close();
+  });
+
+  test.each([
+    [360, 740],
+    [1280, 900],
+  ])('the longest texts without a space fit on %d px', async (width, height) => {
+    await writeWorstTexts(opened.database, outage);
+    const { page, context } = await signedIn(chromium, opened.url, KEYS.ada, { viewport: { width, height } });
+    for (const path of paths().filter((each) => !each.endsWith('failing=include'))) {
+      await open(page, path);
+      await expectFits(page);
+    }
     await context.close();
   });
 });

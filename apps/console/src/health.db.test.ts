@@ -16,11 +16,7 @@ beforeEach(async () => {
 });
 
 const query = async (sql: string, values: unknown[] = []) => opened.database.query(sql, values);
-const show = async (path: string): Promise<string> => {
-  const { status, text } = await ada.get(path);
-  expect({ path, status }).toEqual({ path, status: 200 });
-  return text;
-};
+const show = (path: string) => ada.show(path);
 const labelsOf = (page: string) =>
   [...page.matchAll(/role="img"\s+aria-label="([^"]*)"/g)].map(([, label]) => label);
 
@@ -46,6 +42,29 @@ describe('the page of a webhook', () => {
     expect(labels[1]).toMatch(/^p95 by hour, 24 h: now \d+ ms, highest \d+ ms$/);
     expect(page.match(/class="ok"/g)).toHaveLength(24);
     expect(page.match(/class="no"\s+x=/g)).toHaveLength(2); // 0.1 % of failures is too little for a bar
+  });
+
+  test('says how many of its attempts run now, and not those of others', async () => {
+    for (const [id, count] of [
+      [outage.failing, 2],
+      [outage.healthy, 4],
+    ] as const) {
+      await opened.rows.deliveries(id, { count, dueInMs: -1_000_000 });
+      await query(
+        `update deliveries set taken_at = now(), leased_until = now() + interval '30 s'
+         where webhook_id = $1 and due_at < now() - interval '900 s'`,
+        [id],
+      );
+    }
+    expect(textOf(await show(`/webhooks/${outage.failing}`))).toContain('In flight 2 attempts run now');
+    expect(textOf(await show(`/webhooks/${outage.healthy}`))).toContain('In flight 4 attempts run now');
+  });
+
+  test('says when the next attempt of an event is due, or that it is due now', async () => {
+    const path = `/webhooks/${outage.failing}?status=pending`;
+    expect(textOf(await show(path))).toContain('no attempt due now');
+    await query(`update deliveries set due_at = '2100-01-01T07:17:42Z'`);
+    expect(textOf(await show(path))).toContain('no attempt next 07:17:42');
   });
 
   test('without an attempt in a day says quiet', async () => {
@@ -101,6 +120,8 @@ describe('the page of an account', () => {
       'key shop deleted a webhook',
       'ada started a recovery of 28,412 events',
       'Outstanding deliveries 3 1,000,000',
+      'Deliveries per second 11 2,000',
+      'Held mail 1',
     ])
       expect(words).toContain(part);
   });

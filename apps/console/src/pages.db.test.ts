@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { createRecoveryStore } from '@postrider/store';
+import { systemClock } from '@postrider/testing';
 import { HttpVisitor, textOf, tokensOf } from '../test/http-visitor.ts';
 import { HOSTILE_ANSWER, HOSTILE_SUBJECT, makeOutage, RECIPIENT } from '../test/outage.ts';
 import type { Outage } from '../test/outage.ts';
@@ -13,11 +15,7 @@ beforeEach(async () => {
   ada = await new HttpVisitor(opened.url).signIn(KEYS.ada);
 });
 
-const show = async (path: string) => {
-  const { status, text } = await ada.get(path);
-  expect({ path, status }).toEqual({ path, status: 200 });
-  return text;
-};
+const show = (path: string) => ada.show(path);
 
 const replayOf =
   (outcome: Outage, fields: Record<string, string> = {}) =>
@@ -36,7 +34,7 @@ describe('the story of an event', () => {
     for (const part of [
       'Delivered to 1 of 2 webhooks. 1 is in a dead letter.',
       'Request req_0123',
-      `From Meadow Shop <orders@shop.example.com> to ${RECIPIENT} , “${HOSTILE_SUBJECT}”`,
+      `From Meadow Shop <orders@shop.example.com> to ${RECIPIENT} , “ ${HOSTILE_SUBJECT} ”`,
       'The provider reported email.bounced: Permanent, General',
       'Given up as attempts_exhausted , last error HTTP 503',
       'same response as 1',
@@ -59,6 +57,17 @@ describe('the story of an event', () => {
     );
   });
 
+  test('says that a 410 is never retried, and of another status nothing', async () => {
+    const page = async () => textOf(await show(`/events/${outage.eventId}`));
+    expect(await page()).not.toContain('never retries');
+    await opened.database.query(
+      `update dead_letters set reason = 'rejected', status_code = 410, last_error = 'HTTP 410'`,
+    );
+    expect(await page()).toContain('last error HTTP 410 . Postrider never retries a 410. Dead letter');
+    await opened.database.query(`update dead_letters set status_code = null, last_error = 'refused address'`);
+    expect(await page()).not.toContain('never retries');
+  });
+
   test('of a received message has the length of its text in place of the text', async () => {
     await opened.database.query(`update events set type = 'message.received', data = $2 where id = $1`, [
       outage.eventId,
@@ -71,6 +80,8 @@ describe('the story of an event', () => {
     ]);
     const page = await show(`/events/${outage.eventId}`);
     expect(page).toContain('(12 bytes, not shown)');
+    expect(textOf(page)).toContain('Message Re: Your order');
+    expect(textOf(page)).toContain('“ Re: Your order ”. Message');
     expect(page).not.toContain('secret words');
   });
 });
@@ -102,46 +113,52 @@ describe('a replay', () => {
     expect(await queuedAgain()).toEqual([]);
   });
 
+  test('of many dead letters is in the story of each event, with who did it', async () => {
+    await opened.database.query(
+      `insert into audit (created_at, actor_kind, actor, action, account_id, target, webhook_id, count, note)
+       values (now() - interval '2 s', 'cli', 'root', 'dead-letters.replay', $1, $2, $2, 3, 'ticket 8')`,
+      [outage.accountId, outage.failing],
+    );
+    await opened.database.query(
+      `insert into attempts (started_at, delivery_id, attempt, event_id, webhook_id, type, duration_ms, status)
+       values (now() - interval '1 s', 9, 1, $1, $2, 'email.bounced', 5, 200)`,
+      [outage.eventId, outage.failing],
+    );
+    const page = await show(`/events/${outage.eventId}`);
+    expect(textOf(page)).toContain(
+      'Replayed by root on the command line, with other events of the webhook Note: ticket 8.',
+    );
+    expect(page).toContain(`href="/audit?target=${outage.failing}"`);
+  });
+
+  test('by a recovery of this one event leads to the entry of the recovery in the audit', async () => {
+    const { accountId, failing, eventId } = outage;
+    const asked = {
+      since: new Date(Date.now() - 60_000),
+      types: [],
+      only: 'undelivered',
+      rate: 200,
+    } as const;
+    const by = { kind: 'cli', name: 'root', note: 'ticket 9' } as const;
+    const started = await createRecoveryStore(opened.db, systemClock).start(accountId, failing, asked, by);
+    expect(started).toMatchObject({ kind: 'started', count: { matched: 1 } });
+    await opened.database.query(
+      `insert into attempts (started_at, delivery_id, attempt, event_id, webhook_id, type, duration_ms, status)
+       values (now() + interval '1 s', 9, 1, $1, $2, 'email.bounced', 5, 200)`,
+      [eventId, failing],
+    );
+    const page = await show(`/events/${eventId}`);
+    expect(textOf(page)).toContain('Replayed by root on the command line Note: ticket 9.');
+    const [, entry = ''] = /href="(\/audit\?target=rec_\w+)"/.exec(page) ?? [];
+    expect(textOf(await show(entry))).toContain('recovery.start');
+  });
+
   test('to a webhook that does not get the event is refused, and the form may be sent again', async () => {
     const other = await opened.rows.webhook();
     const path = `/events/${outage.eventId}/replay`;
     const tokens = tokensOf((await ada.get(`/events/${outage.eventId}`)).text, path);
     expect((await ada.post(path, { ...tokens, webhook: other })).status).toBe(400);
     expect((await ada.post(path, { ...tokens, webhook: outage.failing })).status).toBe(303);
-  });
-});
-
-describe('the search', () => {
-  test('leads from an id to its page, also in capitals and quotes', async () => {
-    const letters = await opened.database.query<{ id: string }>('select id from dead_letters');
-    const places: [string, string][] = [
-      [outage.eventId, `/events/${outage.eventId}`],
-      [` "${outage.emailId.toUpperCase()}" `, `/emails/${outage.emailId}`],
-      [outage.messageId, `/messages/${outage.messageId}`],
-      [outage.failing, `/webhooks/${outage.failing}`],
-      [letters[0]?.id ?? '', `/events/${outage.eventId}`],
-      ['meadow', `/accounts/${outage.accountId}`],
-    ];
-    for (const [q, location] of places) {
-      const answer = await ada.get(`/search?q=${encodeURIComponent(q)}`);
-      expect({ q, status: answer.status, location: answer.location }).toEqual({ q, status: 303, location });
-    }
-  });
-
-  test('for an address shows its mail, sent and received, and not that of others', async () => {
-    const other = await opened.rows.email();
-    const words = await show(`/search?q=${RECIPIENT}`);
-    expect(words).toContain(`/emails/${outage.emailId}`);
-    expect(words).toContain(`/events/${outage.eventId}`);
-    expect(words).toContain(`/messages/${outage.messageId}`);
-    expect(words).not.toContain(other);
-  });
-
-  test('that finds nothing shows the text as text', async () => {
-    const page = await show(`/search?q=${encodeURIComponent('<script>x')}`);
-    expect(page).toContain('No results for');
-    expect(page).not.toContain('<script>x');
-    expect((await ada.get('/search?q=')).status).toBe(400);
   });
 });
 
@@ -158,7 +175,44 @@ describe('the overview', () => {
     await opened.database.query('delete from workers');
     expect(well).toContain('Postrider is healthy');
     expect(well).toContain('No endpoint is failing');
-    expect(well).toContain('1 worker with 512 slots');
+    expect(well).toContain('Workers 1 with 512 slots, seen in the last 3 s');
+  });
+
+  test('has a row for each worker of the last minute, and counts those that run', async () => {
+    await opened.database.query(
+      `insert into workers (id, number, slots, queue_kind, queue_prefix, heard_at)
+       values ('41', 41, 512, 'postgres', '', now()), ('42', 42, 256, 'postgres', '', now() - interval '20 s'),
+              ('43', 43, 128, 'postgres', '', now() - interval '61 s')`,
+    );
+    await opened.database.query('select pg_advisory_lock_shared(72707372, 42)');
+    const words = textOf(await show('/'));
+    await opened.database.query('select pg_advisory_unlock_shared(72707372, 42)');
+    expect(words).toContain('Workers 1 with 512 slots');
+    expect(words).toMatch(/ 41 512 \d\.\d s ago running /);
+    expect(words).toMatch(/ 42 256 \d+ s ago silent /);
+    expect(words).not.toContain(' 43 128');
+    expect(textOf(await show('/'))).toMatch(/ 42 256 \d+ s ago died /);
+    await opened.database.query(`update workers set heard_at = now() - interval '20 s'`);
+    expect(textOf(await show('/'))).toContain('No worker is running');
+    await opened.database.query('delete from workers');
+  });
+
+  test('marks the dead letters of 24 hours as cut only where more of them may exist', async () => {
+    await opened.database.query(
+      `insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data, attempts, reason, last_error)
+       select 'dl_01jd' || lpad(n::text, 22, '0'), account_id, webhook_id, 'evt_01jd' || lpad(n::text, 22, '0'), type,
+              now(), data, 8, 'rejected', last_error
+       from dead_letters, generate_series(1, 9998) n`,
+    );
+    expect(textOf(await show('/'))).toMatch(/Dead letters, 24 h 9,999 .* 9,999 in 24 h/);
+    await opened.database.query(
+      `insert into dead_letters select (json_populate_record(l, json_build_object('id', 'dl_' || n, 'event_id', 'evt_' || n))).*
+       from dead_letters l, generate_series(1, 2) n where event_id = $1`,
+      [outage.eventId],
+    );
+    expect(textOf(await show('/'))).toMatch(/Dead letters, 24 h 10,000\+ .* 10,000\+ in 24 h/);
+    await opened.database.query('update webhooks set removed_at = now() where id = $1', [outage.failing]);
+    expect(textOf(await show('/'))).toMatch(/Dead letters, 24 h 0\+ .* 0\+ in 24 h/);
   });
 
   test('counts what waits', async () => {
@@ -225,6 +279,25 @@ describe('lists', () => {
     expect(new Set([...idsOn(first), ...idsOn(second)]).size).toBe(55);
   });
 
+  test('a filter that no new dead letter fits looks at 10,000 of them, and leads to the older ones', async () => {
+    await opened.database.query(
+      `insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data, attempts, reason, last_error)
+       select 'dl_01jd' || lpad(n::text, 22, '0'), account_id, webhook_id, 'evt_01jd' || lpad(n::text, 22, '0'), 'email.sent',
+              now(), data, 8, 'rejected', last_error
+       from dead_letters, generate_series(1, 10000) n`,
+    );
+    await opened.database.query(`update dead_letters set created_at = '2026-01-01' where event_id = $1`, [
+      outage.eventId,
+    ]);
+    const first = await show('/dead-letters?status=503');
+    expect(textOf(first)).toContain('None of the newest 10,000 matches');
+    const [, older = ''] = /href="(\/dead-letters\?[^"]*after=[^"]*)"/.exec(first) ?? [];
+    const second = await show(older.replace(/&amp;/g, '&'));
+    expect(second).toContain(`/events/${outage.eventId}`);
+    expect(second).not.toContain('after=');
+    expect(textOf(second)).toContain(' 1+ match all webhooks');
+  });
+
   test.each([
     ['/dead-letters?statsu=503', 'statsu is unknown here'],
     ['/dead-letters?status=5', 'status is not a status'],
@@ -270,6 +343,21 @@ describe('a message', () => {
     expect(status).toBe(303);
     expect(textOf(await show(location ?? ''))).toContain('1 message is released.');
     expect(await opened.database.query('select status from messages')).toEqual([{ status: 'released' }]);
+  });
+
+  test('shows its newest event, and what became of it at the webhooks', async () => {
+    const path = `/messages/${outage.messageId}`;
+    expect(textOf(await show(path))).toContain('No event about this message is known.');
+    for (const id of [outage.messageId, await opened.rows.message()]) {
+      await opened.database.query(
+        `insert into events (id, account_id, type, created_at, data)
+         values ('evt_' || right($1, 26), $2, 'message.held', now(), $3)`,
+        [id, outage.accountId, JSON.stringify({ object: 'message', id, received_for: [] })],
+      );
+    }
+    const page = await show(path);
+    expect(page).toContain(`/events/evt_${outage.messageId.slice(-26)}`);
+    expect(textOf(page)).toContain('Newest event message.held 2 dropped 0 of 2');
   });
 
   test('never shows its text', async () => {

@@ -40,11 +40,7 @@ async function droppedEvents(count: number, { type = 'email.sent', minutesAgo = 
   );
 }
 
-const show = async (path: string, visitor = ada): Promise<string> => {
-  const { status, text } = await visitor.get(path);
-  expect({ path, status }).toEqual({ path, status: 200 });
-  return text;
-};
+const show = (path: string, visitor = ada) => visitor.show(path);
 
 /** Sends the form of a dry run, as a browser does. @param changes replace its fields */
 async function confirm(path: string, changes: Record<string, string> = {}): Promise<Answer> {
@@ -300,6 +296,30 @@ describe('a recovery', () => {
     expect(textOf(ended)).toContain('3 of 3 events queued 100 %');
     expect(ended).not.toContain('data-live');
     expect(ended).not.toContain('Stop…');
+  });
+
+  test('shows how long fresh events waited, while it runs', async () => {
+    const path = await running();
+    expect(textOf(await show(path))).toContain('Fresh events, p95 none yet');
+    await query(
+      `insert into events (id, account_id, type, created_at, data)
+       select 'evt_' || lpad('7' || n, 26, '0'), $1, 'email.sent', r.created_at + interval '1 ms', '{}'
+       from recoveries r, generate_series(1, 2) n`,
+      [accountId],
+    );
+    await query(
+      `insert into attempts (started_at, delivery_id, attempt, event_id, webhook_id, type, duration_ms, status)
+       select created_at + interval '42 ms', 1, 1, id, $1, type, 5, 200 from events where id like 'evt%71'`,
+      [webhook],
+    );
+    expect(textOf(await show(path))).toContain('Fresh events, p95 42 ms');
+    await query(
+      `insert into deliveries (event_id, webhook_id, due_at) select id, $1, now() from events where id like 'evt%72'`,
+      [webhook],
+    );
+    expect(textOf(await show(path))).toContain('1 of 2 still waits');
+    await query('update recoveries set ended_at = now()');
+    expect(textOf(await show(path))).not.toContain('Fresh events');
   });
 
   test('loads itself again without script only when asked, and while it runs', async () => {

@@ -62,9 +62,9 @@ async function addMinute(query: Query, { failing, healthy }: Outage): Promise<vo
   );
   await query(
     `insert into attempts_by_minute (webhook_id, begins_at, attempts, successes, durations, slowest_ms)
-     select w.id, date_trunc('minute', now()) - interval '1 minute', w.attempts, w.successes,
+     select w.id, s.summed_until - interval '1 minute', w.attempts, w.successes,
             array_fill(0, array[8]) || w.attempts || array_fill(0, array[16]), 118
-     from (values ($1, 611, 0), ($2, 53, 53)) w (id, attempts, successes)`,
+     from attempt_sums s, (values ($1, 611, 0), ($2, 53, 53)) w (id, attempts, successes)`,
     [failing, healthy],
   );
 }

@@ -1,3 +1,5 @@
+import { expect } from '@jest/globals';
+
 /** A browser without a screen: it keeps the cookie, and sends forms as a page of the console would. */
 export class HttpVisitor {
   readonly #url: string;
@@ -13,6 +15,13 @@ export class HttpVisitor {
 
   async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     return this.#send(path, { headers });
+  }
+
+  /** Returns the text of a page, and expects that it is shown. */
+  async show(path: string): Promise<string> {
+    const { status, text } = await this.get(path);
+    expect({ path, status }).toEqual({ path, status: 200 });
+    return text;
   }
 
   /** @param headers replace those of an own form */

@@ -29,7 +29,7 @@ export function addInboundFind(inbound: Command, io: Io): void {
     .action(async (options: Options) => {
       const search = searchOf(options);
       await withDatabase(io, async ({ database }) => {
-        const found = await findMessages(database, search, LISTED_MAX + 1);
+        const found = await findMessages(database, search, { limit: LISTED_MAX + 1 });
         const listed = found.slice(0, LISTED_MAX);
         printList(io, options.json, listed.map(messageObject), {
           head: HEAD,

@@ -13,7 +13,7 @@ import type { Io } from '../io.ts';
 import { jsonOption, printAnswer } from '../print.ts';
 import { countObject } from '../recovery-object.ts';
 import { recoveryOptions } from '../recovery-options.ts';
-import { followRecovery, runRecovery, stopRecovery } from '../run-recovery.ts';
+import { runRecovery, showRecovery, stopRecovery } from '../run-recovery.ts';
 import { withDatabase } from '../session.ts';
 
 interface Options extends ActorOptions {
@@ -32,7 +32,7 @@ const OF_A_NEW_ONE = ['since', 'until', 'types', 'only', 'rate', 'dryRun'] as co
 /** `recover`: sends the events of a time span to a webhook again, also more than it keeps dead letters. */
 export function addRecover(program: Command, io: Io): void {
   withActor(program.command('recover'))
-    .description('send the events of a time span to a webhook again; without options, show what runs')
+    .description('send the events of a time span to a webhook again; without options, show the last recovery')
     .argument('<webhook>', 'wh_…')
     .addOption(eventOptions.since())
     .addOption(eventOptions.until())
@@ -68,7 +68,7 @@ function parseAct(options: Options, io: Io): Act {
     if (given.length > 0) throw new UsageError('--stop goes alone');
     return async (database, webhook) => stopRecovery(io, database, webhook, how);
   }
-  if (given.length === 0) return async (database, webhook) => followRunning(io, database, webhook, json);
+  if (given.length === 0) return async (database, webhook) => showRecovery(io, database, webhook, json);
   if (since === undefined) throw new UsageError('--since is missing: from when on events are sent again');
   if (until !== undefined && until <= since) throw new UsageError('--until is not after --since');
   const request = { since, until, types, only, rate: rate ?? LIMITS.recoveryRateDefault };
@@ -76,12 +76,6 @@ function parseAct(options: Options, io: Io): Act {
     dryRun === true
       ? count(io, database, webhook, request, json)
       : runRecovery(io, database, webhook, request, how);
-}
-
-async function followRunning(io: Io, database: Database, webhook: OwnedWebhook, json?: true): Promise<void> {
-  const running = await createRecoveryStore(database, io.clock).running(webhook.accountId, webhook.id);
-  if (running === null) throw new Failure(`no recovery of ${webhook.id} runs; --since starts one`);
-  await followRecovery(io, database, webhook, running, json);
 }
 
 async function count(

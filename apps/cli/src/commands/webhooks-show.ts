@@ -1,31 +1,50 @@
+import type { WebhookId } from '@postrider/domain';
+import { LOAD_COUNTED_MAX, readWebhookHealth } from '@postrider/store';
+import type { Database } from '@postrider/store';
 import type { Command } from 'commander';
+import { Failure } from '../failure.ts';
 import { requireId, requireWebhook } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { jsonOption, printAnswer } from '../print.ts';
+import { printable } from '../printable.ts';
 import { withDatabase } from '../session.ts';
-import { webhookObject } from '../webhook-object.ts';
+import { webhookHealthObject, webhookObject } from '../webhook-object.ts';
 
-/** `webhooks show`: shows a webhook of any account, without its secret. */
+/** `webhooks show`: shows a webhook of any account and its health, without its secret. */
 export function addWebhooksShow(webhooks: Command, io: Io): void {
   webhooks
     .command('show')
-    .description('a webhook of any account, without its secret')
+    .description('a webhook of any account and its health, without its secret')
     .argument('<id>', "the webhook's id, wh_…")
     .addOption(jsonOption())
     .action(async (text: string, { json }: { json?: true }) => {
       const id = requireId('webhook', text, 'a webhook');
-      await withDatabase(io, async ({ database }) => {
-        const shown = webhookObject(await requireWebhook(database, id));
-        printAnswer(io, json, shown, [
-          `${id} of ${shown.account}`,
-          `endpoint: ${shown.endpoint}`,
-          `events: ${shown.events.join(', ') || 'all'}`,
-          `description: ${shown.description ?? 'none'}`,
-          `domains: ${shown.domains?.join(', ') ?? 'all'}`,
-          `routing rule: ${shown.rule_id ?? 'none'}`,
-          `failing since: ${shown.failing_since ?? 'it is not failing'}`,
-          `made: ${shown.created_at}`,
-        ]);
-      });
+      await withDatabase(io, async ({ database }) => show(io, database, id, json), 'once');
     });
+}
+
+async function show(io: Io, database: Database, id: WebhookId, json?: true): Promise<void> {
+  const webhook = webhookObject(await requireWebhook(database, id));
+  const health = (await readWebhookHealth(database, [id], LOAD_COUNTED_MAX)).get(id);
+  if (health === undefined) throw new Failure(`no webhook ${id}`);
+  const shown = { ...webhook, ...webhookHealthObject(health) };
+  printAnswer(io, json, shown, [
+    `${id} of ${shown.account}`,
+    `endpoint: ${shown.endpoint}`,
+    `events: ${shown.events.join(', ') || 'all'}`,
+    `description: ${shown.description ?? 'none'}`,
+    `domains: ${shown.domains?.join(', ') ?? 'all'}`,
+    `routing rule: ${shown.rule_id ?? 'none'}`,
+    `failing since: ${shown.failing_since ?? 'it is not failing'}`,
+    `last success: ${shown.last_success_at ?? 'none is known'}`,
+    `last error: ${shown.last_error === null ? 'none is known' : printable(shown.last_error)}`,
+    `outstanding deliveries: ${counted(shown.outstanding)}`,
+    `dead letters: ${counted(shown.dead_letters)}`,
+    `dead letters that retention deleted: ${shown.dead_letters_dropped}`,
+    `made: ${shown.created_at}`,
+  ]);
+}
+
+function counted(count: number): string {
+  return count < LOAD_COUNTED_MAX ? String(count) : `${count} or more`;
 }

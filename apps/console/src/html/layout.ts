@@ -55,8 +55,14 @@ export function documentOf(page: Page, { user, now, version }: Frame): string {
         <p class="vh" id="said" role="status"></p>
       </body>
     </html>`;
-  return String(document);
+  return String(document).replace(TURNING, (character) => `\\u${character.charCodeAt(0).toString(16)}`);
 }
+
+/**
+ * Characters that turn the text behind them around: a stranger could show `exe.jpg` for `gpj.exe`. A page has
+ * their codes, as JSON writes them. So a copied body stays the same.
+ */
+const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
 
 function header({ current, searched, hasOwnSearch = false }: Page, user: NonNullable<Frame['user']>): Html {
   return html`<div class="bar">

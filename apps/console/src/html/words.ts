@@ -1,6 +1,6 @@
-/** 28412 is `28,412`. */
-export function count(value: number): string {
-  return value.toLocaleString('en-US');
+/** 28412 is `28,412`. @param isCut the counting ended there: `28,412+` */
+export function count(value: number, isCut = false): string {
+  return `${value.toLocaleString('en-US')}${isCut ? '+' : ''}`;
 }
 
 /** `1 event`, `28,412 events`. */
@@ -13,6 +13,18 @@ export function bytes(value: number): string {
   if (value < 1024) return `${value} B`;
   const [unit, size] = value < 1024 ** 2 ? ['KiB', value / 1024] : ['MiB', value / 1024 ** 2];
   return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${unit}`;
+}
+
+const CLIPPED_AT = 300;
+
+/** The beginning of a text that a sender may write long, for a list. */
+export function clipped(text: string): string {
+  return text.length <= CLIPPED_AT ? text : `${text.slice(0, CLIPPED_AT)}…`;
+}
+
+/** The subject of mail. A sender may leave it out, or write only white space. */
+export function subjectText(subject: string | null): string {
+  return subject === null || subject.trim() === '' ? 'no subject' : subject;
 }
 
 const MINUTE = 60;
@@ -44,6 +56,11 @@ export function ago(at: Date, now: Date): string {
 }
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** The day on which a thing of this time is deleted. */
+export function dayAfter(at: Date, days: number): string {
+  return day(new Date(at.getTime() + days * DAY * 1000));
+}
 
 /** `26 Nov 2026` */
 export function day(at: Date): string {

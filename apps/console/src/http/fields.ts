@@ -1,4 +1,4 @@
-import { plainAddress } from '@postrider/domain';
+import { parseId, plainAddress } from '@postrider/domain';
 import { z } from 'zod';
 import { badRequest } from './refusal.ts';
 
@@ -33,14 +33,30 @@ const WRITTEN_TIME = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2})(:\d{2}(?:\.\d{1,3
 export const utcTime = z.string({ error: 'is given twice' }).transform((text, context) => {
   const [, date, minutes = '00:00', seconds = ':00'] = WRITTEN_TIME.exec(text) ?? [];
   const at = new Date(`${date ?? ''}T${minutes}${seconds}Z`);
-  // A day that no month has would become a day of the next month.
-  if (!Number.isNaN(at.getTime()) && at.toISOString().startsWith(date ?? '')) return at;
+  // A day that no month has would become a day of the next month. Postgres has no year 0.
+  const isDay = !Number.isNaN(at.getTime()) && at.toISOString().startsWith(date ?? '');
+  if (isDay && at.getUTCFullYear() > 0) return at;
   context.addIssue({ code: 'custom', message: 'is not a time such as 2026-11-26 05:41' });
   return z.NEVER;
 });
 
-/** A text from the user, without white space around it. */
-export const freeText = z.string({ error: 'is given twice' }).trim();
+/** A text from the user, without white space around it. Postgres refuses NUL. */
+export const freeText = z
+  .string({ error: 'is given twice' })
+  .trim()
+  .refine((text) => !text.includes('\0'), { error: 'has a NUL character', abort: true });
+
+type Noun = Parameters<typeof parseId>[0];
+
+/** The id of a thing. @param words name it with its article */
+export function idField<N extends Noun>(noun: N, words: string) {
+  return freeText.transform((text, context): NonNullable<ReturnType<typeof parseId<N>>> => {
+    const id = parseId(noun, text);
+    if (id !== null) return id;
+    context.addIssue({ code: 'custom', message: `is not the id of ${words}` });
+    return z.NEVER;
+  });
+}
 
 /** An address as `plainAddress` writes it. */
 export const emailAddress = freeText.transform((text, context) => {

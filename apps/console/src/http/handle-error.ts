@@ -7,7 +7,7 @@ import type { Visitor } from '../access/sessions.ts';
 import type { Page } from '../html/layout.ts';
 import { time } from '../html/pieces.ts';
 import { badRequest, Refusal } from './refusal.ts';
-import { requestIdOf } from './request-log.ts';
+import { requestIdOf } from './open-request.ts';
 import type { Respond } from './respond.ts';
 
 /** Answers a request that failed. Only the log gets the error. */

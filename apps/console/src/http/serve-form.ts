@@ -11,7 +11,7 @@ import type { Visitor } from '../access/sessions.ts';
 import type { Html } from '../html/pieces.ts';
 import { isOwnOrigin } from './origin.ts';
 import { badRequest, forbidden, Refusal } from './refusal.ts';
-import { requestIdOf } from './request-log.ts';
+import { requestIdOf } from './open-request.ts';
 
 /** A form has a few short fields. */
 export const formBody = express.urlencoded({ extended: false, limit: '16kb', parameterLimit: 50 });
@@ -76,7 +76,6 @@ export function serveForm(serving: FormServing, handler: FormHandler): RequestHa
       serving.logger.info('console.acted', {
         user: visitor.name,
         path: request.path,
-        outcome: result.outcome,
         request_id: submission.requestId,
       });
       return result;

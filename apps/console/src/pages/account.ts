@@ -1,5 +1,6 @@
 import { html } from '@remix-run/html-template';
 import { LIMITS } from '@postrider/domain';
+import { HELD_OF_ACCOUNT_COUNTED_MAX } from '@postrider/store';
 import type {
   createAccountStore,
   ApiKey,
@@ -27,6 +28,9 @@ export interface AccountParts {
   readonly webhooks: readonly OwnedWebhook[];
   readonly health: ReadonlyMap<string, WebhookHealth>;
   readonly days: ReadonlyMap<string, AttemptDay>;
+  /** At all its webhooks. */
+  readonly attemptsLastMinute: number;
+  readonly heldMessages: number;
   readonly keys: readonly ApiKey[];
   readonly domains: readonly Domain[];
   /** The latest. */
@@ -86,7 +90,7 @@ function total({ health }: AccountParts, of: (each: WebhookHealth) => number): n
 }
 
 function accountFacts(parts: AccountParts, settings: AccountSettings, now: Date): Html {
-  const { account } = parts;
+  const { account, heldMessages } = parts;
   return facts([
     {
       term: 'Created',
@@ -109,7 +113,12 @@ function accountFacts(parts: AccountParts, settings: AccountSettings, now: Date)
       term: 'Deleted by retention',
       value: count(parts.webhooks.reduce((sum, { deadLettersDropped }) => sum + deadLettersDropped, 0)),
     },
-    { term: 'Held mail', value: html`<a href="/held?account=${account.id}">Show</a>` },
+    {
+      term: 'Held mail',
+      value: html`<a href="/held?account=${account.id}"
+        >${count(heldMessages, heldMessages >= HELD_OF_ACCOUNT_COUNTED_MAX)}</a
+      >`,
+    },
     {
       term: 'Outstanding',
       value: html`${count(total(parts, ({ outstanding }) => outstanding))}
@@ -222,12 +231,12 @@ function expiry({ revokedAt, expiresAt }: ApiKey, now: Date): Html {
 }
 
 function limitsSection(parts: AccountParts, settings: AccountSettings): Html {
-  const { account, domains } = parts;
+  const { account, domains, attemptsLastMinute } = parts;
   const { limits } = account;
   const outstanding = total(parts, (each) => each.outstanding);
-  const row = (name: string, used: number | null, own: number | null, byDefault: number, fixed = false) => [
+  const row = (name: string, used: number, own: number | null, byDefault: number, fixed = false) => [
     name,
-    used === null ? '' : count(used),
+    count(used),
     count(own ?? byDefault),
     own === null ? html`<span class="soft term">${fixed ? 'fixed' : 'default'}</span>` : 'this account',
   ];
@@ -237,7 +246,12 @@ function limitsSection(parts: AccountParts, settings: AccountSettings): Html {
     row('Sending domains', account.domains, limits.domains, settings.domainsPerAccountMax),
     row('Unverified domains', unverified, limits.unverifiedDomains, settings.unverifiedDomainsPerAccountMax),
     row('Inboxes', account.inboxes, null, LIMITS.inboxes, true),
-    row('Deliveries per second', null, null, settings.deliveriesPerAccountPerSecond),
+    row(
+      'Deliveries per second',
+      Math.round(attemptsLastMinute / 60),
+      null,
+      settings.deliveriesPerAccountPerSecond,
+    ),
     row('Outstanding deliveries', outstanding, null, settings.outstandingDeliveriesPerAccountMax),
   ];
   const columns = [

@@ -8,6 +8,7 @@ import { counted } from '../html/words.ts';
 type Words = string | ((rows: number) => string);
 
 const WORDS: Readonly<Record<AuditAction, Words>> = {
+  'account.create': 'made the account',
   'account.erase': 'erased the data of an address',
   'account.limit': 'changed a limit',
   'account.resume': 'resumed the account',
@@ -25,6 +26,13 @@ const WORDS: Readonly<Record<AuditAction, Words>> = {
   'secrets.reseal': (rows) => `sealed the secrets of ${counted(rows, 'webhook')} again`,
   'suppression.remove': 'removed a suppression',
   'webhook.delete': 'deleted a webhook',
+};
+
+/** How a person or a key acted. */
+export const ACTED_THROUGH: Readonly<Record<ListedAuditEntry['actorKind'], string>> = {
+  cli: 'on the command line',
+  key: 'through the API',
+  console: 'in the console',
 };
 
 /** The latest actions on an account, in sentences. */

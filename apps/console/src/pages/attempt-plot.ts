@@ -1,5 +1,5 @@
 import { html } from '@remix-run/html-template';
-import type { ListedAuditEntry, StoryWebhook } from '@postrider/store';
+import type { StoryWebhook } from '@postrider/store';
 import type { Html } from '../html/pieces.ts';
 import { clockTime, counted } from '../html/words.ts';
 import { isSuccess } from './attempt-steps.ts';
@@ -8,11 +8,7 @@ const WIDTH = 640;
 const MARGIN = 8;
 
 /** The attempts of a webhook on a line of time. One attempt needs no line. */
-export function attemptPlot(
-  { deliveries, nextAttemptAt }: StoryWebhook,
-  replays: readonly ListedAuditEntry[],
-  now: Date,
-): Html | null {
+export function attemptPlot({ deliveries, nextAttemptAt, replays }: StoryWebhook, now: Date): Html | null {
   const attempts = deliveries.flat();
   const [first] = attempts;
   if (first === undefined || attempts.length < 3) return null;
@@ -25,9 +21,7 @@ export function attemptPlot(
     const at = x(attempt.startedAt);
     return html`<path class="${isSuccess(attempt) ? 'mark-good' : 'mark-bad'}" d="M${at} 3l5 5-5 5-5-5z" />`;
   });
-  const hands = replays.map(
-    ({ createdAt }) => html`<path class="mark-hand" d="M${x(createdAt) - 1.5} 0h3v16h-3z" />`,
-  );
+  const hands = replays.map(({ at }) => html`<path class="mark-hand" d="M${x(at) - 1.5} 0h3v16h-3z" />`);
   const failed = attempts.filter((attempt) => !isSuccess(attempt)).length;
   const label = `${counted(attempts.length, 'attempt')} from ${clockTime(first.startedAt, 'minutes')}, ${failed} failed${
     next === null ? '' : `, and the next at ${clockTime(next, 'minutes')}`

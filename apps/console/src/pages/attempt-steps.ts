@@ -1,68 +1,39 @@
 import { html } from '@remix-run/html-template';
-import type { ListedAuditEntry, StoryAttempt, StoryWebhook } from '@postrider/store';
+import type { StoryAttempt, StoryReplay, StoryWebhook } from '@postrider/store';
 import { idCode, preformatted, state } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import type { Step } from '../html/timeline.ts';
 import { bytes, count } from '../html/words.ts';
+import { ACTED_THROUGH } from './actions.ts';
 
-/** What a replay's entry keeps of the dead letter that it deleted. */
-interface KeptDeadLetter {
-  readonly id: string;
-  readonly reason: string;
-  readonly last_error: string;
-  readonly created_at: string;
+/** The attempts of a webhook, each series under the replay that began it. */
+export function attemptSteps(webhook: StoryWebhook): Step[] {
+  const replays = webhook.replays.flatMap(replaySteps);
+  const attempts = webhook.deliveries.flatMap(seriesSteps);
+  return [...replays, ...attempts].sort((one, other) => one.at.getTime() - other.at.getTime());
 }
 
-/**
- * The attempts of a webhook, each series under the replay that began it.
- *
- * @param replays of this webhook, the oldest first.
- */
-export function attemptSteps({ deliveries }: StoryWebhook, replays: readonly ListedAuditEntry[]): Step[] {
-  const named = replays.flatMap(replaySteps);
-  const series = deliveries.flatMap((attempts, index) => {
-    const first = attempts[0]?.startedAt;
-    const last = deliveries[index - 1]?.at(-1)?.startedAt;
-    const isNamed =
-      first === undefined ||
-      last === undefined ||
-      replays.some(({ createdAt }) => createdAt >= last && createdAt <= first);
-    const unnamed = isNamed ? [] : [unnamedReplay(first)];
-    return [...unnamed, ...seriesSteps(attempts)];
-  });
-  return [...named, ...series].sort((one, other) => one.at.getTime() - other.at.getTime());
-}
-
-/** A replay of many dead letters has one entry for the webhook, which does not name this event. */
-function unnamedReplay(at: Date): Step {
-  return {
+function replaySteps({ at, by, note, target, isOfMany, deadLetter }: StoryReplay): Step[] {
+  const words = note === null ? null : html`Note: ${note}.`;
+  const replayed: Step = {
     at,
     sign: 'hand',
     isEnd: true,
-    content: html`<p><b>Replayed</b> with other events of the webhook</p>`,
-  };
-}
-
-function replaySteps({ createdAt, actor, actorKind, before, note, target }: ListedAuditEntry): Step[] {
-  const letter = before?.['dead_letter'] as KeptDeadLetter | undefined;
-  const from = { cli: 'on the command line', key: 'through the API', console: 'in the console' }[actorKind];
-  const words = note === null ? null : html`Note: ${note}.`;
-  const replayed: Step = {
-    at: createdAt,
-    sign: 'hand',
-    isEnd: true,
-    content: html`<p><b>Replayed</b> by ${actor} ${from}</p>
+    content: html`<p>
+        <b>Replayed</b> by ${by.name}
+        ${ACTED_THROUGH[by.kind]}${isOfMany ? ', with other events of the webhook' : ''}
+      </p>
       <p class="small soft">${words} <a href="/audit?target=${target}">Audit entry</a></p>`,
   };
-  if (letter === undefined) return [replayed];
+  if (deadLetter === null) return [replayed];
   const givenUp: Step = {
-    at: new Date(letter.created_at),
+    at: deadLetter.createdAt,
     sign: 'bad',
     isEnd: true,
     content: html`<p>
-        <b>Given up</b>: <code>${letter.reason}</code>, last error <code>${letter.last_error}</code>
+        <b>Given up</b>: <code>${deadLetter.reason}</code>, last error <code>${deadLetter.lastError}</code>
       </p>
-      <p class="small soft">Dead letter ${idCode(letter.id)}, deleted by the replay</p>`,
+      <p class="small soft">Dead letter ${idCode(deadLetter.id)}, deleted by the replay</p>`,
   };
   return [givenUp, replayed];
 }

@@ -59,7 +59,7 @@ export function auditPage(parts: AuditParts, settings: AuditSettings, { now }: V
     ${filterForm(filter)}
     <div class="card">
       ${list}
-      ${pager(`${isFirst ? 'The newest ' : ''}${counted(page.entries.length, 'entry').replace('entrys', 'entries')}`, older)}
+      ${pager(`${isFirst ? 'The newest ' : ''}${counted(page.entries.length, 'entry', 'entries')}`, older)}
     </div>`;
   return { title: 'Audit', current: '/audit', main };
 }

@@ -6,7 +6,7 @@ import { count } from '../html/words.ts';
 
 /** A number of rows that was counted up to a maximum: `10,000+` there. */
 export function counter(rows: number): string {
-  return rows >= LOAD_COUNTED_MAX ? `${count(LOAD_COUNTED_MAX)}+` : count(rows);
+  return count(Math.min(rows, LOAD_COUNTED_MAX), rows >= LOAD_COUNTED_MAX);
 }
 
 /** The number of a webhook's dead letters, with a link to them. */

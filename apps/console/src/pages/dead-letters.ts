@@ -1,7 +1,7 @@
 import { html } from '@remix-run/html-template';
 import { DEAD_LETTER_REASONS, EVENT_TYPES } from '@postrider/domain';
 import { DEAD_LETTERS_COUNTED_MAX } from '@postrider/store';
-import type { DeadLetterCount, FoundDeadLetter, FoundRecovery } from '@postrider/store';
+import type { DeadLetterCount, DeadLetterPosition, FoundDeadLetter, FoundRecovery } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import { choiceField, ownerField, rangeFields } from '../html/form.ts';
@@ -26,7 +26,8 @@ interface ShownFilter {
 
 export interface DeadLetterParts {
   readonly letters: readonly FoundDeadLetter[];
-  readonly hasMore: boolean;
+  /** The next page begins behind it. null: this is the last page. */
+  readonly olderFrom: DeadLetterPosition | null;
   readonly matching: DeadLetterCount;
   readonly filter: ShownFilter;
   readonly isFirst: boolean;
@@ -40,13 +41,13 @@ export interface DeadLetterSettings {
 
 export function deadLettersPage(parts: DeadLetterParts, settings: DeadLetterSettings, visit: Visit): Page {
   const { letters, recoveries } = parts;
-  const { found } = parts.matching;
-  const most = found >= DEAD_LETTERS_COUNTED_MAX ? '+' : '';
+  const { found, isWhole } = parts.matching;
   const heading =
     letters.length === 0
       ? { title: 'No matches' }
       : {
-          title: `${count(found)}${most} match`,
+          // The count looks at the newest only. A later page may show others.
+          title: `${count(Math.max(found, letters.length), !isWhole)} match`,
           more: inWords(parts.filter),
           side: recoverButton(parts, visit),
         };
@@ -60,7 +61,7 @@ export function deadLettersPage(parts: DeadLetterParts, settings: DeadLetterSett
       </div>
     </div>
     ${doneNote(visit.done)} ${filterForm(parts.filter)}
-    ${section('list', heading, html`<div class="card">${letters.length === 0 ? nothing() : letterList(parts, visit.now)}</div>`)}
+    ${section('list', heading, html`<div class="card">${letters.length === 0 ? nothing(parts) : letterList(parts, visit.now)}</div>`)}
     ${recoveries.length === 0 ? null : recoveriesSection(recoveries, visit.now)}`;
   return { title: 'Dead letters', current: '/dead-letters', main };
 }
@@ -98,7 +99,15 @@ function inWords({ owner, since, until }: ShownFilter): string {
   ].join(', ');
 }
 
-function nothing(): Html {
+function nothing(parts: DeadLetterParts): Html {
+  const older = olderPath(parts);
+  if (older !== null) {
+    const newest = parts.isFirst ? 'the newest' : 'the next';
+    return html`<div class="empty">
+      <b>None of ${newest} ${count(DEAD_LETTERS_COUNTED_MAX)} matches</b>
+      <p><a href="${older}">Look at older ones</a>, or <a href="/dead-letters">show all</a>.</p>
+    </div>`;
+  }
   return html`<div class="empty">
     <b>No dead letter matches</b>
     <p>
@@ -133,7 +142,15 @@ function filterForm({ owner, type, reason, status, since, until }: ShownFilter):
   </form>`;
 }
 
-function letterList({ letters, hasMore, filter, isFirst }: DeadLetterParts, now: Date): Html {
+function olderPath({ olderFrom, filter }: DeadLetterParts): string | null {
+  if (olderFrom === null) return null;
+  const { owner, since, until, ...rest } = filter;
+  const query = { ...rest, webhook: owner, since: writtenTime(since), until: writtenTime(until) };
+  return `/dead-letters${queryOf({ ...query, after: `${olderFrom.createdAt.getTime()}-${olderFrom.id}` })}`;
+}
+
+function letterList(parts: DeadLetterParts, now: Date): Html {
+  const { letters, isFirst } = parts;
   const rows = letters.map((letter) => [
     html`<a href="/events/${letter.eventId}">${letter.type}</a
       ><span class="sub">${idCode(letter.eventId)}</span>`,
@@ -157,15 +174,8 @@ function letterList({ letters, hasMore, filter, isFirst }: DeadLetterParts, now:
     ],
     rows,
   });
-  const last = letters.at(-1);
-  const { owner, since, until, ...rest } = filter;
-  const query = { ...rest, webhook: owner, since: writtenTime(since), until: writtenTime(until) };
-  const older =
-    hasMore && last !== undefined
-      ? `/dead-letters${queryOf({ ...query, after: `${last.createdAt.getTime()}-${last.id}` })}`
-      : null;
   const shown = counted(letters.length, 'dead letter');
-  return html`${table} ${pager(isFirst ? `The newest ${shown}` : shown, older)}`;
+  return html`${table} ${pager(isFirst ? `The newest ${shown}` : shown, olderPath(parts))}`;
 }
 
 function lastError({ lastError: error, statusCode }: FoundDeadLetter): Html {

@@ -3,10 +3,11 @@ import type { EventId } from '@postrider/domain';
 import type { Account, EventFate, FoundEmail, ListedEvent } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
+import { addressLink } from '../html/links.ts';
 import { crumbs, facts, idCode, section, state, timeAgo, wholeId } from '../html/pieces.ts';
 import type { Fact, Html, Sign } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
-import { count, counted, day, gap } from '../html/words.ts';
+import { count, counted, dayAfter, gap, subjectText } from '../html/words.ts';
 import { deliveredOf, fatesInWords } from './fates.ts';
 
 export interface EmailParts {
@@ -25,7 +26,7 @@ export interface EmailSettings {
 
 export function emailPage(parts: EmailParts, settings: EmailSettings, { now }: Visit): Page {
   const { email, account } = parts;
-  const title = email.subject === '' ? 'no subject' : email.subject;
+  const title = subjectText(email.subject);
   const main = html`${crumbs([{ href: `/accounts/${email.accountId}`, name: account?.name ?? email.accountId }], 'Email')}
     <div class="head">
       <div>
@@ -51,7 +52,6 @@ export function emailSign(lastEvent: string): Sign {
 
 function emailFacts({ email, account }: EmailParts, settings: EmailSettings, now: Date): Fact[] {
   const files = email.attachments;
-  const keptUntil = new Date(email.createdAt.getTime() + settings.mailContentRetentionDays * 86_400_000);
   const others: Fact[] = [
     ...(email.cc.length === 0 ? [] : [{ term: 'Cc', value: addresses(email.cc) }]),
     ...(email.bcc.length === 0 ? [] : [{ term: 'Bcc', value: addresses(email.bcc) }]),
@@ -79,7 +79,7 @@ function emailFacts({ email, account }: EmailParts, settings: EmailSettings, now
           ? 'none'
           : html`${email.tags.map(({ name, value }) => html`<span class="tag">${name}=${value}</span> `)}`,
     },
-    { term: 'Contents kept until', value: day(keptUntil) },
+    { term: 'Contents kept until', value: dayAfter(email.createdAt, settings.mailContentRetentionDays) },
     ...others,
     ...idFact('Key', 'key id', email.apiKeyId),
     ...idFact('Request', 'request id', email.requestId),
@@ -92,7 +92,7 @@ function idFact(term: string, what: string, id: string | null): Fact[] {
 }
 
 function addresses(list: readonly string[]): Html {
-  return html`${list.map((address) => html`<a href="/search?q=${encodeURIComponent(address)}">${address}</a> `)}`;
+  return html`${list.map((address) => html`${addressLink(address)} `)}`;
 }
 
 function sentAt({ sentAt: at, createdAt, kind }: FoundEmail, now: Date): Html {

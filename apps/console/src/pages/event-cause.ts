@@ -1,11 +1,12 @@
 import { html } from '@remix-run/html-template';
 import type { EventData, EventType } from '@postrider/domain';
 import type { EventStory } from '@postrider/store';
+import { searchPath } from '../html/links.ts';
 import { idCode, idLink, section } from '../html/pieces.ts';
 import type { Html, Part } from '../html/pieces.ts';
 import { timeline } from '../html/timeline.ts';
 import type { Step } from '../html/timeline.ts';
-import { counted, day } from '../html/words.ts';
+import { counted, day, subjectText } from '../html/words.ts';
 
 /** The request or report that caused the event, step by step. */
 export function causeSection(story: EventStory): Html {
@@ -26,8 +27,8 @@ export function causeSection(story: EventStory): Html {
 function mailSteps({ email, message }: EventStory): Step[] {
   if (message !== null) {
     const what = html`<p>
-      <b>Received</b> from <code>${message.from}</code> for <code>${message.receivedFor.join(', ')}</code>.
-      Message ${idLink(message.id, `/messages/${message.id}`)}
+      <b>Received</b> from <code>${message.from}</code> for <code>${message.receivedFor.join(', ')}</code>,
+      “<bdi>${subjectText(message.subject)}</bdi>”. Message ${idLink(message.id, `/messages/${message.id}`)}
     </p>`;
     return [{ at: message.receivedAt, sign: '', content: what }];
   }
@@ -40,8 +41,8 @@ function mailSteps({ email, message }: EventStory): Step[] {
       : html`<p class="small soft">Request <code data-copy="request id">${email.requestId}</code></p>`;
   const stored = html`<p><b>Request</b> with ${key}</p>
     <p>
-      From <code>${email.from}</code> to <code>${email.to.join(', ')}</code>, “${email.subject}”. Email
-      ${idLink(email.id, `/emails/${email.id}`)}
+      From <code>${email.from}</code> to <code>${email.to.join(', ')}</code>,
+      “<bdi>${subjectText(email.subject)}</bdi>”. Email ${idLink(email.id, `/emails/${email.id}`)}
     </p>
     ${request}`;
   const steps: Step[] = [{ at: email.createdAt, sign: '', content: stored }];
@@ -85,7 +86,9 @@ function reportSteps({ event }: EventStory): Step[] {
 }
 
 function recordedStep({ event, webhooks, suppressions }: EventStory): Step {
-  const suppressed = suppressions.map(({ address }) => html`<code>${address}</code> `);
+  const suppressed = suppressions.map(
+    ({ address }) => html`<a href="${searchPath(address)}#suppressed">${address}</a> `,
+  );
   const data = JSON.parse(event.data) as { readonly error?: string | null };
   const failure = typeof data.error === 'string' ? html`<p><code>${data.error}</code></p>` : null;
   const content = html`<p>

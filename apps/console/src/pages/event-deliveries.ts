@@ -5,7 +5,7 @@ import type { Visit } from '../http/serve-page.ts';
 import { endpointName, endpointText, idCode, section, state, time, timeOfDay } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { timeline } from '../html/timeline.ts';
-import { ago, count, counted, day, duration } from '../html/words.ts';
+import { ago, count, counted, dayAfter, duration } from '../html/words.ts';
 import { attemptPlot } from './attempt-plot.ts';
 import { attemptSteps } from './attempt-steps.ts';
 import type { EventParts, EventSettings } from './event-parts.ts';
@@ -43,10 +43,9 @@ interface ArticleParts {
 }
 
 function article(given: ArticleParts): Html {
-  const { webhook, parts, visit, label } = given;
+  const { webhook, visit, label } = given;
   const isPending = webhook.fate === 'waiting' || webhook.fate === 'retrying';
-  const replays = parts.replays.filter(({ webhookId }) => webhookId === webhook.webhookId);
-  const steps = attemptSteps(webhook, replays);
+  const steps = attemptSteps(webhook);
   const next = webhook.nextAttemptAt === null || webhook.fate !== 'retrying' ? null : webhook.nextAttemptAt;
   return html`<article class="dlv" aria-labelledby="${label}">
     <header>
@@ -54,7 +53,7 @@ function article(given: ArticleParts): Html {
       ${isPending ? html`<p class="small soft">Replay has no effect while the event is pending</p>` : null}
     </header>
     <p>${explanation(given)}</p>
-    ${attemptPlot(webhook, replays, visit.now)} ${steps.length === 0 ? null : timeline(steps)}
+    ${attemptPlot(webhook, visit.now)} ${steps.length === 0 ? null : timeline(steps)}
     ${
       next === null
         ? null
@@ -125,10 +124,10 @@ function failing({ failingSince }: StoryWebhook, now: Date): Html {
 
 function deadLetterText({ deadLetter }: StoryWebhook, settings: EventSettings): Html {
   if (deadLetter === null) return html`Given up.`;
-  const { id, reason, lastError, createdAt } = deadLetter;
-  const keptUntil = new Date(createdAt.getTime() + settings.deadLetterRetentionDays * 86_400_000);
-  return html`Given up as <code>${reason}</code>, last error <code>${lastError}</code>. Dead letter
-    ${idCode(id)}, kept until ${day(keptUntil)}.`;
+  const { id, reason, lastError, statusCode, createdAt } = deadLetter;
+  const never = reason === 'rejected' && statusCode === 410 ? 'Postrider never retries a 410.' : '';
+  return html`Given up as <code>${reason}</code>, last error <code>${lastError}</code>. ${never} Dead letter
+    ${idCode(id)}, kept until ${dayAfter(createdAt, settings.deadLetterRetentionDays)}.`;
 }
 
 function droppedText({ endpoint, webhookId }: StoryWebhook, { deletions }: EventParts, now: Date): Html {

@@ -5,8 +5,6 @@ export type FoundEvent = EventStory['event'];
 export interface EventParts {
   readonly story: EventStory;
   readonly account: Account | null;
-  /** The replays of the event, the oldest first. */
-  readonly replays: readonly ListedAuditEntry[];
   /** The deletions of webhooks that are gone. */
   readonly deletions: ReadonlyMap<string, ListedAuditEntry>;
 }

@@ -1,4 +1,4 @@
-import type { EventFate, Fate } from '@postrider/store';
+import type { EventFate, Fate, NewestEvent } from '@postrider/store';
 import { html } from '@remix-run/html-template';
 import { state } from '../html/pieces.ts';
 import type { Html, Sign } from '../html/pieces.ts';
@@ -28,6 +28,13 @@ function signOf(fates: readonly EventFate[]): Sign {
   const has = (...wanted: Fate[]) => fates.some(({ fate }) => wanted.includes(fate));
   if (has('dead_letter', 'dropped')) return 'bad';
   return has('waiting', 'retrying') ? 'wait' : 'off';
+}
+
+/** The newest event of mail, and its fates. */
+export function newestEventCell(event: NewestEvent | null): Html {
+  if (event === null) return state('off', 'no events');
+  return html`<a href="/events/${event.id}">${event.type}</a
+    ><span class="sub">${fatesInWords(event.fates)} ${deliveredOf(event.fates)}</span>`;
 }
 
 /** `1 of 4` */

@@ -10,7 +10,7 @@ import { pager, tabs } from '../html/list.ts';
 import { idCode, state, timeAgo } from '../html/pieces.ts';
 import type { Html, Part } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
-import { bytes, count, counted } from '../html/words.ts';
+import { bytes, clipped, count, counted, subjectText } from '../html/words.ts';
 import { HELD_WORDS } from './held-reason.ts';
 
 export interface HeldParts {
@@ -65,7 +65,7 @@ function reasonTabs({ counts, filter, released }: HeldParts): Html {
   const all = counts.reduce((sum, { messages }) => sum + messages, 0);
   // The counts are of all accounts.
   const more = (number: number) =>
-    account === undefined ? { more: `${count(number)}${number >= HELD_COUNTED_MAX ? '+' : ''}` } : {};
+    account === undefined ? { more: count(number, number >= HELD_COUNTED_MAX) } : {};
   const tab = (name: string, reason: string | undefined, number: number) => ({
     name,
     ...more(number),
@@ -78,7 +78,7 @@ function reasonTabs({ counts, filter, released }: HeldParts): Html {
     ...HELD_REASONS.map((reason) => tab(reason, reason, numberOf(reason))),
     {
       name: 'Released, 24 h',
-      more: isCut ? `${count(RELEASED_MAX)}+` : count(released.messages.length),
+      more: count(Math.min(RELEASED_MAX, released.messages.length), isCut),
       href: `/held${queryOf({ account, status: 'released' })}`,
       isCurrent: released.isShown,
     },
@@ -109,8 +109,8 @@ function releasedList({ released }: HeldParts, now: Date): Html {
 function commonCells(message: HeldMessage, now: Date): Part[] {
   const { sign, words } = HELD_WORDS[message.heldReason];
   return [
-    html`<a href="/messages/${message.id}">${message.subject ?? 'no subject'}</a
-      ><span class="sub">from ${message.from}</span
+    html`<a href="/messages/${message.id}">${subjectText(message.subject)}</a
+      ><span class="sub">from ${clipped(message.from)}</span
       ><span class="sub">${idCode(message.id)} ${bytes(message.size)}</span>`,
     timeAgo(message.receivedAt, now),
     html`<a href="/accounts/${message.accountId}">${message.accountName}</a
@@ -121,7 +121,6 @@ function commonCells(message: HeldMessage, now: Date): Part[] {
 
 function heldTable(messages: readonly HeldMessage[], { now, mayAct }: Visit): Html {
   const rows = messages.map((message): Part[] => {
-    const subject = message.subject ?? 'no subject';
     return [
       ...commonCells(message, now),
       html`<span class="sub">SPF ${message.spf}</span><span class="sub">DKIM ${message.dkim}</span
@@ -129,7 +128,7 @@ function heldTable(messages: readonly HeldMessage[], { now, mayAct }: Visit): Ht
       ...(mayAct
         ? [
             html`<a class="btn slim" href="/messages/${message.id}#release"
-              >Release…<span class="vh"> ${subject}</span></a
+              >Release…<span class="vh"> ${subjectText(message.subject)}</span></a
             >`,
           ]
         : []),

@@ -1,20 +1,24 @@
 import { html } from '@remix-run/html-template';
-import type { SearchText } from '@postrider/domain';
-import type { Account, EventFate, Findings } from '@postrider/store';
+import type { AccountId } from '@postrider/domain';
+import type { FindingCount, Findings, LookedUpText } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
+import { queryOf, searchPath } from '../html/links.ts';
+import { tabs } from '../html/list.ts';
 import { endpointText, idCode, section, state, timeAgo } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
-import { count, counted } from '../html/words.ts';
-import { deliveredOf, fatesInWords } from './fates.ts';
+import { clipped, count, counted, subjectText } from '../html/words.ts';
+import { newestEventCell } from './fates.ts';
 import { emailSign } from './email.ts';
 
 export interface LookUpParts {
   /** As the user wrote it. */
   readonly q: string;
-  readonly text: Exclude<SearchText, { kind: 'id' }>;
+  readonly text: LookedUpText;
   readonly findings: Findings;
+  /** The findings are of this account. Unset: of all. */
+  readonly accountId: AccountId | undefined;
 }
 
 export interface LookUpSettings {
@@ -25,31 +29,73 @@ export interface LookUpSettings {
 }
 
 export function lookUpPage(parts: LookUpParts, settings: LookUpSettings, { now }: Visit): Page {
-  const { q, text, findings } = parts;
-  const { emails, messages, suppressions, webhooks } = findings;
-  // For an address, the accounts are those of its mail.
-  const accounts = text.kind === 'address' || text.kind === 'messageId' ? [] : findings.accounts;
+  const { q, findings } = parts;
+  const { emails, messages, suppressions, webhooks, accounts, counts } = findings;
   const found = [emails, messages, suppressions, webhooks, accounts].some((list) => list.length > 0);
   if (!found) return nothingFound(parts, settings);
-  const lead = [
-    counted(emails.length, 'email'),
-    counted(messages.length, 'message'),
-    counted(webhooks.length, 'webhook'),
-    counted(accounts.length, 'account'),
-  ].filter((words) => !words.startsWith('0 '));
+  const nouns = ['emails', 'messages', 'webhooks', 'accounts'] as const;
+  const lead = nouns
+    .filter((noun) => counts[noun].found > 0)
+    .map((noun) => `${countText(counts[noun])} ${counts[noun].found === 1 ? noun.slice(0, -1) : noun}`);
   const main = html`<div class="head">
       <div>
         <h1>${q}</h1>
         <p class="lead">
-          ${lead.join(', ')}${findings.hasMore ? ', and more: the newest are here' : ''}. Postrider keeps sent
-          mail ${count(settings.mailRetentionDays)} days, received mail
-          ${count(settings.inboundRetentionDays)} days.
+          ${lead.length === 0 ? null : `${lead.join(', ')}.`} Postrider keeps sent mail
+          ${count(settings.mailRetentionDays)} days, received mail ${count(settings.inboundRetentionDays)}
+          days.
         </p>
       </div>
     </div>
-    ${suppressed(findings, now)} ${sentSection(findings, now)} ${receivedSection(findings, now)}
-    ${webhookSection(findings)} ${accountSection(accounts, now)}`;
+    ${accountTabs(parts)} ${suppressed(findings, now)} ${sentSection(findings, now)}
+    ${receivedSection(findings, now)} ${webhookSection(findings)} ${accountSection(findings, now)}`;
   return { title: q, searched: q, main };
+}
+
+/** `7`, or `1,000+` */
+function countText({ found, isWhole }: FindingCount): string {
+  return count(found, !isWhole);
+}
+
+/** `7, newest first`, or `newest 25 of 1,000+`. */
+function listText(shown: number, counted: FindingCount): string {
+  return shown === counted.found
+    ? `${count(shown)}, newest first`
+    : `newest ${count(shown)} of ${countText(counted)}`;
+}
+
+/** Accounts that have a tab at most. */
+const TABS_MAX = 20;
+
+/** The accounts of the mail and webhooks found, those with the most first. One account needs no choice. */
+function accountTabs({ q, findings, accountId }: LookUpParts): Html | null {
+  const { byAccount } = findings;
+  if (byAccount.size < 2 && accountId === undefined) return null;
+  const all = [...byAccount.values()];
+  const total = {
+    found: all.reduce((sum, { found }) => sum + found, 0),
+    isWhole: all.every((each) => each.isWhole),
+  };
+  const shown = [...byAccount].filter(([id], index) => index < TABS_MAX || id === accountId);
+  const left = byAccount.size - shown.length;
+  const links = tabs('Filter by account', [
+    {
+      name: 'All accounts',
+      more: countText(total),
+      href: searchPath(q),
+      isCurrent: accountId === undefined,
+    },
+    ...shown.map(([id, number]) => ({
+      name: accountName(findings, id),
+      more: countText(number),
+      href: `/search${queryOf({ q, account: id })}`,
+      isCurrent: id === accountId,
+    })),
+  ]);
+  return left === 0
+    ? links
+    : html`${links}
+        <p class="small soft">And ${counted(left, 'account')} with fewer</p>`;
 }
 
 const KINDS = {
@@ -59,7 +105,14 @@ const KINDS = {
   other: 'a request with this id and an account with this name',
 } as const;
 
-function nothingFound({ q, text }: LookUpParts, settings: LookUpSettings): Page {
+function nothingFound({ q, text, accountId }: LookUpParts, settings: LookUpSettings): Page {
+  const everywhere =
+    accountId === undefined
+      ? null
+      : html`<p>These are the results of one account. <a href="${searchPath(q)}">Search in all</a>.</p>`;
+  const domain = text.kind === 'address' ? text.address.slice(text.address.lastIndexOf('@') + 1) : null;
+  const ofDomain =
+    domain === null ? null : html`<p>Try the domain: <a href="${searchPath(domain)}">${domain}</a>.</p>`;
   const main = html`<div class="head">
       <div>
         <h1>No results for “${q}”</h1>
@@ -86,17 +139,21 @@ function nothingFound({ q, text }: LookUpParts, settings: LookUpSettings): Page 
         </li>
         <li>The mail belongs to another installation.</li>
       </ul>
-    </section>`;
+    </section>
+    ${everywhere} ${ofDomain}`;
   return { title: `No results for ${q}`, searched: q, main };
 }
 
-function accountLink({ accounts }: Findings, id: string): Html {
-  const account = accounts.find((each: Account) => each.id === id);
-  return html`<a href="/accounts/${id}">${account?.name ?? id}</a>`;
+function accountName({ names }: Findings, id: AccountId): string {
+  return names.get(id) ?? id;
+}
+
+function accountLink(findings: Findings, id: AccountId): Html {
+  return html`<a href="/accounts/${id}">${accountName(findings, id)}</a>`;
 }
 
 function suppressed(findings: Findings, now: Date): Html | null {
-  const { suppressions } = findings;
+  const { suppressions, counts } = findings;
   if (suppressions.length === 0) return null;
   const lines = suppressions.map(({ accountId, topicId, origin, emailId, createdAt }) => {
     const cause = emailId === null ? '' : html` from <a href="/emails/${emailId}">an email</a>`;
@@ -105,42 +162,34 @@ function suppressed(findings: Findings, now: Date): Html | null {
       <code>${origin}</code>${cause}, since ${timeAgo(createdAt, now)}
     </p>`;
   });
+  const accounts = new Set(suppressions.map(({ accountId }) => accountId)).size;
+  const number = count(accounts, counts.suppressions.found > suppressions.length);
   return html`<section class="sec" aria-labelledby="suppressed">
     <div class="note wait">
-      <h2 id="suppressed">
-        Suppressed for ${counted(new Set(suppressions.map(({ accountId }) => accountId)).size, 'account')}
-      </h2>
+      <h2 id="suppressed">Suppressed for ${number} ${accounts === 1 ? 'account' : 'accounts'}</h2>
       ${lines}
       <p>New emails from such an account to this address end as <code>email.failed</code>.</p>
     </div>
   </section>`;
 }
 
-function fatesOf(
-  event: { readonly fates: readonly EventFate[]; readonly id: string; readonly type: string } | null,
-): Html {
-  if (event === null) return state('off', 'no events');
-  return html`<a href="/events/${event.id}">${event.type}</a
-    ><span class="sub">${fatesInWords(event.fates)} ${deliveredOf(event.fates)}</span>`;
-}
-
 function sentSection(findings: Findings, now: Date): Html | null {
   const { emails } = findings;
   if (emails.length === 0) return null;
   const rows = emails.map((email) => [
-    html`<a href="/emails/${email.id}">${email.subject === '' ? 'no subject' : email.subject}</a
+    html`<a href="/emails/${email.id}">${subjectText(email.subject)}</a
       ><span class="sub">${idCode(email.id)}</span>`,
     timeAgo(email.createdAt, now),
     accountLink(findings, email.accountId),
     state(emailSign(email.lastEvent), email.lastEvent),
-    fatesOf(email.newestEvent),
+    newestEventCell(email.newestEvent),
   ]);
   const columns = ['Email', 'Stored', 'Account', 'State', 'Newest event, webhooks'].map((label) => ({
     label,
   }));
   return section(
     'sent',
-    { title: 'Sent', more: `${count(emails.length)}, newest first` },
+    { title: 'Sent', more: listText(emails.length, findings.counts.emails) },
     html`<div class="card">${stackedTable({ caption: 'Emails sent, newest first', columns, rows })}</div>`,
   );
 }
@@ -149,8 +198,8 @@ function receivedSection(findings: Findings, now: Date): Html | null {
   const { messages } = findings;
   if (messages.length === 0) return null;
   const rows = messages.map((message) => [
-    html`<a href="/messages/${message.id}">from ${message.from}</a
-      ><span class="sub">${idCode(message.id)}</span>`,
+    html`<a href="/messages/${message.id}">${subjectText(message.subject)}</a
+      ><span class="sub">from ${clipped(message.from)}</span><span class="sub">${idCode(message.id)}</span>`,
     timeAgo(message.receivedAt, now),
     html`${accountLink(findings, message.accountId)}<span class="sub"
         >${message.receivedFor.join(', ')}</span
@@ -158,7 +207,7 @@ function receivedSection(findings: Findings, now: Date): Html | null {
     message.status === 'held'
       ? html`${state('wait', 'held')}<span class="sub"><code>${message.heldReason ?? ''}</code></span>`
       : state('good', message.status),
-    fatesOf(message.newestEvent),
+    newestEventCell(message.newestEvent),
   ]);
   const columns = ['Message', 'Received', 'Account, inbox', 'State', 'Newest event, webhooks'].map(
     (label) => ({
@@ -167,7 +216,7 @@ function receivedSection(findings: Findings, now: Date): Html | null {
   );
   return section(
     'received',
-    { title: 'Received', more: `${count(messages.length)}, newest first` },
+    { title: 'Received', more: listText(messages.length, findings.counts.messages) },
     html`<div class="card">
       ${stackedTable({ caption: 'Messages received, newest first', columns, rows })}
     </div>`,
@@ -185,12 +234,12 @@ function webhookSection(findings: Findings): Html | null {
   const columns = ['Webhook', 'Account', 'State'].map((label) => ({ label }));
   return section(
     'webhooks',
-    { title: 'Webhooks', more: count(webhooks.length) },
+    { title: 'Webhooks', more: listText(webhooks.length, findings.counts.webhooks) },
     html`<div class="card">${stackedTable({ caption: 'Webhooks at this host', columns, rows })}</div>`,
   );
 }
 
-function accountSection(accounts: readonly Account[], now: Date): Html | null {
+function accountSection({ accounts, counts }: Findings, now: Date): Html | null {
   if (accounts.length === 0) return null;
   const rows = accounts.map(({ id, name, createdAt }) => [
     html`<a href="/accounts/${id}">${name}</a><span class="sub">${idCode(id)}</span>`,
@@ -199,7 +248,7 @@ function accountSection(accounts: readonly Account[], now: Date): Html | null {
   const columns = [{ label: 'Account' }, { label: 'Created' }];
   return section(
     'accounts',
-    { title: 'Accounts', more: count(accounts.length) },
+    { title: 'Accounts', more: listText(accounts.length, counts.accounts) },
     html`<div class="card">${stackedTable({ caption: 'Accounts', columns, rows })}</div>`,
   );
 }

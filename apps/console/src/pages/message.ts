@@ -1,19 +1,23 @@
 import { html } from '@remix-run/html-template';
-import type { Account, MessageDetails } from '@postrider/store';
+import type { Account, MessageDetails, NewestEvent } from '@postrider/store';
 import { formTokens } from '../http/serve-form.ts';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
+import { addressLink } from '../html/links.ts';
 import { crumbs, facts, section, state, wholeId } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { timeline } from '../html/timeline.ts';
 import type { Step } from '../html/timeline.ts';
-import { bytes, count, counted, day } from '../html/words.ts';
+import { bytes, count, counted, day, dayAfter, subjectText } from '../html/words.ts';
+import { deliveredOf, fatesInWords } from './fates.ts';
 import { HELD_WORDS } from './held-reason.ts';
 
 export interface MessageParts {
   readonly message: MessageDetails;
   readonly account: Account | null;
+  /** Null: none is known. */
+  readonly newestEvent: NewestEvent | null;
 }
 
 export interface MessageSettings {
@@ -23,7 +27,7 @@ export interface MessageSettings {
 export function messagePage(parts: MessageParts, settings: MessageSettings, visit: Visit): Page {
   const { message } = parts;
   const isHeld = message.status === 'held';
-  const title = message.subject ?? 'no subject';
+  const title = subjectText(message.subject);
   const main = html`${crumbs([isHeld ? { href: '/held', name: 'Held mail' } : accountCrumb(parts)], 'Message')}
     <div class="head">
       <div>
@@ -35,7 +39,7 @@ export function messagePage(parts: MessageParts, settings: MessageSettings, visi
     </div>
     ${doneNote(visit.done)} ${heldNote(message)}
     <section class="card" aria-label="Facts">${messageFacts(parts, settings)}</section>
-    ${storySection(message)} ${isHeld && visit.mayAct ? releaseForm(message, visit) : null}
+    ${storySection(parts)} ${isHeld && visit.mayAct ? releaseForm(message, visit) : null}
     <p class="hint">
       The console never shows the text of a message. With <code>inbound:manage</code>, the customer can read
       and release it through the API.
@@ -59,7 +63,6 @@ function heldNote({ status, heldReason }: MessageDetails): Html | null {
 function messageFacts({ message, account }: MessageParts, settings: MessageSettings): Html {
   const { spf, dkim, dmarc } = message.auth;
   const files = message.attachments.length;
-  const deletedOn = new Date(message.receivedAt.getTime() + settings.inboundRetentionDays * 86_400_000);
   const addresses = (list: readonly string[]) =>
     list.length === 0 ? 'none' : html`<code>${list.join(', ')}</code>`;
   return facts(
@@ -69,10 +72,7 @@ function messageFacts({ message, account }: MessageParts, settings: MessageSetti
         value: html`<a href="/accounts/${message.accountId}">${account?.name ?? message.accountId}</a>`,
       },
       { term: 'Received for', value: addresses(message.receivedFor) },
-      {
-        term: 'From',
-        value: html`<a href="/search?q=${encodeURIComponent(message.from)}">${message.from}</a>`,
-      },
+      { term: 'From', value: addressLink(message.from) },
       { term: 'Reply-To', value: addresses(message.replyTo) },
       { term: 'SPF, DKIM, DMARC', value: `${spf}, ${dkim}, ${dmarc}` },
       { term: 'Automatic', value: message.automatic ? 'yes' : 'no' },
@@ -81,7 +81,7 @@ function messageFacts({ message, account }: MessageParts, settings: MessageSetti
         value: html`${bytes(message.size)}
           <span class="rel">${files === 0 ? 'no attachments' : counted(files, 'attachment')}</span>`,
       },
-      { term: 'Deleted on', value: day(deletedOn) },
+      { term: 'Deleted on', value: dayAfter(message.receivedAt, settings.inboundRetentionDays) },
       {
         term: 'Message-ID',
         value:
@@ -95,13 +95,15 @@ function messageFacts({ message, account }: MessageParts, settings: MessageSetti
   );
 }
 
-function storySection({ receivedAt, receivedFor, status, heldReason, releasedAt }: MessageDetails): Html {
+function storySection({ message, newestEvent }: MessageParts): Html {
+  const { receivedAt, receivedFor, status, heldReason, releasedAt } = message;
   const steps: Step[] = [
     {
       at: receivedAt,
       sign: status === 'held' ? 'wait' : '',
       content: html`<p><b>Received</b> for <code>${receivedFor.join(', ')}</code></p>
-        ${heldReason === null ? null : html`<p><b>Held</b>: <code>${heldReason}</code></p>`}`,
+        ${heldReason === null ? null : html`<p><b>Held</b>: <code>${heldReason}</code></p>`}
+        ${releasedAt === null ? eventLine(newestEvent) : null}`,
     },
   ];
   if (releasedAt !== null) {
@@ -109,7 +111,8 @@ function storySection({ receivedAt, receivedFor, status, heldReason, releasedAt 
       at: releasedAt,
       sign: 'hand',
       afterMs: releasedAt.getTime() - receivedAt.getTime(),
-      content: html`<p><b>Released</b> into its inbox</p>`,
+      content: html`<p><b>Released</b> into its inbox</p>
+        ${eventLine(newestEvent)}`,
     });
   }
   return section(
@@ -117,6 +120,14 @@ function storySection({ receivedAt, receivedFor, status, heldReason, releasedAt 
     { title: 'Story', side: html`<p class="small soft">${day(receivedAt)}, UTC</p>` },
     html`<div class="card pad">${timeline(steps)}</div>`,
   );
+}
+
+function eventLine(event: NewestEvent | null): Html {
+  if (event === null) return html`<p class="small soft">No event about this message is known.</p>`;
+  return html`<p class="small">
+    Newest event <a href="/events/${event.id}">${event.type}</a> ${fatesInWords(event.fates)}
+    ${deliveredOf(event.fates)}
+  </p>`;
 }
 
 function releaseForm({ id, receivedFor, heldReason }: MessageDetails, { visitor }: Visit): Html {

@@ -1,16 +1,16 @@
 import { html } from '@remix-run/html-template';
 import type { AccountId, WebhookId } from '@postrider/domain';
-import type { QueueDepth, QueueKey } from '@postrider/queue';
-import { DEAD_LETTERS_COUNTED_MAX, DEAD_LETTERS_PER_HOUR_MAX, HELD_COUNTED_MAX } from '@postrider/store';
+import { DEAD_LETTERS_PER_HOUR_MAX, HELD_COUNTED_MAX, LOAD_COUNTED_MAX } from '@postrider/store';
 import type {
+  DeadLetterCount,
   DeadLetterHour,
   FailingWebhook,
   FoundRecovery,
   HeldCount,
+  KnownWorker,
   Outstanding,
   readBusiestWebhooks,
   readiness,
-  RunningWorker,
   UnsentMail,
   WebhookHealth,
 } from '@postrider/store';
@@ -22,12 +22,9 @@ import { numberTable, stackedTable } from '../html/table.ts';
 import { clockTime, count, counted, duration, latency } from '../html/words.ts';
 import { countPlot, hourAxis } from '../html/plot.ts';
 import { counter, deadLetterLink } from './counter.ts';
+import { lanesSection, running } from './lanes.ts';
+import type { Lanes } from './lanes.ts';
 import { matchedText, startedBy, webhookCell } from './recoveries.ts';
-
-/** What the queue answers. */
-export type Lanes =
-  | { readonly depths: Readonly<Record<QueueKey, QueueDepth>>; readonly fault: null }
-  | { readonly depths: null; readonly fault: string };
 
 export interface OverviewParts {
   readonly readiness: Awaited<ReturnType<typeof readiness>>;
@@ -35,9 +32,10 @@ export interface OverviewParts {
   readonly outstanding: Outstanding;
   readonly unsent: UnsentMail;
   /** Of the last 24 hours. */
-  readonly deadLetters: number;
+  readonly deadLetters: DeadLetterCount;
   readonly held: readonly HeldCount[];
-  readonly workers: readonly RunningWorker[];
+  /** Those heard in the last minute. */
+  readonly workers: readonly KnownWorker[];
   /** The longest failure first. */
   readonly failing: readonly FailingWebhook[];
   readonly hasMoreFailing: boolean;
@@ -62,7 +60,7 @@ export function overviewPage(parts: OverviewParts, { now }: Visit): Page {
       ${find()} ${nowSection(parts, now)} ${failingSection(parts, now)} ${recoveriesSection(parts, now)}
       <div class="cols">
         <div class="col">${busiestSection(parts)} ${letterSection(parts, now)}</div>
-        ${lanesSection(parts)}
+        ${lanesSection(parts.lanes, parts.workers)}
       </div>`,
   };
 }
@@ -101,7 +99,7 @@ const FIRST_ATTEMPT_SECONDS_MAX = 300;
 function ownFault({ readiness: ready, lanes, workers, outstanding }: OverviewParts): string | null {
   if (!ready.ready) return ready.reason;
   if (lanes.fault !== null) return lanes.fault;
-  if (workers.length === 0) return 'No worker is running';
+  if (running(workers).length === 0) return 'No worker is running';
   const waits = outstanding.oldestFirstAttemptSeconds;
   return waits > FIRST_ATTEMPT_SECONDS_MAX
     ? `An event has waited ${duration(waits)} for its first attempt`
@@ -111,13 +109,14 @@ function ownFault({ readiness: ready, lanes, workers, outstanding }: OverviewPar
 function nowSection(parts: OverviewParts, now: Date): Html {
   const { failing, hasMoreFailing, outstanding, isLive } = parts;
   const fault = ownFault(parts);
-  const number = `${count(failing.length)}${hasMoreFailing ? '+' : ''}`;
+  const workers = running(parts.workers).length;
+  const number = count(failing.length, hasMoreFailing);
   const us =
     fault === null
       ? html`<p>${state('good', 'Postrider is healthy')}</p>
           <p>
-            Postgres and the queue answer. Migrations are current. ${counted(parts.workers.length, 'worker')}
-            ${parts.workers.length === 1 ? 'runs' : 'run'}.
+            Postgres and the queue answer. Migrations are current. ${counted(workers, 'worker')}
+            ${workers === 1 ? 'runs' : 'run'}.
           </p>`
       : html`<p>${state('bad', 'Postrider has a fault')}</p>
           <p>${fault}.</p>`;
@@ -144,7 +143,8 @@ function nowSection(parts: OverviewParts, now: Date): Html {
   );
 }
 
-function figures({ deadLetters, held, unsent }: OverviewParts, outstanding: Outstanding, now: Date): Html {
+function figures(parts: OverviewParts, outstanding: Outstanding, now: Date): Html {
+  const { deadLetters, held, unsent } = parts;
   const big = (text: string) => html`<span class="big">${text}</span>`;
   const heldCount = held.reduce((sum, { messages }) => sum + messages, 0);
   const oldestHeld = held.map(({ oldest }) => oldest.getTime()).sort((one, other) => one - other)[0];
@@ -154,7 +154,7 @@ function figures({ deadLetters, held, unsent }: OverviewParts, outstanding: Outs
     {
       term: 'Outstanding deliveries',
       value: html`${big(count(outstanding.outstanding))}
-        <span class="rel">${count(outstanding.dueNow)} due</span>`,
+        <span class="rel">${count(outstanding.dueNow)} due</span> ${toFailing(parts)}`,
     },
     { term: 'Oldest due', value: big(duration(outstanding.oldestDueSeconds)) },
     {
@@ -164,23 +164,27 @@ function figures({ deadLetters, held, unsent }: OverviewParts, outstanding: Outs
     },
     {
       term: 'Dead letters, 24 h',
-      value: html`<a class="big" href="/dead-letters"
-        >${count(deadLetters)}${deadLetters >= DEAD_LETTERS_COUNTED_MAX ? '+' : ''}</a
-      >`,
+      value: html`<a class="big" href="/dead-letters">${count(deadLetters.found, !deadLetters.isWhole)}</a>`,
     },
     {
       term: 'Mail not sent yet',
-      value: html`${big(`${count(unsent.emails)}${unsent.isCut ? '+' : ''}`)}
-      ${age(unsent.oldestDueAt?.getTime())}`,
+      value: html`${big(count(unsent.emails, unsent.isCut))} ${age(unsent.oldestDueAt?.getTime())}`,
     },
     {
       term: 'Held mail',
-      value: html`<a class="big" href="/held"
-          >${count(heldCount)}${heldCount >= HELD_COUNTED_MAX ? '+' : ''}</a
-        >
+      value: html`<a class="big" href="/held">${count(heldCount, heldCount >= HELD_COUNTED_MAX)}</a>
         ${age(oldestHeld)}`,
     },
   ]);
+}
+
+/** The outstanding deliveries to failing endpoints. */
+function toFailing({ health, failing, hasMoreFailing }: OverviewParts): Html | null {
+  if (failing.length === 0) return null;
+  const numbers = [...health.values()].map(({ outstanding }) => outstanding);
+  const sum = numbers.reduce((total, number) => total + number, 0);
+  const isCut = hasMoreFailing || numbers.some((number) => number >= LOAD_COUNTED_MAX);
+  return html`<span class="rel">${count(sum, isCut)} to failing endpoints</span>`;
 }
 
 function failingSection({ failing, health, names }: OverviewParts, now: Date): Html {
@@ -261,7 +265,7 @@ function recoveriesSection({ recoveries, hasMoreRecoveries }: OverviewParts, now
     'running',
     {
       title: 'Running recoveries',
-      more: `${count(recoveries.length)}${hasMoreRecoveries ? '+' : ''}`,
+      more: count(recoveries.length, hasMoreRecoveries),
       side: html`<p class="small"><a href="/recoveries">All recoveries</a></p>`,
     },
     html`<div class="card">${stackedTable({ caption: 'Running recoveries', columns, rows })}</div>`,
@@ -273,12 +277,12 @@ function letterSection({ letterHours, deadLetters }: OverviewParts, now: Date): 
     (best, hour) => (hour.found > (best?.found ?? 0) ? hour : best),
     null,
   );
-  const numberOf = (found: number) => `${count(found)}${found >= DEAD_LETTERS_PER_HOUR_MAX ? '+' : ''}`;
+  const numberOf = (found: number) => count(found, found >= DEAD_LETTERS_PER_HOUR_MAX);
   const words =
     most === null
       ? 'None.'
       : `Most in the hour from ${clockTime(most.beginsAt, 'minutes')}: ${numberOf(most.found)}.`;
-  const total = `${count(deadLetters)}${deadLetters >= DEAD_LETTERS_COUNTED_MAX ? '+' : ''} in 24 h`;
+  const total = `${count(deadLetters.found, !deadLetters.isWhole)} in 24 h`;
   const side = html`<p class="small"><a href="/dead-letters">Show all</a></p>`;
   const values = letterHours.map(({ found }) => found);
   return section(
@@ -316,48 +320,5 @@ function busiestSection({ busiest, names }: OverviewParts): Html {
     'busy',
     { title: 'Busiest in the last minute', side: html`<p class="small soft">By attempts</p>` },
     html`<div class="card">${rows.length === 0 ? nothing : table}</div>`,
-  );
-}
-
-/** Jobs of a lane that the relay keeps waiting at most. */
-const FULL_AT = 128;
-
-function laneStatus(key: string, { waiting }: QueueDepth): Html {
-  if (waiting < FULL_AT) return state('good', 'keeping up');
-  return key === 'slow' ? state('wait', 'full of failing endpoints') : state('bad', 'full: add workers');
-}
-
-function lanesSection({ lanes, workers }: OverviewParts): Html {
-  const rows = Object.entries(lanes.depths ?? {}).map(([key, depth]) => [
-    html`<span class="term">${key}</span>`,
-    count(depth.waiting),
-    count(depth.delayed),
-    laneStatus(key, depth),
-  ]);
-  const columns = [
-    { label: 'Lane' },
-    { label: 'Waiting', isNumber: true },
-    { label: 'Delayed', isNumber: true },
-    { label: 'Status' },
-  ];
-  const slots = workers.reduce((sum, worker) => sum + worker.slots, 0);
-  const kinds = new Set(workers.flatMap(({ queue }) => (queue === null ? [] : [queue.kind])));
-  const side = html`<p class="small soft">${kinds.has('redis') ? 'Queue on Redis' : 'Queue on Postgres'}</p>`;
-  const table =
-    lanes.fault === null
-      ? numberTable({ caption: 'Lanes of the job queue', columns, rows })
-      : html`<div class="empty">
-          <b>The queue does not answer</b>
-          <p>${lanes.fault}</p>
-        </div>`;
-  return section(
-    'lanes',
-    { title: 'Lanes and workers', side },
-    html`<div class="card">
-      ${table}
-      <p class="pad">
-        ${counted(workers.length, 'worker')} with ${counted(slots, 'slot')}, seen in the last 3 s.
-      </p>
-    </div>`,
   );
 }

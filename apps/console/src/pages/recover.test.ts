@@ -3,7 +3,7 @@ import type { AccountId, RecoveryId, WebhookId } from '@postrider/domain';
 import type { OwnedWebhook, RecoveryCount } from '@postrider/store';
 import { textOf, valuesOf } from '../../test/http-visitor.ts';
 import type { Visit } from '../http/serve-page.ts';
-import { createSoleTask } from '../http/sole-task.ts';
+import { createOneCount } from '../routes/one-count.ts';
 import { recoverPage, recoverPath } from './recover.ts';
 import type { RecoverFields, RecoverTarget } from './recover.ts';
 
@@ -105,7 +105,7 @@ describe('a dry run', () => {
 });
 
 test('of two counts at a time one is refused, and a count that failed leaves its place free', async () => {
-  const sole = createSoleTask();
+  const sole = createOneCount();
   const { promise, resolve } = Promise.withResolvers<string>();
   const first = sole(async () => promise);
   await expect(sole(async () => 'second')).rejects.toMatchObject({ page: { status: 503 } });

@@ -87,7 +87,7 @@ function progressText({ status, queued, ...recovery }: FoundRecovery): Html | st
 
 /** `28,412`; `500,000+` when the count ended before the last event. */
 export function matchedText({ matched, hasMore }: Pick<FoundRecovery, 'matched' | 'hasMore'>): string {
-  return `${count(matched)}${hasMore ? '+' : ''}`;
+  return count(matched, hasMore);
 }
 
 const SIGNS: Readonly<Record<FoundRecovery['status'], Sign>> = {

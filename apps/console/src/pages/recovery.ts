@@ -1,16 +1,25 @@
 import { html } from '@remix-run/html-template';
-import type { FoundRecovery } from '@postrider/store';
+import type { FirstAttempts, FoundRecovery, FreshEvents } from '@postrider/store';
 import { formTokens } from '../http/serve-form.ts';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
 import { crumbs, endpointName, endpointText, facts, section, timeAgo, wholeId } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
-import { clockTime, count, counted, duration, moment } from '../html/words.ts';
+import { clockTime, count, counted, duration, gap, moment } from '../html/words.ts';
+import { ACTED_THROUGH } from './actions.ts';
 import { matchedText, recoveryState } from './recoveries.ts';
 
-/** `/recoveries/:id`. @param isLive the page loads itself again without script */
-export function recoveryPage(recovery: FoundRecovery, isLive: boolean, visit: Visit): Page {
+export interface RecoveryParts {
+  readonly recovery: FoundRecovery;
+  /** Null: the recovery has ended. */
+  readonly fresh: FreshEvents | null;
+  /** The page loads itself again without script. */
+  readonly isLive: boolean;
+}
+
+/** `/recoveries/:id` */
+export function recoveryPage({ recovery, fresh, isLive }: RecoveryParts, visit: Visit): Page {
   const { id, status, endpoint } = recovery;
   const path = `/recoveries/${id}`;
   const [host = ''] = endpointName(endpoint).split('/');
@@ -29,7 +38,7 @@ export function recoveryPage(recovery: FoundRecovery, isLive: boolean, visit: Vi
       </div>
       ${live}
     </div>
-    ${doneNote(visit.done)} ${progress(recovery, visit.now)}
+    ${doneNote(visit.done)} ${progress(recovery, fresh, visit.now)}
     ${isRunning && visit.mayAct ? stopForm(recovery, visit) : null} ${details(recovery, visit.now)}`;
   return { title: `Recovery, ${share(recovery)} %`, current: '/dead-letters', main };
 }
@@ -40,7 +49,7 @@ function share({ status, queued, matched }: FoundRecovery): number {
   return matched === 0 ? 0 : Math.min(99, Math.floor((queued / matched) * 100));
 }
 
-function progress(recovery: FoundRecovery, now: Date): Html {
+function progress(recovery: FoundRecovery, fresh: FreshEvents | null, now: Date): Html {
   const { status, queued, matched, delivered, failed, inProgress, left, rate, webhookId } = recovery;
   const big = (value: number) => html`<span class="big">${count(value)}</span>`;
   const max = Math.max(1, status === 'finished' ? queued : matched);
@@ -77,11 +86,41 @@ function progress(recovery: FoundRecovery, now: Date): Html {
         { term: 'Remaining', value: big(left) },
         {
           term: 'Rate',
-          value: html`<span class="big">${count(rate)}/s</span> <span class="rel">at most</span>`,
+          value: html`<span class="big">${count(rate)}/s</span>
+            <span class="rel">at most${onAverage(recovery, now)}</span>`,
         },
+        ...(fresh === null ? [] : [{ term: 'Fresh events, p95', value: freshText(fresh) }]),
       ])}
     </div>
+    ${
+      fresh === null
+        ? null
+        : html`<p class="hint">
+            Fresh events: from the recording of an event to its first attempt at this webhook, for the newest
+            100 since the start. An event that still waits counts with its wait so far.
+          </p>`
+    }
   </section>`;
+}
+
+/** The recovery waits while fresh events do, so it may be slower than its rate. */
+function onAverage({ queued, createdAt, status }: FoundRecovery, now: Date): string {
+  const seconds = (now.getTime() - createdAt.getTime()) / 1000;
+  if (status !== 'running' || queued === 0 || seconds < 1) return '';
+  return `, ${count(Math.round(queued / seconds))}/s on average`;
+}
+
+function freshText({ since, before }: FreshEvents): Html {
+  const usual = before === null ? null : html`<span class="rel">before: ${gap(before.p95Ms)}</span>`;
+  if (since === null) return html`<span class="soft">none yet</span> ${usual}`;
+  return html`<span class="big">${gap(since.p95Ms)}</span> ${usual} ${waitText(since)}`;
+}
+
+function waitText({ events, waiting }: FirstAttempts): Html | null {
+  if (waiting === 0) return null;
+  return html`<span class="rel"
+    >${count(waiting)} of ${count(events)} still ${waiting === 1 ? 'waits' : 'wait'}</span
+  >`;
 }
 
 function endText({ status, endedAt, left, rate }: FoundRecovery, now: Date): string {
@@ -106,14 +145,12 @@ function stopForm({ id, left, queued }: FoundRecovery, { visitor }: Visit): Html
   </details>`;
 }
 
-const FROM = { cli: 'on the command line', key: 'through the API', console: 'in the console' };
-
 function details(recovery: FoundRecovery, now: Date): Html {
   const { webhookId, endpoint, accountId, accountName, since, until, types, startedBy: by } = recovery;
   const who =
     by === null
       ? html`unknown: the audit no longer has the entry`
-      : html`<b>${by.name}</b> ${FROM[by.kind]}, ${timeAgo(recovery.createdAt, now)}`;
+      : html`<b>${by.name}</b> ${ACTED_THROUGH[by.kind]}, ${timeAgo(recovery.createdAt, now)}`;
   return section(
     'asked',
     { title: 'Details' },

@@ -1,6 +1,7 @@
 import { html } from '@remix-run/html-template';
 import { EVENT_TYPES } from '@postrider/domain';
 import type { EventId } from '@postrider/domain';
+import { IN_FLIGHT_COUNTED_MAX } from '@postrider/store';
 import type {
   AttemptDay,
   createAccountStore,
@@ -46,6 +47,8 @@ export interface WebhookParts {
   readonly webhook: OwnedWebhook;
   readonly account: Awaited<ReturnType<ReturnType<typeof createAccountStore>['describe']>>;
   readonly health: WebhookHealth | undefined;
+  /** Attempts that run now. */
+  readonly inFlight: number;
   readonly attempts: AttemptDay | undefined;
   readonly filter: WebhookFilter;
   readonly page: ListPage<WebhookEvent>;
@@ -71,7 +74,10 @@ export function webhookPage(parts: WebhookParts, settings: WebhookSettings, visi
     <div class="head">
       <div>
         <h1>${host}<wbr /><span class="soft">${rest}</span></h1>
-        <p class="ids">${state(sign, word, 'pill')} ${wholeId(webhook.id, 'webhook id')}</p>
+        <p class="ids">
+          ${state(sign, word, 'pill')} ${wholeId(webhook.id, 'webhook id')}
+          <span class="rel">registered ${day(webhook.createdAt)}, ${ago(webhook.createdAt, now)}</span>
+        </p>
       </div>
       ${visit.mayAct ? html`<div class="acts"><a class="btn" href="${recoverLink(webhook)}">Recover…</a></div>` : null}
     </div>
@@ -111,7 +117,11 @@ function failure({ webhook, account, health }: WebhookParts, now: Date): Html | 
   </div>`;
 }
 
-function webhookFacts({ webhook, health }: WebhookParts, settings: WebhookSettings, now: Date): Html {
+function webhookFacts(
+  { webhook, health, inFlight }: WebhookParts,
+  settings: WebhookSettings,
+  now: Date,
+): Html {
   const { outstanding = 0, oldestDueAt = null, deadLetters = 0, lastSuccessAt = null } = health ?? {};
   const due =
     oldestDueAt === null
@@ -126,15 +136,16 @@ function webhookFacts({ webhook, health }: WebhookParts, settings: WebhookSettin
     },
     { term: 'Deleted by retention', value: count(webhook.deadLettersDropped) },
     {
+      term: 'In flight',
+      value: html`${count(inFlight, inFlight >= IN_FLIGHT_COUNTED_MAX)}
+        <span class="rel">${inFlight === 1 ? 'attempt runs' : 'attempts run'} now</span>`,
+    },
+    {
       term: 'Last success',
       value:
         lastSuccessAt === null ? html`<span class="soft">none known</span>` : timeAgo(lastSuccessAt, now),
     },
     { term: 'Types', value: webhook.events.length === 0 ? 'all' : webhook.events.join(', ') },
-    {
-      term: 'Registered',
-      value: html`${day(webhook.createdAt)} <span class="rel">${ago(webhook.createdAt, now)}</span>`,
-    },
   ]);
 }
 
@@ -240,7 +251,7 @@ function eventTable({ page, summaries }: WebhookParts, settings: WebhookSettings
       summary?.recipients.join(', ') ?? '',
       eventState(event),
       event.delivery === 'unknown' ? html`<span class="soft">unknown</span>` : count(event.attempts),
-      lastResult(event, summary, settings),
+      lastResult(event, summary, settings, now),
     ];
   });
   return stackedTable({
@@ -272,14 +283,20 @@ function eventState({ delivery, status }: WebhookEvent): Html {
   }
 }
 
-function lastResult(event: WebhookEvent, summary: EventSummary | undefined, settings: WebhookSettings): Html {
+function lastResult(
+  event: WebhookEvent,
+  summary: EventSummary | undefined,
+  settings: WebhookSettings,
+  now: Date,
+): Html {
   if (event.delivery === 'unknown')
     return html`<span class="soft">kept for ${count(settings.attemptRetentionDays)} days</span>`;
   const { lastStatus = null, lastError = null } = summary ?? {};
   const result = lastStatus === null ? lastError : `HTTP ${lastStatus}`;
+  const at = event.nextAttemptAt;
   const next =
-    event.nextAttemptAt === null
+    at === null
       ? null
-      : html`<span class="sub">next ${timeOfDay(event.nextAttemptAt)}</span>`;
+      : html`<span class="sub">${at <= now ? 'due now' : html`next ${timeOfDay(at)}`}</span>`;
   return html`${result === null ? html`<span class="soft">no attempt</span>` : result} ${next}`;
 }

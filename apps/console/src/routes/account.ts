@@ -1,4 +1,5 @@
 import {
+  countHeldOf,
   createAccountStore,
   createApiKeyStore,
   createDomainStore,
@@ -6,6 +7,7 @@ import {
   listAudit,
   LOAD_COUNTED_MAX,
   readAttemptDays,
+  readLastMinuteOf,
   readWebhookHealth,
 } from '@postrider/store';
 import type { Database } from '@postrider/store';
@@ -43,6 +45,8 @@ export function showAccount(db: Database, clock: Clock, settings: AccountSetting
       webhooks: owned,
       health: await readWebhookHealth(db, ids, LOAD_COUNTED_MAX),
       days: await readAttemptDays(db.pool, ids, visit.now),
+      attemptsLastMinute: await readLastMinuteOf(db.pool, id),
+      heldMessages: await countHeldOf(db, id),
       domains: domainList,
       keys: keyList.slice(0, SHOWN_MAX),
       actions: (await listAudit(db, { accountId: id }, { limit: ACTIONS_SHOWN }))?.entries ?? [],

@@ -31,9 +31,9 @@ const status = freeText.transform((text, context) => {
   return z.NEVER;
 });
 
-/** The position of a dead letter: its time in milliseconds and its id. */
+/** The position of a dead letter: its time in milliseconds and its id. Postgres knows times of 14 digits. */
 const after = freeText.transform((text, context) => {
-  const [, ms, id] = /^(\d{1,15})-(dl_[0-9a-z]{26})$/.exec(text) ?? [];
+  const [, ms, id] = /^(\d{1,14})-(dl_[0-9a-z]{26})$/.exec(text) ?? [];
   if (ms !== undefined && id !== undefined) return { createdAt: new Date(Number(ms)), id };
   context.addIssue({ code: 'custom', message: 'is not the position of a dead letter' });
   return z.NEVER;
@@ -68,13 +68,13 @@ export function showDeadLetters(db: Database, clock: Clock, settings: DeadLetter
       ...(account === undefined ? {} : { accountId: await accountNamed(accounts, account) }),
       ...(webhook === undefined ? {} : filterOf(await ownerNamed({ accounts, webhooks }, webhook))),
     };
-    const request = { after: from ?? null, limit: PAGE_LETTERS + 1 };
-    const found = await findDeadLetters(db, filter, request);
+    const request = { after: from ?? null, limit: PAGE_LETTERS };
+    const { letters, olderFrom } = await findDeadLetters(db, filter, request);
     const matching = await countFoundDeadLetters(db, filter);
     const owner = webhook ?? account ?? '';
     const parts = {
-      letters: found.slice(0, PAGE_LETTERS),
-      hasMore: found.length > PAGE_LETTERS,
+      letters,
+      olderFrom,
       matching,
       filter: { ...rest, owner, status: statusText(rest.status) },
       isFirst: from === undefined,

@@ -1,8 +1,7 @@
-import type { Clock, EventId, WebhookId } from '@postrider/domain';
-import { parseId } from '@postrider/domain';
+import type { Clock, WebhookId } from '@postrider/domain';
 import { createAccountStore, createWebhookEventStore, listAudit, readEventStory } from '@postrider/store';
 import type { Database, EventStory, ListedAuditEntry } from '@postrider/store';
-import { freeText, note, readFields } from '../http/fields.ts';
+import { idField, note, readFields } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { FormHandler } from '../http/serve-form.ts';
 import type { PageHandler } from '../http/serve-page.ts';
@@ -10,8 +9,6 @@ import { endpointName } from '../html/pieces.ts';
 import { eventPage } from '../pages/event.ts';
 import type { EventSettings } from '../pages/event-parts.ts';
 import { idOf, noSuch } from './ids.ts';
-
-const REPLAYS_MAX = 100;
 
 function keptFor({ eventRetentionDays, deadLetterRetentionDays }: EventSettings): string {
   return `Postrider keeps events for ${eventRetentionDays} days and dead letters for ${deadLetterRetentionDays}.`;
@@ -26,15 +23,9 @@ export function showEvent(db: Database, clock: Clock, settings: EventSettings): 
     const story = await readEventStory(db, id);
     if (story === null) throw noSuch('event', id, visit.now, keptFor(settings));
     const account = await accounts.find(story.event.accountId);
-    const replays = await replaysOf(db, id);
     const deletions = await deletionsOf(db, story);
-    return eventPage({ story, account, replays, deletions }, settings, visit);
+    return eventPage({ story, account, deletions }, settings, visit);
   };
-}
-
-async function replaysOf(db: Database, id: EventId): Promise<ListedAuditEntry[]> {
-  const page = await listAudit(db, { target: id, action: 'event.replay' }, { limit: REPLAYS_MAX });
-  return [...(page?.entries ?? [])].reverse();
 }
 
 async function deletionsOf(db: Database, { webhooks }: EventStory) {
@@ -48,9 +39,7 @@ async function deletionsOf(db: Database, { webhooks }: EventStory) {
 }
 
 const replayFields = {
-  webhook: freeText
-    .refine((text) => parseId('webhook', text) !== null, { error: 'is not the id of a webhook' })
-    .transform((text) => text as WebhookId),
+  webhook: idField('webhook', 'a webhook'),
   note: note.optional(),
 };
 

@@ -1,5 +1,5 @@
-import { HELD_REASONS, parseId } from '@postrider/domain';
-import type { Clock, MessageId } from '@postrider/domain';
+import { HELD_REASONS } from '@postrider/domain';
+import type { Clock } from '@postrider/domain';
 import {
   countHeldMessages,
   createAccountStore,
@@ -8,7 +8,7 @@ import {
 } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import { z } from 'zod';
-import { freeText, readFields } from '../http/fields.ts';
+import { freeText, idField, readFields } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { heldPage, RELEASED_MAX } from '../pages/held.ts';
@@ -22,10 +22,7 @@ const filterFields = {
   account: freeText.optional(),
   reason: z.enum(HELD_REASONS, { error: `is not one of ${HELD_REASONS.join(', ')}` }).optional(),
   status: z.literal('released', { error: 'is not released' }).optional(),
-  after: freeText
-    .refine((text) => parseId('message', text) !== null, { error: 'is not the id of a message' })
-    .transform((text) => text as MessageId)
-    .optional(),
+  after: idField('message', 'a message').optional(),
 };
 
 /** `/held` */

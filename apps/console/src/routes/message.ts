@@ -1,5 +1,5 @@
 import type { Clock } from '@postrider/domain';
-import { createAccountStore, createMessageStore, findMessage } from '@postrider/store';
+import { createAccountStore, createMessageStore, findMessage, readNewestEvents } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import { note, readFields } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
@@ -26,7 +26,12 @@ export function showMessage(db: Database, clock: Clock, settings: MessageSetting
         `Postrider keeps received mail for ${settings.inboundRetentionDays} days.`,
       );
     }
-    return messagePage({ message, account: await accounts.find(message.accountId) }, settings, visit);
+    const parts = {
+      message,
+      account: await accounts.find(message.accountId),
+      newestEvent: (await readNewestEvents(db, [id])).get(id) ?? null,
+    };
+    return messagePage(parts, settings, visit);
   };
 }
 

@@ -20,8 +20,8 @@ import type { AccountId } from '@postrider/domain';
 import { z } from 'zod';
 import { readFields } from '../http/fields.ts';
 import type { PageHandler } from '../http/serve-page.ts';
+import type { Lanes } from '../pages/lanes.ts';
 import { overviewPage } from '../pages/overview.ts';
-import type { Lanes } from '../pages/overview.ts';
 
 /** The jobs in the queue. Rejects when the queue does not answer. */
 export type ReadQueueDepth = () => Promise<Readonly<Record<QueueKey, QueueDepth>>>;
@@ -55,10 +55,10 @@ export function showOverview(db: Database, readQueueDepth: ReadQueueDepth): Page
       lanes: await lanesOf(readQueueDepth),
       outstanding: await readOutstanding(db.pool),
       unsent: await readUnsentMail(db),
-      deadLetters: (await countFoundDeadLetters(db, { since })).found,
+      deadLetters: await countFoundDeadLetters(db, { since }),
       letterHours: await countDeadLettersByHour(db, hoursTo(visit.now)),
       held: await countHeldMessages(db),
-      workers: await fleet.workers(),
+      workers: await fleet.known(),
       failing: failing.slice(0, FAILING_MAX),
       hasMoreFailing: failing.length > FAILING_MAX,
       health: await readWebhookHealth(db, ids.slice(0, FAILING_MAX), LOAD_COUNTED_MAX),

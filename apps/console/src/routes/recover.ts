@@ -15,11 +15,11 @@ import { freeText, note, readFields, utcTime } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { FormHandler } from '../http/serve-form.ts';
 import type { PageHandler } from '../http/serve-page.ts';
-import type { SoleTask } from '../http/sole-task.ts';
 import { endpointName } from '../html/pieces.ts';
 import { counted } from '../html/words.ts';
 import { recoverPage, recoverPath, TYPED_ABOVE } from '../pages/recover.ts';
 import type { RecoverFields } from '../pages/recover.ts';
+import type { OneCount } from './one-count.ts';
 import { ownerNamed } from './owner.ts';
 import type { Owners } from './owner.ts';
 
@@ -64,7 +64,7 @@ function countedMax(owner: string): number {
 }
 
 /** `/recover`: counts, and starts nothing. */
-export function showRecover(db: Database, clock: Clock, counting: SoleTask): PageHandler {
+export function showRecover(db: Database, clock: Clock, counting: OneCount): PageHandler {
   const accounts = createAccountStore(db, clock);
   const webhooks = createWebhookLookUps(db);
   const lookUps = createRecoveryLookUps(db);
@@ -157,7 +157,7 @@ const startFields = {
 };
 
 /** `POST /recoveries`: starts a recovery of each webhook, if the number of its events is still the same. */
-export function startRecoveries(db: Database, clock: Clock, counting: SoleTask): FormHandler {
+export function startRecoveries(db: Database, clock: Clock, counting: OneCount): FormHandler {
   const webhooks = createWebhookLookUps(db);
 
   return async ({ fields: given, visitor }) => {

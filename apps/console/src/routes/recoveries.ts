@@ -1,9 +1,8 @@
-import { parseId } from '@postrider/domain';
-import type { Clock, RecoveryId, WebhookId } from '@postrider/domain';
-import { createRecoveryLookUps, createRecoveryStore } from '@postrider/store';
+import type { Clock } from '@postrider/domain';
+import { createRecoveryLookUps, createRecoveryStore, readFreshEvents } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import { z } from 'zod';
-import { freeText, readFields } from '../http/fields.ts';
+import { idField, readFields } from '../http/fields.ts';
 import type { FormHandler } from '../http/serve-form.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { counted } from '../html/words.ts';
@@ -14,14 +13,8 @@ import { idOf, noSuch } from './ids.ts';
 const PAGE_RECOVERIES = 50;
 
 const filterFields = {
-  webhook: freeText
-    .refine((text) => parseId('webhook', text) !== null, { error: 'is not the id of a webhook' })
-    .transform((text) => text as WebhookId)
-    .optional(),
-  after: freeText
-    .refine((text) => parseId('recovery', text) !== null, { error: 'is not the id of a recovery' })
-    .transform((text) => text as RecoveryId)
-    .optional(),
+  webhook: idField('webhook', 'a webhook').optional(),
+  after: idField('recovery', 'a recovery').optional(),
 };
 
 /** `/recoveries` */
@@ -49,8 +42,11 @@ export function showRecovery(db: Database): PageHandler {
     const recovery = await recoveries.find(id);
     if (recovery === null)
       throw noSuch('recovery', id, visit.now, 'Postrider keeps one for 90 days after its end.');
-    const page = recoveryPage(recovery, live !== undefined, visit);
-    return live === undefined || recovery.status !== 'running' ? page : { ...page, refreshSeconds: 5 };
+    const isRunning = recovery.status === 'running';
+    const { accountId, webhookId, createdAt: at } = recovery;
+    const fresh = isRunning ? await readFreshEvents(db, { accountId, webhookId, at }) : null;
+    const page = recoveryPage({ recovery, fresh, isLive: live !== undefined }, visit);
+    return live === undefined || !isRunning ? page : { ...page, refreshSeconds: 5 };
   };
 }
 

@@ -1,8 +1,8 @@
 import { parseSearchText } from '@postrider/domain';
 import type { SearchText } from '@postrider/domain';
 import { lookUp } from '@postrider/store';
-import type { Database } from '@postrider/store';
-import { freeText, readFields } from '../http/fields.ts';
+import type { Database, Findings, LookedUpText } from '@postrider/store';
+import { freeText, idField, readFields } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { pagePath } from '../html/links.ts';
@@ -14,23 +14,37 @@ const SHOWN_MAX = 25;
 
 type Id = Extract<SearchText, { kind: 'id' }>;
 
+const fields = {
+  q: freeText.optional(),
+  /** Shows only what belongs to it. */
+  account: idField('account', 'an account').optional(),
+};
+
 /** `/search?q=`: an id leads to its page at once. */
 export function search(db: Database, settings: LookUpSettings): PageHandler {
   return async (visit) => {
-    const { q = '' } = readFields({ q: freeText.optional() }, visit.query);
+    const { q = '', account: accountId } = readFields(fields, visit.query);
     const text = parseSearchText(q);
     if (text === null) throw badRequest(['q is empty or too long.']);
     if (text.kind === 'id') return { redirect: await pageOf(db, text) };
-    const findings = await lookUp(db, text, SHOWN_MAX);
-    const emails = findings.emails.length;
-    const [email] = findings.emails;
-    const [account] = findings.accounts;
-    const isAccount = text.kind === 'other' && emails === 0 && findings.accounts.length === 1;
-    if (isAccount && account !== undefined) return { redirect: `/accounts/${account.id}` };
-    const isSole = emails === 1 && findings.messages.length + findings.suppressions.length === 0;
-    if (isSole && email !== undefined) return { redirect: `/emails/${email.id}` };
-    return lookUpPage({ q: q.trim(), text, findings }, settings, visit);
+    const findings = await lookUp(db, text, { accountId, limit: SHOWN_MAX });
+    const sole = accountId === undefined ? soleFinding(text, findings) : null;
+    if (sole !== null) return { redirect: sole };
+    return lookUpPage({ q: q.trim(), text, findings, accountId }, settings, visit);
   };
+}
+
+/** The page of the one account or email that was found. Null: a list is needed. */
+function soleFinding(
+  text: LookedUpText,
+  { emails, messages, suppressions, accounts }: Findings,
+): string | null {
+  const [email] = emails;
+  const [account] = accounts;
+  if (text.kind === 'other' && emails.length === 0 && accounts.length === 1 && account !== undefined)
+    return `/accounts/${account.id}`;
+  const isSole = emails.length === 1 && messages.length + suppressions.length === 0;
+  return isSole && email !== undefined ? `/emails/${email.id}` : null;
 }
 
 /** Things without a page of their own are on the page of what they belong to. */

@@ -10,7 +10,7 @@ import { SignInLimit } from '../access/sign-in-limit.ts';
 import { sessionCookie, sessionToken } from '../http/cookie.ts';
 import { isOwnOrigin } from '../http/origin.ts';
 import { forbidden } from '../http/refusal.ts';
-import { requestIdOf } from '../http/request-log.ts';
+import { requestIdOf } from '../http/open-request.ts';
 import { fieldsOf, formBody } from '../http/serve-form.ts';
 import type { Respond } from '../http/respond.ts';
 import { signInPage } from '../pages/sign-in.ts';

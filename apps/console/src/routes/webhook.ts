@@ -1,18 +1,19 @@
-import type { Clock, EventId } from '@postrider/domain';
-import { EVENT_TYPES, parseId } from '@postrider/domain';
+import type { Clock } from '@postrider/domain';
+import { EVENT_TYPES } from '@postrider/domain';
 import {
   createAccountStore,
   createWebhookEventStore,
   createWebhookLookUps,
   LOAD_COUNTED_MAX,
   readAttemptDays,
+  readInFlight,
   readWebhookHealth,
   summarizeEvents,
   WEBHOOK_EVENT_STATUSES,
 } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import { z } from 'zod';
-import { emailAddress, freeText, readFields, utcTime } from '../http/fields.ts';
+import { emailAddress, idField, readFields, utcTime } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { webhookPage } from '../pages/webhook.ts';
@@ -29,10 +30,7 @@ const filterFields = {
   recipient: emailAddress.optional(),
   since: utcTime.optional(),
   until: utcTime.optional(),
-  after: freeText
-    .refine((text) => parseId('event', text) !== null, { error: 'is not the id of an event' })
-    .transform((text) => text as EventId)
-    .optional(),
+  after: idField('event', 'an event').optional(),
 };
 
 /** `/webhooks/:id` */
@@ -61,6 +59,7 @@ export function showWebhook(db: Database, clock: Clock, settings: WebhookSetting
       webhook,
       account,
       health: health.get(id),
+      inFlight: await readInFlight(db, id),
       attempts: days.get(id),
       filter,
       page,

@@ -1,17 +1,17 @@
 import { html } from '@remix-run/html-template';
-import { Refusal } from './refusal.ts';
+import { Refusal } from '../http/refusal.ts';
 
-/** Runs one task at a time. @throws Refusal (503) while another one runs */
-export type SoleTask = <T>(task: () => Promise<T>) => Promise<T>;
+/** Counts the events of a recovery. @throws Refusal (503) while another count runs */
+export type OneCount = <T>(count: () => Promise<T>) => Promise<T>;
 
 /** A count looks at up to half a million events and holds a connection. So a process runs one at a time. */
-export function createSoleTask(): SoleTask {
+export function createOneCount(): OneCount {
   let isBusy = false;
-  return async (task) => {
+  return async (count) => {
     if (isBusy) throw busy();
     isBusy = true;
     try {
-      return await task();
+      return await count();
     } finally {
       isBusy = false;
     }

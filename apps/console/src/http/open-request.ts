@@ -14,7 +14,7 @@ export function openRequest(logger: Logger): RequestHandler {
   return (request, response, next) => {
     const startedAt = performance.now();
     const requestId = `req_${randomUUID().replaceAll('-', '')}`;
-    setRequestId(response, requestId);
+    response.locals['requestId'] = requestId;
     response.set({
       'content-security-policy': CONTENT_SECURITY_POLICY,
       'referrer-policy': 'no-referrer',
@@ -36,12 +36,6 @@ export function openRequest(logger: Logger): RequestHandler {
   };
 }
 
-const requestIds = new WeakMap<Response, string>();
-
-function setRequestId(response: Response, id: string): void {
-  requestIds.set(response, id);
-}
-
-export function requestIdOf(response: Response): string {
-  return requestIds.get(response) ?? '';
+export function requestIdOf({ locals }: Response): string {
+  return locals['requestId'] as string;
 }

@@ -1,0 +1,95 @@
+import { html } from '@remix-run/html-template';
+import type { QueueDepth, QueueKey } from '@postrider/queue';
+import type { KnownWorker } from '@postrider/store';
+import { section, state } from '../html/pieces.ts';
+import type { Html, Sign } from '../html/pieces.ts';
+import { numberTable } from '../html/table.ts';
+import { count, counted, duration } from '../html/words.ts';
+
+/** The answer of the queue. */
+export type Lanes =
+  | { readonly depths: Readonly<Record<QueueKey, QueueDepth>>; readonly fault: null }
+  | { readonly depths: null; readonly fault: string };
+
+export function running(workers: readonly KnownWorker[]): readonly KnownWorker[] {
+  return workers.filter((worker) => worker.state === 'running');
+}
+
+/** The lanes of the queue, and the workers of the last minute. */
+export function lanesSection(lanes: Lanes, workers: readonly KnownWorker[]): Html {
+  const kinds = new Set(workers.flatMap(({ queue }) => (queue === null ? [] : [queue.kind])));
+  const side = html`<p class="small soft">${kinds.has('redis') ? 'Queue on Redis' : 'Queue on Postgres'}</p>`;
+  return section(
+    'lanes',
+    { title: 'Lanes and workers', side },
+    html`<div class="card">${laneTable(lanes)} ${workerTable(workers)}</div>`,
+  );
+}
+
+function laneTable({ depths, fault }: Lanes): Html {
+  if (fault !== null) {
+    return html`<div class="empty">
+      <b>The queue does not answer</b>
+      <p>${fault}</p>
+    </div>`;
+  }
+  return numberTable({
+    caption: 'Lanes of the job queue',
+    columns: [
+      { label: 'Lane' },
+      { label: 'Waiting', isNumber: true },
+      { label: 'Delayed', isNumber: true },
+      { label: 'Status' },
+    ],
+    rows: Object.entries(depths).map(([key, depth]) => [
+      html`<span class="term">${key}</span>`,
+      count(depth.waiting),
+      count(depth.delayed),
+      laneStatus(key, depth),
+    ]),
+  });
+}
+
+/** Jobs of a lane that the relay keeps waiting at most. */
+const FULL_AT = 128;
+
+function laneStatus(key: string, { waiting }: QueueDepth): Html {
+  if (waiting < FULL_AT) return state('good', 'keeping up');
+  return key === 'slow' ? state('wait', 'full of failing endpoints') : state('bad', 'full: add workers');
+}
+
+/** A large fleet has more. */
+const WORKERS_SHOWN = 20;
+
+const SIGNS: Readonly<Record<KnownWorker['state'], Sign>> = { running: 'good', silent: 'wait', died: 'off' };
+
+/** Each worker by its number. The rows of `deliveries` that it took have the same number. */
+function workerTable(workers: readonly KnownWorker[]): Html {
+  const ready = running(workers);
+  const slots = ready.reduce((sum, worker) => sum + worker.slots, 0);
+  const more = workers.length - WORKERS_SHOWN;
+  const table = numberTable({
+    caption: 'Workers',
+    captionMore: `${count(ready.length)} with ${counted(slots, 'slot')}, seen in the last 3 s`,
+    columns: [
+      { label: 'Worker' },
+      { label: 'Slots', isNumber: true },
+      { label: 'Last seen', isNumber: true },
+      { label: 'State' },
+    ],
+    rows: workers
+      .slice(0, WORKERS_SHOWN)
+      .map((worker) => [
+        html`<code>${worker.number === null ? 'no number' : String(worker.number)}</code>`,
+        count(worker.slots),
+        silence(worker),
+        state(SIGNS[worker.state], worker.state),
+      ]),
+  });
+  return html`${table} ${more > 0 ? html`<p class="pad">and ${counted(more, 'other worker')}</p>` : null}`;
+}
+
+/** `0.4 s ago` */
+function silence({ silentMs }: KnownWorker): string {
+  return `${silentMs < 10_000 ? (silentMs / 1000).toFixed(1) + ' s' : duration(silentMs / 1000)} ago`;
+}

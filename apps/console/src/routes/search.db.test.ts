@@ -1,0 +1,117 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import { HttpVisitor, textOf } from '../../test/http-visitor.ts';
+import { makeOutage, RECIPIENT } from '../../test/outage.ts';
+import type { Outage } from '../../test/outage.ts';
+import { KEYS, setupConsole } from '../../test/start-console.ts';
+
+const opened = setupConsole();
+let outage: Outage;
+let ada: HttpVisitor;
+beforeEach(async () => {
+  await opened.rows.clear();
+  outage = await makeOutage(opened.database, opened.rows);
+  ada = await new HttpVisitor(opened.url).signIn(KEYS.ada);
+});
+
+const show = (path: string) => ada.show(path);
+
+test('an id leads to its page, also in capitals and quotes', async () => {
+  const letters = await opened.database.query<{ id: string }>('select id from dead_letters');
+  const places: [string, string][] = [
+    [outage.eventId, `/events/${outage.eventId}`],
+    [` "${outage.emailId.toUpperCase()}" `, `/emails/${outage.emailId}`],
+    [outage.messageId, `/messages/${outage.messageId}`],
+    [outage.failing, `/webhooks/${outage.failing}`],
+    [letters[0]?.id ?? '', `/events/${outage.eventId}`],
+    ['meadow', `/accounts/${outage.accountId}`],
+  ];
+  for (const [q, location] of places) {
+    const answer = await ada.get(`/search?q=${encodeURIComponent(q)}`);
+    expect({ q, status: answer.status, location: answer.location }).toEqual({ q, status: 303, location });
+  }
+});
+
+test('an address leads to its mail, sent and received, and not that of others', async () => {
+  const other = await opened.rows.email();
+  const words = await show(`/search?q=${RECIPIENT}`);
+  expect(words).toContain(`/emails/${outage.emailId}`);
+  expect(words).toContain(`/events/${outage.eventId}`);
+  expect(words).toContain(`/messages/${outage.messageId}`);
+  expect(words).not.toContain(other);
+});
+
+test('a search shows the subject of received mail, or says that it has none', async () => {
+  await opened.rows.message({ accountId: outage.accountId });
+  await opened.database.query(`update messages set from_address = $2, subject = ' ' where id <> $1`, [
+    outage.messageId,
+    RECIPIENT,
+  ]);
+  const words = textOf(await show(`/search?q=${RECIPIENT}`));
+  expect(words).toContain(`Re: Your order from ${RECIPIENT}`);
+  expect(words).toContain(`no subject from ${RECIPIENT}`);
+});
+
+test('a search for an address that several accounts have mail of can be narrowed to one', async () => {
+  const account = `/search?q=${encodeURIComponent(RECIPIENT)}&amp;account=`;
+  expect(await show(`/search?q=${RECIPIENT}`)).not.toContain(account);
+  const other = await opened.rows.message();
+  const [row] = await opened.database.query<{ owner: string }>(
+    `update messages set from_address = $2, subject = 'Hello' where id = $1 returning account_id as owner`,
+    [other, RECIPIENT],
+  );
+  const all = await show(`/search?q=${RECIPIENT}`);
+  expect(textOf(all)).toContain('All accounts 3 Meadow Shop 2 Test 1');
+  expect(all).toContain(other);
+  for (const owner of [outage.accountId, row?.owner ?? '']) {
+    expect(all).toContain(`${account}${owner}`);
+    const narrowed = await show(`/search?q=${RECIPIENT}&account=${owner}`);
+    expect(textOf(narrowed)).toContain('All accounts 3 Meadow Shop 2 Test 1');
+    expect(narrowed.includes(`/messages/${other}`)).toBe(owner === row?.owner);
+    expect(narrowed.includes(`/emails/${outage.emailId}`)).toBe(owner === outage.accountId);
+    expect(narrowed.includes(`/messages/${outage.messageId}`)).toBe(owner === outage.accountId);
+  }
+});
+
+test('a search counts all mail, lists the newest 25, and has a tab for the 20 accounts with the most', async () => {
+  await opened.database.query(
+    `insert into accounts (id, name)
+     select 'acct_00000000000000000000000a' || lpad(n::text, 2, '0'), 'Shop ' || n from generate_series(1, 22) n`,
+  );
+  await opened.database.query(
+    `insert into messages
+     select (json_populate_record(m, json_build_object('id', 'msg_' || lpad(n::text, 26, '0'),
+       'account_id', 'acct_00000000000000000000000a' || lpad(least(22, n)::text, 2, '0')))).*
+     from messages m, generate_series(1, 30) n where m.id = $1`,
+    [outage.messageId],
+  );
+  const path = `/search?q=${RECIPIENT}`;
+  const page = await show(path);
+  const words = textOf(page);
+  expect(words).toContain('1 email, 31 messages.');
+  expect(words).toContain('Received newest 25 of 31');
+  expect(words).toContain('All accounts 32 Shop 22 9 Meadow Shop 2 ');
+  expect(words).toContain('And 3 accounts with fewer');
+  expect(page.match(/&amp;account=/g)).toHaveLength(20);
+  const own = textOf(await show(`${path}&account=acct_00000000000000000000000a22`));
+  expect(own).toContain(' 9 messages.');
+  expect(own).toContain('Received 9, newest first');
+});
+
+test('a search in an account that has nothing leads to the search in all', async () => {
+  const other = await opened.rows.account();
+  const page = await show(`/search?q=${RECIPIENT}&account=${other}`);
+  expect(page).toContain('No results for');
+  expect(page).toContain(`href="/search?q=${encodeURIComponent(RECIPIENT)}">Search in all`);
+  expect((await ada.get(`/search?q=${RECIPIENT}&account=Meadow`)).status).toBe(400);
+});
+
+test('an address that nobody knows leads to its domain', async () => {
+  expect(await show('/search?q=jnae@example.net')).toContain('href="/search?q=example.net"');
+});
+
+test('a search that finds nothing shows the text as text', async () => {
+  const page = await show(`/search?q=${encodeURIComponent('<script>x')}`);
+  expect(page).toContain('No results for');
+  expect(page).not.toContain('<script>x');
+  expect((await ada.get('/search?q=')).status).toBe(400);
+});
