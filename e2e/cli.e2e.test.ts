@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createTestDatabase, runNode, startTcpListener } from '@postrider/testing';
+import { CLOSED_PORT, createTestDatabase, runNode } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -57,11 +57,9 @@ describe('postrider, as a process', () => {
   });
 
   test('status of a Redis that is not there is a document that says so, and exit code 1', async () => {
-    const gone = await startTcpListener();
-    await gone.close();
     const { code, stdout, stderr } = await postrider(['status', '--json'], {
       DATABASE_URL: database.url,
-      REDIS_URL: `redis://127.0.0.1:${gone.port}`,
+      REDIS_URL: `redis://127.0.0.1:${CLOSED_PORT}`,
     });
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -71,7 +69,7 @@ describe('postrider, as a process', () => {
       queue: { backend: 'redis', depth: null },
     });
     expect(stderr).toBe(
-      `postrider: the queue is not available: connect ECONNREFUSED 127.0.0.1:${gone.port}\n`,
+      `postrider: the queue is not available: connect ECONNREFUSED 127.0.0.1:${CLOSED_PORT}\n`,
     );
   });
 });

@@ -8,6 +8,7 @@ import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
 const WIPES_MAX = runs({ usual: 6, long: 60 });
+const EVENTS_PER_WIPE = 60;
 
 describeWithRedis('with the queue in Redis', () => {
   let system: System;
@@ -32,7 +33,7 @@ describeWithRedis('with the queue in Redis', () => {
       let wipes = 0;
       const wiping = (async () => {
         while ((await system.outstanding()) > 0 || wipes === 0) {
-          await arrivedAtLeast(system, Math.min(EVENTS, 100 * (wipes + 1)));
+          await arrivedAtLeast(system, Math.min(EVENTS, EVENTS_PER_WIPE * (wipes + 1)));
           await client.flushall();
           wipes += 1;
           if (wipes >= WIPES_MAX) return;

@@ -34,7 +34,7 @@ describe('with the queue in Postgres', () => {
     async () => {
       await system.webhook('/hook');
       await system.startAll(['relay', 'worker']);
-      const recording = system.record(500);
+      const recording = system.record(300);
       let cuts = 0;
       await waitFor(
         async () => {
@@ -44,7 +44,7 @@ describe('with the queue in Postgres', () => {
            order by random() limit 2`,
           );
           cuts += rows.length;
-          return cuts >= 40;
+          return cuts >= 30;
         },
         { what: 'the connections to be cut', intervalMs: 100 },
       );
@@ -58,7 +58,7 @@ describe('with the queue in Postgres', () => {
   test('with two relays and two workers every event arrives once', async () => {
     await system.webhook('/hook');
     await system.startAll(['relay', 'relay', 'worker', 'worker']);
-    const ids = await system.record(500);
+    const ids = await system.record(300);
     await system.drained(60_000);
     expect(arrivals(system).size).toBe(ids.length);
     expect(system.receiver.requests).toHaveLength(ids.length);

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { isRunning } from '@postrider/embedded';
 import { parseEvent } from '@postrider/receiver';
-import { listen, runNode, startTcpListener, waitFor } from '@postrider/testing';
+import { forEveryProcess, listen, runNode, startTcpListener, waitFor } from '@postrider/testing';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 jest.setTimeout(180_000); // the first start may have to build
@@ -40,10 +40,17 @@ interface Start {
 
 /** `npm start`, on ports that are free. */
 function npmStart(env: Readonly<Record<string, string>> = {}, ...args: string[]): Start {
-  const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, ['scripts/start.mjs', ...args], {
     cwd: ROOT,
-    env: { PATH, HOME, POSTRIDER_DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0', CONSOLE_PORT: '0', ...env },
+    env: {
+      ...forEveryProcess(),
+      HOME: process.env['HOME'],
+      POSTRIDER_DATA_DIR: dataDir,
+      PORT: '0',
+      METRICS_PORT: '0',
+      CONSOLE_PORT: '0',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const chunks: Record<'out' | 'err', string[]> = { out: [], err: [] };

@@ -91,6 +91,11 @@ function expectedResults(): string[] {
 }
 
 describe('the packed file', () => {
+  test('is not made of the sources', async () => {
+    const packing = npm(RECEIVER, 'pack', '--pack-destination', installed.folder);
+    await expect(packing).rejects.toThrow('In the root: npm run build, then npm pack ./dist/receiver\n');
+  });
+
   test('has code and types in both formats, and nothing of the workspace', () => {
     const kinds = installed.files.map((path) =>
       path.replace(/^(cjs|esm|examples)\/[\w/-]+\.(d\.ts|m?js)$/, '$1/*.$2'),

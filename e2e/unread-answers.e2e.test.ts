@@ -18,9 +18,9 @@ const onLinux = process.platform === 'linux' ? test : test.skip;
 
 const MIB_MAX = 600;
 /** Answers of each kind that a client leaves unread. */
-const UNREAD = 40;
+const UNREAD = 16;
 /** Answers that a client reads at a time. */
-const READ = 40;
+const READ = 16;
 const TIMEOUT_MS = 300_000;
 /** JSON writes each of these characters in six bytes. */
 const BODY = '\u0001'.repeat(LIMITS.receivedBytes);

@@ -15,9 +15,18 @@ export interface RunWish {
   readonly out: string;
   readonly publish: boolean;
   readonly profile: boolean;
+  /** The mechanisms that relay and worker run without. */
+  readonly without: readonly string[];
+}
+
+/** The names that the arguments may use. */
+export interface Known {
+  readonly figures: readonly string[];
+  readonly mechanisms: readonly string[];
 }
 
 export const USAGE = `usage: npm run bench -- [--only ID,ID] [--rounds N] [--cores N] [--quick] [--out FOLDER] [--publish] [--profile]
+                            [--without MECHANISM,MECHANISM]
        npm run bench -- --list
        npm run bench -- --page-of RESULT_FILE`;
 
@@ -32,27 +41,32 @@ const OPTIONS = {
   list: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
   'page-of': { type: 'string' },
+  without: { type: 'string' },
 } as const;
 
 /** Wrong input. The message is one line. */
 export class UsageError extends Error {}
 
-/** @param known the ids of all figures. @throws UsageError */
-export function parseWish(args: readonly string[], known: readonly string[]): Wish {
+/** @throws UsageError */
+export function parseWish(args: readonly string[], known: Known): Wish {
   const values = parsed(args);
   if (values.help) return { action: 'help' };
   if (values.list) return { action: 'list' };
   const page = values['page-of'];
   if (page !== undefined) return { action: 'page', of: page };
+  const without = values.without === undefined ? [] : chosen('mechanism', values.without, known.mechanisms);
+  if (without.length > 0 && values.publish)
+    throw new UsageError('a run --without a mechanism is not published');
   return {
     action: 'run',
-    only: values.only === undefined ? known : chosen(values.only, known),
+    only: values.only === undefined ? known.figures : chosen('figure', values.only, known.figures),
     rounds: values.rounds === undefined ? null : count('--rounds', values.rounds),
     cores: values.cores === undefined ? null : count('--cores', values.cores),
     quick: values.quick,
     out: values.out,
     publish: values.publish,
     profile: values.profile,
+    without,
   };
 }
 
@@ -65,11 +79,11 @@ function parsed(args: readonly string[]) {
   }
 }
 
-function chosen(list: string, known: readonly string[]): string[] {
+function chosen(what: string, list: string, known: readonly string[]): string[] {
   const wanted = list.split(',').map((id) => id.trim());
   const unknown = wanted.find((id) => !known.includes(id));
   if (unknown !== undefined) {
-    throw new UsageError(`there is no figure '${unknown}'; there are ${known.join(', ')}`);
+    throw new UsageError(`there is no ${what} '${unknown}'; there are ${known.join(', ')}`);
   }
   return known.filter((id) => wanted.includes(id));
 }

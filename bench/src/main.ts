@@ -1,48 +1,16 @@
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { MECHANISMS } from './ablation/mechanisms.ts';
 import { parseWish, USAGE, UsageError } from './arguments.ts';
 import { runBenchmark } from './benchmark.ts';
 import { placeOf, readResult, writePage } from './publish.ts';
 import { FIGURES } from './registry.ts';
-import { apiLayersCommands } from './roles/api-layers.ts';
-import { bareExpressCommands } from './roles/bare-express.ts';
-import { bareCommands } from './roles/bare-posts.ts';
-import { bareSmtpCommands } from './roles/bare-smtp.ts';
-import { callerCommands } from './roles/caller.ts';
-import { receiverCommands } from './roles/receiver.ts';
-import { serveRole } from './roles/role-process.ts';
-import type { Commands } from './roles/role-process.ts';
 
 // The program is dist/bench.js. The product's bundles are in the same folder.
 const bundles = dirname(fileURLToPath(import.meta.url));
 const root = dirname(bundles);
 
-const [first, role] = process.argv.slice(2);
-if (first === 'role') serveRole(commandsOf(role ?? ''));
-else await main(process.argv.slice(2));
-
-/** Runs this program as one of the tool's own processes. */
-function commandsOf(name: string): Commands {
-  switch (name) {
-    case 'receiver':
-      return receiverCommands();
-    case 'bare':
-      return bareCommands();
-    case 'bare-express':
-      return bareExpressCommands();
-    case 'api-layers':
-      return apiLayersCommands();
-    case 'bare-smtp':
-      return bareSmtpCommands();
-    case 'caller':
-      return callerCommands(
-        process.env['BENCH_DATABASE_URL'] ?? '',
-        Number(process.env['BENCH_CONNECTIONS']),
-      );
-    default:
-      throw new Error(`there is no role ${name}`);
-  }
-}
+await main(process.argv.slice(2));
 
 /** Exit codes: 0 all aims reached, 1 not, 2 wrong usage. */
 async function main(args: readonly string[]): Promise<void> {
@@ -59,16 +27,19 @@ async function main(args: readonly string[]): Promise<void> {
 }
 
 async function act(args: readonly string[]): Promise<number> {
-  const wish = parseWish(
-    args,
-    FIGURES.map(({ id }) => id),
-  );
+  const wish = parseWish(args, {
+    figures: FIGURES.map(({ id }) => id),
+    mechanisms: Object.keys(MECHANISMS),
+  });
   switch (wish.action) {
     case 'help':
       process.stdout.write(`${USAGE}\n`);
       return 0;
     case 'list':
       for (const { id, title } of FIGURES) process.stdout.write(`${id.padEnd(20)}${title}\n`);
+      process.stdout.write('\nmechanisms, for --without\n');
+      for (const [name, { without }] of Object.entries(MECHANISMS))
+        process.stdout.write(`${name.padEnd(20)}${without}\n`);
       return 0;
     case 'page': {
       const place = placeOf(resolve(wish.of));

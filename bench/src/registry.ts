@@ -1,4 +1,5 @@
 import type { Figure } from './figure.ts';
+import { activeWebhooks } from './figures/active-webhooks.ts';
 import { apiLayers } from './figures/api-layers.ts';
 import { backlog } from './figures/backlog.ts';
 import { drain } from './figures/drain.ts';
@@ -11,7 +12,7 @@ import { oldSnapshot } from './figures/old-snapshot.ts';
 import { processMemory } from './figures/process-memory.ts';
 import { recordEvent } from './figures/record-event.ts';
 import { redisMemory } from './figures/redis-memory.ts';
-import { requestToArrival } from './figures/request-to-arrival.ts';
+import { oneProcess, requestToArrival } from './figures/request-to-arrival.ts';
 import { retryLateness } from './figures/retry-lateness.ts';
 import { scaling } from './figures/scaling.ts';
 import { send } from './figures/send.ts';
@@ -36,6 +37,7 @@ import { suppressionBatches } from './isolation/suppression-batches.ts';
 /** All figures, in the order of the page. */
 export const FIGURES: readonly Figure[] = [
   requestToArrival,
+  oneProcess,
   drain,
   workerCeiling,
   latency,
@@ -55,6 +57,7 @@ export const FIGURES: readonly Figure[] = [
   inboundLatency,
   halfLoad,
   retryLateness,
+  activeWebhooks,
   coldStart,
   frozenWorker,
   neverAnswers,

@@ -1,5 +1,7 @@
 /** The sizes of a run. The published pages use the full sizes; the quick ones try the tool. */
 export interface Sizes {
+  /** Hosts of the receiver, with a certificate each. */
+  readonly hosts: number;
   /** New events of one burst, and posts of the yardstick. */
   readonly burst: number;
   /** Figures with a steady rate of events. */
@@ -80,6 +82,14 @@ export interface Sizes {
     readonly withinSeconds: number;
     readonly webhooks: number;
   };
+  readonly activeWebhooks: {
+    readonly webhooks: number;
+    /** Retries that come due. */
+    readonly perSecond: number;
+    /** The time before the measurement. Queueing the deliveries takes a part of it. */
+    readonly leadInSeconds: number;
+    readonly seconds: number;
+  };
   readonly slowEndpoint: {
     readonly quickPerSecond: number;
     /** The load's duration before the measurement. */
@@ -89,6 +99,7 @@ export interface Sizes {
 }
 
 export const FULL: Sizes = {
+  hosts: 256,
   burst: 20_000,
   eventsPerSecond: 200,
   latencySeconds: 8,
@@ -128,10 +139,12 @@ export const FULL: Sizes = {
   },
   halfLoad: { capacityBurst: 5_000, seconds: 6 },
   retries: { pending: [200, 5_000], withinSeconds: 30, webhooks: 100 },
+  activeWebhooks: { webhooks: 200_000, perSecond: 100, leadInSeconds: 60, seconds: 60 },
   slowEndpoint: { quickPerSecond: 100, leadInSeconds: 5, windowSeconds: 10 },
 };
 
 export const QUICK: Sizes = {
+  hosts: 96,
   burst: 400,
   eventsPerSecond: 30,
   latencySeconds: 1,
@@ -171,5 +184,6 @@ export const QUICK: Sizes = {
   },
   halfLoad: { capacityBurst: 200, seconds: 1 },
   retries: { pending: [20, 200], withinSeconds: 3, webhooks: 10 },
+  activeWebhooks: { webhooks: 1_000, perSecond: 50, leadInSeconds: 3, seconds: 2 },
   slowEndpoint: { quickPerSecond: 20, leadInSeconds: 1, windowSeconds: 1 },
 };

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { measureRounds } from '../figure.ts';
 import type { Figure, Fixture, Outcome } from '../figure.ts';
 import { median, quantile, quantilesInWords } from '@postrider/testing';
+import type { ProcessName } from '@postrider/testing';
 import { addKey } from '../load/api-traffic.ts';
 import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
 import { everyProcess, sumOf, watchCpu } from '../load/cpu-watch.ts';
@@ -13,8 +14,23 @@ import { judging } from '../result/result.ts';
 
 const CONCURRENCY = 16;
 const WITHIN_MS = 120_000;
-/** Our processes on the path of an event. */
-const OURS = ['api', 'relay', 'worker', 'Redis', 'Postgres'];
+/** The processes of the product on the path of an event, and its servers. */
+interface Shape {
+  readonly processes: readonly ProcessName[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly inWords: string;
+}
+
+const SEPARATE: Shape = {
+  processes: ['api', 'relay', 'worker'],
+  env: {},
+  inWords: 'api, relay and worker run, a process each',
+};
+const TOGETHER: Shape = {
+  processes: ['all'],
+  env: { ROLES: SEPARATE.processes.join(',') },
+  inWords: 'api, relay and worker share one process (`start:all`)',
+};
 /** Requests per second. */
 const RATES = [100, 10] as const;
 
@@ -33,28 +49,43 @@ interface Round {
 export const requestToArrival: Figure = {
   id: 'request-to-arrival',
   title: 'From a request to its arrival',
-  group: 'load',
-  how:
-    '`POST /v1/suppressions` with a new address each, for an account with one webhook whose endpoint answers at once; api, ' +
-    `relay and worker run. First ${CONCURRENCY} requests in flight, as fast as they are answered: CPU of api, relay, worker, ` +
-    'Redis and Postgres together until the last event has arrived, for each event, beside a bare `got` post to the same ' +
-    `receiver (${BARE_CONCURRENCY} in flight, same round). Then ${RATES.join(' and ')} requests a second, in an open loop, and ` +
-    'none at all: CPU of the same processes, in percent of a core, and the time from the request to the arrival of the whole ' +
-    'body.',
-  limitSeconds: 600,
-  async run(fixture) {
-    const round = await prepare(fixture);
-    await round(Math.ceil(fixture.sizes.sends / 4), 1);
-    const measure = () => round(fixture.sizes.sends, fixture.sizes.latencySeconds);
-    return measurement(await measureRounds(fixture, measure, describe));
-  },
+  ...ofShape(SEPARATE),
 };
 
-async function prepare(fixture: Fixture): Promise<(count: number, seconds: number) => Promise<Round>> {
+export const oneProcess: Figure = {
+  id: 'one-process',
+  title: 'From a request to its arrival, in one process',
+  ...ofShape(TOGETHER),
+};
+
+function ofShape(shape: Shape): Omit<Figure, 'id' | 'title'> {
+  const ours = [...shape.processes, 'Redis', 'Postgres'];
+  return {
+    group: 'load',
+    how:
+      '`POST /v1/suppressions` with a new address each, for an account with one webhook whose endpoint answers at once; ' +
+      `${shape.inWords}. First ${CONCURRENCY} requests in flight, as fast as they are answered: CPU of these processes, ` +
+      'Redis and Postgres together until the last event has arrived, for each event, beside a bare `got` post to the same ' +
+      `receiver (${BARE_CONCURRENCY} in flight, same round). Then ${RATES.join(' and ')} requests a second, in an open loop, and ` +
+      'none at all: CPU of the same processes, in percent of a core, and the time from the request to the arrival of the ' +
+      'whole body.',
+    limitSeconds: 600,
+    async run(fixture) {
+      const round = await prepare(fixture, shape);
+      await round(Math.ceil(fixture.sizes.sends / 4), 1);
+      const measure = () => round(fixture.sizes.sends, fixture.sizes.latencySeconds);
+      return measurement(await measureRounds(fixture, measure, (one) => describe(one, ours)), ours);
+    },
+  };
+}
+
+async function prepare(
+  fixture: Fixture,
+  { processes, env }: Shape,
+): Promise<(count: number, seconds: number) => Promise<Round>> {
   const { receiver, installation, accountId, url, webhooks } = await installWithEndpoint(fixture);
-  const { port } = await installation.start('api');
-  await installation.start('relay');
-  await installation.start('worker');
+  const started = await Promise.all(processes.map((name) => installation.start(name, env)));
+  const port = started[0]?.port ?? Number.NaN; // the first serves the API
   const bare = fixture.bare();
   let made = 0;
   const bodyOf = (): Buffer => Buffer.from(JSON.stringify({ email: `someone${(made += 1)}@example.com` }));
@@ -121,14 +152,14 @@ function times(cpu: CpuSeconds, factor: number): CpuSeconds {
   return Object.fromEntries(Object.entries(cpu).map(([name, seconds]) => [name, seconds * factor]));
 }
 
-function measurement(rounds: readonly Round[]): Outcome {
+function measurement(rounds: readonly Round[], ours: readonly string[]): Outcome {
   const { check, value } = judging(rounds);
   const medianOf = (pick: (round: Round) => number): number => median(rounds.map(pick));
-  const micros = ({ eventMicros }: Round): number => sumOf(eventMicros, OURS);
+  const micros = ({ eventMicros }: Round): number => sumOf(eventMicros, ours);
   const busy =
     (index: number) =>
     ({ percent }: Round): number =>
-      sumOf(percent[index] ?? {}, OURS);
+      sumOf(percent[index] ?? {}, ours);
   const arrived =
     (q: number) =>
     ({ arrivedMs }: Round): number =>
@@ -156,7 +187,7 @@ function measurement(rounds: readonly Round[]): Outcome {
       {
         title: 'CPU of each process',
         head: ['process', 'µs an event', ...RATES.map((rate) => `% of a core at ${rate}/s`), '% idle'],
-        rows: OURS.map((name) => [
+        rows: ours.map((name) => [
           name,
           Math.round(medianOf(({ eventMicros }) => eventMicros[name] ?? Number.NaN)),
           ...[...RATES, 0].map((_, index) =>
@@ -168,11 +199,11 @@ function measurement(rounds: readonly Round[]): Outcome {
   };
 }
 
-function describe(round: Round): string {
+function describe(round: Round, ours: readonly string[]): string {
   const { perSecond, eventMicros, bareMicros, arrivedMs, percent } = round;
-  const shares = percent.map((each) => sumOf(each, OURS).toFixed(1)).join(', ');
+  const shares = percent.map((each) => sumOf(each, ours).toFixed(1)).join(', ');
   return (
-    `${perSecond.toFixed(0)}/s, ${sumOf(eventMicros, OURS).toFixed(0)} µs an event, a bare got post ${bareMicros.toFixed(0)}; ` +
+    `${perSecond.toFixed(0)}/s, ${sumOf(eventMicros, ours).toFixed(0)} µs an event, a bare got post ${bareMicros.toFixed(0)}; ` +
     `${quantilesInWords(arrivedMs)}; ${shares} % of a core`
   );
 }

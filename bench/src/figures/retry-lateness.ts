@@ -9,7 +9,7 @@ import { FULL } from '../sizes.ts';
 import type { Sizes } from '../sizes.ts';
 
 /** The contract: a due retry starts within 1 s while capacity is free. */
-const LATE_MS_MAX = 1_000;
+export const LATE_MS_MAX = 1_000;
 /** A retry may seem this early: the log counts back from Postgres's clock in whole milliseconds. */
 const EARLY_MS_MAX = 50;
 /** A round takes about 40 s per number of retries. */
@@ -42,7 +42,7 @@ export const retryLateness: Figure = {
       return all;
     };
     const describeAll = (all: readonly (readonly number[])[]): string =>
-      all.map((late, index) => `${counts[index] ?? 0} pending: ${describe(late)}`).join('; ');
+      all.map((late, index) => `${counts[index] ?? 0} pending: ${latenessInWords(late)}`).join('; ');
     const { check, value } = judging(await measureRounds(fixture, measure, describeAll, ROUNDS_MAX));
     const at = (index: number, q: number) => (all: readonly (readonly number[])[]) =>
       quantile(all[index] ?? [], q);
@@ -65,23 +65,42 @@ async function oneRun(
   pending: number,
   { retries }: Sizes,
 ): Promise<number[]> {
-  const { database } = installation;
   await startAnew(installation);
   await warmUp(installation, webhooks, () => Promise.resolve());
   await installation.queue(webhooks, pending, { attempts: 1, dueWithinSeconds: retries.withinSeconds });
   await new Promise((resolve) => setTimeout(resolve, retries.withinSeconds * 1000));
   await installation.drained(webhooks);
   await installation.stopAll('gently');
-  // An ended delivery has no row and no due time. `queue` spreads the due times evenly, so they can be
-  // computed.
+  const late = await readLateness(installation, { dueWithinSeconds: retries.withinSeconds, pending });
+  if (late.length !== pending) throw new Error(`${late.length} of ${pending} retries are in the log`);
+  return late;
+}
+
+/** Retries that `queue` has spread, and those of them that are read: the ones that come due in this time. */
+interface SpreadRetries {
+  readonly dueWithinSeconds: number;
+  readonly pending: number;
+  readonly fromSeconds?: number;
+  readonly untilSeconds?: number;
+}
+
+/**
+ * An ended delivery has no row and no due time. `queue` spreads the due times evenly, so they can be computed.
+ *
+ * @returns the lateness of each retry in the log, in milliseconds.
+ */
+export async function readLateness(
+  { database }: Pick<Installation, 'database'>,
+  { dueWithinSeconds, pending, fromSeconds = 0, untilSeconds = dueWithinSeconds }: SpreadRetries,
+): Promise<number[]> {
   const rows = await database.query<{ late: number }>(
-    `select extract(epoch from a.started_at - e.created_at)::float8 * 1000
-            - $1::float8 * 1000 * split_part(e.id, '_', 3)::int / $2::int as late
-     from attempts a join events e on e.id = a.event_id
-     where a.attempt = 2`,
-    [retries.withinSeconds, pending],
+    `select extract(epoch from a.started_at - e.created_at)::float8 * 1000 - due.seconds * 1000 as late
+     from attempts a
+     join events e on e.id = a.event_id
+     cross join lateral (select $1::float8 * split_part(e.id, '_', 3)::int / $2::int as seconds) due
+     where a.attempt = 2 and due.seconds > $3 and due.seconds <= $4`,
+    [dueWithinSeconds, pending, fromSeconds, untilSeconds],
   );
-  if (rows.length !== pending) throw new Error(`${rows.length} of ${pending} retries are in the log`);
   return rows.map(({ late }) => latenessMs(late));
 }
 
@@ -91,6 +110,6 @@ export function latenessMs(late: number): number {
   return Math.max(0, late);
 }
 
-function describe(late: readonly number[]): string {
+export function latenessInWords(late: readonly number[]): string {
   return `late ${quantilesInWords(late, 0)}, longest ${quantile(late, 1).toFixed(0)} ms`;
 }

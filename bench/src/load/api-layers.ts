@@ -12,7 +12,7 @@ export const API_LAYERS = [
   { id: 'express', name: 'Express’s settings, and Node’s prototypes', reason: null },
   {
     id: 'server',
-    name: 'connection limits, queue of a connection, lingering close',
+    name: 'connection limits, order of requests, close in two steps',
     reason:
       'a client that sends many requests at once keeps only its own connection busy, and loses no answer',
   },

@@ -2,20 +2,18 @@ import { openSync, writeSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
-import { newId } from '@postrider/domain';
+import { apiKeyDigest, bearerKey, newId } from '@postrider/domain';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
 import { createApiKeyStore, createWakeUps, openDatabase } from '@postrider/store';
 import type { ApiKeyStore, SuppressionStore } from '@postrider/store';
 import { listen } from '@postrider/testing';
 import express from 'express';
+import { createExpress } from '../../../apps/api/src/app.ts';
 import { createAccessLog } from '../../../apps/api/src/http/access-log.ts';
 import { createUnmeteredSlots } from '../../../apps/api/src/http/account-slots.ts';
 import { json } from '../../../apps/api/src/http/answer.ts';
-import { authenticate } from '../../../apps/api/src/http/authenticate.ts';
-import { BodyLimits, BodySlots } from '../../../apps/api/src/http/body-limits.ts';
 import { resourceBody } from '../../../apps/api/src/http/body-rules.ts';
-import { createExpress } from '../../../apps/api/src/http/create-express.ts';
-import { readJson } from '../../../apps/api/src/http/read-body.ts';
+import { Body, BodyLimits } from '../../../apps/api/src/http/read-body.ts';
 import { openRequest } from '../../../apps/api/src/http/request-context.ts';
 import { createSend } from '../../../apps/api/src/http/send.ts';
 import { serveRoute } from '../../../apps/api/src/http/serve-route.ts';
@@ -62,6 +60,8 @@ const UNLIMITED = {
   outstandingOf: async () => Promise.resolve(0),
 };
 
+const allow = async () => Promise.resolve({ allowed: true } as const);
+
 function layered(has: (layer: ApiLayer) => boolean, apiKeys: ApiKeyStore): RequestListener {
   const logger = createLogger({ level: 'info', service: 'bench', stream: nowhere() });
   const metrics = createMetrics('api');
@@ -70,7 +70,8 @@ function layered(has: (layer: ApiLayer) => boolean, apiKeys: ApiKeyStore): Reque
   const accountSlots = createUnmeteredSlots(CONNECTIONS, UNLIMITED);
 
   async function served(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const key = has('key') ? await authenticate(request, apiKeys) : null;
+    const written = bearerKey(request.headers.authorization);
+    const key = has('key') && written !== null ? await apiKeys.findActive(apiKeyDigest(written)) : null;
     if (has('key') && key === null) throw new Error('the key is not known');
     const body = has('body')
       ? await readLimited(bodies, request, response)
@@ -92,7 +93,7 @@ function layered(has: (layer: ApiLayer) => boolean, apiKeys: ApiKeyStore): Reque
     accountSlots,
     metrics,
     limitOf: () => Infinity,
-    charge: async () => Promise.resolve(null),
+    limiter: { peek: allow, charge: allow },
   };
   const route = addSuppression({ add: addNowhere });
   app.post(LAYERED_PATH, has('route') ? serveRoute(route, services, send) : served);
@@ -105,11 +106,12 @@ function layered(has: (layer: ApiLayer) => boolean, apiKeys: ApiKeyStore): Reque
 }
 
 async function readLimited(bodies: BodyLimits, request: IncomingMessage, response: ServerResponse) {
-  const slots = new BodySlots(bodies, 'bench', false);
+  const parts = { request, response, rule: resourceBody, limits: bodies };
+  const body = new Body({ ...parts, owner: 'bench', isBatch: false });
   try {
-    return await readJson(request, response, resourceBody, slots);
+    return await body.json();
   } finally {
-    slots.release();
+    body.release();
   }
 }
 

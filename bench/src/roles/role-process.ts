@@ -30,13 +30,13 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** Starts this program in another role. @param program its bundle. @param env is added to our environment */
+/** Starts a process of the tool. @param program its bundle. @param env is added to our environment */
 export function startRole<C extends Commands>(
   program: string,
   role: string,
   env: Readonly<Record<string, string>>,
 ): RoleProcess<C> {
-  const child = spawn(process.execPath, [program, 'role', role], {
+  const child = spawn(process.execPath, [program, role], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     serialization: 'advanced',

@@ -1,5 +1,5 @@
 import { answer, hang } from '@postrider/testing';
-import type { Direction } from '@postrider/testing';
+import type { Direction, SystemProcess } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import type { Endpoint } from '../harness/world/endpoint.ts';
 import type { ServerProxy, World } from '../harness/world/world.ts';
@@ -44,29 +44,41 @@ export const workerKilledAtEveryStage: Experiment = {
   runs: 'ci',
   async run(world) {
     await world.start('relay');
-    for (const moment of MOMENTS.slice(-world.scaled(MOMENTS.length))) await dieAt(moment, world);
+    const database = await world.proxy('postgres');
+    const start = () => world.start('worker', { through: [database] });
+    let worker = await start();
+    for (const moment of MOMENTS.slice(-world.scaled(MOMENTS.length))) {
+      worker = await dieAt(moment, { world, database, worker, start });
+    }
   },
 };
 
-async function dieAt(moment: Moment, world: World): Promise<void> {
+interface Parts {
+  readonly world: World;
+  /** The workers are behind it. */
+  readonly database: ServerProxy;
+  readonly worker: SystemProcess;
+  readonly start: () => Promise<SystemProcess>;
+}
+
+/** @returns the successor, which has delivered the event */
+async function dieAt(moment: Moment, { world, database, worker, start }: Parts): Promise<SystemProcess> {
   const accountId = await world.newAccount();
   const endpoint = await world.endpoint({ accountId, proxied: true });
-  const database = await world.proxy('postgres');
-  const worker = await world.start('worker', { through: [database] });
   await moment.reach({ endpoint, database, record: () => world.producer.record(1, { accountId }) });
   await world.kill(worker);
   database.cut();
   endpoint.proxy?.pass();
   endpoint.reacts(answer(200));
-  const successor = await world.start('worker');
+  const successor = await start();
   await world.drained();
-  await world.stop(successor);
   const { length } = endpoint.receipts;
   world.claim(
     `killed ${moment.name}: ${moment.requests} requests`,
     length === moment.requests,
     String(length),
   );
+  return successor;
 }
 
 /** Held on its way to Postgres, the statement is never run; held on its way back, it was. */

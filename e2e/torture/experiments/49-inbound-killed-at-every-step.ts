@@ -1,5 +1,5 @@
 import { startFakeClamd } from '@postrider/testing';
-import type { Direction, FakeClamd } from '@postrider/testing';
+import type { Direction, FakeClamd, SystemProcess } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import { LAST_LINE } from '../harness/world/mail-sender.ts';
 import type { ServerProxy, World } from '../harness/world/world.ts';
@@ -9,6 +9,7 @@ import { claimRecords, INBOX, readyForMail } from './under-mail.ts';
 
 interface Parts {
   readonly world: World;
+  /** The inbound processes are behind it. */
   readonly database: ServerProxy;
   readonly clamd: FakeClamd;
   readonly blobs: BlobsInS3;
@@ -56,8 +57,12 @@ export const inboundKilledAtEveryStep: Experiment = {
     const blobs = await startBlobsInS3();
     try {
       await readyForMail(world, blobs.env);
+      const database = await world.proxy('postgres');
+      const env = { ...blobs.env, INBOUND_CLAMD: clamd.address };
+      const start = () => world.start('inbound', { through: [database], env });
+      let inbound = await start();
       for (const moment of MOMENTS.slice(-world.scaled(MOMENTS.length)))
-        await dieAt(moment, { world, clamd, blobs });
+        inbound = await dieAt(moment, { world, database, clamd, blobs, inbound, start });
       await claimRecords(world);
     } finally {
       await blobs.close();
@@ -66,12 +71,13 @@ export const inboundKilledAtEveryStep: Experiment = {
   },
 };
 
-async function dieAt(moment: Moment, parts: Omit<Parts, 'database'>): Promise<void> {
-  const { world, clamd, blobs } = parts;
-  const database = await world.proxy('postgres');
-  const env = { ...blobs.env, INBOUND_CLAMD: clamd.address };
-  const inbound = await world.start('inbound', { through: [database], env });
-  const reached = moment.reach({ ...parts, database });
+/** @returns the successor, which has taken the message */
+async function dieAt(
+  moment: Moment,
+  parts: Parts & { readonly inbound: SystemProcess; readonly start: () => Promise<SystemProcess> },
+): Promise<SystemProcess> {
+  const { world, database, clamd, blobs, inbound } = parts;
+  const reached = moment.reach(parts);
   const before = await world.count('messages');
   const sending = world.sender.send(1, { to: INBOX, bytes: () => 200_000 });
   await reached();
@@ -80,9 +86,9 @@ async function dieAt(moment: Moment, parts: Omit<Parts, 'database'>): Promise<vo
   clamd.behaviour = 'scan';
   const stored = (await world.count('messages')) - before;
   world.claim(`killed ${moment.name}: ${moment.stored} stored`, stored === moment.stored, String(stored));
-  const successor = await world.start('inbound', { env });
+  const successor = await parts.start();
   await sending;
-  await world.stop(successor);
+  return successor;
 }
 
 /** Held on its way to Postgres, the statement is never run; held on its way back, it was. */

@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { DIST, runNode, waitFor } from '@postrider/testing';
+import type { SystemProcess } from '@postrider/testing';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
+
+/* Support gets a line of the API's log, and needs the mail and its events. */
+
+const KEY = 'the key of ada';
+const CONSOLE_KEYS = `ada:reader:${createHash('sha256').update(KEY).digest('hex')}`;
+
+let system: System;
+let all: SystemProcess;
+beforeAll(async () => {
+  system = await startSystem({ env: { CONSOLE_KEYS } });
+  all = await system.start('all');
+}, 90_000);
+afterAll(() => system.close());
+
+async function post(path: string, body: object) {
+  const url = `http://127.0.0.1:${await all.port('api')}${path}`;
+  const headers = { authorization: `Bearer ${system.apiKey}`, 'content-type': 'application/json' };
+  const response = await waitFor(
+    async () => {
+      const answered = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+      return answered.status === 429 ? false : answered; // the processes have just started
+    },
+    { what: `an answer of ${path}` },
+  );
+  expect(response.status).toBe(200);
+  const answer = (await response.json()) as { id?: string; data?: { id: string }[] };
+  const emails = answer.data ?? [{ id: String(answer.id) }];
+  return { requestId: response.headers.get('x-request-id'), emailIds: emails.map(({ id }) => id) };
+}
+
+/** The request id in the line of the API's log about the request to this route that was served. */
+async function loggedId(route: string): Promise<string> {
+  const line = await waitFor(
+    () =>
+      all.log.find((each) => each['msg'] === 'request' && each['route'] === route && each['status'] === 200),
+    { what: `the line about ${route}` },
+  );
+  return String(line['request_id']);
+}
+
+/** The event ids of each message, from the table. */
+async function eventsOf(emailIds: readonly string[]): Promise<string[]> {
+  const rows = await system.db.query<{ id: string }>(
+    `select id from events where data::json->>'email_id' = any ($1) order by id desc`,
+    [emailIds],
+  );
+  return rows.map(({ id }) => id);
+}
+
+async function foundByCli(requestId: string): Promise<{ id: string; email_id: string }[]> {
+  const found = await runNode([`${DIST}/cli.js`, 'events', 'find', '--request', requestId, '--json'], {
+    env: { DATABASE_URL: system.db.url, POSTRIDER_DATA_DIR: '/nonexistent' },
+  });
+  expect(found).toMatchObject({ code: 0, stderr: '' });
+  return (JSON.parse(found.stdout) as { data: { id: string; email_id: string }[] }).data;
+}
+
+/** A signed-in visit. @returns the path of the page that the search led to, and the page. */
+async function searchConsole(text: string): Promise<{ path: string; page: string }> {
+  const url = `http://127.0.0.1:${await all.port('console')}`;
+  const signedIn = await fetch(`${url}/sign-in`, {
+    method: 'POST',
+    headers: { origin: url },
+    body: new URLSearchParams({ key: KEY }),
+    redirect: 'manual',
+  });
+  const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  const response = await fetch(`${url}/search?${String(new URLSearchParams({ q: text }))}`, {
+    headers: { cookie },
+  });
+  expect(response.status).toBe(200);
+  return { path: new URL(response.url).pathname, page: await response.text() };
+}
+
+test('the request id in the line of a send leads to its mail and their events, in the CLI and the console', async () => {
+  const mail = {
+    from: 'shop@example.com',
+    to: 'delivered@sandbox.postrider.example',
+    subject: 'Hello',
+    text: 'Hi',
+  };
+  const one = await post('/v1/emails', mail);
+  const two = await post('/v1/emails/batch', [mail, mail]);
+  await waitFor(async () => (await eventsOf([...one.emailIds, ...two.emailIds])).length === 6, {
+    what: 'each message to be sent and delivered',
+  });
+
+  const [requestOfOne, requestOfTwo] = [await loggedId('/v1/emails'), await loggedId('/v1/emails/batch')];
+  expect([requestOfOne, requestOfTwo]).toEqual([one.requestId, two.requestId]);
+  for (const [requestId, { emailIds }] of [
+    [requestOfOne, one],
+    [requestOfTwo, two],
+  ] as const) {
+    const found = await foundByCli(requestId);
+    expect(found.map(({ id }) => id).sort()).toEqual((await eventsOf(emailIds)).sort());
+    expect(new Set(found.map((each) => each.email_id))).toEqual(new Set(emailIds));
+  }
+
+  const ofOne = await searchConsole(requestOfOne);
+  expect(ofOne.path).toBe(`/emails/${one.emailIds.join()}`);
+  for (const id of await eventsOf(one.emailIds)) expect(ofOne.page).toContain(`/events/${id}`);
+  const ofTwo = await searchConsole(requestOfTwo);
+  for (const id of two.emailIds) expect(ofTwo.page).toContain(`/emails/${id}`);
+  expect(ofTwo.page).not.toContain(one.emailIds.join());
+}, 90_000);
