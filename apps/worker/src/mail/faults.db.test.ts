@@ -215,8 +215,9 @@ test('a message that crashes its worker pays alone: its neighbours are sent', as
   const poison = emailId;
   const innocent = await Promise.all(Array.from({ length: 5 }, () => rows.email()));
   const sentIds: EmailId[] = [];
+  const { promise: never, reject: endSends } = Promise.withResolvers<never>();
+  const handled: Promise<void>[] = [];
   for (let worker = 0; worker < 20 && (await sends()).length > 0; worker += 1) {
-    const never = new Promise<never>(() => undefined);
     let crash = (): void => undefined;
     const crashed = new Promise<void>((resolve) => (crash = resolve));
     let dead = false;
@@ -237,12 +238,16 @@ test('a message that crashes its worker pays alone: its neighbours are sent', as
       sendMail(job, { ...stages, slots, send: sendToProvider }),
     );
     const jobs = await nextJobs(10);
-    await Promise.race([crashed, Promise.allSettled(jobs.map(handle))]);
+    const handling = jobs.map(handle);
+    handled.push(...handling);
+    await Promise.race([crashed, Promise.allSettled(handling)]);
   }
   const ended = await database.query('select id, status from emails order by id');
   const expected = [poison, ...innocent].map((id) => ({ id, status: id === poison ? 'failed' : 'sent' }));
   expect(ended).toEqual(expected.sort((a, b) => (a.id < b.id ? -1 : 1)));
   for (const id of innocent) expect(sentIds.filter((each) => each === id).length).toBeLessThanOrEqual(3);
+  endSends(new Error('the test is over')); // each send renews its lease until it ends
+  await Promise.allSettled(handled);
 });
 
 test('a message in the same batch is sent, although this one fails', async () => {
