@@ -213,6 +213,7 @@ describe('a slow client', () => {
     const drip = setInterval(() => raw.send('X: y\r\n'), 5);
     await once(response, 'close');
     clearInterval(drip);
+    raw.socket.destroy(); // a paused socket never notices that it was cut
     expect(response.writableFinished).toBe(false);
   });
 

@@ -135,7 +135,8 @@ export function recoverDeadLetters(filters: readonly ReplayFilter[]): Statement 
       matching(filters, 10),
       `
       insert into deliveries (event_id, webhook_id, recovery_id, due_at)
-      select event_id, webhook_id, $8, clock_timestamp() + make_interval(secs => (row_number() over w - 1) / $9::float8)
+      select event_id, webhook_id, $8,
+             (select clock_timestamp()) + make_interval(secs => (row_number() over w - 1) / $9::float8)
       from letters window w as (order by created_at, id) order by created_at, id`,
     )}
     select count(*)::int as queued from queued`;

@@ -112,7 +112,7 @@ export const queueRecovered = statement('queue-recovered')`
     ),
     queued as (
       insert into deliveries (event_id, webhook_id, recovery_id, due_at)
-      select id, $3, $8, clock_timestamp() + make_interval(secs => place / $9::float8) from wanted order by place
+      select id, $3, $8, (select clock_timestamp()) + make_interval(secs => place / $9::float8) from wanted order by place
       returning id
     )
     select count(*)::int as queued from queued`;
