@@ -58,7 +58,7 @@ const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[
   [
     SCALE,
     /some [\d,]+ deliveries and some ([\d,]+) messages are delayed/,
-    valueIn('mailPass', 'DELAYED_MAX'),
+    valueIn('mailPass', 'MAIL_DELAYED_MAX'),
   ],
   ['docs/api.md', /A body of more than ([\d,]+) JSON values/, valueIn('bodyRules', 'JSON_VALUES_MAX')],
   ['docs/api.md', /an account has (\d+) such requests at work/, valueIn('slots', 'inFlightMax')],

@@ -8,7 +8,7 @@ import type {
   SweptWebhook,
   WebhookClaim,
 } from '@postrider/store';
-import { LANES, QueueDepths } from './queue-depths.ts';
+import { DELAYED_MAX, LANES, QueueDepths } from './queue-depths.ts';
 import { WebhookRegistry } from './webhook-registry.ts';
 import type { Asked } from './webhook-registry.ts';
 import { CHECK_MS_MIN, LOOK_AHEAD_MS } from './webhook-state.ts';
@@ -53,7 +53,7 @@ export class DeliveryPass {
   constructor(parts: DeliveryPassParts) {
     this.#parts = parts;
     this.#registry = new WebhookRegistry(parts.fleetSlots);
-    this.#depths = new QueueDepths(parts.queue, LANES);
+    this.#depths = new QueueDepths(parts.queue, LANES, DELAYED_MAX);
     this.#nowMs = parts.nowMs ?? (() => performance.now());
   }
 
@@ -82,7 +82,6 @@ export class DeliveryPass {
     const registry = this.#registry;
     const lanes = registry.lanesWithWork(beganMs);
     if (lanes.length === 0) return { noWorkForMs: registry.nextCheckMs(beganMs) };
-    if (this.#depths.freeForDelayed() === 0) this.#depths.forget();
     await this.#depths.refresh(lanes);
     const open = lanes.filter((lane) => this.#depths.free(lane) > 0);
     if (open.length > 0) await this.#claimFor(open);
@@ -133,7 +132,7 @@ export class DeliveryPass {
     const { queue, store } = this.#parts;
     try {
       for (const lane of LANES) {
-        const jobs = leased.filter(({ slow }) => slow === (lane === 'slow')).map((each) => jobOf(each, lane));
+        const jobs = leased.filter(({ slow }) => slow === (lane === 'slow')).map(jobOf);
         await queue.addDeliveries(lane, jobs);
         this.#depths.noteAdded(lane, jobs);
       }
@@ -151,6 +150,6 @@ export class DeliveryPass {
  * worker starts them one by one as slots become free. Otherwise those that timed out together would start
  * together again.
  */
-function jobOf({ deliveryId, claim, delayMs }: LeasedDelivery, lane: Lane) {
-  return { deliveryId, claim, delayMs, alone: lane === 'slow' };
+function jobOf({ deliveryId, claim, delayMs, slow }: LeasedDelivery) {
+  return { deliveryId, claim, delayMs, alone: slow };
 }

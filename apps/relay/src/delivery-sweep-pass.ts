@@ -12,13 +12,13 @@ export interface SweepPassParts {
 
 const WEBHOOKS_PER_STEP = 1_000;
 const EVERY_MS = 2_000;
-/**
- * Sweeps take at most this share of the time. A sweep is slow with many webhooks, or when an old snapshot
- * keeps ended rows in the index.
- */
-const SHARE_MAX = 0.02;
 /** Longest time between two sweeps: the contract's pass runs every minute. */
 const EVERY_MAX_MS = 60_000;
+/**
+ * Between these two times, the pass rests this many times as long as a sweep took. A sweep is slow with many
+ * webhooks, or when an old snapshot keeps ended rows in the index.
+ */
+const REST_PER_WORK = 50;
 /**
  * A sweep finds what is due before the next sweep ends, if that one takes a minute at most. A sweep of
  * 200,000 webhooks takes ten seconds.
@@ -26,8 +26,8 @@ const EVERY_MAX_MS = 60_000;
 const LOOK_AHEAD = { lookAheadSeconds: (EVERY_MAX_MS + LOOK_AHEAD_MS) / 1000 };
 
 /**
- * The safety net: it reads the whole index from its start. It finds webhooks that this relay does not know,
- * and deliveries before a webhook's `scanFrom`.
+ * The safety net: it reads the first outstanding delivery of each webhook. It finds webhooks that this
+ * relay does not know, and deliveries before a webhook's `scanFrom`.
  *
  * A step with a webhook of many ended rows can exceed the statement's time limit. The sweep then reads the
  * webhooks one at a time until one fails, and continues behind that one.
@@ -76,13 +76,17 @@ export class SweepPass {
   }
 
   async #step(): Promise<void> {
-    this.#parts.onFound(await (this.#oneAtATime ? this.#one() : this.#many()));
+    const alone = this.#oneAtATime;
+    try {
+      this.#parts.onFound(await (alone ? this.#one() : this.#many()));
+    } catch (error) {
+      this.#oneAtATime = !alone;
+      throw error;
+    }
   }
 
   async #many(): Promise<readonly SweptWebhook[]> {
-    this.#oneAtATime = true; // if this step fails
     const found = await this.#parts.store.sweep(this.#cursor, WEBHOOKS_PER_STEP, LOOK_AHEAD);
-    this.#oneAtATime = false;
     this.#cursor = found.cursor ?? '';
     return found.webhooks;
   }
@@ -91,10 +95,9 @@ export class SweepPass {
     const { store } = this.#parts;
     const webhookId = await store.nextWebhook(this.#cursor);
     this.#cursor = webhookId ?? '';
-    this.#oneAtATime = false;
+    this.#oneAtATime = webhookId !== null;
     if (webhookId === null) return [];
     const found = await store.sweepOne(webhookId, LOOK_AHEAD);
-    this.#oneAtATime = true; // the webhook that makes the step slow is still ahead
     return found === undefined ? [] : [found];
   }
 
@@ -103,7 +106,7 @@ export class SweepPass {
    * rest.
    */
   #rest(): void {
-    const restMs = Math.min(EVERY_MAX_MS, Math.max(EVERY_MS, this.#tookMs / SHARE_MAX));
+    const restMs = Math.min(EVERY_MAX_MS, Math.max(EVERY_MS, this.#tookMs * REST_PER_WORK));
     this.#dueAtMs = this.#again && this.#cursor === '' ? 0 : this.#nowMs() + restMs;
     this.#tookMs = 0;
   }

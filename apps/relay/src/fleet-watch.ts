@@ -68,7 +68,7 @@ export function createFleetWatch(parts: FleetWatchParts) {
 
   return {
     slots: () => (slots > 0 ? slots : slotsPerWorker),
-    /** Workers that died in the last minute. */
+    /** Workers that died, for at least a minute after their death. */
     deadWorkers: () => dead,
     /** Runs once. @returns the pause before the next run, in milliseconds. */
     async run(): Promise<number> {

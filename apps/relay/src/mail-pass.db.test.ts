@@ -6,7 +6,7 @@ import type { ClaimedEmail } from '@postrider/store';
 import { inMemoryQueue } from '../test/in-memory-queue.ts';
 import type { InMemoryQueue } from '../test/in-memory-queue.ts';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
-import { mailPass } from './mail-pass.ts';
+import { MAIL_DELAYED_MAX, mailPass } from './mail-pass.ts';
 import { QueueDepths } from './queue-depths.ts';
 
 const IDLE_PAUSE_MS = 2_000;
@@ -26,7 +26,7 @@ beforeEach(async () => {
     asked += 1;
     return queue.depthOf(key);
   };
-  depths = new QueueDepths({ depthOf: counting }, ['mail']);
+  depths = new QueueDepths({ depthOf: counting }, ['mail'], MAIL_DELAYED_MAX);
   claims = [];
 });
 

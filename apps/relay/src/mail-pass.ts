@@ -12,23 +12,23 @@ export interface MailPassParts {
 }
 
 const LOOK_AHEAD_SECONDS = 60;
-const DELAYED_MAX = 10_000;
+/** Delayed jobs of mail. */
+export const MAIL_DELAYED_MAX = 10_000;
 /** A wake-up announces new mail. This pause bounds the wait for lost wake-ups and for retries. */
 const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 20;
 
 /**
- * Leases due mail and adds its jobs to the queue, as the delivery passes do. @returns the pause before the
+ * Leases due mail and adds its jobs to the queue, as the delivery pass does. @returns the pause before the
  * next run, in milliseconds.
  */
 export async function mailPass(parts: MailPassParts): Promise<number> {
   const { depths } = parts;
-  if (depths.delayed('mail') > DELAYED_MAX) depths.forget();
   await depths.refresh(['mail']);
   const rowsMax = depths.free('mail');
   if (rowsMax === 0) return BUSY_PAUSE_MS;
   const claimed = await parts.store.claim({
-    lookAheadSeconds: depths.delayed('mail') > DELAYED_MAX ? 0 : LOOK_AHEAD_SECONDS,
+    lookAheadSeconds: depths.freeForDelayed() === 0 ? 0 : LOOK_AHEAD_SECONDS,
     rowsMax,
     leaseSeconds: parts.leaseSeconds,
   });

@@ -2,7 +2,10 @@ import type { ConfigurationOf } from '@postrider/runtime';
 import { createPool } from '@postrider/store';
 
 export interface RelayPools {
-  /** Claims use this pool. Postgres plans them once: at low rates, planning takes longer than a claim. */
+  /**
+   * Claims and the sweep use this pool. Postgres plans them once: at low rates, planning takes longer than
+   * a claim.
+   */
   readonly claims: ReturnType<typeof createPool>;
   /** All other statements. Counts and clean-ups may need a whole table, so each is planned anew. */
   readonly pool: ReturnType<typeof createPool>;
@@ -19,7 +22,7 @@ export function openRelayPools(
   const options = {
     databaseUrl: config.databaseUrl,
     applicationName: 'postrider-relay',
-    durableCommits: false, // the relay writes only leases, and deletes old rows
+    durableCommits: false, // the relay repeats whatever a crash of Postgres undoes
     onError,
   };
   const others = Math.max(1, config.databasePoolSize - CLAIM_POOL_SIZE);

@@ -1,4 +1,4 @@
-import { signatureHeader } from '@postrider/domain';
+import { deliveryHeaderNames, signatureHeader } from '@postrider/domain';
 import type { Clock } from '@postrider/domain';
 import { messageOf } from '@postrider/runtime';
 import type { ConfigurationOf, Logger, Metrics } from '@postrider/runtime';
@@ -81,6 +81,7 @@ async function post(
   { endpoint, clock }: OperatorEventsParts,
 ): Promise<string | null> {
   const bytes = Buffer.from(body, 'utf8');
+  const names = deliveryHeaderNames(endpoint.headerPrefix);
   try {
     const answer = await fetch(endpoint.url, {
       method: 'POST',
@@ -89,9 +90,9 @@ async function post(
       signal: AbortSignal.timeout(TIMEOUT_MS),
       headers: {
         'content-type': 'application/json',
-        [`${endpoint.headerPrefix}-Signature`]: signatureHeader(endpoint.secret, bytes, clock.now()),
-        [`${endpoint.headerPrefix}-Event-Id`]: id,
-        [`${endpoint.headerPrefix}-Event-Type`]: type,
+        [names.signature]: signatureHeader(endpoint.secret, bytes, clock.now()),
+        [names.eventId]: id,
+        [names.eventType]: type,
       },
     });
     await answer.body?.cancel();

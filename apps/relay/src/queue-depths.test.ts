@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { QueueKey } from '@postrider/queue';
 import { inMemoryQueue } from '../test/in-memory-queue.ts';
 import type { InMemoryQueue } from '../test/in-memory-queue.ts';
-import { LANES, QueueDepths } from './queue-depths.ts';
+import { DELAYED_MAX, LANES, QueueDepths } from './queue-depths.ts';
 
 let queue: InMemoryQueue;
 let asked: QueueKey[];
@@ -15,7 +15,7 @@ beforeEach(() => {
     asked.push(key);
     return queue.depthOf(key);
   };
-  depths = new QueueDepths({ depthOf: noting }, LANES);
+  depths = new QueueDepths({ depthOf: noting }, LANES, DELAYED_MAX);
 });
 
 const due = (count: number) => Array.from({ length: count }, () => ({ delayMs: 0 }));
@@ -43,6 +43,9 @@ describe('a lane', () => {
     depths.forget();
     await depths.refresh(['fast']);
     expect(depths.freeForDelayed()).toBe(0);
+    queue.fill('fast', 'delayed', 0); // they became waiting, and workers took them
+    await depths.refresh(['slow']);
+    expect(depths.freeForDelayed()).toBe(1_000);
   });
 });
 

@@ -8,29 +8,33 @@ export const LANES = ['fast', 'slow'] as const;
  */
 const WAITING_MAX = 128;
 /** Delayed jobs in both lanes. They become ready ahead of later work, and the relay cannot reorder them. */
-const DELAYED_MAX = 2_000;
+export const DELAYED_MAX = 2_000;
 
 /** How many jobs some queues hold: their last answers, and what this relay has added since. */
 export class QueueDepths {
   readonly #queue: Pick<Producer, 'depthOf'>;
   readonly #keys: readonly QueueKey[];
+  readonly #delayedMax: number;
   readonly #known = new Map<QueueKey, QueueDepth>();
 
-  constructor(queue: Pick<Producer, 'depthOf'>, keys: readonly QueueKey[]) {
+  constructor(queue: Pick<Producer, 'depthOf'>, keys: readonly QueueKey[], delayedMax: number) {
     this.#queue = queue;
     this.#keys = keys;
+    this.#delayedMax = delayedMax;
   }
 
   /**
-   * Asks the queues that are unknown, and those in use that seem to be full: workers may have taken jobs. An
-   * idle relay asks nothing.
+   * Asks the queues that are unknown, and those in use that seem to be full: workers may have taken jobs.
+   * It asks all when too many jobs seem to be delayed: these become waiting without the relay. An idle
+   * relay asks nothing.
    *
    * @throws QueueUnavailableError
    */
   async refresh(used: readonly QueueKey[]): Promise<void> {
-    const asked = this.#keys.filter(
-      (key) => !this.#known.has(key) || (used.includes(key) && this.free(key) === 0),
-    );
+    const asked =
+      this.freeForDelayed() === 0
+        ? this.#keys
+        : this.#keys.filter((key) => used.includes(key) && this.free(key) === 0);
     await Promise.all(asked.map(async (key) => this.#known.set(key, await this.#queue.depthOf(key))));
   }
 
@@ -40,14 +44,10 @@ export class QueueDepths {
     return Math.max(0, WAITING_MAX - waiting);
   }
 
-  delayed(queue: QueueKey): number {
-    return this.#known.get(queue)?.delayed ?? Infinity;
-  }
-
-  /** Deliveries that each lane takes before they are due. */
+  /** Rows that each queue takes before they are due. */
   freeForDelayed(): number {
-    const delayed = LANES.reduce((sum, lane) => sum + this.delayed(lane), 0);
-    return Math.max(0, Math.floor((DELAYED_MAX - delayed) / LANES.length));
+    const delayed = this.#keys.reduce((sum, key) => sum + (this.#known.get(key)?.delayed ?? Infinity), 0);
+    return Math.max(0, Math.floor((this.#delayedMax - delayed) / this.#keys.length));
   }
 
   noteAdded(queue: QueueKey, jobs: readonly { readonly delayMs: number }[]): void {
@@ -58,7 +58,7 @@ export class QueueDepths {
     this.#known.set(queue, { waiting: waiting + jobs.length - early, delayed: delayed + early });
   }
 
-  /** A call to the queue failed, or too much seems to be delayed. The relay asks before it leases more. */
+  /** A call to the queue failed. The relay asks before it leases more. */
   forget(): void {
     this.#known.clear();
   }

@@ -21,7 +21,7 @@ const BUSY_PAUSE_MS = 10;
 /** A recovery queues 20,000 events in this time at most. */
 const RECOUNT_MS = 10_000;
 
-/** Does the steps of recoveries that are due. Relays share them. */
+/** Does the steps of recoveries that are due. Two relays that are active for some seconds share the steps. */
 export class RecoveriesPass {
   readonly #parts: RecoveriesPassParts;
   readonly #nowMs: () => number;

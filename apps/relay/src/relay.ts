@@ -35,7 +35,7 @@ import {
   removalsPass,
   STEP_RETRY_AFTER_ERROR_MS,
 } from './housekeeping.ts';
-import { mailPass } from './mail-pass.ts';
+import { MAIL_DELAYED_MAX, mailPass } from './mail-pass.ts';
 import type { RelayPools } from './open-pools.ts';
 import { operatorEndpoint, operatorEventsPass } from './operator-events.ts';
 import { createPass } from './pass.ts';
@@ -57,7 +57,7 @@ const CLEANUP_PAUSE_AFTER_ERROR_MS = 60_000;
 /** A pass may hang when Postgres does not answer. */
 const STOP_TIMEOUT_MS = 5_000;
 
-type StartPass = (
+type NewPass = (
   name: RelayPass,
   run: () => Promise<number | NoWork>,
   pauseAfterErrorMs: number,
@@ -67,7 +67,7 @@ type StartPass = (
 interface Shared extends RelayParts {
   readonly queue: Producer;
   readonly fleet: FleetWatch;
-  readonly startPass: StartPass;
+  readonly newPass: NewPass;
 }
 
 /**
@@ -85,7 +85,7 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
     lifecycle.add('notices account', { start: () => notices.prepare() });
   }
 
-  const startPass: StartPass = (name, run, pauseAfterErrorMs) =>
+  const newPass: NewPass = (name, run, pauseAfterErrorMs) =>
     createPass({ name, run, pauseAfterErrorMs, logger, metrics });
   const fleet = createFleetWatch({
     fleet: createFleet(pool),
@@ -94,8 +94,8 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
     logger,
     metrics,
   });
-  const report = createReportPass(parts, queue, startPass);
-  const always = passesOf([startPass('fleet', () => fleet.run(), PASS_PAUSE_AFTER_ERROR_MS), report]);
+  const report = createReportPass(parts, queue, newPass);
+  const always = passesOf([newPass('fleet', () => fleet.run(), PASS_PAUSE_AFTER_ERROR_MS), report]);
   lifecycle.add('passes of every relay', { start: async () => always.start(), stop: () => always.stop() });
 
   let active: ReturnType<typeof createActivePasses> | null = null;
@@ -114,7 +114,7 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
     onActive() {
       logger.info('relay is active');
       metrics.relayActive.set(1);
-      active = createActivePasses({ ...parts, queue, fleet, startPass });
+      active = createActivePasses({ ...parts, queue, fleet, newPass });
       active.start();
     },
     onStandby() {
@@ -129,7 +129,7 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
 
 /** Passes know nothing of an earlier time as the active relay: another relay has worked since. */
 function createActivePasses(shared: Shared) {
-  const { config, pool, logger, metrics, startPass } = shared;
+  const { config, pool, logger, metrics, newPass } = shared;
   const deliveries = createDeliveryPasses(shared);
   const mails = createMailPass(shared);
   const housekeeping = createHousekeeping(pool);
@@ -148,12 +148,12 @@ function createActivePasses(shared: Shared) {
     ...deliveries.passes,
     mails,
     createRecoveriesPass(shared, (webhookId) => deliveries.wake([webhookId], false)),
-    ...steps.map((step) => startPass(step.name, () => housekeepingPass(step, logger), stepRetryMs)),
-    startPass('retention', () => retentionPass(retention, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
-    startPass('erasures', () => erasuresPass(erasures, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
-    startPass('sums', () => sumsPass(sums), CLEANUP_PAUSE_AFTER_ERROR_MS),
-    startPass('removals', () => removalsPass(housekeeping, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
-    startPass('inbox_removals', () => inboxRemovalsPass(housekeeping, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
+    ...steps.map((step) => newPass(step.name, () => housekeepingPass(step, logger), stepRetryMs)),
+    newPass('retention', () => retentionPass(retention, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
+    newPass('erasures', () => erasuresPass(erasures, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
+    newPass('sums', () => sumsPass(sums), CLEANUP_PAUSE_AFTER_ERROR_MS),
+    newPass('removals', () => removalsPass(housekeeping, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
+    newPass('inbox_removals', () => inboxRemovalsPass(housekeeping, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
     ...createNoticePasses(shared, () => mails.wake()),
   ]);
   return {
@@ -180,7 +180,7 @@ function passesOf(passes: readonly PeriodicTask[]) {
 function createReportPass(
   { pool, logger, metrics }: RelayParts,
   queue: Producer,
-  startPass: StartPass,
+  newPass: NewPass,
 ): PeriodicTask {
   const reported = {
     metrics,
@@ -189,11 +189,11 @@ function createReportPass(
     oldestSnapshotSeconds: createSnapshotWatch(pool),
     onEvictionPolicy: createEvictionWatch(metrics, logger),
   };
-  return startPass('report', () => reportPass(reported), REPORT_EVERY_MS);
+  return newPass('report', () => reportPass(reported), REPORT_EVERY_MS);
 }
 
 /** The pass that claims, and the sweep that finds what was lost. */
-function createDeliveryPasses({ config, claims, metrics, queue, fleet, startPass }: Shared) {
+function createDeliveryPasses({ config, claims, metrics, queue, fleet, newPass }: Shared) {
   const store = createDeliveryOutbox(claims);
   const pass = new DeliveryPass({
     store,
@@ -206,7 +206,7 @@ function createDeliveryPasses({ config, claims, metrics, queue, fleet, startPass
       metrics.reconciledRows.inc(leased.filter((delivery) => delivery.leaseExpired).length);
     },
   });
-  const passTask = startPass('deliveries', () => pass.run(), PASS_PAUSE_AFTER_ERROR_MS);
+  const passTask = newPass('deliveries', () => pass.run(), PASS_PAUSE_AFTER_ERROR_MS);
   const sweep = new SweepPass({
     store,
     onFound(webhooks) {
@@ -214,7 +214,7 @@ function createDeliveryPasses({ config, claims, metrics, queue, fleet, startPass
       if (webhooks.length > 0) passTask.wake();
     },
   });
-  const sweepTask = startPass('sweep', () => sweep.run(), PASS_PAUSE_AFTER_ERROR_MS);
+  const sweepTask = newPass('sweep', () => sweep.run(), PASS_PAUSE_AFTER_ERROR_MS);
   return {
     passes: [passTask, sweepTask],
     wake(webhooks: readonly WebhookId[], everything: boolean): void {
@@ -228,7 +228,7 @@ function createDeliveryPasses({ config, claims, metrics, queue, fleet, startPass
 }
 
 function createRecoveriesPass(
-  { config, pool, logger, startPass }: Shared,
+  { config, pool, logger, newPass }: Shared,
   onQueued: (webhookId: WebhookId) => void,
 ): PeriodicTask {
   const recoveries = new RecoveriesPass({
@@ -238,12 +238,12 @@ function createRecoveriesPass(
     onQueued,
     logger,
   });
-  return startPass('recoveries', () => recoveries.run(), PASS_PAUSE_AFTER_ERROR_MS);
+  return newPass('recoveries', () => recoveries.run(), PASS_PAUSE_AFTER_ERROR_MS);
 }
 
-function createMailPass({ config, pool, metrics, queue, startPass }: Shared): PeriodicTask {
+function createMailPass({ config, pool, metrics, queue, newPass }: Shared): PeriodicTask {
   const store = createMailOutbox(pool);
-  const depths = new QueueDepths(queue, ['mail']);
+  const depths = new QueueDepths(queue, ['mail'], MAIL_DELAYED_MAX);
   const run = () =>
     mailPass({
       store,
@@ -252,25 +252,31 @@ function createMailPass({ config, pool, metrics, queue, startPass }: Shared): Pe
       leaseSeconds: config.leaseSeconds,
       onClaim: (claimed) => metrics.claimedRows.observe({ kind: 'mail' }, claimed.length),
     });
-  return startPass('mail', run, PASS_PAUSE_AFTER_ERROR_MS);
+  return newPass('mail', run, PASS_PAUSE_AFTER_ERROR_MS);
 }
 
 /** The pass that queues notices about webhooks, and the one that posts the operator's. */
 function createNoticePasses(
-  { config, pool, logger, metrics, startPass }: Shared,
+  { config, pool, logger, metrics, newPass }: Shared,
   wakeMail: () => void,
 ): PeriodicTask[] {
   const store = createHealthNoticeStore(pool, systemClock);
   const operator = createOperatorEventStore(pool);
   const endpoint = operatorEndpoint(config);
   const shared = { clock: systemClock, logger };
-  const post = endpoint && (() => operatorEventsPass({ ...shared, store: operator, endpoint, metrics }));
-  const events = post && startPass('operator_events', post, PASS_PAUSE_AFTER_ERROR_MS);
+  const events =
+    endpoint === null
+      ? null
+      : newPass(
+          'operator_events',
+          () => operatorEventsPass({ ...shared, store: operator, endpoint, metrics }),
+          PASS_PAUSE_AFTER_ERROR_MS,
+        );
   function onQueued(): void {
     wakeMail();
     events?.wake();
   }
   const run = () => healthNoticesPass({ ...shared, store, config, onQueued });
-  const notices = startPass('health_notices', run, PASS_PAUSE_AFTER_ERROR_MS);
+  const notices = newPass('health_notices', run, PASS_PAUSE_AFTER_ERROR_MS);
   return events === null ? [notices] : [notices, events];
 }

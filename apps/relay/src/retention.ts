@@ -36,7 +36,6 @@ export interface RetentionParts {
 }
 
 const PASS_EVERY_MS = 60 * 60 * 1000;
-const RETRY_AFTER_FAILURE_MS = 60 * 1000;
 
 /** Deletes rows that are too old or too many. @returns how many rows. */
 type RetentionStep = () => Promise<number>;
@@ -83,20 +82,24 @@ export function retentionSteps({
   };
 }
 
-/** Runs all steps, also after one fails. @returns the pause before the next run. */
+/**
+ * Runs all steps, also after one fails. @returns the pause before the next run, in milliseconds.
+ * @throws the error of the first step that failed, at the end
+ */
 export async function retentionPass(
   steps: Readonly<Record<string, RetentionStep>>,
   logger: Logger,
 ): Promise<number> {
-  let failed = false;
+  const faults: unknown[] = [];
   for (const [what, step] of Object.entries(steps)) {
     try {
       const dropped = await step();
       if (dropped > 0) logger.info('retention done', { what, dropped });
     } catch (error) {
-      failed = true;
+      faults.push(error);
       logger.warn('retention failed', { what, error });
     }
   }
-  return failed ? RETRY_AFTER_FAILURE_MS : PASS_EVERY_MS;
+  if (faults.length > 0) throw faults[0];
+  return PASS_EVERY_MS;
 }

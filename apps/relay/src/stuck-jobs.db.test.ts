@@ -6,7 +6,7 @@ import { createDeliveryOutbox, createDeliveryWork, createMailOutbox } from '@pos
 import { describeWithRedis, waitFor } from '@postrider/testing';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
 import { DeliveryPass } from './delivery-pass.ts';
-import { mailPass } from './mail-pass.ts';
+import { MAIL_DELAYED_MAX, mailPass } from './mail-pass.ts';
 import { QueueDepths } from './queue-depths.ts';
 
 const HOUR_MS = 3_600_000;
@@ -69,7 +69,7 @@ function stuckJobs(locationOf: () => QueueLocation): void {
     await mailPass({
       store: createMailOutbox(store.pool),
       queue,
-      depths: new QueueDepths(queue, ['mail']),
+      depths: new QueueDepths(queue, ['mail'], MAIL_DELAYED_MAX),
       leaseSeconds: LEASE_SECONDS,
       onClaim: quiet,
     });

@@ -45,7 +45,10 @@ export class WebhookState implements Contender {
   #isFailing = false;
   /** When the relay last leased a due delivery. */
   #servedAtMs = -Infinity;
-  /** When an attempt was last seen stuck; null: a delivery that was leased afterwards has ended in time. */
+  /**
+   * When an attempt was last seen stuck. Null: none, or a delivery that was leased afterwards has ended in
+   * time.
+   */
   #hungAtMs: number | null = null;
   readonly #flightTime = new FlightTime();
 

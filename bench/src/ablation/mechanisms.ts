@@ -30,7 +30,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'lone-slow-jobs': {
     without: 'a job of the slow lane carries up to 16 deliveries, as one of the fast lane does',
-    changes: [change(DELIVERY_PASS, "alone: lane === 'slow'", 'alone: false')],
+    changes: [change(DELIVERY_PASS, 'alone: slow', 'alone: false')],
   },
   'fetches-at-once': {
     without: 'a consumer fetches one job after the other',

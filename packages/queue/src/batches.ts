@@ -12,7 +12,7 @@ export const BATCH_MAX = 16;
 /** Our ids never contain this character. */
 const ID_SEPARATOR = '.';
 
-/** Puts due jobs into batches, in their order. A delayed job has none beside it. */
+/** Puts due jobs into batches. A delayed job, or one that asks to be alone, is a batch of its own. */
 export function inBatches<Job>(jobs: readonly JobToAdd<Job>[]): Batch<Job>[] {
   const batches: Batch<Job>[] = [];
   let open: Batch<Job> | null = null;

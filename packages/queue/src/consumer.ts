@@ -45,14 +45,14 @@ const STALLED_CHECKS_PER_LOCK = 3;
 
 /** Connections to Postgres: one for LISTEN, the others fetch and complete jobs. */
 const POOL_SIZE = 4;
-/** Time to complete the last jobs and to disconnect. */
+/** Limit for each of three steps of a stop: complete the last jobs, close the worker, disconnect. */
 const CLOSE_TIMEOUT_MS = 2_000;
 /** Pause between two tries to start. */
 const START_RETRY_MS = 1_000;
 
 /**
- * The worker takes jobs from a queue by this class. One job is one attempt, and Postgres records its outcome.
- * BullMQ neither retries nor counts: a failed job is completed like any other.
+ * The worker takes jobs from a queue by this class. One job is one attempt at most. Postgres records its
+ * outcome. BullMQ neither retries nor counts: a failed job is completed like any other.
  */
 export class Consumer<K extends QueueKey = QueueKey> {
   readonly #onError: (error: Error) => void;
@@ -83,7 +83,10 @@ export class Consumer<K extends QueueKey = QueueKey> {
     this.#ended = this.#run();
   }
 
-  /** Takes no more jobs. Resolves when the handlers have ended, or after the deadline. */
+  /**
+   * Takes no more jobs, and waits for the handlers until the deadline. If they end before it, the close may
+   * take up to 6 s more.
+   */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopped.abort();
     const connected = this.#connected;

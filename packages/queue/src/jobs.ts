@@ -21,8 +21,7 @@ export type DeliveryJob = z.infer<typeof deliveryJob>;
 export type MailJob = z.infer<typeof mailJob>;
 
 /**
- * The queues by name. Endpoints that recently failed or are slow have their own queue, and so their own
- * slots.
+ * The queues by name. Endpoints that fail or hang have a queue of their own, and so their own slots.
  */
 export const QUEUES = {
   fast: { name: 'deliveries-fast', payload: deliveryJob },
@@ -48,6 +47,6 @@ export function mailJobId(job: MailJob): string {
 /** A job to add. A worker gets it after `delayMs`. */
 export type JobToAdd<Job> = Job & {
   readonly delayMs: number;
-  /** The job shares its BullMQ job with no other. All others that one call adds do, up to 16 in each. */
+  /** It has a BullMQ job of its own. Otherwise up to 16 due jobs of one call share one. */
   readonly alone?: boolean;
 };

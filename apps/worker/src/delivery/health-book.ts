@@ -9,8 +9,8 @@ export class HealthBook {
   readonly #runs = new LRUCache<WebhookId, FailureRun>({ max: RUNS_MAX });
 
   /**
-   * @param storedFailing the state in the database
-   * @returns whether the webhook is failing, if that differs from the stored state. Otherwise null.
+   * @param storedFailing the state in the database at the take
+   * @returns the state to store; null: the stored state is right, or too few attempts have failed
    */
   note(webhookId: WebhookId, attempt: EndedAttempt, storedFailing: boolean): boolean | null {
     const run = failureRunAfter(this.#runs.get(webhookId) ?? null, attempt);
