@@ -23,7 +23,7 @@ const STATIC_CHECKS = [
 ];
 
 /** Patterns of the files whose tests have a long version. */
-const LONG_TESTS = ['fuzz', 'property', 'drawn', 'bounds', 'plans', 'scale', 'e2e'];
+const LONG_TESTS = ['fuzz', 'property', 'drawn', 'bounds', 'plans', 'message-lists', 'scale', 'e2e'];
 
 /**
  * `npm test`: the build, then every test and beside them every static check. `npm test -- ARGS` runs Jest alone, with

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { waitFor, withClient } from '@postrider/testing';
 import { HttpVisitor, tokensOf } from '../test/http-visitor.ts';
 import { KEYS, setupConsole } from '../test/start-console.ts';
 
@@ -118,5 +119,44 @@ describe('every answer', () => {
     const visitor = await ada();
     expect((await visitor.get('/nothing')).status).toBe(404);
     expect((await visitor.get('/accounts/%ff')).status).toBe(400);
+  });
+});
+
+describe('a page that cannot be loaded', () => {
+  test('says that Postgres cancelled a statement, and can be tried again', async () => {
+    const visitor = await ada();
+    await withClient(opened.database.url, async (session) => {
+      await session.query('begin; lock table audit in access exclusive mode');
+      let isAnswered = false;
+      const asked = visitor.get('/audit').finally(() => (isAnswered = true));
+      // This is what the statement time-out does.
+      const cancel = `select pg_cancel_backend(pid) from pg_stat_activity
+                      where datname = current_database() and wait_event_type = 'Lock'`;
+      const cancelUntilAnswered = async () => {
+        await opened.database.query(cancel);
+        return isAnswered;
+      };
+      await waitFor(cancelUntilAnswered, { what: 'the page to fail' });
+      const { status, text } = await asked;
+      expect(status).toBe(503);
+      expect(text).toContain('<h1>Not loaded: Postgres cancelled a statement</h1>');
+      await session.query('rollback');
+    });
+    await visitor.show('/audit');
+  });
+
+  test('shows the request id and not the error, which the log has', async () => {
+    const visitor = await ada();
+    await opened.database.query('alter table audit rename to hidden_table');
+    try {
+      const { status, text, headers } = await visitor.get('/audit');
+      expect(status).toBe(500);
+      expect(text).toContain('<h1>Something failed here</h1>');
+      expect(text).toContain(String(headers['x-request-id']));
+      expect(text).not.toContain('does not exist');
+      expect(opened.log()).toContain('does not exist');
+    } finally {
+      await opened.database.query('alter table hidden_table rename to audit');
+    }
   });
 });

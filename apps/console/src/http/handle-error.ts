@@ -2,7 +2,7 @@ import { html } from '@remix-run/html-template';
 import type { ErrorRequestHandler } from 'express';
 import type { Clock } from '@postrider/domain';
 import type { Logger } from '@postrider/runtime';
-import { isUnavailable } from '@postrider/store';
+import { isUnavailable, unavailableInWords } from '@postrider/store';
 import type { Visitor } from '../access/sessions.ts';
 import type { Page } from '../html/layout.ts';
 import { time } from '../html/pieces.ts';
@@ -39,7 +39,7 @@ function refusalOf(error: unknown): Refusal | null {
 function failurePage(error: unknown, now: Date, requestId: string): Page {
   const isAway = isUnavailable(error);
   const status = isAway ? 503 : 500;
-  const title = isAway ? 'Postgres does not answer' : 'Something failed here';
+  const title = isAway ? `Not loaded: ${unavailableInWords(error)}` : 'Something failed here';
   const main = html`<div class="narrow-page sec">
     <h1>${title}</h1>
     <p>

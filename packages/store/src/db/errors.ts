@@ -4,8 +4,9 @@
 export class StoreUnavailableError extends Error {
   override readonly name: string = 'StoreUnavailableError';
 
+  /** @param cause what was thrown, or the reason in words */
   constructor(cause: unknown) {
-    super(`${unavailableInWords(cause)}: ${messageOf(cause)}`, { cause });
+    super(typeof cause === 'string' ? cause : `${unavailableInWords(cause)}: ${messageOf(cause)}`, { cause });
   }
 }
 
@@ -86,8 +87,9 @@ export async function mappingUnavailable<T>(work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** What an error says for which `isUnavailable` is true. In two cases Postgres works. */
+/** What an error says for which `isUnavailable` is true. Postgres may work. */
 export function unavailableInWords(error: unknown): string {
+  if (error instanceof StoreUnavailableError && typeof error.cause === 'string') return error.cause;
   if (hasCode(error, LOCK_NOT_AVAILABLE)) return 'another session holds a lock';
   return hasCode(error, QUERY_CANCELED) ? 'Postgres cancelled a statement' : 'Postgres is not available';
 }

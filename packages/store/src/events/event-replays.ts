@@ -74,12 +74,15 @@ async function replaysOfMany(
     createRecoveryLookUps(db).list({ webhookId }, ENTRIES_MAX),
   ]);
   const ofLetters = entries.filter(({ action }) => action === 'dead-letters.replay').map(replayOf);
-  const started = recoveries.flatMap(({ id, since, until, types, createdAt: at, matched, startedBy: by }) => {
-    const isItsEvent =
-      createdAt >= since && createdAt < until && (types.length === 0 || types.includes(type));
-    if (by === null || !isItsEvent) return [];
-    return [{ at, by, note: by.note, target: id, isOfMany: matched > 1, deadLetter: null }];
-  });
+  const started = recoveries.flatMap(
+    ({ id, only, since, until, types, createdAt: at, matched, startedBy: by }) => {
+      // The time span of dead letters is that of the letters. When the letter was made is not known any more.
+      const isInSpan = only === 'dead_letters' || (createdAt >= since && createdAt < until);
+      const isItsEvent = isInSpan && (types.length === 0 || types.includes(type));
+      if (by === null || !isItsEvent) return [];
+      return [{ at, by, note: by.note, target: id, isOfMany: matched > 1, deadLetter: null }];
+    },
+  );
   return [...ofLetters, ...started].sort((one, other) => other.at.getTime() - one.at.getTime());
 }
 

@@ -7,6 +7,7 @@ import type { Outage } from '../../test/outage.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { listAudit } from '../audit/audit.ts';
 import { locateDeadLetters } from '../deliveries/find-dead-letters.ts';
+import { readEventStory } from '../events/event-story.ts';
 import { createRecoveryStore } from './recoveries.ts';
 import type { NewRecovery } from './recoveries.ts';
 
@@ -191,4 +192,18 @@ test('a dead letter is located by its id, unless its webhook is being removed', 
   await store.outside.query('update webhooks set removed_at = now()');
   expect(await locateDeadLetters(store.db, [id])).toEqual([]);
   expect(await lettersLeft()).toEqual([eventId]);
+});
+
+test('the story of an event names who sent it again, although it is older than the time span of the letters', async () => {
+  const id = await letter(1);
+  await store.outside.query(`update events set created_at = now() - interval '3 hours'`);
+  await store.outside.query(
+    `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, type)
+     select created_at, 1, id, $1, 1, 9, 503, type from events`,
+    [outage.webhookId],
+  );
+  const recovery = await started({ since: hoursAgo(2) });
+  await outage.step(recovery);
+  const story = await readEventStory(store.db, id);
+  expect(story?.webhooks).toMatchObject([{ replays: [{ by: { name: ACTOR.name }, target: recovery }] }]);
 });

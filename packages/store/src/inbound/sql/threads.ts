@@ -212,7 +212,7 @@ export const markThread = statement('mark-thread')`
       update messages m set read = $3
       where m.id = any (array(
         select c.id from messages c
-        where c.thread_id = (select t.id from inbox_threads t where t.inbox_id = $1 and t.id = $2)
+        where c.thread_id = (select t.id from inbox_threads t where t.inbox_id = $1 and t.id = $2) and c.read <> $3
         order by c.created_at, c.id)) and m.read <> $3
     )
     select t.id from inbox_threads t where t.inbox_id = $1 and t.id = $2`;
