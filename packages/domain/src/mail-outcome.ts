@@ -64,7 +64,10 @@ export interface MailProgress {
 /** The next attempt. */
 export interface NextAttempt {
   readonly delayMs: number;
-  /** Attempts made so far. The schedule's delays follow this number. */
+  /**
+   * Attempts so far, counted from the one that the provider accepted, if any. The next delay follows this
+   * number.
+   */
   readonly attempts: number;
   readonly unconfirmed: number;
   /** The recipients that are left, when the provider has accepted the message for the others. Null: all. */
@@ -86,8 +89,9 @@ export type MailOutcome =
   | ({ readonly kind: 'failed' } & MailFault & Reported);
 
 /**
- * Each attempt that the provider did not confirm may have made a copy. So there are at most three, each after
- * the longest delay of the schedule: a provider that was away for an hour loses no message.
+ * Each attempt that the provider did not confirm may have made a copy. So there are at most three. The
+ * second and the third come after the longest delay of the schedule: a provider that is away for an hour
+ * loses no message.
  */
 const UNCONFIRMED_MAX = 3;
 
@@ -114,7 +118,8 @@ export function decideMailOutcome(
     unconfirmed,
     rest: isRest ? recipients : null,
   };
-  // The customer learns of the delay once.
+  // Only an attempt that the provider did not confirm is reported, and only the first one: it may have made
+  // a copy.
   const isFirstDelay = isUnconfirmed && progress.unconfirmed === 0 && !isRest;
   const notifications = isFirstDelay
     ? reports('email.delivery_delayed', recipients, `${error}; it may be delivered, and a copy of it later`)

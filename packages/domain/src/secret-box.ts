@@ -14,7 +14,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts with the first key and decrypts with any key. To rotate keys, put a new key first.
+ * Encrypts with the first key and decrypts with any key. A new key is added last everywhere, before any
+ * process puts it first.
  *
  * @param keys at least one, 32 bytes each.
  * @throws Error when there is no key, or one of another length.

@@ -12,7 +12,7 @@ export interface PeriodicTaskOptions {
   readonly pauseMs: number;
   /** Logs a failed run. `again` is true when the run before it failed, too. */
   readonly onError: (error: unknown, again: boolean) => void;
-  /** Logs the first run after a failure that did its work. */
+  /** Logs the first successful run after a failure. */
   readonly onRecovery?: () => void;
 }
 

@@ -114,7 +114,7 @@ function exampleText(example: unknown): Markup {
   return markup`<p>Example:</p>${block(text)}`;
 }
 
-/** The keyboard reaches a block, because long lines scroll. */
+/** Long lines scroll. `tabindex` lets the keyboard scroll them, too. */
 function block(text: string): Markup {
   return markup`<pre tabindex="0">${text}</pre>`;
 }

@@ -22,7 +22,7 @@ export function documentRoutes(): readonly KeylessRoute[] {
 
 /**
  * Serves a text. It is made at the first request and kept as bytes. All answers stream from the same bytes,
- * so an answer costs no memory.
+ * so an answer copies no bytes.
  */
 function madeOnce(
   path: string,

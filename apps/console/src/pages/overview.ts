@@ -43,7 +43,7 @@ export interface OverviewParts {
   /** Running recoveries, the newest first. */
   readonly recoveries: readonly FoundRecovery[];
   readonly hasMoreRecoveries: boolean;
-  /** The last 24 whole hours. */
+  /** The last 24 hours by the clock. The last one is not over. */
   readonly letterHours: readonly DeadLetterHour[];
   readonly busiest: Awaited<ReturnType<typeof readBusiestWebhooks>>;
   readonly names: ReadonlyMap<AccountId, string>;

@@ -73,8 +73,8 @@ async function dropDays(pool: Pool, keptDays: number): Promise<string[]> {
 }
 
 /**
- * Runs again while a lock is taken. One statement is one transaction: if the relay stops, Postgres releases
- * the log at once.
+ * Calls the function, up to `LOCK_TRIES` times while a lock is taken. One statement is one transaction: if
+ * the relay stops, Postgres releases the log at once.
  * @returns false when there is nothing to do. @throws LockConflictError after the last try.
  */
 async function change(

@@ -46,8 +46,9 @@ export const connectionSettings = {
   secretsKey: defineSetting({
     key: 'SECRETS_KEY',
     description:
-      'One or more 32-byte keys in base64, comma-separated. The first encrypts signing secrets, all of them decrypt: ' +
-      'to rotate, put the new key in front. `npm start` makes its own.',
+      'One or more 32-byte keys in base64, comma-separated. The first encrypts signing secrets, all of them decrypt. ' +
+      'To rotate, first add the new key at the end on every process, then move it to the front ' +
+      '(operations/keys-and-secrets.md). `npm start` makes its own.',
     schema: secretKeys,
     secret: 'whole',
     processes: ['api', 'worker'],
