@@ -17,7 +17,7 @@ export interface DeliveryPassParts {
   readonly store: Pick<DeliveryOutbox, 'claim' | 'release'>;
   readonly queue: Pick<Producer, 'addDeliveries' | 'depthOf'>;
   readonly leaseSeconds: number;
-  /** Attempts that all workers together can have in flight. */
+  /** Slots that all workers together announce. */
   readonly fleetSlots: () => number;
   /** Workers that died. Their deliveries are leased again. */
   readonly deadWorkers: () => readonly DeadWorker[];
@@ -27,7 +27,9 @@ export interface DeliveryPassParts {
   readonly nowMs?: () => number;
 }
 
-/** Webhooks per lane and claim. The others wait for the next run, so a fresh event does not. */
+/**
+ * Webhooks of each lane in one claim. A small claim is short, so a fresh event waits less for the next one.
+ */
 const WEBHOOKS_PER_LANE = 64;
 /**
  * An attempt that takes longer is stuck. While many new connections open at once, attempts of quick endpoints
@@ -45,7 +47,7 @@ export class DeliveryPass {
   readonly #registry: WebhookRegistry;
   readonly #depths: QueueDepths;
   readonly #nowMs: () => number;
-  /** They came since the last run began. The next run takes them in, so nothing changes during a claim. */
+  /** Named since the last run began. The next run reads them: the registry must not change during a claim. */
   readonly #woken = new Set<WebhookId>();
   readonly #found: SweptWebhook[] = [];
   #restUntilMs = 0;
@@ -86,6 +88,7 @@ export class DeliveryPass {
     const open = lanes.filter((lane) => this.#depths.free(lane) > 0);
     if (open.length > 0) await this.#claimFor(open);
     const endedMs = this.#nowMs();
+    // Postgres rests as long as the run took. A wake-up does not shorten this.
     this.#restUntilMs = endedMs + (endedMs - beganMs);
     return Math.max(CHECK_MS_MIN, endedMs - beganMs, registry.nextCheckMs(endedMs));
   }

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { fairShares } from './fair-shares.ts';
-import type { AccountCounts, Contender, Fleet } from './fair-shares.ts';
+import type { AccountCounts, Contender, Capacity } from './fair-shares.ts';
 
 /** An account may use 32 of these slots beside others. */
-const BESIDE_OTHERS: Fleet = { slots: 128, oneAccount: false };
-const ALONE: Fleet = { slots: 128, oneAccount: true };
+const BESIDE_OTHERS: Capacity = { slots: 128, oneAccount: false };
+const ALONE: Capacity = { slots: 128, oneAccount: true };
 
 function account(inFlight = 0, busy = 0): AccountCounts {
   return { inFlight, busy };
@@ -33,7 +33,7 @@ test('the only account has all slots, but not of the slow lane', () => {
 });
 
 test('a quick webhook has 48 beside others', () => {
-  const wide: Fleet = { slots: 1_000, oneAccount: false };
+  const wide: Capacity = { slots: 1_000, oneAccount: false };
   expect(fairShares([webhook({ isQuick: true })], wide)).toEqual([48]);
   expect(fairShares([webhook({ isQuick: true })], { ...wide, oneAccount: true })).toEqual([1_000]);
 });

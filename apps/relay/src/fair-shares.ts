@@ -30,38 +30,40 @@ export interface Contender {
   readonly lane: Lane;
 }
 
-export interface Fleet {
-  /** Attempts that all workers together announce. */
+export interface Capacity {
+  /** Slots that all workers together announce. */
   readonly slots: number;
   /** The relay serves one account only. Then no other account waits for its slots. */
   readonly oneAccount: boolean;
 }
 
 /**
- * Says how many deliveries of each webhook may be due and in flight, when all of these ask together.
+ * Returns a limit for each webhook: how many of its deliveries may be due and in flight together.
  *
- * The rest of an account's limit is divided among its webhooks that ask. Each may use its fair part at once;
- * those above it give back what others need. Every webhook may have one delivery in flight.
+ * A webhook may have the larger of two numbers, but not more than its own limit. The first is an equal part
+ * of the account's limit, over all webhooks of the account that are busy or ask. It is at least one. The
+ * second is what the webhook has in flight, and an equal part of what the account has left, over those that
+ * ask.
  */
-export function fairShares(asking: readonly Contender[], fleet: Fleet): number[] {
+export function fairShares(asking: readonly Contender[], capacity: Capacity): number[] {
   const byAccount = Map.groupBy(asking, ({ account }) => account);
   return asking.map((webhook) => {
     const { account, inFlight } = webhook;
     const siblings = byAccount.get(account) ?? [];
-    const idle = siblings.filter((sibling) => sibling.inFlight === 0).length;
-    const limit = accountLimit(webhook, fleet);
-    const fair = Math.max(1, Math.floor(limit / (account.busy + idle)));
+    const starting = siblings.filter((sibling) => sibling.inFlight === 0).length;
+    const limit = accountLimit(webhook, capacity);
+    const fair = Math.max(1, Math.floor(limit / (account.busy + starting)));
     const spare = Math.ceil((limit - account.inFlight) / siblings.length);
-    return Math.min(ownLimit(webhook, fleet), Math.max(fair, inFlight + spare));
+    return Math.min(ownLimit(webhook, capacity), Math.max(fair, inFlight + spare));
   });
 }
 
 /** Slots of the slow lane are not free soon after another account asks for them. So it has no exception. */
-function accountLimit({ lane }: Contender, { slots, oneAccount }: Fleet): number {
+function accountLimit({ lane }: Contender, { slots, oneAccount }: Capacity): number {
   if (oneAccount && lane === 'fast') return slots;
   return Math.max(LIMITS.first, Math.floor(slots * ACCOUNT_SHARE));
 }
 
-function ownLimit({ limit, isQuick }: Contender, { oneAccount }: Fleet): number {
+function ownLimit({ limit, isQuick }: Contender, { oneAccount }: Capacity): number {
   return isQuick && !oneAccount ? Math.min(limit, LIMITS.quick) : limit;
 }

@@ -38,7 +38,7 @@ export class WebhookRegistry {
   /** Two accounts were served within `SERVED_MS` until then. */
   #severalAccountsUntilMs = -Infinity;
 
-  /** @param fleetSlots attempts that all workers together can have in flight */
+  /** @param fleetSlots slots that all workers together announce */
   constructor(fleetSlots: () => number) {
     this.#fleetSlots = fleetSlots;
   }
@@ -53,14 +53,16 @@ export class WebhookRegistry {
   found({ webhookId, dueInMs, scanFrom }: SweptWebhook, nowMs: number): void {
     const webhook = this.#stateOf(webhookId, nowMs);
     webhook.scanFrom = scanFrom;
-    // Leased deliveries are found, too. Their webhook is checked while they are in flight.
-    if (webhook.checkAtMs > nowMs + Math.max(IN_FLIGHT_CHECK_MS.max, dueInMs))
+    // A leased delivery is found, too. A webhook with one in flight has a check soon, so it needs no
+    // earlier one.
+    const laterThanUsualMs = nowMs + Math.max(IN_FLIGHT_CHECK_MS.max, dueInMs);
+    if (webhook.checkAtMs > laterThanUsualMs)
       this.#setCheck(webhook, nowMs + Math.max(0, dueInMs - LOOK_AHEAD_MS), nowMs);
   }
 
   /** The lanes with webhooks that are due for a check. */
   lanesWithWork(nowMs: number): Lane[] {
-    while (this.#nextAppointmentMs() <= nowMs) this.#keep(this.#appointments.pop()?.webhook, nowMs);
+    while (this.#nextAppointmentMs() <= nowMs) this.#onAppointment(this.#appointments.pop()?.webhook, nowMs);
     return LANES.filter((lane) => this.#due[lane].size > 0);
   }
 
@@ -151,7 +153,8 @@ export class WebhookRegistry {
     accounts.set(webhook.account, webhooks.add(webhook));
   }
 
-  #keep(webhook: WebhookState | undefined, nowMs: number): void {
+  /** The time of an appointment has come. Does nothing if the check was moved meanwhile. */
+  #onAppointment(webhook: WebhookState | undefined, nowMs: number): void {
     if (webhook === undefined || this.#webhooks.get(webhook.webhookId) !== webhook) return; // forgotten
     if (webhook.checkAtMs <= nowMs) this.#addDue(webhook);
     else if (webhook.checkAtMs === Infinity && webhook.checkedAtMs <= nowMs - FORGET_AFTER_MS)

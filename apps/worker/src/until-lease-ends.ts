@@ -4,8 +4,7 @@ const FIRST_PAUSE_MS = 50;
 const PAUSE_MS_MAX = 2_000;
 
 /**
- * Records an outcome. It retries while Postgres is unavailable, until the lease ends. After that the row
- * belongs to another worker.
+ * Retries while Postgres is unavailable, until the lease ends. After that another worker may take the row.
  *
  * @throws the last StoreUnavailableError when the lease has ended; any other error at once.
  */

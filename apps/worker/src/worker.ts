@@ -6,7 +6,7 @@ import { createMailProvider } from '@postrider/mail';
 import type { MailProviderOptions } from '@postrider/mail';
 import { AddressGuard, EndpointClient } from '@postrider/outbound';
 import { Consumer } from '@postrider/queue';
-import type { MailJob, QueueWatch } from '@postrider/queue';
+import type { Lane, MailJob, QueueWatch } from '@postrider/queue';
 import { ATTEMPTS_PER_SLOT, logMailProvider, slotsPerWorker, systemClock } from '@postrider/runtime';
 import type { ReadinessCheck, Shell } from '@postrider/runtime';
 import {
@@ -78,30 +78,14 @@ export function addWorker(parts: WorkerParts): ReadinessCheck {
 function addConsumers(parts: WorkerParts, mailProvider: MailProviderOptions['provider']): void {
   const { config, lifecycle, queueWatch } = parts;
   const { location, onError: onQueueError } = queueWatch;
-  const { deliveryConcurrency, slowLaneConcurrency } = config;
   const workerNumber = addWorkerNumber(parts);
   const stages = createDeliveryStages(parts, workerNumber);
-  // Each lane has its own connections, per host as many as it may have attempts. Otherwise webhooks that
-  // share a host would wait for each other within their own time limits.
-  const fastAttempts = ATTEMPTS_PER_SLOT * deliveryConcurrency;
-  const fast = addLane(parts, { stages, attemptsMax: fastAttempts });
-  const slow = addLane(parts, { stages, attemptsMax: slowLaneConcurrency });
   const stopping = new AbortController();
   const mailStages = addMailStages(parts, mailProvider, stopping.signal);
 
   const consumers = {
-    fast: new Consumer(location, 'fast', {
-      concurrency: fastAttempts,
-      handle: fast,
-      lockSeconds: config.leaseSeconds,
-      onError: onQueueError,
-    }),
-    slow: new Consumer(location, 'slow', {
-      concurrency: slowLaneConcurrency,
-      handle: slow,
-      lockSeconds: config.leaseSeconds,
-      onError: onQueueError,
-    }),
+    fast: addLane(parts, 'fast', ATTEMPTS_PER_SLOT * config.deliveryConcurrency, stages),
+    slow: addLane(parts, 'slow', config.slowLaneConcurrency, stages),
     mail: new Consumer(location, 'mail', {
       concurrency: MAIL_JOBS_PER_SLOT * config.mailConcurrency,
       handle: loggingFaults<MailJob>(
@@ -167,15 +151,17 @@ function createDeliveryStages(parts: WorkerParts, workerNumber: number): Omit<De
   };
 }
 
-/** Builds a lane's handler of deliveries, with its own connections. */
+/**
+ * Each lane has its own connections, so hanging endpoints block none of the fast lane. A host has as many
+ * as the lane has attempts. Otherwise webhooks that share a host would wait for each other, and time out.
+ */
 function addLane(
   parts: WorkerParts,
-  lane: {
-    readonly stages: Omit<DeliveryStages, 'attempt'>;
-    readonly attemptsMax: number;
-  },
-): (job: DeliveryClaim) => Promise<void> {
-  const { config, lifecycle, logger, metrics } = parts;
+  lane: Lane,
+  attemptsMax: number,
+  sharedStages: Omit<DeliveryStages, 'attempt'>,
+): Consumer<Lane> {
+  const { config, lifecycle, logger, metrics, queueWatch } = parts;
   const client = new EndpointClient({
     httpClient: config.deliveryHttpClient,
     timeoutMs: config.deliveryTimeoutMs,
@@ -183,7 +169,7 @@ function addLane(
       allowedNetworks: config.deliveryAllowedNetworks,
       deniedNetworks: config.deliveryDeniedNetworks,
     }),
-    socketsPerHost: lane.attemptsMax,
+    socketsPerHost: attemptsMax,
     onTripwire: (address) => {
       metrics.tripwires.inc({ name: 'connected-to-refused-address' });
       logger.error('connected to a refused address', { address });
@@ -198,15 +184,20 @@ function addLane(
     standardWebhooks: config.standardWebhooksHeaders,
   };
   const stages: DeliveryStages = {
-    ...lane.stages,
+    ...sharedStages,
     attempt: (delivery) => makeAttempt(delivery, attemptParts),
   };
-  return loggingFaults<DeliveryClaim>(
-    parts,
-    'delivery',
-    (job) => deliver(job, stages),
-    (job) => ({ delivery_id: job.deliveryId }),
-  );
+  return new Consumer(queueWatch.location, lane, {
+    concurrency: attemptsMax,
+    handle: loggingFaults<DeliveryClaim>(
+      parts,
+      'delivery',
+      (job) => deliver(job, stages),
+      (job) => ({ delivery_id: job.deliveryId }),
+    ),
+    lockSeconds: config.leaseSeconds,
+    onError: queueWatch.onError,
+  });
 }
 
 function addMailStages(

@@ -83,7 +83,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'own-part': {
     without: 'a webhook has no part of its own, and gets nothing while its account has used its share',
-    changes: [change(FAIR_SHARES, 'Math.max(1, Math.floor(limit / (account.busy + idle)))', '0')],
+    changes: [change(FAIR_SHARES, 'Math.max(1, Math.floor(limit / (account.busy + starting)))', '0')],
   },
   'one-account': {
     without: 'an account that is alone is limited as beside others',

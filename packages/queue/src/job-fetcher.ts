@@ -53,8 +53,9 @@ const COMPLETE_TRIES = 5;
  */
 export class JobFetcher {
   readonly #options: JobFetcherOptions;
-  /** Running handlers; and those together with the completion of their BullMQ job. */
+  /** Handlers that run. */
   readonly #handling = new Set<Promise<unknown>>();
+  /** BullMQ jobs that are not completed yet, with their handlers. */
   readonly #completing = new Set<Promise<void>>();
   /** Runs when a slot becomes free, or at the stop. */
   #onSlotFree: (() => void) | null = null;
@@ -68,7 +69,7 @@ export class JobFetcher {
   /** Fetches jobs until the stop. */
   async run(source: JobSource): Promise<void> {
     const { slots, stopped } = this.#options;
-    let fullAnswers = 0;
+    let roundsWithJobs = 0;
     let wasEmptyAtOnce = false;
     while (!stopped.aborted) {
       const free = slots - this.#slotsInUse;
@@ -77,12 +78,14 @@ export class JobFetcher {
         continue;
       }
       // Each fetch may bring a full batch. So the jobs exceed the slots by less than one batch.
-      const fetches = fullAnswers < BUSY_AFTER ? 1 : Math.min(FETCHES_AT_ONCE, Math.ceil(free / BATCH_MAX));
+      const fetches =
+        roundsWithJobs < BUSY_AFTER ? 1 : Math.min(FETCHES_AT_ONCE, Math.ceil(free / BATCH_MAX));
       const askedAt = performance.now();
-      const came = await Promise.all(Array.from({ length: fetches }, () => this.#fetch(source)));
-      fullAnswers = came.every((each) => each === 'job') ? fullAnswers + 1 : 0;
-      const isEmpty = !came.includes('job');
-      if (isEmpty && came.includes('failed')) await pause(RETRY_MS, stopped);
+      const results = await Promise.all(Array.from({ length: fetches }, () => this.#fetch(source)));
+      roundsWithJobs = results.every((each) => each === 'job') ? roundsWithJobs + 1 : 0;
+      const isEmpty = !results.includes('job');
+      if (isEmpty && results.includes('failed')) await pause(RETRY_MS, stopped);
+      // BullMQ did not wait for a job. From the second such answer in a row on, fetches are paced.
       const isEmptyAtOnce = isEmpty && performance.now() - askedAt < INSTANT_ANSWER_MS;
       if (isEmptyAtOnce && wasEmptyAtOnce) await pause(EMPTY_FETCH_INTERVAL_MS, stopped);
       wasEmptyAtOnce = isEmptyAtOnce;

@@ -29,8 +29,7 @@ export interface AttemptParts {
 }
 
 /**
- * Stages 5 to 7: signs the exact bytes and posts them. The client refuses a forbidden address while it
- * connects.
+ * Signs the exact bytes and posts them. The client refuses a forbidden address while it connects.
  *
  * @throws Error for a fault of ours, such as a signing secret that no configured key opens. This is never an
  * attempt.

@@ -8,7 +8,7 @@ export interface LoadedDelivery extends TakenDelivery {
 }
 
 /**
- * Stage 4: takes the delivery of a job. One statement takes the deliveries of all concurrent jobs.
+ * Takes the delivery of a job. One statement takes the deliveries of all concurrent jobs.
  *
  * @returns null for a stale or duplicate job.
  */

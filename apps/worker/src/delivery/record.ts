@@ -13,10 +13,10 @@ interface Entry {
 }
 
 /**
- * Stage 9: records the outcome of an attempt, in batches. The claim is the fencing token.
+ * Records the outcome of an attempt, in batches. The claim is the fencing token.
  *
- * @returns false when the delivery was no longer this worker's: its lease expired, or the webhook was
- * deleted.
+ * @returns false when the delivery was no longer this worker's: another worker took it, its webhook was
+ * deleted, or an earlier try recorded it
  */
 export type Recorder = (
   delivery: LoadedDelivery,

@@ -77,8 +77,7 @@ function lineOf(delivery: LoadedDelivery, attempt: Attempt, outcome: DeliveryOut
     ...(result.kind === 'answered' ? { status: result.statusCode } : { error: result.error }),
     ...(outcome.kind === 'retry' ? { retry_in_ms: outcome.delayMs } : {}),
     ...(outcome.kind === 'dead' ? { reason: outcome.reason } : {}),
-    // The row was no longer this worker's: its lease expired, its webhook was deleted, or an earlier try had
-    // recorded it.
+    // The delivery was no longer this worker's: see `Recorder`.
     ...(recorded ? {} : { unrecorded: true }),
   };
 }
