@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { monotonicMs } from '../monotonic.ts';
 
 /** The behaviour of an endpoint, chosen by the first part of its path. */
-export type Behaviour = 'at-once' | `after-${number}-ms` | 'tail' | 'fail' | 'never' | 'drip';
+export type Behaviour = 'at-once' | `after-${number}-ms` | 'tail' | 'fail' | 'fail-half' | 'never' | 'drip';
 
 const DRIP_EVERY_MS = 1_000;
 /** Most answers come at once; one in a hundred takes two seconds. */
@@ -115,6 +115,9 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
       return;
     case 'drip':
       drip(request);
+      return;
+    case 'fail-half':
+      response.writeHead(Math.random() < 0.5 ? 503 : 200).end();
       return;
     case 'fail':
       response.writeHead(503).end();
