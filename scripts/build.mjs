@@ -76,7 +76,33 @@ const HTTP_BY_REQUIRE = {
 };
 
 /**
- * Bundles every process into `dist/NAME.js`, one file that runs alone, and makes the package `dist/receiver`. Does
+ * Prisma has its query compiler as 4.6 MB of base64 in a module, which every process would parse and keep. So it becomes
+ * `query-compiler.wasm` beside the bundles. A process reads it with its first query by Prisma. `Buffer.from`, which Prisma
+ * calls with the base64, copies a buffer.
+ */
+const QUERY_COMPILER_BESIDE = {
+  name: 'query-compiler-beside',
+  setup({ onResolve, onLoad }) {
+    onLoad({ filter: /query_compiler_\w+\.postgresql\.wasm-base64\.mjs$/ }, ({ path }) => ({
+      contents: `import { readFileSync } from 'node:fs';
+import file from 'query-compiler.wasm';
+export const wasm = readFileSync(new URL(file, import.meta.url));`,
+      pluginData: path,
+    }));
+    onResolve({ filter: /^query-compiler\.wasm$/ }, ({ path, pluginData }) => ({
+      path,
+      namespace: 'query-compiler',
+      pluginData,
+    }));
+    onLoad({ filter: /.*/, namespace: 'query-compiler' }, async ({ pluginData: path }) => ({
+      contents: Buffer.from((await import(pathToFileURL(path).href)).wasm, 'base64'),
+      loader: 'file',
+    }));
+  },
+};
+
+/**
+ * Bundles every process into `dist/NAME.js`, which runs without `node_modules`, and makes the package `dist/receiver`. Does
  * nothing when the sources are the ones of the last build. Safe when several processes call it: one builds, each file
  * is replaced in one step.
  */
@@ -123,10 +149,11 @@ export async function bundle(options) {
     legalComments: 'external',
     lineLimit: 200, // Node prints the line of an error that nobody catches
     banner: { js: BANNER },
+    assetNames: '[name]',
     external: ['pg-native'], // optional; pg tries it and goes on without
     logLevel: 'warning',
     ...options,
-    plugins: [LINES_OF_OUR_CODE, HTTP_BY_REQUIRE, ...(options.plugins ?? [])],
+    plugins: [QUERY_COMPILER_BESIDE, LINES_OF_OUR_CODE, HTTP_BY_REQUIRE, ...(options.plugins ?? [])],
   });
 }
 

@@ -7,6 +7,8 @@ import { describe, expect, test } from '@jest/globals';
 const ROOT = join(import.meta.dirname, '..');
 /** Node reads a map whole, on the event loop, when the first error's stack is asked for. */
 const MAPPINGS_BYTES_MAX = 1_000_000;
+/** The first bytes of each file of WebAssembly. */
+const WASM = Buffer.from('\0asm\x01\0\0\0');
 
 function mapOf(app: string): SourceMapPayload {
   return JSON.parse(readFileSync(join(ROOT, `dist/${app}.js.map`), 'utf8')) as SourceMapPayload;
@@ -55,3 +57,18 @@ test.each(['all', 'api', 'relay', 'worker', 'inbound', 'console', 'cli'])(
     expect(bundle).toContain('require("node:http")');
   },
 );
+
+// Every process would parse it, and keep its 4.6 MB.
+test.each(['all', 'api', 'worker', 'inbound', 'console', 'cli'])(
+  'the bundle of %s has the query compiler beside it',
+  (app) => {
+    const bundle = readFileSync(join(ROOT, `dist/${app}.js`), 'utf8');
+    expect(bundle).toContain('"./query-compiler.wasm"');
+    expect(bundle).not.toContain(WASM.toString('base64').slice(0, 10));
+  },
+);
+
+test('the query compiler is WebAssembly', () => {
+  const file = readFileSync(join(ROOT, 'dist/query-compiler.wasm'));
+  expect(file.subarray(0, WASM.length)).toEqual(WASM);
+});

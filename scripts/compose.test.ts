@@ -69,6 +69,7 @@ test('the image has every process, with the files beside it', () => {
   for (const name of ['api', 'relay', 'worker', 'inbound', 'console', 'all', 'cli'])
     expect(image).toContain(`COPY --from=build /src/dist/${name}.js /src/dist/${name}.js.map ./dist/\n`);
   expect(image).toContain('COPY --from=build /src/dist/console-assets ./dist/console-assets/\n');
+  expect(image).toContain('COPY --from=build /src/dist/package.json /src/dist/query-compiler.wasm ./dist/\n');
 });
 
 test('the small compose file differs from the large one in processes alone: the same servers, volumes and secrets', () => {
