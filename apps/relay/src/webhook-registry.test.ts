@@ -209,4 +209,21 @@ describe('a claim', () => {
     nowMs += 1;
     expect(requests().map(({ limit }) => limit)).toContain(128);
   });
+
+  test('gives an account a quarter while slow deliveries of another one are in flight', () => {
+    wake('a1');
+    for (const limit of [8, 8, 24, 40, 88]) {
+      claim({ due: 1_000, leased: leased(limit) });
+      nowMs += 1_000;
+    }
+    wake('b1');
+    claim({ due: 1_000, leased: leased(8) });
+    for (let check = 0; check < 3; check += 1) {
+      nowMs += 1_000;
+      wake('b1');
+      claim({ due: 1_000, inFlight: 8 });
+    }
+    nowMs += 500; // both are full, and checked again
+    expect(requests().map(({ limit }) => limit)).toContain(32);
+  });
 });

@@ -9,7 +9,10 @@ import type { AccountState } from './webhook-state.ts';
 
 /** The relay forgets a webhook that had nothing to do for this time. It starts again at the first limit. */
 const FORGET_AFTER_MS = 60_000;
-/** An account counts as served for this time. */
+/**
+ * An account counts as served for this time after its last lease, and while it has deliveries in the fast
+ * lane.
+ */
 const SERVED_MS = 2_000;
 
 /** What a claim asks for a webhook. */
@@ -96,7 +99,8 @@ export class WebhookRegistry {
       }
       this.#join(webhook, claim.accountId);
       webhook.observe(claim, limit, nowMs);
-      if (claim.leased.length > 0) this.#noteServed(webhook.account, nowMs);
+      const waitsInFastLane = webhook.lane === 'fast' && claim.inFlight > 0;
+      if (claim.leased.length > 0 || waitsInFastLane) this.#noteServed(webhook.account, nowMs);
       this.#schedule(webhook, nowMs);
     }
   }
