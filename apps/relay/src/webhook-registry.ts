@@ -99,8 +99,8 @@ export class WebhookRegistry {
       }
       this.#join(webhook, claim.accountId);
       webhook.observe(claim, limit, nowMs);
-      const waitsInFastLane = webhook.lane === 'fast' && claim.inFlight > 0;
-      if (claim.leased.length > 0 || waitsInFastLane) this.#noteServed(webhook.account, nowMs);
+      const usesFastLane = webhook.lane === 'fast' && claim.inFlight > 0;
+      if (claim.leased.length > 0 || usesFastLane) this.#noteServed(webhook.account, nowMs);
       this.#schedule(webhook, nowMs);
     }
   }

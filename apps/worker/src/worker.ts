@@ -152,8 +152,9 @@ function createDeliveryStages(parts: WorkerParts, workerNumber: number): Omit<De
 }
 
 /**
- * Each lane has its own connections, so hanging endpoints block none of the fast lane. A host has as many
- * as the lane has attempts. Otherwise webhooks that share a host would wait for each other, and time out.
+ * Builds a lane's consumer. Each lane has its own connections, so hanging endpoints block none of the fast
+ * lane. A host has as many as the lane has attempts. Otherwise webhooks that share a host would wait for
+ * each other, and time out.
  */
 function addLane(
   parts: WorkerParts,

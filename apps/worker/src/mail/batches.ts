@@ -73,8 +73,7 @@ export class MailBatches {
       return this.#store.reported(email, { status, providerMessageId, error, notifications, next });
     }
     // A batch answers null when it failed, or left the message out. Then the message is recorded alone. A
-    // message
-    // with faults goes alone at once.
+    // message with faults goes alone at once.
     const together = email.faults === 0;
     switch (kind) {
       case 'sent':
