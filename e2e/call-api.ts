@@ -6,6 +6,20 @@ export interface CallAnswer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
+/**
+ * Fetches again while the API answers 429. It refuses what its limiter cannot count within 250 ms, as may
+ * happen on a busy machine.
+ */
+export async function fetchCounted(url: string, init: RequestInit = {}): Promise<Response> {
+  return waitFor(
+    async () => {
+      const response = await fetch(url, init);
+      return response.status === 429 ? false : response;
+    },
+    { what: `an answer of ${url} other than 429` },
+  );
+}
+
 /** A request to the API as a client makes it: again while the service is busy. */
 export async function callApi(
   { api, key }: { readonly api: SystemProcess; readonly key: string },

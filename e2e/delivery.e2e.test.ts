@@ -3,6 +3,7 @@ import { verifySignature } from '@postrider/receiver';
 import { answer, describeWithRedis, waitFor } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
 import { Stripe } from 'stripe';
+import { fetchCounted } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System, SystemOptions } from './start-system.ts';
 
@@ -49,7 +50,7 @@ function deliveryTests(options: () => SystemOptions): void {
     const [eventId] = await system.record(1);
     await system.drained();
     const url = `http://127.0.0.1:${await api.port()}/v1/webhooks/${id}/attempts`;
-    const response = await fetch(url, { headers: { authorization: `Bearer ${system.apiKey}` } });
+    const response = await fetchCounted(url, { headers: { authorization: `Bearer ${system.apiKey}` } });
     expect(response.status).toBe(200);
     const each = { object: 'attempt', event_id: eventId, type: 'email.sent' };
     expect(await response.json()).toMatchObject({

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { publishKeys, startFakeSes, waitFor } from '@postrider/testing';
 import type { FakeSes, SystemProcess } from '@postrider/testing';
+import { fetchCounted } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -21,17 +22,11 @@ afterEach(async () => {
 });
 
 async function post(api: SystemProcess, path: string, body: object) {
-  const answer = await waitFor(
-    async () => {
-      const one = await fetch(`http://127.0.0.1:${await api.port()}/v1/${path}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${system.apiKey}` },
-        body: JSON.stringify(body),
-      });
-      return one.status === 429 ? false : one;
-    },
-    { what: 'an answer other than 429' },
-  );
+  const answer = await fetchCounted(`http://127.0.0.1:${await api.port()}/v1/${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${system.apiKey}` },
+    body: JSON.stringify(body),
+  });
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
 }
 

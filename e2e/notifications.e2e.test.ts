@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createSnsSigner, expectedSesEvents, sesSampleText, snsSamples } from '@postrider/testing';
 import type { SnsSigner, SystemProcess } from '@postrider/testing';
+import { fetchCounted } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -45,10 +45,7 @@ async function send(sample: string): Promise<string> {
     ...MESSAGE,
     to: `${sample.replaceAll(/[^a-z0-9]/g, '-')}@recipients.example`,
   });
-  const post = async () => fetch(await url('/v1/emails'), { method: 'POST', headers, body });
-  let answer = await post();
-  // The API refuses what its limiter cannot count within 250 ms, as on a busy machine.
-  while (answer.status === 429) answer = await delay(200).then(post);
+  const answer = await fetchCounted(await url('/v1/emails'), { method: 'POST', headers, body });
   expect(answer.status).toBe(200);
   return ((await answer.json()) as { id: string }).id;
 }

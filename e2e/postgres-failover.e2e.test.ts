@@ -2,6 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { SCOPES } from '@postrider/domain';
 import { createApiKeyStore } from '@postrider/store';
 import { ACTOR, redisForTests, systemClock, waitFor } from '@postrider/testing';
+import { fetchCounted } from './call-api.ts';
 import { openStore } from './open-store.ts';
 import { startPostgresFailover } from './postgres-failover.ts';
 import { startSystem } from './start-system.ts';
@@ -38,8 +39,9 @@ test('after a failover, no process stays with the old primary, which now only re
   const send = async (
     path: string,
     { key = system.apiKey, ...init }: RequestInit & { key?: string } = {},
+    ask: (url: string, init: RequestInit) => Promise<Response> = fetchCounted,
   ) => {
-    const response = await fetch(`${base}${path}`, { ...init, headers: { authorization: `Bearer ${key}` } });
+    const response = await ask(`${base}${path}`, { ...init, headers: { authorization: `Bearer ${key}` } });
     return { status: response.status, text: await response.text() };
   };
   const atOnce = <T>(work: () => Promise<T>) => Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, work));
@@ -57,7 +59,7 @@ test('after a failover, no process stays with the old primary, which now only re
   await servers.switchOver();
   await waitFor(
     async () => {
-      await atOnce(list);
+      await atOnce(() => send('/v1/webhooks', {}, fetch));
       return servers.accepted >= before + REQUESTS_AT_ONCE;
     },
     { what: 'connections to the old primary' },

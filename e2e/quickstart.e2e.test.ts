@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { isRunning } from '@postrider/embedded';
 import { parseEvent } from '@postrider/receiver';
 import { forEveryProcess, listen, runNode, startTcpListener, waitFor } from '@postrider/testing';
+import { fetchCounted } from './call-api.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 jest.setTimeout(180_000); // the first start may have to build
@@ -107,10 +108,10 @@ async function stopWhatWasLeft(): Promise<void> {
 }
 
 const get = (shown: Shown, path: string) =>
-  fetch(`${shown.api}${path}`, { headers: { authorization: `Bearer ${shown.key}` } });
+  fetchCounted(`${shown.api}${path}`, { headers: { authorization: `Bearer ${shown.key}` } });
 
 const post = (shown: Shown, path: string, body: object) =>
-  fetch(`${shown.api}${path}`, {
+  fetchCounted(`${shown.api}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${shown.key}` },
     body: JSON.stringify(body),

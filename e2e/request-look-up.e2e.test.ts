@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { DIST, runNode, waitFor } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
+import { fetchCounted } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -21,13 +22,7 @@ afterAll(() => system.close());
 async function post(path: string, body: object) {
   const url = `http://127.0.0.1:${await all.port('api')}${path}`;
   const headers = { authorization: `Bearer ${system.apiKey}`, 'content-type': 'application/json' };
-  const response = await waitFor(
-    async () => {
-      const answered = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
-      return answered.status === 429 ? false : answered; // the processes have just started
-    },
-    { what: `an answer of ${path}` },
-  );
+  const response = await fetchCounted(url, { method: 'POST', headers, body: JSON.stringify(body) });
   expect(response.status).toBe(200);
   const answer = (await response.json()) as { id?: string; data?: { id: string }[] };
   const emails = answer.data ?? [{ id: String(answer.id) }];

@@ -80,7 +80,7 @@ export function setupResend(): ResendSetup {
 
 type Answered<T> = { data: T; error: null } | { data: null; error: unknown };
 
-/** A machine that is too busy may leave the limiter without an answer; such a request is refused, and may be repeated. */
+/** As `fetchCounted`, for the SDK. */
 export async function counted<A extends Answered<unknown>>(call: () => Promise<A>): Promise<A> {
   return waitFor(
     async () => {

@@ -16,6 +16,7 @@ import {
   waitFor,
 } from '@postrider/testing';
 import type { FakeClamd, FakeS3, ReceivedWish, SnsSigner, SystemProcess } from '@postrider/testing';
+import { fetchCounted } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -62,18 +63,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** As a client does: sent again while the service is busy. */
 async function call(method: string, path: string, body?: object): Promise<Readonly<Record<string, unknown>>> {
   const url = `http://127.0.0.1:${await api.port()}${path}`;
   const headers = { authorization: `Bearer ${system.apiKey}` };
   const json = body === undefined ? {} : { body: JSON.stringify(body) };
-  const answer = await waitFor(
-    async () => {
-      const one = await fetch(url, { method, headers, ...json });
-      return one.status === 429 ? false : one;
-    },
-    { what: 'an answer other than 429' },
-  );
+  const answer = await fetchCounted(url, { method, headers, ...json });
   if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);
   return (await answer.json()) as Readonly<Record<string, unknown>>;
 }

@@ -15,6 +15,7 @@ import {
   waitFor,
 } from '@postrider/testing';
 import type { FakeSes, SesReaction, SnsSigner, SystemProcess } from '@postrider/testing';
+import { fetchCounted } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -75,20 +76,12 @@ function send(subject: string): Promise<string> {
 }
 
 /**
- * A machine that is too busy may leave the limiter without an answer; such a request is refused, and may be repeated.
- *
  * @returns the id in the answer.
  */
 async function post(path: string, body: object): Promise<string> {
   const headers = { authorization: `Bearer ${system.apiKey}` };
   const url = `http://127.0.0.1:${await api.port()}/v1/${path}`;
-  const answer = await waitFor(
-    async () => {
-      const one = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
-      return one.status === 429 ? false : one;
-    },
-    { what: 'an answer other than 429' },
-  );
+  const answer = await fetchCounted(url, { method: 'POST', headers, body: JSON.stringify(body) });
   expect(answer.status).toBe(200);
   return ((await answer.json()) as { id: string }).id;
 }

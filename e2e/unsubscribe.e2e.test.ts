@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { publishKeys, startFakeSes, waitFor } from '@postrider/testing';
 import type { FakeSes, SesMessage, SystemProcess } from '@postrider/testing';
+import { fetchCounted } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -24,20 +25,13 @@ afterEach(async () => {
   await ses.close();
 });
 
-/** As a client does: sent again while the service is busy. @returns the id in the answer. */
+/** @returns the id in the answer. */
 async function post(path: string, body: object): Promise<string> {
   const url = `http://127.0.0.1:${await api.port()}/v1/${path}`;
   const headers = { authorization: `Bearer ${system.apiKey}` };
-  const { status, text } = await waitFor(
-    async () => {
-      const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
-      const answer = { status: response.status, text: await response.text() };
-      if (answer.status === 429 || answer.status >= 500) throw new Error(JSON.stringify(answer));
-      return answer;
-    },
-    { what: `POST /v1/${path}` },
-  );
-  expect({ status, text }).toMatchObject({ status: 200 });
+  const response = await fetchCounted(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  const text = await response.text();
+  expect({ status: response.status, text }).toMatchObject({ status: 200 });
   return (JSON.parse(text) as { id: string }).id;
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
 import { Resend } from 'resend';
+import { dataOf } from './resend-setup.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -20,19 +21,6 @@ beforeEach(async () => {
   await system.reset();
   resend = new Resend(system.apiKey, { baseUrl: `http://127.0.0.1:${await api.port()}/v1` });
 });
-
-/** The data of a success. A request that the limiter could not count is repeated. */
-async function dataOf<T>(call: () => Promise<{ data: T | null; error: unknown }>): Promise<T> {
-  return waitFor(
-    async () => {
-      const { data, error } = await call();
-      if (data === null && (error as { status?: number }).status !== 429)
-        throw new Error(JSON.stringify(error));
-      return data ?? false;
-    },
-    { what: 'an answer other than 429' },
-  );
-}
 
 test('an event is listed with its status, read with its payload and attempts, and sent again', async () => {
   const { id: webhookId } = await system.webhook('/hook');

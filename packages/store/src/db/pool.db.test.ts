@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createTestDatabase, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { openDatabase } from './database.ts';
@@ -43,6 +43,20 @@ test('a connection cut while it is checked out and idle ends no process: its nex
     await expect(client.query('select 1')).rejects.toThrow();
     client.release(true);
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  });
+});
+
+test('idle connections close, except one', async () => {
+  await withPool({ size: 3 }, async (pool) => {
+    const clients = await Promise.all([pool.connect(), pool.connect(), pool.connect()]);
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+    try {
+      for (const client of clients) client.release();
+      jest.advanceTimersByTime(60_000);
+    } finally {
+      jest.useRealTimers();
+    }
+    expect(pool.totalCount).toBe(1);
   });
 });
 

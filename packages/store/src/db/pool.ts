@@ -56,6 +56,7 @@ export function createPool(options: PoolOptions): Pool {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
     idleTimeoutMillis: 60_000,
+    min: 1, // after a quiet minute, the next statement finds a connection
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     // oxlint-disable-next-line typescript/no-misused-promises -- the pool waits for it
