@@ -10,10 +10,10 @@ import type { AccountState } from './webhook-state.ts';
 /** The relay forgets a webhook that had nothing to do for this time. It starts again at the first limit. */
 const FORGET_AFTER_MS = 60_000;
 /**
- * An account counts as served for this time after its last lease, and while it has deliveries in the fast
- * lane.
+ * An account is active for this time after the relay last claimed for it. A webhook with deliveries in flight
+ * has a claim more often, so its account stays active.
  */
-const SERVED_MS = 2_000;
+const ACTIVE_MS = IN_FLIGHT_CHECK_MS.max + 1_000;
 
 /** What a claim asks for a webhook. */
 export interface Asked extends ClaimRequest {
@@ -37,9 +37,9 @@ export class WebhookRegistry {
     slow: new Map(),
   };
   readonly #appointments = new TinyQueue<Appointment>([], (a, b) => a.atMs - b.atMs);
-  #lastServed: AccountState | null = null;
-  /** Two accounts were served within `SERVED_MS` until then. */
-  #severalAccountsUntilMs = -Infinity;
+  #lastActive: AccountState | null = null;
+  /** Several accounts are active until then. */
+  #severalActiveUntilMs = -Infinity;
 
   /** @param fleetSlots slots that all workers together announce */
   constructor(fleetSlots: () => number) {
@@ -72,7 +72,8 @@ export class WebhookRegistry {
   /** Takes the next webhooks of these lanes that are due for a check. @returns what to claim for each */
   ask(lanes: readonly Lane[], webhooksPerLane: number, nowMs: number): Asked[] {
     const webhooks = lanes.flatMap((lane) => this.#take(lane, webhooksPerLane));
-    const oneAccount = nowMs >= this.#severalAccountsUntilMs;
+    for (const webhook of webhooks) this.#noteActive(webhook, nowMs);
+    const oneAccount = nowMs >= this.#severalActiveUntilMs;
     const limits = fairShares(webhooks, { slots: this.#fleetSlots(), oneAccount });
     return webhooks.map((webhook, index) => {
       const { webhookId, account, inFlight, lane, scanFrom } = webhook;
@@ -99,8 +100,6 @@ export class WebhookRegistry {
       }
       this.#join(webhook, claim.accountId);
       webhook.observe(claim, limit, nowMs);
-      const usesFastLane = webhook.lane === 'fast' && claim.inFlight > 0;
-      if (claim.leased.length > 0 || usesFastLane) this.#noteServed(webhook.account, nowMs);
       this.#schedule(webhook, nowMs);
     }
   }
@@ -183,9 +182,11 @@ export class WebhookRegistry {
       this.#accounts.delete(webhook.accountId);
   }
 
-  #noteServed(account: AccountState, nowMs: number): void {
-    if (this.#lastServed !== null && this.#lastServed !== account)
-      this.#severalAccountsUntilMs = nowMs + SERVED_MS;
-    this.#lastServed = account;
+  /** A webhook whose account is not known yet has its first limit, which is small. */
+  #noteActive({ account, accountId }: WebhookState, nowMs: number): void {
+    if (accountId === null) return;
+    if (this.#lastActive !== null && this.#lastActive !== account)
+      this.#severalActiveUntilMs = nowMs + ACTIVE_MS;
+    this.#lastActive = account;
   }
 }
