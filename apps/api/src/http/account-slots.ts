@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AccountId } from '@postrider/domain';
-import { KeyedQueue } from '@postrider/limits';
+import { KeyedQueue, Semaphore } from '@postrider/limits';
 
 /** The limits on what one account's requests without a rate limit write. */
 export interface DeliveryLimits {
@@ -12,9 +12,10 @@ export interface DeliveryLimits {
   readonly outstandingOf: (accountId: AccountId) => Promise<number>;
 }
 
-/** Limits of this process. */
+/**
+ * Limits of this process. The first three apply per account. On keyless routes they apply per client address.
+ */
 interface SlotLimits {
-  /** Each of these three applies per account, and per client address on keyless routes. */
   readonly inFlightMax: number;
   readonly waitingMax: number;
   readonly waitMs: number;
@@ -25,26 +26,35 @@ interface SlotLimits {
 /** The limits on routes without a rate limit. */
 const UNMETERED = { inFlightMax: 4, waitingMax: 32, waitMs: 10_000 };
 
-/** The outstanding deliveries are counted each time that the account has written this part of their limit. */
+/** The outstanding deliveries are counted when an account has written a hundredth of their limit. */
 const STEPS = 100;
+/** Pause before the next count, while there are too many or a count fails. */
 const RECOUNT_MS = 1_000;
 
 /** What this process knows about an account, or about a client address. */
 interface Use {
   /** Requests in flight, waiting requests, and slots that are still held. */
   slots: number;
-  /** From this moment on the written deliveries are within the limit. Milliseconds of the monotonic clock. */
-  paidAtMs: number;
+  /** Until then a slot stays held after its work. Milliseconds of the monotonic clock. */
+  pacedUntilMs: number;
   /** Deliveries written since the outstanding ones were counted. */
   written: number;
+  /** Resolves when the account has few enough outstanding deliveries. Null: nobody counts. */
+  counting: Promise<void> | null;
 }
 
-/** Limits the work that one account has in flight. Further work waits. */
+/**
+ * Limits the work in flight, per account and in total. Further work waits. It also limits the deliveries that
+ * an account writes.
+ */
 export class AccountSlots {
   readonly #limits: SlotLimits;
   readonly #deliveries: DeliveryLimits | null;
   readonly #queue: KeyedQueue;
+  /** Has one entry for each account that has written deliveries. */
   readonly #uses = new Map<string, Use>();
+  /** A count reads up to 32 MB, so one runs at a time. */
+  readonly #counts = new Semaphore(1);
 
   /** @param deliveries null: the work writes none. */
   constructor(limits: SlotLimits, deliveries: DeliveryLimits | null) {
@@ -54,8 +64,8 @@ export class AccountSlots {
   }
 
   /**
-   * Waits for a slot, then does `work`. When the work has written deliveries, its slot stays taken for a time
-   * that is proportional to them, and while the account has too many outstanding ones.
+   * Waits for a slot, then does `work`. If the work has written deliveries, its slot stays held for a time in
+   * proportion to them, and while the account has too many outstanding ones.
    *
    * @param owner an account, or the address of a client without a key.
    * @param response the answer to the waiting client. The wait ends when the client disconnects.
@@ -69,7 +79,7 @@ export class AccountSlots {
     deliveriesOf: (result: T) => number = () => 0,
   ): Promise<T | null> {
     const { inFlightMax, waitingMax, waitMs } = this.#limits;
-    const use = this.#uses.get(owner) ?? { slots: 0, paidAtMs: 0, written: 0 };
+    const use = this.#uses.get(owner) ?? { slots: 0, pacedUntilMs: 0, written: 0, counting: null };
     if (use.slots >= inFlightMax + waitingMax) return null;
     if (response?.destroyed === true) return null;
     use.slots += 1;
@@ -91,40 +101,48 @@ export class AccountSlots {
       if (written === 0 || this.#deliveries === null) release();
       else {
         slot.shrink();
-        void untilPaid(owner as AccountId, use, written, this.#deliveries).finally(release);
+        void this.#untilMayWrite(owner as AccountId, use, written, this.#deliveries).finally(release);
       }
     }
   }
-}
 
-/** Resolves when the account may write more. */
-async function untilPaid(
-  accountId: AccountId,
-  use: Use,
-  written: number,
-  { perSecond, outstandingMax, outstandingOf }: DeliveryLimits,
-): Promise<void> {
-  const now = performance.now();
-  use.paidAtMs = Math.max(use.paidAtMs, now) + (written * 1_000) / perSecond;
-  use.written += written;
-  const waitMs = use.paidAtMs - now;
-  if (waitMs >= 1) await pause(waitMs, undefined, { ref: false });
-  if (use.written < outstandingMax / STEPS) return;
-  use.written = 0;
-  // When Postgres is away, the account's requests fail without this limit.
-  const count = async () => outstandingOf(accountId).catch(() => 0);
-  while ((await count()) >= outstandingMax) await pause(RECOUNT_MS, undefined, { ref: false });
+  /** Resolves when the account may write more. */
+  async #untilMayWrite(
+    accountId: AccountId,
+    use: Use,
+    written: number,
+    { perSecond, outstandingMax, outstandingOf }: DeliveryLimits,
+  ): Promise<void> {
+    const now = performance.now();
+    use.pacedUntilMs = Math.max(use.pacedUntilMs, now) + (written * 1_000) / perSecond;
+    use.written += written;
+    const waitMs = use.pacedUntilMs - now;
+    if (waitMs >= 1) await pause(waitMs, undefined, { ref: false });
+    if (use.written >= outstandingMax / STEPS) {
+      use.written = 0;
+      use.counting ??= this.#untilFew(async () => outstandingOf(accountId), outstandingMax).finally(() => {
+        use.counting = null;
+      });
+    }
+    await use.counting;
+  }
+
+  /** A count that fails is made again: it may fail because this account has overloaded Postgres. */
+  async #untilFew(outstanding: () => Promise<number>, outstandingMax: number): Promise<void> {
+    const count = async () => this.#counts.run(outstanding).catch(() => Infinity);
+    while ((await count()) >= outstandingMax) await pause(RECOUNT_MS, undefined, { ref: false });
+  }
 }
 
 /**
- * @param connections the connections to Postgres that all routes share. One always stays free for other
- * routes.
+ * @param connections the connections to Postgres that all routes share. If there are at least two, one stays
+ * free for other routes.
  */
 export function createUnmeteredSlots(connections: number, deliveries: DeliveryLimits): AccountSlots {
   return new AccountSlots({ ...UNMETERED, totalInFlightMax: Math.max(1, connections - 1) }, deliveries);
 }
 
-/** Uses no abort signal: ending one with an error costs more than 20 µs. */
+/** An `AbortSignal` that aborts costs over 20 µs. So this uses a timer and a listener. */
 async function isInTime(granted: Promise<void>, waitMs: number, response?: ServerResponse): Promise<boolean> {
   return new Promise((resolve) => {
     const end = (inTime: boolean): void => {

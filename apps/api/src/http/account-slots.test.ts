@@ -1,0 +1,50 @@
+import { expect, test } from '@jest/globals';
+import { waitFor } from '@postrider/testing';
+import { createUnmeteredSlots } from './account-slots.ts';
+
+const CONNECTIONS = 20;
+
+/** Each piece of work writes a delivery, and each makes a count of the outstanding ones due. */
+const LIMITS = { perSecond: 1_000_000, outstandingMax: 1 };
+const written = () => 1;
+const work = async () => Promise.resolve('done');
+
+test('the outstanding deliveries are counted for one account at a time, and once for all its slots', async () => {
+  const counted: string[] = [];
+  const { promise: opened, resolve: open } = Promise.withResolvers<number>();
+  const slots = createUnmeteredSlots(CONNECTIONS, {
+    ...LIMITS,
+    async outstandingOf(accountId) {
+      counted.push(accountId);
+      return opened;
+    },
+  });
+  const owners = ['acct_1', 'acct_1', 'acct_1', 'acct_2'];
+  await Promise.all(owners.map((owner) => slots.run(owner, work, undefined, written)));
+  await waitFor(() => counted.length > 0, { what: 'a count' });
+  expect(counted).toEqual(['acct_1']);
+  open(0);
+  await waitFor(() => counted.length === 2, { what: 'the other account to be counted' });
+  expect(counted).toEqual(['acct_1', 'acct_2']);
+});
+
+test('a count that fails is made again, and the slots stay held meanwhile', async () => {
+  let fails = true;
+  let counts = 0;
+  const slots = createUnmeteredSlots(CONNECTIONS, {
+    ...LIMITS,
+    async outstandingOf() {
+      counts += 1;
+      return fails ? Promise.reject(new Error('no connection is free')) : Promise.resolve(0);
+    },
+  });
+  const inFlight = Array.from({ length: 4 }, () => slots.run('acct_1', work, undefined, written));
+  await Promise.all(inFlight);
+  const before = counts;
+  let isServed = false;
+  const fifth = slots.run('acct_1', work).then(() => (isServed = true));
+  await waitFor(() => counts > before + 1, { what: 'two more counts' });
+  expect(isServed).toBe(false);
+  fails = false;
+  await fifth;
+});
