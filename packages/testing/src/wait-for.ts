@@ -4,11 +4,11 @@ export interface WaitOptions {
   /** The words after "waited 20000 ms for". */
   what: string;
   timeoutMs?: number;
-  /** Unset: 20, and 5 % of the time so far when that is more, up to 100. */
+  /** Unset: 20, and 5 % of the time so far when that is more, up to 500. */
   intervalMs?: number;
 }
 
-const INTERVAL_MS = { min: 20, max: 100, partOfTimeSoFar: 1 / 20 } as const;
+const INTERVAL_MS = { min: 20, max: 500, partOfTimeSoFar: 1 / 20 } as const;
 
 type Pending = false | null | undefined;
 
