@@ -10,6 +10,13 @@ import { writeWorstTexts } from '../test/worst-texts.ts';
 
 jest.setTimeout(120_000);
 
+interface Screen {
+  readonly viewport: { readonly width: number; readonly height: number };
+  readonly colorScheme: 'light' | 'dark';
+}
+const WIDE: Screen = { viewport: { width: 1280, height: 900 }, colorScheme: 'light' };
+const NARROW: Screen = { viewport: { width: 360, height: 740 }, colorScheme: 'dark' };
+
 const opened = setupConsole();
 
 describeWithChromium('in a browser', (executablePath) => {
@@ -45,33 +52,25 @@ describeWithChromium('in a browser', (executablePath) => {
     '/audit?what=x',
   ];
 
-  test('axe finds nothing on any page, and no page scrolls sideways', async () => {
-    const options = { viewport: { width: 1280, height: 900 }, colorScheme: 'light' } as const;
-    const { page, context } = await signedIn(chromium, opened.url, KEYS.ada, options);
-    for (const path of paths()) {
-      await open(page, path);
-      await expectAccessible(page);
-      await expectFits(page);
-    }
-    await page.goto('/sign-in');
-    await expectAccessible(page);
-    await context.close();
-  });
-
-  test('on 360 px in the dark no page scrolls sideways, and text of strangers runs nothing', async () => {
-    const options = { viewport: { width: 360, height: 740 }, colorScheme: 'dark' } as const;
-    const { page, context } = await signedIn(chromium, opened.url, KEYS.ada, options);
+  test('axe finds nothing, no page scrolls sideways on 1280 or 360 px, and text of strangers runs nothing', async () => {
+    const { page, context } = await signedIn(chromium, opened.url, KEYS.ada);
     const faults: string[] = [];
     page.on('pageerror', (error) => faults.push(error.message));
     page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
     for (const path of paths()) {
+      await show(page, WIDE);
       await open(page, path);
+      await expectAccessible(page);
       await expectFits(page);
       expect(await page.title()).toContain('Postrider console');
       expect(await page.locator('main script, main img, [style], [onerror]').count()).toBe(0);
+      await show(page, NARROW);
+      await expectFits(page);
       if (path.includes(outage.eventId) || path.includes(RECOVERY)) await expectAccessible(page);
     }
     expect(faults.filter((fault) => !fault.includes('status of 4'))).toEqual([]);
+    await page.goto('/sign-in');
+    await expectAccessible(page);
     await context.close();
   });
 
@@ -161,19 +160,25 @@ describeWithChromium('in a browser', (executablePath) => {
     await context.close();
   });
 
-  test.each([
-    [360, 740],
-    [1280, 900],
-  ])('the longest texts without a space fit on %d px', async (width, height) => {
+  test('the longest texts without a space fit on 1280 and on 360 px', async () => {
     await writeWorstTexts(opened.database, outage);
-    const { page, context } = await signedIn(chromium, opened.url, KEYS.ada, { viewport: { width, height } });
+    const { page, context } = await signedIn(chromium, opened.url, KEYS.ada);
     for (const path of paths().filter((each) => !each.endsWith('failing=include'))) {
+      await show(page, WIDE);
       await open(page, path);
+      await expectFits(page);
+      await show(page, NARROW);
       await expectFits(page);
     }
     await context.close();
   });
 });
+
+/** Changes the window and the colours of a page that may be open. */
+async function show(page: Page, { viewport, colorScheme }: Screen): Promise<void> {
+  await page.setViewportSize(viewport);
+  await page.emulateMedia({ colorScheme });
+}
 
 /** Opens a page, and everything that is folded on it. */
 async function open(page: Page, path: string): Promise<void> {

@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { adminDatabaseUrl, databaseUrl, openClient, withClient } from '@postrider/testing';
+import { adminDatabaseUrl, cloneDatabase, databaseUrl, openClient, withClient } from '@postrider/testing';
 import type { Client } from 'pg';
 
-/** An empty database, and a folder of migrations of the test's own. */
+/** A database, and a folder of migrations of the test's own. */
 export interface MigrationGround {
+  readonly name: string;
   readonly url: string;
   readonly directory: string;
   /** On a connection that stays open. */
@@ -17,9 +18,10 @@ export interface MigrationGround {
   close(): Promise<void>;
 }
 
-export async function openMigrationGround(): Promise<MigrationGround> {
+/** @param template the database to copy, which nobody uses; by default, an empty one. */
+export async function openMigrationGround(template = 'template0'): Promise<MigrationGround> {
   const name = `migrate_${randomBytes(6).toString('hex')}`;
-  await withClient(adminDatabaseUrl(), (admin) => admin.query(`create database ${name} template template0`));
+  await cloneDatabase(adminDatabaseUrl(), name, template);
   const url = databaseUrl(adminDatabaseUrl(), name);
   const directory = mkdtempSync(join(tmpdir(), 'postrider-migrations-'));
   const clients: Client[] = [];
@@ -30,6 +32,7 @@ export async function openMigrationGround(): Promise<MigrationGround> {
     return client;
   };
   return {
+    name,
     url,
     directory,
     connect,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { openMigrationGround } from '../../test/migration-ground.ts';
 import type { MigrationGround } from '../../test/migration-ground.ts';
@@ -20,14 +20,21 @@ const { migration: lastReleased } = JSON.parse(
 const released = migrationFiles().filter(({ name }) => name <= lastReleased);
 const unreleased = migrationFiles().filter(({ name }) => name > lastReleased);
 
+let releasedGround: MigrationGround;
 let ground: MigrationGround;
-beforeEach(async () => {
-  ground = await openMigrationGround();
-  for (const { name, sql } of released) ground.write(name, sql);
-  await migrate(ground.url, { directory: ground.directory });
-  await ground.client.query(
+beforeAll(async () => {
+  releasedGround = await openMigrationGround();
+  for (const { name, sql } of released) releasedGround.write(name, sql);
+  await migrate(releasedGround.url, { directory: releasedGround.directory });
+  await releasedGround.client.query(
     `create table attempts_20260101 partition of attempts for values from ('2026-01-01') to ('2026-01-02')`,
   );
+  await releasedGround.client.end(); // only a database without connections can be copied
+});
+afterAll(() => releasedGround.close());
+beforeEach(async () => {
+  ground = await openMigrationGround(releasedGround.name);
+  for (const { name, sql } of released) ground.write(name, sql);
 });
 afterEach(() => ground.close());
 
