@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
+import { settingsOf } from '../packages/runtime/src/config/load.ts';
+import { ROLES } from '../packages/runtime/src/config/setting.ts';
 
 const compose = readFileSync(new URL('../docker/compose.yaml', import.meta.url), 'utf8');
 
@@ -10,54 +12,60 @@ function section(name: string): string {
   return found[2] ?? '';
 }
 
-test('compose tells API and worker alike who takes the mail, and gives both the way to SES', () => {
-  for (const key of ['MAIL_PROVIDER', 'AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'])
-    expect(section('x-mail')).toContain(`  ${key}:\n`);
-  for (const service of ['api', 'worker']) {
-    expect(section(service)).toMatch(/<<: \[\*environment, \*mail[^\n]*\]\n/);
-    expect(section(service)).not.toContain('MAIL_PROVIDER');
-  }
+/** The variables that a service gets, with those of the extensions that it merges. */
+function variablesOf(service: string): string[] {
+  const lines = section(service);
+  const own = [...lines.matchAll(/^ +([A-Z][A-Z0-9_]+):/gm)].map(([, key = '']) => key);
+  const merged = /<<: \[?((?:\*[\w-]+,? ?)+)\]?\n/g;
+  return [...lines.matchAll(merged)]
+    .flatMap(([, names = '']) => names.match(/[\w-]+/g) ?? [])
+    .filter((name) => compose.includes(`\nx-${name}: &${name}`))
+    .reduce((all, name) => [...all, ...variablesOf(`x-${name}`)], own);
+}
+
+const image = readFileSync(new URL('../docker/Dockerfile', import.meta.url), 'utf8');
+/** The image sets addresses, the file publishes ports and mounts the sandbox. The last two are for development. */
+const FIXED = new Set([
+  ...(image.match(/\b[A-Z_]+(?==\S+ ?\\?\n)/g) ?? []),
+  ...['PORT', 'METRICS_PORT', 'CONSOLE_PORT', 'INBOUND_SMTP_PORT', 'SANDBOX_DIR'],
+  ...['DELIVERY_ALLOWED_NETWORKS', 'SNS_SIGNING_CERT_FILE'],
+]);
+
+test.each(ROLES)(
+  'compose passes to the %s each of its settings, and no secret of another process',
+  (role) => {
+    const passed = variablesOf(role);
+    const read = settingsOf(role).map(([, { key }]) => key);
+    expect(read.filter((key) => !FIXED.has(key) && !passed.includes(key))).toEqual([]);
+    expect(passed.filter((key) => FIXED.has(key))).toEqual([]);
+    // The file's own Redis has no password.
+    const secrets = ROLES.flatMap((each) => settingsOf(each))
+      .filter(([, { key, secret }]) => secret !== undefined && key !== 'REDIS_URL')
+      .map(([, { key }]) => key);
+    expect(passed.filter((key) => secrets.includes(key) && !read.includes(key))).toEqual([]);
+  },
+);
+
+test('compose gives the credentials of AWS to the processes that call it, and to no other', () => {
+  const calling = ROLES.filter((role) => variablesOf(role).includes('AWS_SECRET_ACCESS_KEY'));
+  expect(calling).toEqual(['api', 'worker', 'inbound']);
 });
 
-test('compose gives API and inbound the same domains and the same store of what is received', () => {
-  expect(section('x-inbound')).toContain('  INBOUND_DOMAINS:\n');
-  expect(section('x-inbound')).toContain('  BLOB_STORE: ${BLOB_STORE:-file:/app/.data/blobs}\n');
-  for (const service of ['api', 'inbound']) {
-    expect(section(service)).toContain('<<: [*environment, *mail, *inbound]\n');
-    expect(section(service)).toContain('- blobs:/app/.data/blobs\n');
-  }
+test('compose gives API and inbound the same store of what is received', () => {
+  expect(section('x-environment')).toContain('  BLOB_STORE: ${BLOB_STORE:-file:/app/.data/blobs}\n');
+  for (const service of ['api', 'inbound']) expect(section(service)).toContain('- blobs:/app/.data/blobs\n');
 });
 
-test.each([
-  [
-    'api',
-    [
-      ...[
-        'SNS_ALLOW_SHA1',
-        'UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX',
-        'DOMAIN_CLAIM_DAYS',
-        'WEBHOOKS_PER_ACCOUNT_MAX',
-      ],
-      'INBOUND_S3_BUCKETS',
-    ],
-  ],
-  ['worker', ['DELIVERY_DENIED_NETWORKS', 'DELIVERY_HTTP_CLIENT', 'SMTP_ALLOW_PLAINTEXT']],
-  ['inbound', ['INBOUND_HOSTNAME', 'INBOUND_CLAMD', 'INBOUND_RSPAMD', 'DNS_SERVERS']],
-  [
-    'relay',
-    [
-      ...[
-        'EVENT_RETENTION_DAYS',
-        'ATTEMPT_RETENTION_DAYS',
-        'MAIL_CONTENT_RETENTION_DAYS',
-        'MAIL_RETENTION_DAYS',
-      ],
-      ...['INBOUND_RETENTION_DAYS', 'DEAD_LETTER_RETENTION_DAYS', 'DEAD_LETTERS_PER_WEBHOOK_MAX'],
-    ],
-  ],
-  ['console', ['CONSOLE_KEYS', 'PUBLIC_URL', 'ATTEMPT_RETENTION_DAYS', 'DEAD_LETTERS_PER_WEBHOOK_MAX']],
-])('compose passes to the %s what an operator may set: %j', (service, keys) => {
-  for (const key of keys) expect(section(service)).toContain(`      ${key}:\n`);
+test.each(['compose.yaml', 'compose.small.yaml'])('%s limits the log of every service', (name) => {
+  const text = readFileSync(new URL(`../docker/${name}`, import.meta.url), 'utf8');
+  const services = text.slice(text.indexOf('\nservices:\n'), text.indexOf('\nvolumes:\n'));
+  const unlimited = services
+    .split(/\n(?=  [a-z]+:\n)/)
+    .slice(1)
+    .filter((service) => !/\n    (?:<<: \*postrider|logging: \*logging)\n/.test(service));
+  expect(unlimited).toEqual([]);
+  expect(text).toMatch(/\nx-postrider: &postrider\n(?: .*\n)*  logging: \*logging\n/);
+  expect(text).toMatch(/\nx-logging: &logging.*\n(?: .*\n)*    max-size: /);
 });
 
 test('compose starts the console only when asked', () => {
@@ -65,7 +73,6 @@ test('compose starts the console only when asked', () => {
 });
 
 test('the image has every process, with the files beside it', () => {
-  const image = readFileSync(new URL('../docker/Dockerfile', import.meta.url), 'utf8');
   for (const name of ['api', 'relay', 'worker', 'inbound', 'console', 'all', 'cli'])
     expect(image).toContain(`COPY --from=build /src/dist/${name}.js /src/dist/${name}.js.map ./dist/\n`);
   expect(image).toContain('COPY --from=build /src/dist/console-assets ./dist/console-assets/\n');
