@@ -17,7 +17,11 @@ const NOTE_MAX_LENGTH = 500;
 /** Adds `--as` and `--note`. */
 export function withActor(command: Command): Command {
   return command
-    .option('--as <name>', 'who acts, for the audit; default: the login', parseName)
+    .option(
+      '--as <name>',
+      'who acts, for the audit; default: the login (in a container, always pass it)',
+      parseName,
+    )
     .option('--note <text>', 'why, for the audit; no e-mail address', parseNote);
 }
 
