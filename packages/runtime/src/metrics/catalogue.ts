@@ -297,7 +297,7 @@ export const metricCatalogue = {
     processes: ['inbound'],
     kind: 'counter',
     name: 'postrider_blob_sweeps_total',
-    help: 'Sweeps of the blob store by this process, by result: done, failed (the blob store or Postgres is away; the next sweep is due in 6 hours).',
+    help: 'Sweeps of the blob store by this process, by result: done, failed (the blob store or Postgres is away). The next try is due in 6 hours, or in 10 minutes when a sweep could not begin.',
     labels: ['result'],
   },
   blobsSwept: {
