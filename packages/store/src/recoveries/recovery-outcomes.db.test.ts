@@ -80,8 +80,12 @@ test('a step does not wait for an outcome that housekeeping deletes', async () =
 describe('the recoveries whose step is due', () => {
   const due = (max: number) => createRecoveryWork(store.db.pool).due(max);
 
-  test('come by account in turn, the longest waiting first', async () => {
-    const [many, few] = [newId('account', store.clock), newId('account', store.clock)];
+  test('are one of each account, its longest waiting one, and accounts that wait longest come first', async () => {
+    const [many, few, idle] = [1, 2, 3].map(() => newId('account', store.clock)) as [
+      AccountId,
+      AccountId,
+      AccountId,
+    ];
     const insert = (accountId: AccountId, id: string, dueSeconds: number, ended = false) =>
       store.outside.query(
         `insert into recoveries (id, account_id, webhook_id, since, until, types, undelivered_only, rate, matched, dead_letters,
@@ -96,9 +100,10 @@ describe('the recoveries whose step is due', () => {
     await insert(few, 'f1', -1);
     await insert(few, 'f2', 60);
     await insert(few, 'f3', -60, true);
+    await insert(idle, 'i1', 60);
     const found = await due(9);
-    expect(found.map(({ id }) => id)).toEqual(['m1', 'f1', 'm2', 'm3', 'f2']);
-    expect(found.map(({ waitMs }) => waitMs > 0)).toEqual([false, false, false, false, true]);
+    expect(found.map(({ id }) => id)).toEqual(['m1', 'f1', 'i1']);
+    expect(found.map(({ waitMs }) => waitMs > 0)).toEqual([false, false, true]);
     expect((await due(2)).map(({ id }) => id)).toEqual(['m1', 'f1']);
   });
 });

@@ -237,6 +237,21 @@ test('a step that another relay does is skipped at once', async () => {
   expect(await rowsOf('deliveries')).toBe(0);
 });
 
+test('a step that fails is put off by half a minute, so that others of the account are done', async () => {
+  const eventId = await outage.event();
+  const id = await started();
+  await inUndoneTransaction(store.db.pool, async (other) => {
+    await other.query('select from events where id = $1 for update', [eventId]);
+    await expect(outage.step(id)).rejects.toThrow('statement timeout');
+  });
+  const [next] = await store.outside.query<{ later: boolean }>(
+    `select next_step_at > now() + interval '25 s' as later from recoveries`,
+  );
+  expect(next).toEqual({ later: true });
+  expect(await read(id)).toMatchObject({ status: 'running', queued: 0 });
+  expect(await outage.step(id)).toMatchObject({ queued: 1, ended: 'finished' });
+});
+
 test('two relays do one step once', async () => {
   await outage.events(8);
   const id = await started({ rate: 16 });

@@ -20,6 +20,7 @@ import {
   dueRecoveries,
   lockRecoveredWebhook,
   lockRecovery,
+  putOffRecovery,
   recordStep,
 } from './sql/recoveries.ts';
 
@@ -29,6 +30,12 @@ const STEP_SECONDS = 0.25;
 const FAILING_STEP_SECONDS = 1;
 /** A recovery of a suspended account waits. After `account resume` it goes on within this time. */
 const SUSPENDED_STEP_SECONDS = 10;
+/** After a step that failed, the account's other recoveries are done first. */
+const FAILED_STEP_SECONDS = 30;
+/** A step takes about 20 ms. The steps of other accounts wait for it. */
+const STEP_SETTINGS = `
+  set local plan_cache_mode = force_generic_plan;
+  set local statement_timeout = '2s'`;
 /** Events that a step looks at. */
 const EVENTS_PER_STEP = 500;
 
@@ -52,20 +59,26 @@ export type RecoveryWork = ReturnType<typeof createRecoveryWork>;
 /** @param pool its commits need not be durable: a step commits its events and its position together. */
 export function createRecoveryWork(pool: Pool) {
   return {
-    /** The running recoveries, by the time of their next step. Accounts take turns. */
+    /** The running recoveries, by the time of their next step. One of each account. */
     due: async (max: number): Promise<DueRecovery[]> => runOn<DueRecovery>(pool, dueRecoveries, [max]),
     /**
      * Queues the next events of a recovery. A step is one transaction: a relay that dies leaves no part of
-     * it. Two relays never do the same step.
+     * it. Two relays never do the same step. When a step fails, the next one is put off.
      *
      * @param mayQueue false: the account has as many outstanding deliveries as it may have. The step is put
      * off.
      */
-    step: async (id: RecoveryId, mayQueue: boolean): Promise<RecoveryStep> =>
-      inBoundedStep(pool, async (client) => {
-        await client.query('set local plan_cache_mode = force_generic_plan');
-        return step(client, id, mayQueue);
-      }),
+    async step(id: RecoveryId, mayQueue: boolean): Promise<RecoveryStep> {
+      try {
+        return await inBoundedStep(pool, async (client) => {
+          await client.query(STEP_SETTINGS);
+          return step(client, id, mayQueue);
+        });
+      } catch (error) {
+        await run(pool, putOffRecovery, [id, FAILED_STEP_SECONDS]).catch(() => undefined);
+        throw error;
+      }
+    },
   };
 }
 

@@ -64,18 +64,25 @@ export const stopRecovery = statement('stop-recovery')`
     returning queued`;
 
 /**
- * Finds running recoveries, the due ones first. Each account's longest waiting one comes first, then each
- * account's second, and so on. An account with many recoveries does not delay others.
+ * Finds the running recovery of each account that waits longest, and thereof the accounts that wait longest.
+ * An account with many recoveries does not delay others: it gets one step of a run.
  *
  * $1 rows. Also returns how long to wait for the next step, in milliseconds.
  */
 export const dueRecoveries = statement('due-recoveries')`
-    select r.id, r.account_id as "accountId",
-           greatest(0, extract(epoch from r.next_step_at - now()) * 1000)::float8 as "waitMs"
-    from recoveries r
-    where r.ended_at is null
-    order by r.next_step_at > now(), row_number() over (partition by r.account_id order by r.next_step_at), r.next_step_at
+    select x.id, x.account_id as "accountId",
+           greatest(0, extract(epoch from x.next_step_at - now()) * 1000)::float8 as "waitMs"
+    from (
+      select distinct on (r.account_id) r.id, r.account_id, r.next_step_at from recoveries r
+      where r.ended_at is null
+      order by r.account_id, r.next_step_at
+    ) x
+    order by x.next_step_at
     limit $1`;
+
+/** Puts off the next step of a recovery. $1 recovery, $2 seconds. */
+export const putOffRecovery = statement('put-off-recovery')`
+    update recoveries set next_step_at = now() + make_interval(secs => $2) where id = $1`;
 
 /**
  * Locks a recovery for its step, if that is due. Another relay's step is skipped. $1 recovery. Returns
