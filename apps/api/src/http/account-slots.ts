@@ -23,6 +23,9 @@ interface SlotLimits {
   readonly totalInFlightMax: number;
 }
 
+/** The connection to a client that waits for its answer. */
+export type WaitingClient = Pick<ServerResponse, 'destroyed' | 'once' | 'off'>;
+
 /** The limits on routes without a rate limit. */
 const UNMETERED = { inFlightMax: 4, waitingMax: 32, waitMs: 10_000 };
 
@@ -68,27 +71,27 @@ export class AccountSlots {
    * proportion to them, and while the account has too many outstanding ones.
    *
    * @param owner an account, or the address of a client without a key.
-   * @param response the answer to the waiting client. The wait ends when the client disconnects.
+   * @param client whoever waits for the answer. The wait ends when the client disconnects.
    * @param deliveriesOf the number of deliveries that the work has written.
    * @returns null when too much work waits already, the wait takes too long, or the client disconnects first.
    */
   async run<T>(
     owner: string,
     work: () => Promise<T>,
-    response?: ServerResponse,
+    client?: WaitingClient,
     deliveriesOf: (result: T) => number = () => 0,
   ): Promise<T | null> {
     const { inFlightMax, waitingMax, waitMs } = this.#limits;
     const use = this.#uses.get(owner) ?? { slots: 0, pacedUntilMs: 0, written: 0, counting: null };
     if (use.slots >= inFlightMax + waitingMax) return null;
-    if (response?.destroyed === true) return null;
+    if (client?.destroyed === true) return null;
     use.slots += 1;
     this.#uses.set(owner, use);
     const slot = this.#queue.join(owner, 1);
     let written = 0;
     try {
       const { granted } = slot;
-      if (granted !== null && !(await isInTime(granted, waitMs, response))) return null;
+      if (granted !== null && !(await isInTime(granted, waitMs, client))) return null;
       const result = await work();
       written = deliveriesOf(result);
       return result;
@@ -143,16 +146,16 @@ export function createUnmeteredSlots(connections: number, deliveries: DeliveryLi
 }
 
 /** An `AbortSignal` that aborts costs over 20 µs. So this uses a timer and a listener. */
-async function isInTime(granted: Promise<void>, waitMs: number, response?: ServerResponse): Promise<boolean> {
+async function isInTime(granted: Promise<void>, waitMs: number, client?: WaitingClient): Promise<boolean> {
   return new Promise((resolve) => {
     const end = (inTime: boolean): void => {
       clearTimeout(timer);
-      response?.off('close', giveUp);
+      client?.off('close', giveUp);
       resolve(inTime);
     };
     const giveUp = (): void => end(false);
     const timer = setTimeout(giveUp, waitMs);
-    response?.once('close', giveUp);
+    client?.once('close', giveUp);
     void granted.then(() => end(true));
   });
 }

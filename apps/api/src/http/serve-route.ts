@@ -185,6 +185,7 @@ async function handled(call: KeyedCall, body: unknown): Promise<Answer> {
     body,
     requestId: contextOf(response).requestId,
     recheckKey: async () => (await keyNow(call)).refusal,
+    client: response,
   });
 }
 

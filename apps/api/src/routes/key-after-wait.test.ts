@@ -1,3 +1,5 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
@@ -78,6 +80,7 @@ function requestOf(recheckKey: RouteRequest['recheckKey']): RouteRequest {
     body: { since: '2026-01-01T00:00:00Z' },
     requestId: 'req_1',
     recheckKey,
+    client: new ServerResponse(new IncomingMessage(new Socket())),
   };
 }
 

@@ -1,9 +1,9 @@
 import { LIMITS, parseId, parseIsoTime, PATTERNS } from '@postrider/domain';
 import type { AccountId, RecoveryId, WebhookId } from '@postrider/domain';
-import { Semaphore } from '@postrider/limits';
 import { RECOVERED, RECOVERED_EVENTS, RECOVERY_STATUSES } from '@postrider/store';
-import type { ApiKey, Recovery, RecoveryCount, RecoveryStore } from '@postrider/store';
+import type { ApiKey, Recovery, RecoveryCount, RecoveryRequest, RecoveryStore } from '@postrider/store';
 import { z } from 'zod';
+import { AccountSlots } from '../http/account-slots.ts';
 import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
@@ -20,8 +20,17 @@ import { requestedEventType, requestedEventTypes } from './webhooks.ts';
 
 const MANAGE = { scope: 'webhooks:manage', limited: true } as const;
 
-export function recoveryRoutes(recoveries: RecoveryStore): readonly Documented[] {
-  return [recover(recoveries), listRecoveries(recoveries), getRecovery(recoveries), stopRecovery(recoveries)];
+/** @param nowMs monotonic clock, in milliseconds. */
+export function recoveryRoutes(
+  recoveries: RecoveryStore,
+  nowMs: () => number = () => performance.now(),
+): readonly Documented[] {
+  return [
+    recover(recoveries, nowMs),
+    listRecoveries(recoveries),
+    getRecovery(recoveries),
+    stopRecovery(recoveries),
+  ];
 }
 
 const requestedTime = parsedText(parseIsoTime, 'is not a time in ISO 8601', {
@@ -71,7 +80,7 @@ const countedFields = {
   matched: count.meta({ description: 'Events that the recovery sends.' }),
   dead_letters: count.meta({ description: 'Of the matched events, those with a dead letter.' }),
   has_more: z.boolean().meta({
-    description: `True: more events match. The count ended after ${LIMITS.recoveryEventsCounted} events; the recovery sends them all.`,
+    description: `True: more events match. The count ended after ${LIMITS.recoveryEventsCounted} events or ten seconds; the recovery sends them all.`,
   }),
 };
 
@@ -89,13 +98,19 @@ const startedRecovery = z
   })
   .meta({ id: 'StartedRecovery' });
 
-/** Counts at the same time in this process, for all accounts: each uses a connection to Postgres. */
-const COUNTS_AT_ONCE = 2;
+/**
+ * A count looks at up to half a million events, so each account gets one at a time. All accounts of this
+ * process get two: each uses a connection to Postgres.
+ */
+const COUNTS = { inFlightMax: 1, waitingMax: 0, waitMs: 10_000, totalInFlightMax: 2 };
+/** A count takes a page more than this time at most. */
+const COUNT_MS = 10_000;
 
-/** A count looks at up to half a million events, so each account gets one at a time. */
-function recover(recoveries: Pick<RecoveryStore, 'count' | 'start'>): Documented<KeyedRoute> {
-  const counting = new Set<AccountId>();
-  const slots = new Semaphore(COUNTS_AT_ONCE);
+function recover(
+  recoveries: Pick<RecoveryStore, 'count' | 'start'>,
+  nowMs: () => number,
+): Documented<KeyedRoute> {
+  const slots = new AccountSlots(COUNTS, null);
   return {
     ...MANAGE,
     method: 'post',
@@ -111,23 +126,21 @@ function recover(recoveries: Pick<RecoveryStore, 'count' | 'start'>): Documented
       success: { status: 202, body: startedRecovery },
       refusals: ['400 text', '422 text', 'validation-failed', 'not-found'],
     },
-    async handle({ key, id: written, body, recheckKey }) {
-      const { accountId } = key;
+    async handle({ key, id: written, body, recheckKey, client }) {
       const parsed = parseFields(body, recoveryRequest, ['since'], resourceFields);
       if (!parsed.ok) return parsed.refusal;
       const { since, until } = parsed.fields;
       if (until !== undefined && until <= since) return invalid('until is not after since.');
       const webhookId = parseId('webhook', written);
       if (webhookId === null) return noSuch('webhook');
-      if (counting.has(accountId)) return tooManyInFlight;
-      counting.add(accountId);
-      try {
-        return await slots.run(
-          async () => (await recheckKey()) ?? countOrStart(recoveries, key, webhookId, parsed.fields),
-        );
-      } finally {
-        counting.delete(accountId);
-      }
+      const work = async (): Promise<Answer> => {
+        const refusal = await recheckKey();
+        if (refusal !== null) return refusal;
+        const endMs = nowMs() + COUNT_MS;
+        const mayGoOn = (): boolean => !client.destroyed && nowMs() < endMs;
+        return countOrStart(recoveries, key, webhookId, { ...parsed.fields, mayGoOn });
+      };
+      return (await slots.run(key.accountId, work, client)) ?? tooManyInFlight;
     },
   };
 }
@@ -136,7 +149,7 @@ async function countOrStart(
   recoveries: Pick<RecoveryStore, 'count' | 'start'>,
   key: ApiKey,
   webhookId: WebhookId,
-  request: z.output<typeof recoveryRequest>,
+  request: z.output<typeof recoveryRequest> & Pick<RecoveryRequest, 'mayGoOn'>,
 ): Promise<Answer> {
   const { accountId } = key;
   if (request.dry_run) {

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AlsoStatus, ProblemSlug, Scope } from '@postrider/domain';
 import type { ApiKey } from '@postrider/store';
 import type { z } from 'zod';
+import type { WaitingClient } from '../http/account-slots.ts';
 import type { Answer, PlainTextAnswer } from '../http/answer.ts';
 import type { BodyRule } from '../http/body-rules.ts';
 
@@ -23,6 +24,8 @@ export interface RouteRequest {
   readonly requestId: string;
   /** Checks the key again. Call it after a wait. @returns the refusal; null: the key is still good */
   readonly recheckKey: () => Promise<Answer | null>;
+  /** Tells whether the client still waits for the answer. */
+  readonly client: WaitingClient;
 }
 
 /** A request without an API key. A signature or a sealed token in it decides what it may do. */

@@ -155,6 +155,16 @@ describe('a count', () => {
   });
 });
 
+test('a count ends before the next page when its caller wants no more, and says so', async () => {
+  await outage.events(2);
+  await outage.events(2, { type: 'email.bounced' });
+  // Each type has a page of its own.
+  const counted = async (pages: number) =>
+    count({ types: ['email.sent', 'email.bounced'], mayGoOn: () => (pages -= 1) >= 0 });
+  expect(await counted(1)).toMatchObject({ matched: 2, hasMore: true });
+  expect(await counted(2)).toMatchObject({ matched: 4, hasMore: false });
+});
+
 describe('a start', () => {
   test('keeps what was asked for and counted', async () => {
     await outage.events(2);

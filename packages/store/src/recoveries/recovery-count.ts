@@ -27,6 +27,8 @@ export interface RecoveryRequest {
   readonly reason?: DeadLetterReason | undefined;
   /** The moment of an earlier count: what failed since is left out. Absent: now. */
   readonly asOf?: Date | undefined;
+  /** Asked before each page of a count of events. False: the count ends there. Absent: it goes on. */
+  readonly mayGoOn?: (() => boolean) | undefined;
 }
 
 /** The number of events that a recovery would send, and their times. */
@@ -45,7 +47,7 @@ export interface RecoveryCount {
   /** The times when the first and the last matched event were recorded; null: there is none. */
   readonly oldest: Date | null;
   readonly newest: Date | null;
-  /** More events match. The count ended after a number of events. */
+  /** More events match. The count ended after a number of events, or when its caller wanted no more. */
   readonly hasMore: boolean;
 }
 
@@ -142,7 +144,7 @@ async function countEvents(db: Database, plan: RecoveryPlan, eventsMax: number):
   let left = eventsMax;
   for (const type of wantedTypes(types, request.types)) {
     for (let { after } = range, isLast = false; !isLast;) {
-      if (left === 0) return { ...count, hasMore: true };
+      if (left === 0 || request.mayGoOn?.() === false) return { ...count, hasMore: true };
       const rowsMax = Math.min(EVENTS_PER_PAGE, left);
       const values = [...rangeValues(accountId, [type], span, { ...range, after }, rowsMax), ...rest];
       const [page] = await runOn<CountRow>(db.pool, countRecoverable, values);
