@@ -68,7 +68,7 @@ async function relay({ delivers = true } = {}): Promise<EventId[]> {
   for (let ids = await running(); ids.length > 0; ids = await running())
     for (const id of ids) {
       await database.query('update recoveries set next_step_at = now()');
-      await work.step(id as never, true);
+      await work.step(id as never, 500);
       await database.query('update deliveries set taken_at = now()'); // so that none waits
     }
   const events = await queued();
@@ -216,7 +216,7 @@ describe('recover', () => {
       `\r\u001b[K${count} of 4 queued: 0 delivered, 0 failed, ${count} in progress`;
     await waitFor(() => texts.stderr.includes(line(0)), { what: 'the first line' });
     const [id] = await running();
-    await createRecoveryWork(pool).step(id as never, true);
+    await createRecoveryWork(pool).step(id as never, 500);
     await database.query('update webhooks set failing_since = now()');
     await waitFor(() => texts.stderr.includes(`${line(2)}; it fails: 1 a second`), { what: 'progress' });
     process.emit('SIGINT');

@@ -13,8 +13,8 @@ let steps: Map<string, RecoveryStep | Error>;
 let due: DueRecovery[];
 let outstanding: Map<string, number>;
 let nowMs: number;
-/** The steps that were done, with whether they might queue. */
-let done: [id: string, mayQueue: boolean][];
+/** The steps that were done, with the events that they might queue. */
+let done: [id: string, eventsMax: number][];
 let counted: string[];
 let woken: string[];
 let lines: LoggedLine[];
@@ -26,8 +26,8 @@ beforeEach(() => {
   pass = new RecoveriesPass({
     work: {
       due: async (max) => due.slice(0, max),
-      step: async (id, mayQueue) => {
-        done.push([id, mayQueue]);
+      step: async (id, eventsMax) => {
+        done.push([id, eventsMax]);
         const step = steps.get(id) ?? null;
         if (step instanceof Error) throw step;
         return step;
@@ -37,7 +37,7 @@ beforeEach(() => {
       counted.push(accountId);
       return outstanding.get(accountId) ?? 0;
     },
-    outstandingMax: 100,
+    outstandingMax: 10_000,
     onQueued: (webhookId) => void woken.push(webhookId),
     logger: keepingLogger(lines),
     nowMs: () => nowMs,
@@ -59,8 +59,8 @@ test('does the steps that are due, in order, and none that has to wait', async (
   due = [recovery('b'), recovery('a'), recovery('c', 1)];
   expect(await pass.run()).toBe(10);
   expect(done).toEqual([
-    ['b', true],
-    ['a', true],
+    ['b', 500],
+    ['a', 500],
   ]);
 });
 
@@ -118,20 +118,63 @@ test('a step that fails stops no other, and the run fails', async () => {
 test('puts the steps of an account off that has its limit of deliveries', async () => {
   due = [recovery('full'), recovery('free')];
   outstanding = new Map([
-    ['acct_full', 100],
-    ['acct_free', 99],
+    ['acct_full', 10_000],
+    ['acct_free', 9_999],
   ]);
   await pass.run();
   expect(done).toEqual([
-    ['full', false],
-    ['free', true],
+    ['full', 0],
+    ['free', 1],
   ]);
+});
+
+test('an account gets 2,000 events a second, whatever the number of its recoveries', async () => {
+  due = [recovery('a', 0, 'acct')];
+  steps = new Map([
+    ['a', step(500)],
+    ['b', step(125)],
+  ]);
+  await pass.run();
+  due = [recovery('b', 0, 'acct'), recovery('c')];
+  await pass.run();
+  nowMs = 125;
+  await pass.run();
+  nowMs = 1_125;
+  await pass.run();
+  expect(done).toEqual([
+    ['a', 500],
+    ...([
+      ['b', 0],
+      ['c', 500],
+    ] as const),
+    ...([
+      ['b', 125],
+      ['c', 750],
+    ] as const),
+    ...([
+      ['b', 2_000],
+      ['c', 2_750],
+    ] as const),
+  ]);
+});
+
+test('what an account got since it was counted is outstanding, too', async () => {
+  due = [recovery('a')];
+  steps = new Map([['a', step(30)]]);
+  outstanding.set('acct_a', 9_940);
+  for (const _ of [1, 2, 3]) await pass.run();
+  expect(done).toEqual([
+    ['a', 60],
+    ['a', 30],
+    ['a', 0],
+  ]);
+  expect(counted).toEqual(['acct_a']);
 });
 
 test('counts an account once in ten seconds, whatever the number of its recoveries', async () => {
   due = [recovery('a', 0, 'acct'), recovery('b', 0, 'acct')];
   await pass.run();
-  outstanding.set('acct', 100);
+  outstanding.set('acct', 10_000);
   nowMs = 9_999;
   await pass.run();
   expect(counted).toEqual(['acct']);
@@ -139,8 +182,8 @@ test('counts an account once in ten seconds, whatever the number of its recoveri
   await pass.run();
   expect(counted).toEqual(['acct', 'acct']);
   expect(done.slice(-2)).toEqual([
-    ['a', false],
-    ['b', false],
+    ['a', 0],
+    ['b', 0],
   ]);
 });
 
@@ -154,5 +197,5 @@ test('an account that cannot be counted gets no step, and is counted again in th
   await expect(pass.run()).rejects.toThrow('away');
   outstanding = new Map();
   await pass.run();
-  expect(done).toEqual([['a', true]]);
+  expect(done).toEqual([['a', 500]]);
 });

@@ -1,3 +1,4 @@
+import { LIMITS } from '@postrider/domain';
 import type { AccountId, RecoveryId, WebhookId } from '@postrider/domain';
 import type { Logger } from '@postrider/runtime';
 import type { RecoveryWork } from '@postrider/store';
@@ -18,15 +19,25 @@ const STEPS_PER_RUN = 50;
 /** A recovery that was started meanwhile waits this long. */
 const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 10;
-/** A recovery queues 20,000 events in this time at most. */
 const RECOUNT_MS = 10_000;
+/** The recoveries of an account together queue as many events a second as one may. */
+const EVENTS_PER_MS = LIMITS.recoveryRateMax / 1_000;
+/** An account may queue a step of the highest rate at once. */
+const AHEAD_MS = 250;
+
+interface Count {
+  readonly atMs: number;
+  readonly outstanding: number;
+  /** Events that recoveries have queued since. */
+  queued: number;
+}
 
 /** Does the steps of recoveries that are due. Two relays that are active for some seconds share the steps. */
 export class RecoveriesPass {
   readonly #parts: RecoveriesPassParts;
   readonly #nowMs: () => number;
-  /** Tells whether each account may have more deliveries, and until when the count holds. */
-  readonly #counts = new Map<AccountId, { readonly mayQueue: boolean; readonly untilMs: number }>();
+  /** The outstanding deliveries of each account with a recovery. A count holds for ten seconds. */
+  readonly #counts = new Map<AccountId, Count>();
 
   constructor(parts: RecoveriesPassParts) {
     this.#parts = parts;
@@ -44,7 +55,7 @@ export class RecoveriesPass {
     const faults: unknown[] = [];
     for (const { id, accountId } of due) {
       try {
-        await this.#step(id, await this.#mayQueue(accountId));
+        await this.#step(id, await this.#count(accountId));
       } catch (error) {
         faults.push(error);
       }
@@ -54,26 +65,32 @@ export class RecoveriesPass {
     return Math.min(IDLE_PAUSE_MS, ...recoveries.map(({ waitMs }) => waitMs));
   }
 
-  async #step(id: RecoveryId, mayQueue: boolean): Promise<void> {
+  async #step(id: RecoveryId, count: Count): Promise<void> {
     const { work, onQueued, logger } = this.#parts;
-    const step = await work.step(id, mayQueue);
+    const step = await work.step(id, this.#eventsMax(count));
     if (step === null) return;
     const { webhookId, queued, ended } = step;
+    count.queued += queued;
     if (queued > 0) onQueued(webhookId);
     if (ended !== null) logger.info(`recovery ${ended}`, { recovery_id: id, webhook_id: webhookId });
   }
 
-  async #mayQueue(accountId: AccountId): Promise<boolean> {
+  #eventsMax({ atMs, outstanding, queued }: Count): number {
+    const rated = Math.floor((this.#nowMs() - atMs + AHEAD_MS) * EVENTS_PER_MS);
+    return Math.max(0, Math.min(rated, this.#parts.outstandingMax - outstanding) - queued);
+  }
+
+  async #count(accountId: AccountId): Promise<Count> {
     const known = this.#counts.get(accountId);
-    if (known !== undefined) return known.mayQueue;
-    const { outstandingOf, outstandingMax } = this.#parts;
-    const mayQueue = (await outstandingOf(accountId)) < outstandingMax;
-    this.#counts.set(accountId, { mayQueue, untilMs: this.#nowMs() + RECOUNT_MS });
-    return mayQueue;
+    if (known !== undefined) return known;
+    const outstanding = await this.#parts.outstandingOf(accountId);
+    const count = { atMs: this.#nowMs(), outstanding, queued: 0 };
+    this.#counts.set(accountId, count);
+    return count;
   }
 
   #forgetOldCounts(): void {
     const now = this.#nowMs();
-    for (const [id, { untilMs }] of this.#counts) if (untilMs <= now) this.#counts.delete(id);
+    for (const [id, { atMs }] of this.#counts) if (atMs + RECOUNT_MS <= now) this.#counts.delete(id);
   }
 }

@@ -25,7 +25,7 @@ export interface Outage {
   event(wish?: EventWish): Promise<EventId>;
   events(count: number, wish?: EventWish): Promise<EventId[]>;
   /** Does the next step of a recovery, as if it were due. */
-  step(id: RecoveryId, mayQueue?: boolean): Promise<RecoveryStep>;
+  step(id: RecoveryId, eventsMax?: number): Promise<RecoveryStep>;
   /** The events that are queued, in the order of their due times. */
   queued(): Promise<string[]>;
 }
@@ -65,9 +65,9 @@ export async function createOutage(
       while (ids.length < count) ids.push(await event(wish));
       return ids;
     },
-    async step(id, mayQueue = true) {
+    async step(id, eventsMax = 10_000) {
       await outside.query('update recoveries set next_step_at = now() where id = $1', [id]);
-      return createRecoveryWork(db.pool).step(id, mayQueue);
+      return createRecoveryWork(db.pool).step(id, eventsMax);
     },
     async queued() {
       const found = await outside.query<{ id: string }>(

@@ -96,7 +96,7 @@ function actsOf(request: NewRecovery): Acts {
     find: () => recoveries.find(accountId, webhookId, id),
     list: () => recoveries.list(accountId, webhookId, { limit: 2, after: id }),
     async step() {
-      const step = await createRecoveryWork(db.pool).step(id, true);
+      const step = await createRecoveryWork(db.pool).step(id, 500);
       expect(step).toMatchObject({ queued: 1, ended: null });
     },
     stop: () => recoveries.stop(accountId, webhookId, id, ACTOR),

@@ -75,7 +75,7 @@ test('a recovery sends each event of a night once, also those whose dead letters
   const arrived: string[] = [];
   for (let ended: unknown = null; ended === null;) {
     await store.outside.query('update recoveries set next_step_at = now()');
-    ended = (await work.step(started.id, true))?.ended;
+    ended = (await work.step(started.id, 500))?.ended;
     arrived.push(...(await arrivals()));
   }
   expect(arrived).toHaveLength(EVENTS);

@@ -65,14 +65,13 @@ export function createRecoveryWork(pool: Pool) {
      * Queues the next events of a recovery. A step is one transaction: a relay that dies leaves no part of
      * it. Two relays never do the same step. When a step fails, the next one is put off.
      *
-     * @param mayQueue false: the account has as many outstanding deliveries as it may have. The step is put
-     * off.
+     * @param eventsMax events that the account may have queued now. 0: the step is put off.
      */
-    async step(id: RecoveryId, mayQueue: boolean): Promise<RecoveryStep> {
+    async step(id: RecoveryId, eventsMax: number): Promise<RecoveryStep> {
       try {
         return await inBoundedStep(pool, async (client) => {
           await client.query(STEP_SETTINGS);
-          return step(client, id, mayQueue);
+          return step(client, id, eventsMax);
         });
       } catch (error) {
         await run(pool, putOffRecovery, [id, FAILED_STEP_SECONDS]).catch(() => undefined);
@@ -116,7 +115,7 @@ interface Queued {
 }
 
 /** The locks are taken in the order of a replay: webhook, dead letters, events. */
-async function step(client: PoolClient, id: RecoveryId, mayQueue: boolean): Promise<RecoveryStep> {
+async function step(client: PoolClient, id: RecoveryId, accountMax: number): Promise<RecoveryStep> {
   const [row] = await run<Omit<Running, 'id'>>(client, lockRecovery, [id]);
   if (row === undefined) return null;
   const recovery = { ...row, id };
@@ -127,7 +126,7 @@ async function step(client: PoolClient, id: RecoveryId, mayQueue: boolean): Prom
   const nothing = { position, queued: 0, ended: null };
   if (webhook.suspended) return record(client, recovery, { ...nothing, seconds: SUSPENDED_STEP_SECONDS });
   const seconds = webhook.failing ? FAILING_STEP_SECONDS : STEP_SECONDS;
-  const eventsMax = mayQueue ? await capacity(client, recovery, webhook.failing) : 0;
+  const eventsMax = Math.min(accountMax, await capacity(client, recovery, webhook.failing));
   if (eventsMax === 0) return record(client, recovery, { ...nothing, seconds });
   const done = recovery.deadLettersOnly
     ? await queueLetters(client, recovery, eventsMax)
