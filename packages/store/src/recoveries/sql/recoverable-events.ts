@@ -16,18 +16,17 @@ interface Wanted {
 }
 
 /**
- * The condition of an event `e` with its state `s`. An outstanding delivery is left alone. So is whatever
- * was attempted or given up after the moment: a recovery never sends an event twice.
+ * The condition of an event `e` with its state `s`, if the webhook takes it. An outstanding delivery is left
+ * alone. So is whatever was attempted or given up after the moment: a recovery never sends an event twice.
  */
-function isWanted({ rule, domains, undelivered, asOf }: Wanted): string {
-  return `${isTaken(rule, domains)} and s.delivery <> 'queued'
-      and (not ${undelivered}::boolean or s.delivery in ('dead_letter', 'dropped'))
+function isWanted({ undelivered, asOf }: Wanted): string {
+  return `s.delivery <> 'queued' and (not ${undelivered}::boolean or s.delivery in ('dead_letter', 'dropped'))
       and (s.last_change_at is null or s.last_change_at <= ${asOf}::timestamptz)`;
 }
 
 /** The condition of an event that is left out because its attempts are no longer logged. */
-function isUnknown({ rule, domains, undelivered }: Wanted): string {
-  return `${isTaken(rule, domains)} and ${undelivered}::boolean and s.delivery = 'unknown'`;
+function isUnknown({ undelivered }: Wanted): string {
+  return `${undelivered}::boolean and s.delivery = 'unknown'`;
 }
 
 const COUNTED: Wanted = { webhook: '$8', rule: '$9', domains: '$10', undelivered: '$11', asOf: '$12' };
@@ -50,6 +49,7 @@ export const countRecoverable = statement('count-recoverable')`
              min(e.created_at) filter (where ${isWanted(COUNTED)}) as oldest,
              max(e.created_at) filter (where ${isWanted(COUNTED)}) as newest
       from found e ${fateAt(COUNTED.webhook)}
+      where ${isTaken(COUNTED.rule, COUNTED.domains)}
     )
     select t.found, t."foundTo", c.matched, c.letters as "deadLetters", c.unknown, c.oldest, c.newest
     from (select count(*)::int as found, max(position)::text as "foundTo" from found) t, counts c`;
@@ -67,7 +67,7 @@ export const findRecoverable = statement('find-recoverable')`
     fitting as (
       select e.id, e.position
       from found e ${fateAt(COUNTED.webhook)}
-      where ${isWanted(COUNTED)}
+      where ${isTaken(COUNTED.rule, COUNTED.domains)} and ${isWanted(COUNTED)}
       order by e.position
       limit $13
     )
@@ -105,7 +105,7 @@ export const queueRecovered = statement('queue-recovered')`
     wanted as materialized (
       select e.id, s.dead_letter, row_number() over (order by e.position) - 1 as place
       from found e ${fateAt(QUEUED.webhook)}
-      where ${isWanted(QUEUED)}
+      where ${isTaken(QUEUED.rule, QUEUED.domains)} and ${isWanted(QUEUED)}
     ),
     letters as (
       delete from dead_letters where id = any (array(select dead_letter from wanted))
