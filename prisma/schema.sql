@@ -318,7 +318,7 @@ CREATE TABLE events (
   data text NOT NULL,
   "position" bigint DEFAULT 
 CASE
-    WHEN pg_try_advisory_xact_lock_shared((72707371)::bigint) THEN nextval('event_positions'::regclass)
+    WHEN (pg_advisory_xact_lock_shared(72707374, 0) IS NOT NULL) THEN nextval('event_positions'::regclass)
     ELSE NULL::bigint
 END,
   recipients bigint[],
@@ -702,7 +702,7 @@ begin
   if day is null or day not between '2000-01-01' and today - 2 then
     raise 'the attempt log keeps today and yesterday, and has no day %', coalesce(day::text, 'null');
   end if;
-  perform pg_advisory_xact_lock(72707370);
+  perform pg_advisory_xact_lock(72707370, 0);
   if not exists (
     select from pg_inherits join pg_class on oid = inhrelid
     where inhparent = 'public.attempts'::regclass and relnamespace = 'public'::regnamespace and relname = name
@@ -748,7 +748,7 @@ begin
   if day is null or day not between today - 1 and today + 7 then
     raise 'a day of the attempt log is made at most seven days ahead, not %', coalesce(day::text, 'null');
   end if;
-  perform pg_advisory_xact_lock(72707370);
+  perform pg_advisory_xact_lock(72707370, 0);
   if exists (select from pg_class where relnamespace = 'public'::regnamespace and relname = name) then return false; end if;
   perform from public.attempts_default
     where greatest(started_at, '-infinity') >= begins::timestamptz and greatest(started_at, '-infinity') < ends::timestamptz

@@ -7,6 +7,7 @@ import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { replayDeadLetter } from '../deliveries/sql/replay-dead-letters.ts';
 import { createWebhookStore } from '../webhooks/webhooks.ts';
+import { LOCK_CLASSES } from './advisory-locks.ts';
 import { recordEvents } from './sql/record-events.ts';
 
 const store = setupStore();
@@ -86,6 +87,22 @@ describe('matching', () => {
     });
   });
 });
+
+test.each(Object.entries(LOCK_CLASSES))(
+  'an event gets its position while a customer’s key has the hash of the lock %s',
+  async (_, hash) => {
+    const [id, values] = valuesOf();
+    await inUndoneTransaction(store.db.pool, async (send) => {
+      await send.query('select pg_advisory_xact_lock($1::bigint)', [hash]);
+      await store.db.pool.query(recordEvents.text, values.with(-1, ['["a@a.example","b@b.example"]']));
+    });
+    const positions = await store.outside.query(
+      `select from events e join event_recipients r on r.event_id = e.id and r.position = e.position where e.id = $1`,
+      [id],
+    );
+    expect(positions).toHaveLength(1);
+  },
+);
 
 describe('a DELETE of the webhook at the same time', () => {
   test('that comes first: the cause waits, skips it and succeeds', async () => {

@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { LOCK_CLASSES } from './advisory-locks.ts';
 import { keepSession } from './kept-session.ts';
 import type { KeptSession, KeptSessionOptions } from './kept-session.ts';
 import { CHANNEL, parseWakeUp } from './wake-ups.ts';
@@ -16,8 +17,7 @@ export interface RelaySessionOptions extends Pick<
   readonly onWakeUp: (wakeUp: ParsedWakeUp) => void;
 }
 
-/** A class of advisory locks of our own. */
-const LOCK = 'select pg_try_advisory_lock(72707373, 0) as mine';
+const LOCK = `select pg_try_advisory_lock(${LOCK_CLASSES.activeRelay}, 0) as mine`;
 
 const ASK_EVERY_MS = 1_000;
 /**

@@ -1,15 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { LOCK_CLASSES } from './advisory-locks.ts';
 import { mappingUnavailable } from './errors.ts';
 
-/** Classes of advisory locks have no registry. This one is ours. */
-const LOCK_CLASS = 72707371;
 /** Taken in shared mode, so that processes which start together do not wait for each other. */
-const LOCK = `select pg_catalog.pg_advisory_lock_shared(${LOCK_CLASS}, 0), pg_catalog.pg_backend_pid() as pid`;
+const LOCK = `select pg_catalog.pg_advisory_lock_shared(${LOCK_CLASSES.poolerCheck}, 0), pg_catalog.pg_backend_pid() as pid`;
 const LOOK = `
   select pg_catalog.pg_backend_pid() as pid,
          exists (select from pg_catalog.pg_locks
-                 where locktype = 'advisory' and classid = ${LOCK_CLASS} and objid = 0 and pid = $1::int) as held`;
+                 where locktype = 'advisory' and classid = ${LOCK_CLASSES.poolerCheck} and objid = 0 and pid = $1::int) as held`;
 /** The server releases the lock milliseconds after its session ends. Only a refusal waits this long. */
 const RELEASE_TIMEOUT_MS = 5_000;
 const RELEASE_POLL_MS = 5;

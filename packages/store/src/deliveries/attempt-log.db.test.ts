@@ -204,7 +204,7 @@ describe('the attempt log', () => {
 
   test.each([
     ['a table’s lock', 'lock table attempts_default in row exclusive mode'], // as retention does
-    ['the lock of another relay', 'select pg_advisory_xact_lock(72707370)'],
+    ['the lock of another relay', 'select pg_advisory_xact_lock(72707370, 0)'],
   ])('is tended at once when %s is free again', async (_, lock) => {
     await inUndoneTransaction(pool, async (other) => {
       await other.query(lock);

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { LOCK_CLASSES } from '../db/advisory-locks.ts';
 import { runOn } from '../db/database.ts';
 import { keepSession } from '../db/kept-session.ts';
 import type { KeptSession, KeptSessionOptions } from '../db/kept-session.ts';
@@ -20,21 +21,18 @@ const ANNOUNCE = statement('announce-worker')`
 
 const LEAVE = statement('worker-leaves')`delete from workers where id = $1::int::text`;
 
-/** Classes of advisory locks have no registry. This one is ours. */
-const LOCK_CLASS = '72707372';
-
 /** A worker counts for 3 s after its last announcement. */
 const IS_RUNNING = `heard_at > now() - interval '3 seconds'`;
 
 /** No session holds the lock on the number of the row. */
 const IS_UNLOCKED = `not exists (
       select from pg_locks l
-      where l.locktype = 'advisory' and l.classid = ${LOCK_CLASS} and l.objid = number::oid and l.objsubid = 2
+      where l.locktype = 'advisory' and l.classid = ${LOCK_CLASSES.worker} and l.objid = number::oid and l.objsubid = 2
         and l.database = (select oid from pg_database where datname = current_database())
     )`;
 
 /** A shared lock does not wait for an older session of this worker, whose end Postgres has not noticed. */
-const LOCK = `select pg_advisory_lock_shared(${LOCK_CLASS}, $1)`;
+const LOCK = `select pg_advisory_lock_shared(${LOCK_CLASSES.worker}, $1)`;
 
 /**
  * Finds workers that died: they are silent, and nobody holds the lock on their number.

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { LOCK_CLASSES } from '../db/advisory-locks.ts';
 import { queryOn } from '../db/database.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
 
@@ -18,7 +19,7 @@ const LAST_POSITION = `select coalesce(pg_sequence_last_value('event_positions')
 /** The open transactions that recorded an event. Each holds the lock in the default of `events.position`. */
 const WRITERS = `
   select virtualtransaction as id from pg_locks
-  where locktype = 'advisory' and classid = 0 and objid = 72707371 and objsubid = 1
+  where locktype = 'advisory' and classid = ${LOCK_CLASSES.eventPositions} and objid = 0 and objsubid = 2
     and database = (select oid from pg_database where datname = current_database())`;
 
 /**

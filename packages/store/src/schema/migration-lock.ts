@@ -1,13 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { MIGRATION_LOCK } from '../db/advisory-locks.ts';
 import { mappingUnavailable } from '../db/errors.ts';
 import { openSession } from '../db/session.ts';
 import { refuseTransactionPooler } from '../db/transaction-pooler.ts';
 import { MigrationLockError } from './lock-tries.ts';
 import type { MigrateLimits, Say } from './migration-limits.ts';
 
-/** The key that Prisma uses, so that `prisma migrate deploy` and this runner exclude each other. */
-const MIGRATION_LOCK = 72707369;
 const ASK_EVERY_MS = 200;
 /** Processes that migrate at start wait for each other for a short time. That is not worth a line. */
 const SAY_AFTER_MS = 2_000;

@@ -1,0 +1,18 @@
+/**
+ * Classes of advisory locks: the first of two ints. All that Postrider uses are here.
+ *
+ * Other locks are bigints, by a hash. A customer chooses some of the hashed texts, so such a lock may be any
+ * bigint. To Postgres, no bigint is the same lock as two ints.
+ */
+export const LOCK_CLASSES = {
+  /** The functions that make and drop days of the attempt log take it. */
+  attemptDays: 72707370,
+  poolerCheck: 72707371,
+  worker: 72707372,
+  activeRelay: 72707373,
+  /** The default of `events.position` takes it. */
+  eventPositions: 72707374,
+} as const;
+
+/** A bigint, because Prisma uses this key: `prisma migrate deploy` and our migrator exclude each other. */
+export const MIGRATION_LOCK = 72707369;
