@@ -64,7 +64,7 @@ CREATE TABLE attempts (
   answer bytea,
   type text
 ) PARTITION BY RANGE (started_at);
-CREATE INDEX attempts_of_event ON ONLY attempts USING btree (event_id);
+CREATE INDEX attempts_of_event_at_webhook ON ONLY attempts USING btree (event_id, GREATEST(webhook_id, ''::text), started_at);
 CREATE INDEX attempts_of_webhook ON ONLY attempts USING btree (webhook_id, started_at);
 
 CREATE TABLE attempts_default PARTITION OF attempts DEFAULT;

@@ -51,7 +51,8 @@ const eventFields = {
       '`dropped`: it ended without success and has no dead letter. `unknown`: it ended, and its attempts are no longer logged.',
   }),
   attempts: count.meta({
-    description: 'Made since the event was recorded or replayed, as far as they are known.',
+    description:
+      'Made since the event was recorded or replayed, as far as they are known. Without a dead letter, at most 100 are counted once it ended.',
   }),
   next_attempt_at: time.nullable().meta({ description: 'null: an attempt runs, or none follows.' }),
   dead_letter: idOf('dl').nullable(),

@@ -36,35 +36,43 @@ const addDay = (day: string, next: string) =>
     `create table attempts_${day.replaceAll('-', '')} partition of attempts for values from ('${day}Z') to ('${next}Z')`,
   );
 
-const indexes = () =>
+const indexes = (name: string) =>
   store.outside.query<{ name: string; valid: boolean; day: string }>(
     `select i.indexrelid::regclass::text as name, i.indisvalid as valid, i.indrelid::regclass::text as day
      from pg_index i
-     where i.indexrelid = 'attempts_of_webhook'::regclass
-        or i.indexrelid in (select inhrelid from pg_inherits where inhparent = 'attempts_of_webhook'::regclass)
+     where i.indexrelid = $1::regclass
+        or i.indexrelid in (select inhrelid from pg_inherits where inhparent = $1::regclass)
      order by 3`,
+    [name],
   );
 
-test('the migration gives every day that is there its index, writers going on, and later days take it over', async () => {
-  const { outside } = store;
-  await addDay('2026-03-01', '2026-03-02');
-  await addDay('2026-03-02', '2026-03-03');
-  await log(quiet, 'evt_1', 10, '2026-03-01T10:00:00Z');
-  // As the release before had it.
-  await outside.query('drop index attempts_of_webhook');
-  await outside.query('alter table attempts drop column type');
-  await outside.query(`delete from _prisma_migrations where migration_name like '%_attempts_of_webhook'`);
-  expect(await migrate(outside.url)).toEqual(['20261124110200_attempts_of_webhook']);
-  await addDay('2026-03-03', '2026-03-04');
-  expect(await indexes()).toEqual([
-    { name: 'attempts_of_webhook', valid: true, day: 'attempts' },
-    ...['20260301', '20260302', '20260303', 'default'].map((day) => ({
-      name: expect.stringMatching(new RegExp(`^attempts_${day}_`)),
-      valid: true,
-      day: `attempts_${day}`,
-    })),
-  ]);
-});
+test.each([
+  ['attempts_of_webhook', 'alter table attempts drop column type'],
+  ['attempts_of_event_at_webhook', 'create index attempts_of_event on attempts (event_id)'],
+])(
+  'the migration gives every day that is there the index %s, and later days take it over',
+  async (name, before) => {
+    const { outside } = store;
+    await outside.query('drop table if exists attempts_20260301, attempts_20260302, attempts_20260303');
+    await addDay('2026-03-01', '2026-03-02');
+    await addDay('2026-03-02', '2026-03-03');
+    await log(quiet, 'evt_1', 10, '2026-03-01T10:00:00Z');
+    // As the release before had it.
+    await outside.query(`drop index ${name}`);
+    await outside.query(before);
+    await outside.query('delete from _prisma_migrations where migration_name like $1', [`%\\_${name}`]);
+    expect(await migrate(outside.url)).toEqual([expect.stringMatching(`^[0-9]+_${name}$`)]);
+    await addDay('2026-03-03', '2026-03-04');
+    expect(await indexes(name)).toEqual([
+      { name, valid: true, day: 'attempts' },
+      ...['20260301', '20260302', '20260303', 'default'].map((day) => ({
+        name: expect.stringMatching(new RegExp(`^attempts_${day}_`)),
+        valid: true,
+        day: `attempts_${day}`,
+      })),
+    ]);
+  },
+);
 
 describe('a page of a webhook’s attempts', () => {
   async function rowsRead(): Promise<number> {

@@ -26,7 +26,7 @@ export interface EventFate {
   readonly fate: Fate;
   /** The word of the API for it. */
   readonly status: WebhookEventStatus;
-  /** Attempts of the outstanding delivery, or of the dead letter; else all that are logged. */
+  /** Attempts of the outstanding delivery, or of the dead letter; else those that are logged, 100 at most. */
   readonly attempts: number;
   readonly deadLetterId: DeadLetterId | null;
   /** null: an attempt runs, or none follows. */

@@ -13,7 +13,7 @@ export interface EventSummary {
   readonly lastError: string | null;
 }
 
-/** $1 webhook, $2 events. The rows are found by the event, so the webhook is named in a form no index has. */
+/** $1 webhook, $2 events. The webhook is named in the form of `attempts_of_event_at_webhook`. */
 const SUMMARIZE = statement('summarize-events')`
     select e.id as "eventId",
            coalesce((

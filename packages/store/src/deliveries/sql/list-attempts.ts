@@ -1,4 +1,3 @@
-import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 
 /**
@@ -7,14 +6,14 @@ import type { Statement } from '../../db/statement.ts';
  * $1 webhook, $2 to $4 the last attempt of the page before: microseconds of its start since 1970, delivery
  * id, number (all null: the first page), $5 rows at most.
  *
- * @param source the table or CTE to read from
+ * @param wanted a condition of the attempts `a`
  */
-const pageOf = (source: string): string => `
+const pageOf = (wanted: string): string => `
   select a.event_id as "eventId", a.type, a.attempt, a.started_at as "startedAt", a.duration_ms as "durationMs",
          a.status as "statusCode", a.error, a.answer, a.delivery_id::text as "deliveryId",
          (extract(epoch from a.started_at) * 1000000)::bigint::text as "startedUs"
-  from ${source} a
-  where a.webhook_id = $1
+  from attempts a
+  where ${wanted}
     and a.started_at <= coalesce(timestamptz 'epoch' + $2::bigint * interval '1 microsecond', 'infinity')
     and ($2::bigint is null
          or (a.started_at, a.delivery_id, a.attempt)
@@ -23,8 +22,10 @@ const pageOf = (source: string): string => `
   limit $5`;
 
 /** Cost: as many rows as the page has, and one index descent for each day of the log. */
-export const listAttempts: Statement = { name: 'list-attempts', text: pageOf('attempts') };
+export const listAttempts: Statement = { name: 'list-attempts', text: pageOf('a.webhook_id = $1') };
 
-/** The attempts of an event, $6. An event has few: its index finds them, however many the webhook has. */
-export const listAttemptsOfEvent = statement('list-attempts-of-event')`
-    with of_event as materialized (select * from attempts where event_id = $6) ${pageOf('of_event')}`;
+/** The attempts of an event, $6. The webhook is in the form of `attempts_of_event_at_webhook`. */
+export const listAttemptsOfEvent: Statement = {
+  name: 'list-attempts-of-event',
+  text: pageOf(`a.event_id = $6 and greatest(a.webhook_id, '') = $1`),
+};

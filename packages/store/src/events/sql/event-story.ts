@@ -24,6 +24,24 @@ export const findEvents = statement('find-events')`
     from found f`;
 
 /**
+ * The webhooks that the event `e` was attempted at. Each step looks for the next one, so it reads one attempt
+ * of each, however many follow.
+ */
+const TRIED = `
+          with recursive tried (webhook_id) as (
+            select ''
+            union all
+            select (
+              select greatest(a.webhook_id, '') from attempts a
+              where a.event_id = e.id and greatest(a.webhook_id, '') > t.webhook_id
+                and a.started_at >= e.created_at - interval '10 minutes'
+              order by greatest(a.webhook_id, '') limit 1
+            )
+            from tried t where t.webhook_id is not null
+          )
+          select webhook_id from tried where webhook_id > ''`;
+
+/**
  * Reads what became of events at each webhook: those that have a row about the event, and those that get such
  * events now and existed then. A webhook that was deleted before its first attempt left no row. The webhooks
  * are united in a form that no index has: else Postgres may read a whole index for its order.
@@ -40,8 +58,7 @@ export const findFates = statement('find-fates')`
         union
         select greatest(l.webhook_id, '') from dead_letters l where l.event_id = e.id
         union
-        select greatest(a.webhook_id, '') from attempts a
-        where a.event_id = e.id and a.started_at >= e.created_at - interval '10 minutes'
+        select t.webhook_id from (${TRIED}) t
         union
         select greatest(w.id, '') from webhooks w
         where w.account_id = e.account_id and w.removed_at is null and w.created_at <= e.created_at
@@ -62,12 +79,10 @@ export const findFates = statement('find-fates')`
  * starts again with each delivery.
  */
 export const findAttempts = statement('find-attempts')`
-    with logged as materialized (
-      select * from attempts where event_id = $1 and started_at >= $2::timestamptz - interval '10 minutes'
-    )
     select a.webhook_id as "webhookId", a.delivery_id::text as "deliveryId", a.attempt, a.started_at as "startedAt",
            a.duration_ms as "durationMs", a.status as "statusCode", a.error, a.answer
-    from logged a
+    from attempts a
+    where a.event_id = $1 and a.started_at >= $2::timestamptz - interval '10 minutes'
     order by a.started_at desc, a.delivery_id desc, a.attempt desc
     limit $3`;
 

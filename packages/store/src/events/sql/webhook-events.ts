@@ -11,11 +11,20 @@ export const LOG = `
       where i.inhparent = 'attempts'::regclass and c.relname ~ '^attempts_[0-9]{8}$'
     )`;
 
+/** Replays add attempts without a limit, so logged attempts are counted up to here. */
+const ATTEMPTS_COUNTED_MAX = 100;
+
+/** The logged attempts `a` of the event `e` at a webhook. `attempts_of_event_at_webhook` has them by time. */
+const attemptsAt = (webhook: string): string => `attempts a
+      where a.event_id = e.id and greatest(a.webhook_id, '') = ${webhook}
+        and a.started_at >= e.created_at - interval '10 minutes'`;
+
 /**
  * The state of the event `e` at a webhook, as columns of `s`. `delivery` follows from the rows that are left:
  * an outstanding delivery, a dead letter, logged attempts. Without any, the delivery was dropped, or its
  * attempts are older than the log. These rows are found by the event. So conditions name the webhook in a
- * form that no index has. `last_change_at` is the time of its dead letter or of its last attempt.
+ * form that no index by the webhook alone has. `last_change_at` is the time of its dead letter or of its last
+ * attempt.
  */
 export const fateAt = (webhook: string): string => `
     cross join log
@@ -29,33 +38,33 @@ export const fateAt = (webhook: string): string => `
       where l.event_id = e.id and greatest(l.webhook_id, '') = ${webhook}
       order by l.created_at desc limit 1
     ) l on true
-    cross join lateral (
-      select count(*)::int as attempts, max(a.started_at) as last_at,
-             (array_agg(a.status order by a.started_at desc, a.attempt desc))[1] as last_status
-      from attempts a
-      where a.event_id = e.id and greatest(a.webhook_id, '') = ${webhook}
-        and a.started_at >= e.created_at - interval '10 minutes'
-    ) a
+    left join lateral (
+      select a.started_at, a.status from ${attemptsAt(webhook)}
+      order by a.started_at desc, a.attempt desc limit 1
+    ) a on true
     cross join lateral (
       select case
         when d.due_at is not null then 'queued'
         when l.id is not null then 'dead_letter'
-        when a.last_status between 200 and 299 then 'delivered'
-        when a.attempts = 0 and e.created_at < log.first_day at time zone 'utc' then 'unknown'
+        when a.status between 200 and 299 then 'delivered'
+        when a.started_at is null and e.created_at < log.first_day at time zone 'utc' then 'unknown'
         else 'dropped'
       end as delivery
     ) f
     cross join lateral (
-      select f.delivery, coalesce(d.attempts, l.attempts, a.attempts) as attempts, l.id as dead_letter,
+      select f.delivery, l.id as dead_letter,
+             coalesce(d.attempts, l.attempts, (
+               select count(*)::int from (select from ${attemptsAt(webhook)} limit ${ATTEMPTS_COUNTED_MAX}) n
+             )) as attempts,
              case when not d.in_attempt then d.due_at end as next_attempt_at,
-             greatest(l.created_at, a.last_at) as last_change_at,
+             greatest(l.created_at, a.started_at) as last_change_at,
              case
                when f.delivery = 'queued' and d.attempts = 0 and not d.in_attempt then 'pending'
                when f.delivery = 'queued' then 'attempting'
                when f.delivery in ('delivered', 'unknown') then 'success'
                else 'failed'
              end as status,
-             a.attempts > 0 or f.delivery in ('queued', 'dead_letter') as is_known
+             a.started_at is not null or f.delivery in ('queued', 'dead_letter') as is_known
     ) s`;
 
 /** The routing rule of a received message. Quotes in its text are escaped, so only the key itself fits. */
