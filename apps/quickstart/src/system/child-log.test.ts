@@ -1,15 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
-import { ChildLog } from './child-log.ts';
+import { ChildLog, FILE_BYTES_MAX } from './child-log.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'child-log-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test('a log keeps every line, shows a repeated warning once, and the last complaint without its stack', async () => {
+test('a log keeps every line, shows a repeated warning once, and the last error without its stack', async () => {
   const file = join(folder, 'logs', 'worker.log');
   const shown: string[] = [];
   const log = new ChildLog(file, (words, service) => shown.push(`${service}: ${words}`));
@@ -21,10 +22,52 @@ test('a log keeps every line, shows a repeated warning once, and the last compla
   const lines = () => readFileSync(file, 'utf8').trim().split('\n');
   await waitFor(() => lines().length === 5, { what: 'five lines' });
   expect(shown.sort()).toEqual(['null: postrider: cannot start', 'relay: warning: pass failed']);
-  expect(log.lastComplaint()).toBe('postrider: cannot start');
+  expect(log.lastErrorLine()).toBe('postrider: cannot start');
   await log.close();
 
   await new ChildLog(file, () => undefined).close();
   expect(readFileSync(file, 'utf8')).toBe('');
   expect(readFileSync(`${file}.1`, 'utf8')).toContain('pass failed');
+});
+
+test('a file that cannot be written is reported once, and the warnings are still shown', async () => {
+  const shown: string[] = [];
+  const log = new ChildLog(join(folder, 'x'.repeat(300)), (words) => shown.push(words));
+  const stderr = new PassThrough();
+  log.follow(new PassThrough(), stderr);
+  await waitFor(() => shown.length === 1, { what: 'the report' });
+  stderr.end('first\nsecond\n');
+  await waitFor(() => shown.length === 3, { what: 'both lines' });
+  await log.close();
+  expect(shown).toEqual([expect.stringMatching(/^log file: ENAMETOOLONG/), 'first', 'second']);
+});
+
+test('a line that arrives after the end of the log is only shown', async () => {
+  const file = join(folder, 'late.log');
+  const shown: string[] = [];
+  const log = new ChildLog(file, (words) => shown.push(words));
+  const stderr = new PassThrough();
+  log.follow(new PassThrough(), stderr);
+  const closed = log.close();
+  stderr.end('late\n');
+  await closed;
+  await waitFor(() => shown.length === 1, { what: 'the late line' });
+  expect(readFileSync(file, 'utf8')).toBe('');
+});
+
+test('a file that grows too long becomes FILE.1', async () => {
+  const file = join(folder, 'long.log');
+  const log = new ChildLog(file, () => undefined);
+  const stdout = new PassThrough();
+  log.follow(stdout, new PassThrough());
+  const lineOf = (msg: string) => JSON.stringify({ level: 'info', msg });
+  await waitFor(() => existsSync(file), { what: 'the file' });
+  for (let bytes = 0; bytes < FILE_BYTES_MAX; bytes += 2 ** 20) {
+    stdout.write(`${lineOf('x'.repeat(2 ** 20))}\n`);
+  }
+  stdout.end(`${lineOf('newest')}\n`);
+  await once(stdout, 'close');
+  await log.close();
+  await waitFor(() => statSync(`${file}.1`).size > FILE_BYTES_MAX, { what: 'the old part' });
+  expect(readFileSync(file, 'utf8').slice(-100)).toBe(`${lineOf('newest')}\n`);
 });

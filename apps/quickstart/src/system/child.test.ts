@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
@@ -20,25 +20,53 @@ const SLOW_TO_END = `
   setInterval(() => {}, 1_000);
   writeFileSync(${JSON.stringify(file('ready'))}, '');`;
 
-test('a process that ends within its own deadline is not killed', async () => {
-  writeFileSync(file('relay.js'), SLOW_TO_END);
-  const health = await startTcpListener((socket) =>
-    socket.end(`HTTP/1.1 ${existsSync(file('ready')) ? 200 : 503} -\r\nContent-Length: 0\r\n\r\n`),
+/** Ends at once. A process that it started writes the reason a little later. */
+const LATE_REASON = `
+  require('node:child_process').spawn(
+    process.execPath,
+    ['-e', "setTimeout(() => console.error('postrider: the reason'), 300)"],
+    { stdio: 'inherit' },
   );
-  const child = await startChild(
+  process.exit(1);`;
+
+const start = (name: string, readyUrl: string) =>
+  startChild(
     {
-      name: 'relay',
+      name,
       distDir: folder,
       env: process.env,
-      readyUrl: `http://127.0.0.1:${health.port}/`,
-      logFile: file('relay.log'),
+      readyUrl,
+      logFile: file(`${name}.log`),
       shutdownDeadlineMs: 5_000,
       terminal: { say: () => undefined } as unknown as Terminal,
       onPid: () => undefined,
     },
     new AbortController().signal,
   );
+
+test('a process that ends within its own deadline is not killed', async () => {
+  writeFileSync(file('relay.js'), SLOW_TO_END);
+  const health = await startTcpListener((socket) =>
+    socket.end(`HTTP/1.1 ${existsSync(file('ready')) ? 200 : 503} -\r\nContent-Length: 0\r\n\r\n`),
+  );
+  const child = await start('relay', `http://127.0.0.1:${health.port}/`);
   await child.stop();
   await health.close();
   expect(existsSync(file('ended'))).toBe(true);
+});
+
+test('a failed start has the last line on stderr, also when it arrives after the exit', async () => {
+  writeFileSync(file('api.js'), LATE_REASON);
+  await expect(start('api', 'http://127.0.0.1:1/')).rejects.toThrow(/^the reason$/);
+  expect(readFileSync(file('api.log'), 'utf8')).toBe('postrider: the reason\n');
+});
+
+test('a program that cannot run is a failed start', async () => {
+  const { execPath } = process;
+  process.execPath = file('missing');
+  try {
+    await expect(start('worker', 'http://127.0.0.1:1/')).rejects.toThrow(/missing ENOENT$/);
+  } finally {
+    process.execPath = execPath;
+  }
 });

@@ -58,10 +58,8 @@ export async function startChild(
   } catch (error) {
     await end(first, options);
     await log.close();
-    const complaint = signal.aborted ? null : log.lastComplaint();
-    throw complaint === null
-      ? error
-      : new StartError(complaint.replace(/^postrider: /, ''), { cause: error });
+    const reason = signal.aborted ? null : log.lastErrorLine();
+    throw reason === null ? error : new StartError(reason.replace(/^postrider: /, ''), { cause: error });
   }
   const stopping = new AbortController();
   const kept = keepAlive(first, options, log, stopping.signal);
@@ -74,32 +72,41 @@ export async function startChild(
   };
 }
 
-function launch(options: ChildOptions, log: ChildLog): ChildProcess {
+interface Run {
+  readonly child: ChildProcess;
+  /** Resolves when the process has ended and its output is read. */
+  readonly ended: Promise<void>;
+}
+
+function launch(options: ChildOptions, log: ChildLog): Run {
   const child = spawn(
     process.execPath,
     ['--enable-source-maps', '--import', FOLLOW_PARENT, join(options.distDir, `${options.name}.js`)],
     // Its own process group: Ctrl-C reaches only this process, which stops the others in order.
     { env: { ...options.env }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true },
   );
-  if (child.stdout !== null && child.stderr !== null) log.follow(child.stdout, child.stderr);
-  if (child.pid !== undefined) options.onPid(child.pid);
-  return child;
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  child.on('error', ({ message }) => log.noteError(message)); // such as EAGAIN: too many processes
+  const { stdout, stderr, pid } = child as Partial<ChildProcess>; // Node sets no pipes after EMFILE
+  if (stdout && stderr) log.follow(stdout, stderr);
+  if (pid !== undefined) options.onPid(pid);
+  return { child, ended };
 }
 
 /** Restarts the process until `stopping`, and then ends it. */
 async function keepAlive(
-  first: ChildProcess,
+  first: Run,
   options: ChildOptions,
   log: ChildLog,
   stopping: AbortSignal,
 ): Promise<void> {
   let restartDelayMs = RESTART_DELAY_MS;
-  for (let child = first; ; child = launch(options, log)) {
+  for (let run = first; ; run = launch(options, log)) {
     const startedAt = performance.now();
-    await Promise.race([ended(child), aborted(stopping)]);
-    if (stopping.aborted) return end(child, options);
+    await Promise.race([run.ended, aborted(stopping)]);
+    if (stopping.aborted) return end(run, options);
     if (performance.now() - startedAt > STEADY_AFTER_MS) restartDelayMs = RESTART_DELAY_MS;
-    const how = child.signalCode ?? child.exitCode;
+    const how = run.child.signalCode ?? run.child.exitCode;
     options.terminal.say(options.name, `ended with ${how}; starting again in ${restartDelayMs / 1000} s`);
     await Promise.race([delay(restartDelayMs), aborted(stopping)]);
     if (isAborted(stopping)) return;
@@ -107,7 +114,7 @@ async function keepAlive(
   }
 }
 
-async function untilReady(child: ChildProcess, url: string, signal: AbortSignal): Promise<void> {
+async function untilReady({ child }: Run, url: string, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + READY_TIMEOUT_MS;
   while (!(await answers(url))) {
     if (hasEnded(child)) throw new StartError(`it ended with ${child.signalCode ?? child.exitCode}`);
@@ -127,23 +134,15 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-async function end(child: ChildProcess, { shutdownDeadlineMs }: ChildOptions): Promise<void> {
+async function end({ child, ended }: Run, { shutdownDeadlineMs }: ChildOptions): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    if (hasEnded(child)) return;
-    child.kill(signal);
+    if (!hasEnded(child)) child.kill(signal);
     const timeout = new AbortController();
-    await Promise.race([
-      ended(child),
-      delay(shutdownDeadlineMs + STOP_MARGIN_MS, undefined, { signal: timeout.signal }).catch(
-        () => undefined,
-      ),
-    ]);
+    const tooLate = delay(shutdownDeadlineMs + STOP_MARGIN_MS, false, { signal: timeout.signal });
+    const hasClosed = await Promise.race([ended.then(() => true), tooLate.catch(() => false)]);
     timeout.abort();
+    if (hasClosed) return;
   }
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (!hasEnded(child)) await once(child, 'exit');
 }
 
 /** A function, because TypeScript does not see that the signal may change between two awaits. */
