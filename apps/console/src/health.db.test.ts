@@ -157,6 +157,29 @@ describe('the overview', () => {
     expect(page).toContain(`href="/recoveries/${RECOVERY}"`);
   });
 
+  test('names the minute of the busiest webhooks, which may be long ago', async () => {
+    await query(`update attempt_sums set summed_until = '2026-01-02 03:04Z'`);
+    const words = textOf(await show('/'));
+    expect(words).toMatch(/By attempts in the minute to 2 Jan( 2026)? 03:04 No attempts in this minute\./);
+    await query('delete from attempt_sums');
+    expect(textOf(await show('/'))).toContain('No minute is counted yet.');
+  });
+
+  test('marks the number of failing endpoints as cut', async () => {
+    for (let n = 0; n < 20; n += 1) await opened.rows.webhook({ accountId: outage.accountId, failing: true });
+    expect(textOf(await show('/'))).toContain('Failing endpoints 20+ ');
+  });
+
+  test('shows the age of the oldest held mail only when all of it is counted', async () => {
+    expect(textOf(await show('/'))).toMatch(/Held mail 1 oldest /);
+    await query(
+      `insert into messages select (json_populate_record(m, json_build_object('id', 'msg_' || n, 'digest', null))).*
+       from messages m, generate_series(2, 10000) n where id = $1`,
+      [outage.messageId],
+    );
+    expect(textOf(await show('/'))).toMatch(/Held mail 10,000\+ (?!oldest)/);
+  });
+
   test('plots the dead letters of each hour, also of the one that is not over', async () => {
     expect(labelsOf(await show('/'))).toEqual([
       expect.stringMatching(/^Dead letters by hour, 24 h\. Most in the hour from/),

@@ -166,7 +166,7 @@ describe('the overview', () => {
   test('says whether it is us or them', async () => {
     const words = textOf(await show('/'));
     expect(words).toContain('Postrider has a fault No worker is running.');
-    expect(words).toContain('1 endpoint is failing');
+    expect(words).toContain('1 endpoint is failing Failed deliveries to these endpoints are retried later.');
     await opened.database.query(
       `insert into workers (id, slots, queue_kind, queue_prefix) values ('w1', 512, 'postgres', '')`,
     );

@@ -19,7 +19,7 @@ import type { Page } from '../html/layout.ts';
 import { endpointText, facts, idLink, section, state, timeAgo } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { numberTable, stackedTable } from '../html/table.ts';
-import { clockTime, count, counted, duration, latency } from '../html/words.ts';
+import { clockTime, count, counted, duration, latency, moment } from '../html/words.ts';
 import { countPlot, hourAxis } from '../html/plot.ts';
 import { counter, deadLetterLink } from './counter.ts';
 import { lanesSection, running } from './lanes.ts';
@@ -34,7 +34,7 @@ export interface OverviewParts {
   /** Of the last 24 hours. */
   readonly deadLetters: DeadLetterCount;
   readonly held: readonly HeldCount[];
-  /** Those heard in the last minute. */
+  /** The workers that reported in the last minute. */
   readonly workers: readonly KnownWorker[];
   /** The longest failure first. */
   readonly failing: readonly FailingWebhook[];
@@ -43,11 +43,11 @@ export interface OverviewParts {
   /** Running recoveries, the newest first. */
   readonly recoveries: readonly FoundRecovery[];
   readonly hasMoreRecoveries: boolean;
-  /** The last 24 hours by the clock. The last one is not over. */
+  /** 24 buckets, each from a full hour. The last hour is incomplete. */
   readonly letterHours: readonly DeadLetterHour[];
   readonly busiest: Awaited<ReturnType<typeof readBusiestWebhooks>>;
   readonly names: ReadonlyMap<AccountId, string>;
-  /** The page loads itself again. */
+  /** True: the page reloads every 30 s. */
   readonly isLive: boolean;
 }
 
@@ -59,7 +59,7 @@ export function overviewPage(parts: OverviewParts, { now }: Visit): Page {
     main: html`<h1 class="vh">Overview</h1>
       ${find()} ${nowSection(parts, now)} ${failingSection(parts, now)} ${recoveriesSection(parts, now)}
       <div class="cols">
-        <div class="col">${busiestSection(parts)} ${letterSection(parts, now)}</div>
+        <div class="col">${busiestSection(parts, now)} ${letterSection(parts, now)}</div>
         ${lanesSection(parts.lanes, parts.workers)}
       </div>`,
   };
@@ -95,7 +95,7 @@ function find(): Html {
 /** The alert of docs/operations/observe.md has the same limit. */
 const FIRST_ATTEMPT_SECONDS_MAX = 300;
 
-/** The first failed check, in the words of the server; null: Postrider works. */
+/** Returns the first failed check as a sentence. Returns null when all checks pass. */
 function ownFault({ readiness: ready, lanes, workers, outstanding }: OverviewParts): string | null {
   if (!ready.ready) return ready.reason;
   if (lanes.fault !== null) return lanes.fault;
@@ -107,7 +107,7 @@ function ownFault({ readiness: ready, lanes, workers, outstanding }: OverviewPar
 }
 
 function nowSection(parts: OverviewParts, now: Date): Html {
-  const { failing, hasMoreFailing, outstanding, isLive } = parts;
+  const { failing, hasMoreFailing, isLive } = parts;
   const fault = ownFault(parts);
   const workers = running(parts.workers).length;
   const number = count(failing.length, hasMoreFailing);
@@ -127,7 +127,7 @@ function nowSection(parts: OverviewParts, now: Date): Html {
       : html`<p>
             ${state('bad', `${number} ${failing.length === 1 ? 'endpoint is' : 'endpoints are'} failing`)}
           </p>
-          <p>Due deliveries wait for these endpoints, not for workers.</p>`;
+          <p>Failed deliveries to these endpoints are retried later.</p>`;
   const side = html`<p class="small">
     <a href="${isLive ? '/?live=30' : '/'}">Refresh</a> ·
     ${isLive ? html`<a href="/">stop</a>` : html`<a href="/?live=30">every 30 s</a>`}
@@ -139,17 +139,21 @@ function nowSection(parts: OverviewParts, now: Date): Html {
         <div>${us}</div>
         <div>${them}</div>
       </div>
-      <div class="card">${figures(parts, outstanding, now)}</div>`,
+      <div class="card">${figures(parts, now)}</div>`,
   );
 }
 
-function figures(parts: OverviewParts, outstanding: Outstanding, now: Date): Html {
-  const { deadLetters, held, unsent } = parts;
+function figures(parts: OverviewParts, now: Date): Html {
+  const { outstanding, deadLetters, held, unsent } = parts;
   const big = (text: string) => html`<span class="big">${text}</span>`;
   const heldCount = held.reduce((sum, { messages }) => sum + messages, 0);
-  const oldestHeld = held.map(({ oldest }) => oldest.getTime()).sort((one, other) => one - other)[0];
+  const isHeldCut = heldCount >= HELD_COUNTED_MAX;
+  // The count takes the newest messages. Beyond its maximum, the oldest is not among them.
+  const oldestHeld = isHeldCut ? undefined : Math.min(...held.map(({ oldest }) => oldest.getTime()));
   const age = (ms: number | undefined) =>
-    ms === undefined ? null : html`<span class="rel">oldest ${duration((now.getTime() - ms) / 1000)}</span>`;
+    ms === undefined || ms === Infinity
+      ? null
+      : html`<span class="rel">oldest ${duration((now.getTime() - ms) / 1000)}</span>`;
   return facts([
     {
       term: 'Outstanding deliveries',
@@ -160,7 +164,7 @@ function figures(parts: OverviewParts, outstanding: Outstanding, now: Date): Htm
     {
       term: 'Oldest without an attempt',
       value: html`${big(duration(outstanding.oldestFirstAttemptSeconds))}
-        <span class="rel">alert above 300 s</span>`,
+        <span class="rel">alert above ${FIRST_ATTEMPT_SECONDS_MAX} s</span>`,
     },
     {
       term: 'Dead letters, 24 h',
@@ -172,8 +176,7 @@ function figures(parts: OverviewParts, outstanding: Outstanding, now: Date): Htm
     },
     {
       term: 'Held mail',
-      value: html`<a class="big" href="/held">${count(heldCount, heldCount >= HELD_COUNTED_MAX)}</a>
-        ${age(oldestHeld)}`,
+      value: html`<a class="big" href="/held">${count(heldCount, isHeldCut)}</a> ${age(oldestHeld)}`,
     },
   ]);
 }
@@ -187,12 +190,12 @@ function toFailing({ health, failing, hasMoreFailing }: OverviewParts): Html | n
   return html`<span class="rel">${count(sum, isCut)} to failing endpoints</span>`;
 }
 
-function failingSection({ failing, health, names }: OverviewParts, now: Date): Html {
+function failingSection({ failing, hasMoreFailing, health, names }: OverviewParts, now: Date): Html {
   if (failing.length === 0) {
     return html`<section class="sec card" aria-label="Failing endpoints">
       <div class="empty">
         <b>No endpoint is failing</b>
-        <p>A webhook appears here while its latest attempts fail.</p>
+        <p>A webhook appears here after several failed attempts in a row.</p>
       </div>
     </section>`;
   }
@@ -229,7 +232,7 @@ function failingSection({ failing, health, names }: OverviewParts, now: Date): H
     'failing',
     {
       title: 'Failing endpoints',
-      more: count(failing.length),
+      more: count(failing.length, hasMoreFailing),
       side: html`<p class="small soft">Longest failure first</p>`,
     },
     html`<div class="card">${table}</div>`,
@@ -295,7 +298,7 @@ function letterSection({ letterHours, deadLetters }: OverviewParts, now: Date): 
   );
 }
 
-function busiestSection({ busiest, names }: OverviewParts): Html {
+function busiestSection({ busiest, names }: OverviewParts, now: Date): Html {
   const rows = busiest.webhooks.map(({ webhookId, accountId, endpoint, attempts, successes, p95Ms }) => [
     html`<a href="/webhooks/${webhookId}">${endpointText(endpoint)}</a
       ><span class="sub">${names.get(accountId) ?? accountId}</span>`,
@@ -304,7 +307,7 @@ function busiestSection({ busiest, names }: OverviewParts): Html {
     p95Ms === null ? 'none' : latency(p95Ms),
   ]);
   const table = numberTable({
-    caption: 'Busiest webhooks in the last minute',
+    caption: 'Busiest webhooks',
     columns: [
       { label: 'Webhook' },
       { label: 'Attempts', isNumber: true },
@@ -313,12 +316,14 @@ function busiestSection({ busiest, names }: OverviewParts): Html {
     ],
     rows,
   });
-  const nothing = html`<div class="empty">
-    <p>No webhook had an attempt in the last minute that the relay added up.</p>
-  </div>`;
+  const nothing = busiest.until === null ? 'No minute is counted yet.' : 'No attempts in this minute.';
+  // The minute may be hours old, if no relay has run since.
+  const side = busiest.until && `By attempts in the minute to ${moment(busiest.until, now, 'minutes')}`;
   return section(
     'busy',
-    { title: 'Busiest in the last minute', side: html`<p class="small soft">By attempts</p>` },
-    html`<div class="card">${rows.length === 0 ? nothing : table}</div>`,
+    { title: 'Busiest webhooks', side: html`<p class="small soft">${side}</p>` },
+    html`<div class="card">
+      ${rows.length === 0 ? html`<div class="empty"><p>${nothing}</p></div>` : table}
+    </div>`,
   );
 }
