@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect, jest, test } from '@jest/globals';
 import { blockEventLoop } from '../test/block-event-loop.ts';
-import { failClosed, LimiterTimeoutError } from './fail-closed.ts';
+import { failClosed, LimiterTimeoutError, unlessAborted } from './fail-closed.ts';
 import type { FailClosedOptions } from './fail-closed.ts';
 
 const LIMIT_MS = 250;
@@ -81,4 +81,10 @@ test('an answer that came while this process was busy beyond the deadline still 
     answering.destroy();
     store.close();
   }
+});
+
+test('a signal that aborted before ends the waiting at once', async () => {
+  const reason = new Error('too late');
+  const silent = new Promise<never>(() => undefined);
+  await expect(unlessAborted(silent, AbortSignal.abort(reason))).rejects.toBe(reason);
 });

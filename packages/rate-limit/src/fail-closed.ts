@@ -1,7 +1,7 @@
 import type { RateDecision } from '@postrider/domain';
 
 export interface FailClosedOptions {
-  /** The store must answer within this time. */
+  /** The limiter's store must answer within this time. */
   readonly timeoutMs: number;
   /**
    * Called for each charge that is refused because the store did not answer. It writes a log line and a
@@ -10,7 +10,7 @@ export interface FailClosedOptions {
   readonly onUnavailable: (error: Error) => void;
 }
 
-/** The default time limit of the store. After it, the charge is refused. */
+/** Default: the limiter's store must answer within 250 ms. After that, the charge is refused. */
 export const LIMITER_TIMEOUT_MS = 250;
 
 /** The limiter's store did not answer within the time limit. */
@@ -45,8 +45,8 @@ export async function failClosed(
 }
 
 /**
- * Calls `overdue` after the time limit and one more read of the sockets. A turn of the event loop runs timers
- * before sockets. If this process was busy for that long, the answer may have arrived unread.
+ * Node runs timers before it reads sockets. After a busy period the answer may be waiting unread. So this
+ * reads the sockets once more after the time limit, then calls `overdue`.
  *
  * @returns a function that cancels the call.
  */
@@ -64,6 +64,7 @@ export async function unlessAborted<Answer>(answer: Promise<Answer>, signal: Abo
   let stop = (): void => undefined;
   const aborted = new Promise<never>((_resolve, reject) => {
     stop = () => reject(signal.reason as Error);
+    if (signal.aborted) stop();
     signal.addEventListener('abort', stop);
   });
   try {

@@ -4,7 +4,7 @@ import type { RateLimiter } from '@postrider/domain';
 import { ChargeQueues } from './charge-queues.ts';
 import type { StoreCharge } from './charge-queues.ts';
 import { CHARGE_STATEMENT } from './charge-statement.ts';
-import { failClosed, LIMITER_TIMEOUT_MS, unlessAborted } from './fail-closed.ts';
+import { failClosed, LIMITER_TIMEOUT_MS } from './fail-closed.ts';
 import type { FailClosedOptions } from './fail-closed.ts';
 import { SpentWindows } from './spent-windows.ts';
 
@@ -68,11 +68,8 @@ export function createPostgresRateLimiter(options: PostgresRateLimiterOptions): 
   const limits = { timeoutMs, onUnavailable };
   return {
     charge: (key, cost, limitPerMinute) =>
-      failClosed(
-        (overdue) => unlessAborted(queues.charge(key, cost, limitPerMinute, overdue), overdue),
-        limits,
-      ),
+      failClosed((overdue) => queues.charge(key, cost, limitPerMinute, overdue), limits),
     peek: (key, limitPerMinute) =>
-      failClosed((overdue) => unlessAborted(queues.charge(key, 0, limitPerMinute, overdue), overdue), limits),
+      failClosed((overdue) => queues.charge(key, 0, limitPerMinute, overdue), limits),
   };
 }

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { markup } from './markup.ts';
-import type { Markup } from './markup.ts';
+import { Markup, markup } from './markup.ts';
 
 const STYLE =
   'body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem}' +
   'button{font:inherit;padding:.4rem 1.2rem}pre{overflow:auto}code{overflow-wrap:anywhere}dd{margin-left:1rem}' +
   'body:has(details){max-width:60rem;margin:2rem auto}';
+/** Not escaped: browsers compare the hash in the header with the text as written. */
+const STYLE_ELEMENT = new Markup([`<style>${STYLE}</style>`], []);
 
 /**
  * Headers of every page. The page loads nothing, runs nothing, cannot be framed, and sends its form only to
@@ -31,7 +32,7 @@ export function page(title: string, body: Markup): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>${title}</title>
-<style>${STYLE}</style>
+${STYLE_ELEMENT}
 </head>
 <body>
 <main>

@@ -118,7 +118,7 @@ export async function listAudit(
     ['target', target],
   ];
   const given = conditions.filter(([, value]) => value !== undefined);
-  const rows = await runOn<ListedAuditEntry & { id: string }>(
+  const rows = await runOn<Omit<ListedAuditEntry, 'id'> & { readonly id: string }>(
     db.pool,
     listEntries(given.map(([column]) => column)),
     [from.at, from.id, since?.toISOString() ?? '-infinity', limit + 1, ...given.map(([, value]) => value)],

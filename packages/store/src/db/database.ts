@@ -48,8 +48,11 @@ function databaseOn(pool: Pool, wakeUps: Pick<WakeUps, 'send'>): Database {
     transactions: createTransactions(client, wakeUps),
     wakeUps,
     async close() {
-      await made?.$disconnect();
-      await pool.end();
+      try {
+        await made?.$disconnect();
+      } finally {
+        await pool.end();
+      }
     },
   };
 }

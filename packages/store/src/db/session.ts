@@ -63,7 +63,7 @@ export async function openSession(config: ClientConfig): Promise<Client> {
     await prepareSession(client);
     return client;
   } catch (error) {
-    await client.end();
+    endSession(client); // `end` would wait for a silent server
     throw error;
   }
 }
