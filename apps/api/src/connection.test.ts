@@ -35,8 +35,8 @@ const TIMEOUTS = {
   connectionsCheckingInterval: NEVER_MS,
   keepAliveTimeout: NEVER_MS,
   stalledTimeout: NEVER_MS,
-  unreadTimeout: 1_000,
-  lingerTimeout: NEVER_MS,
+  unreadTimeoutMs: 1_000,
+  lingerTimeoutMs: NEVER_MS,
 };
 
 test('a client that reads a long answer a piece now and then gets all of it', async () => {

@@ -7,10 +7,10 @@ import { newRequestId } from './http/request-context.ts';
 
 /* `apps/api/ARCHITECTURE.md` says what each of these limits is for. */
 
-/** In milliseconds. `server.ts` has their values. */
+/** `server.ts` has their values. */
 interface ConnectionTimeouts {
-  readonly unreadTimeout: number;
-  readonly lingerTimeout: number;
+  readonly unreadTimeoutMs: number;
+  readonly lingerTimeoutMs: number;
 }
 
 /** A request with its response. */
@@ -19,10 +19,13 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** At this many waiting requests we read no more bytes. Requests that were already read wait, too. */
+/**
+ * At 2 waiting requests the connection stops reading. One read may hold several requests, so more than 2 may
+ * wait.
+ */
 const WAITING_MAX = 2;
 
-/** How often we look for progress within `unreadTimeout`. */
+/** How often we look for progress within `unreadTimeoutMs`. */
 const UNREAD_CHECKS = 6;
 
 /** The status for each error code of Node's HTTP parser. Other codes answer 400. */
@@ -33,8 +36,8 @@ const STATUS_LINES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Serves a connection's requests in order, one at a time: answers leave in order (RFC 9112 9.3.2). A client
- * that sends requests without waiting for answers delays only its own connection.
+ * Answers must leave in request order (RFC 9112 9.3.2). So the connection serves one request at a time. A
+ * client that sends requests without waiting for answers delays only its own connection.
  */
 export class Connection {
   /** Connections with the same address count together. Null: no limit per address. */
@@ -44,10 +47,12 @@ export class Connection {
   readonly #waiting: Exchange[] = [];
   /** The request in flight. */
   #current: Exchange | null = null;
-  /** Never a complete request: on an idle connection it would keep its body in memory. */
+  /**
+   * The answered request, while its body still arrives. A complete request would hold its body in memory.
+   */
   #unfinished: IncomingMessage | null = null;
   #paused = false;
-  /** The bytes read until the last answer. */
+  /** `socket.bytesRead` at the last answer. */
   #bytesAnswered: number;
 
   constructor(socket: Socket, address: string | null, serve: RequestListener, timeouts: ConnectionTimeouts) {
@@ -55,8 +60,8 @@ export class Connection {
     this.#socket = socket;
     this.#serve = serve;
     this.#bytesAnswered = socket.bytesRead;
-    closeInTwoSteps(socket, timeouts.lingerTimeout);
-    closeWhenUnread(socket, timeouts.unreadTimeout);
+    closeInTwoSteps(socket, timeouts.lingerTimeoutMs);
+    closeWhenUnread(socket, timeouts.unreadTimeoutMs);
     socket.once('close', () => this.#waiting.splice(0));
   }
 
@@ -128,7 +133,9 @@ export class Connection {
   }
 }
 
-/** Lets a request in flight have its answer, although the bytes after its beginning are no HTTP. */
+/**
+ * Closes the connection after the answer in flight. The parser has failed on bytes after the request's head.
+ */
 function endAfterAnswer({ request, response }: Exchange, error: NodeJS.ErrnoException): void {
   const { socket } = request;
   if (response.headersSent && !request.complete) {
@@ -154,12 +161,12 @@ function closeInTwoSteps(socket: Socket, timeoutMs: number): void {
   socket.destroySoon = () => {
     if (socket.writableEnded) return;
     socket.end();
-    if (!socket.readableEnded) throwAwayWhatComes(socket, timeoutMs);
+    if (!socket.readableEnded) discardInput(socket, timeoutMs);
   };
 }
 
 /** The socket destroys itself when both sides have ended. */
-function throwAwayWhatComes(socket: Socket, timeoutMs: number): void {
+function discardInput(socket: Socket, timeoutMs: number): void {
   let bytes = 0;
   socket.removeAllListeners('data'); // the HTTP parser listens no more: no further request is served
   socket.on('data', (chunk) => {
@@ -195,8 +202,8 @@ LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
 /**
- * Returns the network. Its connections count together. Returns null for loopback, where a local proxy runs,
- * and for a closed socket.
+ * Returns the client's network: an IPv4 address, or an IPv6 /64. The limit per address counts connections per
+ * network. Returns null for loopback, where a local proxy runs, and for a closed socket.
  */
 export function clientNetwork({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>): string | null {
   const isLoopback = LOOPBACK.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');

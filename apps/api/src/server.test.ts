@@ -146,8 +146,8 @@ describe('a slow client', () => {
     connectionsCheckingInterval: 10,
     keepAliveTimeout: 20,
     stalledTimeout: 50,
-    unreadTimeout: NEVER_MS,
-    lingerTimeout: 20,
+    unreadTimeoutMs: NEVER_MS,
+    lingerTimeoutMs: 20,
   };
 
   const SLOW = {
@@ -156,8 +156,8 @@ describe('a slow client', () => {
     connectionsCheckingInterval: NEVER_MS,
     keepAliveTimeout: NEVER_MS,
     stalledTimeout: NEVER_MS,
-    unreadTimeout: NEVER_MS,
-    lingerTimeout: NEVER_MS,
+    unreadTimeoutMs: NEVER_MS,
+    lingerTimeoutMs: NEVER_MS,
   };
 
   /** The server must get the head of a request in time, also on a busy machine. */
@@ -203,7 +203,7 @@ describe('a slow client', () => {
   });
 
   test('that never reads its answer, and sends more meanwhile, is cut', async () => {
-    const { port, next } = await listening({ timeouts: { ...SLOW, unreadTimeout: 60 } });
+    const { port, next } = await listening({ timeouts: { ...SLOW, unreadTimeoutMs: 60 } });
     const raw = await openRaw(port);
     raw.socket.pause();
     raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -254,10 +254,10 @@ describe('a client that sends after the end of its connection', () => {
 
   test('and never ends is cut', async () => {
     const timeouts = {
-      lingerTimeout: 20,
+      lingerTimeoutMs: 20,
       keepAliveTimeout: NEVER_MS,
       stalledTimeout: NEVER_MS,
-      unreadTimeout: NEVER_MS,
+      unreadTimeoutMs: NEVER_MS,
     };
     const times = {
       requestTimeout: NEVER_MS,

@@ -17,9 +17,9 @@ const TIMEOUTS = {
   /** Closes a connection without traffic in either direction. */
   stalledTimeout: 60_000,
   /** Closes a connection when its client reads nothing of an answer, even if it sends more. */
-  unreadTimeout: 30_000,
+  unreadTimeoutMs: 30_000,
   /** The client must close its side this soon after the last answer. */
-  lingerTimeout: 5_000,
+  lingerTimeoutMs: 5_000,
 };
 
 /** Each connection may buffer 64 KiB outside the memory budget: 2,048 × 64 KiB = 128 MiB. */

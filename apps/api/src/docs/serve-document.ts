@@ -7,15 +7,14 @@ import { referencePage } from './reference-page.ts';
 import type { ShownDocument } from './reference-page.ts';
 
 /**
- * `GET /openapi.json` and `GET /docs`: the document of the routes, which describes neither, and the same as a
- * page for people.
+ * `GET /openapi.json` returns the OpenAPI document. `GET /docs` shows it as HTML. The document does not list
+ * these two routes.
  */
 export function documentRoutes(): readonly KeylessRoute[] {
-  const document = () => openApiDocument();
   return [
-    madeOnce('/openapi.json', 'application/json', {}, () => JSON.stringify(document())),
-    madeOnce('/docs', 'text/html; charset=utf-8', PAGE_HEADERS, () =>
-      referencePage(document() as unknown as ShownDocument),
+    cachedDocument('/openapi.json', 'application/json', {}, () => JSON.stringify(openApiDocument())),
+    cachedDocument('/docs', 'text/html; charset=utf-8', PAGE_HEADERS, () =>
+      referencePage(openApiDocument() as unknown as ShownDocument),
     ),
   ];
 }
@@ -24,7 +23,7 @@ export function documentRoutes(): readonly KeylessRoute[] {
  * Serves a text. It is made at the first request and kept as bytes. All answers stream from the same bytes,
  * so an answer copies no bytes.
  */
-function madeOnce(
+function cachedDocument(
   path: string,
   mediaType: string,
   headers: Readonly<Record<string, string>>,

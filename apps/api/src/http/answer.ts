@@ -18,7 +18,7 @@ export interface HtmlAnswer {
   readonly html: string;
 }
 
-/** Untrusted bytes, sent as a download. */
+/** Bytes that `send` streams. The route sets the headers, such as those of a download. */
 export interface FileAnswer {
   readonly kind: 'file';
   /** 416: `stream` is null, and `headers` give the file's size. */

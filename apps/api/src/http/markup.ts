@@ -1,4 +1,4 @@
-/** HTML text. Only the template tag `markup` creates it. */
+/** HTML text. Every inserted string is escaped. */
 export class Markup {
   readonly text: string;
 

@@ -34,10 +34,11 @@ export function addAuditList(audit: Command, io: Io): void {
     .option('--since <time>', 'only at this time (ISO 8601) or later', parseTime)
     .option('--after <id>', 'only those older than this entry', parseEntryId)
     .addOption(jsonOption())
-    .action(async ({ account, after, json, ...filter }: Options) => {
+    .action(async ({ account, who: actor, after, json, ...others }: Options) => {
       const accountId = optionalId('account', account, 'an account');
       await withDatabase(io, async ({ database }) => {
-        const page = await listAudit(database, { ...filter, accountId }, { after, limit: LISTED_MAX });
+        const filter = { ...others, actor, accountId };
+        const page = await listAudit(database, filter, { after, limit: LISTED_MAX });
         if (page === null) throw new Failure(`no entry ${after}`);
         printList(io, json, page.entries.map(entryObject), {
           head: HEAD,

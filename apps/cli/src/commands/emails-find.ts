@@ -19,7 +19,7 @@ interface Options extends Partial<Record<(typeof SEARCHES)[number], string>> {
   readonly json?: true;
 }
 
-/** `emails find`: finds sent mail of every account. It shows no text of it. */
+/** `emails find`: finds sent mail of every account. It shows no text. */
 export function addEmailsFind(emails: Command, io: Io): void {
   emails
     .command('find')

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The prefix makes browsers refuse it from another host or path (RFC 6265bis 4.1.3.2). */
+/** With the prefix `__Host-`, no other host can set this cookie (RFC 6265bis 4.1.3.2). */
 const NAME = '__Host-postrider-console';
 const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Strict';
 
@@ -11,6 +11,6 @@ export function sessionToken({ headers }: IncomingMessage): string | null {
   return pair === undefined ? null : pair.slice(NAME.length + 1);
 }
 
-export function sessionCookie(token: string, seconds: number): string {
-  return `${NAME}=${token}; Max-Age=${seconds}; ${ATTRIBUTES}`;
+export function sessionCookie(token: string, maxAgeSeconds: number): string {
+  return `${NAME}=${token}; Max-Age=${maxAgeSeconds}; ${ATTRIBUTES}`;
 }

@@ -4,7 +4,7 @@ import { LOAD_COUNTED_MAX } from '@postrider/store';
 import type { Html } from '../html/pieces.ts';
 import { count } from '../html/words.ts';
 
-/** A number of rows that was counted up to a maximum: `10,000+` there. */
+/** Formats a count that stops at `LOAD_COUNTED_MAX`. At the maximum it shows `10,000+`. */
 export function counter(rows: number): string {
   return count(Math.min(rows, LOAD_COUNTED_MAX), rows >= LOAD_COUNTED_MAX);
 }

@@ -29,7 +29,8 @@ export function showAudit(db: Database, clock: Clock, settings: AuditSettings): 
   return async (visit) => {
     const { after, account: written, ...filter } = readFields(filterFields, visit.query);
     const accountId = written === undefined ? undefined : await accountNamed(accounts, written);
-    const page = await listAudit(db, { ...filter, accountId }, { after, limit: PAGE_ENTRIES });
+    const { who: actor, ...others } = filter;
+    const page = await listAudit(db, { ...others, actor, accountId }, { after, limit: PAGE_ENTRIES });
     if (page === null) throw badRequest([`after ${after ?? ''} is no entry.`]);
     const names = new Map<AccountId, Account>();
     for (const { accountId: id } of page.entries) {

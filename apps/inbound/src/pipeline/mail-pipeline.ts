@@ -45,7 +45,10 @@ export interface Mail {
   readonly logFields: LogFields;
 }
 
-/** `later`: nothing that a customer can see is stored. A later try may succeed. */
+/**
+ * `later`: the message was not stored, or Postgres did not confirm the commit. The sender sends it again. A
+ * repeat within one hour is stored once.
+ */
 export type PipelineOutcome = Reception | { readonly kind: 'later' };
 
 /** Attachments per message that are written at the same time. */
@@ -129,7 +132,10 @@ function digestOf({ mailFrom, recipients, content }: Mail): Buffer {
   return createHash('sha256').update(envelope).update(content).digest();
 }
 
-/** DMARC of an author who cannot be judged fails, as for a policy of quarantine, whoever judged it. */
+/**
+ * The From header has no usable address, so DMARC cannot be checked. We hold the message, as for the policy
+ * `quarantine`. This also applies to mail that SES judged.
+ */
 function withUnknownAuthor({ auth, heldReason }: Screened): Screened {
   return { auth: { ...auth, dmarc: 'fail' }, heldReason: heldReason ?? 'auth_failed' };
 }

@@ -20,10 +20,11 @@ export function createHttpsTransport(agent: Agent): Transport {
         ...LENIENT_PARSER,
       });
       sent.once('error', (error) => listener.onError(error));
-      // A second error would end the process.
+      // Node ends the process on an error without a listener, so this one stays.
       sent.on('error', () => undefined);
       sent.once('socket', (socket) => listener.onSocket(socket));
       sent.on('information', () => listener.onInterimHead());
+      // Attempt cuts the connection on a 101.
       sent.once('upgrade', (response) => listener.onHead(response.statusCode ?? 101));
       sent.once('response', (response: IncomingMessage) => {
         const fault = headFault(response);

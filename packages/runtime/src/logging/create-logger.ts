@@ -95,7 +95,7 @@ function addFields(line: Record<string, unknown>, fields: LogFields): Record<str
   return line;
 }
 
-/** Builds one object per line: a line costs about 6 µs, and the write is a third. */
+/** A line costs about 6 µs. A third of that is the write. */
 function renderedLine(clock: Clock, service: string): winston.Logform.Format {
   return winston.format((info) => {
     const { level, message, bindings, fields } = info as unknown as LineParts;

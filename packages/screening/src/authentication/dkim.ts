@@ -12,12 +12,14 @@ export interface DkimResult {
 type VerifiedSignature = Awaited<ReturnType<typeof dkimVerify>>['results'][number];
 
 /**
- * Verifies the signatures of a message (RFC 6376). Each result is a word of RFC 8601, section 2.7.1.
+ * Verifies the signatures of a message (RFC 6376). Returns one result per signature, with a word of RFC 8601,
+ * section 2.7.1. mailauth's `policy` (a weak key or SHA-1) becomes `neutral`.
  *
  * @param message within the limits of `cutHeader`
  */
 export async function checkDkim(message: Buffer, resolve: Resolve): Promise<readonly DkimResult[]> {
   const { results } = await dkimVerify(message, { resolver: resolve, rejectRsaSha1: true });
+  // An unsigned message has one result, without a domain.
   return results.flatMap((signature) =>
     signature.signingDomain === undefined
       ? []
@@ -25,7 +27,10 @@ export async function checkDkim(message: Buffer, resolve: Resolve): Promise<read
   );
 }
 
-/** Returns the best result of all signatures. */
+/**
+ * Returns the best result of all signatures. `pass` comes first: one valid signature is enough. `temperror`
+ * is next: that signature may be valid.
+ */
 export function dkimWord(results: readonly DkimResult[]): AuthResult {
   const best = (['pass', 'temperror', 'fail', 'permerror', 'neutral'] as const).find((word) =>
     results.some((result) => result.word === word),
@@ -34,7 +39,7 @@ export function dkimWord(results: readonly DkimResult[]): AuthResult {
 }
 
 function wordOf({ status, bodyHash, bodyHashExpecting }: VerifiedSignature): AuthResult {
-  // With `l=`, an attacker could append text. An `i=` must be of the domain that signs.
+  // A signature with `l=` may leave appended text unsigned. The domain of `i=` must be `d=` or a subdomain.
   if ((status.underSized ?? 0) > 0 || status.warnings?.includes('identity-domain')) return 'neutral';
   if (bodyHash !== undefined && bodyHash !== bodyHashExpecting) return 'fail';
   return AUTH_RESULTS.find((word) => word === status.result) ?? 'neutral';

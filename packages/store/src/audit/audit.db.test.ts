@@ -94,13 +94,13 @@ describe('listAudit', () => {
   test.each<[AuditFilter, string[]]>([
     [{}, ['3', '2', '1']],
     [{ accountId: ACME }, ['2', '1']],
-    [{ who: 'ada' }, ['3', '1']],
+    [{ actor: 'ada' }, ['3', '1']],
     [{ action: 'key.revoke' }, ['3', '2']],
     [{ target: '2' }, ['2']],
     [{ since: new Date('2026-01-03Z') }, ['3', '2']],
     [{ since: new Date('2026-01-03T00:00:00.001Z'), accountId: ACME }, []],
-    [{ accountId: ACME, who: 'ada', action: 'key.create', target: '1' }, ['1']],
-    [{ accountId: ACME, who: 'ada', action: 'key.revoke' }, []],
+    [{ accountId: ACME, actor: 'ada', action: 'key.create', target: '1' }, ['1']],
+    [{ accountId: ACME, actor: 'ada', action: 'key.revoke' }, []],
   ])('%j finds %j, the newest first', async (filter, found) => {
     expect(await targets(filter)).toEqual(found);
   });
@@ -109,8 +109,8 @@ describe('listAudit', () => {
     for (let n = 4; n <= 12; n += 1) await record(ADA, ACME, 'key.revoke', String(n));
     await store.outside.query(`update audit set created_at = '2026-01-01Z'`);
     const byAda = ['12', '11', '10', '9', '8', '7', '6', '5', '4', '3', '1'];
-    expect(await targets({ who: 'ada' })).toEqual(byAda);
-    for (const filter of [{}, { since: new Date(0), who: 'ada' }]) {
+    expect(await targets({ actor: 'ada' })).toEqual(byAda);
+    for (const filter of [{}, { since: new Date(0), actor: 'ada' }]) {
       const all = await entries(filter);
       const seen: string[] = [];
       for (let after: number | undefined, hasMore = true; hasMore;) {
@@ -126,7 +126,7 @@ describe('listAudit', () => {
   // Postgres last counted when one account held nearly all rows. Since then others got many more.
   test.each<[string, AuditFilter]>([
     ['of an account', { accountId: ACME }],
-    ['of a person', { who: 'ada' }],
+    ['of a person', { actor: 'ada' }],
     ['of an action', { action: 'key.create' }],
     ['of a target', { target: 'key_acme' }],
     ['of everything', {}],

@@ -13,7 +13,7 @@ export interface Actor {
   readonly kind: 'cli' | 'key' | 'console';
   /** The id of an API key, or the name of a person. */
   readonly name: string;
-  /** Addresses in it are not stored: an erasure does not look into the audit. */
+  /** Email addresses are removed. An erasure does not delete audit entries. */
   readonly note?: string | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface AuditEntry {
   /** The id of what changed. For many rows of a webhook: the webhook's id. */
   readonly target: string;
   readonly webhookId?: WebhookId | undefined;
-  /** Rows. */
+  /** The number of changed rows. */
   readonly count: number;
   readonly before?: AuditValues | undefined;
   readonly after?: AuditValues | undefined;
@@ -75,8 +75,8 @@ export interface ListedAuditEntry {
 /** An absent property matches any value. */
 export interface AuditFilter {
   readonly accountId?: AccountId | undefined;
-  /** A name, or the id of a key. */
-  readonly who?: string | undefined;
+  /** The name of the actor. */
+  readonly actor?: string | undefined;
   readonly action?: AuditAction | undefined;
   readonly target?: string | undefined;
   /** At this time or later. */
@@ -91,29 +91,46 @@ export interface AuditPageRequest {
 
 const ADDRESSES = /\S*@\S*/g;
 
+interface Position {
+  readonly at: string;
+  readonly id: string;
+}
+
+/** Before every entry of a list. */
+const FIRST: Position = { at: 'infinity', id: '0' };
+
 /** Writes the entry of an action into the action's own transaction. */
 export async function recordAudit(
   tx: Transaction | Queryable,
-  by: Actor,
+  actor: Actor,
   { action, accountId, target, webhookId, count, before, after }: AuditEntry,
 ): Promise<void> {
-  const change = [before, after].map((values) => (values === undefined ? null : JSON.stringify(values)));
-  const what = [action, accountId, target, webhookId ?? null, count];
-  const values = [by.kind, by.name, ...what, ...change, by.note?.replaceAll(ADDRESSES, '[address]') ?? null];
+  const values = [
+    actor.kind,
+    actor.name,
+    action,
+    accountId,
+    target,
+    webhookId ?? null,
+    count,
+    before === undefined ? null : JSON.stringify(before),
+    after === undefined ? null : JSON.stringify(after),
+    actor.note?.replaceAll(ADDRESSES, '[address]') ?? null,
+  ];
   await (tx instanceof Transaction ? runIn(tx.client, insertEntry, values) : run(tx, insertEntry, values));
 }
 
 /** @returns the newest entries first; null when `after` is no entry. */
 export async function listAudit(
   db: Database,
-  { accountId, who, action, target, since }: AuditFilter,
+  { accountId, actor, action, target, since }: AuditFilter,
   { after, limit }: AuditPageRequest,
 ): Promise<Page<ListedAuditEntry> | null> {
-  const [from] = after === undefined ? [FIRST] : await runOn<Position>(db.pool, findEntry, [after]);
+  const from = after === undefined ? FIRST : (await runOn<Position>(db.pool, findEntry, [after]))[0];
   if (from === undefined) return null;
   const conditions: [AuditCondition, string | undefined][] = [
     ['account_id', accountId],
-    ['actor', who],
+    ['actor', actor],
     ['action', action],
     ['target', target],
   ];
@@ -126,10 +143,3 @@ export async function listAudit(
   const entries = rows.slice(0, limit).map((row) => ({ ...row, id: Number(row.id) }));
   return { entries, hasMore: rows.length > limit };
 }
-
-interface Position {
-  readonly at: string;
-  readonly id: string;
-}
-
-const FIRST: Position = { at: 'infinity', id: '0' };

@@ -17,7 +17,9 @@ export interface Database {
   readonly pool: Pool;
   readonly prisma: PrismaClient;
   readonly transactions: Transactions;
-  /** For causes that commit without `transactions`. Call it after the commit. */
+  /**
+   * For code that commits without `transactions`. Call it after the commit, so that the relay gets a wake-up.
+   */
   readonly wakeUps: Pick<WakeUps, 'send'>;
   close(): Promise<void>;
 }
@@ -27,16 +29,19 @@ export function openDatabase(options: Omit<PoolOptions, 'durableCommits'>, wakeU
   return databaseOn(createPool({ ...options, durableCommits: true }), wakeUps);
 }
 
-/** A database. All its statements run in a read-only transaction: `read` opens it. */
+/**
+ * A database for reading. Statements work only inside `read`, which opens one read-only transaction.
+ */
 export type ReadDatabase = Database & ReadTransactions;
 
 export function openReadDatabase(options: Omit<PoolOptions, 'durableCommits'>): ReadDatabase {
+  // Nothing is written, so `durableCommits` has no effect.
   const pool = createPool({ ...options, durableCommits: true });
   const { read } = createReadTransactions(pool);
   return Object.assign(databaseOn(pool, { send: () => undefined }), { read });
 }
 
-/** Makes the Prisma client for its first statement: a client takes 7 MiB, and some pools need none. */
+/** Makes the Prisma client at the first access to `prisma`. A client takes 7 MiB. */
 function databaseOn(pool: Pool, wakeUps: Pick<WakeUps, 'send'>): Database {
   let made: PrismaClient | null = null;
   const client = (): PrismaClient => (made ??= createClient(pool));

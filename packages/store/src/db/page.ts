@@ -15,7 +15,10 @@ export interface Page<Entry> {
   readonly hasMore: boolean;
 }
 
-/** The part of a query that selects a page. An index on (account_id, created_at desc, id desc) serves it. */
+/**
+ * The part of a query that selects a page. Most lists have an index on (account_id, created_at desc, id
+ * desc).
+ */
 export interface PageRange {
   readonly where: Keyset;
   readonly orderBy: [{ createdAt: 'asc' | 'desc' }, { id: 'asc' | 'desc' }];
@@ -34,8 +37,8 @@ interface Keyset {
 
 export interface PagedTable<N extends Noun, Entry> {
   /** The position of the entry; null: this list does not contain it. */
-  readonly cursor: (id: Id<N>) => Promise<{ readonly createdAt: Date } | null>;
-  /** @param position the same range, for a raw statement */
+  readonly positionOf: (id: Id<N>) => Promise<{ readonly createdAt: Date } | null>;
+  /** @param position the same range without Prisma's types. Raw SQL uses it. */
   readonly read: (range: PageRange, position: PagePosition) => Promise<Entry[]>;
 }
 
@@ -47,8 +50,9 @@ export interface PagePosition {
 }
 
 /**
- * Reads a page by keyset. It costs as many rows as the page has, however deep in the list. Entries that are
- * added or deleted meanwhile shift nothing, and no entry is shown twice.
+ * Reads a page by keyset. It costs as many rows as the page has, however deep in the list, plus the rows with
+ * the same time as the cursor. Entries that are added or deleted meanwhile shift nothing, and no entry is
+ * shown twice.
  *
  * @returns null when the list does not contain the cursor.
  */
@@ -56,19 +60,28 @@ export async function readPage<N extends Noun, Entry>(
   { limit, cursor }: PageRequest<N>,
   table: PagedTable<N, Entry>,
 ): Promise<Page<Entry> | null> {
-  const at = cursor === null ? undefined : await table.cursor(cursor.id);
-  if (at === null) return null;
-  const upwards = cursor?.side === 'before';
-  const from = cursor === null || at === undefined ? null : { createdAt: at.createdAt, id: cursor.id };
-  const where = from === null ? {} : beyond(from.createdAt, from.id, upwards);
+  if (cursor === null) return readFrom({ cursor: null, upwards: false }, limit, table);
+  const found = await table.positionOf(cursor.id);
+  if (found === null) return null;
+  const from = { createdAt: found.createdAt, id: cursor.id };
+  return readFrom({ cursor: from, upwards: cursor.side === 'before' }, limit, table);
+}
+
+async function readFrom<N extends Noun, Entry>(
+  position: PagePosition,
+  limit: number,
+  table: Pick<PagedTable<N, Entry>, 'read'>,
+): Promise<Page<Entry>> {
+  const { cursor, upwards } = position;
+  const where = cursor === null ? {} : beyond(cursor.createdAt, cursor.id, upwards);
   const order = upwards ? 'asc' : 'desc';
   // One row more than the page shows tells whether there are more.
   const range: PageRange = { where, orderBy: [{ createdAt: order }, { id: order }], take: limit + 1 };
-  const rows = await table.read(range, { cursor: from, upwards });
+  const rows = await table.read(range, position);
   return pageOf(rows, limit, upwards);
 }
 
-/** A table of Prisma with the time and the id of each row. */
+/** A Prisma model with `createdAt` and `id`. */
 interface ListedTable<Row> {
   findFirst(query: { where: object; select: { createdAt: true } }): Promise<{ createdAt: Date } | null>;
   findMany(query: { where: object } & Omit<PageRange, 'where'>): Promise<Row[]>;
@@ -82,13 +95,13 @@ interface ListedTable<Row> {
 export async function readRows<N extends Noun, Row, Entry>(
   request: PageRequest<N>,
   table: ListedTable<Row>,
-  mine: object,
+  where: object,
   entriesOf: (rows: Row[]) => Entry[] | Promise<Entry[]>,
 ): Promise<Page<Entry> | null> {
   return readPage(request, {
-    cursor: (id) => table.findFirst({ where: { id, ...mine }, select: { createdAt: true } }),
-    read: async ({ where, ...range }) =>
-      entriesOf(await table.findMany({ where: { ...mine, ...where }, ...range })),
+    positionOf: (id) => table.findFirst({ where: { id, ...where }, select: { createdAt: true } }),
+    read: async ({ where: keyset, ...range }) =>
+      entriesOf(await table.findMany({ where: { ...where, ...keyset }, ...range })),
   });
 }
 

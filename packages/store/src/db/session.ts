@@ -31,9 +31,9 @@ const PINNED: SessionSettings = {
 };
 
 /**
- * Skips a setting that this Postgres lacks. Without `synchronous_commit`, a crash of Postgres would lose what
- * an answer has promised; an operator's choice between the other values stays. All names are qualified,
- * because the search path is not pinned yet.
+ * Skips a setting that this Postgres lacks. Sets `synchronous_commit` to `on` only when it is `off`: with
+ * `off`, a crash loses commits that we have acknowledged. Names are qualified, because the search path is not
+ * pinned yet.
  */
 const PIN = `
   select pg_catalog.set_config(name, value, false),
@@ -50,13 +50,14 @@ const READ_ONLY = '25006';
 /** Postgres reports a change of these with the answer to the session's next statement. */
 const READ_ONLY_SETTINGS = ['in_hot_standby', 'default_transaction_read_only'];
 
-/** A connection. The types of pg-pool promise less than it gives. */
+/** A connection. pg-pool passes a full Client, but its type lacks `connection`. */
 export type Session = Pick<Client, 'query' | 'connection'>;
 
 /** Opens a connection outside a pool. It has no time limit for a statement. */
 export async function openSession(config: ClientConfig): Promise<Client> {
   const client = new Client({ connectionTimeoutMillis: ANSWER_TIMEOUT_MS, ...config });
-  // An error between two statements has no listener. The next statement fails and reports it.
+  // A connection may break between two statements. Without a listener, Node ends the process. The next
+  // statement fails anyway.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -69,11 +70,11 @@ export async function openSession(config: ClientConfig): Promise<Client> {
 }
 
 /**
- * Pins the settings of a new connection. Every connection of ours passes here. Poolers refuse or drop startup
- * parameters, so a statement sets the values.
+ * Pins the settings of a new connection. Every new connection to Postgres calls this once. Poolers refuse or
+ * drop startup parameters, so a statement sets the values.
  *
  * A server that only reads is refused: after a failover, it would serve old rows for ever. The connection
- * ends when its server stops writing.
+ * ends with its next statement after the server became read-only.
  *
  * @param settings values beside the pinned ones, or in their place.
  * @param onReadOnly is called when the server has stopped writing.

@@ -193,7 +193,7 @@ async function listPage(
   return readPage<'deadLetter', DeadLetter>(
     { limit: LIMITS.deadLettersListed, cursor },
     {
-      cursor: (id) => positionOf(db, accountId, id),
+      positionOf: (id) => positionOf(db, accountId, id),
       async read({ where, ...range }) {
         const rows = await db.prisma.deadLetter.findMany({
           where: { ...owner, ...given({ type, reason }), AND: [createdAt, where] },

@@ -36,7 +36,7 @@ export interface EventFilter {
   readonly until?: Date | undefined;
 }
 
-/** Where a page begins: behind an event, or behind a position. */
+/** The page starts after this event or position. */
 export type EventCursor = EventId | bigint;
 
 export interface EventPageRequest {
@@ -57,8 +57,8 @@ export function createEventStore(db: Database) {
   const settledPosition = createSettledPosition(db.pool);
   return {
     /**
-     * The oldest first. An event that commits later is behind all entries that were returned before. So
-     * whoever reads on after the last entry misses none.
+     * Oldest first. An event that commits later always gets a later position. So a reader that continues
+     * after the last entry misses none.
      *
      * @returns null when the cursor is not an event in the account's list.
      */
@@ -74,10 +74,11 @@ export function createEventStore(db: Database) {
       const [statement, values] = listing(accountId, filter, range, limit + 1);
       const rows = await runOn<EventRow>(db.pool, statement, values);
       const entries = rows.slice(0, limit).map(eventOf);
+      // Each row says whether the limit of bytes cut the page.
       const hasMore = rows.length > limit || rows[0]?.isWhole === false;
       return { entries, hasMore, position: entries.at(-1)?.position ?? from };
     },
-    /** Whether the account has the message. */
+    /** Whether the account has the email. */
     async hasEmail(accountId: AccountId, id: EmailId): Promise<boolean> {
       const row = await db.prisma.email.findFirst({ where: { id, accountId }, select: { id: true } });
       return row !== null;
@@ -108,7 +109,7 @@ interface PositionRange {
   readonly last: bigint;
 }
 
-/** Narrows the range to the time span of the filter, so that no earlier events are read to be left out. */
+/** Narrows the range to the filter's time span. Events outside the span are then not read. */
 export async function rangeOf(
   db: Database,
   { since, until }: Pick<EventFilter, 'since' | 'until'>,

@@ -16,7 +16,7 @@ export interface BlockedSender {
 }
 
 export type Blocking =
-  /** If the sender was already blocked, nothing was written. */
+  /** The sender is on the list, from now or from before. */
   | { readonly kind: 'blocked'; readonly blocked: BlockedSender }
   /** The account has the maximum number of entries. */
   | { readonly kind: 'limit-reached' };
@@ -33,8 +33,8 @@ export function createBlockedSenderStore(db: Database, clock: Clock, perAccountM
         await runIn(client, lockAccount, [accountId]);
         const known = await client.blockedSender.findFirst({ where: { accountId, sender } });
         if (known !== null) return { kind: 'blocked', blocked: blockedOf(known) };
-        const held = await client.blockedSender.count({ where: { accountId } });
-        if (held >= perAccountMax) return { kind: 'limit-reached' };
+        const entryCount = await client.blockedSender.count({ where: { accountId } });
+        if (entryCount >= perAccountMax) return { kind: 'limit-reached' };
         const id = newId('blockedSender', clock);
         const row = await client.blockedSender.create({
           data: { id, accountId, sender, createdAt: clock.now() },

@@ -134,7 +134,7 @@ export function createEmailStore(db: Database, clock: Clock) {
      */
     async list(reader: MailReader, request: PageRequest<'email'>): Promise<Page<ListedEmail> | null> {
       return readPage(request, {
-        cursor: (id) =>
+        positionOf: (id) =>
           db.prisma.email.findFirst({ where: { id, ...visibleTo(reader) }, select: { createdAt: true } }),
         read: (range, position) =>
           reader.kind === 'test'

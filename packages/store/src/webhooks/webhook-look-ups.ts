@@ -69,7 +69,8 @@ export function createWebhookLookUps(db: Pick<Database, 'prisma' | 'pool'>) {
     async list(accountId: AccountId, request: PageRequest<'webhook'>): Promise<Page<OwnedWebhook> | null> {
       const mine = { accountId, removedAt: null };
       return readPage(request, {
-        cursor: (id) => db.prisma.webhook.findFirst({ where: { id, ...mine }, select: { createdAt: true } }),
+        positionOf: (id) =>
+          db.prisma.webhook.findFirst({ where: { id, ...mine }, select: { createdAt: true } }),
         read: async ({ where, ...range }) => {
           const query = { where: { ...mine, ...where }, ...range, select: SHOWN };
           return (await db.prisma.webhook.findMany(query)).map(ownedWebhookOf);

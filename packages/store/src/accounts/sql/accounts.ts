@@ -4,8 +4,8 @@ import { statement } from '../../db/statement.ts';
  * Finds accounts by their id, a sending domain, the address of an inbox, or their name. It reads the names of
  * all accounts.
  *
- * $1 id, $2 domain or null, $3 address of an inbox or null, $4 regular expression of the name, $5 accounts at
- * most. Those with the id, the domain or the inbox come first, then the newest.
+ * $1 id, $2 domain or null, $3 address of an inbox or null, $4 regular expression of the name, $5 maximum
+ * number of accounts. Matches by id, domain or inbox come first, then the newest.
  */
 export const findAccounts = statement('find-accounts')`
     with owners as (
