@@ -64,7 +64,7 @@ const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[
   ['docs/api.md', /an account has (\d+) such requests at work/, valueIn('slots', 'inFlightMax')],
   ['docs/api.md', /and (\d+) more of the account wait/, valueIn('slots', 'waitingMax')],
   ['docs/api.md', /wait their turn for up to (\d+) s/, valueIn('slots', 'waitMs') / 1_000],
-  ['docs/api.md', /reads nothing of its answer for (\d+) s/, valueIn('server', 'unreadTimeout') / 1_000],
+  ['docs/api.md', /reads nothing of its answer for (\d+) s/, valueIn('server', 'unreadTimeoutMs') / 1_000],
   ['docs/api.md', /or takes over (\d+) s is refused/, valueIn('server', 'requestTimeout') / 1_000],
   ['docs/operations/deploy.md', /without mail end after (\d+) s/, valueIn('threads', 'IDLE_MS') / 1_000],
   [GUIDE, /An account may have (\d+) webhooks/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
