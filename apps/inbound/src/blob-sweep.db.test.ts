@@ -160,7 +160,9 @@ async function lost(): Promise<string[]> {
 async function counted(name: string): Promise<Record<string, number>> {
   const found = await metrics.registry.getSingleMetric(name)?.get();
   return Object.fromEntries(
-    (found?.values ?? []).map(({ labels, value }) => [labels['result'] ?? '', value]),
+    (found?.values ?? []).flatMap(({ labels, value }) =>
+      value > 0 ? [[labels['result'] ?? '', value]] : [],
+    ),
   );
 }
 

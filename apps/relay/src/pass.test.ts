@@ -37,5 +37,6 @@ test('a pass logs an outage once, and the recovery, and counts the failed runs',
     ['info', 'pass recovered'],
   ]);
   expect(lines[0]?.fields).toEqual({ pass: 'mail', error });
-  expect((await metrics.passesFailed.get()).values).toMatchObject([{ value: 4, labels: { pass: 'mail' } }]);
+  const counted = (await metrics.passesFailed.get()).values.filter(({ value }) => value > 0);
+  expect(counted).toMatchObject([{ value: 4, labels: { pass: 'mail' } }]);
 });

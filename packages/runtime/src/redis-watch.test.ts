@@ -29,7 +29,7 @@ beforeEach(async () => {
       info: (msg) => void lines.push(msg),
       warn: (msg, fields) => void lines.push([msg, fields?.['reason']]),
     },
-    errors: { inc: () => void (counted += 1) },
+    errors: { inc: (_labels, by = 1) => void (counted += by as number) },
   });
   await watch.start();
 });

@@ -28,6 +28,7 @@ const SAYS_NO_REASON = /^(?:Connection is closed|Stream isn't writeable|Reached 
  * works again. Counts each error.
  */
 export function watchRedis({ client, check, logger, errors }: RedisWatchOptions) {
+  errors.inc({ client }, 0); // the alert needs a 0 before the first error
   let failing = false;
   let last: { readonly error: Error; readonly atMs: number } | null = null;
   let checksFailSinceMs: number | null = null;

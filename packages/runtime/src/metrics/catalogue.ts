@@ -1,9 +1,12 @@
+import { DEAD_LETTER_REASONS, HELD_REASONS } from '@postrider/domain';
 import type { ProcessName } from '../config/setting.ts';
 
 /*
  * Every metric: name, meaning and labels. Names follow Prometheus: the unit is the last word, and counters
  * end in `_total`. A label has few values: never an id, an endpoint or a path with ids.
  */
+
+type Labels = Readonly<Record<string, string>>;
 
 interface Metric {
   /** The processes that have it. In another process it would show a false zero. */
@@ -12,6 +15,11 @@ interface Metric {
   name: string;
   help: string;
   labels: readonly string[];
+  /**
+   * Labels of a counter that shows 0 from the start. `increase()` is 0 for a sample that first appears with
+   * 1, so an alert would miss the first event of a process.
+   */
+  known?: readonly Labels[];
   /** Upper bounds of a histogram, in the unit of the name. */
   buckets?: readonly number[];
 }
@@ -44,6 +52,14 @@ export const RELAY_PASSES = {
 
 export type RelayPass = keyof typeof RELAY_PASSES;
 
+/** Returns each combination of these values. */
+function each(values: Readonly<Record<string, readonly string[]>>): readonly Labels[] {
+  return Object.entries(values).reduce<readonly Labels[]>(
+    (sets, [label, words]) => sets.flatMap((set) => words.map((word) => ({ ...set, [label]: word }))),
+    [{}],
+  );
+}
+
 const RELAY_PASS_LIST = Object.entries(RELAY_PASSES)
   .map(([pass, does]) => `${pass} (${does})`)
   .join(', ');
@@ -70,6 +86,7 @@ export const metricCatalogue = {
     name: 'postrider_delivery_attempts_total',
     help: 'Delivery attempts by result: done, retry (another attempt follows), dead (dead-lettered).',
     labels: ['result'],
+    known: each({ result: ['done', 'retry', 'dead'] }),
   },
   attemptDuration: {
     processes: ['worker'],
@@ -93,6 +110,7 @@ export const metricCatalogue = {
     name: 'postrider_dead_letters_total',
     help: 'Deliveries that became dead letters, by reason: attempts_exhausted, rejected.',
     labels: ['reason'],
+    known: each({ reason: DEAD_LETTER_REASONS }),
   },
   workLeftToLease: {
     processes: ['worker'],
@@ -100,6 +118,10 @@ export const metricCatalogue = {
     name: 'postrider_work_left_to_lease_total',
     help: 'Work that an internal error ended; it is repeated when its lease ends. By work (delivery, mail) and stage: load, attempt, record, hand_over, other.',
     labels: ['work', 'stage'],
+    known: [
+      ...each({ work: ['delivery'], stage: ['load', 'attempt', 'record', 'other'] }),
+      ...each({ work: ['mail'], stage: ['load', 'hand_over', 'record', 'other'] }),
+    ],
   },
   orphanedDeliveries: {
     processes: ['worker'],
@@ -114,6 +136,7 @@ export const metricCatalogue = {
     name: 'postrider_mail_sends_total',
     help: 'Messages sent to the mail provider, by result: sent, retry (another attempt follows), failed.',
     labels: ['result'],
+    known: each({ result: ['sent', 'retry', 'failed'] }),
   },
   mailUnconfirmed: {
     processes: ['worker'],
@@ -135,6 +158,7 @@ export const metricCatalogue = {
     name: 'postrider_operator_event_attempts_total',
     help: 'Attempts to post an event to OPERATOR_WEBHOOK_URL, by result: done, retry (another attempt follows), dead (given up).',
     labels: ['result'],
+    known: each({ result: ['done', 'retry', 'dead'] }),
   },
   claimedRows: {
     processes: ['relay'],
@@ -158,6 +182,7 @@ export const metricCatalogue = {
     name: 'postrider_passes_failed_total',
     help: 'Runs of a pass of the relay that failed, by pass. The log line `pass failed` names the reason.',
     labels: ['pass'],
+    known: each({ pass: Object.keys(RELAY_PASSES) }),
   },
   reconciledRows: {
     processes: ['relay'],
@@ -172,6 +197,7 @@ export const metricCatalogue = {
     name: 'postrider_dead_letters_dropped_total',
     help: 'Dead letters deleted by retention, by reason: expired, over_limit (the oldest of a webhook with too many).',
     labels: ['reason'],
+    known: each({ reason: ['expired', 'over_limit'] }),
   },
   receivedMessagesDropped: {
     processes: ['relay'],
@@ -249,6 +275,13 @@ export const metricCatalogue = {
     name: 'postrider_provider_notifications_total',
     help: 'SNS notifications, by result. Accepted: recorded, received (mail that SES received), repeated, unknown_mail, test_mail, ignored, confirmed, unsubscribed. Refused: bucket_refused, bad_envelope, unknown_topic, untrusted_certificate, bad_signature, too_old, confirmation_refused. SNS sends again: unavailable.',
     labels: ['result'],
+    known: each({
+      result: [
+        ...['recorded', 'received', 'repeated', 'unknown_mail', 'test_mail', 'ignored', 'confirmed'],
+        ...['unsubscribed', 'bucket_refused', 'bad_envelope', 'unknown_topic', 'untrusted_certificate'],
+        ...['bad_signature', 'too_old', 'confirmation_refused', 'unavailable'],
+      ],
+    }),
   },
   inboundMessages: {
     processes: ['inbound'],
@@ -256,6 +289,12 @@ export const metricCatalogue = {
     name: 'postrider_inbound_messages_total',
     help: 'Messages from senders and from SES, by result: received, held, repeated (same bytes), nobody (no recipient left), later (451; mail from SES is retried), refused (from SES only). The reason is that of held messages; of later: postgres, blobs, screening, s3, other; of refused: gone, too_big, tried_out.',
     labels: ['result', 'reason'],
+    known: [
+      ...each({ result: ['received', 'repeated', 'nobody'], reason: [''] }),
+      ...each({ result: ['held'], reason: HELD_REASONS }),
+      ...each({ result: ['later'], reason: ['postgres', 'blobs', 'screening', 's3', 'other'] }),
+      ...each({ result: ['refused'], reason: ['gone', 'too_big', 'tried_out'] }),
+    ],
   },
   inboundStageDuration: {
     processes: ['inbound'],
@@ -292,6 +331,7 @@ export const metricCatalogue = {
     name: 'postrider_inbound_threads_lost_total',
     help: 'Worker threads ended by a message that took too much time or memory, by stage: parse, authenticate. One such message ends two.',
     labels: ['stage'],
+    known: each({ stage: ['parse', 'authenticate'] }),
   },
   blobSweeps: {
     processes: ['inbound'],
@@ -299,6 +339,7 @@ export const metricCatalogue = {
     name: 'postrider_blob_sweeps_total',
     help: 'Sweeps of the blob store by this process, by result: done, failed (the blob store or Postgres is away). The next try is due in 6 hours, or in 10 minutes when a sweep could not begin.',
     labels: ['result'],
+    known: each({ result: ['done', 'failed'] }),
   },
   blobsSwept: {
     processes: ['inbound'],
@@ -308,11 +349,12 @@ export const metricCatalogue = {
     labels: [],
   },
   tripwires: {
-    processes: ['api', 'relay', 'worker', 'inbound', 'console'],
+    processes: ['worker'],
     kind: 'counter',
     name: 'postrider_tripwires_total',
-    help: 'Events that must never happen, by name. Any value but 0 is a bug to report.',
+    help: 'Events that must never happen, by name: connected-to-refused-address. Any value but 0 is a bug to report.',
     labels: ['name'],
+    known: each({ name: ['connected-to-refused-address'] }),
   },
   postgresErrors: {
     processes: ['api', 'relay', 'worker', 'inbound', 'console'],

@@ -15,6 +15,19 @@ test('a process has only the metrics that it sets, so no false zeros', async () 
   expect(api).not.toHaveProperty('oldestDueAge');
 });
 
+test('a counter whose labels are known shows 0 from the start, so an alert sees its first event', async () => {
+  const { registry } = createSharedMetrics(['relay', 'worker', 'inbound']);
+  const text = await registry.metrics();
+  for (const sample of [
+    'postrider_tripwires_total{name="connected-to-refused-address",service="all"} 0',
+    'postrider_passes_failed_total{pass="retention",service="all"} 0',
+    'postrider_work_left_to_lease_total{work="mail",stage="hand_over",service="all"} 0',
+    'postrider_inbound_messages_total{result="later",reason="postgres",service="all"} 0',
+  ]) {
+    expect(text).toContain(sample);
+  }
+});
+
 test('two processes in one program have separate metrics, and the global registry stays empty', async () => {
   const [one, two] = [createMetrics('relay'), createMetrics('relay')];
   one.oldestDueAge.set(7);
@@ -54,4 +67,7 @@ test.each(Object.values(metricCatalogue))('$name is named and explained as Prome
   const buckets = 'buckets' in metric ? [...metric.buckets] : [];
   expect(buckets).toEqual([...buckets].sort((a, b) => a - b));
   expect(buckets.length > 0).toBe(metric.kind === 'histogram');
+  for (const labels of 'known' in metric ? metric.known : []) {
+    expect(Object.keys(labels)).toEqual(metric.labels);
+  }
 });

@@ -64,8 +64,11 @@ function instrument(
   const { name, help, labels } = metric;
   const options = { name, help, labelNames: [...labels], registers: [registry] };
   switch (metric.kind) {
-    case 'counter':
-      return new Counter(options);
+    case 'counter': {
+      const counter = new Counter(options);
+      for (const known of 'known' in metric ? metric.known : []) counter.inc(known, 0);
+      return counter;
+    }
     case 'gauge':
       return new Gauge(options);
     case 'histogram':

@@ -7,7 +7,7 @@ const HEAD = `# Metrics
 
 \`/metrics\` of each process shows these metrics and those of Node. The label \`service\` of every sample names the process.
 A process with several roles (\`dist/all.js\`) has the metrics of all of them, with \`service="all"\`. Metrics that several roles have
-count for all of them together: \`postrider_tripwires_total\`, \`postrider_postgres_errors_total\`, \`postrider_redis_errors_total\`
+count for all of them together: \`postrider_postgres_errors_total\`, \`postrider_redis_errors_total\`
 (\`client="queue"\` for relay and worker) and those of Node.
 
 Of Node's metrics, \`nodejs_eventloop_lag_*\` says how late timers fired since the last scrape, of two samples a second: short
