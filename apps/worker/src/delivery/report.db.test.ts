@@ -133,6 +133,13 @@ test('attempts are counted by result and dead letters by reason, with duration a
   }
 });
 
+test('a dead letter that was not recorded is not counted: another worker has the delivery', async () => {
+  report(delivery(), attempt(503), DEAD, false);
+  const text = await metrics.registry.metrics();
+  expect(text).toContain('postrider_delivery_attempts_total{result="dead",service="worker"} 1');
+  expect(text).toContain('postrider_dead_letters_total{reason="attempts_exhausted",service="worker"} 0');
+});
+
 test('the wait of an early job is not lateness', async () => {
   report(delivery({ earlyMs: 100, lateMs: 0 }), attempt(), DONE, true);
   expect(await metrics.registry.metrics()).toContain(

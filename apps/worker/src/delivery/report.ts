@@ -39,7 +39,7 @@ export function createReporter(
     metrics.attemptDuration.observe(durationMs / 1000);
     const waitedMs = attempt.startedAtMs - delivery.takenAtMs - delivery.earlyMs;
     metrics.deliveryLateness.observe(Math.max(0, delivery.lateMs + waitedMs) / 1000);
-    if (outcome.kind === 'dead') metrics.deadLetters.inc({ reason: outcome.reason });
+    if (outcome.kind === 'dead' && recorded) metrics.deadLetters.inc({ reason: outcome.reason });
     logger.info('delivery.attempted', lineOf(delivery, attempt, outcome, recorded));
 
     const ended = { succeeded: outcome.kind === 'done', ...attempt };
