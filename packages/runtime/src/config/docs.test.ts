@@ -24,4 +24,5 @@ test('a row tells default and unit; each process its own', () => {
     '| 30, or `DELIVERY_TIMEOUT_MS` + 10 s if that is more | s |',
   );
   expect(rowOf('api', 'METRICS_PORT')).toBeUndefined();
+  expect(rowOf('relay', 'MAIL_CONCURRENCY')).toBeUndefined();
 });

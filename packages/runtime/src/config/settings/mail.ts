@@ -54,7 +54,7 @@ export const mailSettings = {
     unit: 'messages',
     schema: wholeNumber(1, 10_000),
     default: '16',
-    processes: ['relay', 'worker'],
+    processes: ['worker'],
   }),
   mailTimeoutMs: defineSetting({
     key: 'MAIL_TIMEOUT_MS',
