@@ -26,10 +26,10 @@ async function untilMetric(process: SystemProcess, name: string, holds: (value: 
 }
 
 test('a delivery whose secret no key opens shows: by its age, and by the stage that leaves it to its lease', async () => {
-  await system.webhook('/hook');
+  const webhook = await system.webhook('/hook');
   const relay = await system.start('relay');
   const worker = await system.start('worker', { SECRETS_KEY: OTHER_KEY });
-  await system.record(1);
+  const [eventId] = await system.record(1);
   await untilMetric(
     worker,
     'postrider_work_left_to_lease_total{work="delivery",stage="attempt"}',
@@ -39,6 +39,8 @@ test('a delivery whose secret no key opens shows: by its age, and by the stage t
   const line = worker.log.find(({ msg }) => msg === 'work left to its lease');
   expect(line).toMatchObject({
     stage: 'attempt',
+    event_id: eventId,
+    webhook_id: webhook.id,
     error: { message: expect.stringContaining('no configured key') },
   });
   expect(system.receiver.requests).toHaveLength(0);

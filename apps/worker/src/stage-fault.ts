@@ -1,22 +1,27 @@
+import type { LogFields } from '@postrider/runtime';
+
 /** The stages that a fault of ours can end. Deliveries have the first three; mail has all but `attempt`. */
 export type Stage = 'load' | 'attempt' | 'record' | 'hand_over';
 
 /** A fault of ours, and the stage that it ended. Its message is the message of its cause. */
 export class StageFault extends Error {
   readonly stage: Stage;
+  /** Log fields that name the work, as far as the stage knew them. */
+  readonly ids: LogFields;
 
-  constructor(stage: Stage, cause: unknown) {
+  constructor(stage: Stage, cause: unknown, ids: LogFields = {}) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.name = 'StageFault';
     this.stage = stage;
+    this.ids = ids;
   }
 }
 
 /** @throws StageFault for any error of the work. */
-export async function during<T>(stage: Stage, work: Promise<T>): Promise<T> {
+export async function during<T>(stage: Stage, work: Promise<T>, ids?: LogFields): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw new StageFault(stage, error);
+    throw new StageFault(stage, error, ids);
   }
 }

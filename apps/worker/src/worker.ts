@@ -140,8 +140,10 @@ function createDeliveryStages(parts: WorkerParts, workerNumber: number): Omit<De
       const ids = { delivery_id: deliveryId, claim, event_id: eventId, webhook_id: webhookId };
       logger.error('delivery ended: its event is gone', ids);
     },
-    onOrphanLeft: ({ deliveryId }, error) =>
-      leftToLease(parts, 'delivery', { delivery_id: deliveryId }, new StageFault('load', error)),
+    onOrphanLeft({ deliveryId, eventId, webhookId }, error) {
+      const ids = { delivery_id: deliveryId, event_id: eventId, webhook_id: webhookId };
+      leftToLease(parts, 'delivery', ids, new StageFault('load', error));
+    },
   });
   return {
     load: createLoader(store, config.leaseSeconds, workerNumber),
@@ -263,7 +265,8 @@ function leftToLease(
   name: Readonly<Record<string, string>>,
   fault: unknown,
 ): void {
-  const [stage, error] = fault instanceof StageFault ? [fault.stage, fault.cause] : ['other', fault];
+  const isStageFault = fault instanceof StageFault;
+  const [stage, error] = isStageFault ? [fault.stage, fault.cause] : ['other', fault];
   metrics.workLeftToLease.inc({ work, stage });
-  logger.error('work left to its lease', { ...name, stage, error });
+  logger.error('work left to its lease', { ...name, ...(isStageFault ? fault.ids : {}), stage, error });
 }

@@ -33,10 +33,11 @@ export interface DeliveryStages {
 export async function deliver(job: DeliveryClaim, stages: DeliveryStages): Promise<void> {
   const delivery = await during('load', stages.load(job));
   if (delivery === null) return;
+  const ids = { event_id: delivery.eventId, webhook_id: delivery.webhookId };
   await untilDue(delivery.earlyMs);
-  const attempt = await during('attempt', stages.attempt(delivery));
+  const attempt = await during('attempt', stages.attempt(delivery), ids);
   const outcome = decideOutcome(attempt.result, delivery.attemptsMade + 1, stages.schedule);
-  const recorded = await during('record', stages.record(delivery, attempt, outcome));
+  const recorded = await during('record', stages.record(delivery, attempt, outcome), ids);
   stages.report(delivery, attempt, outcome, recorded);
 }
 
