@@ -34,7 +34,7 @@ describe('postrider, as a process', () => {
       id: expect.stringMatching(/^key_/),
       key: expect.stringMatching(/^pr_live_/),
     });
-    const status = await onDatabase('status', '--json');
+    const status = await onDatabase('status', '--stopped', '--json');
     expect(status).toMatchObject({ code: 0, stderr: '' });
     expect(JSON.parse(status.stdout)).toMatchObject({ ok: true });
   });
@@ -57,7 +57,7 @@ describe('postrider, as a process', () => {
   });
 
   test('status of a Redis that is not there is a document that says so, and exit code 1', async () => {
-    const { code, stdout, stderr } = await postrider(['status', '--json'], {
+    const { code, stdout, stderr } = await postrider(['status', '--stopped', '--json'], {
       DATABASE_URL: database.url,
       REDIS_URL: `redis://127.0.0.1:${CLOSED_PORT}`,
     });

@@ -349,7 +349,7 @@ describe('status', () => {
        values ('evt_1', 'wh_1', now() - interval '1 minute'), ('evt_2', 'wh_1', now() + interval '1 hour')`,
     );
     const none = { waiting: 0, delayed: 0 };
-    expect(await json('status')).toEqual({
+    expect(await json('status', '--stopped')).toEqual({
       failing: [],
       ok: true,
       postgres: { reachable: true },
@@ -371,7 +371,7 @@ describe('status', () => {
     });
     expect((await cli('status')).stdout).toMatch(/mail provider +sandbox: mail goes to a folder/);
     await json('installation', 'set', 'mail-provider', 'ses');
-    expect(await json('status')).toMatchObject({ mail_provider: 'ses' });
+    expect(await json('status', '--stopped')).toMatchObject({ mail_provider: 'ses' });
     const { stdout } = await cli('status');
     expect(stdout).toMatch(/mail provider +ses/);
     expect(stdout).toMatch(/Postgres +reachable/);
@@ -380,7 +380,7 @@ describe('status', () => {
 
   describeWithRedis('with Redis', (redisUrl) => {
     test('shows the queues in Redis', async () => {
-      const { code, stdout } = await runInProcess(['status', '--json'], {
+      const { code, stdout } = await runInProcess(['status', '--stopped', '--json'], {
         DATABASE_URL: database.url,
         REDIS_URL: redisUrl,
         QUEUE_PREFIX: 'cli-status',
@@ -398,7 +398,7 @@ describe('status', () => {
           [kind, prefix, id],
         );
       await announce('postgres', '', 'postgres');
-      const { code, stdout, stderr } = await runInProcess(['status', '--json'], env);
+      const { code, stdout, stderr } = await runInProcess(['status', '--stopped', '--json'], env);
       expect(code).toBe(1);
       const id = /prefix cli-status, id ([\w-]+)/.exec(stderr)?.[1] ?? 'none';
       const fault = `no worker takes jobs from the queue in Redis (prefix cli-status, id ${id}): the workers use Postgres`;
@@ -406,14 +406,14 @@ describe('status', () => {
       expect(stderr).toBe(`postrider: ${fault}\n`);
 
       await announce('redis', 'cli-status', id);
-      expect((await runInProcess(['status'], env)).code).toBe(0);
+      expect((await runInProcess(['status', '--stopped'], env)).code).toBe(0);
       await database.query('delete from workers');
     });
 
     test('a Redis that may evict jobs is a fault', async () => {
       const redis = await startRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] });
       const env = { DATABASE_URL: database.url, REDIS_URL: redis.url };
-      const { code, stdout, stderr } = await runInProcess(['status', '--json'], env);
+      const { code, stdout, stderr } = await runInProcess(['status', '--stopped', '--json'], env);
       await redis.stop();
       const fault = 'Redis may evict jobs (maxmemory-policy allkeys-lru): set it to noeviction';
       expect(code).toBe(1);

@@ -19,6 +19,7 @@ import {
   pendingMigrations,
   readBacklog,
   readFailingWebhooks,
+  relayIsActive,
   rightsOf,
   storedMailProvider,
 } from '@postrider/store';
@@ -52,6 +53,8 @@ export interface Status {
 
 interface StoreStatus extends Omit<Status, 'backend' | 'depths'> {
   readonly workers: readonly RunningWorker[];
+  /** The processes without which nothing is delivered, as faults. */
+  readonly missing: readonly string[];
 }
 interface QueueStatus extends Pick<Status, 'depths' | 'faults'> {
   readonly identity: QueueIdentity | null;
@@ -62,19 +65,31 @@ const CONNECT_WAIT_MS = 3_000;
 const CONNECT_POLL_MS = 50;
 const NO_DAYS =
   'no relay makes the days of the attempt log: its log line `pass failed` with days_made says why';
+const NO_RELAY = 'no relay is active: nothing is claimed';
+const NO_WORKER = 'no worker announces itself: nothing is delivered';
 const FAILING_SHOWN = 10;
 /** BullMQ's tables, as the name of a pending migration. */
 const QUEUE_TABLES = 'queue tables';
 
-export async function readStatus(config: ConfigurationOf<'cli'>, logger: Logger): Promise<Status> {
+/** @param stopped the system need not run: a relay and a worker may be missing. */
+export async function readStatus(
+  config: ConfigurationOf<'cli'>,
+  logger: Logger,
+  stopped: boolean,
+): Promise<Status> {
   const location = queueLocation(config);
-  const { workers, ...store } = await readStore(config, location, logger);
+  const { workers, missing, ...store } = await readStore(config, location, logger);
   const queueIsThere =
     location.kind === 'redis' || (store.postgres && !(store.pending ?? []).includes(QUEUE_TABLES));
   const queue: QueueStatus = queueIsThere
     ? await readQueue(location, logger)
     : { depths: null, identity: null, faults: [] };
-  const faults = [...store.faults, ...queue.faults, ...workersElsewhere(queue.identity, workers)];
+  const faults = [
+    ...store.faults,
+    ...(stopped ? [] : missing),
+    ...queue.faults,
+    ...workersElsewhere(queue.identity, workers),
+  ];
   return { backend: location.kind, ...store, depths: queue.depths, faults };
 }
 
@@ -100,6 +115,10 @@ async function readStore(
       const backlog = current ? await readBacklog(pool) : null;
       const failing = current ? await readFailingWebhooks(pool, FAILING_SHOWN) : [];
       const workers = current ? await createFleet(pool).workers() : [];
+      const missing = [
+        ...(current && !(await relayIsActive(pool)) ? [NO_RELAY] : []),
+        ...(current && workers.length === 0 ? [NO_WORKER] : []),
+      ];
       const mailProvider = current ? ((await storedMailProvider(pool)) ?? MAIL_PROVIDER_DEFAULT) : null;
       if (location.kind === 'postgres' && !(await queueSchemaIsCurrent(location.databaseUrl))) {
         pending.push(QUEUE_TABLES);
@@ -112,7 +131,7 @@ async function readStore(
           : [messageOf(lacksRights(rights))]),
         ...(current && (await lacksDays(pool)) ? [NO_DAYS] : []),
       ];
-      return { postgres: true, pending, backlog, failing, mailProvider, rights, workers, faults };
+      return { postgres: true, pending, backlog, failing, mailProvider, rights, workers, missing, faults };
     } catch (error) {
       // A refused connection, for example by a wrong password, counts as a failure, too.
       logger.debug('postgres error', { error });
@@ -124,6 +143,7 @@ async function readStore(
         mailProvider: null,
         rights: null,
         workers: [],
+        missing: [],
         faults: [messageOf(error)],
       };
     }

@@ -8,7 +8,7 @@ test('status says that no relay makes the days of the attempt log, when attempts
     `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms)
      values (now(), 1, 'evt_1', 'wh_1', 1, 5)`,
   );
-  expect(await cli('status')).toMatchObject({
+  expect(await cli('status', '--stopped')).toMatchObject({
     code: 1,
     stderr:
       'postrider: no relay makes the days of the attempt log: its log line `pass failed` with days_made says why\n',
@@ -16,5 +16,18 @@ test('status says that no relay makes the days of the attempt log, when attempts
   await database.query(
     `select make_attempts_day((now() at time zone 'utc')::date + n) from generate_series(0, 1) n`,
   );
-  expect(await json('status')).toMatchObject({ ok: true });
+  expect(await json('status', '--stopped')).toMatchObject({ ok: true });
+});
+
+test('status exits 1 and says so while no relay is active, or no worker announces itself', async () => {
+  const noWorker = 'no worker announces itself: nothing is delivered';
+  const faults = [`no relay is active: nothing is claimed`, noWorker];
+  expect(await cli('status')).toMatchObject({ code: 1, stderr: `postrider: ${faults.join('; ')}\n` });
+  await database.query('select pg_advisory_lock(72707373, 0)');
+  expect(await cli('status')).toMatchObject({ code: 1, stderr: `postrider: ${noWorker}\n` });
+  await database.query(
+    `insert into workers (id, slots, heard_at) values ('1', 1, now() + interval '1 hour')`,
+  );
+  expect(await json('status')).toMatchObject({ ok: true, faults: [] });
+  await database.query('select pg_advisory_unlock(72707373, 0)');
 });

@@ -118,7 +118,7 @@ describe('status', () => {
       `update webhooks set failing_since = '2026-01-01', removed_at = now() where id = $1`,
       [gone],
     );
-    const { failing: found } = await json<{ failing: unknown[] }>('status');
+    const { failing: found } = await json<{ failing: unknown[] }>('status', '--stopped');
     expect(found).toHaveLength(10);
     expect(found[0]).toEqual({ ...named(failing, account), failing_since: SINCE });
     expect((await cli('status')).stdout).toMatch(

@@ -14,10 +14,11 @@ export function addStatus(program: Command, io: Io): void {
   program
     .command('status')
     .description('reachability, migrations, backlog and queues')
+    .option('--stopped', 'the system need not run: a relay and a worker may be missing')
     .addOption(jsonOption())
-    .action(async ({ json }: { json?: true }) => {
+    .action(async ({ json, stopped = false }: { json?: true; stopped?: boolean }) => {
       const config = configuration(io);
-      const status = await readStatus(config, diagnostics(config, io));
+      const status = await readStatus(config, diagnostics(config, io), stopped);
       printAnswer(io, json, statusObject(status), inWords(status));
       if (status.faults.length > 0) throw new Failure(status.faults.join('; '));
     });

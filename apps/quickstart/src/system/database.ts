@@ -22,7 +22,7 @@ export async function migrateDatabase(
 export async function checkRedis(settings: Settings, env: Environment, terminal: Terminal): Promise<void> {
   await terminal.during('asking Redis', () =>
     naming(settings.redisUrl === undefined ? null : 'REDIS_URL', () =>
-      postrider(settings.distDir, ['status'], env),
+      postrider(settings.distDir, ['status', '--stopped'], env),
     ),
   );
 }

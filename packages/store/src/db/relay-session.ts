@@ -1,5 +1,6 @@
-import type { Client } from 'pg';
+import type { Client, Pool } from 'pg';
 import { LOCK_CLASSES } from './advisory-locks.ts';
+import { queryOn } from './database.ts';
 import { keepSession } from './kept-session.ts';
 import type { KeptSession, KeptSessionOptions } from './kept-session.ts';
 import { CHANNEL, parseWakeUp } from './wake-ups.ts';
@@ -18,6 +19,13 @@ export interface RelaySessionOptions extends Pick<
 }
 
 const LOCK = `select pg_try_advisory_lock(${LOCK_CLASSES.activeRelay}, 0) as mine`;
+
+const IS_ACTIVE = `
+  select exists (
+    select from pg_locks
+    where locktype = 'advisory' and classid = ${LOCK_CLASSES.activeRelay} and objid = 0 and objsubid = 2 and granted
+      and database = (select oid from pg_database where datname = current_database())
+  ) as active`;
 
 const ASK_EVERY_MS = 1_000;
 /**
@@ -80,4 +88,10 @@ export function createRelaySession({
     onConnect: ask,
     onProbe: ask,
   });
+}
+
+/** Whether a relay is the active one. It is false for some seconds while another relay takes over. */
+export async function relayIsActive(pool: Pool): Promise<boolean> {
+  const { rows } = await queryOn<{ active: boolean }>(pool, IS_ACTIVE, []);
+  return rows[0]?.active === true;
 }
