@@ -360,7 +360,7 @@ export const metricCatalogue = {
     processes: ['api', 'relay', 'worker', 'inbound', 'console'],
     kind: 'counter',
     name: 'postrider_postgres_errors_total',
-    help: 'Statements and connections to Postgres that failed, by SQLSTATE or connection error code.',
+    help: 'Connections to Postgres that broke and wake-ups that failed, by SQLSTATE or connection error code. In the API also requests and charges of the limiter that Postgres did not serve. Other failed statements count in the metrics of their work: postrider_passes_failed_total, postrider_work_left_to_lease_total, postrider_inbound_messages_total.',
     labels: ['code'],
   },
   redisErrors: {
