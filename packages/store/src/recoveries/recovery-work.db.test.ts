@@ -198,7 +198,8 @@ test('a step queues no more than its account may have', async () => {
   const id = await started();
   expect(await outage.step(id, 2)).toMatchObject({ queued: 2, ended: null });
   expect(await outage.step(id, 2)).toMatchObject({ queued: 1, ended: 'finished' });
-  expect(await outage.queued()).toEqual(events);
+  // Two steps without a pause may be due in another order.
+  expect(new Set(await outage.queued())).toEqual(new Set(events));
 });
 
 test('a recovery of a suspended account waits, and goes on when the account resumes', async () => {
