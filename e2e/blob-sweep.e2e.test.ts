@@ -22,7 +22,7 @@ beforeEach(async () => {
     `insert into inboxes values ('ibx_1', $1, 'live', $2, 'Support', null, now(), now())`,
     [system.accountId, INBOX],
   );
-}, 90_000);
+});
 afterEach(async () => {
   await system.close();
   await s3.close();
@@ -56,7 +56,7 @@ test('an inbound process sweeps at its start, and counts what it removed', async
   expect([...s3.objects.keys()]).toEqual([`blobs/mail/${named}`]);
   const metrics = await fetch(`http://127.0.0.1:${await inbound.port()}/metrics`);
   expect(await metrics.text()).toMatch(/postrider_blobs_swept_total{[^}]*} 20\n/);
-}, 60_000);
+});
 
 test('a message with bytes that a killed sweep had taken is stored when the lease is over, with its bytes', async () => {
   const logo = randomBytes(100);
@@ -80,4 +80,4 @@ test('a message with bytes that a killed sweep had taken is stored when the leas
   await system.db.query('update blob_sweeps set due_at = now()');
   expect(await sweepDone(await startInbound())).toMatchObject({ removed: 1 });
   expect(s3.objects.has(objectOf(logo))).toBe(true);
-}, 90_000);
+});

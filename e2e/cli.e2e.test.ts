@@ -9,7 +9,7 @@ let database: TestDatabase;
 beforeAll(async () => {
   database = await createTestDatabase();
   await postrider(['--help'], {}); // builds, when the sources have changed
-}, 120_000);
+});
 afterAll(() => database.drop());
 
 /** `npm run --silent postrider -- ARGS` without npm. */

@@ -38,7 +38,7 @@ beforeEach(async () => {
   await makeRoles(database.url, { prefix: roles.prefix, schemas: ['public', 'bullmq'] });
   const login = await roles.login(`in role ${readWrite}`);
   system = await startSystem({ database, env: { DATABASE_URL: roles.url(database.url, login) } });
-}, 90_000);
+});
 afterEach(async () => {
   await system.close();
   await roles.drop();

@@ -18,7 +18,7 @@ function deliveryTests(options: () => SystemOptions): void {
   beforeAll(async () => {
     system = await startSystem({ ...options(), env: FAST_RETRIES });
     [api] = await system.startAll(['api', 'relay', 'worker']);
-  }, 90_000);
+  });
   afterAll(() => system.close());
   afterEach(() => system.reset());
 
@@ -60,7 +60,7 @@ function deliveryTests(options: () => SystemOptions): void {
         { ...each, attempt: 1, status_code: 503, error: 'HTTP 503', response: 'busy' },
       ],
     });
-  }, 120_000);
+  });
 
   test('a failed attempt is made again with the same bytes and a fresh signature; the eighth is the last', async () => {
     system.receiver.always('/down', answer(503));

@@ -27,7 +27,7 @@ describe('with the queue in Postgres', () => {
     expectNoneLost(system, ids);
     expect(system.receiver.requests).toHaveLength(2);
     expect(await system.db.query('select attempt from attempts')).toEqual([{ attempt: 1 }]);
-  }, 120_000);
+  });
 
   test(
     'connections to Postgres cut at random during the run: nothing is lost',
@@ -62,5 +62,5 @@ describe('with the queue in Postgres', () => {
     await system.drained(60_000);
     expect(arrivals(system).size).toBe(ids.length);
     expect(system.receiver.requests).toHaveLength(ids.length);
-  }, 120_000);
+  });
 });

@@ -27,7 +27,7 @@ beforeAll(async () => {
     env: { WEBHOOK_FAILING_NOTICE_MINUTES: '0.01', DELIVERY_RETRY_DELAYS_SECONDS: '1,1,1,1,1,1,1' },
   });
   relay = await system.start('relay', operatorEnv());
-}, 90_000);
+});
 afterAll(() => system.close());
 
 /** The mail in the sandbox, the oldest first. */
@@ -103,7 +103,7 @@ test('one mail and one signed event when a webhook fails, and one of each when i
   await system.drained();
   const delivered = system.receiver.requests.filter(({ path }) => path === '/hook');
   expect(new Set(delivered.map(({ headers }) => headers['service-event-id'])).size).toBe(2 + 1 + 2);
-}, 120_000);
+});
 
 test('a notice survives the relay that queued it, and is sent once', async () => {
   await Promise.all(system.processes.filter((one) => one.running && one !== relay).map((one) => one.kill()));

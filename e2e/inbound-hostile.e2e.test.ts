@@ -182,7 +182,7 @@ beforeAll(async () => {
   expect(await sendRaw(INBOX)).toBe(250);
   const [message] = await messagesOf(inboxId);
   ({ body: record } = await call('GET', `/v1/inbound/messages/${message?.id ?? ''}`));
-}, 120_000);
+});
 afterAll(async () => {
   await system.close();
   await names.close();

@@ -27,7 +27,7 @@ beforeAll(async () => {
   names = await startZoneServer();
   system = await startSystem({ env: { DNS_SERVERS: names.address } });
   api = await system.start('api');
-}, 60_000);
+});
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'postrider-inbound-'));
   clients = [];

@@ -31,18 +31,18 @@ beforeAll(async () => {
     },
   });
   [api, inbound] = await system.startAll(['api', 'inbound', 'relay', 'worker']);
-}, 90_000);
+});
 beforeEach(async () => {
   ({ signingSecret } = await system.webhook('/hook'));
   const made = await callApi({ api, key: system.apiKey }, 'POST', '/v1/inboxes', { email_address: INBOX });
   expect(made).toMatchObject({ status: 201 });
-}, 30_000);
+});
 afterEach(async () => {
   await system.reset();
   clamd.reset();
   rspamd.reset();
   names.zone.clear();
-}, 90_000);
+});
 afterAll(async () => {
   await system.close();
   await Promise.all([clamd.close(), rspamd.close(), names.close()]);

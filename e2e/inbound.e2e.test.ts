@@ -20,7 +20,7 @@ let inbound: SystemProcess;
 beforeAll(async () => {
   system = await startSystem();
   [api, inbound] = await system.startAll(['api', 'inbound', 'relay', 'worker']);
-}, 90_000);
+});
 afterEach(() => system.reset(), 90_000);
 afterAll(() => system.close());
 

@@ -86,7 +86,7 @@ describeWithRedis('a job of several deliveries', (redisUrl) => {
     await system.drained();
     expect(arrivals(ids)).toEqual(ids.map(() => 1));
     await expectFirstAttempts();
-  }, 60_000);
+  });
 
   test('whose worker dies at work heals by the leases of its rows: what was not recorded is made again, once', async () => {
     const answered = 3;
@@ -116,7 +116,7 @@ describeWithRedis('a job of several deliveries', (redisUrl) => {
       2 * EVENTS - answered,
     ]);
     await expectFirstAttempts();
-  }, 120_000);
+  });
 
   test('whose worker dies before it has taken the rows is made by another, and each arrives once', async () => {
     const { ids } = await recordAndQueue();
@@ -137,5 +137,5 @@ describeWithRedis('a job of several deliveries', (redisUrl) => {
     await system.drained(HEALED_WITHIN_MS);
     expect(arrivals(ids)).toEqual(ids.map(() => 1));
     await expectFirstAttempts();
-  }, 120_000);
+  });
 });

@@ -64,7 +64,7 @@ test('the slow lane, full of attempts at a host, leaves the fast lane’s connec
   await system.record(1);
   await system.receiver.waitForRequests(1, { path: '/quick', withinMs: 40_000 });
   await expectAllDoneAtOnce();
-}, 120_000);
+});
 
 test('a quick endpoint with a slow answer now and then does not need the slow lane', async () => {
   await startWithStuckHost({ DELIVERY_CONCURRENCY: '64', SLOW_LANE_CONCURRENCY: '2' });
@@ -87,7 +87,7 @@ test('a quick endpoint with a slow answer now and then does not need the slow la
   }
   release();
   await expectAllDoneAtOnce();
-}, 120_000);
+});
 
 test('the fast lane has a connection for every attempt in its slots and for every one it has parked', async () => {
   await startWithStuckHost({ DELIVERY_CONCURRENCY: '2', SLOW_LANE_CONCURRENCY: '1' });
@@ -95,4 +95,4 @@ test('the fast lane has a connection for every attempt in its slots and for ever
   await system.startAll(['relay', 'worker']);
   await system.receiver.waitForRequests(4, { path: '/stuck', withinMs: 40_000 });
   await expectAllDoneAtOnce();
-}, 120_000);
+});

@@ -23,7 +23,7 @@ beforeEach(async () => {
   system = await startSystem();
   held = [];
   ses.always('SendEmail', (response) => void held.push(response));
-}, 60_000);
+});
 afterEach(async () => {
   await system.close();
   await ses.close();
@@ -84,4 +84,4 @@ test('SIGTERM: another worker sends the mail that waits for a slot, while the pr
   await waitFor(async () => (await rowsWhere('true')) === 0, { what: 'all mail to be sent' });
   expect(new Set(ses.messages.map(({ tags }) => tags['email_id'])).size).toBe(2 * SLOTS);
   expect(ses.messages).toHaveLength(2 * SLOTS);
-}, 60_000);
+});

@@ -15,7 +15,7 @@ beforeEach(async () => {
   ses = await startFakeSes();
   system = await startSystem({ env: { MAIL_RETRY_DELAYS_SECONDS: '0.05' } });
   worker = { ...ses.environment, MAIL_PROVIDER: 'ses' };
-}, 60_000);
+});
 afterEach(async () => {
   await system.close();
   await ses.close();
@@ -73,7 +73,7 @@ test('an API that does not know of SES lets no mail out from a domain that is no
     status: 403,
     body: { type: expect.stringMatching(/domain-not-verified$/) },
   });
-}, 120_000);
+});
 
 test('mail that was taken in from a verified domain does not leave once it is verified no more', async () => {
   const api = await system.start('api', worker);
@@ -92,7 +92,7 @@ test('mail that was taken in from a verified domain does not leave once it is ve
   const id = await send(api, 'c@mine.example');
   expect(await eventOf(id)).toMatchObject({ type: 'email.sent' });
   expect(ses.messages).toMatchObject([{ tags: { email_id: id } }]);
-}, 120_000);
+});
 
 test('a process whose environment names another provider than is kept ends with one line that names the command', async () => {
   await system.start('worker', worker);
@@ -104,7 +104,7 @@ test('a process whose environment names another provider than is kept ends with 
       expect.stringContaining('`postrider installation set mail-provider sandbox`'),
     ]);
   }
-}, 120_000);
+});
 
 test('a worker without the variables of the provider that is kept ends with one line that names them', async () => {
   await system.db.query(`insert into installation (mail_provider) values ('ses')`);
@@ -112,4 +112,4 @@ test('a worker without the variables of the provider that is kept ends with one 
   const ended = system.processes.at(-1);
   expect(await ended?.exited()).toBe(1);
   expect(ended?.stderr).toEqual([expect.stringContaining('AWS_REGION')]);
-}, 60_000);
+});

@@ -14,7 +14,7 @@ let api: SystemProcess;
 beforeAll(async () => {
   system = await startSystem({ env: { MAIL_RETRY_DELAYS_SECONDS: '0.05,0.05' } });
   [api] = await system.startAll(['api', 'relay', 'worker']);
-}, 90_000);
+});
 afterAll(() => system.close());
 afterEach(() => system.reset());
 
@@ -67,7 +67,7 @@ test('a customer registers a webhook, sends mail, and gets the signed email.sent
   });
   const read = await call('GET', `/v1/emails/${String(sent.json['id'])}`);
   expect(read.json).toMatchObject({ object: 'email', id: sent.json['id'], last_event: 'sent' });
-}, 60_000);
+});
 
 test('mail that the provider refuses, or never takes, ends as email.failed', async () => {
   await system.webhook('/hook', ['email.failed']);
@@ -81,7 +81,7 @@ test('mail that the provider refuses, or never takes, ends as email.failed', asy
   expect(JSON.parse(String(requests[1]?.body))).toMatchObject({
     data: { email_id: deferred.json['id'], error: expect.stringMatching(/gave up after 3 attempts/) },
   });
-}, 60_000);
+});
 
 test('what the sandbox reports of its special recipients arrives as events of their own', async () => {
   await system.webhook('/hook');
@@ -91,7 +91,7 @@ test('what the sandbox reports of its special recipients arrives as events of th
     detail: { bounce_type: 'Permanent' },
   });
   await received('email.sent');
-}, 60_000);
+});
 
 type MailEvent = Extract<EventType, `email.${string}`>;
 
@@ -131,7 +131,7 @@ test('every type of event that mail can have is made on purpose with the sandbox
   const found: unknown[] = [];
   for (const type of types) found.push((await received(type))['type']);
   expect(found).toEqual(types);
-}, 120_000);
+});
 
 test('an API killed again and again: what it acknowledged exists, and every message has exactly its event', async () => {
   await system.webhook('/hook');
@@ -160,7 +160,7 @@ test('an API killed again and again: what it acknowledged exists, and every mess
     return data.email_id;
   });
   expect(told.sort()).toEqual(emails.sort());
-}, 120_000);
+});
 
 /** Resolves when so many more are there, or when no more will come. */
 async function untilSome(list: readonly unknown[], more: number, last: Promise<unknown>): Promise<void> {

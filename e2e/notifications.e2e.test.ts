@@ -28,7 +28,7 @@ beforeEach(async () => {
     env: { SNS_TOPIC_ARNS: String(notification['TopicArn']), SNS_SIGNING_CERT_FILE: certificate },
   });
   [api] = await system.startAll(['api', 'relay', 'worker']);
-}, 90_000);
+});
 afterEach(async () => {
   await system.close();
   rmSync(folder, { recursive: true });
@@ -95,4 +95,4 @@ test('every sample of SES, delivered twice, reaches the endpoint as the one even
     expect(one).toMatchObject({ type: event.type, subject: system.accountId });
     expect(one?.data).toEqual(JSON.parse(stored));
   }
-}, 90_000);
+});

@@ -76,4 +76,4 @@ test('after a failover, no process stays with the old primary, which now only re
   for (const { text } of await atOnce(list)) for (const { id } of ids) expect(text).toContain(id);
   expect(await send('/readyz')).toMatchObject({ status: 200 });
   expect(api.running).toBe(true);
-}, 60_000);
+});

@@ -14,14 +14,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { envelopeBytes, signatureHeader } from '@postrider/domain';
 import type { EventId } from '@postrider/domain';
 import { DIST, endsWithUs, runNode, setup, waitFor } from '@postrider/testing';
 
 /* The package for customers, as they get it: packed by npm, installed from the file, without a registry. */
-
-jest.setTimeout(120_000);
 
 const RECEIVER = fileURLToPath(new URL('../packages/receiver/', import.meta.url));
 const MODULES = fileURLToPath(new URL('node_modules/', import.meta.url));

@@ -96,5 +96,5 @@ describeWithRedis('a Redis that may evict jobs', () => {
       expect(stderr).toEqual([]);
       expect(log.filter((each) => 'unparsed' in each)).toEqual([]);
     }
-  }, 120_000);
+  });
 });

@@ -16,7 +16,7 @@ let all: SystemProcess;
 beforeAll(async () => {
   system = await startSystem({ env: { CONSOLE_KEYS } });
   all = await system.start('all');
-}, 90_000);
+});
 afterAll(() => system.close());
 
 async function post(path: string, body: object) {
@@ -103,4 +103,4 @@ test('the request id in the line of a send leads to its mail and their events, i
   const ofTwo = await searchConsole(requestOfTwo);
   for (const id of two.emailIds) expect(ofTwo.page).toContain(`/emails/${id}`);
   expect(ofTwo.page).not.toContain(one.emailIds.join());
-}, 90_000);
+});

@@ -39,7 +39,7 @@ test('inboxes: create, list, get by id and by address, update, remove', async ()
     deleted: true,
   });
   expect((await counted(() => sdk.resend.inboxes.get(created.id))).error).toMatchObject({ status: 404 });
-}, 60_000);
+});
 
 test('inboxes: a thread is listed, read and marked as read; its emails are listed, read and replied to', async () => {
   await sdk.verifiedDomain('shop.example');
@@ -131,7 +131,7 @@ test('inboxes: a thread is listed, read and marked as read; its emails are liste
   ]);
   const { data: both } = await dataOf(() => sdk.resend.inboxes.threads.emails.list({ inboxId, threadId }));
   expect(both.map(({ direction }) => direction).sort()).toEqual(['inbound', 'outbound']);
-}, 60_000);
+});
 
 test('received mail: list, get, its attachments, and forward with all of it', async () => {
   await sdk.verifiedDomain('shop.example');
@@ -172,7 +172,7 @@ test('received mail: list, get, its attachments, and forward with all of it', as
   expect(copy?.destination).toMatchObject({ ToAddresses: ['boss@example.net'] });
   expect(copy?.mail.attachments).toMatchObject([{ filename: 'a.txt' }]);
   expect(copy?.mail.text?.trim()).toBe('Where is it?');
-}, 60_000);
+});
 
 test('inboxes: a thread is searched, one of its emails forwarded, and the thread removed', async () => {
   await sdk.verifiedDomain('shop.example');
@@ -226,4 +226,4 @@ test('inboxes: a thread is searched, one of its emails forwarded, and the thread
   });
   const { data: left } = await dataOf(() => threads.list({ inboxId }));
   expect(left).toMatchObject([{ subject: 'Other' }]);
-}, 60_000);
+});

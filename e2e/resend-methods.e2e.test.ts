@@ -49,4 +49,4 @@ test('the API has a route for the methods that work, and answers the others with
     }
   }
   expect(unserved).toEqual(refused);
-}, 60_000);
+});

@@ -25,7 +25,7 @@ test('domains: create, list, get, verify, update, remove', async () => {
   expect(tracked.error).toMatchObject({ status: 422 });
   expect(await dataOf(() => sdk.resend.domains.remove(created.id))).toMatchObject({ deleted: true });
   expect((await dataOf(() => sdk.resend.domains.list())).data).toEqual([]);
-}, 60_000);
+});
 
 test('emails: send, get, list, in a batch, and again under an idempotency key', async () => {
   await sdk.verifiedDomain('shop.example');
@@ -72,7 +72,7 @@ test('emails: send, get, list, in a batch, and again under an idempotency key', 
     'Your order',
     'Your order',
   ]);
-}, 60_000);
+});
 
 test('emails: every field of a message reaches the provider', async () => {
   await sdk.verifiedDomain('shop.example');
@@ -143,7 +143,7 @@ test('emails: every field of a message reaches the provider', async () => {
     }),
   );
   expect(await dataOf(() => sdk.resend.emails.get(news.id))).toMatchObject({ topic_id: topic.id });
-}, 60_000);
+});
 
 test('emails: a batch under an idempotency key is sent once, and listed in pages, forwards and back', async () => {
   await sdk.verifiedDomain('shop.example');
@@ -166,7 +166,7 @@ test('emails: a batch under an idempotency key is sent once, and listed in pages
   expect(await page({ limit: 2, after: two })).toEqual([[one], false]);
   expect(await page({ limit: 2, before: two })).toEqual([[four, three], true]);
   expect(await page({ limit: 2, before: three })).toEqual([[five, four], false]);
-}, 60_000);
+});
 
 test('suppressions: add, list, get, remove, and many at once', async () => {
   const { id } = await dataOf(() => sdk.resend.suppressions.add({ email: 'Ann@example.net' }));
@@ -180,7 +180,7 @@ test('suppressions: add, list, get, remove, and many at once', async () => {
   expect(added.data).toHaveLength(2);
   expect((await dataOf(() => sdk.resend.suppressions.batch.remove({ emails }))).data).toHaveLength(2);
   expect((await dataOf(() => sdk.resend.suppressions.list())).data).toEqual([]);
-}, 60_000);
+});
 
 test('topics: create, list, get, update, remove', async () => {
   const topic = { name: 'News', description: 'Once a week', defaultSubscription: 'opt_in' } as const;
@@ -197,7 +197,7 @@ test('topics: create, list, get, update, remove', async () => {
     status: 404,
     title: 'Not found',
   });
-}, 60_000);
+});
 
 test('sent mail: what happened to it is counted', async () => {
   await sdk.verifiedDomain('shop.example');
@@ -223,7 +223,7 @@ test('sent mail: what happened to it is counted', async () => {
     totals: { sent: 1, delivery_rate: 0 },
     data: [{ email_id: id, sent: 1, delivery_rate: 0 }],
   });
-}, 60_000);
+});
 
 test('sent mail: its attachments are listed and read', async () => {
   await sdk.verifiedDomain('shop.example');
@@ -239,7 +239,7 @@ test('sent mail: its attachments are listed and read', async () => {
   const file = await dataOf(() => sdk.resend.emails.attachments.get({ emailId, id }));
   expect(file).toMatchObject({ object: 'attachment', id, content_disposition: 'attachment' });
   expect(await (await fetch(file.download_url)).text()).toBe('hello');
-}, 60_000);
+});
 
 test('a failure is read as one, with the problem document for an error', async () => {
   const unverified = await counted(() => sdk.resend.emails.send(MESSAGE));
@@ -260,4 +260,4 @@ test('a failure is read as one, with the problem document for an error', async (
   expect(missing.error).toMatchObject({ status: 404 });
   const stranger = new Resend('pr_live_unknown', { baseUrl: sdk.resend['baseUrl'] });
   expect((await stranger.emails.list()).error).toMatchObject({ status: 401 });
-}, 60_000);
+});

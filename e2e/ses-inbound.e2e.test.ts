@@ -55,7 +55,7 @@ beforeAll(async () => {
   });
   [api, inbound] = await system.startAll(['api', 'inbound', 'relay', 'worker']);
   await system.webhook('/hook');
-}, 90_000);
+});
 afterAll(async () => {
   await system.close();
   await s3.close();
@@ -172,7 +172,7 @@ describe('mail that SES has put into a bucket', () => {
     expect(Buffer.from(await raw.arrayBuffer())).toEqual(bytes);
     expect(clamd.streams).toEqual([]);
     await expectOnce(address);
-  }, 90_000);
+  });
 
   test.each([
     ['virus', { virusVerdict: 'FAIL', spamVerdict: 'FAIL' }],
@@ -199,7 +199,7 @@ describe('mail that SES has put into a bucket', () => {
       type: 'message.received',
       data: { auth: { dmarc: 'fail' } },
     });
-  }, 90_000);
+  });
 
   test('of exactly 10 MiB is taken', async () => {
     const address = await newInbox();
@@ -209,7 +209,7 @@ describe('mail that SES has put into a bucket', () => {
       object: put(Buffer.concat([head, Buffer.alloc(TEN_MIB - head.length, 'x\r\n')])),
     });
     expect((await event(address)).data['size']).toBe(TEN_MIB);
-  }, 90_000);
+  });
 
   test('and that is gone, or over 10 MiB, ends as a refusal that is counted and told', async () => {
     const address = await newInbox();
@@ -234,7 +234,7 @@ describe('mail that SES has put into a bucket', () => {
     }
     await takenIn();
     expect(await messagesOf(address)).toBe(0);
-  }, 90_000);
+  });
 
   test('which is not on the list of buckets is refused by the API', async () => {
     const address = await newInbox();
@@ -266,7 +266,7 @@ describe('mail that SES has put into a bucket', () => {
     }
     await expectOnce(address);
     expect(await counted('result="later",reason="s3"')).toBeGreaterThan(0);
-  }, 120_000);
+  });
 
   test('is taken once when a kill -9 ends the process that holds it', async () => {
     const address = await newInbox();
@@ -282,7 +282,7 @@ describe('mail that SES has put into a bucket', () => {
     ]);
     await system.db.query('update ses_mail set due_at = now()'); // two minutes later
     await expectOnce(address);
-  }, 120_000);
+  });
 
   test.each([
     ['before its row is ended', 'end-ses-mail', 'toServer', { messages: 0, waiting: 1 }],
@@ -329,7 +329,7 @@ describe('mail that SES has put into a bucket', () => {
     ).toEqual([{ claim: 1, soon: true }]);
     inbound = await system.start('inbound');
     await expectOnce(address);
-  }, 120_000);
+  });
 });
 
 describe('mail that the SNS action brings', () => {
@@ -342,7 +342,7 @@ describe('mail that the SNS action brings', () => {
         data: { subject: `As ${encoding}`, text: expect.stringContaining('It is late.') as unknown },
       });
     }
-  }, 90_000);
+  });
 
   test('again, by the same notification and by another one, makes no second event', async () => {
     const address = await newInbox();
@@ -355,7 +355,7 @@ describe('mail that the SNS action brings', () => {
     await tell({ recipients: [address], object: put(bytes) }); // the S3 action of the same rule
     await waitFor(async () => (await counted('result="repeated"')) > before, { what: 'the repetition' });
     await expectOnce(address);
-  }, 90_000);
+  });
 
   test('for nobody ends, counted and told', async () => {
     const before = await counted('result="nobody"');
@@ -368,5 +368,5 @@ describe('mail that the SNS action brings', () => {
     expect(inbound.log).toContainEqual(
       expect.objectContaining({ msg: 'message.nobody', level: 'info', sns_message_id: id }),
     );
-  }, 90_000);
+  });
 });

@@ -47,15 +47,15 @@ beforeAll(async () => {
     },
   });
   [api] = await system.startAll(['api', 'relay', 'worker']);
-}, 90_000);
+});
 beforeEach(async () => {
   await system.webhook('/hook');
   await verifyDomain('example.com');
-}, 90_000);
+});
 afterEach(async () => {
   await system.reset();
   ses.reset();
-}, 90_000);
+});
 afterAll(async () => {
   await system.close();
   await ses.close();
@@ -126,7 +126,7 @@ test('mail is handed to SES as asked for, after a throttle, a silence and a lost
       mail: { from: { name: 'Shop', address: 'shop@example.com' }, subject: 'Grüße' },
     });
   }
-}, 90_000);
+});
 
 test("a refusal ends at once as email.failed, in SES's words", async () => {
   ses.script('SendEmail', [sesError(400, 'MessageRejected', 'Email address is not verified.')]);
@@ -135,7 +135,7 @@ test("a refusal ends at once as email.failed, in SES's words", async () => {
     data: { error: 'MessageRejected: Email address is not verified.' },
   });
   expect(ses.messages).toHaveLength(1);
-}, 90_000);
+});
 
 test('a report that is faster than the answer of SES makes its event once the answer is there', async () => {
   let answered = (): void => undefined;
@@ -155,4 +155,4 @@ test('a report that is faster than the answer of SES makes its event once the an
   answered();
   expect(await eventOf(id, 'email.sent')).toMatchObject({ data: { error: null } });
   expect(await eventOf(id, 'email.bounced')).toMatchObject({ data: { recipients: ['jane@example.net'] } });
-}, 90_000);
+});

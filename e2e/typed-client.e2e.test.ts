@@ -83,7 +83,7 @@ let folder: string;
 beforeAll(async () => {
   system = await startSystem();
   folder = mkdtempSync(join(tmpdir(), 'postrider-typed-client-'));
-}, 90_000);
+});
 afterAll(async () => {
   await system.close();
   rmSync(folder, { recursive: true });
@@ -123,4 +123,4 @@ test('the types that openapi-typescript makes of the document fit the calls of t
     missing: 'Not found',
     deleted: true,
   });
-}, 120_000);
+});

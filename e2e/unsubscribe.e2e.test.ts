@@ -19,7 +19,7 @@ beforeEach(async () => {
   system = await startSystem({ env: { ...ses.environment, MAIL_PROVIDER: 'ses', PUBLIC_URL } });
   [api] = await system.startAll(['api', 'relay', 'worker']);
   await system.webhook('/hook');
-}, 90_000);
+});
 afterEach(async () => {
   await system.close();
   await ses.close();

@@ -15,7 +15,7 @@ let resend: Resend;
 beforeAll(async () => {
   system = await startSystem({ env: { KEY_RATE_LIMIT_PER_MINUTE: '10000' } });
   [api] = await system.startAll(['api', 'relay', 'worker']);
-}, 90_000);
+});
 afterAll(() => system.close());
 beforeEach(async () => {
   await system.reset();
@@ -46,4 +46,4 @@ test('an event is listed with its status, read with its payload and attempts, an
   expect(bodies).toHaveLength(2);
   expect(new Set(bodies).size).toBe(1);
   expect(JSON.parse(bodies[0] ?? '')).toEqual(read.payload);
-}, 60_000);
+});

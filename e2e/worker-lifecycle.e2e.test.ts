@@ -64,7 +64,7 @@ function attemptInFlight(options: () => SystemOptions): void {
     ]);
     expect(system.receiver.requests).toHaveLength(1);
     expect(worker.stderr).toEqual([]);
-  }, 60_000);
+  });
 
   test('an attempt that outlasts the deadline is left to its lease: not counted, and the exit is 0', async () => {
     system = await startSystem({ ...options(), env: SHORT_DEADLINE });
@@ -78,7 +78,7 @@ function attemptInFlight(options: () => SystemOptions): void {
     expect(rows).toEqual([{ attempts: 0, leased: true }]);
     expect(await system.db.query('select from attempts')).toEqual([]);
     expect(await system.db.query('select from dead_letters')).toEqual([]);
-  }, 60_000);
+  });
 }
 
 describe('with the queue in Postgres', () => attemptInFlight(() => ({})));
@@ -102,7 +102,7 @@ describe('relay and worker', () => {
       expect(await ask(started, '/anything')).toMatchObject({ status: 404 });
       expect(await started.stop()).toBe(0);
     }
-  }, 60_000);
+  });
 });
 
 describeWithRedis('with Redis killed', () => {
@@ -127,7 +127,7 @@ describeWithRedis('with Redis killed', () => {
       expect(await started.stop()).toBe(0);
       expect(started.stderr).toEqual([]);
     }
-  }, 60_000);
+  });
 
   test('a worker finishes and records its attempts in flight, then exits 0', async () => {
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
@@ -143,7 +143,7 @@ describeWithRedis('with Redis killed', () => {
     open();
     expect(await worker.exited()).toBe(0);
     expect(await system.outstanding()).toBe(0);
-  }, 60_000);
+  });
 });
 
 describe('with Postgres stopped', () => {
@@ -158,7 +158,7 @@ describe('with Postgres stopped', () => {
       stdio: 'ignore',
     });
     system = await startSystem({ database: databaseOn(postgres), env: SHORT_DEADLINE });
-  }, 60_000);
+  });
   afterEach(async () => {
     await system.close();
     await postgres.stop();
@@ -170,7 +170,7 @@ describe('with Postgres stopped', () => {
     for (const started of all) await says(started, 'started');
     await postgres.stop();
     for (const started of all) expect(await started.stop()).toBe(0);
-  }, 60_000);
+  });
 
   test('relay and worker run on, not ready but alive, and work again when it is back', async () => {
     await system.webhook('/hook');
@@ -192,7 +192,7 @@ describe('with Postgres stopped', () => {
     const [request] = await system.receiver.waitForRequests(1, { withinMs: 60_000 });
     expect(request?.headers['service-event-id']).toBe(eventId);
     for (const started of running) expect(await started.stop()).toBe(0);
-  }, 120_000);
+  });
 
   /** The system's own pool may still hand out a connection that is dead. */
   async function recordSoon(): Promise<string[]> {

@@ -36,5 +36,5 @@ describeWithRedis('a worker on another Redis than the relay', (redisUrl) => {
     await waitFor(async () => (await workers()) === 1, { what: 'the other worker' });
     expect(told('workers take jobs from this queue again')).toHaveLength(1);
     expect(told('no worker takes jobs from this queue')).toHaveLength(1);
-  }, 120_000);
+  });
 });

@@ -98,7 +98,7 @@ describe('the process', () => {
     expect(await line({})).toContain('"provider":"sandbox","origin":"default"');
     expect(await line({ MAIL_PROVIDER: 'smtp' })).toContain('"provider":"smtp","origin":"environment"');
     expect(await line({})).toContain('"provider":"smtp","origin":"kept"');
-  }, 90_000);
+  });
 
   test.each([
     ['production', 'warns'],

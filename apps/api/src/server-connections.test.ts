@@ -73,7 +73,7 @@ test('when silent clients use all connections, an honest client still gets its a
   for (let count = 0; count < 3; count += 1) expect(await isServed(await open())).toBe(true);
   expect(await silent.closed()).toMatch(/served$/);
   expect(clients.filter(({ socket }) => socket.closed)).toHaveLength(3);
-}, 60_000);
+});
 
 describe('at the total limit', () => {
   test('the longest idle connection is closed', async () => {

@@ -104,5 +104,5 @@ describe('a subscription', () => {
     sns.script('/', [hang()]);
     expectProblem(await post(confirmation()), 'not-ready');
     expect(api.log()).toContain('timeout after 5000 ms');
-  }, 60_000);
+  });
 });

@@ -1,4 +1,4 @@
-import { beforeAll, expect, jest, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { describeWithChromium, keepScreenshot } from '@postrider/testing';
 import type { Page } from 'playwright-core';
 import { expectAccessible, expectFits, setupBrowser, signedIn } from '../test/browser.ts';
@@ -7,8 +7,6 @@ import { makeOutage, RECIPIENT } from '../test/outage.ts';
 import type { Outage } from '../test/outage.ts';
 import { KEYS, setupConsole } from '../test/start-console.ts';
 import { writeWorstTexts } from '../test/worst-texts.ts';
-
-jest.setTimeout(120_000);
 
 interface Screen {
   readonly viewport: { readonly width: number; readonly height: number };

@@ -336,7 +336,7 @@ describe('a message repeats bytes that a sweep has found', () => {
     await Promise.all(receiving);
     expect(answers).toContain('accepted');
     expect(await counted('postrider_blob_sweeps_total')).not.toHaveProperty('failed');
-  }, 120_000);
+  });
 });
 
 describe('a blob store in S3', () => {

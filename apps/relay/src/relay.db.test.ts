@@ -186,7 +186,7 @@ describe('the relay', () => {
     });
     await waitFor(isActive, { what: 'it to be active again' });
     await untilRun('sweep', (await runsOf('sweep')) + 1);
-  }, 60_000);
+  });
 
   test('has the account of the notices, so that their domain can be verified before the first one', async () => {
     const accounts = await store.database.query('select id, name from accounts');
@@ -304,7 +304,7 @@ describe('the relay', () => {
       },
       { what: 'the day to be made and the old one dropped', timeoutMs: 60_000 },
     );
-  }, 120_000);
+  });
 
   test('makes the days of attempts before retention deletes from the default partition', async () => {
     await stop();

@@ -322,4 +322,4 @@ test('close breaks off what is running; what comes after is deferred', async () 
   await provider.close();
   expect((await running).kind).toBe('deferred');
   expect((await provider.send(outgoingMessage())).kind).toBe('deferred');
-}, 10_000);
+});

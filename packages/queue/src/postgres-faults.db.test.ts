@@ -106,7 +106,7 @@ describe('a Postgres that', () => {
     release();
     postgres = await start(postgres.port);
     for (const id of ['3', '4', '5']) await takes(id);
-  }, 60_000);
+  });
 
   test('is not up yet: calls fail, and both sides begin when it starts', async () => {
     await postgres.stop();
@@ -115,7 +115,7 @@ describe('a Postgres that', () => {
     await waitFor(() => queue.errors.length > 0, { what: 'the consumer to have tried' });
     postgres = await start(postgres.port);
     await takes('1');
-  }, 60_000);
+  });
 
   test('is gone does not block closing a queue', async () => {
     const { opened, open: release } = gate();
@@ -127,5 +127,5 @@ describe('a Postgres that', () => {
     release();
     await stopped;
     await queue.producer.close();
-  }, 60_000);
+  });
 });

@@ -81,7 +81,7 @@ describeWithRedis('a Redis that', () => {
       await on.queue.close();
       await line.close();
     }
-  }, 120_000);
+  });
 
   test('hangs before the first call: the producer recovers', async () => {
     redis = await startRedis();

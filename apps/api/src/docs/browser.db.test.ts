@@ -1,10 +1,8 @@
 import { AxeBuilder } from '@axe-core/playwright';
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { describeWithChromium, keepScreenshot, setup } from '@postrider/testing';
 import { chromium } from 'playwright-core';
 import { setupApi } from '../../test/start-api.ts';
-
-jest.setTimeout(120_000);
 
 const api = setupApi();
 

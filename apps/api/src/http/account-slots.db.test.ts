@@ -142,7 +142,7 @@ test('a request that waited 10 s is refused', async () => {
     return inFlight;
   });
   expect(await statuses(begun)).toEqual({ 201: IN_FLIGHT_MAX });
-}, 30_000);
+});
 
 test('a request whose client has disconnected is not served, even when a slot is free', async () => {
   const response = new ServerResponse(new IncomingMessage(new Socket()));

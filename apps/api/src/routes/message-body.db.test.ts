@@ -122,7 +122,7 @@ describe('a body that is on its way', () => {
     expect(await askUnread(await pathOf({ text: LONG }, 'text', other), other)).toBe('HTTP/1.1 200 OK');
     for (const { socket } of open) socket.resetAndDestroy();
     await waitFor(async () => !(await isRefused()), { what: 'an answer to be served' });
-  }, 90_000);
+  });
 
   test('takes one connection to Postgres for all bodies of its account', async () => {
     const path = await pathOf({ text: LONG });

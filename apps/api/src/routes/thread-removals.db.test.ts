@@ -93,7 +93,7 @@ describe('DELETE /v1/inboxes/{id}/threads/{thread}', () => {
     expect((await remove(thread)).status).toBe(200);
     expect(await listed('inbound/messages')).toEqual([]);
     expectProblem(await remove(thread), 'not-found');
-  }, 60_000);
+  });
 
   test('of another inbox or account changes nothing, and gives the same bytes as one that is not there', async () => {
     const thread = await threadOf(await received());

@@ -109,7 +109,7 @@ beforeAll(async () => {
     receive: (raw, envelope) => sink.receive(raw, carry(envelope)),
     limits: { messageBytesMax: MESSAGE_BYTES_MAX, bytesUnderWayMax: BYTES_IN_FLIGHT_MAX },
   });
-}, 60_000);
+});
 afterAll(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });

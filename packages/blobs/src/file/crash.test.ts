@@ -100,7 +100,7 @@ describe('a process killed in the middle of puts', () => {
     for (const id of ids) {
       expect(blobIdOf(await readFile(join(root, id.slice(0, 2), id.slice(2, 4), id)))).toBe(id);
     }
-  }, 120_000);
+  });
 });
 
 (process.platform === 'win32' ? describe.skip : describe)(

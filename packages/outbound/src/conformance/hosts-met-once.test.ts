@@ -82,7 +82,7 @@ forEachHttpClient((fixture) => {
       const before = await heapBytesWithout(receiver);
       expect(await meet(client, port, { from: 1_040, count: 800 })).toEqual(new Set(['answered']));
       expect((await heapBytesWithout(receiver)) - before).toBeLessThan(NOISE_BYTES);
-    }, 90_000);
+    });
   });
 });
 

@@ -52,7 +52,7 @@ beforeAll(async () => {
   await outside.query(
     `insert into attempt_sums select true, t, t from date_trunc('minute', now() - interval '30 minutes') t`,
   );
-}, 120_000);
+});
 
 async function explained(
   plans: 'once' | 'each time',

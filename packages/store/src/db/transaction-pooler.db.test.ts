@@ -48,7 +48,7 @@ describe('a pooler in transaction mode is refused', () => {
       await pool.end();
       await expect(migrate(url)).rejects.toThrow(REFUSAL);
     });
-  }, 30_000);
+  });
 });
 
 describe('whoever keeps a session to itself is accepted', () => {

@@ -102,7 +102,7 @@ beforeAll(async () => {
   await fill(second, COUNTED + 2, COUNTED + SINCE);
   await fillTestMail(first);
   await store.outside.query('select pg_stat_force_next_flush()'); // what this has read
-}, 120_000);
+});
 
 const FIRST_PAGE = { limit: LIMIT, cursor: null };
 /** In the middle of what was counted. */

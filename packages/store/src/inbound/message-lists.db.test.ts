@@ -86,7 +86,7 @@ beforeAll(async () => {
   await threads(ALL_READ, true);
   await threads(ALL_UNREAD, false);
   await fill('msg_c', 'received', MANY); // newer than the few that were released
-}, 120_000);
+});
 
 const FILTERS: readonly [string, MessageFilter][] = (['account', 'inbox'] as const).flatMap((of) =>
   ([null, 'held', 'received', 'released'] as const).map((status): [string, MessageFilter] => [

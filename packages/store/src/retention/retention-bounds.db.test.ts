@@ -127,7 +127,7 @@ test('what is kept for a time goes in bounded steps', async () => {
             + (select count(*) from unclaimed_notifications)::int as n`,
   );
   expect(left?.n).toBe(3 * (ROWS - OLD));
-}, 120_000);
+});
 
 test('attempts without a partition go in bounded steps', async () => {
   await database.query(
@@ -141,7 +141,7 @@ test('attempts without a partition go in bounded steps', async () => {
   expect(beyond(seen)).toEqual([]);
   const [left] = await database.query<{ n: number }>('select count(*)::int as n from attempts');
   expect(left?.n).toBe(ROWS - OLD);
-}, 120_000);
+});
 
 /** Messages of one account, the first `old` of them 400 days old, those that end in 7 still to be handed over. */
 async function mail(accountId: string, count: number, old: number): Promise<void> {
@@ -166,7 +166,7 @@ test('mail and its contents go in bounded steps, whatever waits to be handed ove
   }
   const [left] = await database.query<{ n: number }>('select count(*)::int as n from emails');
   expect(left?.n).toBe(ROWS - 0.9 * old);
-}, 120_000);
+});
 
 /** Messages of one inbox, each in a thread of its own with mail that was sent in it, the first `old` of them 40 days old. */
 async function receivedMail(accountId: string, count: number, old: number): Promise<void> {
@@ -210,7 +210,7 @@ test('received mail and its threads go in bounded steps', async () => {
             (select count(*) from inbox_sends)::int as sends`,
   );
   expect(left).toEqual({ messages: ROWS - old, threads: ROWS - old, sends: ROWS - old });
-}, 120_000);
+});
 
 test('a sweep asks for blobs by indexes, named or not', async () => {
   const accountId = await rows.account();
@@ -228,7 +228,7 @@ test('a sweep asks for blobs by indexes, named or not', async () => {
   expect(taken).toHaveLength(200); // of numbers over ROWS
   expect(seen).toHaveLength(1);
   expect(beyond(seen)).toEqual([]);
-}, 120_000);
+});
 
 test('dead letters go in bounded steps, past their days and over their number', async () => {
   const accountId = await rows.account();
@@ -246,7 +246,7 @@ test('dead letters go in bounded steps, past their days and over their number', 
   expect(beyond(await explained(dropSurplus), LETTERS_MAX + 1)).toEqual([]);
   const [left] = await database.query<{ n: number }>('select count(*)::int as n from dead_letters');
   expect(left?.n).toBe(2 * LETTERS_MAX);
-}, 120_000);
+});
 
 test('a person is forgotten in bounded steps, however much the account and others have', async () => {
   const accountId = await rows.account();
@@ -280,4 +280,4 @@ test('a person is forgotten in bounded steps, however much the account and other
   const found = await database.query(`select from events where id = 'evt_4'`);
   expect(found).toEqual([]);
   expect(await database.query(`select from messages where id = 'msg_4'`)).toEqual([]);
-}, 120_000);
+});
