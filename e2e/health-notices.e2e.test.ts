@@ -52,7 +52,7 @@ async function mails(count: number): Promise<string[]> {
 const quoted = (text: string) => text.replaceAll('=\r\n', '').replaceAll('=3D', '=');
 
 async function operatorEvents(count: number) {
-  const requests = await system.receiver.waitForRequests(count, { path: '/operator', withinMs: 30_000 });
+  const requests = await system.receiver.waitForRequests(count, { path: '/operator', withinMs: 90_000 });
   return requests.map(({ headers, body }) => {
     verifySignature({ header: String(headers['service-signature']), body, secret: SECRET });
     return JSON.parse(String(body)) as { type: string; data: Record<string, unknown> };

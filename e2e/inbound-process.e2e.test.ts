@@ -243,7 +243,7 @@ describe('SIGTERM', () => {
 
   test('and a message that does not end: 421 at the deadline, nothing is stored, and the exit is 0', async () => {
     await makeInbox();
-    const inbound = await system.start('inbound', { SHUTDOWN_DEADLINE_MS: '3000' });
+    const inbound = await system.start('inbound', { SHUTDOWN_DEADLINE_MS: '10000' });
     const client = await greet(inbound);
     await beginMessage(client);
     client.write('Subject: Endless\r\n\r\nfirst half\r\n');

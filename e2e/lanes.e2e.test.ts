@@ -6,7 +6,7 @@ import type { System } from './start-system.ts';
 /* Every webhook here is on one host, the receiver: what its lanes allow at once is what its connections allow. */
 
 /** Longer than any test: an attempt that waits for a connection would use up its time, and count as failed. */
-const TIMEOUT = { DELIVERY_TIMEOUT_MS: '60000' };
+const TIMEOUT = { DELIVERY_TIMEOUT_MS: '600000' };
 
 /** A healthy endpoint's answers; the first slow one comes when its flight time is known. */
 const SLOW_EVERY = 100;

@@ -314,7 +314,7 @@ describe('mail that SES has put into a bucket', () => {
   test('is given back at SIGTERM when S3 does not take its bytes: its lease need not run out', async () => {
     const address = await newInbox();
     await inbound.stop();
-    inbound = await system.start('inbound', { BLOB_STORE: 's3://blobs', SHUTDOWN_DEADLINE_MS: '3000' });
+    inbound = await system.start('inbound', { BLOB_STORE: 's3://blobs', SHUTDOWN_DEADLINE_MS: '10000' });
     s3.fail(s3Hang, { operation: 'PutObject' });
     try {
       await tell({ recipients: [address], object: put(message('Given back')) });

@@ -41,7 +41,7 @@ beforeAll(async () => {
       MAIL_PROVIDER: 'ses',
       SES_CONFIGURATION_SET: 'events',
       MAIL_RETRY_DELAYS_SECONDS: '0.05,0.05,0.05',
-      MAIL_TIMEOUT_MS: '2000',
+      MAIL_TIMEOUT_MS: '10000',
       SNS_TOPIC_ARNS: String(notification['TopicArn']),
       SNS_SIGNING_CERT_FILE: certificate,
     },

@@ -23,7 +23,10 @@ describeWithRedis('a worker on another Redis than the relay', (redisUrl) => {
     const workers = async () => (await fetchMetrics(await relay.port())).find('postrider_queue_workers');
     const told = (msg: string) => relay.log.filter((line) => line['msg'] === msg);
     await system.start('worker', { REDIS_URL: other.url });
-    await waitFor(() => told('no worker takes jobs from this queue').length > 0, { what: 'the warning' });
+    await waitFor(() => told('no worker takes jobs from this queue').length > 0, {
+      what: 'the warning',
+      timeoutMs: 90_000,
+    });
     const [line] = told('no worker takes jobs from this queue');
     expect(line?.['queue']).toMatch(/^Redis \(prefix shared-prefix, id /);
     expect(line?.['queues_of_workers']).toEqual([

@@ -154,7 +154,7 @@ describe('the process', () => {
           taken.push(take()); // again, where the limiter had no answer in time
           return (await database.query(BLOCKED)).length === 2;
         },
-        { what: 'both connections of the routes to be taken' },
+        { what: 'both connections of the routes to be taken', intervalMs: 500 },
       );
       const stranger = await request(url)
         .get('/v1/webhooks')

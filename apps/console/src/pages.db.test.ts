@@ -168,7 +168,8 @@ describe('the overview', () => {
     expect(words).toContain('Postrider has a fault No worker is running.');
     expect(words).toContain('1 endpoint is failing Failed deliveries to these endpoints are retried later.');
     await opened.database.query(
-      `insert into workers (id, slots, queue_kind, queue_prefix) values ('w1', 512, 'postgres', '')`,
+      `insert into workers (id, slots, queue_kind, queue_prefix, heard_at)
+       values ('w1', 512, 'postgres', '', now() + interval '1 hour')`,
     );
     await opened.database.query('update webhooks set failing_since = null');
     const well = textOf(await show('/'));

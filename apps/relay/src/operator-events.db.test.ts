@@ -59,10 +59,10 @@ async function run(url = urlOf('/operator?team=1')): Promise<number> {
   return operatorEventsPass({ store: events, endpoint, clock: systemClock, logger, metrics });
 }
 
-/** The event that is left, and in how many seconds it is due. */
+/** The event that is left, and in how many seconds it is due, rounded to quarters of a minute. */
 async function left() {
   const [row] = await store.database.query<{ attempts: number; dueIn: number }>(
-    `select attempts, round(extract(epoch from due_at - now()))::int as "dueIn" from operator_events`,
+    `select attempts, round(extract(epoch from due_at - now()) / 15)::int * 15 as "dueIn" from operator_events`,
   );
   return row;
 }

@@ -4,7 +4,7 @@ import { createMetrics, Lifecycle, loadConfig, RELAY_PASSES } from '@postrider/r
 import type { Metrics, RelayPass, StopSignal } from '@postrider/runtime';
 import { createWakeUps } from '@postrider/store';
 import type { WakeUps } from '@postrider/store';
-import { untilWaitingForLock, waitFor, withClient } from '@postrider/testing';
+import { openClient, untilWaitingForLock, waitFor, withClient } from '@postrider/testing';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
@@ -283,7 +283,7 @@ describe('the relay', () => {
       `create table attempts_20200101 partition of attempts for values from ('2020-01-01 00:00+00') to ('2020-01-02 00:00+00')`,
     );
     await store.rows.event({ ageDays: 400 });
-    const reader = await store.pool.connect();
+    const reader = await openClient(store.database.url);
     await reader.query('begin; lock table attempts in access share mode');
     stop = await startRelay();
     const failed = (pass: string) =>
@@ -292,8 +292,7 @@ describe('the relay', () => {
     await waitFor(async () => (await store.database.query('select from events')).length === 0, {
       what: 'the old event to go',
     });
-    await reader.query('rollback');
-    reader.release();
+    await reader.end();
     await waitFor(
       async () => {
         const there = await store.database.query<{ kept: boolean }>(

@@ -56,7 +56,7 @@ function stuckJobs(locationOf: () => QueueLocation): void {
     });
     pass.wake([webhookId]);
     await pass.run();
-    await waitFor(() => deliveries.length > 0, { what: 'the next job', timeoutMs: 5_000 });
+    await waitFor(() => deliveries.length > 0, { what: 'the next job' });
     const work = createDeliveryWork(store.pool, store.pool);
     expect(await work.take(deliveries, LEASE_SECONDS)).toMatchObject([{ deliveryId }]);
     expect(await work.take([stuck], LEASE_SECONDS)).toEqual([]);
@@ -73,7 +73,7 @@ function stuckJobs(locationOf: () => QueueLocation): void {
       leaseSeconds: LEASE_SECONDS,
       onClaim: quiet,
     });
-    await waitFor(() => mails.length > 0, { what: 'the next job', timeoutMs: 5_000 });
+    await waitFor(() => mails.length > 0, { what: 'the next job' });
     const now = await store.database.query(
       'select email_id as "emailId", claim, unrecorded as faults from email_sends',
     );

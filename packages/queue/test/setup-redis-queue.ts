@@ -26,7 +26,7 @@ export class RedisQueue {
   }
 
   /** Adds a job, again and again, until the queue takes it. Then waits until it arrives. */
-  async takes(deliveryId: string, timeoutMs = 10_000): Promise<void> {
+  async takes(deliveryId: string, timeoutMs = 60_000): Promise<void> {
     const job = { deliveryId, claim: 0, delayMs: 0 };
     await waitFor(
       async () => {

@@ -46,7 +46,7 @@ export function requestsOf<Request extends { readonly operation: string }>(
   requests: readonly Request[],
   operation: Request['operation'],
   count: number,
-  withinMs = 10_000,
+  withinMs = 60_000,
 ): Promise<Request[]> {
   return waitFor(
     () => {

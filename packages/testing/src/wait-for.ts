@@ -15,11 +15,11 @@ type Pending = false | null | undefined;
 /**
  * Calls `condition` until it returns a value, and returns that. An error of `condition` counts as "not yet".
  * The last one is the cause of the failure.
- * @throws after `timeoutMs` (20 s)
+ * @throws after `timeoutMs` (60 s)
  */
 export async function waitFor<T>(
   condition: () => T | Pending | Promise<T | Pending>,
-  { what, timeoutMs = 20_000, intervalMs }: WaitOptions,
+  { what, timeoutMs = 60_000, intervalMs }: WaitOptions,
 ): Promise<T> {
   const beganAt = performance.now();
   for (;;) {

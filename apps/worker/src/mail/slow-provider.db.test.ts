@@ -85,7 +85,7 @@ async function events(): Promise<[string, unknown][]> {
 const types = async () => (await events()).map(([type]) => type);
 
 test('a provider may take longer than a lease: no other worker gets the message meanwhile, and recording its outcome is tried again', async () => {
-  const leaseSeconds = 1;
+  const leaseSeconds = 4;
   const answers = createGate();
   const answerLate: MailStages['send'] = async () => {
     await answers.opened;

@@ -41,7 +41,7 @@ const WAYS = [
   [
     'a transaction',
     (db: Database, sql: string): Promise<unknown> =>
-      mappingUnavailable(() => db.prisma.$transaction((tx) => tx.$queryRawUnsafe(sql))),
+      mappingUnavailable(() => db.prisma.$transaction((tx) => tx.$queryRawUnsafe(sql), { maxWait: 20_000 })),
   ],
 ] as const;
 
@@ -154,7 +154,7 @@ test('a transaction that was cut off for its length is unavailable, and so is on
         await released;
         await tx.$queryRawUnsafe('select 1');
       },
-      { timeout: 200 },
+      { timeout: 200, maxWait: 20_000 },
     ),
   );
   await holds;

@@ -90,7 +90,7 @@ export async function startScriptedReceiver(options: ScriptedReceiverOptions): P
     url: (path, hostname = literal) => `https://${hostname}:${port}${path}`,
     script: (path, reactions) => script.queue(path, reactions),
     always: (path, reaction) => script.always(path, reaction),
-    waitForRequests: (count, { path, withinMs = 10_000 } = {}) => log.waitFor(count, path, withinMs),
+    waitForRequests: (count, { path, withinMs = 60_000 } = {}) => log.waitFor(count, path, withinMs),
     reset() {
       log.requests.length = 0;
       script.clear();
