@@ -27,15 +27,15 @@ test('an account has a quarter of the slots beside others, at least eight', () =
   expect(fairShares([webhook()], { slots: 4, oneAccount: false })).toEqual([8]);
 });
 
-test('the only account has half of the slots, but not of the slow lane', () => {
-  expect(fairShares([webhook()], ALONE)).toEqual([64]);
+test('the only account has all slots, but not of the slow lane', () => {
+  expect(fairShares([webhook()], ALONE)).toEqual([128]);
   expect(fairShares([webhook({ lane: 'slow' })], ALONE)).toEqual([32]);
 });
 
 test('a quick webhook has 48 beside others', () => {
   const wide: Capacity = { slots: 1_000, oneAccount: false };
   expect(fairShares([webhook({ isQuick: true })], wide)).toEqual([48]);
-  expect(fairShares([webhook({ isQuick: true })], { ...wide, oneAccount: true })).toEqual([500]);
+  expect(fairShares([webhook({ isQuick: true })], { ...wide, oneAccount: true })).toEqual([1_000]);
 });
 
 test('the webhooks of an account that ask together divide its limit', () => {

@@ -60,8 +60,8 @@ export function fairShares(asking: readonly Contender[], capacity: Capacity): nu
 
 /** Slots of the slow lane are not free soon after another account asks for them. So it has no exception. */
 function accountLimit({ lane }: Contender, { slots, oneAccount }: Capacity): number {
-  const share = oneAccount && lane === 'fast' ? ACCOUNT_SHARE.alone : ACCOUNT_SHARE.besideOthers;
-  return Math.max(LIMITS.first, Math.floor(slots * share));
+  if (oneAccount && lane === 'fast') return slots;
+  return Math.max(LIMITS.first, Math.floor(slots * ACCOUNT_SHARE));
 }
 
 function ownLimit({ limit, isQuick }: Contender, { oneAccount }: Capacity): number {

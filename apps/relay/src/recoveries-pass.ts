@@ -30,6 +30,8 @@ interface Count {
   readonly outstanding: number;
   /** Events that recoveries have queued since. */
   queued: number;
+  /** At the account's rate, these events take until then. */
+  pacedUntilMs: number;
 }
 
 /** Does the steps of recoveries that are due. Two relays that are active for some seconds share the steps. */
@@ -71,20 +73,22 @@ export class RecoveriesPass {
     if (step === null) return;
     const { webhookId, queued, ended } = step;
     count.queued += queued;
+    count.pacedUntilMs = Math.max(count.pacedUntilMs, this.#nowMs()) + queued / EVENTS_PER_MS;
     if (queued > 0) onQueued(webhookId);
     if (ended !== null) logger.info(`recovery ${ended}`, { recovery_id: id, webhook_id: webhookId });
   }
 
-  #eventsMax({ atMs, outstanding, queued }: Count): number {
-    const rated = Math.floor((this.#nowMs() - atMs + AHEAD_MS) * EVENTS_PER_MS);
-    return Math.max(0, Math.min(rated, this.#parts.outstandingMax - outstanding) - queued);
+  #eventsMax({ outstanding, queued, pacedUntilMs }: Count): number {
+    const aheadMs = Math.max(0, pacedUntilMs - this.#nowMs());
+    const rated = Math.floor((AHEAD_MS - aheadMs) * EVENTS_PER_MS);
+    return Math.max(0, Math.min(rated, this.#parts.outstandingMax - outstanding - queued));
   }
 
   async #count(accountId: AccountId): Promise<Count> {
     const known = this.#counts.get(accountId);
     if (known !== undefined) return known;
     const outstanding = await this.#parts.outstandingOf(accountId);
-    const count = { atMs: this.#nowMs(), outstanding, queued: 0 };
+    const count = { atMs: this.#nowMs(), outstanding, queued: 0, pacedUntilMs: -Infinity };
     this.#counts.set(accountId, count);
     return count;
   }

@@ -193,24 +193,24 @@ describe('a claim', () => {
     expect(requests()).toMatchObject([{ limit: 8, rowsToRead: 60 }, {}]);
   });
 
-  test('gives the only account half of the slots, and a quarter for three seconds after it claimed for another', () => {
+  test('gives the only account all slots, and a quarter for two seconds after it claimed for another', () => {
     wake('a1');
-    for (const limit of [8, 8, 24, 40]) {
+    for (const limit of [8, 8, 24, 40, 88]) {
       expect(requests()).toMatchObject([{ limit }]);
       claim({ due: 1_000, leased: leased(limit) });
       nowMs += 1_000;
     }
-    expect(requests()).toMatchObject([{ limit: 64 }]);
+    expect(requests()).toMatchObject([{ limit: 128 }]);
     wake('b1');
     claim(); // makes its account known
     wake('b1', 'a1');
     expect(requests()).toMatchObject([{ limit: 8 }, { limit: 32 }]); // also beside the first claim of the other one
     claim();
     wake('a1');
-    nowMs += 2_999;
+    nowMs += 1_999;
     expect(requests().map(({ limit }) => limit)).toContain(32);
     nowMs += 1;
-    expect(requests().map(({ limit }) => limit)).toContain(64);
+    expect(requests().map(({ limit }) => limit)).toContain(128);
   });
 
   test('gives an account a quarter while slow deliveries of another one are in flight', () => {
@@ -241,6 +241,8 @@ describe('a claim', () => {
       nowMs += 1_000;
       claim({ inFlight: 8, stuck: 8 }, 'slow');
     }
+    expect(requests()).toMatchObject([{ limit: 32 }]);
+    nowMs += 60_000; // no slot of the slow lane was free
     expect(requests()).toMatchObject([{ limit: 32 }]);
   });
 });

@@ -10,10 +10,10 @@ import type { AccountState } from './webhook-state.ts';
 /** The relay forgets a webhook that had nothing to do for this time. It starts again at the first limit. */
 const FORGET_AFTER_MS = 60_000;
 /**
- * An account is active for this time after the relay last claimed for it. A webhook with deliveries in flight
- * has a claim more often, so its account stays active.
+ * An account is active for this time after the relay has claimed for it, and while it has deliveries in
+ * flight.
  */
-const ACTIVE_MS = IN_FLIGHT_CHECK_MS.max + 1_000;
+const ACTIVE_MS = 2_000;
 
 /** What a claim asks for a webhook. */
 export interface Asked extends ClaimRequest {
@@ -73,7 +73,7 @@ export class WebhookRegistry {
   ask(lanes: readonly Lane[], webhooksPerLane: number, nowMs: number): Asked[] {
     const webhooks = lanes.flatMap((lane) => this.#take(lane, webhooksPerLane));
     for (const webhook of webhooks) this.#noteActive(webhook, nowMs);
-    const oneAccount = nowMs >= this.#severalActiveUntilMs;
+    const oneAccount = nowMs >= this.#severalActiveUntilMs && !this.#severalInFlight();
     const limits = fairShares(webhooks, { slots: this.#fleetSlots(), oneAccount });
     return webhooks.map((webhook, index) => {
       const { webhookId, account, inFlight, lane, scanFrom } = webhook;
@@ -180,6 +180,15 @@ export class WebhookRegistry {
     this.#webhooks.delete(webhook.webhookId);
     if (webhook.accountId !== null && webhook.account.webhooks === 0)
       this.#accounts.delete(webhook.accountId);
+  }
+
+  #severalInFlight(): boolean {
+    let found = 0;
+    for (const { inFlight } of this.#accounts.values()) {
+      if (inFlight > 0) found += 1;
+      if (found > 1) return true;
+    }
+    return false;
   }
 
   /** A webhook whose account is not known yet has its first limit, which is small. */

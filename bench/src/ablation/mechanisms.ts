@@ -41,8 +41,8 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
     changes: [change('apps/worker/src/batcher.ts', 'SIZE_MAX = 200', 'SIZE_MAX = 1')],
   },
   'attempts-per-slot': {
-    without: 'a worker makes as many attempts at once as it has slots, instead of five times as many',
-    changes: [change(SETTINGS, 'ATTEMPTS_PER_SLOT = 5', 'ATTEMPTS_PER_SLOT = 1')],
+    without: 'a worker makes as many attempts at once as it has slots, instead of seven times as many',
+    changes: [change(SETTINGS, 'ATTEMPTS_PER_SLOT = 7', 'ATTEMPTS_PER_SLOT = 1')],
   },
   'slow-lane': {
     without: 'failing and hanging endpoints share the fast lane with all others',
@@ -79,7 +79,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'account-share': {
     without: 'one account may use all slots',
-    changes: [change(SETTINGS, 'besideOthers: 1 / 4, alone: 1 / 2', 'besideOthers: 1, alone: 1')],
+    changes: [change(SETTINGS, 'ACCOUNT_SHARE = 1 / 4', 'ACCOUNT_SHARE = 1')],
   },
   'own-part': {
     without: 'a webhook has no part of its own, and gets nothing while its account has used its share',
@@ -87,7 +87,13 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'one-account': {
     without: 'an account that is alone is limited as beside others',
-    changes: [change(`${RELAY}/webhook-registry.ts`, 'nowMs >= this.#severalActiveUntilMs', 'false')],
+    changes: [
+      change(
+        `${RELAY}/webhook-registry.ts`,
+        'nowMs >= this.#severalActiveUntilMs && !this.#severalInFlight()',
+        'false',
+      ),
+    ],
   },
   'low-water-marks': {
     without: 'each claim reads the index of a webhook from its start',

@@ -1,5 +1,6 @@
 -- The functions that make and drop days take a lock of two ints. The former one, a bigint, could be the hash of a customer's
 -- idempotency key. Nothing else of them changes.
+-- A relay of the last release takes the former lock. Beside it, one pass may fail, and runs again.
 do $$
 declare
   name regprocedure;

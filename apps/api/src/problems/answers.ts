@@ -227,6 +227,12 @@ export const tooManyInFlight = problem(
   'Too many requests of the account are in flight at the moment. Send it again later.',
 );
 
+/** The count of a recovery ended by time, so nobody knows whether the expected number matches. */
+export const countTakesLong = problem(
+  'not-ready',
+  'The events could not be counted in time. Send the request again later, or without expected.',
+);
+
 /** Keyless routes answer this to a client address that has too many requests in flight. */
 export const tooManyFromClient = problem(
   'not-ready',

@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeEach, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
-import type { ApiKey, RecoveryRequest, RecoveryStore } from '@postrider/store';
-import { noSuch, tooManyInFlight } from '../problems/answers.ts';
+import type { ApiKey, RecoveryCount, RecoveryRequest, RecoveryStore } from '@postrider/store';
+import { countTakesLong, noSuch, tooManyInFlight } from '../problems/answers.ts';
 import { recoveryRoutes } from './recoveries.ts';
 import type { KeyedRoute } from './route.ts';
 
@@ -21,7 +21,12 @@ let route: KeyedRoute;
 
 beforeEach(() => {
   [counts, nowMs] = [[], 0];
-  const store: Pick<RecoveryStore, 'count'> = {
+  const store: Pick<RecoveryStore, 'count' | 'start'> = {
+    // Its count ended by time, after three events.
+    async start() {
+      nowMs = 10_000;
+      return { kind: 'changed', count: { matched: 3, hasMore: true } as RecoveryCount };
+    },
     count: async (_account, _webhook, request) =>
       new Promise((resolve) => void counts.push({ request, end: () => resolve(null) })),
   };
@@ -29,7 +34,7 @@ beforeEach(() => {
 });
 
 /** A request of a new account. */
-function send() {
+function send(body: object = { dry_run: true }) {
   const client = new ServerResponse(new IncomingMessage(new Socket()));
   const answer = route.handle({
     key: { kind: 'live', scopes: [], accountId: newId('account', systemClock) } as unknown as ApiKey,
@@ -38,7 +43,7 @@ function send() {
     origin: 'https://api.test',
     query: new URLSearchParams(),
     headers: {},
-    body: { since: '2026-01-01T00:00:00Z', dry_run: true },
+    body: { since: '2026-01-01T00:00:00Z', ...body },
     requestId: 'req_1',
     recheckKey: async () => null,
     client,
@@ -60,6 +65,10 @@ test('a count ends when its client disconnects', async () => {
   await setImmediate();
   client.destroy();
   expect(counts[0]?.request.mayGoOn?.()).toBe(false);
+});
+
+test('an expected number is not refused when the count ended by time', async () => {
+  expect(await send({ expected: 5 }).answer).toEqual(countTakesLong);
 });
 
 test('a request whose client disconnects no longer waits for the counts of others', async () => {

@@ -11,7 +11,7 @@ import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
 import { idField, parsedText } from '../http/parsed-text.ts';
 import { limitParameter, parseQuery } from '../http/query-fields.ts';
-import { invalid, noSuch, tooManyInFlight } from '../problems/answers.ts';
+import { countTakesLong, invalid, noSuch, tooManyInFlight } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
 import { count, eventType, idOf, pageOf, time } from './schemas.ts';
@@ -159,6 +159,7 @@ async function countOrStart(
   const start = await recoveries.start(accountId, webhookId, request, actorOf(key));
   if (start.kind === 'no webhook') return noSuch('webhook');
   if (start.kind === 'running') return invalid(`The webhook has a recovery that runs: ${start.id}.`);
+  if (start.kind === 'changed' && start.count.hasMore && request.mayGoOn?.() === false) return countTakesLong;
   if (start.kind === 'changed')
     return invalid(`expected is ${request.expected}, and ${start.count.matched} events match.`);
   return started(start.id, webhookId, request, start.count);

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
-import { ChildLog, FILE_BYTES_MAX } from './child-log.ts';
+import { ChildLog } from './child-log.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'child-log-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -53,21 +52,4 @@ test('a line that arrives after the end of the log is only shown', async () => {
   await closed;
   await waitFor(() => shown.length === 1, { what: 'the late line' });
   expect(readFileSync(file, 'utf8')).toBe('');
-});
-
-test('a file that grows too long becomes FILE.1', async () => {
-  const file = join(folder, 'long.log');
-  const log = new ChildLog(file, () => undefined);
-  const stdout = new PassThrough();
-  log.follow(stdout, new PassThrough());
-  const lineOf = (msg: string) => JSON.stringify({ level: 'info', msg });
-  await waitFor(() => existsSync(file), { what: 'the file' });
-  for (let bytes = 0; bytes < FILE_BYTES_MAX; bytes += 2 ** 20) {
-    stdout.write(`${lineOf('x'.repeat(2 ** 20))}\n`);
-  }
-  stdout.end(`${lineOf('newest')}\n`);
-  await once(stdout, 'close');
-  await log.close();
-  await waitFor(() => statSync(`${file}.1`).size > FILE_BYTES_MAX, { what: 'the old part' });
-  expect(readFileSync(file, 'utf8').slice(-100)).toBe(`${lineOf('newest')}\n`);
 });

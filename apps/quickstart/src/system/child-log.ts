@@ -13,26 +13,24 @@ const REPEAT_AFTER_MS = 10_000;
 
 type Show = (words: string, service: string | null) => void;
 
-/** A longer file becomes `FILE.1`. So a run takes at most twice this much of the disk. */
-export const FILE_BYTES_MAX = 64 * 1024 * 1024;
-
 /**
  * Writes the output of a process to `file`, and keeps the file of the last start as `FILE.1`. Passes warnings
  * and errors to `show`, as text, with the role that wrote them if the line names it.
  */
 export class ChildLog {
-  readonly #file: string;
-  #output: WriteStream;
-  #bytes = 0;
+  readonly #output: WriteStream;
   readonly #show: Show;
   readonly #shownAt = new Map<string, number>();
   #lastErrorLine: string | null = null;
 
   constructor(file: string, show: Show) {
-    this.#file = file;
     this.#show = show;
     mkdirSync(dirname(file), { recursive: true });
-    this.#output = this.#open();
+    if (existsSync(file)) renameSync(file, `${file}.1`);
+    this.#output = createWriteStream(file);
+    this.#output.on('error', ({ message }) =>
+      this.#showOnce(`log file: ${message}; it gets no more lines`, null),
+    );
   }
 
   /** Records the output until the process ends. */
@@ -64,23 +62,11 @@ export class ChildLog {
     return new Promise((resolve) => this.#output.end(() => resolve()));
   }
 
-  #open(): WriteStream {
-    if (existsSync(this.#file)) renameSync(this.#file, `${this.#file}.1`);
-    const output = createWriteStream(this.#file);
-    output.on('error', ({ message }) => this.#showOnce(`log file: ${message}; it gets no more lines`, null));
-    return output;
-  }
-
   /** Does nothing after an error, such as a full disk, and after `close`. */
   #write(line: string): void {
-    if (!this.#output.writable) return;
-    if (this.#bytes > FILE_BYTES_MAX) {
-      this.#output.end();
-      this.#output = this.#open();
-      this.#bytes = 0;
-    }
-    this.#output.write(`${line}\n`);
-    this.#bytes += Buffer.byteLength(line) + 1;
+    if (this.#output.writable)
+      this.#output.write(`${line}
+`);
   }
 
   #showOnce(words: string, service: string | null): void {

@@ -35,7 +35,7 @@ const FAILED_STEP_SECONDS = 30;
 /** A step takes about 20 ms. The steps of other accounts wait for it. */
 const STEP_SETTINGS = `
   set local plan_cache_mode = force_generic_plan;
-  set local statement_timeout = '2s'`;
+  set local statement_timeout = '5s'`;
 /** Events that a step looks at. */
 const EVENTS_PER_STEP = 500;
 

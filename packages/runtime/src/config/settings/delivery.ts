@@ -8,13 +8,14 @@ const LEASE_DEFAULT_SECONDS = 30;
 export const LEASE_MARGIN_SECONDS = 5;
 
 /** Attempts of the fast lane per slot. An attempt that waits for an answer costs only a socket. */
-export const ATTEMPTS_PER_SLOT = 5;
+export const ATTEMPTS_PER_SLOT = 7;
 /**
- * The part of the announced slots that one account may have in flight. Three accounts whose endpoints turn
- * slow must leave room in the fast lane, also if the first one was alone. Together they have all announced
- * slots, at most four fifths of the fast lane. A rule of the configuration checks this.
+ * The part of the announced slots that one account may have in flight beside others. Alone, it may have all.
+ * Three accounts whose endpoints turn slow must leave room in the fast lane, also if the first one was alone.
+ * Together they have one and a half times the announced slots, at most six sevenths of the fast lane. A rule
+ * of the configuration checks this.
  */
-export const ACCOUNT_SHARE = { besideOthers: 1 / 4, alone: 1 / 2 } as const;
+export const ACCOUNT_SHARE = 1 / 4;
 
 const CONCURRENCY_DEFAULT = 256;
 
