@@ -1,4 +1,5 @@
 import type { WebhookId } from '@postrider/domain';
+import { ATTEMPTS_PER_SLOT } from '@postrider/runtime';
 import { measureRounds } from '../figure.ts';
 import type { Figure, Fixture, Outcome } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
@@ -8,11 +9,13 @@ import { checkOf, valueOf } from '../result/result.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 
-/** Concurrency per worker and lane. */
-const CONCURRENCY = 8;
+/** Per worker and lane. */
+const SLOTS = 4;
+/** Few enough to leave a worker's core half idle. */
+const ATTEMPTS = SLOTS * ATTEMPTS_PER_SLOT;
 const ENDPOINT_TAKES_SECONDS = 0.05;
 /** The rate of one worker if only the endpoints took time. */
-const CEILING_PER_SECOND = CONCURRENCY / ENDPOINT_TAKES_SECONDS;
+const CEILING_PER_SECOND = ATTEMPTS / ENDPOINT_TAKES_SECONDS;
 /** Above this busy share no core is left for another worker. */
 const CORES_FULL = 0.9;
 const EACH_WARM_UP = 4;
@@ -24,7 +27,7 @@ export const scaling: Figure = {
   title: 'More workers',
   group: 'load',
   how:
-    `Workers with ${CONCURRENCY} deliveries in hand each, against endpoints on hosts of their own that take ` +
+    `Workers that attempt ${ATTEMPTS} deliveries at once each, against endpoints on hosts of their own that take ` +
     `${ENDPOINT_TAKES_SECONDS * 1000} ms. One relay. Within a round workers are added one after the other; the rate is ` +
     'that of the arrivals between the first and the last tenth of a burst. The share is that of the rate of one worker, ' +
     'in the same round, times the number of workers. Where the cores were busy to 90 % and more there is nothing to ' +
@@ -56,7 +59,7 @@ interface Step {
 }
 
 async function oneRound({ sizes }: Pick<Fixture, 'sizes'>, prepared: Prepared): Promise<Step[]> {
-  const env = { DELIVERY_CONCURRENCY: String(CONCURRENCY), SLOW_LANE_CONCURRENCY: String(CONCURRENCY) };
+  const env = { DELIVERY_CONCURRENCY: String(SLOTS), SLOW_LANE_CONCURRENCY: String(SLOTS) };
   await prepared.installation.start('relay', env);
   const steps: Step[] = [];
   let running = 0;
@@ -123,7 +126,7 @@ function measurement(workerCounts: readonly number[], rounds: readonly (readonly
         kind: 'lines',
         logarithmic: false,
         id: 'scaling',
-        title: `Deliveries per second by number of workers (${CONCURRENCY} in hand each)`,
+        title: `Deliveries per second by number of workers (${ATTEMPTS} attempts at once each)`,
         xLabel: 'workers',
         yLabel: 'deliveries per second',
         series: [

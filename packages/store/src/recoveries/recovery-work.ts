@@ -74,6 +74,7 @@ export function createRecoveryWork(pool: Pool) {
           return step(client, id, eventsMax);
         });
       } catch (error) {
+        // If this fails, too, the step is due at once. The caller reports the first error.
         await run(pool, putOffRecovery, [id, FAILED_STEP_SECONDS]).catch(() => undefined);
         throw error;
       }
