@@ -9,10 +9,7 @@ import type { AccountState } from './webhook-state.ts';
 
 /** The relay forgets a webhook that had nothing to do for this time. It starts again at the first limit. */
 const FORGET_AFTER_MS = 60_000;
-/**
- * An account is active for this time after the relay has claimed for it, and while it has deliveries in
- * flight.
- */
+/** An account is active for this time after a claim for it, and while it has deliveries in flight. */
 const ACTIVE_MS = 2_000;
 
 /** What a claim asks for a webhook. */
@@ -37,9 +34,6 @@ export class WebhookRegistry {
     slow: new Map(),
   };
   readonly #appointments = new TinyQueue<Appointment>([], (a, b) => a.atMs - b.atMs);
-  #lastActive: AccountState | null = null;
-  /** Several accounts are active until then. */
-  #severalActiveUntilMs = -Infinity;
 
   /** @param fleetSlots slots that all workers together announce */
   constructor(fleetSlots: () => number) {
@@ -72,9 +66,8 @@ export class WebhookRegistry {
   /** Takes the next webhooks of these lanes that are due for a check. @returns what to claim for each */
   ask(lanes: readonly Lane[], webhooksPerLane: number, nowMs: number): Asked[] {
     const webhooks = lanes.flatMap((lane) => this.#take(lane, webhooksPerLane));
-    for (const webhook of webhooks) this.#noteActive(webhook, nowMs);
-    const oneAccount = nowMs >= this.#severalActiveUntilMs && !this.#severalInFlight();
-    const limits = fairShares(webhooks, { slots: this.#fleetSlots(), oneAccount });
+    for (const { account } of webhooks) account.claimedAtMs = nowMs;
+    const limits = fairShares(webhooks, { slots: this.#fleetSlots(), oneAccount: this.#isOneAccount(nowMs) });
     return webhooks.map((webhook, index) => {
       const { webhookId, account, inFlight, lane, scanFrom } = webhook;
       const limit = limits[index] ?? 0;
@@ -98,7 +91,7 @@ export class WebhookRegistry {
         this.#forget(webhook);
         continue;
       }
-      this.#join(webhook, claim.accountId);
+      this.#join(webhook, claim.accountId, nowMs);
       webhook.observe(claim, limit, nowMs);
       this.#schedule(webhook, nowMs);
     }
@@ -165,8 +158,8 @@ export class WebhookRegistry {
   }
 
   /** A webhook's account is known from its first claim on. */
-  #join(webhook: WebhookState, accountId: AccountId): void {
-    const account = this.#accounts.get(accountId) ?? { inFlight: 0, busy: 0, webhooks: 0 };
+  #join(webhook: WebhookState, accountId: AccountId, nowMs: number): void {
+    const account = this.#accounts.get(accountId) ?? newAccount(nowMs);
     if (webhook.account === account) return;
     this.#accounts.set(accountId, account);
     account.webhooks += 1;
@@ -182,20 +175,20 @@ export class WebhookRegistry {
       this.#accounts.delete(webhook.accountId);
   }
 
-  #severalInFlight(): boolean {
-    let found = 0;
-    for (const { inFlight } of this.#accounts.values()) {
-      if (inFlight > 0) found += 1;
-      if (found > 1) return true;
+  /**
+   * Whether at most one account is active. A webhook whose account is not known yet does not count: it has
+   * its first limit, which is small.
+   */
+  #isOneAccount(nowMs: number): boolean {
+    let active = 0;
+    for (const { inFlight, claimedAtMs } of this.#accounts.values()) {
+      if (inFlight > 0 || nowMs - claimedAtMs < ACTIVE_MS) active += 1;
+      if (active > 1) return false;
     }
-    return false;
+    return true;
   }
+}
 
-  /** A webhook whose account is not known yet has its first limit, which is small. */
-  #noteActive({ account, accountId }: WebhookState, nowMs: number): void {
-    if (accountId === null) return;
-    if (this.#lastActive !== null && this.#lastActive !== account)
-      this.#severalActiveUntilMs = nowMs + ACTIVE_MS;
-    this.#lastActive = account;
-  }
+function newAccount(claimedAtMs: number): AccountState {
+  return { inFlight: 0, busy: 0, webhooks: 0, claimedAtMs };
 }

@@ -24,6 +24,8 @@ export interface AccountState {
   busy: number;
   /** Its webhooks that the relay knows. */
   webhooks: number;
+  /** When the relay last claimed for any webhook of the account. */
+  claimedAtMs: number;
 }
 
 /** The relay's knowledge of a webhook. It is in memory only: after a restart the relay learns it again. */
@@ -31,7 +33,7 @@ export class WebhookState implements Contender {
   readonly webhookId: WebhookId;
   /** Null until the first claim. Until then the webhook counts as an account of its own. */
   accountId: AccountId | null = null;
-  account: AccountState = { inFlight: 0, busy: 0, webhooks: 1 };
+  account: AccountState = { inFlight: 0, busy: 0, webhooks: 1, claimedAtMs: -Infinity };
   limit: number = LIMITS.first;
   /** Due deliveries in the queue or in an attempt, after the last claim. */
   inFlight = 0;

@@ -87,13 +87,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'one-account': {
     without: 'an account that is alone is limited as beside others',
-    changes: [
-      change(
-        `${RELAY}/webhook-registry.ts`,
-        'nowMs >= this.#severalActiveUntilMs && !this.#severalInFlight()',
-        'false',
-      ),
-    ],
+    changes: [change(`${RELAY}/webhook-registry.ts`, 'this.#isOneAccount(nowMs)', 'false')],
   },
   'low-water-marks': {
     without: 'each claim reads the index of a webhook from its start',
