@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Client, QueryResultRow } from 'pg';
-import { cloneDatabase, databaseUrl, openClient, withClient } from './admin.ts';
+import { administer, cloneDatabase, databaseUrl, openClient } from './admin.ts';
 import { ADMIN_URL_KEY, published, TEMPLATE_KEY } from './environment.ts';
 
 export interface TestDatabase {
@@ -31,7 +31,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     drop: async () => {
       await (await client)?.end();
       client = null;
-      await withClient(adminUrl, (admin) => admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+      await administer(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     },
   };
 }

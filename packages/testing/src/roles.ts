@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { withClient } from './admin.ts';
+import { administer } from './admin.ts';
 import { adminDatabaseUrl } from './database.ts';
 
 /** Roles of the tests' server. They are of the whole server, so their names must be the test's own. */
@@ -26,9 +26,7 @@ export function createTestRoles(): TestRoles {
     prefix,
     async login(attributes = '') {
       const name = `${prefix}_login${(logins += 1)}`;
-      await withClient(adminDatabaseUrl(), (admin) =>
-        admin.query(`create role ${name} login password '${password}' ${attributes}`),
-      );
+      await administer(adminDatabaseUrl(), `create role ${name} login password '${password}' ${attributes}`);
       return name;
     },
     url(databaseUrl, login) {
@@ -36,13 +34,14 @@ export function createTestRoles(): TestRoles {
       [url.username, url.password] = [login, password];
       return url.href;
     },
-    drop: () =>
-      withClient(adminDatabaseUrl(), async (admin) => {
-        const { rows } = await admin.query<{ name: string }>(
-          `select rolname as name from pg_roles where starts_with(rolname, $1)`,
-          [prefix],
-        );
-        if (rows.length > 0) await admin.query(`drop role ${rows.map(({ name }) => name).join(', ')}`);
-      }),
+    async drop() {
+      const roles = await administer<{ name: string }>(
+        adminDatabaseUrl(),
+        `select rolname as name from pg_roles where starts_with(rolname, $1)`,
+        [prefix],
+      );
+      if (roles.length === 0) return;
+      await administer(adminDatabaseUrl(), `drop role ${roles.map(({ name }) => name).join(', ')}`);
+    },
   };
 }
