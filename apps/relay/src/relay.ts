@@ -20,6 +20,7 @@ import {
   outstandingOf,
   readiness,
   readOutstanding,
+  readUnsentMail,
 } from '@postrider/store';
 import type { ParsedWakeUp } from '@postrider/store';
 import { DeliveryPass } from './delivery-pass.ts';
@@ -186,6 +187,7 @@ function createReportPass(
     metrics,
     queue,
     readOutstanding: () => readOutstanding(pool),
+    readUnsentMail: () => readUnsentMail({ pool }),
     oldestSnapshotSeconds: createSnapshotWatch(pool),
     onEvictionPolicy: createEvictionWatch(metrics, logger),
   };

@@ -30,6 +30,12 @@ const report = (
     metrics,
     queue,
     readOutstanding: async () => BACKLOG,
+    readUnsentMail: async () => ({
+      emails: 2,
+      isCut: false,
+      oldestDueAt: new Date(0),
+      oldestDueSeconds: 5.5,
+    }),
     oldestSnapshotSeconds: async () => 60,
     onEvictionPolicy,
   });
@@ -52,6 +58,8 @@ test('a report sets the gauges from the backlog and the queues', async () => {
   expect(await samples('postrider_outstanding_deliveries')).toEqual({ '': 12 });
   expect(await samples('postrider_oldest_due_age_seconds')).toEqual({ '': 3.5 });
   expect(await samples('postrider_oldest_first_attempt_age_seconds')).toEqual({ '': 4.5 });
+  expect(await samples('postrider_unsent_mail')).toEqual({ '': 2 });
+  expect(await samples('postrider_oldest_unsent_mail_age_seconds')).toEqual({ '': 5.5 });
   expect(await samples('postrider_oldest_snapshot_age_seconds')).toEqual({ '': 60 });
   expect(await samples('postrider_queue_jobs')).toEqual({
     'fast waiting': 7,

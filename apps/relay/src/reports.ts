@@ -1,7 +1,7 @@
 import type { Producer } from '@postrider/queue';
 import { evicts, QUEUE_KEYS } from '@postrider/queue';
 import type { Logger, Metrics } from '@postrider/runtime';
-import type { Outstanding } from '@postrider/store';
+import type { Outstanding, UnsentMail } from '@postrider/store';
 
 /** Time between two reports: gauges are at most this old. */
 export const REPORT_EVERY_MS = 15_000;
@@ -10,12 +10,13 @@ export interface ReportParts {
   readonly metrics: Metrics<'relay'>;
   readonly queue: Pick<Producer, 'depth' | 'evictionPolicy'>;
   readonly readOutstanding: () => Promise<Outstanding>;
+  readonly readUnsentMail: () => Promise<UnsentMail>;
   readonly oldestSnapshotSeconds: () => Promise<number>;
   /** Receives Redis's policy last. So the other gauges work for a Redis user without INFO. */
   readonly onEvictionPolicy: (policy: string | null) => void;
 }
 
-/** Sets the gauges for outstanding deliveries and queues. @returns the pause before the next report. */
+/** Sets the gauges for outstanding deliveries, unsent mail and queues. @returns the pause before the next report. */
 export async function reportPass(parts: ReportParts): Promise<number> {
   const { metrics, queue } = parts;
   metrics.oldestSnapshotAge.set(await parts.oldestSnapshotSeconds());
@@ -23,6 +24,9 @@ export async function reportPass(parts: ReportParts): Promise<number> {
   metrics.outstandingDeliveries.set(deliveries.outstanding);
   metrics.oldestDueAge.set(deliveries.oldestDueSeconds);
   metrics.oldestFirstAttemptAge.set(deliveries.oldestFirstAttemptSeconds);
+  const mail = await parts.readUnsentMail();
+  metrics.unsentMail.set(mail.emails);
+  metrics.oldestUnsentMailAge.set(mail.oldestDueSeconds);
   const depths = await queue.depth();
   for (const key of QUEUE_KEYS) {
     metrics.queueDepth.set({ queue: key, state: 'waiting' }, depths[key].waiting);

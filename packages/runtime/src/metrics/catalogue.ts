@@ -255,6 +255,20 @@ export const metricCatalogue = {
     help: 'How long the oldest delivery without an attempt has been due, also while a worker has it. 0 when there is none.',
     labels: [],
   },
+  unsentMail: {
+    processes: ['relay'],
+    kind: 'gauge',
+    name: 'postrider_unsent_mail',
+    help: 'Messages that wait for the mail provider, also those that a worker sends now. Counted up to 10,000.',
+    labels: [],
+  },
+  oldestUnsentMailAge: {
+    processes: ['relay'],
+    kind: 'gauge',
+    name: 'postrider_oldest_unsent_mail_age_seconds',
+    help: 'How long the oldest message for the mail provider has been due, also while a worker sends it. 0 when none is due.',
+    labels: [],
+  },
   oldestSnapshotAge: {
     processes: ['relay'],
     kind: 'gauge',

@@ -11,15 +11,19 @@ export interface UnsentMail {
   readonly isCut: boolean;
   /** Null: none waits. */
   readonly oldestDueAt: Date | null;
+  /** How long that message has been due, by the clock of Postgres. 0 when none is due. */
+  readonly oldestDueSeconds: number;
 }
 
 /** $1 messages counted at most. */
 const READ = statement('read-unsent-mail')`
     select (select count(*)::int from (select from email_sends limit $1) counted) as emails,
-           (select due_at from email_sends order by due_at, email_id limit 1) as "oldestDueAt"`;
+           oldest.due_at as "oldestDueAt",
+           greatest(0, coalesce(extract(epoch from now() - oldest.due_at), 0))::float8 as "oldestDueSeconds"
+    from (select (select due_at from email_sends order by due_at, email_id limit 1) as due_at) oldest`;
 
 export async function readUnsentMail({ pool }: { readonly pool: Pool }): Promise<UnsentMail> {
   const [row] = await runOn<Omit<UnsentMail, 'isCut'>>(pool, READ, [COUNTED_MAX]);
-  const { emails = 0, oldestDueAt = null } = row ?? {};
-  return { emails, isCut: emails >= COUNTED_MAX, oldestDueAt };
+  const { emails = 0, oldestDueAt = null, oldestDueSeconds = 0 } = row ?? {};
+  return { emails, isCut: emails >= COUNTED_MAX, oldestDueAt, oldestDueSeconds };
 }
