@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:tls';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { startRedis } from '@postrider/embedded';
 import type { RunningRedis } from '@postrider/embedded';
 import { createTestAuthority, describeWithRedis, fetchMetrics, waitFor } from '@postrider/testing';
@@ -14,24 +14,32 @@ const OTHER_PASSWORD = 'not-the-password-of-this-server';
 const TIMEOUT_MS = 120_000;
 
 let redis: RunningRedis;
+let password = 'secret';
 let system: System;
+/** Redis refuses them until a test calls `untilAccepted`. */
+let all: readonly [SystemProcess, SystemProcess, SystemProcess];
 
-function lines({ log }: SystemProcess, msg: string): LogLine[] {
-  return log.filter((line) => line['msg'] === msg);
+/** @param from the number of lines to leave out, from the beginning of the log */
+function lines({ log }: SystemProcess, msg: string, from = 0): LogLine[] {
+  return log.slice(from).filter((line) => line['msg'] === msg);
 }
 
-/** Waits until the process has counted this many errors of Redis. */
+/** The errors of Redis that the process has counted. */
+async function errorsOf(started: SystemProcess): Promise<number> {
+  return (await fetchMetrics(await started.port())).find('postrider_redis_errors_total') ?? 0;
+}
+
 async function errorsCounted(started: SystemProcess, count: number): Promise<void> {
-  const counted = async () =>
-    (await fetchMetrics(await started.port())).find('postrider_redis_errors_total') ?? 0;
-  await waitFor(async () => (await counted()) >= count, { what: `${count} errors of ${started.name}` });
+  await waitFor(async () => (await errorsOf(started)) >= count, {
+    what: `${count} errors of ${started.name}`,
+  });
 }
 
 /** Waits for the one warning. @returns its reason. */
-async function reasonOf(started: SystemProcess): Promise<unknown> {
-  await waitFor(() => lines(started, 'redis error').length > 0, { what: `${started.name} to warn` });
-  expect(lines(started, 'redis error')).toHaveLength(1);
-  return lines(started, 'redis error')[0]?.['reason'];
+async function reasonOf(started: SystemProcess, from = 0): Promise<unknown> {
+  await waitFor(() => lines(started, 'redis error', from).length > 0, { what: `${started.name} to warn` });
+  expect(lines(started, 'redis error', from)).toHaveLength(1);
+  return lines(started, 'redis error', from)[0]?.['reason'];
 }
 
 async function readyz(started: SystemProcess): Promise<{ status: number; parts: Record<string, string> }> {
@@ -41,29 +49,42 @@ async function readyz(started: SystemProcess): Promise<{ status: number; parts: 
 }
 
 async function ask(...words: [string, ...string[]]): Promise<void> {
-  const client = new Redis({ port: redis.port, password: 'secret' });
+  const client = new Redis({ port: redis.port, password });
   await client.call(...words);
   client.disconnect();
 }
 
+/** Waits until Redis has refused all processes. Then it accepts their password, and they go on. */
+async function untilAccepted(): Promise<void> {
+  for (const started of all) await reasonOf(started);
+  await ask('CONFIG', 'SET', 'requirepass', OTHER_PASSWORD);
+  password = OTHER_PASSWORD;
+  for (const started of all) {
+    await waitFor(() => lines(started, 'redis works again').length > 0, { what: `${started.name} to go on` });
+  }
+}
+
 describeWithRedis('a Redis that refuses Postrider', () => {
-  beforeEach(async () => {
-    redis = await startRedis({ args: ['--requirepass', 'secret'] });
+  beforeAll(async () => {
+    redis = await startRedis({ args: ['--requirepass', password] });
     system = await startSystem({ redisUrl: `redis://:${OTHER_PASSWORD}@127.0.0.1:${redis.port}` });
+    all = await system.startAll(PROCESSES);
   });
-  afterEach(async () => {
+  afterAll(async () => {
     await system.close();
     await redis.stop();
   });
-
-  /** From now on Redis accepts the password of the processes. */
-  const accept = () => ask('CONFIG', 'SET', 'requirepass', OTHER_PASSWORD);
+  afterEach(() => system.reset());
 
   test(
     'is one warning of each process with the words of Redis, and one line when it works again',
     async () => {
+      const [, relay] = all;
+      const failures = async () =>
+        (await fetchMetrics(await relay.port())).find('postrider_passes_failed_total{pass="deliveries"}') ??
+        0;
+      const told = (msg: string) => lines(relay, msg).filter((line) => line['pass'] === 'deliveries').length;
       await system.webhook('/hook');
-      const all = await system.startAll(PROCESSES);
       await system.record(1);
       for (const started of all) {
         expect(await reasonOf(started)).toContain('WRONGPASS');
@@ -77,38 +98,40 @@ describeWithRedis('a Redis that refuses Postrider', () => {
         expect(JSON.stringify(started.log)).not.toContain(OTHER_PASSWORD);
       }
       expect((await readyz(all[0])).parts['limiter']).toContain('refused with 429');
+      // No pass of the relay recovers before it has done its work, and each failure is counted.
+      await waitFor(async () => (await failures()) >= 3, { what: 'three failed passes' });
+      expect([told('pass failed'), told('pass recovered')]).toEqual([1, 0]);
 
-      await accept();
+      await untilAccepted();
       await system.drained();
       for (const started of all) {
-        await waitFor(() => lines(started, 'redis works again').length > 0, {
-          what: `${started.name} to go on`,
-        });
+        expect(lines(started, 'redis works again')).toHaveLength(1);
         expect(lines(started, 'redis error')).toHaveLength(1);
         expect(Object.values((await readyz(started)).parts)).toEqual(['ok', 'ok', 'ok']);
       }
+      await waitFor(() => told('pass recovered') === 1, { what: 'the pass to recover' });
+      expect(told('pass failed')).toBe(1);
     },
     TIMEOUT_MS,
   );
 
   test(
-    'lets no pass of the relay recover before it has done its work, and each failure is counted',
+    'is killed and comes back: one warning, and one line when it works again',
     async () => {
-      await system.webhook('/hook');
-      await system.record(1);
-      const relay = await system.start('relay');
-      const failures = async () =>
-        (await fetchMetrics(await relay.port())).find('postrider_passes_failed_total{pass="deliveries"}') ??
-        0;
-      await waitFor(async () => (await failures()) >= 3, { what: 'three failed passes' });
-      const told = (msg: string) => lines(relay, msg).filter((line) => line['pass'] === 'deliveries').length;
-      expect([told('pass failed'), told('pass recovered')]).toEqual([1, 0]);
-
-      await accept();
-      await system.start('worker');
-      await system.drained();
-      await waitFor(() => told('pass recovered') === 1, { what: 'the pass to recover' });
-      expect(told('pass failed')).toBe(1);
+      await untilAccepted();
+      const [, , worker] = all;
+      await waitFor(async () => (await readyz(worker)).parts['queue'] === 'ok', { what: 'the worker' });
+      const from = worker.log.length;
+      const errors = await errorsOf(worker);
+      const { port } = redis;
+      redis.kill('SIGKILL');
+      expect(await reasonOf(worker, from)).toContain('ECONN');
+      await errorsCounted(worker, errors + 5);
+      redis = await startRedis({ port, args: ['--requirepass', OTHER_PASSWORD] });
+      await waitFor(() => lines(worker, 'redis works again', from).length === 1, {
+        what: 'the worker to go on',
+      });
+      expect(lines(worker, 'redis error', from)).toHaveLength(1);
     },
     TIMEOUT_MS,
   );
@@ -121,6 +144,7 @@ describeWithRedis('a Redis that refuses Postrider', () => {
       for (const name of ['relay', 'worker'] as const) {
         const started = await system.start(name, { REDIS_URL: `redis://app:app@127.0.0.1:${redis.port}` });
         expect(await reasonOf(started)).toContain('NOPERM');
+        await started.kill();
       }
     },
     TIMEOUT_MS,
@@ -137,26 +161,9 @@ describeWithRedis('a Redis that refuses Postrider', () => {
       for (const name of PROCESSES) {
         const started = await system.start(name, { REDIS_URL: `rediss://127.0.0.1:${port}` });
         expect(await reasonOf(started)).toMatch(/certificate/);
+        await started.kill();
       }
       server.close();
-    },
-    TIMEOUT_MS,
-  );
-
-  test(
-    'is killed and comes back: one warning, and one line when it works again',
-    async () => {
-      await accept();
-      const worker = await system.start('worker');
-      await waitFor(async () => (await readyz(worker)).parts['queue'] === 'ok', { what: 'the worker' });
-      expect(lines(worker, 'redis error')).toEqual([]);
-      const { port } = redis;
-      redis.kill('SIGKILL');
-      expect(await reasonOf(worker)).toContain('ECONN');
-      await errorsCounted(worker, 5);
-      redis = await startRedis({ port, args: ['--requirepass', OTHER_PASSWORD] });
-      await waitFor(() => lines(worker, 'redis works again').length === 1, { what: 'the worker to go on' });
-      expect(lines(worker, 'redis error')).toHaveLength(1);
     },
     TIMEOUT_MS,
   );

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { fetchMetrics, waitFor } from '@postrider/testing';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { newId } from '@postrider/domain';
+import { createRows, fetchMetrics, systemClock, waitFor } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
@@ -12,48 +13,31 @@ const LEASE_SECONDS = Number(LEASES.LEASE_SECONDS);
 const OTHER_KEY = Buffer.alloc(32, 9).toString('base64');
 
 let system: System;
+/** The relay, and a worker that cannot open a secret. */
+let all: SystemProcess;
 
-beforeEach(async () => {
-  system = await startSystem({ env: LEASES });
+beforeAll(async () => {
+  system = await startSystem({ env: { ...LEASES, ROLES: 'relay,worker', SECRETS_KEY: OTHER_KEY } });
+  all = await system.start('all');
 });
-afterEach(() => system.close());
+afterAll(() => system.close());
+// The last test leaves a delivery that cannot end.
+beforeEach(() => system.reset());
 
-async function untilMetric(process: SystemProcess, name: string, holds: (value: number) => boolean) {
-  await waitFor(async () => holds((await fetchMetrics(await process.port())).find(name) ?? 0), {
+async function untilMetric(name: string, holds: (value: number) => boolean) {
+  await waitFor(async () => holds((await fetchMetrics(await all.port())).find(name) ?? 0), {
     what: name,
     timeoutMs: REPORTED_WITHIN_MS,
   });
 }
 
-test('a delivery whose secret no key opens shows: by its age, and by the stage that leaves it to its lease', async () => {
-  const webhook = await system.webhook('/hook');
-  const relay = await system.start('relay');
-  const worker = await system.start('worker', { SECRETS_KEY: OTHER_KEY });
-  const [eventId] = await system.record(1);
-  await untilMetric(
-    worker,
-    'postrider_work_left_to_lease_total{work="delivery",stage="attempt"}',
-    (left) => left >= 2,
-  );
-  await untilMetric(relay, 'postrider_oldest_first_attempt_age_seconds', (age) => age > LEASE_SECONDS);
-  const line = worker.log.find(({ msg }) => msg === 'work left to its lease');
-  expect(line).toMatchObject({
-    stage: 'attempt',
-    event_id: eventId,
-    webhook_id: webhook.id,
-    error: { message: expect.stringContaining('no configured key') },
-  });
-  expect(system.receiver.requests).toHaveLength(0);
-});
-
 test('a delivery whose event is gone ends, with a line and a count', async () => {
   const webhook = await system.webhook('/hook');
-  const [gone = ''] = await system.record(1);
-  await system.db.query('delete from events where id = $1', [gone]);
-  const [, worker] = await system.startAll(['relay', 'worker']);
+  const gone = newId('event', systemClock);
+  await createRows(system.db).deliveries(webhook.id, { eventId: gone });
   await system.drained();
-  await untilMetric(worker, 'postrider_orphaned_deliveries_total', (ended) => ended === 1);
-  expect(worker.log).toContainEqual(
+  await untilMetric('postrider_orphaned_deliveries_total', (ended) => ended === 1);
+  expect(all.log).toContainEqual(
     expect.objectContaining({
       level: 'error',
       msg: 'delivery ended: its event is gone',
@@ -61,4 +45,22 @@ test('a delivery whose event is gone ends, with a line and a count', async () =>
       webhook_id: webhook.id,
     }),
   );
+});
+
+test('a delivery whose secret no key opens shows: by its age, and by the stage that leaves it to its lease', async () => {
+  const webhook = await system.webhook('/hook');
+  const [eventId] = await system.record(1);
+  await untilMetric(
+    'postrider_work_left_to_lease_total{work="delivery",stage="attempt"}',
+    (left) => left >= 2,
+  );
+  await untilMetric('postrider_oldest_first_attempt_age_seconds', (age) => age > LEASE_SECONDS);
+  const line = all.log.find(({ msg }) => msg === 'work left to its lease');
+  expect(line).toMatchObject({
+    stage: 'attempt',
+    event_id: eventId,
+    webhook_id: webhook.id,
+    error: { message: expect.stringContaining('no configured key') },
+  });
+  expect(system.receiver.requests).toHaveLength(0);
 });
