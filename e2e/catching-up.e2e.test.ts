@@ -27,8 +27,8 @@ describeWithRedis('while a worker has capacity', (redisUrl) => {
     await system.webhook('/busy', ['email.sent']);
     await system.webhook('/neighbour', ['email.failed']);
     const [, worker] = await system.startAll(['relay', 'worker']);
-    await measureDrain(); // V8 compiles what a fresh process does often
-    const perSecond = await measureDrain();
+    await measureDrain(BURST / 2); // V8 compiles what a fresh process does often
+    const perSecond = await measureDrain(BURST);
     const traffic = startTraffic([
       { path: '/busy', perSecond: perSecond * BUSY_SHARE },
       { path: '/neighbour', perSecond: perSecond * NEIGHBOUR_SHARE },
@@ -53,13 +53,13 @@ describeWithRedis('while a worker has capacity', (redisUrl) => {
 });
 
 /** @returns deliveries a second of a burst to the busy webhook. */
-async function measureDrain(): Promise<number> {
+async function measureDrain(count: number): Promise<number> {
   const before = arrivals('/busy').length;
   const begunMs = performance.now();
-  await record('/busy', BURST);
-  await system.receiver.waitForRequests(before + BURST, { path: '/busy', withinMs: 60_000 });
+  await record('/busy', count);
+  await system.receiver.waitForRequests(before + count, { path: '/busy', withinMs: 60_000 });
   await system.drained();
-  return (BURST * 1000) / (performance.now() - begunMs);
+  return (count * 1000) / (performance.now() - begunMs);
 }
 
 /** Records events at steady rates until it is stopped. */

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { answer, describeWithRedis, hang } from '@postrider/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { after, answer, describeWithRedis, hang } from '@postrider/testing';
+import type { SystemProcess } from '@postrider/testing';
 import { arrivals, expectNoneLost } from './short-leases.ts';
 import { startSystem } from './start-system.ts';
 import type { System, SystemOptions } from './start-system.ts';
@@ -11,21 +12,25 @@ const EVENTS = 30;
 let system: System;
 
 function withQueue(options: () => SystemOptions): void {
-  beforeEach(async () => {
+  /** The one worker that runs at the beginning of each test. */
+  let worker: SystemProcess;
+
+  beforeAll(async () => {
     system = await startSystem({ ...options(), env: LONG_LEASES });
+    [, worker] = await system.startAll(['relay', 'worker']);
   });
-  afterEach(() => system.close());
+  afterAll(() => system.close());
+  afterEach(() => system.reset());
 
   test('what a killed worker had in flight is attempted again, though its leases still run', async () => {
     system.receiver.always('/hook', hang());
     for (let webhooks = 0; webhooks < 3; webhooks += 1) await system.webhook('/hook');
-    const [, victim] = await system.startAll(['relay', 'worker']);
     const ids = await system.record(EVENTS / 3);
     await system.receiver.waitForRequests(2);
-    await victim.kill();
+    await worker.kill();
     const inFlight = [...arrivals(system).keys()];
     system.receiver.always('/hook', answer(200));
-    await system.start('worker');
+    worker = await system.start('worker');
     await system.drained();
     expectNoneLost(system, ids);
     const seen = arrivals(system);
@@ -35,22 +40,28 @@ function withQueue(options: () => SystemOptions): void {
   });
 
   test('what a living worker has in flight is left alone when another is killed', async () => {
-    system.receiver.always('/hook', hang());
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+    system.receiver.always('/hook', after(opened, answer(200)));
     await system.webhook('/hook');
-    const [, living] = await system.startAll(['relay', 'worker']);
     const [first = ''] = await system.record(1);
     await system.receiver.waitForRequests(1);
     const victim = await system.start('worker');
-    living.signal('SIGSTOP'); // the victim gets the other jobs, and the living one is silent
+    worker.signal('SIGSTOP'); // the victim gets the other jobs, and the living one is silent
     const others = await system.record(5);
     await system.receiver.waitForRequests(6);
     await victim.kill();
     system.receiver.always('/hook', answer(200));
     await system.start('worker');
     await system.receiver.waitForRequests(11);
-    const seen = arrivals(system);
-    expect([first, ...others].map((id) => seen.get(id))).toEqual([1, 2, 2, 2, 2, 2]);
-    living.signal('SIGCONT');
+    const expectAttempts = () => {
+      const seen = arrivals(system);
+      expect([first, ...others].map((id) => seen.get(id))).toEqual([1, 2, 2, 2, 2, 2]);
+    };
+    expectAttempts();
+    worker.signal('SIGCONT');
+    open();
+    await system.drained();
+    expectAttempts();
   });
 }
 

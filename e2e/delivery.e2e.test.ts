@@ -108,12 +108,21 @@ const TELL_WHO_ASKS = `
 `;
 
 describe('with settings of its own', () => {
-  afterEach(() => system.close());
+  /** Relay and worker of the test. */
+  let all: SystemProcess;
+
+  beforeAll(async () => {
+    system = await startSystem({ env: { ROLES: 'relay,worker' } });
+  });
+  afterAll(() => system.close());
+  afterEach(async () => {
+    await system.reset();
+    await all.stop();
+  });
 
   test('a private address is never connected to: dead-lettered at once as rejected, no attempt counted', async () => {
-    system = await startSystem({ env: { DELIVERY_ALLOWED_NETWORKS: '' } });
+    all = await system.start('all', { DELIVERY_ALLOWED_NETWORKS: '' });
     await system.webhook('/hook');
-    await system.startAll(['relay', 'worker']);
     await system.record(1);
     await system.drained();
     expect(system.receiver.connections).toBe(0);
@@ -128,11 +137,11 @@ describe('with settings of its own', () => {
   });
 
   test('a denied network wins over an allowed one: no connection, a dead letter at once', async () => {
-    system = await startSystem({
-      env: { DELIVERY_ALLOWED_NETWORKS: '127.0.0.0/8', DELIVERY_DENIED_NETWORKS: '10.0.0.0/8,127.0.0.1/32' },
+    all = await system.start('all', {
+      DELIVERY_ALLOWED_NETWORKS: '127.0.0.0/8',
+      DELIVERY_DENIED_NETWORKS: '10.0.0.0/8,127.0.0.1/32',
     });
     await system.webhook('/hook');
-    await system.startAll(['relay', 'worker']);
     await system.record(1);
     await system.drained();
     expect(system.receiver.connections).toBe(0);
@@ -145,14 +154,12 @@ describe('with settings of its own', () => {
     ['https', {}],
     ['got', { DELIVERY_HTTP_CLIENT: 'got' }],
   ])('a worker delivers with %s when told %j', async (client, env) => {
-    system = await startSystem();
     await system.webhook('/hook');
-    await system.start('relay');
     const program = `data:text/javascript,${encodeURIComponent(TELL_WHO_ASKS)}`;
-    const worker = await system.start('worker', { ...env, NODE_OPTIONS: `--import ${program}` });
+    all = await system.start('all', { ...env, NODE_OPTIONS: `--import ${program}` });
     await system.record(1);
     await system.drained();
-    await waitFor(() => worker.stderr.length > 0, { what: 'the worker to say who asked' });
-    expect(worker.stderr).toEqual([client]);
+    await waitFor(() => all.stderr.length > 0, { what: 'the worker to say who asked' });
+    expect(all.stderr).toEqual([client]);
   });
 });

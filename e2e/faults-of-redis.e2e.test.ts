@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { startRedis } from '@postrider/embedded';
 import type { RunningRedis } from '@postrider/embedded';
 import { answer, describeWithRedis, runs, takingMs } from '@postrider/testing';
@@ -8,27 +8,30 @@ import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
 const WIPES_MAX = runs({ usual: 6, long: 60 });
-const EVENTS_PER_WIPE = 60;
+const EVENTS_PER_WIPE = runs({ usual: 30, long: 60 });
+/** Events before Redis is killed, and while it is away. */
+const EVENTS_PER_KILL = runs({ usual: 100, long: 200 });
 
 describeWithRedis('with the queue in Redis', () => {
   let system: System;
   let redis: RunningRedis;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     redis = await startRedis();
     system = await startSystem({ redisUrl: redis.url, env: SHORT_LEASES });
+    await system.startAll(['relay', 'worker']);
   });
-  afterEach(async () => {
+  afterAll(async () => {
     await system.close();
     await redis.stop();
   });
+  afterEach(() => system.reset());
 
   test(
     'a wiped Redis, in full flight and again and again, loses nothing',
     async () => {
       system.receiver.always('/hook', takingMs(20, answer(200)));
       await system.webhook('/hook');
-      await system.startAll(['relay', 'worker']);
       const client = new Redis(redis.url);
       let wipes = 0;
       const wiping = (async () => {
@@ -53,12 +56,11 @@ describeWithRedis('with the queue in Redis', () => {
     'a Redis that is killed and comes back empty loses nothing',
     async () => {
       await system.webhook('/hook');
-      await system.startAll(['relay', 'worker']);
-      const ids = await system.record(200);
-      await arrivedAtLeast(system, 50);
+      const ids = await system.record(EVENTS_PER_KILL);
+      await arrivedAtLeast(system, EVENTS_PER_KILL / 4);
       const port = redis.port;
       redis.kill('SIGKILL');
-      ids.push(...(await system.record(200))); // a cause does not wait for Redis
+      ids.push(...(await system.record(EVENTS_PER_KILL))); // a cause does not wait for Redis
       redis = await startRedis({ port });
       await system.drained(TIMEOUT_MS / 2);
       expectNoneLost(system, ids);

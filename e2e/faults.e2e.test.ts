@@ -1,66 +1,158 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { hang, waitFor } from '@postrider/testing';
-import { arrivals, arrivedAtLeast, expectNoneLost, SHORT_LEASES, TIMEOUT_MS } from './short-leases.ts';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { answer, hang, runs, takingMs, waitFor } from '@postrider/testing';
+import type { SystemProcess } from '@postrider/testing';
+import { arrivals, arrivedAtLeast, EVENTS, expectNoneLost, TIMEOUT_MS } from './short-leases.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
 /* A crash may cost this much: nothing is lost, and an event arrives twice only where an attempt was in flight. */
 
+/** On a busy machine no attempt runs out of time: a retry would look like a duplicate. */
+const LEASES = { DELIVERY_TIMEOUT_MS: '20000', LEASE_SECONDS: '30' };
+
+/** The kills are spread over the first half of the events. */
+const KILLS = runs({ usual: 2, long: 4 });
+const EVENTS_PER_KILL = EVENTS / (2 * KILLS);
+
+/** Events while connections are cut, and while two relays and two workers run. */
+const FEW_EVENTS = runs({ usual: 150, long: 300 });
+const CUTS = 30;
+/** Events before the active relay gets a signal, and after it. */
+const EVENTS_PER_RELAY = 20;
+
+const ACTIVE = 'relay is active';
+const STANDS_BY = 'relay stands by: another one is active';
+
+type Victim = 'relay' | 'worker';
+
 let system: System;
 
-afterEach(() => system.close());
+beforeAll(async () => {
+  system = await startSystem({ env: LEASES });
+});
+afterAll(() => system.close());
+afterEach(() => system.reset());
 
-describe('with the queue in Postgres', () => {
-  beforeEach(async () => {
-    system = await startSystem({ env: SHORT_LEASES });
-  });
+const running = (name: Victim) => system.processes.filter((each) => each.name === name && each.running);
 
-  test('a worker killed in mid-attempt: the attempt is made again by another, the rest once', async () => {
-    system.receiver.script('/hook', [hang()]);
+/** Starts relays and workers until this many of each run. */
+async function haveRunning(wanted: Readonly<Record<Victim, number>>): Promise<void> {
+  const missing = (['relay', 'worker'] as const).flatMap((name) =>
+    Array<Victim>(Math.max(0, wanted[name] - running(name).length)).fill(name),
+  );
+  await system.startAll(missing);
+}
+
+async function killAll(name: Victim): Promise<void> {
+  await Promise.all(running(name).map((each) => each.kill()));
+}
+
+test('a worker killed in mid-attempt: the attempt is made again by another, the rest once', async () => {
+  await haveRunning({ relay: 1, worker: 1 });
+  system.receiver.script('/hook', [hang()]);
+  await system.webhook('/hook');
+  const ids = await system.record(1);
+  await arrivedAtLeast(system, 1);
+  await killAll('worker');
+  await system.start('worker');
+  await system.drained(60_000);
+  expectNoneLost(system, ids);
+  expect(system.receiver.requests).toHaveLength(2);
+  expect(await system.db.query('select attempt from attempts')).toEqual([{ attempt: 1 }]);
+});
+
+test.each(['relay', 'worker'] as const)(
+  `killing the %s again and again during ${EVENTS} events loses nothing`,
+  async (victim) => {
+    await haveRunning({ relay: 1, worker: 1 });
+    system.receiver.always('/hook', takingMs(10, answer(200)));
     await system.webhook('/hook');
-    const [, doomed] = await system.startAll(['relay', 'worker']);
-    const ids = await system.record(1);
-    await arrivedAtLeast(system, 1);
-    await doomed.kill();
-    await system.start('worker');
-    await system.drained(60_000);
+    const recording = system.record(EVENTS);
+    let inFlightAtKills = 0;
+    for (let kill = 1; kill <= KILLS; kill += 1) {
+      await arrivedAtLeast(system, kill * EVENTS_PER_KILL);
+      await killAll(victim);
+      inFlightAtKills += await takenAndUnfinished();
+      await system.start(victim);
+    }
+    const ids = await recording;
+    await system.drained(TIMEOUT_MS / 2);
     expectNoneLost(system, ids);
-    expect(system.receiver.requests).toHaveLength(2);
-    expect(await system.db.query('select attempt from attempts')).toEqual([{ attempt: 1 }]);
-  });
+    const duplicates = system.receiver.requests.length - arrivals(system).size;
+    expect(duplicates).toBeLessThanOrEqual(victim === 'worker' ? inFlightAtKills : 0);
+  },
+  TIMEOUT_MS,
+);
 
-  test(
-    'connections to Postgres cut at random during the run: nothing is lost',
-    async () => {
-      await system.webhook('/hook');
-      await system.startAll(['relay', 'worker']);
-      const recording = system.record(300);
-      let cuts = 0;
-      await waitFor(
-        async () => {
-          const rows = await system.db.query(
-            `select pg_terminate_backend(pid) from pg_stat_activity
+/** Deliveries that a worker had taken and not finished. */
+async function takenAndUnfinished(): Promise<number> {
+  const [row] = await system.db.query<{ n: number }>(
+    'select count(*)::int as n from deliveries where taken_at is not null and leased_until > now()',
+  );
+  return row?.n ?? 0;
+}
+
+test(
+  'connections to Postgres cut at random during the run: nothing is lost',
+  async () => {
+    await haveRunning({ relay: 1, worker: 1 });
+    await system.webhook('/hook');
+    const recording = system.record(FEW_EVENTS);
+    let cuts = 0;
+    await waitFor(
+      async () => {
+        const rows = await system.db.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
            where datname = current_database() and application_name in ('postrider-relay', 'postrider-worker', 'postrider-queue')
            order by random() limit 2`,
-          );
-          cuts += rows.length;
-          return cuts >= 30;
-        },
-        { what: 'the connections to be cut', intervalMs: 100 },
-      );
-      const ids = await recording;
-      await system.drained(TIMEOUT_MS / 2);
-      expectNoneLost(system, ids);
-    },
-    TIMEOUT_MS,
-  );
+        );
+        cuts += rows.length;
+        return cuts >= CUTS;
+      },
+      { what: 'the connections to be cut', intervalMs: 50 },
+    );
+    const ids = await recording;
+    await system.drained(TIMEOUT_MS / 2);
+    expectNoneLost(system, ids);
+  },
+  TIMEOUT_MS,
+);
 
-  test('with two relays and two workers every event arrives once', async () => {
-    await system.webhook('/hook');
-    await system.startAll(['relay', 'relay', 'worker', 'worker']);
-    const ids = await system.record(300);
-    await system.drained(60_000);
-    expect(arrivals(system).size).toBe(ids.length);
-    expect(system.receiver.requests).toHaveLength(ids.length);
-  });
+test('with two relays and two workers every event arrives once', async () => {
+  await haveRunning({ relay: 2, worker: 2 });
+  await system.webhook('/hook');
+  const ids = await system.record(FEW_EVENTS);
+  await system.drained(60_000);
+  expect(arrivals(system).size).toBe(ids.length);
+  expect(system.receiver.requests).toHaveLength(ids.length);
 });
+
+function isActive({ log }: SystemProcess): boolean {
+  return log.findLast(({ msg }) => msg === ACTIVE || msg === STANDS_BY)?.['msg'] === ACTIVE;
+}
+
+test.each(['SIGSTOP', 'SIGKILL'] as const)(
+  'when the active relay gets %s, the other one goes on; nothing is lost, and nothing is sent twice',
+  async (signal) => {
+    await haveRunning({ relay: 2, worker: 1 });
+    await system.webhook('/hook');
+    const active = await waitFor(() => running('relay').find(isActive), { what: 'a relay to be active' });
+    const others = running('relay').filter((each) => each !== active);
+    const ids = await system.record(EVENTS_PER_RELAY);
+    await system.receiver.waitForRequests(EVENTS_PER_RELAY);
+    expect(others.map(isActive)).toEqual([false]);
+
+    active.signal(signal);
+    ids.push(...(await system.record(EVENTS_PER_RELAY)));
+    await system.receiver.waitForRequests(2 * EVENTS_PER_RELAY);
+    expect(others.map(isActive)).toEqual([true]);
+    await system.drained();
+    expectNoneLost(system, ids);
+    expect([...arrivals(system).values()].filter((times) => times > 1)).toEqual([]);
+    if (signal !== 'SIGSTOP') return;
+
+    active.signal('SIGCONT');
+    await waitFor(() => !isActive(active), { what: 'the thawed relay to stand by', timeoutMs: 30_000 });
+  },
+  90_000,
+);

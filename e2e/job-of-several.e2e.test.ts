@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import {
   after,
   answer,
@@ -22,39 +22,36 @@ const LEASES = { DELIVERY_TIMEOUT_MS: '10000', LEASE_SECONDS: '16' };
 const EVENTS = 8;
 const HEALED_WITHIN_MS = 60_000;
 
+const QUEUE_PREFIX = `e2e-${randomBytes(4).toString('hex')}`;
+const LANES = ['fast', 'slow'].map((lane) => `{${QUEUE_PREFIX}}:deliveries-${lane}`);
+
 let system: System;
+let relay: SystemProcess;
 let redis: Redis;
-let queuePrefix: string;
-
-afterEach(async () => {
-  redis.disconnect();
-  await system.close();
-});
-
-const lanes = () => ['fast', 'slow'].map((lane) => `{${queuePrefix}}:deliveries-${lane}`);
 
 /** How many deliveries each job carries that waits in a lane. */
 async function waitingJobs(): Promise<number[]> {
-  const ids = await Promise.all(lanes().map((lane) => redis.lrange(`${lane}:wait`, 0, -1)));
+  const ids = await Promise.all(LANES.map((lane) => redis.lrange(`${lane}:wait`, 0, -1)));
   return ids.flat().map((id) => id.split('.').length);
 }
 
 /** The keys of the jobs that a worker has fetched and not ended. */
 async function fetchedJobs(): Promise<string[]> {
-  const active = lanes().map(async (lane) =>
+  const active = LANES.map(async (lane) =>
     (await redis.lrange(`${lane}:active`, 0, -1)).map((id) => `${lane}:${id}`),
   );
   return (await Promise.all(active)).flat();
 }
 
-/** The relay has put the deliveries into the queue, which no worker reads yet. */
-async function recordAndQueue(): Promise<{ ids: string[]; relay: SystemProcess }> {
+/** The relay puts the deliveries into the queue at once. No worker reads it yet. @returns the ids of the events. */
+async function recordAndQueue(): Promise<string[]> {
+  relay.signal('SIGSTOP');
   await system.webhook('/hook');
   const ids = await system.record(EVENTS);
-  const relay = await system.start('relay');
+  relay.signal('SIGCONT');
   await waitFor(async () => (await waitingJobs()).length > 0, { what: 'a job to wait' });
   expect(await waitingJobs()).toEqual([EVENTS]);
-  return { ids, relay };
+  return ids;
 }
 
 /** How often each event arrived. */
@@ -70,16 +67,25 @@ async function expectFirstAttempts(): Promise<void> {
 }
 
 describeWithRedis('a job of several deliveries', (redisUrl) => {
-  beforeEach(async () => {
-    queuePrefix = `e2e-${randomBytes(4).toString('hex')}`;
+  beforeAll(async () => {
     redis = new Redis(redisUrl);
-    system = await startSystem({ redisUrl, env: { ...LEASES, QUEUE_PREFIX: queuePrefix } });
+    system = await startSystem({ redisUrl, env: { ...LEASES, QUEUE_PREFIX } });
+    relay = await system.start('relay');
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await system.close();
+  });
+  afterEach(async () => {
+    await system.reset();
+    const workers = system.processes.filter(({ name, running }) => name === 'worker' && running);
+    await Promise.all(workers.map((worker) => worker.stop()));
   });
 
   test('has them attempted side by side: all requests are in before one is answered', async () => {
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     system.receiver.always('/hook', after(opened, answer(200)));
-    const { ids } = await recordAndQueue();
+    const ids = await recordAndQueue();
     await system.start('worker');
     await system.receiver.waitForRequests(EVENTS);
     open();
@@ -94,7 +100,7 @@ describeWithRedis('a job of several deliveries', (redisUrl) => {
       ...Array.from({ length: answered }, () => answer(200)),
       ...Array.from({ length: EVENTS - answered }, () => hang()),
     ]);
-    const { ids, relay } = await recordAndQueue();
+    const ids = await recordAndQueue();
     relay.signal('SIGSTOP'); // no row is leased anew before the queue has handed out the jobs again
     const doomed = await system.start('worker');
     await system.receiver.waitForRequests(EVENTS);
@@ -119,7 +125,7 @@ describeWithRedis('a job of several deliveries', (redisUrl) => {
   });
 
   test('whose worker dies before it has taken the rows is made by another, and each arrives once', async () => {
-    const { ids } = await recordAndQueue();
+    const ids = await recordAndQueue();
     await withClient(system.db.url, async (session) => {
       await session.query('begin; select from deliveries for update');
       const doomed = await system.start('worker');

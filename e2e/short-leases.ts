@@ -5,7 +5,7 @@ import type { System } from './start-system.ts';
 /** With short leases healing takes seconds. Nothing else differs from production. */
 export const SHORT_LEASES = { DELIVERY_TIMEOUT_MS: '2000', LEASE_SECONDS: '8' };
 /** The events of a run in which processes or servers are killed again and again. */
-export const EVENTS = runs({ usual: 320, long: 20_000 });
+export const EVENTS = runs({ usual: 160, long: 20_000 });
 export const TIMEOUT_MS = runs({ usual: 240_000, long: 3_600_000 });
 
 /** How often each event arrived. */
