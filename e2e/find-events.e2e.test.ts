@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { DIST, runNode, waitFor } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
+import { Resend } from 'resend';
 import { fetchCounted } from './call-api.ts';
+import { dataOf } from './resend-setup.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
-/* Support gets a line of the API's log, and needs the mail and its events. */
+/* A customer finds an event with Resend's SDK. Support finds a mail and its events with a line of the API's log. */
 
 const KEY = 'the key of ada';
 const CONSOLE_KEYS = `ada:reader:${createHash('sha256').update(KEY).digest('hex')}`;
@@ -18,6 +20,7 @@ beforeAll(async () => {
   all = await system.start('all');
 });
 afterAll(() => system.close());
+afterEach(() => system.reset());
 
 async function post(path: string, body: object) {
   const url = `http://127.0.0.1:${await all.port('api')}${path}`;
@@ -103,4 +106,31 @@ test('the request id in the line of a send leads to its mail and their events, i
   const ofTwo = await searchConsole(requestOfTwo);
   for (const id of two.emailIds) expect(ofTwo.page).toContain(`/emails/${id}`);
   expect(ofTwo.page).not.toContain(one.emailIds.join());
+});
+
+test('an event is listed with its status, read with its payload and attempts, and sent again', async () => {
+  const resend = new Resend(system.apiKey, { baseUrl: `http://127.0.0.1:${await all.port('api')}/v1` });
+  const { id: webhookId } = await system.webhook('/hook');
+  await dataOf(() => resend.suppressions.add({ email: 'ann@example.net' }));
+  const { events } = resend.webhooks;
+  const [listed] = await waitFor(
+    async () => {
+      const { data } = await dataOf(() => events.list({ webhookId }));
+      return data[0]?.status === 'success' && data;
+    },
+    { what: 'the event to be delivered' },
+  );
+  const eventId = listed?.id ?? '';
+  const read = await dataOf(() => events.get({ webhookId, eventId }));
+  expect(read).toMatchObject({ object: 'webhook_event', status: 'success', next_attempt_at: null });
+  const page = await dataOf(() => events.attempts.list({ webhookId, eventId, limit: 1 }));
+  expect(page).toMatchObject({ has_more: false, data: [{ http_status_code: 200 }] });
+  const replayed = await dataOf(() => events.replay({ webhookId, eventId }));
+  expect(replayed).toEqual({ object: 'webhook_event', id: eventId });
+  const attempts = () => dataOf(() => events.attempts.list({ webhookId, eventId }));
+  await waitFor(async () => (await attempts()).data.length === 2, { what: 'the replay to be delivered' });
+  const bodies = system.receiver.requests.map(({ body }) => body.toString());
+  expect(bodies).toHaveLength(2);
+  expect(new Set(bodies).size).toBe(1);
+  expect(JSON.parse(bodies[0] ?? '')).toEqual(read.payload);
 });
