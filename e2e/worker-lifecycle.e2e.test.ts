@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { startPostgres, startRedis } from '@postrider/embedded';
 import type { RunningPostgres, RunningRedis } from '@postrider/embedded';
 import {
@@ -11,19 +11,24 @@ import {
   describeWithRedis,
   hang,
   HOSTILE_SETTINGS,
+  setup,
   waitFor,
   withClient,
 } from '@postrider/testing';
 import type { SystemProcess, TestDatabase } from '@postrider/testing';
 import { startSystem } from './start-system.ts';
-import type { System, SystemOptions } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 /* What relay and worker do on SIGTERM, and what they say of themselves, with everything up and with something away. */
 
-const SHORT_DEADLINE = { SHUTDOWN_DEADLINE_MS: '3000' };
+const SHORT_DEADLINE_MS = '3000';
 const CLI = join(import.meta.dirname, '../dist/cli.js');
 
-let system: System;
+const system = setup(
+  () => startSystem(),
+  (opened) => opened.close(),
+);
+let relay: SystemProcess;
 
 /** The status and the body of a page of the process's operations server. */
 async function ask(started: SystemProcess, path: string): Promise<{ status: number; body: string }> {
@@ -43,15 +48,18 @@ async function says(started: SystemProcess, msg: string): Promise<void> {
   });
 }
 
-function attemptInFlight(options: () => SystemOptions): void {
-  afterEach(() => system.close());
+function attemptInFlight(env: Readonly<Record<string, string>>): void {
+  beforeAll(async () => {
+    relay = await system.start('relay', env);
+  });
+  afterAll(async () => expect(await relay.stop()).toBe(0));
+  afterEach(() => system.reset());
 
   test('SIGTERM during an attempt: it ends, is recorded, and the exit is 0', async () => {
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
-    system = await startSystem(options());
     system.receiver.always('/hook', after(opened, answer(200)));
     await system.webhook('/hook');
-    const [, worker] = await system.startAll(['relay', 'worker']);
+    const worker = await system.start('worker', env);
     await system.record(1);
     await system.receiver.waitForRequests(1);
     worker.signal('SIGTERM');
@@ -67,10 +75,9 @@ function attemptInFlight(options: () => SystemOptions): void {
   });
 
   test('an attempt that outlasts the deadline is left to its lease: not counted, and the exit is 0', async () => {
-    system = await startSystem({ ...options(), env: SHORT_DEADLINE });
     system.receiver.always('/hook', hang());
     await system.webhook('/hook');
-    const [, worker] = await system.startAll(['relay', 'worker']);
+    const worker = await system.start('worker', { ...env, SHUTDOWN_DEADLINE_MS: SHORT_DEADLINE_MS });
     await system.record(1);
     await system.receiver.waitForRequests(1);
     expect(await worker.stop()).toBe(0);
@@ -78,18 +85,16 @@ function attemptInFlight(options: () => SystemOptions): void {
     expect(rows).toEqual([{ attempts: 0, leased: true }]);
     expect(await system.db.query('select from attempts')).toEqual([]);
     expect(await system.db.query('select from dead_letters')).toEqual([]);
+    await system.db.query('delete from deliveries');
   });
 }
 
-describe('with the queue in Postgres', () => attemptInFlight(() => ({})));
-describeWithRedis('with the queue in Redis', (redisUrl) => attemptInFlight(() => ({ redisUrl })));
+describe('with the queue in Postgres', () => {
+  attemptInFlight({});
 
-describe('relay and worker', () => {
-  afterEach(() => system.close());
-
-  test('answer /healthz, /readyz and /metrics without a key', async () => {
-    system = await startSystem();
-    for (const started of await system.startAll(['relay', 'worker'])) {
+  test('relay and worker answer /healthz, /readyz and /metrics without a key', async () => {
+    const worker = await system.start('worker');
+    for (const started of [relay, worker]) {
       const { name } = started;
       expect(await ask(started, '/healthz')).toMatchObject({ status: 200 });
       await becomes(started, '/readyz', 200);
@@ -100,25 +105,28 @@ describe('relay and worker', () => {
         name === 'relay' ? 'postrider_queue_jobs gauge' : 'postrider_delivery_attempts_total counter';
       expect(body).toContain(`# TYPE ${own}`);
       expect(await ask(started, '/anything')).toMatchObject({ status: 404 });
-      expect(await started.stop()).toBe(0);
     }
+    expect(await worker.stop()).toBe(0);
   });
 });
+describeWithRedis('with the queue in Redis', (redisUrl) => attemptInFlight({ REDIS_URL: redisUrl }));
 
 describeWithRedis('with Redis killed', () => {
   let redis: RunningRedis;
 
+  const start = (name: 'relay' | 'worker', shutdownDeadlineMs = SHORT_DEADLINE_MS) =>
+    system.start(name, { REDIS_URL: redis.url, SHUTDOWN_DEADLINE_MS: shutdownDeadlineMs });
+
   beforeEach(async () => {
     redis = await startRedis();
-    system = await startSystem({ redisUrl: redis.url, env: SHORT_DEADLINE });
   });
   afterEach(async () => {
-    await system.close();
+    await system.reset();
     await redis.stop();
   });
 
   test('relay and worker stay ready, and SIGTERM exits 0', async () => {
-    const all = await system.startAll(['relay', 'worker']);
+    const all = await Promise.all([start('relay'), start('worker')]);
     for (const started of all) await becomes(started, '/readyz', 200);
     redis.kill('SIGKILL');
     for (const started of all) {
@@ -133,8 +141,7 @@ describeWithRedis('with Redis killed', () => {
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     system.receiver.always('/hook', after(opened, answer(200)));
     await system.webhook('/hook');
-    await system.start('relay');
-    const worker = await system.start('worker', { SHUTDOWN_DEADLINE_MS: '20000' });
+    const [relayOfRedis, worker] = await Promise.all([start('relay'), start('worker', '20000')]);
     await system.record(1);
     await system.receiver.waitForRequests(1);
     redis.kill('SIGKILL');
@@ -143,38 +150,34 @@ describeWithRedis('with Redis killed', () => {
     open();
     expect(await worker.exited()).toBe(0);
     expect(await system.outstanding()).toBe(0);
+    await relayOfRedis.kill();
   });
 });
 
 describe('with Postgres stopped', () => {
   let dataDir: string;
   let postgres: RunningPostgres;
+  let systemOnIt: System;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     dataDir = join(mkdtempSync(join(tmpdir(), 'postrider-lifecycle-')), 'data');
     postgres = await startPostgres({ dataDir, durable: false, settings: HOSTILE_SETTINGS });
     execFileSync(process.execPath, [CLI, 'migrate'], {
       env: { PATH: process.env['PATH'], DATABASE_URL: postgres.url },
       stdio: 'ignore',
     });
-    system = await startSystem({ database: databaseOn(postgres), env: SHORT_DEADLINE });
+    const env = { SHUTDOWN_DEADLINE_MS: SHORT_DEADLINE_MS };
+    systemOnIt = await startSystem({ database: databaseOn(postgres), env });
   });
-  afterEach(async () => {
-    await system.close();
+  afterAll(async () => {
+    await systemOnIt.close();
     await postgres.stop();
     rmSync(join(dataDir, '..'), { recursive: true, force: true });
   });
 
-  test('SIGTERM to relay or worker exits 0', async () => {
-    const all = await system.startAll(['relay', 'worker']);
-    for (const started of all) await says(started, 'started');
-    await postgres.stop();
-    for (const started of all) expect(await started.stop()).toBe(0);
-  });
-
   test('relay and worker run on, not ready but alive, and work again when it is back', async () => {
-    await system.webhook('/hook');
-    const running = await system.startAll(['relay', 'worker']);
+    await systemOnIt.webhook('/hook');
+    const running = await systemOnIt.startAll(['relay', 'worker']);
     for (const started of running) await becomes(started, '/readyz', 200);
     await postgres.stop();
     for (const started of running) {
@@ -188,16 +191,20 @@ describe('with Postgres stopped', () => {
       settings: HOSTILE_SETTINGS,
     });
     for (const started of running) await becomes(started, '/readyz', 200);
-    const [eventId] = await recordSoon();
-    const [request] = await system.receiver.waitForRequests(1, { withinMs: 60_000 });
+    // The system's own pool may still hand out a connection that is dead.
+    const [eventId] = await waitFor(() => systemOnIt.record(1), { what: 'an event to be recorded' });
+    const [request] = await systemOnIt.receiver.waitForRequests(1, { withinMs: 60_000 });
     expect(request?.headers['service-event-id']).toBe(eventId);
     for (const started of running) expect(await started.stop()).toBe(0);
   });
 
-  /** The system's own pool may still hand out a connection that is dead. */
-  async function recordSoon(): Promise<string[]> {
-    return waitFor(() => system.record(1), { what: 'an event to be recorded' });
-  }
+  // The last test: it leaves Postgres stopped.
+  test('SIGTERM to relay or worker exits 0', async () => {
+    const all = await systemOnIt.startAll(['relay', 'worker']);
+    for (const started of all) await says(started, 'started');
+    await postgres.stop();
+    for (const started of all) expect(await started.stop()).toBe(0);
+  });
 });
 
 /** The database `postgres` of a private server, with a connection for each statement. */
