@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { makeRoles } from '@postrider/store';
 import { createTestDatabase, createTestRoles, waitFor } from '@postrider/testing';
 import type { TestRoles } from '@postrider/testing';
@@ -7,7 +7,7 @@ import { sendMail } from './send-mail.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
-/* All processes with the role of processes, in a database that gives nothing to everybody. */
+/* Processes with the role of processes, in a database that gives nothing to everybody. */
 
 const INBOX = 'support@inbound.postrider.example';
 const PATIENCE_MS = 60_000;
@@ -17,7 +17,7 @@ const OLD_DAYS = [-32, -31];
 let roles: TestRoles;
 let system: System;
 
-beforeEach(async () => {
+beforeAll(async () => {
   roles = createTestRoles();
   const database = await createTestDatabase();
   await database.query(
@@ -39,15 +39,16 @@ beforeEach(async () => {
   const login = await roles.login(`in role ${readWrite}`);
   system = await startSystem({ database, env: { DATABASE_URL: roles.url(database.url, login) } });
 });
-afterEach(async () => {
+afterEach(() => Promise.all(system.processes.map((started) => started.kill())));
+afterAll(async () => {
   await system.close();
   await roles.drop();
 });
 
 test('sends, delivers, receives and keeps the attempt log with rights on rows alone', async () => {
-  const [api, inbound] = await system.startAll(['api', 'inbound', 'worker']);
+  const all = await system.start('all', { ROLES: 'api,inbound,worker' });
   const call = (method: string, path: string, body?: object) =>
-    callApi({ api, key: system.apiKey }, method, path, body);
+    callApi({ api: all, key: system.apiKey }, method, path, body);
 
   const made = await call('POST', '/v1/webhooks', { endpoint: system.receiver.url('/hook') });
   expect(made).toMatchObject({ status: 201 });
@@ -56,7 +57,7 @@ test('sends, delivers, receives and keeps the attempt log with rights on rows al
   const relay = await system.start('relay');
   const mail = { from: 'a@shop.example', to: ['b@example.com'], subject: 's', text: 't' };
   expect(await call('POST', '/v1/emails', mail)).toMatchObject({ status: 200 });
-  await sendMail(await inbound.smtpPort(), { from: 'ann@shop.example', to: INBOX, subject: 's', text: 't' });
+  await sendMail(await all.smtpPort(), { from: 'ann@shop.example', to: INBOX, subject: 's', text: 't' });
   const requests = await system.receiver.waitForRequests(42, { path: '/hook', withinMs: PATIENCE_MS });
   expect(requests).toHaveLength(42);
   await system.drained();
@@ -73,7 +74,7 @@ test('sends, delivers, receives and keeps the attempt log with rights on rows al
     'select distinct tableoid::regclass::text as place from attempts',
   );
   expect(places).toEqual([{ place: expect.stringMatching(/^attempts_[0-9]{8}$/) }]);
-  for (const { log } of system.processes) {
+  for (const { log } of [all, relay]) {
     const faults = log.filter((line) =>
       /permission denied|must be owner|lacks|pass failed/.test(JSON.stringify(line)),
     );
@@ -81,6 +82,7 @@ test('sends, delivers, receives and keeps the attempt log with rights on rows al
   }
 });
 
+// The last test: it takes rights away.
 test('every process with fewer rights says at its start what its role lacks', async () => {
   await system.db.query(
     `revoke execute on function make_attempts_day, drop_attempts_day from ${roles.prefix}_readwrite`,

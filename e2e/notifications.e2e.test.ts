@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createSnsSigner, expectedSesEvents, sesSampleText, snsSamples } from '@postrider/testing';
 import type { SnsSigner, SystemProcess } from '@postrider/testing';
 import { fetchCounted } from './call-api.ts';
@@ -17,9 +17,9 @@ const MESSAGE = { from: 'Shop <shop@example.com>', to: 'jane@example.net', subje
 let folder: string;
 let signer: SnsSigner;
 let system: System;
-let api: SystemProcess;
+let all: SystemProcess;
 
-beforeEach(async () => {
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sns-'));
   signer = await createSnsSigner();
   const certificate = join(folder, 'sns.pem');
@@ -27,15 +27,15 @@ beforeEach(async () => {
   system = await startSystem({
     env: { SNS_TOPIC_ARNS: String(notification['TopicArn']), SNS_SIGNING_CERT_FILE: certificate },
   });
-  [api] = await system.startAll(['api', 'relay', 'worker']);
+  all = await system.start('all', { ROLES: 'api,relay,worker' });
 });
-afterEach(async () => {
+afterAll(async () => {
   await system.close();
   rmSync(folder, { recursive: true });
 });
 
 async function url(path: string): Promise<string> {
-  return `http://127.0.0.1:${await api.port()}${path}`;
+  return `http://127.0.0.1:${await all.port('api')}${path}`;
 }
 
 /** To somebody of its own: what one sample says of its recipients must not stop the next message. */
