@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { freePort } from '@postrider/embedded';
-import { adminDatabaseUrl, createTestDatabase, startProcess, withClient } from '@postrider/testing';
-import type { ProcessName, TestDatabase } from '@postrider/testing';
+import { adminDatabaseUrl, createTestDatabase, setup, startProcess, withClient } from '@postrider/testing';
+import type { ProcessName } from '@postrider/testing';
 
 /* A process that cannot run says why, in one line, and exits 1. */
 
@@ -21,6 +21,8 @@ async function endOf(name: ProcessName, env: Readonly<Record<string, string>>) {
   return { code, stderr: started.stderr };
 }
 
+const database = setup(createTestDatabase, (opened) => opened.drop());
+
 test.each<[string, Readonly<Record<string, string>>, number]>([
   ['ses without PUBLIC_URL', { MAIL_PROVIDER: 'ses', AWS_REGION: 'eu-central-1' }, 1],
   [
@@ -32,11 +34,11 @@ test.each<[string, Readonly<Record<string, string>>, number]>([
 ])(
   'a worker with %s warns of links to unsubscribe that will be missing, or need not',
   async (_, env, lines) => {
-    const database = await createTestDatabase();
-    const started = startProcess('worker', { ...GOOD, DATABASE_URL: database.url, ...env });
+    const own = await createTestDatabase(); // it keeps the mail provider
+    const started = startProcess('worker', { ...GOOD, DATABASE_URL: own.url, ...env });
     await started.port();
     await started.kill();
-    await database.drop();
+    await own.drop();
     const warnings = started.log.filter(({ msg }) => String(msg).startsWith('PUBLIC_URL'));
     expect(warnings.map(({ level }) => level)).toEqual(Array.from({ length: lines }, () => 'warn'));
   },
@@ -90,18 +92,10 @@ describe('a bad configuration stops the process with one line that names the var
 });
 
 describe('a database that is not migrated stops the process with one line that names the remedy', () => {
-  let database: TestDatabase;
-  let empty: string;
+  const empty = `test_empty_${randomBytes(6).toString('hex')}`;
 
-  beforeEach(async () => {
-    database = await createTestDatabase();
-    empty = `test_empty_${randomBytes(6).toString('hex')}`;
-    await asAdmin(`create database ${empty}`);
-  });
-  afterEach(async () => {
-    await database.drop();
-    await asAdmin(`drop database ${empty} with (force)`);
-  });
+  beforeAll(() => asAdmin(`create database ${empty}`));
+  afterAll(() => asAdmin(`drop database ${empty} with (force)`));
 
   test.each(ALL)('%s on an empty database', async (name) => {
     const url = new URL(adminDatabaseUrl());
@@ -112,7 +106,7 @@ describe('a database that is not migrated stops the process with one line that n
   });
 
   test.each(['relay', 'worker'] as const)('%s on one without the tables of the queue', async (name) => {
-    await database.query('drop schema bullmq cascade');
+    await database.query('drop schema if exists bullmq cascade');
     const { code, stderr } = await endOf(name, { DATABASE_URL: database.url });
     expect(code).toBe(1);
     expect(stderr).toEqual([expect.stringContaining('npm run migrate')]);
