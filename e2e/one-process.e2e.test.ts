@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifySignature } from '@postrider/receiver';
 import {
   after,
@@ -22,7 +22,6 @@ const INBOX = 'support@inbound.postrider.example';
 const CONSOLE_KEYS = `ada:operator:${createHash('sha256').update('key').digest('hex')}`;
 
 let system: System;
-afterEach(() => system.close());
 
 const roleOf = (line: Readonly<Record<string, unknown>>) => String(line['service']);
 
@@ -57,8 +56,16 @@ async function metricsOn(port: number): Promise<string[]> {
 }
 
 function allRoles(options: () => SystemOptions): void {
-  test('all roles in one process: mail goes out and comes in, signed events arrive, the console answers, one page has all metrics', async () => {
+  beforeAll(async () => {
     system = await startSystem({ ...options(), env: { CONSOLE_KEYS } });
+  });
+  afterEach(async () => {
+    await system.reset();
+    await Promise.all(system.processes.map((started) => started.stop()));
+  });
+  afterAll(() => system.close());
+
+  test('all roles in one process: mail goes out and comes in, signed events arrive, the console answers, one page has all metrics', async () => {
     const all = await system.start('all');
     const api = { api: all, key: system.apiKey };
     const { signingSecret } = await system.webhook('/hook');
@@ -77,16 +84,18 @@ function allRoles(options: () => SystemOptions): void {
     expect(new Set(all.log.map(roleOf))).toEqual(
       new Set(['all', 'api', 'relay', 'worker', 'inbound', 'console']),
     );
+    await system.mailSent();
+    await system.drained();
     expect(await all.stop()).toBe(0);
     expect(all.stderr).toEqual([]);
   });
 
   test('SIGTERM with attempts in flight and a backlog: they end and are recorded, the exit is 0, and nothing is lost', async () => {
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
-    system = await startSystem({ ...options(), env: { ROLES: 'api,relay,worker' } });
+    const roles = { ROLES: 'api,relay,worker' };
     system.receiver.always('/hook', after(opened, answer(200)));
     await system.webhook('/hook');
-    const all = await system.start('all');
+    const all = await system.start('all', roles);
     const ids = await system.record(100);
     await system.receiver.waitForRequests(1);
     all.signal('SIGTERM');
@@ -98,43 +107,43 @@ function allRoles(options: () => SystemOptions): void {
     const recorded = await system.db.query('select distinct event_id from attempts where status = 200');
     expect(recorded).toHaveLength(attempted);
     expect(await system.outstanding()).toBe(100 - attempted);
-    await system.start('all');
+    await system.start('all', roles);
     await system.drained();
     expectNoneLost(system, ids);
   });
 }
 
-describe('with the queue in Postgres', () => allRoles(() => ({})));
+describe('with the queue in Postgres', () => {
+  allRoles(() => ({}));
+
+  test('ROLES=api,relay runs these two alone, beside a worker of its own', async () => {
+    const both = await system.start('all', { ROLES: 'api,relay' });
+    expect((await callApi({ api: both, key: system.apiKey }, 'GET', '/v1/webhooks')).status).toBe(200);
+    await system.webhook('/hook');
+    const ids = await system.record(3);
+    const claimed = async () =>
+      (await system.db.query('select from deliveries where leased_until is not null')).length;
+    await waitFor(async () => (await claimed()) === 3, { what: 'the relay to claim' });
+    expect(system.receiver.requests).toEqual([]);
+    const page = await fetchMetrics(await both.port());
+    expect(page.find('postrider_queue_workers')).toBe(0);
+    for (const name of ['postrider_delivery_attempts_total', 'postrider_inbound_sessions'])
+      expect(page.find(name)).toBeNull();
+    expect(both.log.filter((line) => ['worker', 'inbound', 'console'].includes(roleOf(line)))).toEqual([]);
+    await system.start('worker');
+    await system.drained();
+    expectNoneLost(system, ids);
+    expect(await both.stop()).toBe(0);
+  });
+
+  test('a role that cannot start ends the process, as it does alone: one line, exit code 1', async () => {
+    const taken = await startTcpListener();
+    const all = await system.start('all', { INBOUND_SMTP_PORT: String(taken.port) });
+    expect(await all.exited()).toBe(1);
+    expect(all.stderr).toEqual([
+      expect.stringMatching(/^postrider: cannot start intake of mail: listen EADDRINUSE/),
+    ]);
+    await taken.close();
+  });
+});
 describeWithRedis('with the queue in Redis', (redisUrl) => allRoles(() => ({ redisUrl })));
-
-test('ROLES=api,relay runs these two alone, beside a worker of its own', async () => {
-  system = await startSystem();
-  const both = await system.start('all', { ROLES: 'api,relay' });
-  expect((await callApi({ api: both, key: system.apiKey }, 'GET', '/v1/webhooks')).status).toBe(200);
-  await system.webhook('/hook');
-  const ids = await system.record(3);
-  const claimed = async () =>
-    (await system.db.query('select from deliveries where leased_until is not null')).length;
-  await waitFor(async () => (await claimed()) === 3, { what: 'the relay to claim' });
-  expect(system.receiver.requests).toEqual([]);
-  const page = await fetchMetrics(await both.port());
-  expect(page.find('postrider_queue_workers')).toBe(0);
-  for (const name of ['postrider_delivery_attempts_total', 'postrider_inbound_sessions'])
-    expect(page.find(name)).toBeNull();
-  expect(both.log.filter((line) => ['worker', 'inbound', 'console'].includes(roleOf(line)))).toEqual([]);
-  await system.start('worker');
-  await system.drained();
-  expectNoneLost(system, ids);
-  expect(await both.stop()).toBe(0);
-});
-
-test('a role that cannot start ends the process, as it does alone: one line, exit code 1', async () => {
-  system = await startSystem();
-  const taken = await startTcpListener();
-  const all = await system.start('all', { INBOUND_SMTP_PORT: String(taken.port) });
-  expect(await all.exited()).toBe(1);
-  expect(all.stderr).toEqual([
-    expect.stringMatching(/^postrider: cannot start intake of mail: listen EADDRINUSE/),
-  ]);
-  await taken.close();
-});
