@@ -41,7 +41,7 @@ export interface ContractFixture {
   readonly blobs: BlobStore;
   /** That of the deployment. */
   readonly secretsKey: Buffer;
-  /** Between Postgres and the API of `calling('cut off', …)`. */
+  /** Between Postgres and the deployment `no region`. */
   readonly proxy: FaultProxy;
   readonly newKey: (wish?: KeyWish) => Promise<string>;
   /** @returns its id */
@@ -58,7 +58,7 @@ export interface CallOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** Which of the deployments answers. */
-  readonly of?: 'ses' | 'no region' | 'cut off';
+  readonly of?: 'ses' | 'no region';
 }
 
 const MANY = 1_000_000;
@@ -88,15 +88,16 @@ export async function startContractFixture(): Promise<ContractFixture> {
     },
   });
   const proxy = await startFaultProxy(system.db.url);
+  const ofSes = await system.start('all', { ROLES: 'api,inbound' });
   const apis: Record<NonNullable<CallOptions['of']>, SystemProcess> = {
-    ses: await system.start('api'),
+    ses: ofSes,
     // Takes the provider that the installation keeps, and cannot reach its routes of domains.
-    'no region': await system.start('api', { MAIL_PROVIDER: '', AWS_REGION: '' }),
-    'cut off': await system.start('api', { DATABASE_URL: proxy.url(system.db.url) }),
+    'no region': await system.start('api', {
+      MAIL_PROVIDER: '',
+      AWS_REGION: '',
+      DATABASE_URL: proxy.url(system.db.url),
+    }),
   };
-  await system.start('relay');
-  await system.start('worker');
-  const inbound = await system.start('inbound');
   const newKey = (wish: KeyWish = {}) => insertKey(system, wish);
   const usual = { mail: await newKey({ kind: 'test', limit: MANY }), other: await newKey({ limit: MANY }) };
 
@@ -112,14 +113,14 @@ export async function startContractFixture(): Promise<ContractFixture> {
     call: (line, options = {}) =>
       waitFor(
         async () => {
-          const url = `http://127.0.0.1:${await apis[options.of ?? 'ses'].port()}`;
+          const url = `http://127.0.0.1:${await apis[options.of ?? 'ses'].port('api')}`;
           const key = line.includes(' /v1/emails') ? usual.mail : usual.other;
           const answer = await ask(url, line, { key, ...options });
           return answer.text.includes('could not be counted') ? false : answer;
         },
         { what: `an answer to ${line}` },
       ),
-    receive: async (mail) => codeOf(sendMail(await inbound.smtpPort(), mail)),
+    receive: async (mail) => codeOf(sendMail(await ofSes.smtpPort(), mail)),
     async close() {
       await system.close();
       await proxy.close();

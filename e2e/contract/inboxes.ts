@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { MessageId } from '@postrider/domain';
+import type { AccountId, MessageId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { message, SHARED_DOMAIN } from './fixture.ts';
 import type { Answer, ContractFixture } from './fixture.ts';
@@ -9,12 +9,18 @@ export function newInbox(): { email_address: string } {
   return { email_address: `${randomUUID()}@${SHARED_DOMAIN}` };
 }
 
-/** Makes inboxes for the key's account. */
-export async function fillInboxes(call: ContractFixture['call'], key: string, count = 100): Promise<void> {
-  for (let made = 0; made < count; made += 1) {
-    const { status, text } = await call('POST /v1/inboxes', { key, body: newInbox() });
-    if (status !== 201) throw new Error(`an inbox was answered ${status}: ${text}`);
-  }
+/** Gives the account so many live inboxes. */
+export async function fillInboxes(
+  { system }: ContractFixture,
+  accountId: AccountId,
+  count: number,
+): Promise<void> {
+  await system.db.query(
+    `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
+     select 'ibx_' || gen_random_uuid(), $1, 'live', gen_random_uuid() || '@' || $2, 'Test', now(), now()
+     from generate_series(1, $3::int)`,
+    [accountId, SHARED_DOMAIN, count],
+  );
 }
 
 /** A message that the system's account has, with its bytes. @returns its id */

@@ -1,3 +1,4 @@
+import { expect } from '@jest/globals';
 import { createLinkTokens } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { message, padded } from './fixture.ts';
@@ -81,14 +82,15 @@ async function spent(fixture: ContractFixture, limit: number | undefined, reques
 }
 
 /** What the account is answered that has so many inboxes already, of both kinds of keys. */
-async function lastInbox({ call, newKey, newAccount }: ContractFixture, inboxes: number): Promise<Answer> {
+async function lastInbox(fixture: ContractFixture, inboxes: number): Promise<Answer> {
+  const { call, newKey, newAccount } = fixture;
   const accountId = await newAccount();
   const [live, test] = [
     await newKey({ accountId, limit: 200 }),
     await newKey({ accountId, kind: 'test', limit: 200 }),
   ];
-  await fillInboxes(call, live, inboxes - 1);
-  await fillInboxes(call, test, 1);
+  await fillInboxes(fixture, accountId, inboxes - 1);
+  expect(await call('POST /v1/inboxes', { key: test, body: newInbox() })).toMatchObject({ status: 201 });
   return call('POST /v1/inboxes', { key: live, body: newInbox() });
 }
 

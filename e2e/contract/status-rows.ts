@@ -203,9 +203,11 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
   },
   '403 domain-not-verified': { reach: unverifiedSends },
   '403 inbox-limit': {
-    async reach({ call, newKey, newAccount }) {
-      const key = await newKey({ accountId: await newAccount(), limit: 200 });
-      await fillInboxes(call, key);
+    async reach(fixture) {
+      const { call, newKey, newAccount } = fixture;
+      const accountId = await newAccount();
+      const key = await newKey({ accountId, limit: 200 });
+      await fillInboxes(fixture, accountId, 100);
       return call('POST /v1/inboxes', { key, body: newInbox() });
     },
   },
@@ -345,7 +347,7 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
   '503 not-ready': {
     async reach({ call, proxy }) {
       proxy.takeAway();
-      const answer = await call('GET /v1/topics', { of: 'cut off' });
+      const answer = await call('GET /v1/topics', { of: 'no region' });
       proxy.restore();
       return answer;
     },
