@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { isRunning } from '@postrider/embedded';
 import { parseEvent } from '@postrider/receiver';
 import { forEveryProcess, listen, runNode, startTcpListener, waitFor } from '@postrider/testing';
@@ -18,9 +18,10 @@ jest.setTimeout(180_000); // the first start may have to build
 /** A start of the whole system on a busy machine. */
 const START = { timeoutMs: 90_000, what: 'npm start' };
 
+/** The tests share it, because a new Postgres and its migrations take seconds. */
 let dataDir: string;
 let started: Start[] = [];
-beforeEach(() => {
+beforeAll(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'postrider-quickstart-'));
   chmodSync(dataDir, 0o755); // the embedded Postgres may run as another user
 });
@@ -29,8 +30,8 @@ afterEach(async () => {
   for (const start of started) await start.ended;
   started = [];
   await stopWhatWasLeft();
-  rmSync(dataDir, { recursive: true, force: true });
 });
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 interface Start {
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
@@ -294,13 +295,13 @@ describe('npm start', () => {
   });
 });
 
-/** Each refused start has a data directory of its own, so that all can run at the same time. */
+/** Unless it is given one, each start has a data directory of its own, so that all can run at the same time. */
 async function refused(env: Readonly<Record<string, string>>, ...args: string[]): Promise<string> {
-  const ownDataDir = join(dataDir, randomUUID());
-  mkdirSync(ownDataDir);
-  const start = npmStart({ ...env, POSTRIDER_DATA_DIR: ownDataDir }, ...args);
+  const folder = env['POSTRIDER_DATA_DIR'] ?? join(dataDir, randomUUID());
+  mkdirSync(folder, { recursive: true });
+  const start = npmStart({ ...env, POSTRIDER_DATA_DIR: folder }, ...args);
   expect((await start.ended).code).toBe(1);
-  expect(existsSync(join(ownDataDir, 'running.json'))).toBe(false);
+  expect(existsSync(join(folder, 'running.json'))).toBe(false);
   expect(start.errors()).toMatch(/^postrider[^\n]+\n$/);
   return start.errors();
 }
@@ -311,7 +312,7 @@ test('npm start refuses a taken port, a missing Postgres or Redis, a wrong value
     refused({ PORT: String(taken.port) }),
     refused({ INBOUND_SMTP_PORT: String(taken.port) }),
     refused({ DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' }),
-    refused({ REDIS_URL: 'redis://127.0.0.1:1' }),
+    refused({ REDIS_URL: 'redis://127.0.0.1:1', POSTRIDER_DATA_DIR: dataDir }), // Postgres runs by then
     refused({ DELIVERY_TIMEOUT_MS: 'soon' }),
     refused({ NODE_ENV: 'production' }),
     refused({}, '--forward', 'https://localhost/'),
