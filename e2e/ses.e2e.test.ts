@@ -14,7 +14,7 @@ import {
   startFakeSes,
   waitFor,
 } from '@postrider/testing';
-import type { FakeSes, SesReaction, SnsSigner, SystemProcess } from '@postrider/testing';
+import type { FakeSes, SesMessage, SesReaction, SnsSigner, SystemProcess } from '@postrider/testing';
 import { fetchCounted } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
@@ -22,12 +22,13 @@ import type { System } from './start-system.ts';
 /* The whole way of a message through Amazon SES, of which only the far end is not real. */
 
 const { notification } = snsSamples();
+const PUBLIC_URL = 'https://mail.example.com/base';
 
 let folder: string;
 let signer: SnsSigner;
 let ses: FakeSes;
 let system: System;
-let api: SystemProcess;
+let all: SystemProcess;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sns-'));
@@ -44,9 +45,10 @@ beforeAll(async () => {
       MAIL_TIMEOUT_MS: '10000',
       SNS_TOPIC_ARNS: String(notification['TopicArn']),
       SNS_SIGNING_CERT_FILE: certificate,
+      PUBLIC_URL,
     },
   });
-  [api] = await system.startAll(['api', 'relay', 'worker']);
+  all = await system.start('all', { ROLES: 'api,relay,worker' });
 });
 beforeEach(async () => {
   await system.webhook('/hook');
@@ -80,19 +82,29 @@ function send(subject: string): Promise<string> {
  */
 async function post(path: string, body: object): Promise<string> {
   const headers = { authorization: `Bearer ${system.apiKey}` };
-  const url = `http://127.0.0.1:${await api.port()}/v1/${path}`;
+  const url = `http://127.0.0.1:${await all.port('api')}/v1/${path}`;
   const answer = await fetchCounted(url, { method: 'POST', headers, body: JSON.stringify(body) });
   expect(answer.status).toBe(200);
   return ((await answer.json()) as { id: string }).id;
 }
 
-async function eventOf(emailId: string, type?: string): Promise<unknown> {
+interface Told {
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** The first event that fits. */
+async function eventWhere(fits: (event: Told) => boolean, what: string): Promise<Told> {
   return waitFor(
-    () =>
-      system.receiver.requests
-        .map(({ body }) => JSON.parse(String(body)) as { type: string; data: { email_id: string } })
-        .find((event) => event.data.email_id === emailId && event.type === (type ?? event.type)),
-    { what: `the event of ${emailId}`, timeoutMs: 60_000 },
+    () => system.receiver.requests.map(({ body }) => JSON.parse(String(body)) as Told).find(fits),
+    { what, timeoutMs: 60_000 },
+  );
+}
+
+async function eventOf(emailId: string, ofType?: string): Promise<Told> {
+  return eventWhere(
+    ({ type, data }) => data['email_id'] === emailId && type === (ofType ?? type),
+    `the event of ${emailId}`,
   );
 }
 
@@ -106,7 +118,7 @@ async function reportBounceOf(messageId: string): Promise<void> {
   const Message = JSON.stringify({ ...rest, notificationType: eventType, mail: { ...mail, messageId } });
   const Timestamp = new Date().toISOString();
   const signed = signer.sign({ ...notification, Timestamp, MessageId: `of-${messageId}`, Message });
-  const answer = await fetch(`http://127.0.0.1:${await api.port()}/internal/ses/sns`, {
+  const answer = await fetch(`http://127.0.0.1:${await all.port('api')}/internal/ses/sns`, {
     method: 'POST',
     body: JSON.stringify(signed),
   });
@@ -155,4 +167,39 @@ test('a report that is faster than the answer of SES makes its event once the an
   answered();
   expect(await eventOf(id, 'email.sent')).toMatchObject({ data: { error: null } });
   expect(await eventOf(id, 'email.bounced')).toMatchObject({ data: { recipients: ['jane@example.net'] } });
+});
+
+function headerOf({ mail }: SesMessage, name: string): string | undefined {
+  return mail.headers.find(({ key }) => key === name)?.value;
+}
+
+test('who unsubscribes with the one click of a message gets no more about its topic', async () => {
+  const topicId = await post('topics', { name: 'News', default_subscription: 'opt_in' });
+  const mail = { from: 'shop@example.com', to: 'Ann <Ann@Example.net>', subject: 'Hi', text: 'Hi' };
+  await post('emails', { ...mail, topic_id: topicId });
+  await ses.waitForRequests('SendEmail', 1, 60_000);
+  const [message] = ses.messages;
+  if (message === undefined) throw new Error('SES got no message');
+  expect(headerOf(message, 'list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click');
+  const url = /^<(https:.*)>$/.exec(headerOf(message, 'list-unsubscribe') ?? '')?.[1] ?? '';
+  expect(url.slice(0, PUBLIC_URL.length)).toBe(PUBLIC_URL);
+
+  const here = `http://127.0.0.1:${await all.port('api')}${url.slice(PUBLIC_URL.length)}`;
+  const page = await fetch(here);
+  expect(await page.text()).toContain('ann@example.net');
+  const clicked = await fetch(here, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: 'List-Unsubscribe=One-Click',
+  });
+  expect(clicked.status).toBe(200);
+  expect(await eventWhere(({ type }) => type === 'email.unsubscribed', 'the unsubscription')).toMatchObject({
+    data: { to: 'ann@example.net', topic: topicId, scope: 'topic', source: 'one_click' },
+  });
+
+  const left = await post('emails', { ...mail, topic_id: topicId });
+  expect(await eventOf(left)).toMatchObject({ type: 'email.failed' });
+  await post('emails', mail);
+  await ses.waitForRequests('SendEmail', 2, 60_000);
+  expect(ses.messages[1] && headerOf(ses.messages[1], 'list-unsubscribe')).toBeUndefined();
 });
