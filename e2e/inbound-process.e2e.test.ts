@@ -3,15 +3,21 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { openSmtpClient, s3Error, startFakeS3, startZoneServer, waitFor } from '@postrider/testing';
+import { newId } from '@postrider/domain';
+import {
+  openSmtpClient,
+  s3Error,
+  startFakeS3,
+  startZoneServer,
+  systemClock,
+  waitFor,
+} from '@postrider/testing';
 import type { SmtpClient, SystemProcess, ZoneServer } from '@postrider/testing';
-import { createTransport } from 'nodemailer';
-import { callApi } from './call-api.ts';
 import { sendMail } from './send-mail.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
-/* The inbound process: its certificate, its other protocol, its blob store, and its end. */
+/* The inbound process: its certificate, its blob store, and its end. */
 
 const INBOX = 'support@inbound.postrider.example';
 const HOSTNAME = 'mx.postrider.example';
@@ -20,13 +26,11 @@ const FROM = 'ann@shop.example';
 let folder: string;
 let names: ZoneServer;
 let system: System;
-let api: SystemProcess;
 let clients: SmtpClient[];
 
 beforeAll(async () => {
   names = await startZoneServer();
   system = await startSystem({ env: { DNS_SERVERS: names.address } });
-  api = await system.start('api');
 });
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'postrider-inbound-'));
@@ -34,10 +38,8 @@ beforeEach(() => {
 });
 afterEach(async () => {
   for (const client of clients) client.destroy();
-  const inbound = system.processes.filter((each) => each.running && each !== api);
-  await Promise.all(inbound.map((each) => each.kill()));
+  await Promise.all(system.processes.filter(({ running }) => running).map((each) => each.kill()));
   await system.reset();
-  names.zone.clear();
   rmSync(folder, { recursive: true });
 });
 afterAll(async () => {
@@ -46,8 +48,11 @@ afterAll(async () => {
 });
 
 async function makeInbox(): Promise<void> {
-  const made = await callApi({ api, key: system.apiKey }, 'POST', '/v1/inboxes', { email_address: INBOX });
-  expect(made).toMatchObject({ status: 201 });
+  await system.db.query(
+    `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
+     values ($1, $2, 'live', $3, 'Support', now(), now())`,
+    [newId('inbox', systemClock), system.accountId, INBOX],
+  );
 }
 
 async function says(inbound: SystemProcess, msg: string, times = 1): Promise<void> {
@@ -71,22 +76,6 @@ async function beginMessage(client: SmtpClient): Promise<void> {
     expect(await client.say(line)).toMatch(/^250 /);
   expect(await client.say('DATA')).toMatch(/^354 /);
 }
-
-test('mail to postmaster is refused, and the start warns, until the operator names an inbox', async () => {
-  await makeInbox();
-  const inbound = await system.start('inbound');
-  const warning =
-    'mail to postmaster is refused: `postrider installation set postmaster ibx_…` names the inbox that gets it';
-  await says(inbound, warning);
-  const client = await greet(inbound);
-  await client.say(`MAIL FROM:<${FROM}>`);
-  expect(await client.say('RCPT TO:<postmaster>')).toMatch(/^550 /);
-  await system.db.query('update inboxes set postmaster = true');
-  expect(await client.say('RCPT TO:<postmaster>')).toMatch(/^250 /);
-  const second = await system.start('inbound');
-  await waitFor(async () => (await second.smtpPort()) > 0, { what: 'the second inbound process' });
-  expect(second.log.filter(({ msg }) => msg === warning)).toEqual([]);
-});
 
 const stored = async (): Promise<{ subject: string; events: number }[]> =>
   system.db.query(
@@ -152,31 +141,6 @@ describe('a certificate', () => {
     await system.db.query('commit');
     expect(await shown(inbound)).toBe(second);
     expect(await inbound.stop()).toBe(0);
-  });
-});
-
-describe('INBOUND_PROTOCOL=lmtp', () => {
-  test('speaks LMTP and nothing else. That server has the sender’s address: no SPF is judged, and nothing fails DMARC', async () => {
-    names.zone.set('shop.example', { TXT: ['v=spf1 -all'] });
-    names.zone.set('_dmarc.shop.example', { TXT: ['v=DMARC1; p=reject'] });
-    await makeInbox();
-    const inbound = await system.start('inbound', { INBOUND_PROTOCOL: 'lmtp' });
-    const client = await openSmtpClient(await inbound.smtpPort());
-    clients.push(client);
-    expect(await client.answer()).toMatch(/^220 .*LMTP/);
-    expect(await client.say('EHLO client.example')).toMatch(/^500 /);
-
-    const transport = createTransport({
-      host: '127.0.0.1',
-      port: await inbound.smtpPort(),
-      lmtp: true,
-      ignoreTLS: true,
-    });
-    await transport.sendMail({ from: FROM, to: INBOX, subject: 'By LMTP', text: 'Hi' });
-    transport.close();
-    expect(
-      await system.db.query('select subject, status::text, spf::text, dmarc::text from messages'),
-    ).toEqual([{ subject: 'By LMTP', status: 'received', spf: 'none', dmarc: 'none' }]);
   });
 });
 

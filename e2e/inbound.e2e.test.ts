@@ -1,33 +1,71 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { verifySignature } from '@postrider/receiver';
-import { fetchMetrics, openSmtpClient, waitFor } from '@postrider/testing';
-import type { SystemProcess } from '@postrider/testing';
+import {
+  EICAR,
+  fetchMetrics,
+  openSmtpClient,
+  startFakeClamd,
+  startFakeRspamd,
+  startZoneServer,
+  waitFor,
+} from '@postrider/testing';
+import type { FakeClamd, FakeRspamd, SystemProcess, ZoneServer } from '@postrider/testing';
 import type { SendMailOptions } from 'nodemailer';
 import { callApi } from './call-api.ts';
 import { sendMail } from './send-mail.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
-/* Mail that comes in over SMTP, through real processes, to a webhook. */
+/*
+ * Mail that comes in over SMTP or LMTP, through real processes, to a webhook. clamd, rspamd and the sender's own
+ * DNS judge it, as the settings say.
+ */
 
 const INBOX = 'support@inbound.postrider.example';
+const FROM = 'ann@shop.example';
 const PATIENCE_MS = 60_000;
+const SPAM_THRESHOLD = 8;
 
+let clamd: FakeClamd;
+let rspamd: FakeRspamd;
+let names: ZoneServer;
 let system: System;
-let api: SystemProcess;
-let inbound: SystemProcess;
+let all: SystemProcess;
 
 beforeAll(async () => {
-  system = await startSystem();
-  [api, inbound] = await system.startAll(['api', 'inbound', 'relay', 'worker']);
+  [clamd, rspamd, names] = await Promise.all([startFakeClamd(), startFakeRspamd(), startZoneServer()]);
+  system = await startSystem({
+    env: {
+      INBOUND_CLAMD: clamd.address,
+      INBOUND_RSPAMD: rspamd.address,
+      INBOUND_SPAM_THRESHOLD: String(SPAM_THRESHOLD),
+      DNS_SERVERS: names.address,
+    },
+  });
+  all = await system.start('all');
 });
-afterEach(() => system.reset(), 90_000);
-afterAll(() => system.close());
+afterEach(async () => {
+  await system.reset();
+  clamd.reset();
+  rspamd.reset();
+  names.zone.clear();
+});
+afterAll(async () => {
+  await system.close();
+  await Promise.all([clamd.close(), rspamd.close(), names.close()]);
+});
 
 const call = async (method: string, path: string, body?: object) =>
-  callApi({ api, key: system.apiKey }, method, path, body);
+  callApi({ api: all, key: system.apiKey }, method, path, body);
 
-const send = async (mail: SendMailOptions) => sendMail(await inbound.smtpPort(), mail);
+async function makeInbox(): Promise<void> {
+  expect(await call('POST', '/v1/inboxes', { email_address: INBOX })).toMatchObject({ status: 201 });
+}
+
+async function send(mail: SendMailOptions = {}, { to = all, lmtp = false } = {}): Promise<string> {
+  const whole = { from: FROM, to: INBOX, subject: 'Judged', text: 'Hi', ...mail };
+  return sendMail(await to.smtpPort(), whole, { lmtp });
+}
 
 /** @returns the first request that a path of the receiver gets. */
 async function arrived(path: string) {
@@ -39,7 +77,7 @@ async function arrived(path: string) {
 describe('a message to an inbox', () => {
   test('arrives as a signed message.received', async () => {
     const { signingSecret } = await system.webhook('/hook');
-    expect(await call('POST', '/v1/inboxes', { email_address: INBOX })).toMatchObject({ status: 201 });
+    await makeInbox();
     const answer = await send({
       from: 'Ann <ann@shop.example>',
       to: 'Support <support+42@inbound.postrider.example>',
@@ -74,7 +112,7 @@ describe('a message to an inbox', () => {
   });
 
   test('that is unknown is refused at RCPT', async () => {
-    await expect(send({ from: 'a@a.example', to: INBOX, text: 'Hi' })).rejects.toThrow('550');
+    await expect(send({ from: 'a@a.example' })).rejects.toThrow('550');
   });
 });
 
@@ -85,9 +123,7 @@ test('a message to a rule’s address arrives at the rule’s endpoint, signed w
   });
   expect(made).toMatchObject({ status: 201 });
   const { id, signing_secret: secret } = made.body;
-  expect(await send({ from: 'ann@shop.example', to: INBOX, subject: 'By rule', text: 'Hi' })).toMatch(
-    /^250 /,
-  );
+  expect(await send({ subject: 'By rule' })).toMatch(/^250 /);
   const { body, headers } = await arrived('/rule');
   const header = String(headers['service-signature']);
   expect(() => verifySignature({ body, header, secret: String(secret) })).not.toThrow();
@@ -99,16 +135,16 @@ test('a message to a rule’s address arrives at the rule’s endpoint, signed w
   });
 });
 
-test('the metrics of the inbound process tell what it received and refused, how long that took, and its sessions', async () => {
-  await call('POST', '/v1/inboxes', { email_address: INBOX });
+test('the metrics tell what was received and refused, how long that took, and the open sessions', async () => {
+  await makeInbox();
   await call('POST', '/v1/inbound/blocked-senders', { sender: 'spam.example' });
-  const before = await fetchMetrics(await inbound.port());
-  const idle = await openSmtpClient(await inbound.smtpPort());
+  const before = await fetchMetrics(await all.port());
+  const idle = await openSmtpClient(await all.smtpPort());
   try {
     await idle.answer();
-    for (const from of ['ann@shop.example', 'eve@spam.example']) await send({ from, to: INBOX, text: from });
-    await expect(send({ from: 'a@a.example', to: `no-${INBOX}`, text: 'Hi' })).rejects.toThrow('550');
-    const page = await fetchMetrics(await inbound.port());
+    for (const from of [FROM, 'eve@spam.example']) await send({ from, text: from });
+    await expect(send({ from: 'a@a.example', to: `no-${INBOX}` })).rejects.toThrow('550');
+    const page = await fetchMetrics(await all.port());
     const counted = (sample: string) => page.read(sample) - (before.find(sample) ?? 0);
     const messages = (result: string, reason: string) =>
       counted(`postrider_inbound_messages_total{result="${result}",reason="${reason}"}`);
@@ -118,10 +154,184 @@ test('the metrics of the inbound process tell what it received and refused, how 
       expect(counted(`postrider_inbound_stage_duration_seconds_count{stage="${stage}"}`)).toBeGreaterThan(1);
     expect(page.read('postrider_inbound_backlog')).toBe(0);
     await waitFor(
-      async () => (await fetchMetrics(await inbound.port())).read('postrider_inbound_sessions') === 1,
+      async () => (await fetchMetrics(await all.port())).read('postrider_inbound_sessions') === 1,
       { what: 'the idle session alone to be counted' },
     );
   } finally {
     idle.destroy();
   }
+});
+
+test('mail to postmaster is refused, and the start warns, until the operator names an inbox', async () => {
+  await makeInbox();
+  const port = await all.smtpPort();
+  const warnings = ({ log }: SystemProcess) =>
+    log.filter(({ msg }) => String(msg).startsWith('mail to postmaster is refused'));
+  expect(warnings(all)).toMatchObject([
+    {
+      msg: 'mail to postmaster is refused: `postrider installation set postmaster ibx_…` names the inbox that gets it',
+    },
+  ]);
+  const client = await openSmtpClient(port);
+  try {
+    expect(await client.answer()).toMatch(/^220 /);
+    expect(await client.say('EHLO client.example')).toMatch(/^250/);
+    await client.say(`MAIL FROM:<${FROM}>`);
+    expect(await client.say('RCPT TO:<postmaster>')).toMatch(/^550 /);
+    await system.db.query('update inboxes set postmaster = true');
+    expect(await client.say('RCPT TO:<postmaster>')).toMatch(/^250 /);
+  } finally {
+    client.destroy();
+  }
+  const second = await system.start('inbound');
+  await second.smtpPort();
+  expect(warnings(second)).toEqual([]);
+  await second.kill();
+});
+
+/** What is stored, and the event that tells of it. */
+const stored = async () =>
+  system.db.query(
+    `select m.status::text, m.held_reason::text as reason, e.type
+     from messages m left join events e on e.data::json ->> 'id' = m.id`,
+  );
+const RECEIVED = { status: 'received', reason: null, type: 'message.received' };
+const heldFor = (reason: string) => ({ status: 'held', reason, type: 'message.held' });
+
+describe('a message that is screened', () => {
+  beforeEach(makeInbox);
+
+  describe('with every scanner there', () => {
+    test('a message that none of them minds is received', async () => {
+      rspamd.behaviour = { score: SPAM_THRESHOLD, action: 'no action' };
+      expect(await send()).toMatch(/^250 /);
+      expect(await stored()).toEqual([RECEIVED]);
+      expect(clamd.streams).toHaveLength(1);
+      const client = { ip: ['127.0.0.1'], helo: [expect.any(String)] };
+      expect(rspamd.scans).toMatchObject([{ headers: { ...client, from: [FROM] } }]);
+    });
+
+    test('one in which clamd finds something is held as virus, and a signed message.held tells of it', async () => {
+      const { signingSecret } = await system.webhook('/hook');
+      expect(await send({ text: EICAR })).toMatch(/^250 /);
+      expect(await stored()).toEqual([heldFor('virus')]);
+      const { body, headers } = await arrived('/hook');
+      const header = String(headers['service-signature']);
+      expect(() => verifySignature({ body, header, secret: signingSecret })).not.toThrow();
+      expect(JSON.parse(String(body))).toMatchObject({
+        type: 'message.held',
+        data: { status: 'held', held_reason: 'virus' },
+      });
+    });
+
+    test('one over INBOUND_SPAM_THRESHOLD is held as spam', async () => {
+      rspamd.behaviour = { score: SPAM_THRESHOLD + 0.1, action: 'no action' };
+      expect(await send()).toMatch(/^250 /);
+      expect(await stored()).toEqual([heldFor('spam')]);
+    });
+
+    test.each(['reject', 'quarantine'])(
+      'one that fails DMARC under p=%s is held as auth_failed',
+      async (policy) => {
+        names.zone.set('shop.example', { TXT: ['v=spf1 -all'] });
+        names.zone.set('_dmarc.shop.example', { TXT: [`v=DMARC1; p=${policy}`] });
+        expect(await send()).toMatch(/^250 /);
+        expect(await stored()).toEqual([heldFor('auth_failed')]);
+      },
+    );
+
+    test('one that fails DMARC under p=none is received', async () => {
+      names.zone.set('shop.example', { TXT: ['v=spf1 -all'] });
+      names.zone.set('_dmarc.shop.example', { TXT: ['v=DMARC1; p=none'] });
+      expect(await send()).toMatch(/^250 /);
+      expect(await stored()).toEqual([RECEIVED]);
+    });
+
+    test('one whose author has a policy that is unavailable is received at once: the sandbox does not wait', async () => {
+      names.zone.set('_dmarc.shop.example', 'servfail');
+      expect(await send()).toMatch(/^250 /);
+      expect(await stored()).toEqual([RECEIVED]);
+    });
+
+    test.each(['clamd', 'rspamd'])(
+      'without an answer of %s: 451, and nothing is stored; later it is taken',
+      async (name) => {
+        const scanner = name === 'clamd' ? clamd : rspamd;
+        scanner.behaviour = 'close';
+        await expect(send()).rejects.toMatchObject({ responseCode: 451 });
+        expect(await stored()).toEqual([]);
+
+        if (name === 'clamd') clamd.behaviour = 'scan';
+        else rspamd.behaviour = { score: 0, action: 'no action' };
+        expect(await send()).toMatch(/^250 /);
+        expect(await stored()).toEqual([RECEIVED]);
+      },
+    );
+  });
+
+  /** Starts another inbound process with these settings, for the tests of a `describe`. */
+  function startBeside(env: Readonly<Record<string, string>>): () => SystemProcess {
+    let other: SystemProcess;
+    beforeAll(async () => {
+      other = await system.start('inbound', env);
+    });
+    afterAll(() => other.kill());
+    return () => other;
+  }
+
+  describe('where mail is really sent, with INBOUND_SCREENING_REQUIRED=false', () => {
+    const other = startBeside({
+      MAIL_PROVIDER: 'smtp',
+      INBOUND_DOMAINS: 'inbound.postrider.example',
+      INBOUND_SCREENING_REQUIRED: 'false',
+    });
+
+    test('while the policy of the author is unavailable: 451 twice, and the third try is judged without it', async () => {
+      names.zone.set('_dmarc.shop.example', 'servfail');
+      const same = { messageId: '<a@shop.example>', date: new Date(0) }; // a repetition has the same bytes
+      for (let tries = 1; tries <= 2; tries += 1) {
+        await expect(send(same, { to: other() })).rejects.toMatchObject({ responseCode: 451 });
+        expect(await stored()).toEqual([]);
+      }
+      expect(await send(same, { to: other() })).toMatch(/^250 /);
+      expect(await stored()).toEqual([RECEIVED]);
+    });
+
+    test('mail comes through while the scanners are away', async () => {
+      clamd.behaviour = 'close';
+      rspamd.behaviour = 'close';
+      expect(await send({}, { to: other() })).toMatch(/^250 /);
+      expect(await stored()).toEqual([RECEIVED]);
+      const unjudged = other().log.filter(({ msg }) => String(msg).startsWith('a scanner is away'));
+      expect(unjudged).toHaveLength(2);
+    });
+  });
+
+  describe('over LMTP, where the client is the mail server in front', () => {
+    const server = startBeside({ INBOUND_PROTOCOL: 'lmtp' });
+
+    test('the server speaks LMTP and nothing else. No SPF is judged, and nothing fails DMARC', async () => {
+      names.zone.set('shop.example', { TXT: ['v=spf1 -all'] });
+      names.zone.set('_dmarc.shop.example', { TXT: ['v=DMARC1; p=reject'] });
+      const client = await openSmtpClient(await server().smtpPort());
+      try {
+        expect(await client.answer()).toMatch(/^220 .*LMTP/);
+        expect(await client.say('EHLO client.example')).toMatch(/^500 /);
+      } finally {
+        client.destroy();
+      }
+      await send({ subject: 'By LMTP' }, { to: server(), lmtp: true });
+      expect(
+        await system.db.query('select subject, status::text, spf::text, dmarc::text from messages'),
+      ).toEqual([{ subject: 'By LMTP', status: 'received', spf: 'none', dmarc: 'none' }]);
+    });
+
+    test('rspamd is told nothing of the client', async () => {
+      await send({}, { to: server(), lmtp: true });
+      expect(await stored()).toEqual([RECEIVED]);
+      expect(rspamd.scans).toMatchObject([{ headers: { from: [FROM], rcpt: [INBOX] } }]);
+      expect(rspamd.scans[0]?.headers).not.toHaveProperty('ip');
+      expect(rspamd.scans[0]?.headers).not.toHaveProperty('helo');
+    });
+  });
 });
