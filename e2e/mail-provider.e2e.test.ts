@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { publishKeys, startFakeSes, waitFor } from '@postrider/testing';
 import type { FakeSes, SystemProcess } from '@postrider/testing';
 import { fetchCounted } from './call-api.ts';
@@ -9,17 +9,24 @@ import type { System } from './start-system.ts';
 
 let ses: FakeSes;
 let system: System;
-let worker: Readonly<Record<string, string>>;
+let withSes: Readonly<Record<string, string>>;
 
-beforeEach(async () => {
+beforeAll(async () => {
   ses = await startFakeSes();
   system = await startSystem({ env: { MAIL_RETRY_DELAYS_SECONDS: '0.05' } });
-  worker = { ...ses.environment, MAIL_PROVIDER: 'ses' };
+  withSes = { ...ses.environment, MAIL_PROVIDER: 'ses' };
 });
 afterEach(async () => {
+  await system.reset();
+  await Promise.all(system.processes.filter(({ running }) => running).map((each) => each.kill()));
+  ses.reset();
+});
+afterAll(async () => {
   await system.close();
   await ses.close();
 });
+
+const startSender = () => system.start('all', { ...withSes, ROLES: 'relay,worker' });
 
 async function post(api: SystemProcess, path: string, body: object) {
   const answer = await fetchCounted(`http://127.0.0.1:${await api.port()}/v1/${path}`, {
@@ -58,8 +65,7 @@ async function verify(api: SystemProcess, name: string): Promise<void> {
 
 test('an API that does not know of SES lets no mail out from a domain that is not verified', async () => {
   const api = await system.start('api');
-  await system.start('relay');
-  await system.start('worker', worker);
+  await startSender();
   await system.webhook('/hook');
   expect(await eventOf(await send(api, 'Boss <ceo@other-tenant.example>'))).toMatchObject({
     type: 'email.failed',
@@ -76,15 +82,14 @@ test('an API that does not know of SES lets no mail out from a domain that is no
 });
 
 test('mail that was taken in from a verified domain does not leave once it is verified no more', async () => {
-  const api = await system.start('api', worker);
+  const api = await system.start('api', withSes);
   await system.webhook('/hook');
   await verify(api, 'mine.example');
   const [before, after] = [await send(api, 'a@mine.example'), await send(api, 'b@mine.example')];
   // As mail of an earlier release: the domain in From was not kept beside it.
   await system.db.query('update emails set from_domain = null where id = $1', [before]);
   await system.db.query(`update domains set status = 'failed'`);
-  await system.start('relay');
-  await system.start('worker', worker);
+  await startSender();
   for (const id of [before, after]) expect(await eventOf(id)).toMatchObject({ type: 'email.failed' });
   expect(ses.messages).toEqual([]);
 
@@ -95,7 +100,7 @@ test('mail that was taken in from a verified domain does not leave once it is ve
 });
 
 test('a process whose environment names another provider than is kept ends with one line that names the command', async () => {
-  await system.start('worker', worker);
+  await system.start('worker', withSes);
   for (const name of ['api', 'worker'] as const) {
     await expect(system.start(name, { MAIL_PROVIDER: 'sandbox' })).rejects.toThrow('ended while starting');
     const ended = system.processes.at(-1);
