@@ -15,7 +15,15 @@ import {
   startFaultProxy,
   waitFor,
 } from '@postrider/testing';
-import type { FakeClamd, FakeS3, ReceivedWish, SnsSigner, SystemProcess } from '@postrider/testing';
+import type {
+  FakeClamd,
+  FakeS3,
+  FaultProxy,
+  ReceivedWish,
+  S3Operation,
+  SnsSigner,
+  SystemProcess,
+} from '@postrider/testing';
 import { fetchCounted } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
@@ -33,7 +41,8 @@ let signer: SnsSigner;
 let s3: FakeS3;
 let clamd: FakeClamd;
 let system: System;
-let api: SystemProcess;
+let proxy: FaultProxy;
+let all: SystemProcess;
 let inbound: SystemProcess;
 let made = 0;
 
@@ -51,20 +60,29 @@ beforeAll(async () => {
       SNS_SIGNING_CERT_FILE: certificate,
       INBOUND_S3_BUCKETS: BUCKET,
       INBOUND_CLAMD: clamd.address,
+      BLOB_STORE: 's3://blobs',
+      SHUTDOWN_DEADLINE_MS: '10000',
     },
   });
-  [api, inbound] = await system.startAll(['api', 'inbound', 'relay', 'worker']);
+  proxy = await startFaultProxy(system.db.url);
+  [all] = await Promise.all([system.start('all', { ROLES: 'api,relay,worker' }), startInbound()]);
   await system.webhook('/hook');
 });
 afterAll(async () => {
   await system.close();
+  await proxy.close();
   await s3.close();
   await clamd.close();
   rmSync(folder, { recursive: true });
 });
 
+/** Its connections to Postgres go through the proxy. */
+async function startInbound(): Promise<void> {
+  inbound = await system.start('inbound', { DATABASE_URL: proxy.url(system.db.url) });
+}
+
 async function call(method: string, path: string, body?: object): Promise<Readonly<Record<string, unknown>>> {
-  const url = `http://127.0.0.1:${await api.port()}${path}`;
+  const url = `http://127.0.0.1:${await all.port('api')}${path}`;
   const headers = { authorization: `Bearer ${system.apiKey}` };
   const json = body === undefined ? {} : { body: JSON.stringify(body) };
   const answer = await fetchCounted(url, { method, headers, ...json });
@@ -108,11 +126,14 @@ function put(bytes: Buffer, bucket = BUCKET) {
   return { bucket, key };
 }
 
+const asked = (operation: S3Operation) =>
+  s3.requests.filter((request) => request.operation === operation).length;
+
 /** As SNS does. @param id the same for a notification that comes again. @returns the id. */
 async function tell(wish: ReceivedWish, id = `sns-${(made += 1)}`): Promise<string> {
   const Timestamp = new Date().toISOString();
   const Message = JSON.stringify(sesReceived(wish));
-  const answer = await fetch(`http://127.0.0.1:${await api.port()}/internal/ses/sns`, {
+  const answer = await fetch(`http://127.0.0.1:${await all.port('api')}/internal/ses/sns`, {
     method: 'POST',
     headers: { 'content-type': 'text/plain; charset=UTF-8' },
     body: JSON.stringify(signer.sign({ ...notification, Timestamp, MessageId: id, Message })),
@@ -240,7 +261,7 @@ describe('mail that SES has put into a bucket', () => {
     const address = await newInbox();
     const object = put(message('Elsewhere'), 'mail-of-others');
     await tell({ recipients: [address], object });
-    const page = await fetchMetrics(await api.port());
+    const page = await fetchMetrics(await all.port());
     expect(page.read('postrider_provider_notifications_total{result="bucket_refused"}')).toBe(1);
     expect(await backlog()).toBe(0);
     expect(s3.requests.map(({ bucket }) => bucket)).not.toContain('mail-of-others');
@@ -248,12 +269,12 @@ describe('mail that SES has put into a bucket', () => {
 
   test('waits while S3 is away, shows in the backlog, and is taken when S3 is back', async () => {
     const address = await newInbox();
-    const asked = s3.requests.length;
+    const before = asked('GetObject');
     s3.fail(s3Error(503, 'SlowDown'), { operation: 'GetObject' });
     try {
       await tell({ recipients: [address], object: put(message('Late')) });
       // The SDK itself tries three times: so this is its second claim at least.
-      await waitFor(() => s3.requests.length >= asked + 4, {
+      await waitFor(() => asked('GetObject') >= before + 4, {
         what: 'a second claim',
         timeoutMs: PATIENCE_MS,
       });
@@ -270,13 +291,13 @@ describe('mail that SES has put into a bucket', () => {
 
   test('is taken once when a kill -9 ends the process that holds it', async () => {
     const address = await newInbox();
-    const fetched = s3.requests.length;
+    const before = asked('GetObject');
     s3.fail(s3Hang, { operation: 'GetObject' });
     await tell({ recipients: [address], object: put(message('Twice held')) });
-    await waitFor(() => s3.requests.length > fetched, { what: 'the object to be asked for' });
+    await waitFor(() => asked('GetObject') > before, { what: 'the object to be asked for' });
     await inbound.kill();
     s3.heal();
-    inbound = await system.start('inbound');
+    await startInbound();
     expect(await system.db.query('select claim, due_at > now() as leased from ses_mail')).toEqual([
       { claim: 1, leased: true },
     ]);
@@ -292,19 +313,12 @@ describe('mail that SES has put into a bucket', () => {
     'is taken once when a kill -9 ends the process %s',
     async (_, sees, holds, left) => {
       const address = await newInbox();
-      const proxy = await startFaultProxy(system.db.url);
-      try {
-        await inbound.stop();
-        inbound = await system.start('inbound', { DATABASE_URL: proxy.url(system.db.url) });
-        const trap = proxy.trap({ sees, in: 'toServer', holds });
-        await tell({ recipients: [address], object: put(message('Twice held')) });
-        await (await trap.caught()).answered();
-        await inbound.kill();
-      } finally {
-        await proxy.close();
-      }
+      const trap = proxy.trap({ sees, in: 'toServer', holds });
+      await tell({ recipients: [address], object: put(message('Twice held')) });
+      await (await trap.caught()).answered();
+      await inbound.kill();
       expect({ messages: await messagesOf(address), waiting: await backlog() }).toEqual(left);
-      inbound = await system.start('inbound');
+      await startInbound();
       await system.db.query('update ses_mail set due_at = now()'); // two minutes later
       await expectOnce(address);
     },
@@ -313,12 +327,11 @@ describe('mail that SES has put into a bucket', () => {
 
   test('is given back at SIGTERM when S3 does not take its bytes: its lease need not run out', async () => {
     const address = await newInbox();
-    await inbound.stop();
-    inbound = await system.start('inbound', { BLOB_STORE: 's3://blobs', SHUTDOWN_DEADLINE_MS: '10000' });
+    const before = asked('PutObject');
     s3.fail(s3Hang, { operation: 'PutObject' });
     try {
       await tell({ recipients: [address], object: put(message('Given back')) });
-      await s3.waitForRequests('PutObject', 1);
+      await s3.waitForRequests('PutObject', before + 1);
       expect(await inbound.stop()).toBe(0);
     } finally {
       s3.heal();
@@ -327,7 +340,7 @@ describe('mail that SES has put into a bucket', () => {
     expect(
       await system.db.query(`select claim, due_at < now() + interval '1 minute' as soon from ses_mail`),
     ).toEqual([{ claim: 1, soon: true }]);
-    inbound = await system.start('inbound');
+    await startInbound();
     await expectOnce(address);
   });
 });
