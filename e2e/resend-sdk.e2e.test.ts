@@ -1,9 +1,12 @@
+import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { Resend } from 'resend';
+import { sdkMethods } from './resend-methods.ts';
+import { ABSENT } from './resend-page.ts';
 import { counted, dataOf, MESSAGE, setupResend } from './resend-setup.ts';
 
-/* Resend's own SDK sends mail, and manages what sending needs. */
+/* Resend's own SDK sends mail, and manages what sending needs. docs/resend.md names its methods that work. */
 
 const sdk = setupResend();
 
@@ -260,4 +263,37 @@ test('a failure is read as one, with the problem document for an error', async (
   expect(missing.error).toMatchObject({ status: 404 });
   const stranger = new Resend('pr_live_unknown', { baseUrl: sdk.resend['baseUrl'] });
   expect((await stranger.emails.list()).error).toMatchObject({ status: 401 });
+});
+
+/** The names of the methods in the two tables of docs/resend.md. */
+async function documented(): Promise<{ works: string[]; refused: string[] }> {
+  const page = await readFile(new URL('../docs/resend.md', import.meta.url), 'utf8');
+  const [, works = '', refused = ''] = page.split('\n## ');
+  const names = (table: string) => [...table.matchAll(/^\| `([\w.]+)`/gm)].map(([, name = '']) => name);
+  return { works: names(works), refused: names(refused) };
+}
+
+test('docs/resend.md lists every method of the SDK once, and gives a reason for each that is refused', async () => {
+  const { works, refused } = await documented();
+  const names = (await sdkMethods()).map(({ name }) => name);
+  expect([...works, ...refused].sort()).toEqual([...names].sort());
+  expect(names.length).toBeGreaterThan(130);
+  const unused = Object.keys(ABSENT).filter(
+    (start) => !refused.some((name) => `${name}.`.startsWith(`${start}.`)),
+  );
+  expect(unused).toEqual([]);
+});
+
+test('the API has a route for the methods that work, and answers the others with the 404 of no route', async () => {
+  const { refused } = await documented();
+  const unserved: string[] = [];
+  for (const { name, call } of await sdkMethods()) {
+    if (name === 'webhooks.verify') continue; // it makes no request
+    const { error } = (await call(sdk.resend)) as { error: { status?: number; detail?: string } | null };
+    if (error?.detail === 'There is no such route.') {
+      expect(error.status).toBe(404);
+      unserved.push(name);
+    }
+  }
+  expect(unserved).toEqual(refused);
 });

@@ -32,19 +32,18 @@ export function setupResend(): ResendSetup {
   let names: ZoneServer;
   let system: System;
   let resend: Resend;
-  let api: SystemProcess;
-  let inbound: SystemProcess;
+  let all: SystemProcess;
 
   beforeAll(async () => {
     [ses, names] = await Promise.all([startFakeSes(), startZoneServer()]);
     const options = { MAIL_PROVIDER: 'ses', KEY_RATE_LIMIT_PER_MINUTE: '10000' };
     system = await startSystem({ env: { ...ses.environment, DNS_SERVERS: names.address, ...options } });
     // The links of the API lead to the API of the test. Those of the worker are only read.
-    [[api, inbound]] = await Promise.all([
-      system.startAll(['api', 'inbound', 'relay']),
+    [all] = await Promise.all([
+      system.start('all', { ROLES: 'api,inbound,relay' }),
       system.start('worker', { PUBLIC_URL }),
     ]);
-  }, 90_000);
+  });
   afterAll(async () => {
     await system.close();
     await Promise.all([ses.close(), names.close()]);
@@ -52,7 +51,7 @@ export function setupResend(): ResendSetup {
   beforeEach(async () => {
     await system.reset();
     ses.reset();
-    resend = new Resend(system.apiKey, { baseUrl: `http://127.0.0.1:${await api.port()}/v1` });
+    resend = new Resend(system.apiKey, { baseUrl: `http://127.0.0.1:${await all.port('api')}/v1` });
   });
 
   return {
@@ -62,7 +61,7 @@ export function setupResend(): ResendSetup {
     get ses() {
       return ses;
     },
-    smtpPort: () => inbound.smtpPort(),
+    smtpPort: () => all.smtpPort(),
     async verifiedDomain(name) {
       const { id } = await dataOf(() => resend.domains.create({ name }));
       const identity = ses.identities.get(name);
