@@ -1,4 +1,3 @@
-import { parseMessage } from '../src/parse-message.ts';
 import { answerMessages } from '../src/message-transfer.ts';
 
 /* A worker thread that parses like `parse-thread.ts`, and fails when the message asks for it. */
@@ -32,6 +31,8 @@ answerMessages(async (raw) => {
   if (breaksNext) throw new Error('a fault of the message before');
   const fault = /^X-Fault: (\w+)$/m.exec(raw.toString('latin1'))?.[1] ?? 'none';
   await FAULTS[fault]?.();
+  // The parser takes most of a thread's start. A thread that fails does without.
+  const { parseMessage } = await import('../src/parse-message.ts');
   const parsed = await parseMessage(raw);
   if (fault === 'late') {
     setImmediate(() => {
