@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { bundleScript, type BundledScript } from '@postrider/testing';
+import { bundleScript, type BundledScript, runs } from '@postrider/testing';
 import { floods, nestedGroups } from '../test/floods.ts';
 import {
   FIELD_BYTES_MAX,
@@ -140,13 +140,14 @@ test('a zip bomb stays as it was sent', async () => {
   expect(complete).toBe(true);
 });
 
-describe('the largest messages in a thread', () => {
+describe('very large messages in a thread', () => {
   let script: BundledScript;
   let parser: MessageParser;
 
   beforeAll(() => {
     script = bundleScript(new URL('parse-thread.ts', import.meta.url));
-    parser = new MessageParser({ threads: 1, timeoutMs: 5_000, memoryMb: 256, script: script.path });
+    const memoryMb = runs({ usual: 64, long: 256 }); // as the floods, a quarter
+    parser = new MessageParser({ threads: 1, timeoutMs: 5_000, memoryMb, script: script.path });
   });
 
   afterAll(async () => {
