@@ -144,10 +144,10 @@ export const FULL: Sizes = {
 };
 
 export const QUICK: Sizes = {
-  hosts: 96,
+  hosts: 52,
   burst: 400,
   eventsPerSecond: 30,
-  latencySeconds: 1,
+  latencySeconds: 0.5,
   scalingSeconds: 1,
   scalingWorkers: [1, 2],
   scalingEndpoints: 8,
@@ -157,11 +157,11 @@ export const QUICK: Sizes = {
   redisSettledSeconds: 1.5,
   redisUntilDueSeconds: 1.5,
   memoryDeliveries: 20_000,
-  commitSeconds: 0.3,
+  commitSeconds: 0.1,
   sends: 200,
   mails: 40,
-  slowProviderSeconds: 0.6,
-  inbound: { small: 24, large: 3, perSecond: 10, seconds: 1 },
+  slowProviderSeconds: 0.1,
+  inbound: { small: 8, large: 1, perSecond: 10, seconds: 0.5 },
   isolation: {
     seconds: 1,
     leadInSeconds: 1,

@@ -42,7 +42,7 @@ async function measure(fixture: Fixture, mail: InboundFixture): Promise<Outcome>
   const to = await mail.addInbox(installation, accountId);
   for (const name of ['relay', 'worker'] as const) await installation.start(name);
   const { port } = await mail.start(installation);
-  const barePort = await fixture.bareSmtp().call('listen', { latencyMs: 0 });
+  const barePort = await fixture.bareSmtp().call('listen', null);
   const { perSecond, seconds } = fixture.sizes.inbound;
   const ours = (forSeconds: number): Promise<Omit<Round, 'bareMs'>> =>
     arrivals({ installation, receiver }, { port, to, bytes: BYTES }, { perSecond, seconds: forSeconds });

@@ -3,14 +3,17 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 
 export interface BareSmtpCommands extends Record<string, (argument: never) => unknown> {
-  /** @returns the port on 127.0.0.1 */
-  readonly listen: (wish: { readonly latencyMs: number }) => Promise<number>;
+  /** Starts the server. It answers at once. @returns the port on 127.0.0.1 */
+  readonly listen: (argument: null) => Promise<number>;
+  /** Sets the time before each answer to a message. */
+  readonly take: (latencyMs: number) => void;
 }
 
 /** The yardstick: smtp-server discards every message and answers 250, at once or after a delay. */
 export function bareSmtpCommands(): BareSmtpCommands {
+  let latencyMs = 0;
   return {
-    async listen({ latencyMs }) {
+    async listen() {
       const server = new SMTPServer({
         authOptional: true,
         disabledCommands: ['AUTH', 'STARTTLS'],
@@ -28,6 +31,9 @@ export function bareSmtpCommands(): BareSmtpCommands {
       server.listen(0, '127.0.0.1');
       await once(server.server, 'listening');
       return (server.server.address() as AddressInfo).port;
+    },
+    take(ms) {
+      latencyMs = ms;
     },
   };
 }
