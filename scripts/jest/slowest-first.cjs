@@ -5,15 +5,13 @@ const Sequencer = require('@jest/test-sequencer').default;
 /** The files that take longest, the longest first. One that began last would run alone on one core. */
 const SLOWEST = [
   'bench.e2e',
+  'experiments.e2e',
   'quickstart.e2e',
-  'killed-worker-and-inbound.e2e',
   'ses-inbound.e2e',
-  'redis-away.e2e',
   'contract.e2e',
   'slow-endpoints.e2e',
   'worker-lifecycle.e2e',
   'job-of-several.e2e',
-  'killed-api-and-relay.e2e',
   'outbound-routes.fuzz',
   'inbound-routes.fuzz',
   'retention-bounds',

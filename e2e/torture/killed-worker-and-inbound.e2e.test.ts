@@ -1,5 +1,0 @@
-import { workerKilledAtEveryStage } from './experiments/05-worker-killed-at-every-stage.ts';
-import { inboundKilledAtEveryStep } from './experiments/49-inbound-killed-at-every-step.ts';
-import { testExperiments } from './test-experiments.ts';
-
-testExperiments([workerKilledAtEveryStage, inboundKilledAtEveryStep]);
