@@ -16,7 +16,11 @@ export interface ReportParts {
   readonly onEvictionPolicy: (policy: string | null) => void;
 }
 
-/** Sets the gauges for outstanding deliveries, unsent mail and queues. @returns the pause before the next report. */
+/**
+ * Sets the gauges for outstanding deliveries, unsent mail and queues.
+ *
+ * @returns the pause before the next report.
+ */
 export async function reportPass(parts: ReportParts): Promise<number> {
   const { metrics, queue } = parts;
   metrics.oldestSnapshotAge.set(await parts.oldestSnapshotSeconds());
