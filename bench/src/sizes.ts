@@ -105,7 +105,7 @@ export const FULL: Sizes = {
   latencySeconds: 8,
   scalingSeconds: 6,
   scalingWorkers: [1, 2, 4, 8],
-  scalingEndpoints: 64,
+  scalingEndpoints: 12, // each may always have one delivery in flight: more would exceed the limit of one worker
   backlog: 1_000_000,
   backlogWebhooks: 1_000,
   oldSnapshot: { perSecond: 100, seconds: 8, dead: 1_000_000 },

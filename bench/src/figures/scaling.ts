@@ -1,5 +1,5 @@
 import type { WebhookId } from '@postrider/domain';
-import { ATTEMPTS_PER_SLOT } from '@postrider/runtime';
+import { slotsPerWorker } from '@postrider/runtime';
 import { measureRounds } from '../figure.ts';
 import type { Figure, Fixture, Outcome } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
@@ -11,11 +11,11 @@ import type { RoleProcess } from '../roles/role-process.ts';
 
 /** Per worker and lane. */
 const SLOTS = 4;
-/** Few enough to leave a worker's core half idle. */
-const ATTEMPTS = SLOTS * ATTEMPTS_PER_SLOT;
+/** What the relay allows an account that is alone, for each worker. So few leave a core half idle. */
+const IN_FLIGHT = slotsPerWorker({ deliveryConcurrency: SLOTS, slowLaneConcurrency: SLOTS });
 const ENDPOINT_TAKES_SECONDS = 0.05;
 /** The rate of one worker if only the endpoints took time. */
-const CEILING_PER_SECOND = ATTEMPTS / ENDPOINT_TAKES_SECONDS;
+const CEILING_PER_SECOND = IN_FLIGHT / ENDPOINT_TAKES_SECONDS;
 /** Above this busy share no core is left for another worker. */
 const CORES_FULL = 0.9;
 const EACH_WARM_UP = 4;
@@ -27,8 +27,8 @@ export const scaling: Figure = {
   title: 'More workers',
   group: 'load',
   how:
-    `Workers that attempt ${ATTEMPTS} deliveries at once each, against endpoints on hosts of their own that take ` +
-    `${ENDPOINT_TAKES_SECONDS * 1000} ms. One relay. Within a round workers are added one after the other; the rate is ` +
+    `Workers for which the relay lets one account have ${IN_FLIGHT} deliveries in flight each, to endpoints on hosts of ` +
+    `their own that take ${ENDPOINT_TAKES_SECONDS * 1000} ms. One relay. Within a round workers are added one after the other; the rate is ` +
     'that of the arrivals between the first and the last tenth of a burst. The share is that of the rate of one worker, ' +
     'in the same round, times the number of workers. Where the cores were busy to 90 % and more there is nothing to ' +
     'scale with: such a step is shown and not judged.',
@@ -126,7 +126,7 @@ function measurement(workerCounts: readonly number[], rounds: readonly (readonly
         kind: 'lines',
         logarithmic: false,
         id: 'scaling',
-        title: `Deliveries per second by number of workers (${ATTEMPTS} attempts at once each)`,
+        title: `Deliveries per second by number of workers (${IN_FLIGHT} in flight each)`,
         xLabel: 'workers',
         yLabel: 'deliveries per second',
         series: [
