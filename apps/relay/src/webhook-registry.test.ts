@@ -213,6 +213,18 @@ describe('a claim', () => {
     expect(requests().map(({ limit }) => limit)).toContain(128);
   });
 
+  test('gives an account a quarter from the first claim for another on, even if that found nothing', () => {
+    wake('a1');
+    for (const limit of [8, 8, 24, 40, 88]) {
+      claim({ due: 1_000, leased: leased(limit) });
+      nowMs += 1_000;
+    }
+    wake('b1');
+    claim();
+    wake('a1');
+    expect(requests()).toMatchObject([{ limit: 32 }]);
+  });
+
   test('gives an account a quarter while slow deliveries of another one are in flight', () => {
     wake('a1');
     for (const limit of [8, 8, 24, 40, 88]) {
