@@ -21,7 +21,10 @@ const STATIC_CHECKS = [
 ];
 
 /** Patterns of the files whose tests have a long version. */
-const LONG_TESTS = ['fuzz', 'property', 'drawn', 'bounds', 'plans', 'message-lists', 'scale', 'e2e'];
+const LONG_TESTS = [
+  ...['fuzz', 'property', 'drawn', 'bounds', 'plans', 'message-lists', 'scale', 'e2e'],
+  ...['cause-and-event', 'guarded-agent', 'hostile'],
+];
 
 /**
  * `npm test`: the build, then every test and beside them every static check. `npm test -- ARGS` runs Jest alone, with

@@ -136,7 +136,7 @@ describe('of hosts that are met once nothing is kept:', () => {
   ])('%s', async (_, resolver, message) => {
     const agent = createAgent(['127.0.0.1/32'], { resolver });
     const failures = new Set<string>();
-    for (const host of names(200)) {
+    for (const host of names(runs({ usual: 200, long: 2_000 }))) {
       await get(agent, { host, port: UNUSED_PORT }).catch((error: unknown) =>
         failures.add((error as Error).message.slice(0, message.length)),
       );
@@ -148,7 +148,7 @@ describe('of hosts that are met once nothing is kept:', () => {
   test('it fails the handshake', async () => {
     const receiver = await startReceiver();
     const agent = createAgent(['127.0.0.1/32']);
-    for (const host of names(20)) {
+    for (const host of names(runs({ usual: 20, long: 100 }))) {
       await expect(get(agent, { host, port: receiver.port })).rejects.toThrow(/altnames/);
     }
     await released(agent);
@@ -158,7 +158,7 @@ describe('of hosts that are met once nothing is kept:', () => {
     const listener = await startTcpListener();
     open.push(() => listener.close());
     const agent = createAgent(['127.0.0.1/32']);
-    for (const host of names(50)) {
+    for (const host of names(runs({ usual: 50, long: 500 }))) {
       const sent = request({ host, port: listener.port, agent });
       sent.end();
       const [socket] = (await once(sent, 'socket')) as [TLSSocket];
