@@ -23,7 +23,8 @@ const STATIC_CHECKS = [
 /** Patterns of the files whose tests have a long version. */
 const LONG_TESTS = [
   ...['fuzz', 'property', 'drawn', 'bounds', 'plans', 'message-lists', 'scale', 'e2e'],
-  ...['cause-and-event', 'guarded-agent', 'hostile'],
+  ...['cause-and-event', 'guarded-agent', 'hostile', 'docs/patterns', 'author-domains'],
+  ...['sns/verify-signature', 'ses/read-notification', 'ses/received-mail'],
 ];
 
 /**
