@@ -193,8 +193,8 @@ CREATE TABLE deliveries (
   worker integer,
   CONSTRAINT deliveries_pkey PRIMARY KEY (id)
 ) WITH (autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=50000, autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, fillfactor=70);
+CREATE INDEX deliveries_by_due_time ON deliveries USING btree (webhook_id, due_at, GREATEST(id, 0::bigint));
 CREATE INDEX deliveries_of_event ON deliveries USING btree (event_id);
-CREATE INDEX deliveries_work ON deliveries USING btree (webhook_id, due_at, id);
 
 CREATE TABLE domain_turns (
   name text NOT NULL,
@@ -250,7 +250,7 @@ CREATE TABLE email_sends (
   rest text[],
   CONSTRAINT email_sends_pkey PRIMARY KEY (email_id)
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, fillfactor=70);
-CREATE INDEX email_sends_due ON email_sends USING btree (due_at, email_id);
+CREATE INDEX email_sends_by_due_time ON email_sends USING btree (due_at);
 
 CREATE TABLE emails (
   id text NOT NULL,
@@ -573,7 +573,7 @@ CREATE TABLE ses_mail (
   CONSTRAINT ses_mail_pkey PRIMARY KEY (notification_id)
 );
 CREATE INDEX ses_mail_by_age ON ses_mail USING btree (created_at);
-CREATE INDEX ses_mail_due ON ses_mail USING btree (due_at, notification_id);
+CREATE INDEX ses_mail_by_due_time ON ses_mail USING btree (due_at);
 
 CREATE TABLE suppressions (
   id text NOT NULL,

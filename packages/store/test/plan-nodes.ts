@@ -19,14 +19,21 @@ const NEEDS_ALL = /^(?:Sort|Aggregate|WindowAgg|Materialize|Hash|ModifyTable)$/;
 
 /**
  * The scans of the plan that go through a whole table or a whole index. A scan below a limit ends early, if no step
- * between them needs all its rows.
+ * between them needs all its rows. A condition on another column of an index than the first reads all its entries, too.
+ *
+ * @param firstColumns the first column of each index. Without it, any condition counts.
  */
-export function wholeScans(node: PlanNode, isLimited = false): string[] {
-  const { 'Node Type': type, 'Relation Name': table, 'Index Name': index } = node;
+export function wholeScans(
+  node: PlanNode,
+  firstColumns: ReadonlyMap<string, string> = new Map(),
+  isLimited = false,
+): string[] {
+  const { 'Node Type': type, 'Relation Name': table, 'Index Name': index, 'Index Cond': condition } = node;
   if (type === 'Seq Scan' && table !== undefined) return [table];
-  if (index !== undefined && node['Index Cond'] === undefined && !isLimited) return [index];
+  if (index !== undefined && !isLimited && condition?.includes(firstColumns.get(index) ?? '') !== true)
+    return [index];
   const ends = type === 'Limit' || (isLimited && !NEEDS_ALL.test(type));
-  return (node.Plans ?? []).flatMap((child) => wholeScans(child, ends));
+  return (node.Plans ?? []).flatMap((child) => wholeScans(child, firstColumns, ends));
 }
 
 const JOINS: readonly string[] = ['Nested Loop', 'Merge Join', 'Hash Join'];

@@ -107,7 +107,7 @@ const SAMPLE = `
             from deliveries d
             where d.webhook_id = working.webhook_id and d.due_at <= now()
               and (d.leased_until is null or d.leased_until <= now())
-            order by d.due_at, d.id
+            order by d.due_at
             limit 1
           ) first)::float8 as "oldestDueSeconds",
          (select coalesce(extract(epoch from now() - min(coalesce(
@@ -116,7 +116,7 @@ const SAMPLE = `
                select d.due_at, d.attempts
                from deliveries d
                where d.webhook_id = working.webhook_id and d.due_at <= now()
-               order by d.due_at, d.id
+               order by d.due_at
                limit 32
              ) oldest
              where oldest.attempts = 0
@@ -124,7 +124,7 @@ const SAMPLE = `
             (select d.due_at
              from deliveries d
              where d.webhook_id = working.webhook_id and d.due_at <= now()
-             order by d.due_at, d.id
+             order by d.due_at
              limit 1 offset 31)))), 0)
           from working)::float8 as "oldestFirstAttemptSeconds"
   from deliveries tablesample system ($1::float4)`;

@@ -20,7 +20,7 @@ const READ = statement('read-unsent-mail')`
     select (select count(*)::int from (select from email_sends limit $1) counted) as emails,
            oldest.due_at as "oldestDueAt",
            greatest(0, coalesce(extract(epoch from now() - oldest.due_at), 0))::float8 as "oldestDueSeconds"
-    from (select (select due_at from email_sends order by due_at, email_id limit 1) as due_at) oldest`;
+    from (select (select due_at from email_sends order by due_at limit 1) as due_at) oldest`;
 
 export async function readUnsentMail({ pool }: { readonly pool: Pool }): Promise<UnsentMail> {
   const [row] = await runOn<Omit<UnsentMail, 'isCut'>>(pool, READ, [COUNTED_MAX]);

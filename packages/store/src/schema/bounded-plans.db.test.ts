@@ -38,7 +38,7 @@ async function planOf({ text }: Statement): Promise<PlanNode> {
 /** Tables that stay small, and statements that read all rows. */
 const WHOLE = [
   'count-domains: domain_turns', // turns that run
-  'count-ses-mail: ses_mail_by_age', // counts them
+  'count-ses-mail: ses_mail_by_due_time', // counts them
   'due-recoveries: recoveries_running',
   'find-accounts: accounts_pkey, domains_of_account, inboxes_of_account', // reads the names of all accounts
   'find-message-by-id: removed_inboxes_pkey', // inboxes that are being removed
@@ -49,13 +49,46 @@ const WHOLE = [
   'size-of-body: removed_inboxes_pkey',
 ];
 
-test('no statement reads a whole table or index, planned while they are empty', async () => {
+/** Tables of waiting work, with rows. Postgres often counts them while they are empty, but still have pages. */
+const WORK = {
+  deliveries: `(event_id, webhook_id) select 'evt_' || n, 'wh_' || n % 3`,
+  email_sends: `(email_id) select 'em_' || n`,
+  ses_mail: `(notification_id, provider_message_id, source, recipients, verdicts, content)
+             select 'n' || n, 'm' || n, '', '{}', '{}', ''`,
+};
+
+/** The first column of each index of waiting work, as Postgres writes it. */
+async function firstColumns(): Promise<Map<string, string>> {
+  const { rows } = await plans.db.pool.query<{ index: string; column: string }>(
+    `select indexrelid::regclass::text as index, pg_get_indexdef(indexrelid, 1, true) as column
+     from pg_index where indrelid = any ($1::regclass[])`,
+    [Object.keys(WORK)],
+  );
+  return new Map(rows.map(({ index, column }) => [index, column]));
+}
+
+/** The statements that would read a whole table or index, each with these. */
+async function readWhole(): Promise<string[]> {
   const all = await statements();
   expect(all.length).toBeGreaterThan(100);
+  const columns = await firstColumns();
   const whole: string[] = [];
   for (const statement of all) {
-    const scans = wholeScans(await planOf(statement));
+    const scans = wholeScans(await planOf(statement), columns);
     if (scans.length > 0) whole.push(`${statement.name}: ${scans.join(', ')}`);
   }
-  expect(whole.sort()).toEqual(WHOLE);
+  return whole.sort();
+}
+
+test('no statement reads a whole table or index, planned while they are empty', async () => {
+  expect(await readWhole()).toEqual(WHOLE);
+});
+
+test('nor does any, planned after Postgres has counted no waiting work in tables that have pages', async () => {
+  const counted = Object.entries(WORK).map(
+    ([table, rows]) =>
+      `insert into ${table} ${rows} from generate_series(1, 20000) n; delete from ${table}; analyze ${table};`,
+  );
+  await plans.database.query(`set session_replication_role = replica; ${counted.join(' ')}`);
+  expect(await readWhole()).toEqual(WHOLE);
 });

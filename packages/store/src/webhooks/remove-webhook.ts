@@ -68,12 +68,12 @@ export async function removeAfterMark(pool: Pool, id: WebhookId): Promise<void> 
 /** The oldest first: these include the deliveries in flight. */
 const CHUNK_OF_DELIVERIES = `
   with mine as materialized (
-    select id from deliveries where webhook_id = $1 order by due_at, id limit $2 for update skip locked)
-  delete from deliveries d using mine where d.id = mine.id`;
+    select id from deliveries where webhook_id = $1 order by due_at limit $2 for update skip locked)
+  delete from deliveries d where d.id = any (array(select id from mine))`;
 
 const CHUNK_OF_DEAD_LETTERS = `
   with mine as materialized (select id from dead_letters where webhook_id = $1 limit $2 for update skip locked)
-  delete from dead_letters d using mine where d.id = mine.id`;
+  delete from dead_letters d where d.id = any (array(select id from mine))`;
 
 /**
  * Deletes the webhook itself, and the few rows that other transactions held or inserted meanwhile.
@@ -90,7 +90,7 @@ async function removeRest(pool: Pool, id: WebhookId): Promise<void> {
     if (rowCount === 0) return; // another call has deleted it
     await client.query(
       `with mine as materialized (select id from deliveries where webhook_id = $1 order by id for update)
-       delete from deliveries d using mine where d.id = mine.id`,
+       delete from deliveries d where d.id = any (array(select id from mine))`,
       [id],
     );
     await client.query('delete from dead_letters where webhook_id = $1', [id]);

@@ -21,7 +21,7 @@ const READ = statement('read-webhook-loads')`
            (select count(*)::int from (
               select from deliveries d where d.webhook_id = w.id limit $2) counted) as outstanding,
            (select d.due_at from deliveries d where d.webhook_id = w.id and d.due_at <= now()
-            order by d.due_at, d.id limit 1) as "oldestDueAt",
+            order by d.due_at limit 1) as "oldestDueAt",
            (select count(*)::int from (
               select from dead_letters l where l.webhook_id = w.id limit $2) counted) as "deadLetters"
     from unnest($1::text[]) w (id)`;
@@ -48,7 +48,7 @@ const READ_IN_FLIGHT = statement('read-in-flight')`
     from (
       select d.taken_at, d.leased_until from deliveries d
       where d.webhook_id = $1 and d.due_at <= now()
-      order by d.due_at, d.id limit $2
+      order by d.due_at limit $2
     ) o`;
 
 /** The attempts of a webhook that run now. */

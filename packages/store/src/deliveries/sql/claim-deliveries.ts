@@ -36,6 +36,9 @@ const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
  * The planner cannot know how many rows are picked. It would assume a share of the backlog, and a hash join
  * would read the whole backlog. Connections with `plans: 'once'` allow nested loops only.
  *
+ * `greatest(d.id, 0)` is the id, in the form that the index by due time has. If that index had the column
+ * itself, Postgres might look rows up by id in it, and read all its entries (decision 0012).
+ *
  * Rows before a webhook's start position are neither read nor counted. Ended rows stay in the index until a
  * vacuum, and as long as an open snapshot may see them. A claim without a start position reads all of these.
  *
@@ -78,11 +81,11 @@ export const claimDeliveries = statement('claim-deliveries')`
                count(*) filter (where x.had_lease and not x.leased) over () as expired,
                min(x.due_at) filter (where not x.due) over () as next_due_at
         from (
-          select d.ctid as at, d.id, d.due_at, d.taken_at, d.due_at <= now() as due,
+          select d.ctid as at, greatest(d.id, 0) as id, d.due_at, d.taken_at, d.due_at <= now() as due,
                  d.leased_until is not null as had_lease, not ${IS_FREE} as leased
           from deliveries d
-          where d.webhook_id = a.webhook_id and (d.due_at, d.id) >= (a.from_due_at, a.from_id)
-          order by d.due_at, d.id
+          where d.webhook_id = a.webhook_id and (d.due_at, greatest(d.id, 0)) >= (a.from_due_at, a.from_id)
+          order by d.due_at, greatest(d.id, 0)
           limit a.rows_to_read
         ) x
       ) k on true

@@ -15,6 +15,13 @@ import { statement } from '../../db/statement.ts';
  */
 
 /**
+ * Whether the row is for the given event and webhook. No index serves this form of a comparison, so Postgres
+ * finds the row by its id.
+ */
+const isSameDelivery = (given: string): string =>
+  `(${given}.event_id, ${given}.webhook_id) is not distinct from (d.event_id, d.webhook_id)`;
+
+/**
  * The CTE `held`: the attempts that match their row, with its columns `attempts`, `last_status` and
  * `recovery_id`.
  *
@@ -32,7 +39,7 @@ function held(more: readonly (readonly [column: string, type: string])[] = []): 
     held as materialized (
       select given.*, d.attempts, d.last_status, d.recovery_id
       from deliveries d
-      join given using (id, claim, event_id, webhook_id)
+      join given on given.id = d.id and given.claim = d.claim and ${isSameDelivery('given')}
       where d.id = any ($1::bigint[])
       order by d.id
       for update of d
@@ -133,7 +140,7 @@ export const endOrphans = statement('end-orphans')`
       select d.id
       from deliveries d
       join unnest($1::bigint[], $2::int[], $3::text[], $4::text[]) u (id, claim, event_id, webhook_id)
-        using (id, claim, event_id, webhook_id)
+        on u.id = d.id and u.claim = d.claim and ${isSameDelivery('u')}
       where d.id = any ($1::bigint[])
         and (select true from events e where e.id = d.event_id limit 1) is null
       order by d.id

@@ -10,7 +10,8 @@ const FOUND = `first.webhook_id as "webhookId", (extract(epoch from first.due_at
  * delivery is due within the look-ahead.
  *
  * Cost: one index descent per webhook, whatever its backlog. It begins at each webhook's first index entry.
- * While an old snapshot keeps dead entries there, it reads every entry.
+ * While an old snapshot keeps dead entries there, it reads every entry. `greatest(id, 0)` is the id, as in
+ * claim-deliveries.
  *
  * $1 cursor (a webhook id; '' to begin), $2 webhooks per step, $3 look-ahead in seconds.
  * Every row has the cursor of the next step; null: this step was the last. When no webhook is found, one row
@@ -21,7 +22,7 @@ export const sweepWebhooks = statement('sweep-webhooks')`
       (select webhook_id, due_at, id, 1
        from deliveries
        where webhook_id > $1
-       order by webhook_id, due_at, id
+       order by webhook_id, due_at, greatest(id, 0)
        limit 1)
       union all
       select next.webhook_id, next.due_at, next.id, sweep.n + 1
@@ -30,7 +31,7 @@ export const sweepWebhooks = statement('sweep-webhooks')`
         select d.webhook_id, d.due_at, d.id
         from deliveries d
         where d.webhook_id > sweep.webhook_id
-        order by d.webhook_id, d.due_at, d.id
+        order by d.webhook_id, d.due_at, greatest(d.id, 0)
         limit 1
       ) next
       where sweep.n < $2
@@ -43,7 +44,7 @@ export const sweepWebhooks = statement('sweep-webhooks')`
 /** Does the same for the webhook $1, with the look-ahead $2 in seconds. Returns one row or none. */
 export const sweepWebhook = statement('sweep-webhook')`
     select ${FOUND}
-    from (select webhook_id, due_at, id from deliveries where webhook_id = $1 order by due_at, id limit 1) first
+    from (select webhook_id, due_at, id from deliveries where webhook_id = $1 order by due_at, greatest(id, 0) limit 1) first
     where first.due_at <= now() + make_interval(secs => $2)`;
 
 /** Finds the webhook after $1 (a webhook id; '' to begin), with or without deliveries. */

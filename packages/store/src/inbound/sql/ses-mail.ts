@@ -33,7 +33,7 @@ export const claimSesMail = statement('claim-ses-mail')`
       select m.notification_id
       from ses_mail m
       where m.due_at <= now()
-      order by m.due_at, m.notification_id
+      order by m.due_at
       limit $1
       for update of m skip locked
     )

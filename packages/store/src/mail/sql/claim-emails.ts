@@ -16,7 +16,7 @@ export const claimEmails = statement('claim-emails')`
       from email_sends s
       where s.due_at <= now() + make_interval(secs => $1)
         and (s.leased_until is null or s.leased_until <= now())
-      order by s.due_at, s.email_id
+      order by s.due_at
       limit $2
       for update of s skip locked
     )

@@ -113,7 +113,7 @@ export const countWaiting = statement('count-waiting')`
     select count(*)::int as waiting
     from (
       select from deliveries d where d.webhook_id = $1 and d.due_at <= now() and d.taken_at is null
-      order by d.due_at, d.id limit $2
+      order by d.due_at limit $2
     ) x`;
 
 /**
