@@ -67,7 +67,7 @@ describe('the sweep', () => {
     const foundAtMs = new Map<WebhookId, number>();
     const sweep = new SweepPass({
       store: {
-        async sweep(cursor, _, { lookAheadSeconds }) {
+        async sweep(cursor, _, lookAheadSeconds) {
           nowMs += 1_500;
           const step = Number(cursor) + 1;
           const due = Array.from({ length: 600 }, (__, n) => n).filter(
@@ -117,6 +117,35 @@ describe('the sweep', () => {
     sweep.restart();
     expect(await sweep.run()).toBe(2_000);
     expect(found).toEqual(['wh_1']);
+  });
+
+  test('does so also when the wake-up comes while it reads one webhook', async () => {
+    const seen: string[] = [];
+    let nowMs = 0;
+    const sweep: SweepPass = new SweepPass({
+      store: {
+        async sweep(cursor) {
+          seen.push(`many after ${cursor}`);
+          if (seen.length === 1) throw new Error('Postgres is away');
+          return { webhooks: [], cursor: null };
+        },
+        async nextWebhook() {
+          sweep.restart();
+          return 'wh_1' as WebhookId;
+        },
+        async sweepOne(webhookId) {
+          seen.push(webhookId);
+          return undefined;
+        },
+      },
+      onFound: () => undefined,
+      nowMs: () => nowMs,
+    });
+    await expect(sweep.run()).rejects.toThrow('away');
+    nowMs = 60_000;
+    await sweep.run();
+    await sweep.run();
+    expect(seen).toEqual(['many after ', 'wh_1', 'many after wh_1']);
   });
 
   test('rests after a failure in proportion to the time that it took', async () => {

@@ -1,6 +1,5 @@
 import type { NoWork } from '@postrider/runtime';
 import type { DeliveryOutbox, SweptWebhook } from '@postrider/store';
-import { LOOK_AHEAD_MS } from './webhook-state.ts';
 
 export interface SweepPassParts {
   readonly store: Pick<DeliveryOutbox, 'sweep' | 'sweepOne' | 'nextWebhook'>;
@@ -11,26 +10,24 @@ export interface SweepPassParts {
 }
 
 const WEBHOOKS_PER_STEP = 1_000;
-const EVERY_MS = 2_000;
-/** Longest time between two sweeps: the contract's pass runs every minute. */
-const EVERY_MAX_MS = 60_000;
 /**
- * Between these two times, the pass rests this many times as long as a sweep took. A sweep is slow with many
- * webhooks, or when an old snapshot keeps ended rows in the index.
+ * After a sweep the pass rests 50 times as long as the sweep took, within these limits. A sweep is slow with
+ * many webhooks, or when an old snapshot keeps ended rows in the index. The contract's pass runs every minute.
  */
-const REST_PER_WORK = 50;
+const REST_MS = { perMsOfWork: 50, min: 2_000, max: 60_000 } as const;
 /**
  * A sweep finds what is due before the next sweep ends, if that one takes a minute at most. A sweep of
  * 200,000 webhooks takes ten seconds.
  */
-const LOOK_AHEAD = { lookAheadSeconds: (EVERY_MAX_MS + LOOK_AHEAD_MS) / 1000 };
+const LOOK_AHEAD_SECONDS = (REST_MS.max + 60_000) / 1000;
 
 /**
  * The safety net: it reads the first outstanding delivery of each webhook. It finds webhooks that this
  * relay does not know, and deliveries before a webhook's `scanFrom`.
  *
- * A step with a webhook of many ended rows can exceed the statement's time limit. The sweep then reads the
- * webhooks one at a time until one fails, and continues behind that one.
+ * An old snapshot keeps ended rows in the index. A webhook with many of them can make a step exceed the
+ * statement's time limit. The sweep then reads the webhooks one at a time until one fails, and continues behind
+ * that one.
  */
 export class SweepPass {
   readonly #parts: SweepPassParts;
@@ -59,34 +56,25 @@ export class SweepPass {
    * Runs one step. @returns the pause before the next run in milliseconds, unless `restart` is called first.
    */
   async run(): Promise<number | NoWork> {
-    const begunAtMs = this.#nowMs();
-    if (begunAtMs < this.#dueAtMs) return { noWorkForMs: this.#dueAtMs - begunAtMs };
+    const beganMs = this.#nowMs();
+    if (beganMs < this.#dueAtMs) return { noWorkForMs: this.#dueAtMs - beganMs };
     if (this.#cursor === '') this.#again = false;
-    let failed = true;
-    try {
-      await this.#step();
-      failed = false;
-    } finally {
-      this.#tookMs += this.#nowMs() - begunAtMs;
-      if (failed || this.#cursor === '') this.#rest();
-    }
-    const now = this.#nowMs();
-    // Between two steps the pass rests as long as the step took.
-    return this.#cursor === '' ? Math.max(0, this.#dueAtMs - now) : now - begunAtMs;
-  }
-
-  async #step(): Promise<void> {
     const alone = this.#oneAtATime;
     try {
       this.#parts.onFound(await (alone ? this.#one() : this.#many()));
     } catch (error) {
       this.#oneAtATime = !alone;
+      this.#rest(beganMs);
       throw error;
     }
+    if (this.#cursor === '') return this.#rest(beganMs);
+    const tookMs = this.#nowMs() - beganMs;
+    this.#tookMs += tookMs;
+    return tookMs; // between two steps the pass rests as long as the step took
   }
 
   async #many(): Promise<readonly SweptWebhook[]> {
-    const found = await this.#parts.store.sweep(this.#cursor, WEBHOOKS_PER_STEP, LOOK_AHEAD);
+    const found = await this.#parts.store.sweep(this.#cursor, WEBHOOKS_PER_STEP, LOOK_AHEAD_SECONDS);
     this.#cursor = found.cursor ?? '';
     return found.webhooks;
   }
@@ -95,19 +83,26 @@ export class SweepPass {
     const { store } = this.#parts;
     const webhookId = await store.nextWebhook(this.#cursor);
     this.#cursor = webhookId ?? '';
-    this.#oneAtATime = webhookId !== null;
-    if (webhookId === null) return [];
-    const found = await store.sweepOne(webhookId, LOOK_AHEAD);
+    if (webhookId === null) {
+      this.#oneAtATime = false;
+      return [];
+    }
+    const found = await store.sweepOne(webhookId, LOOK_AHEAD_SECONDS);
     return found === undefined ? [] : [found];
   }
 
   /**
-   * Also after a failure. Otherwise a sweep that exceeds the statement's time limit would repeat without a
-   * rest.
+   * Sets the time of the next run, after a sweep and after a failure. A sweep that exceeds the time limit must
+   * not repeat at once. @returns the rest in milliseconds
    */
-  #rest(): void {
-    const restMs = Math.min(EVERY_MAX_MS, Math.max(EVERY_MS, this.#tookMs * REST_PER_WORK));
-    this.#dueAtMs = this.#again && this.#cursor === '' ? 0 : this.#nowMs() + restMs;
+  #rest(beganMs: number): number {
+    const nowMs = this.#nowMs();
+    const { perMsOfWork, min, max } = REST_MS;
+    const tookMs = this.#tookMs + nowMs - beganMs;
+    const isDue = this.#again && this.#cursor === '';
+    const restMs = isDue ? 0 : Math.min(max, Math.max(min, tookMs * perMsOfWork));
     this.#tookMs = 0;
+    this.#dueAtMs = nowMs + restMs;
+    return restMs;
   }
 }

@@ -187,6 +187,18 @@ test('counts an account once in ten seconds, whatever the number of its recoveri
   ]);
 });
 
+test('a new count of an account gives it no more than its rate', async () => {
+  due = [recovery('a')];
+  await pass.run();
+  nowMs = 9_900;
+  steps = new Map([['a', step(500)]]);
+  await pass.run();
+  nowMs = 10_000;
+  await pass.run();
+  expect(counted).toEqual(['acct_a', 'acct_a']);
+  expect(done.map(([, eventsMax]) => eventsMax)).toEqual([500, 500, 200]);
+});
+
 test('an account that cannot be counted gets no step, and is counted again in the next run', async () => {
   due = [recovery('a')];
   outstanding = {

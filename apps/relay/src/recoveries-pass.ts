@@ -30,7 +30,7 @@ interface Count {
   readonly outstanding: number;
   /** Events that recoveries have queued since. */
   queued: number;
-  /** At the account's rate, these events take until then. */
+  /** At the account's rate, the events that recoveries have queued take until then. */
   pacedUntilMs: number;
 }
 
@@ -38,7 +38,7 @@ interface Count {
 export class RecoveriesPass {
   readonly #parts: RecoveriesPassParts;
   readonly #nowMs: () => number;
-  /** The outstanding deliveries of each account with a recovery. A count holds for ten seconds. */
+  /** By account, while recoveries run. A count holds for ten seconds. */
   readonly #counts = new Map<AccountId, Count>();
 
   constructor(parts: RecoveriesPassParts) {
@@ -51,8 +51,8 @@ export class RecoveriesPass {
    * milliseconds.
    */
   async run(): Promise<number> {
-    this.#forgetOldCounts();
     const recoveries = await this.#parts.work.due(STEPS_PER_RUN);
+    if (recoveries.length === 0) this.#counts.clear();
     const due = recoveries.filter(({ waitMs }) => waitMs === 0);
     const faults: unknown[] = [];
     for (const { id, accountId } of due) {
@@ -86,15 +86,12 @@ export class RecoveriesPass {
 
   async #count(accountId: AccountId): Promise<Count> {
     const known = this.#counts.get(accountId);
-    if (known !== undefined) return known;
+    const nowMs = this.#nowMs();
+    if (known !== undefined && known.atMs + RECOUNT_MS > nowMs) return known;
     const outstanding = await this.#parts.outstandingOf(accountId);
-    const count = { atMs: this.#nowMs(), outstanding, queued: 0, pacedUntilMs: -Infinity };
+    const pacedUntilMs = known?.pacedUntilMs ?? -Infinity;
+    const count = { atMs: nowMs, outstanding, queued: 0, pacedUntilMs };
     this.#counts.set(accountId, count);
     return count;
-  }
-
-  #forgetOldCounts(): void {
-    const now = this.#nowMs();
-    for (const [id, { atMs }] of this.#counts) if (atMs + RECOUNT_MS <= now) this.#counts.delete(id);
   }
 }

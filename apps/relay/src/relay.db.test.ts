@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { openQueueWatch, Producer, queueLocation } from '@postrider/queue';
 import { createMetrics, Lifecycle, loadConfig, RELAY_PASSES } from '@postrider/runtime';
@@ -186,6 +187,28 @@ describe('the relay', () => {
     });
     await waitFor(isActive, { what: 'it to be active again' });
     await untilRun('sweep', (await runsOf('sweep')) + 1);
+  });
+
+  test('stops after the passes that ran when it began to stand by', async () => {
+    await waitFor(isActive, { what: 'it to be active' });
+    await withClient(store.database.url, async (other) => {
+      await other.query('begin; lock table recoveries');
+      await untilWaitingForLock(store.database);
+      await withClient(store.database.url, async (active) => {
+        const locking = active.query('select pg_advisory_lock(72707373, 0)');
+        await untilWaitingForLock(store.database, 2);
+        await store.database.query(
+          `select pg_terminate_backend(pid) from pg_locks
+           where locktype = 'advisory' and classid = 72707373 and granted`,
+        );
+        await locking;
+        await waitFor(async () => !(await isActive()), { what: 'it to stand by', timeoutMs: 20_000 });
+      });
+      const stopping = stop().then(() => 'stopped');
+      expect(await Promise.race([stopping, delay(500, 'waiting')])).toBe('waiting');
+      await other.query('commit');
+      await stopping;
+    });
   });
 
   test('has the account of the notices, so that their domain can be verified before the first one', async () => {

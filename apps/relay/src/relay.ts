@@ -73,7 +73,7 @@ interface Shared extends RelayParts {
 
 /**
  * Builds the relay and adds it to the start list. One relay at a time is active: it has all passes. The
- * others stand by, with the passes `fleet` and `report` alone. @returns whether the relay can work now.
+ * others stand by: they run only the passes `fleet` and `report`. @returns whether the relay can work now.
  */
 export function addRelay(parts: RelayParts): ReadinessCheck {
   const { config, lifecycle, pool, queueWatch, logger, metrics } = parts;
@@ -100,11 +100,13 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
   lifecycle.add('passes of every relay', { start: async () => always.start(), stop: () => always.stop() });
 
   let active: ReturnType<typeof createActivePasses> | null = null;
+  let stopped: Promise<unknown> = Promise.resolve();
+  /** Resolves when no pass of an earlier time as the active relay runs, either. */
   async function standBy(): Promise<void> {
-    const last = active;
+    stopped = Promise.all([stopped, active?.stop()]);
     active = null;
     metrics.relayActive.set(0);
-    await last?.stop();
+    await stopped;
   }
   lifecycle.add('passes of the active relay', { stop: standBy });
   // Added last: it starts passes and wakes them. It stops first, so another relay takes over at once.

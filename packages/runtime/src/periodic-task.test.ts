@@ -171,6 +171,16 @@ describe('a run that found no work', () => {
     await elapse(1);
     expect(reports.slice(2)).toEqual(['recovered']);
   });
+
+  test('after a failure is followed by a pause that a wake-up cuts short', async () => {
+    results = [new Error('away'), { noWorkForMs: PAUSE_MS }];
+    task.start();
+    await elapse(OWN_PAUSE_MS);
+    expect(runs).toBe(2);
+    task.wake();
+    await elapse(0);
+    expect(runs).toBe(3);
+  });
 });
 
 describe('stop', () => {

@@ -29,13 +29,16 @@ export function periodicTask({ run, pauseMs, onError, onRecovery }: PeriodicTask
   const stopped = new AbortController();
   const stopping = stopped.signal;
   let woken = false;
+  /** True until a run succeeds that found work. */
   let failing = false;
+  let lastRunFailed = false;
   let endPause: (() => void) | null = null;
   let ended: Promise<void> = Promise.resolve();
 
   /** @returns the pause before the next run, in milliseconds. */
   async function runOnce(): Promise<number> {
     try {
+      lastRunFailed = false;
       const result = await run();
       if (typeof result === 'object') return result.noWorkForMs;
       if (failing) onRecovery?.();
@@ -43,13 +46,13 @@ export function periodicTask({ run, pauseMs, onError, onRecovery }: PeriodicTask
       return result ?? pauseMs;
     } catch (error) {
       onError(error, failing);
-      failing = true;
+      failing = lastRunFailed = true;
       return pauseMs;
     }
   }
 
   async function pause(ms: number): Promise<void> {
-    if ((woken && !failing) || stopping.aborted) return;
+    if ((woken && !lastRunFailed) || stopping.aborted) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
       endPause = () => {
@@ -76,7 +79,7 @@ export function periodicTask({ run, pauseMs, onError, onRecovery }: PeriodicTask
     /** Asks for a run now, or right after the current run. Any number of calls lead to one run. */
     wake(): void {
       woken = true;
-      if (!failing) endPause?.();
+      if (!lastRunFailed) endPause?.();
     },
     /** Resolves when the current run has ended, or after `timeoutMs`, if given. */
     async stop(timeoutMs?: number): Promise<void> {

@@ -111,11 +111,7 @@ export function createDeliveryOutbox(pool: Pool) {
      * Finds the next webhooks with outstanding deliveries after `cursor` ('' to begin), in the order of their
      * ids.
      */
-    async sweep(
-      cursor: string,
-      webhooksMax: number,
-      { lookAheadSeconds }: Pick<ClaimLimits, 'lookAheadSeconds'>,
-    ): Promise<Sweep> {
+    async sweep(cursor: string, webhooksMax: number, lookAheadSeconds: number): Promise<Sweep> {
       const rows = await runOn<SweptRow & { readonly cursor: string | null }>(pool, sweepWebhooks, [
         cursor,
         webhooksMax,
@@ -124,10 +120,7 @@ export function createDeliveryOutbox(pool: Pool) {
       return { webhooks: rows.flatMap(sweptWebhooks), cursor: rows[0]?.cursor ?? null };
     },
     /** Does the same for one webhook. @returns undefined when nothing of it is due within the look-ahead */
-    async sweepOne(
-      webhookId: WebhookId,
-      { lookAheadSeconds }: Pick<ClaimLimits, 'lookAheadSeconds'>,
-    ): Promise<SweptWebhook | undefined> {
+    async sweepOne(webhookId: WebhookId, lookAheadSeconds: number): Promise<SweptWebhook | undefined> {
       const rows = await runOn<SweptRow>(pool, sweepWebhook, [webhookId, lookAheadSeconds]);
       return rows.flatMap(sweptWebhooks)[0];
     },
@@ -183,11 +176,9 @@ function sweptWebhooks({ webhookId, dueInMs, fromDueAt, fromId }: SweptRow): Swe
 function webhookClaim(rows: readonly ClaimRow[]): WebhookClaim {
   const [row] = rows as readonly [ClaimRow];
   const { webhookId, accountId, failing, due, inFlight, stuck, expired, nextDueMs } = row;
-  return {
-    ...{ webhookId, accountId, failing, due, inFlight, stuck, expired, nextDueMs },
-    scanFrom: { dueAt: row.fromDueAt, deliveryId: row.fromId },
-    leased: rows.flatMap((each) => (each.deliveryId === null ? [] : [leasedDelivery(each)])),
-  };
+  const scanFrom = { dueAt: row.fromDueAt, deliveryId: row.fromId };
+  const leased = rows.flatMap((each) => (each.deliveryId === null ? [] : [leasedDelivery(each)]));
+  return { webhookId, accountId, failing, due, inFlight, stuck, expired, nextDueMs, scanFrom, leased };
 }
 
 function leasedDelivery({ deliveryId, claim, webhookId, slow, leaseExpired, delayMs }: LeasedDelivery) {

@@ -7,7 +7,7 @@ import { createPool } from '../db/pool.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
 import type { DeliveryOutbox, SweptWebhook } from './delivery-outbox.ts';
 
-const LIMITS = { lookAheadSeconds: 60 };
+const LOOK_AHEAD_SECONDS = 60;
 
 let database: TestDatabase;
 let rows: Rows;
@@ -36,7 +36,7 @@ beforeEach(() => rows.clear());
 async function sweepAll(perStep: number): Promise<WebhookId[][]> {
   const steps: WebhookId[][] = [];
   for (let next: string | null = ''; next !== null;) {
-    const { webhooks, cursor } = await outbox.sweep(next, perStep, LIMITS);
+    const { webhooks, cursor } = await outbox.sweep(next, perStep, LOOK_AHEAD_SECONDS);
     steps.push(webhooks.map(({ webhookId }) => webhookId));
     next = cursor;
   }
@@ -81,7 +81,7 @@ describe('the sweep', () => {
     const [first = ''] = await rows.deliveries(webhookId, { dueInMs: -60_000 });
     await rows.deliveries(webhookId);
     await database.query(`update deliveries set leased_until = now() + interval '30 s'`);
-    const { webhooks } = await outbox.sweep('', 10, LIMITS);
+    const { webhooks } = await outbox.sweep('', 10, LOOK_AHEAD_SECONDS);
     expect(webhooks.map(({ scanFrom }) => scanFrom.deliveryId)).toEqual([first]);
   });
 
@@ -89,7 +89,7 @@ describe('the sweep', () => {
     const [due, soon] = [await rows.webhook(), await rows.webhook()];
     await rows.deliveries(due);
     await rows.deliveries(soon, { dueInMs: 50_000 });
-    const { webhooks } = await outbox.sweep('', 10, LIMITS);
+    const { webhooks } = await outbox.sweep('', 10, LOOK_AHEAD_SECONDS);
     expect(new Map(webhooks.map((each) => [each.webhookId, isDue(each)]))).toEqual(
       new Map([
         [due, true],
@@ -106,17 +106,17 @@ describe('the sweep', () => {
     const [first = ''] = await rows.deliveries(due, { count: 3, dueInMs: -60_000 });
     await rows.deliveries(soon, { dueInMs: 50_000 });
     await rows.deliveries(later, { dueInMs: 70_000 });
-    const found = await outbox.sweepOne(due, LIMITS);
+    const found = await outbox.sweepOne(due, LOOK_AHEAD_SECONDS);
     expect([found?.webhookId, isDue(found), found?.scanFrom.deliveryId]).toEqual([due, true, first]);
-    expect(await outbox.sweepOne(soon, LIMITS)).toMatchObject({
+    expect(await outbox.sweepOne(soon, LOOK_AHEAD_SECONDS)).toMatchObject({
       webhookId: soon,
       dueInMs: expect.closeTo(50_000, -5),
     });
-    for (const id of [later, idle]) expect(await outbox.sweepOne(id, LIMITS)).toBeUndefined();
+    for (const id of [later, idle]) expect(await outbox.sweepOne(id, LOOK_AHEAD_SECONDS)).toBeUndefined();
   });
 
   test('of an empty table finds nothing', async () => {
-    expect(await outbox.sweep('', 10, LIMITS)).toEqual({ webhooks: [], cursor: null });
+    expect(await outbox.sweep('', 10, LOOK_AHEAD_SECONDS)).toEqual({ webhooks: [], cursor: null });
     expect(await outbox.nextWebhook('')).toBeNull();
   });
 

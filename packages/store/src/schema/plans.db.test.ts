@@ -157,8 +157,8 @@ const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Pr
       ),
   ],
   ['release', (held) => createDeliveryOutbox(db.pool).release(held)],
-  ['sweep', () => createDeliveryOutbox(db.pool).sweep('', 1_000, { lookAheadSeconds: 60 })],
-  ['sweepOne', (_, webhookId) => createDeliveryOutbox(db.pool).sweepOne(webhookId, { lookAheadSeconds: 60 })],
+  ['sweep', () => createDeliveryOutbox(db.pool).sweep('', 1_000, 60)],
+  ['sweepOne', (_, webhookId) => createDeliveryOutbox(db.pool).sweepOne(webhookId, 60)],
   [
     'claim',
     (held, webhookId) =>

@@ -43,9 +43,11 @@ export async function quiesce(
 async function sweepAll(world: World, state: State): Promise<WebhookId[]> {
   const found: WebhookId[] = [];
   for (let next: string | null = ''; next !== null;) {
-    const { webhooks, cursor } = await world.outbox.sweep(next, WEBHOOKS_PER_STEP, {
-      lookAheadSeconds: LOOK_AHEAD_UNITS * UNIT_SECONDS,
-    });
+    const { webhooks, cursor } = await world.outbox.sweep(
+      next,
+      WEBHOOKS_PER_STEP,
+      LOOK_AHEAD_UNITS * UNIT_SECONDS,
+    );
     found.push(...webhooks.map(({ webhookId }) => webhookId));
     next = cursor;
   }
