@@ -1,16 +1,9 @@
 import type { WebhookId } from '@postrider/domain';
 import type { Lane, Producer } from '@postrider/queue';
 import type { NoWork } from '@postrider/runtime';
-import type {
-  DeadWorker,
-  DeliveryOutbox,
-  LeasedDelivery,
-  SweptWebhook,
-  WebhookClaim,
-} from '@postrider/store';
+import type { DeadWorker, DeliveryOutbox, LeasedDelivery, SweptWebhook } from '@postrider/store';
 import { DELAYED_MAX, LANES, QueueDepths } from './queue-depths.ts';
 import { WebhookRegistry } from './webhook-registry.ts';
-import type { Asked } from './webhook-registry.ts';
 import { CHECK_MS_MIN, LOOK_AHEAD_MS } from './webhook-state.ts';
 
 export interface DeliveryPassParts {
@@ -39,15 +32,18 @@ const STUCK_AFTER_SECONDS = 3;
 
 /**
  * Moves deliveries into the queue. Each run claims for the webhooks that are due for a check: they have a
- * fresh event, are at their limit, have a retry that becomes due, or the sweep found them. A retry, a replay,
- * a fresh event and a lost job are alike: each is a due row without a lease.
+ * fresh event or deliveries in flight, are at their limit, have a retry that becomes due, or the sweep found
+ * them. A retry, a replay, a fresh event and a lost job are alike: each is a due row without a running lease.
  */
 export class DeliveryPass {
   readonly #parts: DeliveryPassParts;
   readonly #registry: WebhookRegistry;
   readonly #depths: QueueDepths;
   readonly #nowMs: () => number;
-  /** Named since the last run began. The next run reads them: the registry must not change during a claim. */
+  /**
+   * Webhooks that wake-ups named since the last run began. The next run reads them: the registry must not
+   * change during a claim.
+   */
   readonly #woken = new Set<WebhookId>();
   readonly #found: SweptWebhook[] = [];
   #restUntilMs = 0;
@@ -72,8 +68,8 @@ export class DeliveryPass {
   /**
    * Runs once.
    *
-   * @returns the pause before the next run in milliseconds, unless a webhook is woken or found first. Also
-   * then, the database rests as long as it worked.
+   * @returns the pause before the next run in milliseconds. A wake-up or the sweep may end it, but not before
+   * Postgres has rested as long as the run took.
    * @throws QueueUnavailableError, StoreUnavailableError. No lease remains, or the leases run out by
    * themselves.
    */
@@ -99,35 +95,30 @@ export class DeliveryPass {
     for (const webhook of this.#found.splice(0)) this.#registry.found(webhook, nowMs);
   }
 
+  /** Leases what is due for the next webhooks of these lanes, and adds the jobs. */
   async #claimFor(lanes: readonly Lane[]): Promise<void> {
+    const { store, leaseSeconds, deadWorkers, onClaim } = this.#parts;
     const registry = this.#registry;
     const nowMs = this.#nowMs();
     const asked = registry.ask(lanes, WEBHOOKS_PER_LANE, nowMs);
-    let claims: readonly WebhookClaim[];
     try {
-      claims = await this.#claim(asked);
+      const claims = await store.claim(asked, {
+        lookAheadSeconds: LOOK_AHEAD_MS / 1000,
+        fastRowsMax: this.#depths.free('fast'),
+        slowRowsMax: this.#depths.free('slow'),
+        earlyRowsMax: this.#depths.freeForDelayed(),
+        leaseSeconds,
+        stuckAfterSeconds: STUCK_AFTER_SECONDS,
+        deadWorkers: deadWorkers(),
+      });
+      const leased = claims.flatMap((claim) => claim.leased);
+      await this.#enqueue(leased);
+      registry.observe(asked, claims, nowMs);
+      onClaim(leased);
     } catch (error) {
       registry.putBack(asked);
       throw error;
     }
-    registry.observe(asked, claims, nowMs);
-    this.#parts.onClaim(claims.flatMap(({ leased }) => leased));
-  }
-
-  /** Leases what is due, and adds the jobs. */
-  async #claim(asked: readonly Asked[]): Promise<readonly WebhookClaim[]> {
-    const { store, leaseSeconds, deadWorkers } = this.#parts;
-    const claims = await store.claim(asked, {
-      lookAheadSeconds: LOOK_AHEAD_MS / 1000,
-      fastRowsMax: this.#depths.free('fast'),
-      slowRowsMax: this.#depths.free('slow'),
-      earlyRowsMax: this.#depths.freeForDelayed(),
-      leaseSeconds,
-      stuckAfterSeconds: STUCK_AFTER_SECONDS,
-      deadWorkers: deadWorkers(),
-    });
-    await this.#enqueue(claims.flatMap(({ leased }) => leased));
-    return claims;
   }
 
   /** Runs after the leases are committed: no row stays locked while the relay talks to the queue. */
@@ -140,7 +131,8 @@ export class DeliveryPass {
         this.#depths.noteAdded(lane, jobs);
       }
     } catch (error) {
-      // Otherwise these deliveries would wait for their leases to expire. Adding a job again has no effect.
+      // Otherwise these deliveries would wait for their leases to expire. Some jobs may be in the queue
+      // already. Adding them again has no effect.
       this.#depths.forget();
       await store.release(leased);
       throw error;

@@ -1,6 +1,6 @@
 import { queueInWords } from '@postrider/queue';
 import type { Logger, Metrics } from '@postrider/runtime';
-import type { DeadWorker, Fleet, QueueIdentity, RunningWorker } from '@postrider/store';
+import type { DeadWorker, Fleet, QueueIdentity } from '@postrider/store';
 
 export interface FleetWatchParts {
   readonly fleet: Pick<Fleet, 'workers' | 'deadWorkers'>;
@@ -27,14 +27,14 @@ const WORKERS_RETURN_WITHIN_MS = 10_000;
 export type FleetWatch = ReturnType<typeof createFleetWatch>;
 
 /**
- * Counts the attempts that all workers together can have in flight, and finds workers that died. Warns when
- * workers run, and none of them takes jobs from this relay's queue.
+ * Adds up the slots that all workers announce, and finds workers that died. Warns when workers run, and none
+ * of them takes jobs from this relay's queue.
  */
 export function createFleetWatch(parts: FleetWatchParts) {
   const { fleet, slotsPerWorker, queue, logger, metrics, nowMs = () => performance.now() } = parts;
   let slots = 0;
   let dead: readonly DeadWorker[] = [];
-  let outageEndedMs = -Infinity;
+  let failedAtMs = -Infinity;
   let runsWithoutWorker = 0;
 
   function compare(own: QueueIdentity, queues: readonly (QueueIdentity | null)[]): void {
@@ -54,25 +54,20 @@ export function createFleetWatch(parts: FleetWatchParts) {
     });
   }
 
-  async function look(): Promise<readonly RunningWorker[]> {
-    dead = []; // also when this fails: what was dead before an outage may live after it
-    try {
-      const [running, found] = await Promise.all([fleet.workers(), fleet.deadWorkers()]);
-      if (nowMs() - outageEndedMs >= WORKERS_RETURN_WITHIN_MS) dead = found;
-      return running;
-    } catch (error) {
-      outageEndedMs = nowMs();
-      throw error;
-    }
-  }
-
   return {
     slots: () => (slots > 0 ? slots : slotsPerWorker),
     /** Workers that died, for at least a minute after their death. */
     deadWorkers: () => dead,
     /** Runs once. @returns the pause before the next run, in milliseconds. */
     async run(): Promise<number> {
-      const workers = await look();
+      dead = []; // also when this run fails: what was dead before an outage may live after it
+      const [workers, died] = await Promise.all([fleet.workers(), fleet.deadWorkers()]).catch(
+        (error: unknown) => {
+          failedAtMs = nowMs();
+          throw error;
+        },
+      );
+      if (nowMs() - failedAtMs >= WORKERS_RETURN_WITHIN_MS) dead = died;
       slots = workers.reduce((sum, worker) => sum + worker.slots, 0);
       compare(
         queue(),

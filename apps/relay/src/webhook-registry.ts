@@ -40,7 +40,7 @@ export class WebhookRegistry {
     this.#fleetSlots = fleetSlots;
   }
 
-  /** A wake-up names this webhook. At its limit it is checked soon anyway. */
+  /** A wake-up names this webhook. A webhook at its limit has a check soon: the wake-up changes nothing. */
   wake(webhookId: WebhookId, nowMs: number): void {
     const webhook = this.#stateOf(webhookId, nowMs);
     if (!webhook.isFull) this.#setCheck(webhook, nowMs, nowMs);
@@ -50,11 +50,10 @@ export class WebhookRegistry {
   found({ webhookId, dueInMs, scanFrom }: SweptWebhook, nowMs: number): void {
     const webhook = this.#stateOf(webhookId, nowMs);
     webhook.scanFrom = scanFrom;
-    // A leased delivery is found, too. A webhook with one in flight has a check soon, so it needs no
-    // earlier one.
-    const laterThanUsualMs = nowMs + Math.max(IN_FLIGHT_CHECK_MS.max, dueInMs);
-    if (webhook.checkAtMs > laterThanUsualMs)
-      this.#setCheck(webhook, nowMs + Math.max(0, dueInMs - LOOK_AHEAD_MS), nowMs);
+    // The sweep also finds leased deliveries. The relay checks their webhook soon, or when they are due.
+    const expectedByMs = nowMs + Math.max(IN_FLIGHT_CHECK_MS.max, dueInMs);
+    if (webhook.checkAtMs <= expectedByMs) return;
+    this.#setCheck(webhook, nowMs + Math.max(0, dueInMs - LOOK_AHEAD_MS), nowMs);
   }
 
   /** The lanes with webhooks that are due for a check. */
@@ -82,7 +81,7 @@ export class WebhookRegistry {
     for (const { webhook } of asked) this.#addDue(webhook);
   }
 
-  /** Takes in the result of a claim that began at `nowMs`. A webhook that it does not name was removed. */
+  /** Takes in the result of a claim that began at `nowMs`. A webhook that it does not report was removed. */
   observe(asked: readonly Asked[], claims: readonly WebhookClaim[], nowMs: number): void {
     const claimOf = new Map(claims.map((claim) => [claim.webhookId, claim]));
     for (const { webhook, limit } of asked) {
@@ -91,7 +90,7 @@ export class WebhookRegistry {
         this.#forget(webhook);
         continue;
       }
-      this.#join(webhook, claim.accountId, nowMs);
+      this.#join(webhook, claim.accountId);
       webhook.observe(claim, limit, nowMs);
       this.#schedule(webhook, nowMs);
     }
@@ -157,10 +156,10 @@ export class WebhookRegistry {
       this.#forget(webhook);
   }
 
-  /** A webhook's account is known from its first claim on. */
-  #join(webhook: WebhookState, accountId: AccountId, nowMs: number): void {
-    const account = this.#accounts.get(accountId) ?? newAccount(nowMs);
-    if (webhook.account === account) return;
+  /** A webhook's account is known from its first claim on. Until then it has one of its own. */
+  #join(webhook: WebhookState, accountId: AccountId): void {
+    if (webhook.accountId !== null) return;
+    const account = this.#accounts.get(accountId) ?? webhook.account;
     this.#accounts.set(accountId, account);
     account.webhooks += 1;
     webhook.account = account;
@@ -187,8 +186,4 @@ export class WebhookRegistry {
     }
     return true;
   }
-}
-
-function newAccount(claimedAtMs: number): AccountState {
-  return { inFlight: 0, busy: 0, webhooks: 0, claimedAtMs };
 }

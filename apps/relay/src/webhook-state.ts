@@ -11,7 +11,7 @@ const GROWTH = 2;
 const STUCK_MAX = 8;
 /** Deliveries due within this time become delayed jobs. Later ones wait in Postgres. */
 export const LOOK_AHEAD_MS = 60_000;
-/** The relay does not check again sooner. */
+/** The shortest pause that the relay sets itself. A wake-up may come sooner. */
 export const CHECK_MS_MIN = 10;
 /** The next check of a webhook at its limit: an eighth of its time in flight, at most this. */
 const FULL_CHECK_MS = { part: 1 / 8, max: 500 } as const;
@@ -31,9 +31,12 @@ export interface AccountState {
 /** The relay's knowledge of a webhook. It is in memory only: after a restart the relay learns it again. */
 export class WebhookState implements Contender {
   readonly webhookId: WebhookId;
-  /** Null until the first claim. Until then the webhook counts as an account of its own. */
+  /**
+   * Null until the first claim. Until then the webhook shares as an account of its own, and does not end
+   * another account's use of all slots.
+   */
   accountId: AccountId | null = null;
-  account: AccountState = { inFlight: 0, busy: 0, webhooks: 1, claimedAtMs: -Infinity };
+  account: AccountState = { inFlight: 0, busy: 0, webhooks: 0, claimedAtMs: -Infinity };
   limit: number = LIMITS.first;
   /** Due deliveries in the queue or in an attempt, after the last claim. */
   inFlight = 0;
@@ -41,16 +44,13 @@ export class WebhookState implements Contender {
   isFull = false;
   /** Where its outstanding deliveries start (decision 0016). Null: unknown. */
   scanFrom: DeliveryPosition | null = null;
-  /** When the relay last claimed for it, and when it does so again. */
+  /** When the relay last claimed for it, or first heard of it; and when it claims again. */
   checkedAtMs: number;
   checkAtMs = Infinity;
   #isFailing = false;
   /** When the relay last leased a due delivery. */
   #servedAtMs = -Infinity;
-  /**
-   * When an attempt was last seen stuck. Null: none, or a delivery that was leased afterwards has ended in
-   * time.
-   */
+  /** When the hanging webhook was last seen with a stuck attempt. Null: it does not hang. */
   #hungAtMs: number | null = null;
   readonly #flightTime = new FlightTime();
 
@@ -70,7 +70,7 @@ export class WebhookState implements Contender {
   /**
    * Takes in what a claim saw.
    *
-   * @param mayHave the deliveries that the claim allowed it to have due and in flight
+   * @param mayHave the share that the claim gave it
    * @param nowMs the start of the claim
    */
   observe(claim: WebhookClaim, mayHave: number, nowMs: number): void {
@@ -97,11 +97,11 @@ export class WebhookState implements Contender {
     this.inFlight = count;
   }
 
-  /** Attempts that time out end, too. Only a delivery that was leased later shows that the hang is over. */
+  /** Attempts that time out end, too. So only the end of a delivery that was leased later ends the hang. */
   #noteHanging({ stuck }: WebhookClaim, mayHave: number, ended: number, nowMs: number): void {
     const hangs = this.#hungAtMs !== null || stuck >= Math.min(STUCK_MAX, mayHave / 2);
     if (stuck > 0 && hangs) this.#hungAtMs = nowMs;
-    else if (ended > 0 && this.#servedAtMs > (this.#hungAtMs ?? Infinity)) this.#hungAtMs = null;
+    else if (this.#hungAtMs !== null && ended > 0 && this.#servedAtMs > this.#hungAtMs) this.#hungAtMs = null;
   }
 
   #nextCheckMs({ nextDueMs }: WebhookClaim, nowMs: number): number {
@@ -109,17 +109,17 @@ export class WebhookState implements Contender {
       const { part, max } = FULL_CHECK_MS;
       return clamp(this.#flightTime.meanMs(this.inFlight) * part, CHECK_MS_MIN, max);
     }
-    const endsMs = this.inFlight > 0 ? this.#inFlightCheckMs(nowMs) : Infinity;
-    return Math.min(endsMs, untilDueMs(nextDueMs));
-  }
-
-  #inFlightCheckMs(nowMs: number): number {
+    if (this.inFlight === 0) return untilDueMs(nextDueMs);
     const { min, max, partOfTimeSinceServed } = IN_FLIGHT_CHECK_MS;
-    return clamp((nowMs - this.#servedAtMs) * partOfTimeSinceServed, min, max);
+    const endsMs = clamp((nowMs - this.#servedAtMs) * partOfTimeSinceServed, min, max);
+    return Math.min(endsMs, untilDueMs(nextDueMs));
   }
 }
 
-/** A delivery within the look-ahead is a delayed job, unless there were too many. It is checked when due. */
+/**
+ * The claim makes a delayed job of a delivery within the look-ahead. If too many jobs are delayed, the relay
+ * claims it when it is due.
+ */
 function untilDueMs(nextDueMs: number | null): number {
   if (nextDueMs === null) return Infinity;
   return nextDueMs > LOOK_AHEAD_MS ? nextDueMs - LOOK_AHEAD_MS : Math.max(0, nextDueMs);

@@ -76,7 +76,7 @@ export interface QueueIdentity {
 }
 
 export interface RunningWorker {
-  /** Attempts that it can have in flight at once. */
+  /** Slots that it announces, see `slotsPerWorker`. */
   readonly slots: number;
   /** Null: the worker's release does not announce its queue. */
   readonly queue: QueueIdentity | null;
@@ -125,7 +125,7 @@ export function createFleet(pool: Pool) {
      * A worker says that it runs.
      *
      * @param worker its number, see `lockWorkerNumber`
-     * @param slots attempts that it can have in flight at once
+     * @param slots see `slotsPerWorker`
      */
     async announce(worker: number, slots: number, { kind, prefix, id }: QueueIdentity): Promise<void> {
       await runOn(pool, ANNOUNCE, [worker, slots, kind, prefix, id]);
