@@ -16,29 +16,26 @@ export interface JobFetcherOptions {
    */
   readonly slots: number;
   /**
-   * Starts the jobs that a BullMQ job carries. Each holds a slot until its promise resolves, and never
-   * rejects for a failed delivery. An empty list means the data is not ours: the BullMQ job is completed at
-   * once.
+   * Starts the jobs that a BullMQ job carries. Each holds a slot until its promise settles. An empty list
+   * means the data is not ours: the BullMQ job is completed at once.
    */
   readonly start: (data: unknown) => readonly Promise<void>[];
   readonly stopped: AbortSignal;
   readonly onError: (error: Error) => void;
 }
 
-type Fetched = 'job' | 'none' | 'failed';
-
-/** Fetches at once while the queue is busy. */
+/** Concurrent fetches while the queue is busy. */
 const FETCHES_AT_ONCE = 4;
 /** The queue is busy when two fetches in a row brought a job. After a lone job there is often none. */
 const BUSY_AFTER = 2;
 /** Pause after the queue could not be reached. */
 const RETRY_MS = 1_000;
 /**
- * BullMQ first answers "none" at once, and waits in the next fetch. It may keep answering at once: while
- * another tool limits the queue's rate, or just after delayed jobs were added. Then fetches are paced.
+ * Pause after the second empty fetch in a row. BullMQ answers the first one at once, and waits in the next.
+ * It may keep answering at once: while another tool limits the queue's rate, or just after delayed jobs were
+ * added.
  */
-const INSTANT_ANSWER_MS = 1;
-const EMPTY_FETCH_INTERVAL_MS = 5;
+const EMPTY_PAUSE_MS = 5;
 /** Tries to complete a job. Afterwards its lock expires, and it comes back as a stale job. */
 const COMPLETE_TRIES = 5;
 
@@ -53,96 +50,82 @@ const COMPLETE_TRIES = 5;
  */
 export class JobFetcher {
   readonly #options: JobFetcherOptions;
-  /** Handlers that run. */
+  /** Jobs that run: one promise for each BullMQ job. */
   readonly #handling = new Set<Promise<unknown>>();
-  /** BullMQ jobs that are not completed yet, with their handlers. */
-  readonly #completing = new Set<Promise<void>>();
+  /** BullMQ jobs that are not completed yet. */
+  readonly #completing = new Set<Promise<unknown>>();
   /** Runs when a slot becomes free, or at the stop. */
-  #onSlotFree: (() => void) | null = null;
+  #onSlotFree: () => void = () => undefined;
   #slotsInUse = 0;
 
   constructor(options: JobFetcherOptions) {
     this.#options = options;
-    options.stopped.addEventListener('abort', () => this.#onSlotFree?.(), { once: true });
+    options.stopped.addEventListener('abort', () => this.#onSlotFree(), { once: true });
   }
 
   /** Fetches jobs until the stop. */
   async run(source: JobSource): Promise<void> {
     const { slots, stopped } = this.#options;
-    let roundsWithJobs = 0;
-    let wasEmptyAtOnce = false;
+    let fetchesWithJob = 0;
+    let wasEmpty = false;
     while (!stopped.aborted) {
       const free = slots - this.#slotsInUse;
       if (free <= 0) {
-        await this.#untilSlotFree();
+        await new Promise<void>((resolve) => (this.#onSlotFree = resolve));
         continue;
       }
       // Each fetch may bring a full batch. So the jobs exceed the slots by less than one batch.
-      const fetches =
-        roundsWithJobs < BUSY_AFTER ? 1 : Math.min(FETCHES_AT_ONCE, Math.ceil(free / BATCH_MAX));
-      const askedAt = performance.now();
-      const results = await Promise.all(Array.from({ length: fetches }, () => this.#fetch(source)));
-      roundsWithJobs = results.every((each) => each === 'job') ? roundsWithJobs + 1 : 0;
-      const isEmpty = !results.includes('job');
-      if (isEmpty && results.includes('failed')) await pause(RETRY_MS, stopped);
-      // BullMQ did not wait for a job. From the second such answer in a row on, fetches are paced.
-      const isEmptyAtOnce = isEmpty && performance.now() - askedAt < INSTANT_ANSWER_MS;
-      if (isEmptyAtOnce && wasEmptyAtOnce) await pause(EMPTY_FETCH_INTERVAL_MS, stopped);
-      wasEmptyAtOnce = isEmptyAtOnce;
+      const isBusy = fetchesWithJob >= BUSY_AFTER;
+      const fetches = isBusy ? Math.min(FETCHES_AT_ONCE, Math.ceil(free / BATCH_MAX)) : 1;
+      const gotJob = await Promise.all(Array.from({ length: fetches }, () => this.#fetch(source)));
+      fetchesWithJob = gotJob.every(Boolean) ? fetchesWithJob + 1 : 0;
+      const isEmpty = !gotJob.includes(true);
+      if (isEmpty && wasEmpty) await pause(EMPTY_PAUSE_MS, stopped);
+      wasEmpty = isEmpty;
     }
   }
 
-  /** Resolves when no handler is running. */
+  /** After the stop: resolves when no handler is running. */
   async handled(): Promise<void> {
-    while (this.#handling.size > 0) await Promise.all(this.#handling);
+    await Promise.all(this.#handling);
   }
 
-  /** Resolves when all handled jobs are completed in the queue, too. */
+  /** After the stop: resolves when all handled jobs are completed in the queue, too. */
   async completed(): Promise<void> {
-    while (this.#completing.size > 0) await Promise.all(this.#completing);
+    await Promise.all(this.#completing);
   }
 
-  async #fetch(source: JobSource): Promise<Fetched> {
+  /** @returns whether it got a job. After a failure it pauses first. */
+  async #fetch(source: JobSource): Promise<boolean> {
     const { stopped, onError } = this.#options;
     const token = randomUUID();
     try {
       const job = await source.getNextJob(token);
-      if (job === undefined) return 'none';
-      if (stopped.aborted) await this.#returnToQueue(job, token);
+      if (job === undefined) return false;
+      if (stopped.aborted) await job.moveToWait(token); // if this fails, its lock expires
       else this.#start(job, token);
-      return 'job';
+      return true;
     } catch (error) {
-      if (!stopped.aborted) onError(error as Error); // the stop closes connections
-      return 'failed';
+      if (stopped.aborted) return false; // the stop closes connections
+      onError(error as Error);
+      await pause(RETRY_MS, stopped);
+      return false;
     }
   }
 
+  /** Starts the jobs that a BullMQ job carries, and completes it after the last one. */
   #start(job: Job, token: string): void {
-    const ending = this.#handle(job)
-      .then(() => this.#complete(job, token))
-      .finally(() => {
-        this.#freeSlot();
-        this.#completing.delete(ending);
-      });
-    this.#completing.add(ending);
+    const handled = Promise.all(this.#options.start(job.data).map((work) => this.#inSlot(work)));
+    const completed = handled.then(() => this.#complete(job, token));
+    keepUntilSettled(this.#handling, handled);
+    keepUntilSettled(this.#completing, completed);
   }
 
-  /** Each job frees its slot when it ends. The last one frees it after the BullMQ job is completed. */
-  async #handle(job: Job): Promise<void> {
-    const { start, onError } = this.#options;
-    const parts = start(job.data);
-    this.#slotsInUse += Math.max(1, parts.length);
-    let left = parts.length;
-    const until = (part: Promise<void>): Promise<void> =>
-      part
-        .catch((error: unknown) => onError(error as Error))
-        .finally(() => {
-          left -= 1;
-          if (left > 0) this.#freeSlot();
-        });
-    const working = Promise.all(parts.map(until)).finally(() => void this.#handling.delete(working));
-    this.#handling.add(working);
-    await working;
+  async #inSlot(work: Promise<void>): Promise<void> {
+    this.#slotsInUse += 1;
+    await work.catch((error: unknown) => this.#options.onError(error as Error));
+    this.#slotsInUse -= 1;
+    this.#onSlotFree();
   }
 
   async #complete(job: Job, token: string): Promise<void> {
@@ -160,25 +143,11 @@ export class JobFetcher {
       }
     }
   }
+}
 
-  async #returnToQueue(job: Job, token: string): Promise<void> {
-    const { stopped, onError } = this.#options;
-    await job.moveToWait(token).catch((error: unknown) => {
-      if (!stopped.aborted) onError(error as Error); // its lock expires
-    });
-  }
-
-  #freeSlot(): void {
-    this.#slotsInUse -= 1;
-    this.#onSlotFree?.();
-  }
-
-  async #untilSlotFree(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#onSlotFree = resolve;
-    });
-    this.#onSlotFree = null;
-  }
+function keepUntilSettled(set: Set<Promise<unknown>>, promise: Promise<unknown>): void {
+  set.add(promise);
+  void promise.finally(() => set.delete(promise));
 }
 
 /** BullMQ's scripts return negative codes: the job does not exist, or another worker has its lock. */
