@@ -12,7 +12,8 @@ export interface SweepPassParts {
 const WEBHOOKS_PER_STEP = 1_000;
 /**
  * After a sweep the pass rests 50 times as long as the sweep took, within these limits. A sweep is slow with
- * many webhooks, or when an old snapshot keeps ended rows in the index. The contract's pass runs every minute.
+ * many webhooks, or when an old snapshot keeps ended rows in the index. The contract's pass runs every
+ * minute.
  */
 const REST_MS = { perMsOfWork: 50, min: 2_000, max: 60_000 } as const;
 /**
@@ -25,9 +26,9 @@ const LOOK_AHEAD_SECONDS = (REST_MS.max + 60_000) / 1000;
  * The safety net: it reads the first outstanding delivery of each webhook. It finds webhooks that this
  * relay does not know, and deliveries before a webhook's `scanFrom`.
  *
- * An old snapshot keeps ended rows in the index. A webhook with many of them can make a step exceed the
- * statement's time limit. The sweep then reads the webhooks one at a time until one fails, and continues behind
- * that one.
+ * An old snapshot keeps ended rows in the index. A webhook with many ended rows can make a step exceed the
+ * statement's time limit. The sweep then reads the webhooks one at a time until one fails, and continues
+ * behind that one.
  */
 export class SweepPass {
   readonly #parts: SweepPassParts;
@@ -92,8 +93,8 @@ export class SweepPass {
   }
 
   /**
-   * Sets the time of the next run, after a sweep and after a failure. A sweep that exceeds the time limit must
-   * not repeat at once. @returns the rest in milliseconds
+   * Sets the time of the next run, after a sweep and after a failure. A sweep that exceeds the time limit
+   * must not repeat at once. @returns the rest in milliseconds
    */
   #rest(beganMs: number): number {
     const nowMs = this.#nowMs();

@@ -102,7 +102,8 @@ export class JobFetcher {
     try {
       const job = await source.getNextJob(token);
       if (job === undefined) return false;
-      if (stopped.aborted) await job.moveToWait(token); // if this fails, its lock expires
+      if (stopped.aborted)
+        await job.moveToWait(token); // if this fails, its lock expires
       else this.#start(job, token);
       return true;
     } catch (error) {

@@ -16,9 +16,9 @@ const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
  * Leases the deliveries of these webhooks that are due within the look-ahead, and reports what it saw of each
  * webhook. So the claim is also the scan.
  *
- * Guarantee, concurrency limit: a removed webhook gets nothing, and no report. Only rows among
- * a webhook's oldest are leased, as many as its limit, rows with a lease included. Deliveries that were leased
- * before they were due come on top when they become due.
+ * Guarantee, concurrency limit: a removed webhook gets nothing, and no report. Only rows among a webhook's
+ * oldest are leased, as many as its limit, rows with a lease included. Deliveries that were leased before
+ * they were due come on top when they become due.
  *
  * Guarantee, fairness: rows are given round-robin, in each lane by itself. The account with fewer deliveries
  * in flight comes first. Within an account, the first row of each webhook comes before the second row of any.
