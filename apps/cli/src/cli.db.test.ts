@@ -39,7 +39,7 @@ describe('installation', () => {
     expect(await set('ses')).toEqual({ mail_provider: 'ses', was: null });
     expect(await set('smtp')).toEqual({ mail_provider: 'smtp', was: 'ses' });
     expect((await cli('installation', 'set', 'mail-provider', 'sandbox')).stdout).toMatch(
-      /^the mail provider is sandbox \(was: smtp\)\nrestart every API and worker/,
+      /^the mail provider is sandbox \(was: smtp\)\nrestart every API, worker and inbound process/,
     );
     expect(await database.query('select mail_provider from installation')).toEqual([
       { mail_provider: 'sandbox' },

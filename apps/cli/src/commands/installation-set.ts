@@ -10,7 +10,8 @@ import type { Io } from '../io.ts';
 import { jsonOption, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
-const RESTART = 'restart every API and worker: until then they go on with what they found at their start';
+const RESTART =
+  'restart every API, worker and inbound process: until then they use what they found at their start';
 
 interface Options extends ActorOptions {
   readonly json?: true;

@@ -27,7 +27,7 @@ test('a process that names another provider fails with the command to change it,
   await agreeOnMailProvider(store.db, 'sandbox');
   await expect(agreeOnMailProvider(store.db, 'ses')).rejects.toThrow(
     'MAIL_PROVIDER is ses, and this installation keeps sandbox; to change that, run ' +
-      '`postrider installation set mail-provider ses`, then restart every API and worker',
+      '`postrider installation set mail-provider ses`, then restart every API, worker and inbound process',
   );
   expect(await kept()).toEqual([{ mail_provider: 'sandbox' }]);
 });

@@ -43,7 +43,7 @@ export async function agreeOnMailProvider(
   if (given === stored) return { name: given, origin: 'environment' };
   throw new Error(
     `MAIL_PROVIDER is ${given}, and this installation keeps ${stored}; to change that, run ` +
-      `\`postrider installation set mail-provider ${given}\`, then restart every API and worker`,
+      `\`postrider installation set mail-provider ${given}\`, then restart every API, worker and inbound process`,
   );
 }
 
