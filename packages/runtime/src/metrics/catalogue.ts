@@ -210,7 +210,7 @@ export const metricCatalogue = {
     processes: ['relay'],
     kind: 'gauge',
     name: 'postrider_queue_jobs',
-    help: 'Jobs in the queue (Redis or Postgres), by queue (fast, slow, mail) and state (waiting, delayed).',
+    help: 'Deliveries or messages in the queue (Redis or Postgres), by queue (fast, slow, mail) and state (waiting, delayed).',
     labels: ['queue', 'state'],
   },
   relayActive: {
