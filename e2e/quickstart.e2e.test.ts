@@ -247,6 +247,10 @@ describe('npm start', () => {
     await waitFor(() => /email\.bounced evt_\S+ of em_\S+, signature verified/.test(first.output()), {
       what: 'the bounce to arrive',
     });
+    expect((await post(shown, '/v1/suppressions', { email: 'bob@b.example' })).status).toBe(201);
+    await waitFor(() => /email\.unsubscribed evt_\S+, signature verified/.test(first.output()), {
+      what: 'the suppression to arrive',
+    });
     expect(Object.keys(running().children)).toEqual(['all']);
     await expectConsoleOpens(first, shown);
     const pids = pidsOf(running());

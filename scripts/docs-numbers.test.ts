@@ -108,6 +108,9 @@ const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[
   ['docs/api.md', /`POST \/v1\/emails` +\| (\d+) MiB/, valueIn('domain', 'emailBodyBytes') / MIB],
   ['docs/api.md', /`POST \/v1\/emails\/batch` +\| (\d+) MiB/, valueIn('domain', 'batchBodyBytes') / MIB],
   ['docs/api.md', /`POST \/internal\/ses\/sns` +\| (\d+) KiB/, valueIn('domain', 'snsBodyBytes') / KIB],
+  ['docs/api.md', /a reply, a forward +\| (\d+) MiB/, valueIn('domain', 'replyBodyBytes') / MIB],
+  ['docs/inbound.md', /An account may block ([\d,]+)/, valueIn('domain', 'blockedSenders')],
+  ['docs/inbound.md', /or a rule has at most (\d+)\s+characters/, valueIn('domain', 'inboundNameLength')],
   ['docs/api.md', /every other route +\| (\d+) KiB/, valueIn('domain', 'bodyBytes') / KIB],
   ['docs/api.md', /at most `limit` entries, 1 to (\d+)/, valueIn('domain', 'pageEntries')],
   [

@@ -80,7 +80,7 @@ export const PROBLEMS = {
     title: 'Domain already added',
     family: 'service',
     when: 'The domain has been added, by this account or another.',
-    remedy: 'Look for it in the list of domains.',
+    remedy: 'Look for it in the list of domains. If it is not there, ask the operator.',
   },
   'inbox-exists': {
     status: 409,

@@ -11,15 +11,19 @@ problem document (RFC 9457, \`application/problem+json\`): \`type\`, \`title\`, 
 \`message\` (the detail, or the title without one) and \`statusCode\`. Match on the last segment of \`type\`, the slug. The base before it is
 \`PLATFORM_PROBLEMS_BASE\` for problems of the platform and \`PROBLEMS_BASE\` for those of the service.
 
-After 429, 500, 502 or 503 send the same request again later. Four more answers may change although the request does not:
+After 429, 500, 502 or 503 send the same request again later. Some more answers may change although the request does not, such as:
 
 - 409 \`idempotency-conflict\`, when the first request with the key is no longer in progress.
 - 403 \`domain-not-verified\`, once the domain is verified.
+- 403 \`api-key-forbidden\` of a suspended account, once the operator has resumed it.
+- 403 \`inbox-limit\`, once an inbox is deleted.
 - 422 \`validation-failed\`, "The account has as many webhooks as it may have", once one is deleted.
+- 422 \`validation-failed\`, "The account has as many domains as it may have", once one is deleted.
 - 422 \`validation-failed\`, "The account has as many domains that are not verified as it may have", once one is verified or
   deleted.
+- 422 \`validation-failed\`, "The webhook has a recovery that runs", once that has ended.
 
-The operator may raise both limits. Any other 4xx is answered alike until the request changes, or what it names.
+The operator may raise the limits of webhooks and domains.
 `;
 
 /** The page `docs/problems.md`, in Markdown. */

@@ -11,7 +11,14 @@ export interface Identity {
   readonly fresh: boolean;
 }
 
-const SCOPES = ['emails:send', 'emails:read', 'webhooks:manage', 'inbound:manage', 'inbound:send'] as const;
+const SCOPES = [
+  'emails:send',
+  'emails:read',
+  'webhooks:manage',
+  'suppressions:manage',
+  'inbound:manage',
+  'inbound:send',
+] as const;
 
 /** Returns the account and the key of the last start if they still work, or makes new ones. */
 export async function ensureIdentity(database: Database, file: DemonstrationFile): Promise<Identity> {
