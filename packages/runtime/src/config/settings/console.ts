@@ -15,7 +15,7 @@ export const consoleSettings = {
   consoleHost: defineSetting({
     key: 'CONSOLE_HOST',
     description:
-      'Address the console listens on. In front of any other than a local one stands a proxy with TLS.',
+      'Address the console listens on. On any other than a local address, put a proxy with TLS in front.',
     schema: hostName,
     default: '127.0.0.1',
     processes: ['console'],

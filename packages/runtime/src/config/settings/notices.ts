@@ -6,8 +6,8 @@ export const noticeSettings = {
   webhookFailingNoticeMinutes: defineSetting({
     key: 'WEBHOOK_FAILING_NOTICE_MINUTES',
     description:
-      'How long a webhook fails before its account’s notice address gets a mail and `OPERATOR_WEBHOOK_URL` an event. As ' +
-      'long must it be well before they learn of that; fractions allowed. Set this and the three settings below alike on every relay.',
+      'How long a webhook fails before its account’s notice address gets a mail and `OPERATOR_WEBHOOK_URL` an event. ' +
+      'It must be healthy for as long before they get the second notice. Fractions are allowed. Set this and the three settings below alike on every relay.',
     unit: 'min',
     schema: minutes,
     default: '5',
