@@ -121,3 +121,12 @@ test('thousands of lines at once all arrive, in order', () => {
   for (let n = 0; n < 5000; n += 1) logger.info('line', { n });
   expect(lines().map((line) => line['n'])).toEqual(Array.from({ length: 5000 }, (_value, n) => n));
 });
+
+test('a line is written at once, and adds no turn of the event loop', () => {
+  const immediates = () => process.getActiveResourcesInfo().filter((name) => name === 'Immediate').length;
+  const { logger, lines } = logged();
+  const before = immediates();
+  logger.info('line');
+  expect(lines()).toHaveLength(1);
+  expect(immediates()).toBe(before);
+});
