@@ -47,7 +47,7 @@ type KeyRow = Omit<FoundKey, 'isSuspended'>;
 export type ApiKeyStore = ReturnType<typeof createApiKeyStore>;
 
 export function createApiKeyStore(db: Database, clock: Clock) {
-  const lookUp = createKeyLookUps(db.pool);
+  const lookUp = createKeyLookUps(db.pool, activeKeyOf);
   return {
     /** @returns the stored key and its secret text, which is shown only here. */
     async create(request: NewApiKey, by: Actor): Promise<{ apiKey: ApiKey; key: string }> {
@@ -72,13 +72,12 @@ export function createApiKeyStore(db: Database, clock: Clock) {
       return { apiKey: apiKeyOf(row), key };
     },
     /**
-     * Finds a key. It may answer from memory for a second.
+     * Finds a key. It may answer from memory for a second, and then returns no promise.
      *
      * @param digest the `apiKeyDigest` of the key. @returns null when the key is unknown, revoked or expired.
      */
-    async findActive(digest: Buffer): Promise<ActiveKey | null> {
-      const row = await lookUp(digest);
-      return row === null ? null : { ...apiKeyOf(row), isSuspended: row.isSuspended };
+    findActive(digest: Buffer): ActiveKey | Promise<ActiveKey | null> {
+      return lookUp(digest);
     },
     async list(accountId: AccountId): Promise<ApiKey[]> {
       const rows = await db.prisma.apiKey.findMany({
@@ -118,6 +117,10 @@ async function revoke(tx: Transaction, id: ApiKeyId, revokedAt: Date, by: Actor)
     after: { state: 'revoked' },
   });
   return row;
+}
+
+function activeKeyOf(row: FoundKey): ActiveKey {
+  return { ...apiKeyOf(row), isSuspended: row.isSuspended };
 }
 
 function apiKeyOf(row: KeyRow): ApiKey {

@@ -9,6 +9,7 @@ import { watchedPool } from '../../test/watched-pool.ts';
 import { createApiKeyStore } from './api-keys.ts';
 import type { ApiKeyStore } from './api-keys.ts';
 import { createKeyLookUps } from './key-look-ups.ts';
+import type { FoundKey } from './key-look-ups.ts';
 
 const SECOND_MS = 1_000;
 const KEPT_MAX = 10_000;
@@ -20,7 +21,8 @@ let accountId: AccountId;
 /** A clock that the test sets. */
 let nowMs: number;
 /** The look-ups of one process, and the statements that they sent. */
-let find: (key: string) => ReturnType<ReturnType<typeof createKeyLookUps>>;
+let lookUp: ReturnType<typeof createKeyLookUps<FoundKey>>;
+let find: (key: string) => Promise<FoundKey | null>;
 let sent: readonly string[];
 let watched: ReturnType<typeof watchedPool>;
 let finds: () => number;
@@ -34,8 +36,12 @@ beforeEach(() => {
   nowMs = 5_000;
   sent = watched.sent;
   finds = () => sent.filter((name) => name === 'find-api-keys').length;
-  const lookUp = createKeyLookUps(watched.pool, () => nowMs);
-  find = (key) => lookUp(apiKeyDigest(key));
+  lookUp = createKeyLookUps(
+    watched.pool,
+    (row) => row,
+    () => nowMs,
+  );
+  find = async (key) => lookUp(apiKeyDigest(key));
 });
 
 async function newKey(): Promise<{ id: ApiKeyId; key: string }> {
@@ -67,6 +73,12 @@ describe('a found key', () => {
     nowMs += 1;
     expect(await find(key)).toBeNull();
     expect(finds()).toBe(2);
+  });
+
+  test('is returned without a promise, the same object each time', async () => {
+    const { key } = await newKey();
+    const first = await find(key);
+    expect(lookUp(apiKeyDigest(key))).toBe(first);
   });
 
   test('is read again at once when its statement took a second', async () => {

@@ -30,18 +30,18 @@ type FoundRow = ApiKeyRow &
     readonly firstUse: boolean;
   };
 
-interface FoundBefore {
-  readonly row: FoundKey;
+interface FoundBefore<Key> {
+  readonly key: Key;
   readonly sentAtMs: number;
   /** The key is read again from this time on. */
   readonly freshUntilMs: number;
 }
 
 /** Look-ups that run as one statement. */
-interface LookUp {
+interface LookUp<Key> {
   /** Keyed by the digest in base64. */
   readonly digests: Map<string, Buffer>;
-  readonly rows: Promise<ReadonlyMap<string, FoundKey>>;
+  readonly keys: Promise<ReadonlyMap<string, Key>>;
 }
 
 const THIS_HOUR = `date_trunc('hour', now(), 'utc')`;
@@ -78,43 +78,45 @@ const MARK_USED = statement('mark-keys-used')`
     update api_keys set last_used_at = ${THIS_HOUR} where id = any (array(select s.id from stale s))`;
 
 /**
- * Makes a function that finds the row of a key by its digest. The function returns null when the key is
- * unknown, revoked or expired.
+ * Makes a function that finds a key by its digest. The function returns null when the key is unknown, revoked
+ * or expired. It returns no promise when it has the key in memory: each request asks at least twice.
  *
  * Look-ups that begin in one turn of the event loop run as one statement. A later look-up never joins a
- * statement that was already sent: its snapshot may be older than a finished revocation. A found row is
+ * statement that was already sent: its snapshot may be older than a finished revocation. A found key is
  * reused for a second, or until its key expires. A key that was not found is read every time.
  *
- * @param nowMs a monotonic clock.
+ * @param keyOf makes the key of a row. @param nowMs a monotonic clock.
  */
-export function createKeyLookUps(
+export function createKeyLookUps<Key>(
   pool: Pool,
+  keyOf: (row: FoundKey) => Key,
   nowMs = () => performance.now(),
-): (digest: Buffer) => Promise<FoundKey | null> {
-  /** Keyed by digest. Rows of the oldest statement come first. */
-  const found = new Map<string, FoundBefore>();
-  let next: LookUp | null = null;
+): (digest: Buffer) => Key | Promise<Key | null> {
+  /** Keyed by digest. Keys of the oldest statement come first. */
+  const found = new Map<string, FoundBefore<Key>>();
+  let next: LookUp<Key> | null = null;
 
-  function begin(): LookUp {
+  function begin(): LookUp<Key> {
     const digests = new Map<string, Buffer>();
-    const rows = setImmediate().then(async () => {
+    const keys = setImmediate().then(async () => {
       next = null;
       return ask([...digests.values()]);
     });
-    return { digests, rows };
+    return { digests, keys };
   }
 
-  async function ask(digests: readonly Buffer[]): Promise<ReadonlyMap<string, FoundKey>> {
+  async function ask(digests: readonly Buffer[]): Promise<ReadonlyMap<string, Key>> {
     const sentAtMs = nowMs();
     const rows = await runOn<FoundRow>(pool, FIND_KEYS, [digests]);
-    const byDigest = new Map<string, FoundKey>();
+    const byDigest = new Map<string, Key>();
     const unmarked: string[] = [];
     for (const { digest, validForMs, firstUse, ...row } of rows) {
       if (firstUse) unmarked.push(row.id);
       const text = Buffer.from(digest).toString('base64');
-      byDigest.set(text, row);
+      const key = keyOf(row);
+      byDigest.set(text, key);
       const freshUntilMs = sentAtMs + Math.min(FOUND_FOR_MS, validForMs ?? Infinity);
-      keep(text, { row, sentAtMs, freshUntilMs });
+      keep(text, { key, sentAtMs, freshUntilMs });
     }
     if (unmarked.length > 0) markUsed(unmarked);
     for (const [text, one] of found) {
@@ -130,22 +132,22 @@ export function createKeyLookUps(
   }
 
   /** Answers may arrive out of order, so an older statement never replaces a newer one. */
-  function keep(text: string, one: FoundBefore): void {
+  function keep(text: string, one: FoundBefore<Key>): void {
     if ((found.get(text)?.sentAtMs ?? 0) > one.sentAtMs) return;
     found.delete(text);
     found.set(text, one);
   }
 
-  function isFresh({ freshUntilMs }: FoundBefore): boolean {
+  function isFresh({ freshUntilMs }: FoundBefore<Key>): boolean {
     return nowMs() < freshUntilMs;
   }
 
-  return async (digest) => {
+  return (digest) => {
     const text = digest.toString('base64');
     const before = found.get(text);
-    if (before !== undefined && isFresh(before)) return before.row;
+    if (before !== undefined && isFresh(before)) return before.key;
     next ??= begin();
     next.digests.set(text, digest);
-    return (await next.rows).get(text) ?? null;
+    return next.keys.then((keys) => keys.get(text) ?? null);
   };
 }
