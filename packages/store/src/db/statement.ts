@@ -4,20 +4,20 @@ import type { Prisma } from '../generated/client.ts';
 /** A raw statement with a name. It is prepared once per connection, and planned once. */
 export interface Statement {
   readonly name: string;
+  /** Begins with the name in a comment. Prisma's raw queries have no other place for it. */
   readonly text: string;
 }
 
 /** A template tag for the text of the statement `name`. It joins the parts and escapes nothing. */
 export function statement(name: string) {
   return (texts: TemplateStringsArray, ...parts: readonly string[]): Statement => {
-    return { name, text: texts.map((text, index) => text + (parts[index] ?? '')).join('') };
+    return { name, text: `/* ${name} */ ${String.raw({ raw: texts }, ...parts)}` };
   };
 }
 
 /** Runs statements: the pool, or one of its connections. */
 export type Queryable = Pick<Pool, 'query'>;
 
-/** The name in front of the text. Prisma's raw queries have no other place for it. */
 const NAMED = /^\/\* ([a-z-]+) \*\/ /;
 
 export async function run<Row extends QueryResultRow>(
@@ -25,11 +25,8 @@ export async function run<Row extends QueryResultRow>(
   statement: Statement,
   values: readonly unknown[],
 ): Promise<Row[]> {
-  const result = await db.query<Row>({
-    name: statement.name,
-    text: withName(statement),
-    values: [...values],
-  });
+  const { name, text } = statement;
+  const result = await db.query<Row>({ name, text, values: [...values] });
   return result.rows;
 }
 
@@ -50,7 +47,7 @@ export async function runIn<Row extends object>(
   statement: Statement,
   values: readonly unknown[],
 ): Promise<Row[]> {
-  return client.$queryRawUnsafe<Row[]>(withName(statement), ...values);
+  return client.$queryRawUnsafe<Row[]>(statement.text, ...values);
 }
 
 /**
@@ -59,8 +56,4 @@ export async function runIn<Row extends object>(
  */
 export function statementNameOf({ sql }: { readonly sql: string }): string {
   return NAMED.exec(sql)?.[1] ?? '';
-}
-
-function withName({ name, text }: Statement): string {
-  return `/* ${name} */ ${text}`;
 }

@@ -1,6 +1,5 @@
 import { endLeases } from '../../db/sql/end-leases.ts';
 import { statement } from '../../db/statement.ts';
-import type { Statement } from '../../db/statement.ts';
 import { LOW_WATER_MARK } from './low-water-mark.ts';
 
 /**
@@ -135,7 +134,5 @@ export const claimDeliveries = statement('claim-deliveries')`
     left join leased on leased.webhook_id = first.webhook_id`;
 
 /** Frees deliveries whose jobs the relay could not add to the queue. $1 ids, $2 claims: see `endLeases`. */
-export const releaseDeliveries: Statement = {
-  name: 'release-deliveries',
-  text: endLeases({ at: 'null', table: 'deliveries', id: 'id', idType: 'bigint' }),
-};
+export const releaseDeliveries = statement('release-deliveries')`
+    ${endLeases({ at: 'null', table: 'deliveries', id: 'id', idType: 'bigint' })}`;

@@ -1,4 +1,4 @@
-import type { Statement } from '../../db/statement.ts';
+import { statement } from '../../db/statement.ts';
 
 /**
  * Reads a page of a webhook's attempts, the newest first.
@@ -22,10 +22,8 @@ const pageOf = (wanted: string): string => `
   limit $5`;
 
 /** Cost: as many rows as the page has, and one index descent for each day of the log. */
-export const listAttempts: Statement = { name: 'list-attempts', text: pageOf('a.webhook_id = $1') };
+export const listAttempts = statement('list-attempts')`${pageOf('a.webhook_id = $1')}`;
 
 /** The attempts of an event, $6. The webhook is in the form of `attempts_of_event_at_webhook`. */
-export const listAttemptsOfEvent: Statement = {
-  name: 'list-attempts-of-event',
-  text: pageOf(`a.event_id = $6 and greatest(a.webhook_id, '') = $1`),
-};
+export const listAttemptsOfEvent = statement('list-attempts-of-event')`
+    ${pageOf(`a.event_id = $6 and greatest(a.webhook_id, '') = $1`)}`;

@@ -1,6 +1,5 @@
 import { endLeases } from '../../db/sql/end-leases.ts';
 import { statement } from '../../db/statement.ts';
-import type { Statement } from '../../db/statement.ts';
 
 /**
  * Leases mail that is due within the look-ahead.
@@ -42,21 +41,12 @@ export const releaseEmails = statement('release-emails')`
  * claim, as after an expired lease: the old job may still be in the queue, which would drop a second job of
  * the same id. $1 email ids, $2 claims: see `endLeases`.
  */
-export const releaseUnbegunEmails: Statement = {
-  name: 'release-unbegun-emails',
-  text: endLeases({ at: 'now()', table: 'email_sends', id: 'email_id', idType: 'text' }),
-};
+export const releaseUnbegunEmails = statement('release-unbegun-emails')`
+    ${endLeases({ at: 'now()', table: 'email_sends', id: 'email_id', idType: 'text' })}`;
 
 /**
  * Renews the leases of mail that workers hold, while the provider takes long. $1 email ids, $2 claims held:
  * see `endLeases`; $3 the new lease in seconds, from now on.
  */
-export const renewEmailLeases: Statement = {
-  name: 'renew-email-leases',
-  text: endLeases({
-    at: 'now() + make_interval(secs => $3)',
-    table: 'email_sends',
-    id: 'email_id',
-    idType: 'text',
-  }),
-};
+export const renewEmailLeases = statement('renew-email-leases')`
+    ${endLeases({ at: 'now() + make_interval(secs => $3)', table: 'email_sends', id: 'email_id', idType: 'text' })}`;

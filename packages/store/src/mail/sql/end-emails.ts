@@ -1,6 +1,5 @@
 import { eventCtes, wokenWebhooks } from '../../db/sql/event-ctes.ts';
 import { statement } from '../../db/statement.ts';
-import type { Statement } from '../../db/statement.ts';
 
 /**
  * Locks the provider's id of a message until the transaction ends. @param id an SQL expression: the
@@ -18,10 +17,7 @@ function providerMessageLock(id: string): string {
  *
  * $1 the provider's id of the message.
  */
-export const lockProviderMessage: Statement = {
-  name: 'lock-provider-message',
-  text: providerMessageLock('$1'),
-};
+export const lockProviderMessage = statement('lock-provider-message')`${providerMessageLock('$1')}`;
 
 /**
  * Locks messages that end, until the transaction ends.
@@ -49,10 +45,10 @@ function holding(onLocked: 'skip locked' | ''): string {
 }
 
 /** Skips locked messages, so that the rest of the batch does not wait. */
-export const lockEmails: Statement = { name: 'lock-emails', text: holding('skip locked') };
+export const lockEmails = statement('lock-emails')`${holding('skip locked')}`;
 
 /** For one message. It waits for the lock. */
-export const awaitEmail: Statement = { name: 'await-email', text: holding('') };
+export const awaitEmail = statement('await-email')`${holding('')}`;
 
 /**
  * Ends messages as sent or as failed, with an event for each.

@@ -1,6 +1,5 @@
 import { eventCtes, wokenWebhooks } from '../../db/sql/event-ctes.ts';
 import { statement } from '../../db/statement.ts';
-import type { Statement } from '../../db/statement.ts';
 import { lockOrder } from './suppressions.ts';
 
 /**
@@ -55,10 +54,8 @@ function insertReported(
  *
  * $1 suppression ids, $2 addresses, each once, $3 origins, $4 account, $5 email, $6 created at.
  */
-export const suppressReported: Statement = {
-  name: 'suppress-reported',
-  text: insertReported('(select $4::text as account_id, $5::text as email_id)', ['$1', '$2', '$3', '$6']),
-};
+export const suppressReported = statement('suppress-reported')`
+    ${insertReported('(select $4::text as account_id, $5::text as email_id)', ['$1', '$2', '$3', '$6'])}`;
 
 /**
  * Records a report about the message with this id: the id of the notification, the last event of the message,

@@ -1,6 +1,5 @@
 import { textKey } from '../../db/sql/event-ctes.ts';
 import { statement } from '../../db/statement.ts';
-import type { Statement } from '../../db/statement.ts';
 import { domainOf } from './find-emails.ts';
 
 /**
@@ -19,10 +18,7 @@ function knownAnswer(...parameters: readonly `$${number}`[]): string {
 }
 
 /** $1 account, $2 kind, $3 route, $4 idempotency key, $5 digest of the request. */
-export const readKnownAnswer: Statement = {
-  name: 'read-known-answer',
-  text: knownAnswer('$1', '$2', '$3', '$4', '$5'),
-};
+export const readKnownAnswer = statement('read-known-answer')`${knownAnswer('$1', '$2', '$3', '$4', '$5')}`;
 
 /**
  * Selects the addresses whose live inbox was deleted in the last hour. Live mail from them still counts.
