@@ -18,18 +18,20 @@ export interface RequestContext {
   refusal: 'limit' | 'limiter-unavailable' | null;
 }
 
-const contexts = new WeakMap<ServerResponse, RequestContext>();
+const CONTEXT = Symbol('context');
+
+type OpenedResponse = ServerResponse & { [CONTEXT]?: RequestContext };
 
 /** Runs first. It creates the request's id and sets the headers that every answer has. */
-export function openRequest(request: IncomingMessage, response: ServerResponse): void {
+export function openRequest(request: IncomingMessage, response: OpenedResponse): void {
   const requestId = newRequestId();
-  contexts.set(response, {
+  response[CONTEXT] = {
     requestId,
     startedAt: performance.now(),
     key: null,
     awaitsContinue: asksToContinue(request),
     refusal: null,
-  });
+  };
   response.setHeader('x-request-id', requestId);
   response.setHeader('x-content-type-options', 'nosniff');
   response.setHeader('cache-control', 'no-store');
@@ -37,12 +39,13 @@ export function openRequest(request: IncomingMessage, response: ServerResponse):
 
 /** HTTP/1.0 has no interim answers, so the header has no meaning there (RFC 9110 10.1.1). */
 function asksToContinue({ headers, httpVersion }: IncomingMessage): boolean {
-  return httpVersion === '1.1' && /(?:^|\W)100-continue(?:$|\W)/i.test(headers.expect ?? '');
+  const { expect } = headers;
+  return expect !== undefined && httpVersion === '1.1' && /(?:^|\W)100-continue(?:$|\W)/i.test(expect);
 }
 
 /** @throws Error when `openRequest` did not run. */
-export function contextOf(response: ServerResponse): RequestContext {
-  const context = contexts.get(response);
+export function contextOf(response: OpenedResponse): RequestContext {
+  const context = response[CONTEXT];
   if (context === undefined) throw new Error('the request was never opened');
   return context;
 }
@@ -58,12 +61,17 @@ export interface MatchedRequest extends IncomingMessage {
 
 /** The named parts of the path, percent-decoded and not checked. */
 export function paramsOf({ params }: MatchedRequest): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(params).map(([name, value]) => {
-      if (Array.isArray(value)) throw new Error('a named part of a path is one segment');
-      return [name, value];
-    }),
-  );
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, segmentOf(value)]));
+}
+
+/** The `:id` of the path; empty when the path has none. */
+export function idOf({ params }: MatchedRequest): string {
+  return segmentOf(params['id'] ?? '');
+}
+
+function segmentOf(value: string | string[]): string {
+  if (Array.isArray(value)) throw new Error('a named part of a path is one segment');
+  return value;
 }
 
 /** A malformed percent-escape becomes U+FFFD, so the route refuses the parameter. */

@@ -20,7 +20,7 @@ import type { AccountSlots } from './account-slots.ts';
 import type { Answer } from './answer.ts';
 import { Body, refuseIgnored } from './read-body.ts';
 import type { BodyLimits, BodyRead, NoBody } from './read-body.ts';
-import { clientOf, contextOf, paramsOf, queryOf, requestOrigin } from './request-context.ts';
+import { clientOf, contextOf, idOf, paramsOf, queryOf, requestOrigin } from './request-context.ts';
 import type { MatchedRequest } from './request-context.ts';
 import type { Send } from './send.ts';
 
@@ -174,14 +174,20 @@ async function handled(call: KeyedCall, body: unknown): Promise<Answer> {
   const { route, request, response } = call;
   const { key, refusal } = await keyNow(call);
   if (refusal !== null) return refusal;
-  const params = paramsOf(request);
   return route.handle({
     key,
-    id: params['id'] ?? '',
-    params,
-    query: queryOf(request),
+    id: idOf(request),
+    // Few handlers read these three.
+    get params() {
+      return paramsOf(request);
+    },
+    get query() {
+      return queryOf(request);
+    },
+    get origin() {
+      return requestOrigin(request);
+    },
     headers: request.headers,
-    origin: requestOrigin(request),
     body,
     requestId: contextOf(response).requestId,
     recheckKey: async () => (await keyNow(call)).refusal,
@@ -225,7 +231,7 @@ async function keylessAnswer({
   const handle = async (body: Buffer): Promise<Answer> => {
     const { method = '', headers } = request;
     const { requestId } = contextOf(response);
-    const id = paramsOf(request)['id'] ?? '';
+    const id = idOf(request);
     const work = async (): Promise<Answer> => route.handle({ id, method, headers, requestId, body });
     if (route.slotPerClient !== true) return work();
     return (await services.accountSlots.run(clientOf(request), work, response)) ?? tooManyFromClient;
