@@ -15,7 +15,7 @@ export type EventDraft = {
     readonly data: EventData<T>;
     /** The routing rule that accepted the message. Its own endpoints get the event too. */
     readonly inboundRule?: string;
-    /** The recipients as written, when `data` does not name them. Look-ups by recipient find the event. */
+    /** As in `NewEvent`, when `data` does not name them. Look-ups by recipient find the event. */
     readonly recipients?: readonly string[];
   };
 }[EventType];
@@ -88,7 +88,7 @@ export async function recordEvents<T extends EventType>(
  * Creates events without writing them, for a cause that writes them in its own SQL statement. That statement
  * must write an event exactly when its cause takes effect.
  *
- * @param recipients of each event, as written. Default: those that its data names.
+ * @param recipients of each event, as in `NewEvent`. Default: those that its data names.
  * @throws ZodError as `recordEvent` does.
  */
 export function newEvents<T extends EventType>(
@@ -100,7 +100,7 @@ export function newEvents<T extends EventType>(
   const events = data.map((each, index) => ({
     id: newId('event', clock),
     data: JSON.stringify(EVENT_DATA[type].parse(each)),
-    recipients: plainAddresses(recipients?.[index] ?? recipientsOf(each)),
+    recipients: recipients?.[index] ?? plainAddresses(recipientsOf(each)),
   }));
   return { type, createdAt: clock.now(), events };
 }

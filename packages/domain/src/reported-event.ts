@@ -1,6 +1,7 @@
 import type { NotificationDetail } from './event-data.ts';
 import type { AccountId, EmailId } from './ids.ts';
 import type { ProviderNotification } from './mail-outcome.ts';
+import { plainAddresses } from './plain-address.ts';
 import type { EventDraft } from './record-event.ts';
 
 interface Report<Type extends ProviderNotification['type']> {
@@ -50,7 +51,7 @@ export function reportedEventDraft(event: ReportedEvent, email: ReportedEmail): 
   const { accountId, id, from, subject, recipients } = email;
   if (event.type === 'email.failed') {
     const data = { email_id: id, from, subject, error: event.error };
-    return { type: event.type, accountId, data, recipients };
+    return { type: event.type, accountId, data, recipients: plainAddresses(recipients) };
   }
   return { accountId, ...reportedContent(event, id) };
 }

@@ -3,6 +3,7 @@ import {
   lastEventAfter,
   lastEventsAtLeast,
   newEvents,
+  plainAddresses,
   recordEvent,
   reportedEventDraft,
 } from '@postrider/domain';
@@ -181,7 +182,7 @@ function endValues(
       return { email_id: emailId, from: draft.from, subject: draft.subject, error };
     }),
     clock,
-    ends.map(({ email: { draft } }) => recipientsOf(draft)),
+    ends.map(({ email: { draft } }) => plainAddresses(recipientsOf(draft))),
   );
   const lastEvent = reports.map(({ type }) => type).reduce<string>(lastEventAfter, status);
   const failure = reports.findLast((event) => event.type === 'email.failed');

@@ -133,7 +133,8 @@ async function add(
 ): Promise<Additions> {
   const now = clock.now();
   const data = addresses.map((address) => unsubscribed(address, now));
-  const batch = newEvents('email.unsubscribed', data, clock);
+  const recipients = addresses.map((address) => [address]);
+  const batch = newEvents('email.unsubscribed', data, clock, recipients);
   const given = addresses.map(() => newId('suppression', clock));
   const row = await recordCause<{
     addresses: readonly string[];
