@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import { ulid } from 'ulid';
+import { decodeTime, ulid } from 'ulid';
 import type { Clock } from './clock.ts';
 
 /** The prefixes of every public id. */
@@ -75,6 +75,12 @@ export type NamedId = { [N in Noun]: { readonly noun: N; readonly id: Id<N> } }[
 export function parseNamedId(text: string): NamedId | null {
   const noun = (Object.keys(PREFIXES) as Noun[]).find((each) => parseId(each, text) !== null);
   return noun === undefined ? null : ({ noun, id: text } as NamedId);
+}
+
+/** The time at which an id was made; null when `text` cannot be an id. */
+export function timeOfId(text: string): Date | null {
+  const id = text.slice(text.indexOf('_') + 1);
+  return ULID.test(id) ? new Date(decodeTime(id.toUpperCase())) : null;
 }
 
 /** A random number from 0 to 255/256, in steps of 1/256. Earlier numbers do not predict it. */

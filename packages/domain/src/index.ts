@@ -28,7 +28,7 @@ export { forwardedFile, forwardRequest, parseForward } from './forward-draft.ts'
 export type { ForwardedFile } from './forward-draft.ts';
 export { DEAD_LETTERS_COUNTED_MAX, healthNotice, operatorEvent } from './health-notice.ts';
 export type { DeadLetterRetention, HealthChange, OperatorEvent } from './health-notice.ts';
-export { idPattern, newId, parseId, parseNamedId } from './ids.ts';
+export { idPattern, newId, parseId, parseNamedId, timeOfId } from './ids.ts';
 export type {
   AccountId,
   ApiKeyId,

@@ -1,5 +1,5 @@
 import { html } from '@remix-run/html-template';
-import { parseId } from '@postrider/domain';
+import { parseId, timeOfId } from '@postrider/domain';
 import { notFound } from '../http/refusal.ts';
 import type { Refusal } from '../http/refusal.ts';
 import type { Visit } from '../http/serve-page.ts';
@@ -17,7 +17,7 @@ export function idOf<N extends Noun>(noun: N, word: string, { params, now }: Pic
 
 /** @param kept says how long such things are kept */
 export function noSuch(word: string, id: string, now: Date, kept = ''): Refusal {
-  const madeAt = timeOf(id);
+  const madeAt = timeOfId(id);
   const age = madeAt === null ? null : (now.getTime() - madeAt.getTime()) / 1000;
   return notFound(
     html`No ${word} has the id <code>${id}</code>.`,
@@ -25,16 +25,4 @@ export function noSuch(word: string, id: string, now: Date, kept = ''): Refusal 
       ? kept
       : html`The id is from ${day(madeAt)}, ${duration(age)} ago. ${kept}`,
   );
-}
-
-const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
-const TIME = /^[a-z]+_([0-7][0-9a-hjkmnp-tv-z]{9})[0-9a-hjkmnp-tv-z]{16}$/;
-
-/** An id begins with its time: ten characters of a ULID. */
-function timeOf(id: string): Date | null {
-  const [, written] = TIME.exec(id) ?? [];
-  if (written === undefined) return null;
-  const milliseconds = Array.from(written).reduce((sum, digit) => sum * 32 + DIGITS.indexOf(digit), 0);
-  const at = new Date(milliseconds);
-  return Number.isNaN(at.getTime()) ? null : at;
 }
