@@ -230,7 +230,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function isAbsent(value: unknown): boolean {
+export function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
@@ -239,7 +239,7 @@ function listLength(written: unknown): number {
   return typeof written === 'string' ? 1 : 0;
 }
 
-function byteLength(written: unknown): number {
+export function byteLength(written: unknown): number {
   return typeof written === 'string' ? Buffer.byteLength(written) : 0;
 }
 

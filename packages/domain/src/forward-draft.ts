@@ -1,11 +1,9 @@
-import { hasControlCharacter } from './email-address.ts';
 import type { AttachmentDraft } from './email-attachments.ts';
-import { emailFields, parseEmailDraft } from './email-draft.ts';
+import { byteLength, emailFields, isAbsent, parseEmailDraft } from './email-draft.ts';
 import type { EmailDraft } from './email-draft.ts';
 import { inWords, LIMITS } from './limits.ts';
 import { isMediaType } from './media-type.ts';
 import {
-  bytesOf,
   firstFault,
   fromOf,
   inboxMailFault,
@@ -96,17 +94,13 @@ export function parseForward(body: object, inbox: ReplyingInbox, original: Forwa
   return tooMuch === null ? { ok: true, draft } : { ok: false, fault: tooMuch };
 }
 
-function isAbsent(value: unknown): boolean {
-  return value === undefined || value === null;
-}
-
 function sizeFault({ text, html, attachments }: EmailDraft, files: readonly ForwardedFile[]): string | null {
   if (attachments.length + files.length > LIMITS.attachments) {
     return `attachments are more than ${LIMITS.attachments} together with those of the message.`;
   }
   const bytes =
-    bytesOf(text) +
-    bytesOf(html) +
+    byteLength(text) +
+    byteLength(html) +
     attachments.reduce((sum, { content }) => sum + content.length, 0) +
     files.reduce((sum, { size }) => sum + encodedBytes(size), 0);
   return bytes <= LIMITS.messageBytes
@@ -163,10 +157,9 @@ export function forwardedFile(
     .replaceAll(/[\u0000-\u001f\u007f]/g, ' ')
     .slice(0, LIMITS.filenameLength)
     .toWellFormed();
-  const isUsable = name.trim() !== '' && !hasControlCharacter(name);
   const id = (contentId ?? '').replace(/^<|>$/g, '');
   return {
-    filename: isUsable ? name : 'attachment',
+    filename: name.trim() === '' ? 'attachment' : name,
     content: content.toString('base64'),
     contentType: contentType !== null && isMediaType(contentType) ? contentType : null,
     contentId: /^[\u0021-\u003b\u003d\u003f-\u007e]{1,128}$/.test(id) ? id : null,

@@ -2,6 +2,7 @@ import type { Clock } from './clock.ts';
 import type { EmailDraft } from './email-draft.ts';
 import { newId } from './ids.ts';
 import type { AccountId, EventId, WebhookId } from './ids.ts';
+import { hostOf } from './webhook-endpoint.ts';
 
 /** A webhook that fails, or is well again. Its last notice says otherwise. */
 export interface HealthChange {
@@ -57,7 +58,7 @@ export function healthNotice(
     cc: [],
     bcc: [],
     replyTo: [],
-    subject: `Webhook ${webhookId} ${state}: ${hostOf(change)}`,
+    subject: `Webhook ${webhookId} ${state}: ${hostOf(change.endpoint)}`,
     html: null,
     text: failingSince === null ? recoveredText(change) : failingText(change, failingSince, retention),
     // RFC 3834: mailboxes do not answer such mail.
@@ -80,7 +81,7 @@ export function operatorEvent(change: HealthChange, clock: Clock): OperatorEvent
     data: {
       webhook_id: change.webhookId,
       account_id: change.accountId,
-      host: hostOf(change),
+      host: hostOf(change.endpoint),
       failing_since: change.failingSince?.toISOString() ?? null,
       recovered_at: change.recoveredAt?.toISOString() ?? null,
       last_error: errorOf(change),
@@ -135,16 +136,11 @@ function factsOf(change: HealthChange, ...more: readonly (readonly [name: string
   const facts = [
     ['webhook', change.webhookId],
     ['account', change.accountId],
-    ['host', hostOf(change)],
+    ['host', hostOf(change.endpoint)],
     ...more,
     ['dead letters', deadLetters < DEAD_LETTERS_COUNTED_MAX ? `${deadLetters}` : `${deadLetters} or more`],
   ];
   return facts.map(([name, value]) => `${`${name}:`.padEnd(15)}${value}`).join('\n');
-}
-
-/** Without the path: a customer may keep a token in it. */
-function hostOf({ endpoint }: HealthChange): string {
-  return new URL(endpoint).host;
 }
 
 function errorOf({ lastError }: HealthChange): string | null {

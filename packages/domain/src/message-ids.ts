@@ -29,6 +29,11 @@ export function messageIdsIn(field: string): string[] {
   return ids.filter(isMessageId);
 }
 
+/** A long list keeps its first id, which names the conversation, and its last ids. */
+export function newestIds(ids: readonly string[], idsMax: number): string[] {
+  return ids.length <= idsMax ? [...ids] : [...ids.slice(0, 1), ...ids.slice(1 - idsMax)];
+}
+
 /** Whether the text is short enough to be stored as an id. */
 export function isMessageId(id: string): boolean {
   return id !== '' && Buffer.byteLength(id) <= ID_BYTES_MAX;

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { parseEmailAddress } from './email-address.ts';
-import { emailFields, HTML_OR_TEXT, parseEmailDraft } from './email-draft.ts';
+import { byteLength, emailFields, HTML_OR_TEXT, parseEmailDraft } from './email-draft.ts';
 import type { EmailDraft } from './email-draft.ts';
 import { headersSchema } from './email-headers.ts';
 import { inboundAddress } from './inbound-address.ts';
 import { inWords, LIMITS } from './limits.ts';
+import { newestIds } from './message-ids.ts';
 import type { FieldFault } from './problems.ts';
 
 /** The received or sent message that a reply answers. Ids have no angle brackets. */
@@ -68,10 +69,7 @@ export const replyRequest = emailFields
   })
   .meta({ id: 'ReplyRequest', anyOf: HTML_OR_TEXT });
 
-/**
- * RFC 5322 3.6.4 lets References grow with the mail thread. Beyond this we keep the first id and the last
- * ids.
- */
+/** RFC 5322 3.6.4 lets References grow with the mail thread. */
 const REFERENCES_MAX = 100;
 
 /**
@@ -113,7 +111,7 @@ export function parseReply(body: object, inbox: ReplyingInbox, answered: Answere
 export function inboxMailFault(fields: Readonly<Record<string, unknown>>): string | null {
   const reserved = namesOf(fields['headers']).find((name) => REPLY_HEADERS.has(name.toLowerCase()));
   if (reserved !== undefined) return `headers.${reserved} is set by the service.`;
-  if (bytesOf(fields['text']) + bytesOf(fields['html']) <= LIMITS.replyBytes) return null;
+  if (byteLength(fields['text']) + byteLength(fields['html']) <= LIMITS.replyBytes) return null;
   const field = fields['html'] === undefined ? 'text' : 'html';
   return `${field} exceeds ${REPLY_MAX} together with the other.`;
 }
@@ -177,8 +175,7 @@ export function threadHeaders({
   const last = ids.at(-1);
   if (last === undefined) return {};
   const chain = [...new Set([...references, ...ids])];
-  const kept =
-    chain.length <= REFERENCES_MAX ? chain : [...chain.slice(0, 1), ...chain.slice(1 - REFERENCES_MAX)];
+  const kept = newestIds(chain, REFERENCES_MAX);
   return { 'In-Reply-To': `<${last}>`, References: kept.map((id) => `<${id}>`).join(' ') };
 }
 
@@ -189,8 +186,4 @@ function namesOf(headers: unknown): string[] {
 function listOf(value: unknown): unknown[] {
   if (value === undefined || value === null) return [];
   return Array.isArray(value) ? (value as unknown[]) : [value];
-}
-
-export function bytesOf(value: unknown): number {
-  return typeof value === 'string' ? Buffer.byteLength(value) : 0;
 }

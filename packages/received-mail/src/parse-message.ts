@@ -1,12 +1,13 @@
-import { answeredIds } from '@postrider/domain/message-ids';
+import { answeredIds, newestIds } from '@postrider/domain/message-ids';
 import { agreedAuthors, readAuthors } from './authors.ts';
 import { oneLine, shortLine, storable } from './clean-text.ts';
 import { cutHeader } from './cut-header.ts';
 import { HeaderFields } from './header-fields.ts';
 import { isAutomatic } from './is-automatic.ts';
+import { REFERENCES_MAX } from './limits.ts';
 import { readMail, type MailFile } from './mail-reader.ts';
 import { formatMailbox } from './mailbox.ts';
-import { newestIds, ownId } from './message-ids.ts';
+import { ownId } from './message-ids.ts';
 import { nameByType } from './name-by-type.ts';
 import type { ParsedMessage, ReceivedAttachment } from './parsed-message.ts';
 
@@ -51,7 +52,7 @@ function idsOf(fields: HeaderFields): Pick<ParsedMessage, 'messageId' | 'inReply
   return {
     messageId: fields.named('message-id').flatMap((field) => ownId(field) ?? [])[0] ?? null,
     inReplyTo,
-    references: newestIds(references),
+    references: newestIds(references, REFERENCES_MAX),
   };
 }
 
