@@ -1,6 +1,14 @@
 import { UsageError } from './io.ts';
 import type { Io } from './io.ts';
 
+/** The options of a command, as `parseArgs` takes them. */
+export type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
+
+/** What is given of these options. */
+export type Arguments<O extends Options> = {
+  readonly [K in keyof O]?: O[K]['type'] extends 'string' ? string : boolean;
+};
+
 /** @throws UsageError unless it is an absolute URL of http or https. */
 export function httpUrl(option: string, text: string): URL {
   try {

@@ -6,6 +6,7 @@ import { SignatureVerificationError } from '../signature-error.ts';
 import { parseEvent } from '../verify-signature.ts';
 import type { WebhookEvent } from '../webhook-event.ts';
 import { headerPrefix, httpUrl, signingSecret } from './arguments.ts';
+import type { Arguments } from './arguments.ts';
 import { BODY_BYTES_MAX, forward, readBody } from './forward.ts';
 import type { Delivery } from './forward.ts';
 import { Failure, messageOf, printable, printEvent, UsageError } from './io.ts';
@@ -23,14 +24,7 @@ export const LISTEN_OPTIONS = {
   'header-prefix': { type: 'string' },
 } as const;
 
-export interface ListenArguments {
-  readonly forward?: string;
-  readonly port?: string;
-  readonly api?: string;
-  readonly key?: string;
-  readonly secret?: string;
-  readonly 'header-prefix'?: string;
-}
+type ListenArguments = Arguments<typeof LISTEN_OPTIONS>;
 
 const PORT = 8787;
 const REMEMBERED_MAX = 10_000;

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import type { Arguments, Options } from './arguments.ts';
 import { messageOf, printable, UsageError } from './io.ts';
 import type { Io } from './io.ts';
 import { LISTEN_OPTIONS, listen } from './listen.ts';
@@ -64,14 +65,8 @@ async function run([command, ...args]: readonly string[], io: Io): Promise<numbe
   }
 }
 
-type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
-
-type Parsed<O extends Options> = {
-  readonly [K in keyof O]?: O[K]['type'] extends 'string' ? string : boolean;
-};
-
 /** @throws UsageError for an unknown option, a missing value, an option given twice, or another word. */
-function parsed<O extends Options>(args: readonly string[], options: O): Parsed<O> {
+function parsed<O extends Options>(args: readonly string[], options: O): Arguments<O> {
   try {
     const { tokens, values } = parseArgs({ args: [...args], options, tokens: true });
     const names = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []));

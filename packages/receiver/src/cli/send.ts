@@ -1,5 +1,6 @@
 import { attempt } from './attempt.ts';
 import { headerPrefix, httpUrl, signingSecret } from './arguments.ts';
+import type { Arguments } from './arguments.ts';
 import { printable, UsageError } from './io.ts';
 import type { Io } from './io.ts';
 import { newEvent, newSecret } from './sample-event.ts';
@@ -15,15 +16,7 @@ export const SEND_OPTIONS = {
   twice: { type: 'boolean' },
 } as const;
 
-export interface SendArguments {
-  readonly type?: string;
-  readonly to?: string;
-  readonly secret?: string;
-  readonly 'header-prefix'?: string;
-  readonly 'wrong-signature'?: boolean;
-  readonly late?: boolean;
-  readonly twice?: boolean;
-}
+type SendArguments = Arguments<typeof SEND_OPTIONS>;
 
 /** Twice the window that the contract recommends (6.3). */
 const LATE_MS = 600_000;
