@@ -3,3 +3,9 @@ export function isErrno(error: unknown, code?: string): error is NodeJS.ErrnoExc
   const { code: its, syscall } = error as Partial<NodeJS.ErrnoException>;
   return syscall !== undefined && (code === undefined || its === code);
 }
+
+/** For `catch`: null for a missing file or folder. @throws any other error */
+export function unlessMissing(error: unknown): null {
+  if (isErrno(error, 'ENOENT')) return null;
+  throw error;
+}

@@ -6,7 +6,7 @@ import { blobStream } from '../blob-stream.ts';
 import { BlobStoreUnavailableError } from '../blob-store.ts';
 import type { BlobStore, ByteRange, OpenBlob } from '../blob-store.ts';
 import { checkRange, startsPastTheEnd } from '../byte-range.ts';
-import { isErrno } from './errno.ts';
+import { isErrno, unlessMissing } from './errno.ts';
 import { syncFolder } from './folders.ts';
 import { listFiles } from './list-files.ts';
 import { openIfThere, refreshDate, writeDurably } from './write-file.ts';
@@ -110,9 +110,4 @@ function createShardSync(): (shard: string) => Promise<void> {
     await syncFolder(dirname(dirname(shard)));
     synced.add(key);
   };
-}
-
-function unlessMissing(error: unknown): null {
-  if (isErrno(error, 'ENOENT')) return null;
-  throw error;
 }

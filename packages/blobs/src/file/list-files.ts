@@ -2,7 +2,7 @@ import { opendir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isBlobId } from '../blob-id.ts';
 import type { ListedBlob } from '../blob-store.ts';
-import { isErrno } from './errno.ts';
+import { unlessMissing } from './errno.ts';
 import { isTemporary } from './write-file.ts';
 
 const SHARD = /^[0-9a-f]{2}$/;
@@ -18,30 +18,21 @@ export async function* listFiles(root: string): AsyncGenerator<ListedBlob> {
 
 /** Lists the shard folders in a folder, at most 256. */
 async function shardsIn(folder: string): Promise<string[]> {
-  const entries = await unlessMissing(readdir(folder, { withFileTypes: true }));
+  const entries = await readdir(folder, { withFileTypes: true }).catch(unlessMissing);
   return (entries ?? [])
     .filter((entry) => entry.isDirectory() && SHARD.test(entry.name))
     .map(({ name }) => name);
 }
 
 async function* listFolder(folder: string): AsyncGenerator<ListedBlob> {
-  const entries = await unlessMissing(opendir(folder));
+  const entries = await opendir(folder).catch(unlessMissing);
   if (entries === null) return;
   for await (const { name } of entries) {
     if (!isBlobId(name) && !isTemporary(name)) continue;
     const path = join(folder, name);
-    const file = await unlessMissing(stat(path)); // another process may have removed it meanwhile
+    const file = await stat(path).catch(unlessMissing); // another process may have removed it meanwhile
     if (file?.isFile() !== true) continue;
     if (isBlobId(name)) yield { id: name, putAt: file.mtime };
     else if (Date.now() - file.mtimeMs > TEMPORARY_AGE_MAX_MS) await rm(path, { force: true });
-  }
-}
-
-async function unlessMissing<Answer>(answer: Promise<Answer>): Promise<Answer | null> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return null;
-    throw error;
   }
 }

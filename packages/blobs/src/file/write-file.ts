@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isErrno } from './errno.ts';
+import { isErrno, unlessMissing } from './errno.ts';
 import { makeFolder, syncFolder } from './folders.ts';
 
 const OWNER_FILE = 0o600;
@@ -66,10 +66,5 @@ export async function refreshDate(path: string, size: number): Promise<boolean> 
 
 /** @returns null when there is no such file */
 export async function openIfThere(path: string, flags: 'r' | 'r+'): Promise<FileHandle | null> {
-  try {
-    return await open(path, flags);
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return null;
-    throw error;
-  }
+  return open(path, flags).catch(unlessMissing);
 }
