@@ -68,8 +68,13 @@ export type SesRecipient = z.infer<typeof recipient>;
 
 /** @returns null when the text is not a JSON object, such as SES's notices in plain text. Never throws. */
 export function parseNotification(messageText: string): SesNotification | null {
+  return parsedAs(notification, messageText);
+}
+
+/** @returns null when the text is not JSON of this shape. Never throws. */
+export function parsedAs<Shape>(schema: z.ZodType<Shape>, messageText: string): Shape | null {
   try {
-    return notification.safeParse(JSON.parse(messageText)).data ?? null;
+    return schema.safeParse(JSON.parse(messageText)).data ?? null;
   } catch {
     return null;
   }

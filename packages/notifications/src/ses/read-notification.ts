@@ -1,8 +1,8 @@
 import { notificationDetailOf, parseEmailAddress, parseId } from '@postrider/domain';
-import type { EmailId, ReportedEvent } from '@postrider/domain';
+import type { BlamedAddress, EmailId, ReportedEvent } from '@postrider/domain';
 import { utcTimestamp } from '../utc-timestamp.ts';
 import { parseNotification, type SesNotification, type SesRecipient } from './notification-shape.ts';
-import type { SesReading, SuppressionRequest } from './ses-event.ts';
+import type { SesReading } from './ses-event.ts';
 
 type Report = Extract<ReportedEvent, { recipients: unknown }>;
 
@@ -16,7 +16,7 @@ interface Findings {
   detail: Parameters<typeof notificationDetailOf>[0];
   /** Whether a program opened or clicked, if SES says it. */
   machine?: boolean | null;
-  suppressAs?: SuppressionRequest['reason'];
+  suppressAs?: BlamedAddress['reason'];
 }
 
 /** A Map, because SES chooses the keys: a plain object would also find `constructor`. */
@@ -182,9 +182,9 @@ function withoutName(text: string): string {
  */
 function suppressionsOf(
   addresses: readonly (string | null)[],
-  reason: SuppressionRequest['reason'],
-): SuppressionRequest[] {
-  const byFolded = new Map<string, SuppressionRequest>();
+  reason: BlamedAddress['reason'],
+): BlamedAddress[] {
+  const byFolded = new Map<string, BlamedAddress>();
   for (const text of addresses) {
     const address = text === null ? undefined : parseEmailAddress(text)?.address;
     if (address !== undefined) byFolded.set(address.toLowerCase(), { address, reason });

@@ -1,6 +1,6 @@
 import type { SesMail } from '@postrider/domain';
 import { z } from 'zod';
-import { text, texts } from './notification-shape.ts';
+import { parsedAs, text, texts } from './notification-shape.ts';
 
 /*
  * Mail that SES received. Source: Amazon SES Developer Guide, "Contents of notifications for Amazon SES email
@@ -36,7 +36,7 @@ type Received = z.infer<typeof received>;
  * @returns null when the notification is not about received mail.
  */
 export function readReceivedMail(messageText: string): ReceivedReading | null {
-  const found = parse(messageText);
+  const found = parsedAs(received, messageText);
   if (found === null) return null;
   const { mail, receipt, content } = found;
   const { recipients: written, action, ...verdicts } = receipt;
@@ -50,14 +50,6 @@ export function readReceivedMail(messageText: string): ReceivedReading | null {
     kind: 'received',
     mail: { providerMessageId: mail.messageId, source, recipients, verdicts, location },
   };
-}
-
-function parse(messageText: string): Received | null {
-  try {
-    return received.safeParse(JSON.parse(messageText)).data ?? null;
-  } catch {
-    return null;
-  }
 }
 
 /** A receipt rule with an S3 and an SNS action sends a notification for each. */

@@ -1,30 +1,21 @@
-import type { EmailId, ReportedEvent } from '@postrider/domain';
+import type { BlamedAddress, EmailId, ReportedEvent } from '@postrider/domain';
 
 /**
- * The email that a notification is about. The tag `email_id` decides. Without a known email there, the
- * provider's message id decides. Without that tag, our Message-ID in the headers decides last. At least one
- * is present.
+ * A notification becomes one event, for any number of recipients.
+ *
+ * Up to three ids tell which email it is about. The tag `email_id` decides. Without a known email there, the
+ * provider's message id decides. Without that tag, our Message-ID in the headers decides last.
  */
-interface Origin {
+export interface SesEvent {
   readonly kind: 'event';
   /** The value of the tag. It may not be an id of ours. */
   readonly emailId: string | null;
   readonly providerMessageId: string | null;
   /** The id in the Message-ID header. It may not belong to our mail. */
   readonly writtenEmailId: EmailId | null;
-}
-
-export interface SuppressionRequest {
-  /** `local@domain`, with the notification's case. */
-  readonly address: string;
-  readonly reason: 'bounce' | 'complaint';
-}
-
-/** A notification becomes one event, for any number of recipients. */
-export interface SesEvent extends Origin {
   readonly event: ReportedEvent;
-  /** The addresses to suppress, each once. Case does not matter. */
-  readonly suppress: readonly SuppressionRequest[];
+  /** The addresses to suppress, each once, with the notification's case. Case does not matter. */
+  readonly suppress: readonly BlamedAddress[];
 }
 
 export type SesReading = SesEvent | { readonly kind: 'ignored'; readonly why: string };
