@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { inWords, LIMITS } from './limits.ts';
-import { CONTRACT_REQUESTS_PER_MINUTE, RATE_WINDOW_MS } from './rate-limit.ts';
+import { RATE_WINDOW_MS } from './rate-limit.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -63,7 +63,7 @@ test('the limits are those of contract section 8 and its rulings', () => {
     metricDays: 31,
     metricIds: 50,
   });
-  expect([CONTRACT_REQUESTS_PER_MINUTE, RATE_WINDOW_MS]).toEqual([60, 60_000]);
+  expect(RATE_WINDOW_MS).toBe(60_000);
 });
 
 test.each([

@@ -1,8 +1,6 @@
 /** The window of the per-key limit, in milliseconds (contract 8). */
 export const RATE_WINDOW_MS = 60_000;
 
-export const CONTRACT_REQUESTS_PER_MINUTE = 60;
-
 export type RateDecision =
   { readonly allowed: true } | { readonly allowed: false; readonly why: 'limit' | 'limiter-unavailable' };
 
