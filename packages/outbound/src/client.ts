@@ -5,6 +5,7 @@ import { refused } from './failure.ts';
 import type { AddressGuard } from './guard/address-guard.ts';
 import { withoutTrailingDot } from './guard/names.ts';
 import { GuardedAgent } from './guarded-agent.ts';
+import type { GuardedAgentOptions } from './guarded-agent.ts';
 import { NameResolver } from './resolve/name-resolver.ts';
 import { USER_AGENT } from './strict-got.ts';
 import { createGotTransport } from './transport/got-transport.ts';
@@ -20,23 +21,13 @@ const CREATE_TRANSPORT: Readonly<Record<HttpClient, (agent: GuardedAgent) => Tra
   got: createGotTransport,
 };
 
-export interface EndpointClientOptions {
+/** Attempts wait for a connection of their host within their time limit. */
+export interface EndpointClientOptions extends Omit<GuardedAgentOptions, 'resolver'> {
   httpClient: HttpClient;
   /** Limits one attempt: the wait for a connection, DNS, connect, TLS and the answer together. */
   timeoutMs: number;
-  guard: AddressGuard;
-  /** Connection limit for one host and port. Further attempts wait, within their time limit. */
-  socketsPerHost: number;
   /** Default: the machine's name servers. The client closes only a resolver that it created. */
-  resolver?: Pick<NameResolver, 'resolve' | 'resolveIpv6'>;
-  /** PEM certificates that replace the system's roots. `NODE_EXTRA_CA_CERTS` adds to the roots. */
-  ca?: readonly string[];
-  /** Called when a connection reached a refused address despite the guard. Its metric must stay 0. */
-  onTripwire?: (address: string) => void;
-  /** Closes a connection that is idle for longer. Default: 12 s. */
-  idleMs?: number;
-  /** Monotonic time in milliseconds, for the age of a connection. */
-  nowMs?: () => number;
+  resolver?: GuardedAgentOptions['resolver'];
 }
 
 /** Posts events to endpoints that customers name. It opens no connection before the first post. */
@@ -70,7 +61,7 @@ export class EndpointClient {
   async post(request: EndpointRequest): Promise<EndpointAnswer> {
     if (this.#closed) throw new Error('the endpoint client is closed');
     const url = parseEndpoint(request.endpoint);
-    if (!(url instanceof URL)) return refused(url.refusal);
+    if (typeof url === 'string') return refused(url);
     // The agent judges again when it connects. Judged here, a refusal costs no request, and pooled
     // connections are judged too.
     const refusal = this.#guard.judgeHost(url.hostname);
@@ -106,28 +97,22 @@ function postTo(url: URL, { headers, body }: EndpointRequest): OutgoingPost {
 }
 
 /**
- * Why an endpoint is refused for any address. Registration refuses it too, but a delivery does not rely on
- * that.
- */
-interface RefusedEndpoint {
-  refusal: string;
-}
-
-/**
  * Parses an endpoint. Only this function does, so the host that is judged is the host that is connected to.
  * It removes the trailing dot of a fully qualified name, which neither SNI nor Host allows.
+ *
+ * @returns the reason when the endpoint is refused for any address. Registration refuses it too, but a
+ * delivery does not rely on that.
  */
-export function parseEndpoint(endpoint: string): URL | RefusedEndpoint {
+export function parseEndpoint(endpoint: string): URL | string {
   let url: URL;
   try {
     url = new URL(endpoint);
   } catch {
-    return { refusal: 'refused endpoint: not an absolute URL' };
+    return 'refused endpoint: not an absolute URL';
   }
-  if (url.protocol !== 'https:') return { refusal: 'refused endpoint: not an https URL' };
-  if (url.username !== '' || url.password !== '')
-    return { refusal: 'refused endpoint: it holds credentials' };
-  if (url.port === '0') return { refusal: 'refused endpoint: port 0' };
+  if (url.protocol !== 'https:') return 'refused endpoint: not an https URL';
+  if (url.username !== '' || url.password !== '') return 'refused endpoint: it holds credentials';
+  if (url.port === '0') return 'refused endpoint: port 0';
   if (url.hostname.endsWith('.')) url.hostname = withoutTrailingDot(url.hostname);
   return url;
 }

@@ -14,15 +14,16 @@ export interface GuardedAgentOptions {
   resolver: Pick<NameResolver, 'resolve' | 'resolveIpv6'>;
   /** Connection limit for one host and port, busy and idle together. Further requests wait in a queue. */
   socketsPerHost: number;
-  /** PEM certificates that replace the system's roots. */
+  /** PEM certificates that replace the system's roots. `NODE_EXTRA_CA_CERTS` adds to the roots. */
   ca?: readonly string[] | undefined;
   /**
    * Closes a connection that is idle for longer. A connection keeps the address that was judged at its start.
+   * Default: 12 s.
    */
   idleMs?: number;
   /** Monotonic time in milliseconds, for the age of a connection. */
   nowMs?: () => number;
-  /** Called with the address when a socket connected to a refused address. This must never happen. */
+  /** Called with the address when a socket connected to a refused address. Its metric must stay 0. */
   onTripwire?: ((address: string) => void) | undefined;
 }
 

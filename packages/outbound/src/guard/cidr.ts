@@ -21,11 +21,6 @@ export function parseCidr(text: string): Cidr | null {
   return { address, family: version === 4 ? 'ipv4' : 'ipv6', prefixLength };
 }
 
-/** True when {@link parseCidr} accepts the text. */
-export function isCidr(text: string): boolean {
-  return parseCidr(text) !== null;
-}
-
 /** A set of networks. An IPv4 network does not contain its IPv4-mapped IPv6 addresses, and the reverse. */
 export class NetworkSet {
   readonly #ipv4 = new BlockList();
