@@ -43,20 +43,13 @@ export function loadConfig<const P extends ProcessName>(
   return config;
 }
 
-/** The settings of a process with several roles: its own, and those of each role. */
-export interface SharedConfiguration {
-  readonly own: ConfigurationOf<'all'>;
-  readonly roles: readonly Role[];
-  /** @throws Error for a role that the process does not have. */
-  readonly of: <const R extends Role>(role: R) => ConfigurationOf<R>;
-}
-
 /**
- * Reads and checks all variables of the roles that `ROLES` names.
+ * Reads and checks all variables of the roles that `ROLES` names: those of the process itself, and of each
+ * role.
  *
  * @throws {ConfigurationError} naming every variable that is missing or wrong, once.
  */
-export function loadSharedConfig(env: Environment = environment()): SharedConfiguration {
+export function loadSharedConfig(env: Environment = environment()) {
   const given = trimmed(env);
   const own = readConfig('all', given);
   const roles = rolesIn(own.config, given);
@@ -66,7 +59,8 @@ export function loadSharedConfig(env: Environment = environment()): SharedConfig
   return {
     own: own.config,
     roles,
-    of<const R extends Role>(role: R) {
+    /** @throws Error for a role that the process does not have. */
+    of: <const R extends Role>(role: R): ConfigurationOf<R> => {
       const config = read.get(role)?.config;
       if (config === undefined) throw new Error(`this process has no role ${role}`);
       return config as unknown as ConfigurationOf<R>;
@@ -128,7 +122,7 @@ function quoted(setting: Setting, text: string): string {
 /** The values by variable, for the log. Secrets and passwords are `***`. */
 export function maskedConfig<P extends ProcessName>(
   process: P,
-  config: ConfigurationOf<P> = loadConfig(process),
+  config: ConfigurationOf<P>,
 ): Record<string, unknown> {
   const values: Readonly<Record<string, unknown>> = config;
   return Object.fromEntries(

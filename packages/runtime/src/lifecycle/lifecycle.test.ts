@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { LogFields, Logger } from '../logging/logger.ts';
-import { Lifecycle } from './lifecycle.ts';
+import { Lifecycle, settleHeap } from './lifecycle.ts';
 import type { ProcessControl, StopSignal } from './process-control.ts';
 
 /** A process whose signals the test sends and whose exit is only recorded. */
@@ -260,4 +260,16 @@ test('an uncaught exception is logged, stops gracefully and exits 1', async () =
   expect(steps).toEqual(['start a', 'stop a']);
   expect(control.exitCodes).toEqual([1]);
   expect(logger.lines.filter((line) => line === 'error: an exception that nobody caught')).toHaveLength(2);
+});
+
+/** A separate function, so that no reference stays on the stack. */
+function letGo(): WeakRef<object> {
+  return new WeakRef({ garbage: true });
+}
+
+test('the heap is settled: it collects objects without references', async () => {
+  const garbage = letGo();
+  await new Promise(setImmediate); // a new WeakRef keeps its target until the end of the current task
+  await settleHeap();
+  expect(garbage.deref()).toBeUndefined();
 });

@@ -1,8 +1,8 @@
+import { Session } from 'node:inspector';
 import type { Logger } from '../logging/logger.ts';
 import { messageOf } from '../logging/error-words.ts';
 import { maskSecrets } from '../logging/redact.ts';
 import { type FailedStart, PartList } from './part-list.ts';
-import { settleHeap } from './settle-heap.ts';
 import { nodeProcess, type ProcessControl, type StopSignal } from './process-control.ts';
 
 export interface LifecycleOptions {
@@ -78,6 +78,18 @@ export class Lifecycle extends PartList {
     await this.stop(this.#deadlineMs);
     this.#logger.info('stopped');
   }
+}
+
+/**
+ * Runs one full garbage collection. Until the first full collection V8 lets the heap grow to a share of the
+ * machine's memory. After it, the limit follows the live objects.
+ */
+export async function settleHeap(): Promise<void> {
+  const session = new Session();
+  session.connect();
+  // An error is ignored: V8 then collects later.
+  await new Promise<unknown>((resolve) => session.post('HeapProfiler.collectGarbage', resolve));
+  session.disconnect();
 }
 
 function oneLine(text: string): string {
