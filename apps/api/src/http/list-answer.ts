@@ -5,6 +5,7 @@ import { invalid } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import { json } from './answer.ts';
 import type { Answer } from './answer.ts';
+import { isLimit } from './query-fields.ts';
 
 export interface PagedList<N extends Noun, Entry> {
   /** The kind of entry. Entry ids are the cursors. */
@@ -94,10 +95,6 @@ export function parsePage<Cursor extends string>(
   return id === null
     ? fault(unknownCursor(side, written))
     : { ok: true, request: { ...asked, cursor: { side, id } } };
-}
-
-function isLimit(text: string): boolean {
-  return /^[1-9]\d{0,2}$/.test(text) && Number(text) <= LIMITS.pageEntries;
 }
 
 export function unknownCursor(side: string, written: string): string {

@@ -1,4 +1,4 @@
-import { idPattern, parseId } from '@postrider/domain';
+import { idPattern, parseId, parseIsoTime, PATTERNS } from '@postrider/domain';
 import type { Id, Noun } from '@postrider/domain';
 import { z } from 'zod';
 
@@ -23,6 +23,12 @@ export function parsedText<Value>(
       return z.NEVER;
     });
 }
+
+/** A field that holds a time. */
+export const requestedTime = parsedText(parseIsoTime, 'is not a time in ISO 8601', {
+  format: 'date-time',
+  pattern: PATTERNS.isoTime,
+});
 
 /** A field that holds an id. @param inWords the noun with its article: `a webhook`. */
 export function idField<N extends Noun>(noun: N, inWords: string) {

@@ -10,7 +10,10 @@ const queryFields: FieldRule = {
   breaking: (detail) => invalid(detail),
 };
 
-const isLimit = (text: string): boolean => /^[1-9]\d{0,2}$/.test(text) && Number(text) <= LIMITS.pageEntries;
+/** The `limit` of a list: digits. */
+export function isLimit(text: string): boolean {
+  return /^[1-9]\d{0,2}$/.test(text) && Number(text) <= LIMITS.pageEntries;
+}
 
 /** The parameter `limit` of a list: digits. */
 export const limitParameter = z

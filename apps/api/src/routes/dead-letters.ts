@@ -6,7 +6,7 @@ import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { optionalBody, resourceBody } from '../http/body-rules.ts';
 import { noFields, parseFields, resourceFields, strictFields } from '../http/fields.ts';
-import { idField, parsedText } from '../http/parsed-text.ts';
+import { idField, parsedText, requestedTime } from '../http/parsed-text.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
@@ -30,12 +30,8 @@ const requestedReason = writtenText
   .refine(isReason, { error: `is not one of ${DEAD_LETTER_REASONS.join(', ')}` })
   .meta({ enum: DEAD_LETTER_REASONS });
 
-const requestedTime = parsedText(parseIsoTime, 'is not a time in ISO 8601', {
-  format: 'date-time',
-  pattern: PATTERNS.isoTime,
-}).optional();
-const since = requestedTime.meta({ description: 'Made at this time or later.' });
-const until = requestedTime.meta({ description: 'Made before this time.' });
+const since = requestedTime.optional().meta({ description: 'Made at this time or later.' });
+const until = requestedTime.optional().meta({ description: 'Made before this time.' });
 
 /** A misspelt parameter must not list more than the customer asked for. */
 const deadLetterQuery = strictFields(

@@ -1,11 +1,4 @@
-import {
-  ADDRESS_LENGTH,
-  parseEmailAddress,
-  parseId,
-  parseIsoTime,
-  PATTERNS,
-  plainAddress,
-} from '@postrider/domain';
+import { ADDRESS_LENGTH, parseEmailAddress, parseId, PATTERNS, plainAddress } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
 import { POSITION_MAX } from '@postrider/store';
 import type { EventCursor, EventFilter, EventStore, ListedEvent } from '@postrider/store';
@@ -13,7 +6,7 @@ import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { strictFields } from '../http/fields.ts';
-import { idField, parsedText } from '../http/parsed-text.ts';
+import { idField, parsedText, requestedTime } from '../http/parsed-text.ts';
 import { limitParameter, parseQuery } from '../http/query-fields.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
@@ -28,15 +21,10 @@ export function eventRoutes(events: EventStore): readonly Documented[] {
   return [listEvents(events), listEventsOfEmail(events)];
 }
 
-const requestedTime = parsedText(parseIsoTime, 'is not a time in ISO 8601', {
-  format: 'date-time',
-  pattern: PATTERNS.isoTime,
-}).optional();
-
 const pageParameters = {
   type: requestedEventType.optional().meta({ description: 'Of this type.' }),
-  since: requestedTime.meta({ description: 'Recorded at this time or later.' }),
-  until: requestedTime.meta({ description: 'Recorded before this time.' }),
+  since: requestedTime.optional().meta({ description: 'Recorded at this time or later.' }),
+  until: requestedTime.optional().meta({ description: 'Recorded before this time.' }),
   after: parsedText(readEventCursor, 'is neither a cursor of this list nor the id of an event')
     .optional()
     .meta({

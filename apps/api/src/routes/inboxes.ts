@@ -62,13 +62,9 @@ const inboxRequest = z.union([byAddress, byParts]).meta({ id: 'InboxRequest' });
 
 /** An `email_address` wins over `username` and `domain`: their values are then not checked. */
 function parseInboxRequest(body: unknown) {
-  return hasField(body, 'username') && !hasField(body, 'email_address')
+  return !lacksAll(body, ['username']) && lacksAll(body, ['email_address'])
     ? parseFields(body, byParts, ['username', 'domain'], resourceFields)
     : parseFields(body, byAddress, ['email_address'], resourceFields);
-}
-
-function hasField(body: unknown, field: string): boolean {
-  return typeof body === 'object' && body !== null && Object.hasOwn(body, field);
 }
 
 const createdInbox = named('inbox', 'ibx').meta({ id: 'CreatedInbox' });

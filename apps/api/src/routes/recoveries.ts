@@ -1,4 +1,4 @@
-import { LIMITS, parseId, parseIsoTime, PATTERNS } from '@postrider/domain';
+import { LIMITS, parseId } from '@postrider/domain';
 import type { AccountId, RecoveryId, WebhookId } from '@postrider/domain';
 import { RECOVERED, RECOVERED_EVENTS, RECOVERY_STATUSES } from '@postrider/store';
 import type { ApiKey, Recovery, RecoveryCount, RecoveryRequest, RecoveryStore } from '@postrider/store';
@@ -9,7 +9,7 @@ import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
-import { idField, parsedText } from '../http/parsed-text.ts';
+import { idField, requestedTime } from '../http/parsed-text.ts';
 import { limitParameter, parseQuery } from '../http/query-fields.ts';
 import { countTakesLong, invalid, noSuch, tooManyInFlight } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
@@ -32,11 +32,6 @@ export function recoveryRoutes(
     stopRecovery(recoveries),
   ];
 }
-
-const requestedTime = parsedText(parseIsoTime, 'is not a time in ISO 8601', {
-  format: 'date-time',
-  pattern: PATTERNS.isoTime,
-});
 
 /** A misspelt field must not send more than the customer asked for. */
 const recoveryRequest = strictFields({
