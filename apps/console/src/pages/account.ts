@@ -17,6 +17,7 @@ import type { Html } from '../html/pieces.ts';
 import { numberTable, stackedTable } from '../html/table.ts';
 import { ago, count, counted, day, duration, latency } from '../html/words.ts';
 import { failurePlot, latencyPlot, latestP95, successRate } from '../html/plot.ts';
+import type { Settings } from '../settings.ts';
 import { actionsSection } from './actions.ts';
 import { counter, deadLetterLink } from './counter.ts';
 import { healthState } from './health.ts';
@@ -37,17 +38,7 @@ export interface AccountParts {
   readonly actions: readonly ListedAuditEntry[];
 }
 
-/** What applies to an account without limits of its own. */
-export interface AccountSettings {
-  readonly webhooksPerAccountMax: number;
-  readonly domainsPerAccountMax: number;
-  readonly unverifiedDomainsPerAccountMax: number;
-  readonly keyRateLimitPerMinute: number;
-  readonly deliveriesPerAccountPerSecond: number;
-  readonly outstandingDeliveriesPerAccountMax: number;
-}
-
-export function accountPage(parts: AccountParts, settings: AccountSettings, visit: Visit): Page {
+export function accountPage(parts: AccountParts, settings: Settings, visit: Visit): Page {
   const { account } = parts;
   const main = html`<div class="head">
       <div>
@@ -89,7 +80,7 @@ function total({ health }: AccountParts, of: (each: WebhookHealth) => number): n
   return [...health.values()].reduce((sum, each) => sum + of(each), 0);
 }
 
-function accountFacts(parts: AccountParts, settings: AccountSettings, now: Date): Html {
+function accountFacts(parts: AccountParts, settings: Settings, now: Date): Html {
   const { account, heldMessages } = parts;
   return facts([
     {
@@ -127,7 +118,7 @@ function accountFacts(parts: AccountParts, settings: AccountSettings, now: Date)
   ]);
 }
 
-function webhooksSection(parts: AccountParts, settings: AccountSettings, now: Date): Html {
+function webhooksSection(parts: AccountParts, settings: Settings, now: Date): Html {
   const { account, webhooks, health, days } = parts;
   const max = account.limits.webhooks ?? settings.webhooksPerAccountMax;
   const rows = webhooks.map((webhook) => {
@@ -184,7 +175,7 @@ function latencyCell(dayOf: AttemptDay): Html {
   return html`<span class="spark"><b>${latency(latest)}</b>${latencyPlot(dayOf, 'spark')}</span>`;
 }
 
-function keysSection({ keys }: AccountParts, settings: AccountSettings, now: Date): Html {
+function keysSection({ keys }: AccountParts, settings: Settings, now: Date): Html {
   const revoked = keys.filter((key) => key.revokedAt !== null).length;
   const rows = keys.map((key) => [
     key.name === null ? idCode(key.id) : html`${key.name}<span class="sub">${idCode(key.id)}</span>`,
@@ -230,7 +221,7 @@ function expiry({ revokedAt, expiresAt }: ApiKey, now: Date): Html {
   return html`${day(expiresAt)} <span class="rel">in ${duration(seconds)}</span>`;
 }
 
-function limitsSection(parts: AccountParts, settings: AccountSettings): Html {
+function limitsSection(parts: AccountParts, settings: Settings): Html {
   const { account, domains, attemptsLastMinute } = parts;
   const { limits } = account;
   const outstanding = total(parts, (each) => each.outstanding);

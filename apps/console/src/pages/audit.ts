@@ -11,6 +11,7 @@ import { idCode, idLink, timeAgo } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { count, counted, writtenTime } from '../html/words.ts';
+import type { Settings } from '../settings.ts';
 
 interface AuditFilter {
   readonly who?: string | undefined;
@@ -27,11 +28,7 @@ export interface AuditParts {
   readonly isFirst: boolean;
 }
 
-export interface AuditSettings {
-  readonly auditRetentionDays: number;
-}
-
-export function auditPage(parts: AuditParts, settings: AuditSettings, { now }: Visit): Page {
+export function auditPage(parts: AuditParts, settings: Settings, { now }: Visit): Page {
   const { filter, page, isFirst } = parts;
   const last = page.entries.at(-1);
   const query = { ...filter, since: writtenTime(filter.since) };

@@ -12,6 +12,7 @@ import { endpointText, idCode, section, timeAgo } from '../html/pieces.ts';
 import type { Html, Part } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { count, counted, writtenTime } from '../html/words.ts';
+import type { Settings } from '../settings.ts';
 import { recoveryTable } from './recoveries.ts';
 
 interface ShownFilter {
@@ -35,11 +36,7 @@ export interface DeadLetterParts {
   readonly recoveries: readonly FoundRecovery[];
 }
 
-export interface DeadLetterSettings {
-  readonly deadLetterRetentionDays: number;
-}
-
-export function deadLettersPage(parts: DeadLetterParts, settings: DeadLetterSettings, visit: Visit): Page {
+export function deadLettersPage(parts: DeadLetterParts, settings: Settings, visit: Visit): Page {
   const { letters, recoveries } = parts;
   const { found, isWhole } = parts.matching;
   const heading =

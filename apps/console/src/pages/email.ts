@@ -8,6 +8,7 @@ import { crumbs, facts, idCode, section, state, timeAgo, wholeId } from '../html
 import type { Fact, Html, Sign } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { count, counted, dayAfter, gap, subjectText } from '../html/words.ts';
+import type { Settings } from '../settings.ts';
 import { deliveredOf, fatesInWords } from './fates.ts';
 
 export interface EmailParts {
@@ -19,12 +20,7 @@ export interface EmailParts {
   readonly hasMore: boolean;
 }
 
-export interface EmailSettings {
-  readonly mailRetentionDays: number;
-  readonly mailContentRetentionDays: number;
-}
-
-export function emailPage(parts: EmailParts, settings: EmailSettings, { now }: Visit): Page {
+export function emailPage(parts: EmailParts, settings: Settings, { now }: Visit): Page {
   const { email, account } = parts;
   const title = subjectText(email.subject);
   const main = html`${crumbs([{ href: `/accounts/${email.accountId}`, name: account?.name ?? email.accountId }], 'Email')}
@@ -50,7 +46,7 @@ export function emailSign(lastEvent: string): Sign {
   return WAITS.includes(lastEvent) ? 'wait' : 'good';
 }
 
-function emailFacts({ email, account }: EmailParts, settings: EmailSettings, now: Date): Fact[] {
+function emailFacts({ email, account }: EmailParts, settings: Settings, now: Date): Fact[] {
   const files = email.attachments;
   const others: Fact[] = [
     ...(email.cc.length === 0 ? [] : [{ term: 'Cc', value: addresses(email.cc) }]),

@@ -4,10 +4,11 @@ import type { EventStory } from '@postrider/store';
 import { preformatted, section } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { bytes } from '../html/words.ts';
-import type { EventSettings, FoundEvent } from './event-parts.ts';
+import type { Settings } from '../settings.ts';
+import type { FoundEvent } from './event-parts.ts';
 
 /** Commands that send the event again. */
-export function copySection({ event, webhooks }: EventStory, settings: EventSettings): Html {
+export function copySection({ event, webhooks }: EventStory, settings: Settings): Html {
   const webhook = webhooks.find(({ endpoint }) => endpoint !== null);
   if (webhook?.endpoint === undefined || webhook.endpoint === null) {
     return section(

@@ -6,12 +6,13 @@ import { endpointName, endpointText, idCode, section, state, time, timeOfDay } f
 import type { Html } from '../html/pieces.ts';
 import { timeline } from '../html/timeline.ts';
 import { ago, count, counted, dayAfter, duration } from '../html/words.ts';
+import type { Settings } from '../settings.ts';
 import { attemptPlot } from './attempt-plot.ts';
 import { attemptSteps } from './attempt-steps.ts';
-import type { EventParts, EventSettings } from './event-parts.ts';
+import type { EventParts } from './event-parts.ts';
 
 /** Each webhook's delivery, the most urgent first. */
-export function deliveriesSection(parts: EventParts, settings: EventSettings, visit: Visit): Html {
+export function deliveriesSection(parts: EventParts, settings: Settings, visit: Visit): Html {
   const { webhooks, lacksAttempts } = parts.story;
   if (webhooks.length === 0) return html``;
   const articles = webhooks.map((webhook, index) =>
@@ -37,7 +38,7 @@ export function deliveriesSection(parts: EventParts, settings: EventSettings, vi
 interface ArticleParts {
   readonly webhook: StoryWebhook;
   readonly parts: EventParts;
-  readonly settings: EventSettings;
+  readonly settings: Settings;
   readonly visit: Visit;
   readonly label: string;
 }
@@ -122,7 +123,7 @@ function failing({ failingSince }: StoryWebhook, now: Date): Html {
   return html`The endpoint has been failing since ${time(failingSince, now)}.`;
 }
 
-function deadLetterText({ deadLetter }: StoryWebhook, settings: EventSettings): Html {
+function deadLetterText({ deadLetter }: StoryWebhook, settings: Settings): Html {
   if (deadLetter === null) return html`Given up.`;
   const { id, reason, lastError, statusCode, createdAt } = deadLetter;
   const never = reason === 'rejected' && statusCode === 410 ? 'Postrider never retries a 410.' : '';

@@ -8,12 +8,3 @@ export interface EventParts {
   /** The deletions of webhooks that are gone. */
   readonly deletions: ReadonlyMap<string, ListedAuditEntry>;
 }
-
-export interface EventSettings {
-  readonly eventRetentionDays: number;
-  readonly attemptRetentionDays: number;
-  readonly deadLetterRetentionDays: number;
-  readonly deliveryRetryDelaysSeconds: readonly number[];
-  readonly signatureHeaderPrefix: string;
-  readonly publicUrl: string | undefined;
-}

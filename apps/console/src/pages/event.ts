@@ -8,12 +8,13 @@ import { addressLink } from '../html/links.ts';
 import { crumbs, facts, timeAgo, wholeId } from '../html/pieces.ts';
 import type { Fact, Html } from '../html/pieces.ts';
 import { count, dayAfter, subjectText } from '../html/words.ts';
+import type { Settings } from '../settings.ts';
 import { causeSection } from './event-cause.ts';
 import { bodySection, copySection } from './event-copy.ts';
 import { deliveriesSection } from './event-deliveries.ts';
-import type { EventParts, EventSettings } from './event-parts.ts';
+import type { EventParts } from './event-parts.ts';
 
-export function eventPage(parts: EventParts, settings: EventSettings, visit: Visit): Page {
+export function eventPage(parts: EventParts, settings: Settings, visit: Visit): Page {
   const { story, account } = parts;
   const { event, email } = story;
   const name = account?.name ?? event.accountId;
@@ -71,7 +72,7 @@ function verdict({ webhooks }: EventStory): Html {
   </div>`;
 }
 
-function eventFacts({ story, account }: EventParts, settings: EventSettings, now: Date): Fact[] {
+function eventFacts({ story, account }: EventParts, settings: Settings, now: Date): Fact[] {
   const { event, email, message } = story;
   const recipients = recipientsIn(story);
   const about: Fact[] = [];

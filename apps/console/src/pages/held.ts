@@ -11,6 +11,7 @@ import { idCode, state, timeAgo } from '../html/pieces.ts';
 import type { Html, Part } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { bytes, clipped, count, counted, subjectText } from '../html/words.ts';
+import type { Settings } from '../settings.ts';
 import { HELD_WORDS } from './held-reason.ts';
 
 export interface HeldParts {
@@ -26,11 +27,7 @@ export interface HeldParts {
 /** Releases of a day that the page shows at most. */
 export const RELEASED_MAX = 100;
 
-export interface HeldSettings {
-  readonly inboundRetentionDays: number;
-}
-
-export function heldPage(parts: HeldParts, settings: HeldSettings, visit: Visit): Page {
+export function heldPage(parts: HeldParts, settings: Settings, visit: Visit): Page {
   const main = html`<div class="head">
       <div>
         <h1>Held mail</h1>

@@ -9,6 +9,7 @@ import { endpointText, idCode, section, state, timeAgo } from '../html/pieces.ts
 import type { Html } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { clipped, count, counted, subjectText } from '../html/words.ts';
+import type { Settings } from '../settings.ts';
 import { newestEventCell } from './fates.ts';
 import { emailSign } from './email.ts';
 
@@ -21,14 +22,7 @@ export interface LookUpParts {
   readonly accountId: AccountId | undefined;
 }
 
-export interface LookUpSettings {
-  readonly mailRetentionDays: number;
-  readonly inboundRetentionDays: number;
-  readonly eventRetentionDays: number;
-  readonly deadLetterRetentionDays: number;
-}
-
-export function lookUpPage(parts: LookUpParts, settings: LookUpSettings, { now }: Visit): Page {
+export function lookUpPage(parts: LookUpParts, settings: Settings, { now }: Visit): Page {
   const { q, findings } = parts;
   const { emails, messages, suppressions, webhooks, accounts, counts } = findings;
   const found = [emails, messages, suppressions, webhooks, accounts].some((list) => list.length > 0);
@@ -105,7 +99,7 @@ const KINDS = {
   other: 'a request with this id and an account with this name',
 } as const;
 
-function nothingFound({ q, text, accountId }: LookUpParts, settings: LookUpSettings): Page {
+function nothingFound({ q, text, accountId }: LookUpParts, settings: Settings): Page {
   const everywhere =
     accountId === undefined
       ? null

@@ -10,6 +10,7 @@ import type { Html } from '../html/pieces.ts';
 import { timeline } from '../html/timeline.ts';
 import type { Step } from '../html/timeline.ts';
 import { bytes, count, counted, day, dayAfter, subjectText } from '../html/words.ts';
+import type { Settings } from '../settings.ts';
 import { deliveredOf, fatesInWords } from './fates.ts';
 import { HELD_WORDS } from './held-reason.ts';
 
@@ -20,11 +21,7 @@ export interface MessageParts {
   readonly newestEvent: NewestEvent | null;
 }
 
-export interface MessageSettings {
-  readonly inboundRetentionDays: number;
-}
-
-export function messagePage(parts: MessageParts, settings: MessageSettings, visit: Visit): Page {
+export function messagePage(parts: MessageParts, settings: Settings, visit: Visit): Page {
   const { message } = parts;
   const isHeld = message.status === 'held';
   const title = subjectText(message.subject);
@@ -60,7 +57,7 @@ function heldNote({ status, heldReason }: MessageDetails): Html | null {
   </div>`;
 }
 
-function messageFacts({ message, account }: MessageParts, settings: MessageSettings): Html {
+function messageFacts({ message, account }: MessageParts, settings: Settings): Html {
   const { spf, dkim, dmarc } = message.auth;
   const files = message.attachments.length;
   const addresses = (list: readonly string[]) =>

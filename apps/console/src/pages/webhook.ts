@@ -32,6 +32,7 @@ import type { Html } from '../html/pieces.ts';
 import { failurePlot, highestP95, hourAxis, latencyPlot, latestP95, successRate } from '../html/plot.ts';
 import { stackedTable } from '../html/table.ts';
 import { ago, count, counted, day, duration, latency, moment, writtenTime } from '../html/words.ts';
+import type { Settings } from '../settings.ts';
 import { counter, deadLetterLink } from './counter.ts';
 import { healthOf } from './health.ts';
 
@@ -57,13 +58,7 @@ export interface WebhookParts {
   readonly isFirst: boolean;
 }
 
-export interface WebhookSettings {
-  readonly deadLettersPerWebhookMax: number;
-  readonly attemptRetentionDays: number;
-  readonly deliveryTimeoutMs: number;
-}
-
-export function webhookPage(parts: WebhookParts, settings: WebhookSettings, visit: Visit): Page {
+export function webhookPage(parts: WebhookParts, settings: Settings, visit: Visit): Page {
   const { webhook, account, health, attempts } = parts;
   const { now } = visit;
   const title = endpointName(webhook.endpoint);
@@ -117,11 +112,7 @@ function failure({ webhook, account, health }: WebhookParts, now: Date): Html | 
   </div>`;
 }
 
-function webhookFacts(
-  { webhook, health, inFlight }: WebhookParts,
-  settings: WebhookSettings,
-  now: Date,
-): Html {
+function webhookFacts({ webhook, health, inFlight }: WebhookParts, settings: Settings, now: Date): Html {
   const { outstanding = 0, oldestDueAt = null, deadLetters = 0, lastSuccessAt = null } = health ?? {};
   const due =
     oldestDueAt === null
@@ -149,7 +140,7 @@ function webhookFacts(
   ]);
 }
 
-function plots(attempts: AttemptDay, { deliveryTimeoutMs }: WebhookSettings, now: Date): Html {
+function plots(attempts: AttemptDay, { deliveryTimeoutMs }: Settings, now: Date): Html {
   const [latest, highest] = [latestP95(attempts), highestP95(attempts)];
   const axis = hourAxis(attempts.hours, now);
   const share = attempts.attempts === 0 ? 'none' : `${successRate(attempts)} of ${count(attempts.attempts)}`;
@@ -185,7 +176,7 @@ const TABS = {
   Delivered: 'success',
 };
 
-function eventsSection(parts: WebhookParts, settings: WebhookSettings, now: Date): Html {
+function eventsSection(parts: WebhookParts, settings: Settings, now: Date): Html {
   const { webhook, filter, page, isFirst } = parts;
   const path = `/webhooks/${webhook.id}`;
   const shown = { ...filter, since: writtenTime(filter.since), until: writtenTime(filter.until) };
@@ -242,7 +233,7 @@ function filterForm(path: string, filter: WebhookFilter): Html {
   </details>`;
 }
 
-function eventTable({ page, summaries }: WebhookParts, settings: WebhookSettings, now: Date): Html {
+function eventTable({ page, summaries }: WebhookParts, settings: Settings, now: Date): Html {
   const rows = page.entries.map((event) => {
     const summary = summaries.get(event.id);
     return [
@@ -286,7 +277,7 @@ function eventState({ delivery, status }: WebhookEvent): Html {
 function lastResult(
   event: WebhookEvent,
   summary: EventSummary | undefined,
-  settings: WebhookSettings,
+  settings: Settings,
   now: Date,
 ): Html {
   if (event.delivery === 'unknown')

@@ -15,7 +15,7 @@ import type { Clock } from '@postrider/domain';
 import { readFields } from '../http/fields.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { accountPage } from '../pages/account.ts';
-import type { AccountSettings } from '../pages/account.ts';
+import type { Settings } from '../settings.ts';
 import { idOf, noSuch } from './ids.ts';
 
 /** An account may have more: the page says so. */
@@ -24,7 +24,7 @@ const SHOWN_MAX = 100;
 const ACTIONS_SHOWN = 5;
 
 /** `/accounts/:id` */
-export function showAccount(db: Database, clock: Clock, settings: AccountSettings): PageHandler {
+export function showAccount(db: Database, clock: Clock, settings: Settings): PageHandler {
   const accounts = createAccountStore(db, clock);
   const keys = createApiKeyStore(db, clock);
   const domains = createDomainStore(db, clock);

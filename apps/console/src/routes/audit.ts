@@ -6,7 +6,7 @@ import { freeText, readFields, utcTime } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { auditPage } from '../pages/audit.ts';
-import type { AuditSettings } from '../pages/audit.ts';
+import type { Settings } from '../settings.ts';
 import { accountNamed } from './owner.ts';
 
 const PAGE_ENTRIES = 50;
@@ -24,7 +24,7 @@ const filterFields = {
 };
 
 /** `/audit` */
-export function showAudit(db: Database, clock: Clock, settings: AuditSettings): PageHandler {
+export function showAudit(db: Database, clock: Clock, settings: Settings): PageHandler {
   const accounts = createAccountStore(db, clock);
   return async (visit) => {
     const { after, account: written, ...filter } = readFields(filterFields, visit.query);

@@ -13,7 +13,7 @@ import { freeText, readFields, utcTime } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { deadLettersPage } from '../pages/dead-letters.ts';
-import type { DeadLetterSettings } from '../pages/dead-letters.ts';
+import type { Settings } from '../settings.ts';
 import { accountNamed, ownerNamed } from './owner.ts';
 import type { Owner } from './owner.ts';
 
@@ -53,7 +53,7 @@ const filterFields = {
 };
 
 /** `/dead-letters` */
-export function showDeadLetters(db: Database, clock: Clock, settings: DeadLetterSettings): PageHandler {
+export function showDeadLetters(db: Database, clock: Clock, settings: Settings): PageHandler {
   const accounts = createAccountStore(db, clock);
   const webhooks = createWebhookLookUps(db);
   const recoveries = createRecoveryLookUps(db);

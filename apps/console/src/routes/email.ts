@@ -4,14 +4,14 @@ import type { Database } from '@postrider/store';
 import { readFields } from '../http/fields.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { emailPage } from '../pages/email.ts';
-import type { EmailSettings } from '../pages/email.ts';
+import type { Settings } from '../settings.ts';
 import { idOf, noSuch } from './ids.ts';
 
 /** An email has few events, unless its recipients open it often. */
 const EVENTS_MAX = 100;
 
 /** `/emails/:id` */
-export function showEmail(db: Database, clock: Clock, settings: EmailSettings): PageHandler {
+export function showEmail(db: Database, clock: Clock, settings: Settings): PageHandler {
   const accounts = createAccountStore(db, clock);
   const events = createEventStore(db);
   return async (visit) => {

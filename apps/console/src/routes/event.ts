@@ -7,15 +7,15 @@ import type { FormHandler } from '../http/serve-form.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { endpointName } from '../html/pieces.ts';
 import { eventPage } from '../pages/event.ts';
-import type { EventSettings } from '../pages/event-parts.ts';
+import type { Settings } from '../settings.ts';
 import { idOf, noSuch } from './ids.ts';
 
-function keptFor({ eventRetentionDays, deadLetterRetentionDays }: EventSettings): string {
+function keptFor({ eventRetentionDays, deadLetterRetentionDays }: Settings): string {
   return `Postrider keeps events for ${eventRetentionDays} days and dead letters for ${deadLetterRetentionDays}.`;
 }
 
 /** `/events/:id` */
-export function showEvent(db: Database, clock: Clock, settings: EventSettings): PageHandler {
+export function showEvent(db: Database, clock: Clock, settings: Settings): PageHandler {
   const accounts = createAccountStore(db, clock);
   return async (visit) => {
     const id = idOf('event', 'event', visit);

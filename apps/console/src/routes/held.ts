@@ -12,7 +12,7 @@ import { freeText, idField, readFields } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { heldPage, RELEASED_MAX } from '../pages/held.ts';
-import type { HeldSettings } from '../pages/held.ts';
+import type { Settings } from '../settings.ts';
 import { accountNamed } from './owner.ts';
 
 const PAGE_MESSAGES = 50;
@@ -26,7 +26,7 @@ const filterFields = {
 };
 
 /** `/held` */
-export function showHeld(db: Database, clock: Clock, settings: HeldSettings): PageHandler {
+export function showHeld(db: Database, clock: Clock, settings: Settings): PageHandler {
   const accounts = createAccountStore(db, clock);
   return async (visit) => {
     const { account, reason, after, status } = readFields(filterFields, visit.query);

@@ -6,11 +6,11 @@ import { badRequest } from '../http/refusal.ts';
 import type { FormHandler } from '../http/serve-form.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { messagePage } from '../pages/message.ts';
-import type { MessageSettings } from '../pages/message.ts';
+import type { Settings } from '../settings.ts';
 import { idOf, noSuch } from './ids.ts';
 
 /** `/messages/:id` */
-export function showMessage(db: Database, clock: Clock, settings: MessageSettings): PageHandler {
+export function showMessage(db: Database, clock: Clock, settings: Settings): PageHandler {
   const accounts = createAccountStore(db, clock);
   const messages = createMessageStore(db, clock);
   return async (visit) => {

@@ -7,7 +7,7 @@ import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { pagePath } from '../html/links.ts';
 import { lookUpPage } from '../pages/look-up.ts';
-import type { LookUpSettings } from '../pages/look-up.ts';
+import type { Settings } from '../settings.ts';
 
 /** Entries of each list. */
 const SHOWN_MAX = 25;
@@ -21,7 +21,7 @@ const fields = {
 };
 
 /** `/search?q=`: an id leads to its page at once. */
-export function search(db: Database, settings: LookUpSettings): PageHandler {
+export function search(db: Database, settings: Settings): PageHandler {
   return async (visit) => {
     const { q = '', account: accountId } = readFields(fields, visit.query);
     const text = parseSearchText(q);

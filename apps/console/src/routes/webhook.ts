@@ -17,7 +17,7 @@ import { emailAddress, idField, readFields, utcTime } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { webhookPage } from '../pages/webhook.ts';
-import type { WebhookSettings } from '../pages/webhook.ts';
+import type { Settings } from '../settings.ts';
 import { idOf, noSuch } from './ids.ts';
 
 const PAGE_EVENTS = 20;
@@ -34,7 +34,7 @@ const filterFields = {
 };
 
 /** `/webhooks/:id` */
-export function showWebhook(db: Database, clock: Clock, settings: WebhookSettings): PageHandler {
+export function showWebhook(db: Database, clock: Clock, settings: Settings): PageHandler {
   const accounts = createAccountStore(db, clock);
   const webhooks = createWebhookLookUps(db);
   const events = createWebhookEventStore(db);
