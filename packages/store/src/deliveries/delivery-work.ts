@@ -165,23 +165,17 @@ export function createDeliveryWork(leases: Pool, outcomes: Pool, listeners: List
 /** Ends deliveries whose event is gone. Never rejects. */
 async function end(outcomes: Pool, orphans: readonly HeldDelivery[], listeners: Listeners): Promise<void> {
   if (orphans.length === 0) return;
-  const held = orphans.map(({ deliveryId, claim, eventId, webhookId }) => ({
-    deliveryId,
-    claim,
-    eventId,
-    webhookId,
-  }));
   const columns = [
-    held.map(({ deliveryId }) => deliveryId),
-    held.map(({ claim }) => claim),
-    held.map(({ eventId }) => eventId),
-    held.map(({ webhookId }) => webhookId),
+    orphans.map(({ deliveryId }) => deliveryId),
+    orphans.map(({ claim }) => claim),
+    orphans.map(({ eventId }) => eventId),
+    orphans.map(({ webhookId }) => webhookId),
   ];
   try {
     const ended = new Set(await idsEnded(outcomes, endOrphans, columns));
-    for (const delivery of held) if (ended.has(delivery.deliveryId)) listeners.onOrphan?.(delivery);
+    for (const delivery of orphans) if (ended.has(delivery.deliveryId)) listeners.onOrphan?.(delivery);
   } catch (error) {
-    for (const delivery of held) listeners.onOrphanLeft?.(delivery, error);
+    for (const delivery of orphans) listeners.onOrphanLeft?.(delivery, error);
   }
 }
 
