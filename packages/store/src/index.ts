@@ -172,6 +172,7 @@ export { dropOldDeadLetters, dropSurplusDeadLetters } from './retention/old-dead
 export { dropOldSums } from './retention/old-sums.ts';
 export { dropOldEvents } from './retention/old-events.ts';
 export { dropMailContents, dropOldMail } from './retention/old-mail.ts';
+export { pageOf } from './db/page.ts';
 export type { Page, PageRequest } from './db/page.ts';
 export { createRelaySession, relayIsActive } from './db/relay-session.ts';
 export { createPool } from './db/pool.ts';

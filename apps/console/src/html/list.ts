@@ -1,5 +1,22 @@
 import { html } from '@remix-run/html-template';
+import type { Page } from '@postrider/store';
+import { queryOf } from './links.ts';
 import type { Html } from './pieces.ts';
+
+/** The path of the next page of a list; null: the list ends here. */
+export function olderOf(
+  { entries, hasMore }: Page<{ readonly id: string | number }>,
+  path: string,
+  query: Readonly<Record<string, string | undefined>>,
+): string | null {
+  const last = entries.at(-1);
+  return hasMore && last !== undefined ? `${path}${queryOf({ ...query, after: String(last.id) })}` : null;
+}
+
+/** `The newest 50 events`, or `50 events` behind the first page. */
+export function shownOf(isFirst: boolean, words: string): string {
+  return isFirst ? `The newest ${words}` : words;
+}
 
 /** The line under a list. @param older the path of the next page; null: the list ends here */
 export function pager(shown: string, older: string | null): Html {

@@ -5,8 +5,8 @@ import type { Account, ListedAuditEntry, Page as ListPage } from '@postrider/sto
 import type { Visit } from '../http/serve-page.ts';
 import { choiceField, timeField } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
-import { pagePath, queryOf } from '../html/links.ts';
-import { pager } from '../html/list.ts';
+import { pagePath } from '../html/links.ts';
+import { olderOf, pager, shownOf } from '../html/list.ts';
 import { idCode, idLink, timeAgo } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
@@ -30,10 +30,8 @@ export interface AuditParts {
 
 export function auditPage(parts: AuditParts, settings: Settings, { now }: Visit): Page {
   const { filter, page, isFirst } = parts;
-  const last = page.entries.at(-1);
-  const query = { ...filter, since: writtenTime(filter.since) };
-  const older =
-    page.hasMore && last !== undefined ? `/audit${queryOf({ ...query, after: String(last.id) })}` : null;
+  const shown = shownOf(isFirst, counted(page.entries.length, 'entry', 'entries'));
+  const older = olderOf(page, '/audit', { ...filter, since: writtenTime(filter.since) });
   const list =
     page.entries.length === 0
       ? html`<div class="empty">
@@ -54,10 +52,7 @@ export function auditPage(parts: AuditParts, settings: Settings, { now }: Visit)
       </div>
     </div>
     ${filterForm(filter)}
-    <div class="card">
-      ${list}
-      ${pager(`${isFirst ? 'The newest ' : ''}${counted(page.entries.length, 'entry', 'entries')}`, older)}
-    </div>`;
+    <div class="card">${list} ${pager(shown, older)}</div>`;
   return { title: 'Audit', current: '/audit', main };
 }
 

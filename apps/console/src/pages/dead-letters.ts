@@ -7,7 +7,7 @@ import { doneNote } from '../html/done.ts';
 import { choiceField, ownerField, rangeFields } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
-import { pager } from '../html/list.ts';
+import { pager, shownOf } from '../html/list.ts';
 import { endpointText, idCode, section, timeAgo } from '../html/pieces.ts';
 import type { Html, Part } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
@@ -171,8 +171,8 @@ function letterList(parts: DeadLetterParts, now: Date): Html {
     ],
     rows,
   });
-  const shown = counted(letters.length, 'dead letter');
-  return html`${table} ${pager(isFirst ? `The newest ${shown}` : shown, olderPath(parts))}`;
+  const shown = shownOf(isFirst, counted(letters.length, 'dead letter'));
+  return html`${table} ${pager(shown, olderPath(parts))}`;
 }
 
 function lastError({ lastError: error, statusCode }: FoundDeadLetter): Html {

@@ -1,12 +1,12 @@
 import { html } from '@remix-run/html-template';
 import { HELD_REASONS } from '@postrider/domain';
 import { HELD_COUNTED_MAX } from '@postrider/store';
-import type { HeldCount, HeldMessage, ReleasedMessage } from '@postrider/store';
+import type { HeldCount, HeldMessage, Page as ListPage, ReleasedMessage } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
-import { pager, tabs } from '../html/list.ts';
+import { olderOf, pager, tabs } from '../html/list.ts';
 import { idCode, state, timeAgo } from '../html/pieces.ts';
 import type { Html, Part } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
@@ -15,8 +15,7 @@ import type { Settings } from '../settings.ts';
 import { HELD_WORDS } from './held-reason.ts';
 
 export interface HeldParts {
-  readonly messages: readonly HeldMessage[];
-  readonly hasMore: boolean;
+  readonly page: ListPage<HeldMessage>;
   /** Of all accounts. */
   readonly counts: readonly HeldCount[];
   /** The releases of the last 24 hours. They replace held mail when the user asked for them. */
@@ -44,16 +43,16 @@ export function heldPage(parts: HeldParts, settings: Settings, visit: Visit): Pa
   return { title: 'Held mail', current: '/held', main };
 }
 
-function heldList({ messages, hasMore, filter }: HeldParts, visit: Visit): Html {
+function heldList({ page, filter }: HeldParts, visit: Visit): Html {
+  const messages = page.entries;
   if (messages.length === 0) {
     return html`<div class="empty">
       <b>No mail is held</b>
       <p>Screening holds mail with a virus, spam, a failed sender check or a blocked sender.</p>
     </div>`;
   }
-  const last = messages.at(-1);
-  const older = hasMore && last !== undefined ? `/held${queryOf({ ...filter, after: last.id })}` : null;
-  return html`${heldTable(messages, visit)} ${pager(counted(messages.length, 'message'), older)}`;
+  const shown = counted(messages.length, 'message');
+  return html`${heldTable(messages, visit)} ${pager(shown, olderOf(page, '/held', filter))}`;
 }
 
 function reasonTabs({ counts, filter, released }: HeldParts): Html {

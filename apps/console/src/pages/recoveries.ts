@@ -1,37 +1,34 @@
 import { html } from '@remix-run/html-template';
 import type { WebhookId } from '@postrider/domain';
-import type { FoundRecovery } from '@postrider/store';
+import type { FoundRecovery, Page as ListPage } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
-import { queryOf } from '../html/links.ts';
-import { pager } from '../html/list.ts';
+import { olderOf, pager, shownOf } from '../html/list.ts';
 import { crumbs, endpointText, idLink, state } from '../html/pieces.ts';
 import type { Html, Sign } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { ago, clockTime, count, counted, moment } from '../html/words.ts';
 
 export interface RecoveriesParts {
-  readonly recoveries: readonly FoundRecovery[];
-  readonly hasMore: boolean;
+  readonly page: ListPage<FoundRecovery>;
   readonly webhookId: WebhookId | undefined;
   readonly isFirst: boolean;
 }
 
 /** `/recoveries` */
 export function recoveriesPage(parts: RecoveriesParts, visit: Visit): Page {
-  const { recoveries, hasMore, webhookId, isFirst } = parts;
-  const last = recoveries.at(-1);
-  const older =
-    hasMore && last !== undefined ? `/recoveries${queryOf({ webhook: webhookId, after: last.id })}` : null;
-  const shown = counted(recoveries.length, 'recovery', 'recoveries');
+  const { page, webhookId, isFirst } = parts;
+  const recoveries = page.entries;
+  const older = olderOf(page, '/recoveries', { webhook: webhookId });
+  const shown = shownOf(isFirst, counted(recoveries.length, 'recovery', 'recoveries'));
   const list =
     recoveries.length === 0
       ? html`<div class="empty">
           <b>No recovery matches</b>
           <p>Postrider keeps a recovery for 90 days after its end. A page of a webhook starts one.</p>
         </div>`
-      : html`${recoveryTable(recoveries, visit.now)} ${pager(isFirst ? `The newest ${shown}` : shown, older)}`;
+      : html`${recoveryTable(recoveries, visit.now)} ${pager(shown, older)}`;
   const main = html`${crumbs([{ href: '/dead-letters', name: 'Dead letters' }], 'Recoveries')}
     <div class="head">
       <div>

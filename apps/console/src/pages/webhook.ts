@@ -15,7 +15,7 @@ import type { Visit } from '../http/serve-page.ts';
 import { choiceField, rangeFields } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
-import { pager, tabs } from '../html/list.ts';
+import { olderOf, pager, tabs } from '../html/list.ts';
 import {
   crumbs,
   endpointName,
@@ -180,8 +180,7 @@ function eventsSection(parts: WebhookParts, settings: Settings, now: Date): Html
   const { webhook, filter, page, isFirst } = parts;
   const path = `/webhooks/${webhook.id}`;
   const shown = { ...filter, since: writtenTime(filter.since), until: writtenTime(filter.until) };
-  const last = page.entries.at(-1);
-  const older = page.hasMore && last !== undefined ? `${path}${queryOf({ ...shown, after: last.id })}` : null;
+  const older = olderOf(page, path, shown);
   const number = counted(page.entries.length, isFirst ? 'newest event' : 'event');
   const list =
     page.entries.length === 0

@@ -5,6 +5,7 @@ import {
   createAccountStore,
   listHeldMessages,
   listReleasedMessages,
+  pageOf,
 } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import { z } from 'zod';
@@ -39,8 +40,7 @@ export function showHeld(db: Database, clock: Clock, settings: Settings): PageHa
     const since = new Date(visit.now.getTime() - DAY_MS);
     const released = await listReleasedMessages(db, { since, accountId }, RELEASED_MAX + 1);
     const parts = {
-      messages: found.slice(0, PAGE_MESSAGES),
-      hasMore: found.length > PAGE_MESSAGES,
+      page: pageOf(found, PAGE_MESSAGES),
       counts: await countHeldMessages(db),
       released: { messages: released, isShown },
       filter: { account, reason },

@@ -1,5 +1,5 @@
 import type { Clock } from '@postrider/domain';
-import { createRecoveryLookUps, createRecoveryStore, readFreshEvents } from '@postrider/store';
+import { createRecoveryLookUps, createRecoveryStore, pageOf, readFreshEvents } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import { z } from 'zod';
 import { idField, readFields } from '../http/fields.ts';
@@ -23,13 +23,8 @@ export function listRecoveries(db: Database): PageHandler {
   return async (visit) => {
     const { webhook: webhookId, after } = readFields(filterFields, visit.query);
     const found = await recoveries.list({ webhookId, after }, PAGE_RECOVERIES + 1);
-    const parts = {
-      recoveries: found.slice(0, PAGE_RECOVERIES),
-      hasMore: found.length > PAGE_RECOVERIES,
-      webhookId,
-      isFirst: after === undefined,
-    };
-    return recoveriesPage(parts, visit);
+    const page = pageOf(found, PAGE_RECOVERIES);
+    return recoveriesPage({ page, webhookId, isFirst: after === undefined }, visit);
   };
 }
 

@@ -4,6 +4,7 @@ import { runOn } from '../db/database.ts';
 import { run, runIn } from '../db/statement.ts';
 import type { Queryable } from '../db/statement.ts';
 import { Transaction } from '../db/transaction.ts';
+import { pageOf } from '../db/page.ts';
 import type { Page } from '../db/page.ts';
 import { findEntry, insertEntry, listEntries } from './sql/audit.ts';
 import type { AuditCondition } from './sql/audit.ts';
@@ -140,6 +141,6 @@ export async function listAudit(
     listEntries(given.map(([column]) => column)),
     [from.at, from.id, since?.toISOString() ?? '-infinity', limit + 1, ...given.map(([, value]) => value)],
   );
-  const entries = rows.slice(0, limit).map((row) => ({ ...row, id: Number(row.id) }));
-  return { entries, hasMore: rows.length > limit };
+  const entries = rows.map((row) => ({ ...row, id: Number(row.id) }));
+  return pageOf(entries, limit);
 }

@@ -108,7 +108,7 @@ export async function readRows<N extends Noun, Row, Entry>(
 /**
  * @param rows from the cursor on, in the requested direction: one more than the page shows, if there is one.
  */
-export function pageOf<Entry>(rows: readonly Entry[], limit: number, upwards: boolean): Page<Entry> {
+export function pageOf<Entry>(rows: readonly Entry[], limit: number, upwards = false): Page<Entry> {
   const entries = rows.slice(0, limit);
   return { entries: upwards ? entries.reverse() : entries, hasMore: rows.length > limit };
 }

@@ -1,6 +1,7 @@
 import type { AccountId, EventId, WebhookId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
+import { pageOf } from '../db/page.ts';
 import type { Page } from '../db/page.ts';
 import { listAttempts, listAttemptsOfEvent } from './sql/list-attempts.ts';
 
@@ -62,7 +63,7 @@ export function createAttemptStore(db: Database) {
       const rows = await (eventId === undefined
         ? runOn<AttemptRow>(db.pool, listAttempts, values)
         : runOn<AttemptRow>(db.pool, listAttemptsOfEvent, [...values, eventId]));
-      return { entries: rows.slice(0, limit).map(attemptOf), hasMore: rows.length > limit };
+      return pageOf(rows.map(attemptOf), limit);
     },
   };
 }
