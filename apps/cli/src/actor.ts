@@ -41,7 +41,8 @@ function login({ env }: Io): string {
   }
 }
 
-function parseName(text: string): string {
+/** The name of a person or of a key. */
+export function parseName(text: string): string {
   return oneLine(text, NAME_MAX_LENGTH, 'name');
 }
 

@@ -1,24 +1,33 @@
 import { parseId } from '@postrider/domain';
-import type { AccountId, Id, Noun, WebhookId } from '@postrider/domain';
+import type { AccountId, Id, WebhookId } from '@postrider/domain';
 import { createAccountStore, createWebhookLookUps } from '@postrider/store';
 import type { Database, OwnedWebhook } from '@postrider/store';
 import { Failure, UsageError } from './failure.ts';
 import type { Io } from './io.ts';
 
+const IN_WORDS = {
+  account: 'an account',
+  apiKey: 'a key',
+  deadLetter: 'a dead letter',
+  email: 'an email',
+  event: 'an event',
+  inbox: 'an inbox',
+  message: 'a received message',
+  webhook: 'a webhook',
+} as const;
+
+type Noun = keyof typeof IN_WORDS;
+
 /** @throws UsageError when `text` is not an id of this noun. */
-export function requireId<N extends Noun>(noun: N, text: string, inWords: string): Id<N> {
+export function requireId<N extends Noun>(noun: N, text: string): Id<N> {
   const id = parseId(noun, text);
-  if (id === null) throw new UsageError(`"${text}" is not the id of ${inWords}`);
+  if (id === null) throw new UsageError(`"${text}" is not the id of ${IN_WORDS[noun]}`);
   return id;
 }
 
 /** `requireId` for an optional value. */
-export function optionalId<N extends Noun>(
-  noun: N,
-  text: string | undefined,
-  inWords: string,
-): Id<N> | undefined {
-  return text === undefined ? undefined : requireId(noun, text, inWords);
+export function optionalId<N extends Noun>(noun: N, text: string | undefined): Id<N> | undefined {
+  return text === undefined ? undefined : requireId(noun, text);
 }
 
 /** @throws Failure when the account does not exist. */

@@ -1,6 +1,7 @@
 import { EVENT_TYPES, isEventType, LIMITS } from '@postrider/domain';
 import type { EventType } from '@postrider/domain';
 import { InvalidArgumentError, Option } from 'commander';
+import { wholeNumber } from './whole-number.ts';
 
 /** Options of what a relay sends at a rate. */
 export const recoveryOptions = {
@@ -22,8 +23,5 @@ function parseTypes(text: string): EventType[] {
 }
 
 function parseRate(text: string): number {
-  const rate = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (rate < 1 || rate > LIMITS.recoveryRateMax)
-    throw new InvalidArgumentError(`A rate is a whole number from 1 to ${LIMITS.recoveryRateMax}.`);
-  return rate;
+  return wholeNumber(text, { min: 1, max: LIMITS.recoveryRateMax, what: 'rate' });
 }

@@ -30,7 +30,7 @@ export function addAccountErase(account: Command, io: Io): void {
     .addOption(jsonOption())
     .action(async (text: string, options: Options) => {
       const { address: written, json } = options;
-      const accountId = requireId('account', text, 'an account');
+      const accountId = requireId('account', text);
       const address = plainAddress(written.trim());
       if (address === null) throw new UsageError(`"${written}" is not an e-mail address`);
       await withDatabase(io, async ({ database }) => {

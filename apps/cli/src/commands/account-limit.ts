@@ -1,5 +1,4 @@
 import { createAccountStore } from '@postrider/store';
-import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import { actorOf, withActor } from '../actor.ts';
 import type { ActorOptions } from '../actor.ts';
@@ -8,6 +7,7 @@ import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { jsonOption, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
+import { wholeNumber } from '../whole-number.ts';
 
 interface Options extends ActorOptions {
   /** `default`: the limit of the installation. */
@@ -45,7 +45,7 @@ export function addAccountLimit(account: Command, io: Io): void {
     .addOption(jsonOption())
     .action(async (text: string, options: Options) => {
       const { webhooks, domains, unverifiedDomains, json } = options;
-      const id = requireId('account', text, 'an account');
+      const id = requireId('account', text);
       await withDatabase(io, async ({ database }) => {
         const changes = {
           ...(webhooks === undefined ? {} : { webhooks: ownLimit(webhooks) }),
@@ -69,10 +69,7 @@ function ownLimit(given: number | 'default'): number | null {
 }
 
 function parseLimit(text: string): number | 'default' {
-  if (text === 'default') return text;
-  const limit = /^\d{1,9}$/.test(text) ? Number(text) : Infinity;
-  if (limit > LIMIT_MAX) {
-    throw new InvalidArgumentError(`A limit is a whole number from 0 to ${LIMIT_MAX}, or default.`);
-  }
-  return limit;
+  return text === 'default'
+    ? text
+    : wholeNumber(text, { min: 0, max: LIMIT_MAX, what: 'limit', or: 'default' });
 }

@@ -15,7 +15,7 @@ export function addAccountList(account: Command, io: Io): void {
     .option('--after <id>', 'only those older than this account')
     .addOption(jsonOption())
     .action(async (options: { after?: string; json?: true }) => {
-      const after = optionalId('account', options.after, 'an account');
+      const after = optionalId('account', options.after);
       await withDatabase(io, async ({ database }) => {
         const cursor = after === undefined ? null : ({ side: 'after', id: after } as const);
         const page = await createAccountStore(database, io.clock).list({ limit: LISTED_MAX, cursor });

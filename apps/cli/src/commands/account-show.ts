@@ -18,7 +18,7 @@ export function addAccountShow(account: Command, io: Io): void {
     .argument('<id>', "the account's id, acct_…")
     .addOption(jsonOption())
     .action(async (text: string, { json }: { json?: true }) => {
-      const id = requireId('account', text, 'an account');
+      const id = requireId('account', text);
       await withDatabase(io, async ({ database }) => {
         const details = await createAccountStore(database, io.clock).describe(id);
         if (details === null) throw new Failure(`no account ${id}`);

@@ -1,3 +1,4 @@
+import type { AccountId } from '@postrider/domain';
 import { suspendAccount } from '@postrider/store';
 import type { Command } from 'commander';
 import { actorOf, withActor } from '../actor.ts';
@@ -13,21 +14,36 @@ import { withDatabase } from '../session.ts';
  * time.
  */
 export function addAccountSuspend(account: Command, io: Io): void {
-  withActor(account.command('suspend'))
-    .description(
+  addSuspension(account, io, {
+    name: 'suspend',
+    description:
       'refuse the requests of an account and hold its mail until `account resume`; takes a second. Deliveries and received mail go on',
-    )
+    at: () => io.clock.now(),
+    done: (id) => `suspended ${id}: the API refuses its keys, and its mail is held`,
+  });
+}
+
+interface Suspension {
+  readonly name: string;
+  readonly description: string;
+  /** null: the account is no longer suspended. */
+  readonly at: () => Date | null;
+  readonly done: (id: AccountId) => string;
+}
+
+/** Adds `account suspend` or `account resume`. */
+export function addSuspension(account: Command, io: Io, { name, description, at, done }: Suspension): void {
+  withActor(account.command(name))
+    .description(description)
     .argument('<id>', "the account's id, acct_…")
     .addOption(jsonOption())
     .action(async (text: string, options: ActorOptions & { json?: true }) => {
-      const id = requireId('account', text, 'an account');
+      const id = requireId('account', text);
       await withDatabase(io, async ({ database }) => {
-        const state = await suspendAccount(database, id, io.clock.now(), actorOf(io, options));
+        const state = await suspendAccount(database, id, at(), actorOf(io, options));
         if (state === null) throw new Failure(`no account ${id}`);
         const document = { id, suspended_at: state.suspendedAt?.toISOString() ?? null };
-        printAnswer(io, options.json, document, [
-          `suspended ${id}: the API refuses its keys, and its mail is held`,
-        ]);
+        printAnswer(io, options.json, document, [done(id)]);
       });
     });
 }

@@ -29,7 +29,7 @@ export function addAccountUpdate(account: Command, io: Io): void {
     .addOption(jsonOption())
     .action(async (text: string, options: Options) => {
       const { name: newName, noticeEmail: option, json } = options;
-      const id = requireId('account', text, 'an account');
+      const id = requireId('account', text);
       const change = {
         ...(newName === undefined ? {} : { name: newName }),
         ...(option === undefined ? {} : { noticeEmail: noticeEmailOf(option) }),

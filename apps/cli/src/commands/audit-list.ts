@@ -35,7 +35,7 @@ export function addAuditList(audit: Command, io: Io): void {
     .option('--after <id>', 'only those older than this entry', parseEntryId)
     .addOption(jsonOption())
     .action(async ({ account, who: actor, after, json, ...others }: Options) => {
-      const accountId = optionalId('account', account, 'an account');
+      const accountId = optionalId('account', account);
       await withDatabase(io, async ({ database }) => {
         const filter = { ...others, actor, accountId };
         const page = await listAudit(database, filter, { after, limit: LISTED_MAX });

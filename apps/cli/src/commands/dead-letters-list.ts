@@ -35,10 +35,10 @@ export function addDeadLettersList(deadLetters: Command, io: Io): void {
     .option('--after <id>', 'only what is older than this dead letter')
     .addOption(jsonOption())
     .action(async (options: Options) => {
-      const account = optionalId('account', options.account, 'an account');
+      const account = optionalId('account', options.account);
       const { type, reason, since, until } = options;
-      const webhookId = optionalId('webhook', options.webhook, 'a webhook');
-      const after = optionalId('deadLetter', options.after, 'a dead letter');
+      const webhookId = optionalId('webhook', options.webhook);
+      const after = optionalId('deadLetter', options.after);
       const findAccount = parseOwner(account, webhookId);
       await withDatabase(io, async ({ database }) => {
         const accountId = await findAccount(database, io);

@@ -45,7 +45,7 @@ export function addDeadLettersReplay(deadLetters: Command, io: Io): void {
     .addOption(recoveryOptions.stop())
     .addOption(jsonOption())
     .action(async (ids: string[], options: Options) => {
-      const accountId = optionalId('account', options.account, 'an account');
+      const accountId = optionalId('account', options.account);
       const act = parseAct(ids, options);
       await withDatabase(
         io,
@@ -65,7 +65,7 @@ function parseAct(ids: readonly string[], options: Options): Act {
   if (ids.length === 0) throw new UsageError('name dead letters, or --all with --webhook');
   const stray = OF_ALL.find((name) => options[name] !== undefined);
   if (stray !== undefined) throw new UsageError(`--${stray} goes with --all`);
-  const named = [...new Set(ids)].map((id) => requireId('deadLetter', id, 'a dead letter'));
+  const named = [...new Set(ids)].map((id) => requireId('deadLetter', id));
   return async (replaying) =>
     options.dryRun === true ? countNamed(replaying, named) : replayNamed(replaying, named);
 }
@@ -74,7 +74,7 @@ function parseStop(ids: readonly string[], options: Options): Act {
   if (ids.length > 0 || OF_A_REPLAY.some((name) => options[name] !== undefined))
     throw new UsageError('--stop goes with --webhook alone');
   if (options.webhook === undefined) throw new UsageError('--stop needs --webhook');
-  const id = requireId('webhook', options.webhook, 'a webhook');
+  const id = requireId('webhook', options.webhook);
   return async ({ io, database, accountId, ...how }) =>
     stopRecovery(io, database, await requireWebhook(database, id, accountId), how);
 }
@@ -83,7 +83,7 @@ function parseAll(ids: readonly string[], options: Options): Act {
   if (ids.length > 0) throw new UsageError('name dead letters or use --all, not both');
   const { type, reason, since, until, rate, dryRun, account } = options;
   const filter = { type, reason, since, until };
-  const id = optionalId('webhook', options.webhook, 'a webhook');
+  const id = optionalId('webhook', options.webhook);
   if (dryRun === true && (id ?? account) !== undefined)
     return async (replaying) => countAll(replaying, id, filter);
   if (id === undefined) throw new UsageError('--all needs --webhook; --all --account only with --dry-run');

@@ -32,7 +32,7 @@ export function addEmailsFind(emails: Command, io: Io): void {
     .addOption(jsonOption())
     .action(async (options: Options) => {
       const search = searchOf(options);
-      const accountId = optionalId('account', options.account, 'an account');
+      const accountId = optionalId('account', options.account);
       await withDatabase(
         io,
         async ({ database }) => {

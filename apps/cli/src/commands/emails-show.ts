@@ -16,7 +16,7 @@ export function addEmailsShow(emails: Command, io: Io): void {
     .argument('<id>', "the message's id, em_…")
     .addOption(jsonOption())
     .action(async (text: string, { json }: { json?: true }) => {
-      const id = requireId('email', text, 'an email');
+      const id = requireId('email', text);
       await withDatabase(
         io,
         async ({ database }) => {

@@ -42,7 +42,7 @@ export function addEventsFind(events: Command, io: Io): void {
     .action(async (options: Options) => {
       const { since, until, type, status } = options;
       const search = parseSearch(options);
-      const accountId = optionalId('account', options.account, 'an account');
+      const accountId = optionalId('account', options.account);
       const filter = { accountId, since, until, type, status };
       await withDatabase(
         io,
@@ -73,11 +73,11 @@ function parseSearch(options: Options): (database: Database) => EventSearch | Pr
   const { name, value } = onlyOne('events find', options, SEARCHES);
   switch (name) {
     case 'event': {
-      const id = requireId('event', value, 'an event');
+      const id = requireId('event', value);
       return () => ({ by: 'event', id });
     }
     case 'email': {
-      const id = requireId('email', value, 'an email');
+      const id = requireId('email', value);
       return () => ({ by: 'email', id });
     }
     case 'address': {
@@ -89,7 +89,7 @@ function parseSearch(options: Options): (database: Database) => EventSearch | Pr
     case 'request':
       return () => ({ by: 'request', requestId: value.trim() });
     case 'webhook': {
-      const id = requireId('webhook', value, 'a webhook');
+      const id = requireId('webhook', value);
       return async (database) => {
         const { accountId } = await requireWebhook(database, id);
         return { by: 'webhook', id, accountId };

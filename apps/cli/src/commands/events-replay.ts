@@ -21,8 +21,8 @@ export function addEventsReplay(events: Command, io: Io): void {
     .requiredOption('--webhook <id>', 'a webhook that gets the event')
     .addOption(jsonOption())
     .action(async (text: string, options: Options) => {
-      const event = requireId('event', text, 'an event');
-      const webhook = requireId('webhook', options.webhook, 'a webhook');
+      const event = requireId('event', text);
+      const webhook = requireId('webhook', options.webhook);
       await withDatabase(
         io,
         async ({ database }) => {

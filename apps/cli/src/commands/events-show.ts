@@ -16,7 +16,7 @@ export function addEventsShow(events: Command, io: Io): void {
     .argument('<id>', "the event's id, evt_…")
     .addOption(jsonOption())
     .action(async (text: string, { json }: { json?: true }) => {
-      const id = requireId('event', text, 'an event');
+      const id = requireId('event', text);
       await withDatabase(
         io,
         async ({ database }) => {

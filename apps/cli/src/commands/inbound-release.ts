@@ -15,7 +15,7 @@ export function addInboundRelease(inbound: Command, io: Io): void {
     .argument('<id>', 'the message, msg_…')
     .addOption(jsonOption())
     .action(async (text: string, options: ActorOptions & { json?: true }) => {
-      const id = requireId('message', text, 'a received message');
+      const id = requireId('message', text);
       await withDatabase(io, async ({ database }) => {
         const found = await findMessage(database, id);
         if (found === null) throw new Failure(`no message ${id}`);

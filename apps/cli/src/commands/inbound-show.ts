@@ -15,7 +15,7 @@ export function addInboundShow(inbound: Command, io: Io): void {
     .argument('<id>', 'the message, msg_…')
     .addOption(jsonOption())
     .action(async (text: string, { json }: { json?: true }) => {
-      const id = requireId('message', text, 'a received message');
+      const id = requireId('message', text);
       await withDatabase(io, async ({ database }) => {
         const found = await findMessage(database, id);
         const message = found && (await createMessageStore(database, io.clock).find(found, id));

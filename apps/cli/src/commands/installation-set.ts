@@ -44,7 +44,7 @@ async function changeMailProvider(io: Io, value: string, options: Options): Prom
 }
 
 async function changePostmaster(io: Io, value: string, options: Options): Promise<void> {
-  const id = requireId('inbox', value, 'an inbox');
+  const id = requireId('inbox', value);
   await withDatabase(io, async ({ database }) => {
     const address = await setPostmaster(database, id, actorOf(io, options));
     if (address === null) throw new Failure(`no inbox ${id}`);

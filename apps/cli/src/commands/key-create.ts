@@ -3,16 +3,16 @@ import type { KeyKind, Scope } from '@postrider/domain';
 import { createApiKeyStore } from '@postrider/store';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import { actorOf, withActor } from '../actor.ts';
+import { actorOf, parseName, withActor } from '../actor.ts';
 import type { ActorOptions } from '../actor.ts';
 import { parseTime } from '../dead-letter-options.ts';
 import { UsageError } from '../failure.ts';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { keyObject } from '../key-object.ts';
-import { oneLine } from '../one-line.ts';
 import { jsonOption, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
+import { wholeNumber } from '../whole-number.ts';
 
 interface Options extends ActorOptions {
   readonly account: string;
@@ -24,7 +24,6 @@ interface Options extends ActorOptions {
   readonly json?: true;
 }
 
-const NAME_MAX_LENGTH = 100;
 /** The bound of KEY_RATE_LIMIT_PER_MINUTE. */
 const RATE_LIMIT_MAX = 1_000_000;
 
@@ -42,7 +41,7 @@ export function addKeyCreate(key: Command, io: Io): void {
     .option('--expires <time>', 'when it stops working (ISO 8601)', parseTime)
     .addOption(jsonOption())
     .action(async (options: Options) => {
-      const accountId = requireId('account', options.account, 'an account');
+      const accountId = requireId('account', options.account);
       const { kind, scopes, rateLimit, name, expires } = options;
       requireScopesOf(kind, scopes);
       if (expires !== undefined && expires <= io.clock.now())
@@ -84,14 +83,6 @@ function requireScopesOf(kind: KeyKind, scopes: readonly Scope[]): void {
   throw new UsageError(`a ${kind} key cannot have ${refused.join(', ')}: only ${possible.join(', ')}`);
 }
 
-function parseName(text: string): string {
-  return oneLine(text, NAME_MAX_LENGTH, 'name');
-}
-
 function parseRateLimit(text: string): number {
-  const limit = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > RATE_LIMIT_MAX) {
-    throw new InvalidArgumentError(`A limit is a whole number from 1 to ${RATE_LIMIT_MAX}.`);
-  }
-  return limit;
+  return wholeNumber(text, { min: 1, max: RATE_LIMIT_MAX, what: 'limit' });
 }

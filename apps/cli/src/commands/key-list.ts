@@ -16,7 +16,7 @@ export function addKeyList(key: Command, io: Io): void {
     .requiredOption('--account <id>', 'the account')
     .addOption(jsonOption())
     .action(async (options: { account: string; json?: true }) => {
-      const accountId = requireId('account', options.account, 'an account');
+      const accountId = requireId('account', options.account);
       await withDatabase(io, async ({ config, database }) => {
         await requireAccount(database, io, accountId);
         const keys = (await createApiKeyStore(database, io.clock).list(accountId)).map(keyObject);

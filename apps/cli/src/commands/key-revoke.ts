@@ -16,7 +16,7 @@ export function addKeyRevoke(key: Command, io: Io): void {
     .argument('<id>', "the key's id, key_…")
     .addOption(jsonOption())
     .action(async (text: string, options: ActorOptions & { json?: true }) => {
-      const id = requireId('apiKey', text, 'a key');
+      const id = requireId('apiKey', text);
       await withDatabase(io, async ({ database }) => {
         const revoked = await createApiKeyStore(database, io.clock).revoke(id, actorOf(io, options));
         if (revoked === null) throw new Failure(`no key ${id}`);

@@ -47,7 +47,7 @@ export function addRecover(program: Command, io: Io): void {
     .addOption(recoveryOptions.stop())
     .addOption(jsonOption())
     .action(async (text: string, options: Options) => {
-      const id = requireId('webhook', text, 'a webhook');
+      const id = requireId('webhook', text);
       const act = parseAct(options, io);
       await withDatabase(
         io,

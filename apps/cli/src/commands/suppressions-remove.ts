@@ -26,7 +26,7 @@ export function addSuppressionsRemove(suppressions: Command, io: Io): void {
     .option('--reason <text>', 'needed after a complaint, and kept', parseReason)
     .addOption(jsonOption())
     .action(async (options: Options) => {
-      const accountId = requireId('account', options.account, 'an account');
+      const accountId = requireId('account', options.account);
       const address = plainAddress(options.address.trim());
       if (address === null) throw new UsageError(`"${options.address}" is not an e-mail address`);
       await withDatabase(io, async ({ database }) => {

@@ -24,8 +24,8 @@ export function addWebhooksList(webhooks: Command, io: Io): void {
     .option('--after <id>', 'only those older than this webhook')
     .addOption(jsonOption())
     .action(async (options: Options) => {
-      const accountId = requireId('account', options.account, 'an account');
-      const after = optionalId('webhook', options.after, 'a webhook');
+      const accountId = requireId('account', options.account);
+      const after = optionalId('webhook', options.after);
       await withDatabase(io, async ({ database }) => {
         await requireAccount(database, io, accountId);
         const cursor = after === undefined ? null : ({ side: 'after', id: after } as const);

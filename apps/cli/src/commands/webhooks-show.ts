@@ -18,7 +18,7 @@ export function addWebhooksShow(webhooks: Command, io: Io): void {
     .argument('<id>', "the webhook's id, wh_…")
     .addOption(jsonOption())
     .action(async (text: string, { json }: { json?: true }) => {
-      const id = requireId('webhook', text, 'a webhook');
+      const id = requireId('webhook', text);
       await withDatabase(io, async ({ database }) => show(io, database, id, json), 'once');
     });
 }
