@@ -182,7 +182,7 @@ describe('a sweep', () => {
   });
 
   test('removes the bytes of a message and an inbox that were deleted', async () => {
-    expect(await receive(Buffer.from('to be deleted'))).toBe('accepted');
+    expect(await receive(Buffer.from('to be deleted'))).toBe('stored');
     const ids = await idsIn(blobs);
     expect(ids).toHaveLength(2);
     await outside.query('delete from messages'); // as a relay does once an inbox is deleted
@@ -248,7 +248,7 @@ describe('a message repeats bytes that a sweep has found', () => {
     const store = createSweptBlobs(database);
     const take = async (ids: readonly string[]) => {
       expect(ids).toContain(id);
-      expect(await receive(bytes)).toBe('accepted');
+      expect(await receive(bytes)).toBe('stored');
       return store.take(ids);
     };
     await sweep({ store: { ...store, take } });
@@ -267,7 +267,7 @@ describe('a message repeats bytes that a sweep has found', () => {
     });
     expect(answers).toEqual(['later', 'later']);
     expect(await outside.query('select from messages')).toEqual([]);
-    expect(await receive(bytes)).toBe('accepted');
+    expect(await receive(bytes)).toBe('stored');
     expect(await lost()).toEqual([]);
   });
 
@@ -278,7 +278,7 @@ describe('a message repeats bytes that a sweep has found', () => {
       if (!swept) await sweep({ minAgeMs: 0 });
       swept = true;
     };
-    expect(await receive(bytes, sinkWith({ beforeStore }))).toBe('accepted');
+    expect(await receive(bytes, sinkWith({ beforeStore }))).toBe('stored');
     expect(swept).toBe(true);
     expect(await lost()).toEqual([]);
     expect(await outside.query('select from messages')).toHaveLength(1);
@@ -298,7 +298,7 @@ describe('a message repeats bytes that a sweep has found', () => {
     };
     const beforeStore = () => sweep({ minAgeMs: 0 });
     expect(await receive(bytes, sinkWith({ blobStore: failing, beforeStore }))).toBe('later');
-    expect(await receive(bytes, sinkWith())).toBe('accepted');
+    expect(await receive(bytes, sinkWith())).toBe('stored');
     expect(await lost()).toEqual([]);
   });
 
@@ -307,7 +307,7 @@ describe('a message repeats bytes that a sweep has found', () => {
     await createSweptBlobs(database).take([id]); // and the process is gone
     expect(await receive(bytes)).toBe('later');
     await outside.query('update swept_blobs set leased_until = now()'); // ten minutes later
-    expect(await receive(bytes)).toBe('accepted');
+    expect(await receive(bytes)).toBe('stored');
     await sweep({ minAgeMs: 0 });
     expect(await lost()).toEqual([]);
   });
@@ -334,7 +334,7 @@ describe('a message repeats bytes that a sweep has found', () => {
     going = false;
     await Promise.all(others);
     await Promise.all(receiving);
-    expect(answers).toContain('accepted');
+    expect(answers).toContain('stored');
     expect(await counted('postrider_blob_sweeps_total')).not.toHaveProperty('failed');
   });
 });

@@ -3,12 +3,8 @@ import { Writable } from 'node:stream';
 import { test } from '@jest/globals';
 import { createLogger, type Logger } from '@postrider/runtime';
 import { openSmtpClient, type SmtpClient } from '@postrider/testing';
-import type {
-  MessageSink,
-  ReceivedEnvelope,
-  RecipientVerdict,
-  SinkResult,
-} from '../src/pipeline/message-sink.ts';
+import type { PipelineOutcome } from '../src/pipeline/mail-pipeline.ts';
+import type { MessageSink, ReceivedEnvelope } from '../src/pipeline/message-sink.ts';
 import { InboundServer } from '../src/smtp/inbound-server.ts';
 import type { InboundServerOptions } from '../src/smtp/inbound-server.ts';
 
@@ -40,17 +36,18 @@ export interface TestServer {
 
 export type TestServerOptions = Partial<Omit<InboundServerOptions, 'sink'>> & {
   readonly accepts?: MessageSink['accepts'];
-  readonly receive?: (raw: Buffer, envelope: ReceivedEnvelope) => Promise<SinkResult>;
+  readonly receive?: (raw: Buffer, envelope: ReceivedEnvelope) => Promise<PipelineOutcome>;
 };
 
 export const HOSTNAME = 'mx.postrider.example';
 
 /** Knows every address at `inbox.example`. */
-async function acceptsInbox(recipient: string): Promise<RecipientVerdict> {
-  return recipient.endsWith('@inbox.example') ? 'known' : 'unknown';
+async function acceptsInbox(recipient: string): Promise<boolean> {
+  return recipient.endsWith('@inbox.example');
 }
 
-const acceptAll = async (): Promise<SinkResult> => ({ kind: 'accepted', ids: ['msg_1'] });
+/** The answer to a message that is stored. */
+export const STORED: PipelineOutcome = { kind: 'stored', messages: [] };
 
 /** The real logger, writing into `lines`. */
 function keptLogger(lines: string[]): Logger {
@@ -75,7 +72,7 @@ export function testServers() {
     const refusals: string[] = [];
     const sessions: number[] = [];
     const lines: string[] = [];
-    const { accepts = acceptsInbox, receive = acceptAll, ...rest } = options;
+    const { accepts = acceptsInbox, receive = async () => STORED, ...rest } = options;
     const sink: Pick<MessageSink, 'accepts' | 'receive'> = {
       accepts: (recipient) => {
         asked.push(recipient);

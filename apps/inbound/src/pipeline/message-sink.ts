@@ -1,5 +1,5 @@
 import type { ReceivedMessageStore } from '@postrider/store';
-import type { MailPipeline } from './mail-pipeline.ts';
+import type { MailPipeline, PipelineOutcome } from './mail-pipeline.ts';
 import type { Screening } from './screening.ts';
 
 /** The envelope of a message. The client chose most values, so do not trust them. */
@@ -25,23 +25,11 @@ export interface ReceivedEnvelope {
   readonly traceBytes: number;
 }
 
-export type RecipientVerdict = 'known' | 'unknown' | 'unavailable';
-
-export type SinkResult =
-  | { readonly kind: 'accepted'; readonly ids: readonly string[] }
-  /** The client must not send the message again. `words` go into the answer. */
-  | { readonly kind: 'refused'; readonly code: 550 | 552 | 554; readonly words: string }
-  /** The client must try again later: 451. */
-  | { readonly kind: 'later'; readonly words: string };
-
 export interface MessageSinkParts {
   readonly store: Pick<ReceivedMessageStore, 'accepts'>;
   readonly pipeline: Pick<MailPipeline, 'process'>;
   readonly screening: Pick<Screening, 'screen'>;
 }
-
-const NOBODY: SinkResult = { kind: 'refused', code: 550, words: 'No such recipient here' };
-const LATER: SinkResult = { kind: 'later', words: 'The message cannot be stored at the moment' };
 
 /**
  * The SMTP server asks this class about recipients and passes it each message. Our own scanners judge the
@@ -55,11 +43,10 @@ export class MessageSink {
   }
 
   /**
-   * Called for each RCPT. The server answers `unknown` with 550 5.1.1. It answers `unavailable`, an error and
-   * a timeout with 451 4.3.0.
+   * Called for each RCPT. The server answers false with 550 5.1.1, an error and a timeout with 451 4.3.0.
    */
-  async accepts(recipient: string): Promise<RecipientVerdict> {
-    return (await this.#parts.store.accepts(recipient)) ? 'known' : 'unknown';
+  async accepts(recipient: string): Promise<boolean> {
+    return this.#parts.store.accepts(recipient);
   }
 
   /**
@@ -69,11 +56,11 @@ export class MessageSink {
    * It settles only when nothing reads `raw` any more: until then the memory budget counts these bytes.
    * @param raw our `Received:` field, then the message byte for byte
    */
-  async receive(raw: Buffer, envelope: ReceivedEnvelope): Promise<SinkResult> {
+  async receive(raw: Buffer, envelope: ReceivedEnvelope): Promise<PipelineOutcome> {
     const { pipeline, screening } = this.#parts;
     const { mailFrom, recipients, sessionId } = envelope;
     const content = raw.subarray(envelope.traceBytes);
-    const outcome = await pipeline.process({
+    return pipeline.process({
       raw,
       content,
       mailFrom,
@@ -81,13 +68,5 @@ export class MessageSink {
       logFields: { session_id: sessionId },
       screen: (timer) => screening.screen(content, { ...envelope, rcptTo: recipients }, timer),
     });
-    switch (outcome.kind) {
-      case 'stored':
-        return { kind: 'accepted', ids: outcome.messages.map(({ id }) => id) };
-      case 'nobody':
-        return NOBODY;
-      case 'later':
-        return LATER;
-    }
   }
 }

@@ -7,7 +7,7 @@ import { errorCode, type Logger, systemClock } from '@postrider/runtime';
 import { SMTPServer } from 'smtp-server';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
-import type { MessageSink, RecipientVerdict } from '../pipeline/message-sink.ts';
+import type { MessageSink } from '../pipeline/message-sink.ts';
 import { DEFAULT_LIMITS, DEFAULT_LMTP_LIMITS, type InboundLimits } from './limits.ts';
 import { receiveMessage } from './receive-message.ts';
 import { Refusal, type RefusalReason } from './refusal.ts';
@@ -205,26 +205,23 @@ export class InboundServer {
   async #onRcptTo({ address }: SMTPServerAddress, of: SMTPServerSession): Promise<Refusal | undefined> {
     const session = this.#session(of);
     session.pauseCommandTimeout();
-    const verdict = await this.#judge(address, of.id);
-    switch (verdict) {
-      case 'known':
-        session.recipientsTaken += 1;
-        return undefined;
-      case 'unknown':
-        return session.refuse(new Refusal(550, 'unknown_recipient', 'No such mailbox here'));
-      case 'unavailable':
-        return session.refuse(new Refusal(451, 'unavailable', 'Recipient not checked, try again later'));
-    }
+    const isAccepted = await this.#accepts(address, of.id);
+    if (isAccepted === null)
+      return session.refuse(new Refusal(451, 'unavailable', 'Recipient not checked, try again later'));
+    if (!isAccepted) return session.refuse(new Refusal(550, 'unknown_recipient', 'No such mailbox here'));
+    session.recipientsTaken += 1;
+    return undefined;
   }
 
-  async #judge(recipient: string, sessionId: string): Promise<RecipientVerdict> {
+  /** @returns null when the sink cannot tell in time */
+  async #accepts(recipient: string, sessionId: string): Promise<boolean | null> {
     const { sink, logger } = this.#options;
     try {
       const ask = async () => sink.accepts(recipient);
-      return await within(ask, this.#limits.acceptsTimeoutMs, () => 'unavailable');
+      return await within<boolean | null>(ask, this.#limits.acceptsTimeoutMs, () => null);
     } catch (error) {
       logger.warn('recipient not judged', { session_id: sessionId, error });
-      return 'unavailable';
+      return null;
     }
   }
 

@@ -1,10 +1,18 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import type { SmtpClient } from '@postrider/testing';
-import { beginMessage, FROM, HOSTNAME, testServers, testWithIpv6, TO } from '../../test/test-server.ts';
+import {
+  beginMessage,
+  FROM,
+  HOSTNAME,
+  STORED,
+  testServers,
+  testWithIpv6,
+  TO,
+} from '../../test/test-server.ts';
 import type { TestServer } from '../../test/test-server.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
-import type { SinkResult } from '../pipeline/message-sink.ts';
+import type { PipelineOutcome } from '../pipeline/mail-pipeline.ts';
 
 const servers = testServers();
 afterEach(() => servers.close());
@@ -197,7 +205,7 @@ describe('the size of a message', () => {
 
 describe('the bytes of all messages in flight', () => {
   test('are limited: a further message gets 451, and passes later', async () => {
-    const { opened, open } = opening<SinkResult>();
+    const { opened, open } = opening<PipelineOutcome>();
     const server = await servers.start({
       limits: { bytesUnderWayMax: 4 * BLOCK, smallMessageBytes: BLOCK },
       receive: () => opened,
@@ -212,7 +220,7 @@ describe('the bytes of all messages in flight', () => {
     expect(await second.say(`${FROM} SIZE=1000`)).toBe('451 4.3.0 Too much mail at a time, try again later');
     expect(server.refusals).toEqual(['451 memory', '451 memory']);
 
-    open({ kind: 'accepted', ids: ['msg_1'] });
+    open(STORED);
     expect(await first.answer()).toMatch(/^250 /);
     await beginMessage(second);
     expect(await second.say('small\r\n.')).toMatch(/^250 /);
@@ -394,7 +402,7 @@ describe('time', () => {
   });
 
   test('of the sink and of a message does not count as time for a command', async () => {
-    const { opened, open } = opening<'known'>();
+    const { opened, open } = opening<boolean>();
     const server = await servers.start({
       limits: { commandTimeoutMs: SHORT_MS, dataTimeoutMs: LONG_MS },
       accepts: () => opened,
@@ -406,7 +414,7 @@ describe('time', () => {
     // Another session that began later runs out of time meanwhile.
     const idle = await server.open();
     expect((await idle.rest()).at(-1)).toMatch(/^421 /);
-    open('known');
+    open(true);
     expect(await waiting.answer()).toMatch(/^250 /);
     expect(await waiting.say('DATA')).toMatch(/^354 /);
     expect((await (await server.open()).rest()).at(-1)).toMatch(/^421 /);

@@ -3,7 +3,8 @@ import { BlockBuffer, within } from '@postrider/limits';
 import type { HeldBytes } from '@postrider/limits';
 import type { Logger } from '@postrider/runtime';
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
-import type { MessageSink, ReceivedEnvelope, SinkResult } from '../pipeline/message-sink.ts';
+import type { PipelineOutcome } from '../pipeline/mail-pipeline.ts';
+import type { MessageSink, ReceivedEnvelope } from '../pipeline/message-sink.ts';
 import type { InboundLimits } from './limits.ts';
 import { MESSAGE_TOO_BIG, Refusal } from './refusal.ts';
 import { traceHeader } from './trace-header.ts';
@@ -20,9 +21,6 @@ export interface ReceivingParts {
 
 /** The answer to the client after the message ended. Null: the client disconnected. */
 type Outcome = { readonly kind: 'received'; readonly words: string } | Refusal | null;
-
-/** An answer may have 512 octets (RFC 5321, 4.5.3.1.5), codes and line end included. */
-const WORDS_LENGTH_MAX = 400;
 
 /** Reads one whole message and passes it to the sink. Never rejects. */
 export async function receiveMessage(
@@ -124,7 +122,7 @@ async function passToSink(
     }
   };
   try {
-    const receipt = await within<SinkResult | null>(receive, limits.receiveTimeoutMs, () => null);
+    const receipt = await within<PipelineOutcome | null>(receive, limits.receiveTimeoutMs, () => null);
     if (receipt !== null) return outcomeOf(receipt, id);
     logger.warn('message not received in time', { receipt_id: id });
   } catch (error) {
@@ -133,14 +131,14 @@ async function passToSink(
   return new Refusal(451, 'not_received', 'Message not received, try again later');
 }
 
-function outcomeOf(receipt: SinkResult, id: string): Outcome {
+function outcomeOf(receipt: PipelineOutcome, id: string): Outcome {
   switch (receipt.kind) {
-    case 'accepted':
+    case 'stored':
       return { kind: 'received', words: `OK, received as ${id}` };
-    case 'refused':
-      return new Refusal(receipt.code, 'refused_by_intake', receipt.words.slice(0, WORDS_LENGTH_MAX));
+    case 'nobody':
+      return new Refusal(550, 'refused_by_intake', 'No such recipient here');
     case 'later':
-      return new Refusal(451, 'not_received', receipt.words.slice(0, WORDS_LENGTH_MAX));
+      return new Refusal(451, 'not_received', 'The message cannot be stored at the moment');
   }
 }
 

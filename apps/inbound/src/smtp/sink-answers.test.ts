@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
-import { beginMessage, FROM, testServers, TO } from '../../test/test-server.ts';
-import type { SinkResult } from '../pipeline/message-sink.ts';
+import { beginMessage, FROM, STORED, testServers, TO } from '../../test/test-server.ts';
+import type { PipelineOutcome } from '../pipeline/mail-pipeline.ts';
 
 const servers = testServers();
 afterEach(() => servers.close());
@@ -13,7 +13,6 @@ const never = () => new Promise<never>(() => undefined);
 
 describe('a recipient', () => {
   test.each([
-    ['says that it cannot tell', async () => 'unavailable' as const],
     ['fails', async () => Promise.reject(new Error('no connection'))],
     ['does not answer', never],
   ])('gets 451 when the sink %s, and the session continues', async (_case, accepts) => {
@@ -39,8 +38,8 @@ describe('a recipient', () => {
 
 describe('a message', () => {
   test('gets 250 only after the sink has received it', async () => {
-    let resolve: (receipt: SinkResult) => void = () => undefined;
-    const receipt = new Promise<SinkResult>((settle) => (resolve = settle));
+    let resolve: (receipt: PipelineOutcome) => void = () => undefined;
+    const receipt = new Promise<PipelineOutcome>((settle) => (resolve = settle));
     const server = await servers.start({ receive: () => receipt });
     const [client, other] = [await server.greet(), await server.greet()];
     await beginMessage(client);
@@ -49,7 +48,7 @@ describe('a message', () => {
     // Meanwhile the server answered another session.
     for (let count = 0; count < 20; count += 1) await other.say('NOOP');
     expect(client.pending()).toBe(0);
-    resolve({ kind: 'accepted', ids: ['msg_1'] });
+    resolve(STORED);
     expect(await client.answer()).toMatch(/^250 2\.6\.0 OK, received as /);
     expect(await client.answer()).toBe('250 2.0.0 OK');
   });
@@ -63,7 +62,7 @@ describe('a message', () => {
       limits: { receiveTimeoutMs: SHORT_MS },
       receive: async () => {
         calls += 1;
-        return calls === 1 ? receive() : { kind: 'accepted', ids: ['msg_1'] };
+        return calls === 1 ? receive() : STORED;
       },
     });
     const client = await server.greet();
@@ -78,8 +77,8 @@ describe('a message', () => {
   });
 
   test('counts in the memory budget until the sink settles, even after a timeout', async () => {
-    let release: (receipt: SinkResult) => void = () => undefined;
-    const held = new Promise<SinkResult>((settle) => (release = settle));
+    let release: (receipt: PipelineOutcome) => void = () => undefined;
+    const held = new Promise<PipelineOutcome>((settle) => (release = settle));
     const server = await servers.start({
       limits: { receiveTimeoutMs: SHORT_MS, bytesUnderWayMax: 256 * 1024 }, // a quarter is one block
       receive: () => held,
@@ -89,19 +88,16 @@ describe('a message', () => {
     expect(await client.say('x\r\n.')).toMatch(/^451 4\.3\.0 Message not received/);
     await beginMessage(client);
     expect(await client.say('x\r\n.')).toMatch(/^451 4\.3\.0 Too much mail/);
-    release({ kind: 'accepted', ids: [] });
+    release(STORED);
     await beginMessage(client);
     expect(await client.say('x\r\n.')).toMatch(/^250 /);
   });
 
-  test.each<[SinkResult, string]>([
-    [{ kind: 'refused', code: 554, words: 'Not wanted here' }, '554 5.6.0 Not wanted here'],
-    [{ kind: 'refused', code: 550, words: 'No such\r\n250 mailbox' }, '550 5.1.1 No such  250 mailbox'],
-    [{ kind: 'refused', code: 552, words: 'Full' }, '552 5.2.2 Full'],
-    [{ kind: 'later', words: 'Not now' }, '451 4.3.0 Not now'],
-    [{ kind: 'refused', code: 554, words: 'x'.repeat(1_000) }, `554 5.6.0 ${'x'.repeat(400)}`],
-  ])('gets the answer of the sink: %j', async (receipt, answer) => {
-    const server = await servers.start({ receive: async () => receipt });
+  test.each<['nobody' | 'later', string]>([
+    ['nobody', '550 5.1.1 No such recipient here'],
+    ['later', '451 4.3.0 The message cannot be stored at the moment'],
+  ])('that is not stored gets an answer: %s', async (kind, answer) => {
+    const server = await servers.start({ receive: async () => ({ kind }) });
     const client = await server.greet();
     await beginMessage(client);
     expect(await client.say('x\r\n.')).toBe(answer);
@@ -128,10 +124,10 @@ describe('over LMTP', () => {
     TO.replace('a@', 'A@'),
   ];
 
-  test.each<[string, () => Promise<SinkResult>, RegExp]>([
-    ['a message received', async () => ({ kind: 'accepted', ids: ['msg_1'] }), /^250 2\.6\.0 OK/],
-    ['a message refused', async () => ({ kind: 'refused', code: 554, words: 'No' }), /^554 5\.6\.0 No$/],
-    ['a message put off', async () => ({ kind: 'later', words: 'Later' }), /^451 4\.3\.0 Later$/],
+  test.each<[string, () => Promise<PipelineOutcome>, RegExp]>([
+    ['a message received', async () => STORED, /^250 2\.6\.0 OK/],
+    ['a message refused', async () => ({ kind: 'nobody' }), /^550 5\.1\.1 No such/],
+    ['a message put off', async () => ({ kind: 'later' }), /^451 4\.3\.0 The message cannot/],
     ['a failure', async () => Promise.reject(new Error('no disk')), /^451 4\.3\.0 Message not/],
   ])('%s is answered for each accepted recipient, a repeated one too', async (_case, receive, answer) => {
     const server = await servers.start({ protocol: 'lmtp', receive });

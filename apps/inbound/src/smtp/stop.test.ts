@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
-import { beginMessage, FROM, testServers, TO } from '../../test/test-server.ts';
+import { beginMessage, FROM, STORED, testServers, TO } from '../../test/test-server.ts';
 import type { TestServerOptions } from '../../test/test-server.ts';
-import type { SinkResult } from '../pipeline/message-sink.ts';
+import type { PipelineOutcome } from '../pipeline/mail-pipeline.ts';
 
 const servers = testServers();
 afterEach(() => servers.close());
@@ -13,10 +13,10 @@ const STOPPING = '421 4.4.2 The server is shutting down';
 
 /** A server whose sink holds every message until `commit`. */
 async function holding(options: TestServerOptions = {}) {
-  let commit: (receipt: SinkResult) => void = () => undefined;
-  const receipt = new Promise<SinkResult>((resolve) => (commit = resolve));
+  let commit: (receipt: PipelineOutcome) => void = () => undefined;
+  const receipt = new Promise<PipelineOutcome>((resolve) => (commit = resolve));
   const server = await servers.start({ ...options, receive: () => receipt });
-  return { server, commit: () => commit({ kind: 'accepted', ids: ['msg_1'] }) };
+  return { server, commit: () => commit(STORED) };
 }
 
 describe('a server that stops', () => {
