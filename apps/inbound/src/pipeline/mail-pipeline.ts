@@ -16,7 +16,8 @@ import type {
 } from '@postrider/store';
 import type { Screened } from './screening.ts';
 import { settleAll } from './settle-all.ts';
-import { StageTimer } from './stage-timer.ts';
+import { timed } from './stage-timer.ts';
+import type { StageMetrics } from './stage-timer.ts';
 import { withSweptRestored } from './with-swept-restored.ts';
 
 export interface MailPipelineParts {
@@ -38,7 +39,7 @@ export interface Mail {
   /** The envelope recipients, as written. */
   readonly recipients: readonly string[];
   /** @throws ScreeningUnavailableError */
-  screen(timer: StageTimer): Promise<Screened>;
+  screen(metrics: StageMetrics): Promise<Screened>;
   /** The claim on the row, for mail from SES. */
   readonly claim?: SesMailClaim;
   /** Log fields that identify the message. */
@@ -102,12 +103,12 @@ export class MailPipeline {
 }
 
 async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception> {
-  const timer = new StageTimer(parts.metrics);
+  const { metrics } = parts;
   const { raw, content, mailFrom, recipients } = mail;
   const [blob, { attachments, automatic, fromAddresses, headers, ...parsed }, screened] = await settleAll([
-    timer.timed('blobs', parts.blobs.put(raw)),
-    timer.timed('parse', parts.parser.parse(content)),
-    mail.screen(timer),
+    timed(metrics, 'blobs', parts.blobs.put(raw)),
+    timed(metrics, 'parse', parts.parser.parse(content)),
+    mail.screen(metrics),
   ]);
   const message: IncomingMessage = {
     ...parsed,
@@ -118,12 +119,12 @@ async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception>
     recipients,
     senders: fromAddresses && [...fromAddresses, mailFrom],
     headers,
-    attachments: await timer.timed('blobs', storeAttachments(parts.blobs, attachments)),
+    attachments: await timed(metrics, 'blobs', storeAttachments(parts.blobs, attachments)),
     automatic: automatic || mailFrom === '',
   };
   const putAgain = () => settleAll([parts.blobs.put(raw), storeAttachments(parts.blobs, attachments)]);
   const receiving = withSweptRestored(parts.store, putAgain, () => parts.store.receive(message, mail.claim));
-  return timer.timed('store', receiving);
+  return timed(metrics, 'store', receiving);
 }
 
 /** A sender that lost our answer repeats the bytes in the same envelope. */

@@ -66,7 +66,7 @@ export class MessageSink {
       mailFrom,
       recipients,
       logFields: { session_id: sessionId },
-      screen: (timer) => screening.screen(content, { ...envelope, rcptTo: recipients }, timer),
+      screen: (metrics) => screening.screen(content, { ...envelope, rcptTo: recipients }, metrics),
     });
   }
 }

@@ -4,7 +4,6 @@ import { createMetrics } from '@postrider/runtime';
 import { ScreeningUnavailableError } from '@postrider/screening';
 import type { SenderVerdict, SpamScan, VirusScan } from '@postrider/screening';
 import { Screening } from './screening.ts';
-import { StageTimer } from './stage-timer.ts';
 
 const ENVELOPE = { remoteAddress: '203.0.113.7', helo: 'a.example', mailFrom: 'a@a.example' };
 const NONE: SenderVerdict = {
@@ -55,7 +54,7 @@ test.each<[string, (held: Promise<void>) => Readers]>([
     required: true,
     onUnjudged: () => undefined,
   });
-  const stages = new StageTimer(createMetrics('inbound', { processMetrics: false }));
+  const stages = createMetrics('inbound', { processMetrics: false });
   const screened = screening.screen(Buffer.from('\r\n'), { ...ENVELOPE, rcptTo: ['b@b.example'] }, stages);
   const failed = screened.catch((error: unknown) => error);
   expect(await Promise.race([failed, nextIteration('held')])).toBe('held');
@@ -77,7 +76,7 @@ test('a message waits while the policy of its author is unavailable, until the t
     required: false,
     onUnjudged: () => undefined,
   });
-  const stages = new StageTimer(createMetrics('inbound', { processMetrics: false }));
+  const stages = createMetrics('inbound', { processMetrics: false });
   const tryOnce = async (text: string, to = 'b@b.example') =>
     screening
       .screen(Buffer.from(text), { ...ENVELOPE, rcptTo: [to] }, stages)

@@ -4,7 +4,8 @@ import { heldReason } from '@postrider/screening';
 import type { ClamdScanner, Envelope, RspamdScanner, SenderAuthentication } from '@postrider/screening';
 import { ScreeningUnavailableError } from '@postrider/screening';
 import { settleAll } from './settle-all.ts';
-import type { StageTimer } from './stage-timer.ts';
+import { timed } from './stage-timer.ts';
+import type { StageMetrics } from './stage-timer.ts';
 import { TryCounter } from './try-counter.ts';
 
 export interface Screened {
@@ -39,11 +40,12 @@ export class Screening {
    * @throws ScreeningUnavailableError when a required scanner is away, or the policy of the author is
    * unavailable and the sender can still try again
    */
-  async screen(raw: Buffer, envelope: Envelope, timer: StageTimer): Promise<Screened> {
+  async screen(raw: Buffer, envelope: Envelope, metrics: StageMetrics): Promise<Screened> {
     const { authentication, virusScanner, spamScanner, triesUntilJudged } = this.#parts;
     const [sender, [virus, spam]] = await settleAll([
-      timer.timed('authenticate', authentication.authenticate(raw, envelope)),
-      timer.timed(
+      timed(metrics, 'authenticate', authentication.authenticate(raw, envelope)),
+      timed(
+        metrics,
         'scan',
         settleAll([this.#judged(virusScanner?.scan(raw)), this.#judged(spamScanner?.scan(raw, envelope))]),
       ),

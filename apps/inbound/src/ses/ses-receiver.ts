@@ -6,7 +6,7 @@ import type { Logger, Metrics } from '@postrider/runtime';
 import { heldReason, verdictsFromSes } from '@postrider/screening';
 import type { ClaimedSesMail, SesMailWork } from '@postrider/store';
 import type { MailPipeline, PipelineOutcome } from '../pipeline/mail-pipeline.ts';
-import { StageTimer } from '../pipeline/stage-timer.ts';
+import { timed } from '../pipeline/stage-timer.ts';
 
 /** Messages in flight. Each has up to 10 MiB, and parsing needs about as much again. */
 const CONCURRENT_MESSAGES = 4;
@@ -158,7 +158,7 @@ async function fetchContent(
   const { location } = mail;
   if (location.kind === 'content') return { kind: 'read', bytes: location.bytes };
   try {
-    return await new StageTimer(metrics).timed('fetch', objects.read(location));
+    return await timed(metrics, 'fetch', objects.read(location));
   } catch (error) {
     if (!(error instanceof BlobStoreUnavailableError)) throw error;
     metrics.inboundMessages.inc({ result: 'later', reason: 's3' });
