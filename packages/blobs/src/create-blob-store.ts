@@ -4,8 +4,6 @@ import { parseLocation } from './location.ts';
 import type { S3StoreOptions } from './s3/s3-store.ts';
 
 export interface BlobStoreOptions {
-  /** `s3`: the region of the bucket. Default: the AWS SDK finds it. */
-  readonly region?: string | undefined;
   /** `s3`: time limit of a call with its retries, and for the next bytes of a stream. Default: 30 s. */
   readonly timeoutMs?: number | undefined;
 }
@@ -18,15 +16,16 @@ const TIMEOUT_MS = 30_000;
  * @param location `file:/path`, `file:relative/folder` (in the working directory) or `s3://bucket/prefix`
  * @throws Error with a one-line message when `location` is invalid
  */
-export function createBlobStore(location: string, options: BlobStoreOptions = {}): BlobStore {
+export function createBlobStore(
+  location: string,
+  { timeoutMs = TIMEOUT_MS }: BlobStoreOptions = {},
+): BlobStore {
   const parsed = parseLocation(location);
   switch (parsed.kind) {
     case 'file':
       return createFileStore(parsed.folder);
-    case 's3': {
-      const { region, timeoutMs = TIMEOUT_MS } = options;
-      return loadedWhenNeeded({ bucket: parsed.bucket, prefix: parsed.prefix, region, timeoutMs });
-    }
+    case 's3':
+      return loadedWhenNeeded({ bucket: parsed.bucket, prefix: parsed.prefix, timeoutMs });
   }
 }
 

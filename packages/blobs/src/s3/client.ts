@@ -19,12 +19,11 @@ const CONNECT_TIMEOUT_MS = 5000;
 const CONNECTIONS_MAX = 64;
 
 export interface BoundedS3ClientOptions {
-  readonly region?: string | undefined;
   /** Time limit of a call with all its tries. */
   readonly timeoutMs: number;
 }
 
-/** The SDK finds the credentials, and the endpoint of an S3 that is not AWS. It reads none yet. */
+/** The SDK finds credentials, region, and the endpoint of an S3 that is not AWS. It reads none yet. */
 export class BoundedS3Client {
   readonly #sdk: S3Client;
   readonly #calls: BoundedCalls;
@@ -51,10 +50,9 @@ export class BoundedS3Client {
   }
 }
 
-function createSdkClient({ region, timeoutMs }: BoundedS3ClientOptions): S3Client {
+function createSdkClient({ timeoutMs }: BoundedS3ClientOptions): S3Client {
   const tryMs = Math.max(1, Math.floor((timeoutMs * TRIES_SHARE) / TRIES));
   const sdk = new S3Client({
-    ...(region === undefined ? {} : { region }),
     maxAttempts: TRIES,
     retryMode: 'standard',
     expectContinueHeader: false, // with it, the SDK opens a new connection for each request

@@ -18,7 +18,6 @@ export interface S3StoreOptions {
   readonly bucket: string;
   /** Stands before the id in a key. Empty, or ends with a slash. */
   readonly prefix: string;
-  readonly region?: string | undefined;
   /** Time limit of a call with its retries, and for the next bytes of a stream. */
   readonly timeoutMs: number;
 }
