@@ -62,24 +62,17 @@ export function createRedisRateLimiter(
   // Settles when the first connection attempt has succeeded or failed. Later charges do not wait.
   const firstTry = redis.connect().catch(() => undefined);
 
+  const ask = (isAllowed: () => Promise<boolean>) =>
+    failClosed(async () => firstTry.then(isAllowed), { timeoutMs, onUnavailable });
+
   return {
     charge: (key, cost, limitPerMinute) =>
-      failClosed(
-        async () => {
-          await firstTry;
-          const length = windowMs(cost, limitPerMinute, windowLengthMs);
-          return (await redis.charge(`${prefix}:rate:{${key}}`, cost, limitPerMinute, length)) === 1;
-        },
-        { timeoutMs, onUnavailable },
-      ),
+      ask(async () => {
+        const length = windowMs(cost, limitPerMinute, windowLengthMs);
+        return (await redis.charge(`${prefix}:rate:{${key}}`, cost, limitPerMinute, length)) === 1;
+      }),
     peek: (key, limitPerMinute) =>
-      failClosed(
-        async () => {
-          await firstTry;
-          return Number((await redis.get(`${prefix}:rate:{${key}}`)) ?? 0) < limitPerMinute;
-        },
-        { timeoutMs, onUnavailable },
-      ),
+      ask(async () => Number((await redis.get(`${prefix}:rate:{${key}}`)) ?? 0) < limitPerMinute),
     /** Charges a key that is no API key. @throws the error that a charge would get. */
     async check() {
       await redis.charge(`${prefix}:rate:{}`, 0, 1, CHECK_WINDOW_MS);
