@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import type { Environment } from '@postrider/runtime';
 import { StartError } from '../settings.ts';
 
@@ -10,20 +10,17 @@ export async function postrider(
   args: readonly string[],
   env: Environment,
 ): Promise<unknown> {
-  const child = spawn(process.execPath, [join(distDir, 'cli.js'), ...args, '--json'], {
-    env: { ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const ended = new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', resolve);
-  });
-  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  if (code !== 0) {
-    const line = stderr.trim().split('\n').at(-1) ?? '';
-    throw new StartError(
-      line === '' ? `postrider ${args.join(' ')} ended with ${code}` : line.replace(/^postrider: /, ''),
-    );
-  }
+  const command = [join(distDir, 'cli.js'), ...args, '--json'];
+  const { stdout } = await promisify(execFile)(process.execPath, command, { env: { ...env } }).catch(
+    (error: unknown) => {
+      const { stderr = '', code } = error as { readonly stderr?: string; readonly code?: unknown };
+      const line = stderr.trim().split('\n').at(-1) ?? '';
+      throw new StartError(
+        line === ''
+          ? `postrider ${args.join(' ')} ended with ${String(code)}`
+          : line.replace(/^postrider: /, ''),
+      );
+    },
+  );
   return JSON.parse(stdout);
 }
