@@ -2,7 +2,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { createMetrics } from '@postrider/runtime';
 import { ScreeningUnavailableError } from '@postrider/screening';
-import type { SenderVerdict, SpamScan, VirusScan } from '@postrider/screening';
+import type { SenderVerdict } from '@postrider/screening';
 import { Screening } from './screening.ts';
 
 const ENVELOPE = { remoteAddress: '203.0.113.7', helo: 'a.example', mailFrom: 'a@a.example' };
@@ -11,14 +11,14 @@ const NONE: SenderVerdict = {
   dmarcPolicy: 'none',
   isAuthorUnavailable: false,
 };
-const CLEAN: VirusScan = { virus: false, signature: null };
-const HAM: SpamScan = { spam: false, score: 0 };
+const CLEAN = false;
+const HAM = false;
 const AWAY = new ScreeningUnavailableError('clamd', 'away');
 
 interface Readers {
   readonly sender?: Promise<SenderVerdict>;
-  readonly virus?: Promise<VirusScan>;
-  readonly spam?: Promise<SpamScan>;
+  readonly virus?: Promise<boolean>;
+  readonly spam?: Promise<boolean>;
 }
 
 test.each<[string, (held: Promise<void>) => Readers]>([

@@ -52,12 +52,12 @@ export class Screening {
     ]);
     if (sender.isAuthorUnavailable && this.#tries.count(keyOf(raw, envelope)) < triesUntilJudged)
       throw new ScreeningUnavailableError('name servers', 'no policy of the author');
-    const verdicts = { ...sender, virus: virus?.virus ?? false, spam: spam?.spam ?? null };
+    const verdicts = { ...sender, virus: virus ?? false, spam };
     return { auth: sender.auth, heldReason: heldReason(verdicts) };
   }
 
   /** @returns null when the scanner is not configured, or away and not required */
-  async #judged<Scan>(scan: Promise<Scan> | undefined): Promise<Scan | null> {
+  async #judged(scan: Promise<boolean> | undefined): Promise<boolean | null> {
     const { required, onUnjudged } = this.#parts;
     try {
       return (await scan) ?? null;

@@ -137,7 +137,9 @@ export const ipPorts = listOf(
   String,
 );
 
-export const scannerAddress = text(
+export const hostPort = text('must be host:port', (value) => hostBeforePort(value) !== null);
+
+export const hostPortOrSocket = text(
   'must be host:port or unix:/path',
   (value) => hostBeforePort(value) !== null || /^unix:\/[^\0]+$/.test(value),
 );

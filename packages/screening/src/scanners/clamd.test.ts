@@ -32,14 +32,14 @@ function scan(address: string, raw: Uint8Array, timeoutMs = 20_000) {
 }
 
 describe('clamd', () => {
-  test('finds a virus, and names it', async () => {
+  test('finds a virus', async () => {
     const clamd = await start();
-    expect(await scan(clamd.address, INFECTED)).toEqual({ virus: true, signature: 'Eicar-Test-Signature' });
+    expect(await scan(clamd.address, INFECTED)).toBe(true);
   });
 
   test('finds none', async () => {
     const clamd = await start();
-    expect(await scan(clamd.address, CLEAN)).toEqual({ virus: false, signature: null });
+    expect(await scan(clamd.address, CLEAN)).toBe(false);
     expect(clamd.streams).toEqual([CLEAN]);
     await waitFor(() => clamd.openSockets === 0, { what: 'the connection to be closed' });
   });
@@ -48,22 +48,22 @@ describe('clamd', () => {
     const clamd = await start();
     const large = Buffer.alloc(10 * 1_048_576, 'x');
     large.write(EICAR, large.length - EICAR.length);
-    expect(await scan(clamd.address, large)).toMatchObject({ virus: true });
+    expect(await scan(clamd.address, large)).toBe(true);
     expect(clamd.streams[0]?.equals(large)).toBe(true);
-    expect(await scan(clamd.address, Buffer.alloc(0))).toMatchObject({ virus: false });
+    expect(await scan(clamd.address, Buffer.alloc(0))).toBe(false);
   });
 
   test('is reached over a unix socket', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'clamd-'));
     open.push(() => rm(folder, { recursive: true }));
     const clamd = await start(join(folder, 'clamd.sock'));
-    expect(await scan(clamd.address, INFECTED)).toMatchObject({ virus: true });
+    expect(await scan(clamd.address, INFECTED)).toBe(true);
   });
 
   test('scans several at once', async () => {
     const clamd = await start();
     const scans = await Promise.all([CLEAN, INFECTED, CLEAN].map((raw) => scan(clamd.address, raw)));
-    expect(scans.map(({ virus }) => virus)).toEqual([false, true, false]);
+    expect(scans).toEqual([false, true, false]);
   });
 });
 

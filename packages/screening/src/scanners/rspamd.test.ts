@@ -67,12 +67,6 @@ describe('rspamd is told', () => {
     expect(headers).not.toHaveProperty('helo');
     expect(message).toEqual(RAW);
   });
-
-  test('by a URL, too', async () => {
-    const rspamd = await start();
-    await scan(`http://${rspamd.address}/`);
-    expect(rspamd.scans).toHaveLength(1);
-  });
 });
 
 describe('spam by the threshold', () => {
@@ -83,7 +77,7 @@ describe('spam by the threshold', () => {
     [-3, false],
   ])('at a score of %d', async (score, spam) => {
     const rspamd = await start({ score, action: spam ? 'no action' : 'reject' });
-    expect(await scan(rspamd.address, { spamThreshold: 15 })).toEqual({ spam, score });
+    expect(await scan(rspamd.address, { spamThreshold: 15 })).toBe(spam);
   });
 });
 
@@ -97,7 +91,7 @@ describe('spam by the action, without a threshold', () => {
     ['soft reject', false],
   ])('%s', async (action, spam) => {
     const rspamd = await start({ score: 7.5, action });
-    expect(await scan(rspamd.address)).toEqual({ spam, score: 7.5 });
+    expect(await scan(rspamd.address)).toBe(spam);
   });
 });
 
@@ -161,16 +155,18 @@ describe('rspamd gives no verdict', () => {
 });
 
 describe('the address', () => {
-  test.each(['', 'host', 'https://host:11333', 'http://host', 'host:port', 'unix:/run/rspamd.sock'])(
-    '%j is refused',
-    (address) => {
-      expect(() => new RspamdScanner({ address, ...OPTIONS })).toThrow(TypeError);
-    },
-  );
-  test.each(['localhost:11333', '127.0.0.1:11333', '[::1]:11333', 'http://rspamd:11333'])(
-    '%s is taken',
-    (address) => {
-      expect(() => new RspamdScanner({ address, ...OPTIONS })).not.toThrow();
-    },
-  );
+  test.each([
+    '',
+    'host',
+    'https://host:11333',
+    'http://host',
+    'host:port',
+    'unix:/run/rspamd.sock',
+    'http://rspamd:11333',
+  ])('%j is refused', (address) => {
+    expect(() => new RspamdScanner({ address, ...OPTIONS })).toThrow(TypeError);
+  });
+  test.each(['localhost:11333', '127.0.0.1:11333', '[::1]:11333', 'rspamd:80'])('%s is taken', (address) => {
+    expect(() => new RspamdScanner({ address, ...OPTIONS })).not.toThrow();
+  });
 });

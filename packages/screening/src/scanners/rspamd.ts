@@ -6,7 +6,7 @@ import type { Envelope } from '../verdicts.ts';
 import { ScreeningUnavailableError } from './screening-unavailable-error.ts';
 
 export interface RspamdOptions {
-  /** `http://host:port` or `host:port` of a normal rspamd worker. */
+  /** `host:port` of a normal rspamd worker. */
   readonly address: string;
   /** A higher score is spam. Null: the action that rspamd returns decides, by its own thresholds. */
   readonly spamThreshold: number | null;
@@ -17,12 +17,6 @@ export interface RspamdOptions {
   readonly clientIsSender: boolean;
   /** Time limit of a scan, connecting included. */
   readonly timeoutMs: number;
-}
-
-export interface SpamScan {
-  readonly spam: boolean;
-  /** The score on the scale of rspamd. */
-  readonly score: number;
 }
 
 const ANSWER_BYTES_MAX = 1_048_576;
@@ -45,20 +39,18 @@ export class RspamdScanner {
     this.#url = readAddress(options.address);
   }
 
-  /** @throws ScreeningUnavailableError */
-  async scan(raw: Uint8Array, envelope: Envelope): Promise<SpamScan> {
+  /** @returns whether the message is spam. @throws ScreeningUnavailableError */
+  async scan(raw: Uint8Array, envelope: Envelope): Promise<boolean> {
     const { spamThreshold, clientIsSender, timeoutMs } = this.#options;
     const answer = await post(this.#url, raw, headersOf(envelope, clientIsSender), timeoutMs);
     const { score, action } = readAnswer(answer);
-    return { spam: spamThreshold === null ? SPAM_ACTIONS.has(action) : score > spamThreshold, score };
+    return spamThreshold === null ? SPAM_ACTIONS.has(action) : score > spamThreshold;
   }
 }
 
 function readAddress(address: string): URL {
-  const text = address.includes('://') ? address : `http://${address}`;
-  const base = parseUrl(text);
-  if (base === null || base.protocol !== 'http:' || base.port === '')
-    throw new TypeError(`not http://host:port or host:port: ${address}`);
+  const base = /^[^/]+:\d{1,5}$/.test(address) ? parseUrl(`http://${address}`) : null;
+  if (base === null) throw new TypeError(`not host:port: ${address}`);
   return new URL('/checkv2', base);
 }
 

@@ -72,6 +72,7 @@ describe('the process that receives mail', () => {
     ['INBOUND_RSPAMD', 'rspamd:0'],
     ['INBOUND_CLAMD', 'clamd'],
     ['INBOUND_RSPAMD', 'http://rspamd:11333'],
+    ['INBOUND_RSPAMD', 'unix:/run/rspamd.sock'],
     ['INBOUND_SPAM_THRESHOLD', 'high'],
     ['INBOUND_SCREENING_REQUIRED', 'no'],
     ['INBOUND_PROTOCOL', 'smtps'],

@@ -4,11 +4,12 @@ import {
   domainNames,
   filePath,
   hostName,
+  hostPort,
+  hostPortOrSocket,
   ipPorts,
   localParts,
   oneOf,
   port,
-  scannerAddress,
   spamScore,
   trueOrFalse,
 } from '../schemas.ts';
@@ -85,13 +86,13 @@ export const inboundSettings = {
   inboundClamd: defineOptionalSetting({
     key: 'INBOUND_CLAMD',
     description: 'clamd, `host:port` or `unix:/path`. Not set: mail is not checked for viruses.',
-    schema: scannerAddress,
+    schema: hostPortOrSocket,
     processes: ['inbound'],
   }),
   inboundRspamd: defineOptionalSetting({
     key: 'INBOUND_RSPAMD',
     description: 'rspamd’s worker, `host:port`. Not set: mail is not checked for spam.',
-    schema: scannerAddress,
+    schema: hostPort,
     processes: ['inbound'],
   }),
   inboundSpamThreshold: defineOptionalSetting({
