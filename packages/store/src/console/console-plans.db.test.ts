@@ -21,7 +21,7 @@ import { readUnsentMail } from '../mail/unsent-mail.ts';
 import { createRecoveryLookUps } from '../recoveries/find-recoveries.ts';
 import { readFreshEvents } from '../recoveries/fresh-events.ts';
 import { readFailingWebhooks } from '../webhooks/failing-webhooks.ts';
-import { readInFlight } from '../webhooks/webhook-loads.ts';
+import { readInFlight } from '../webhooks/in-flight.ts';
 
 /* A plan that is kept must not depend on how large the tables were when it was made (decision 0012). */
 

@@ -8,7 +8,7 @@ import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { createAttemptSums } from '../attempt-sums/sum-attempts.ts';
 import { readFailingWebhooks } from './failing-webhooks.ts';
-import { IN_FLIGHT_COUNTED_MAX, readInFlight } from './webhook-loads.ts';
+import { IN_FLIGHT_COUNTED_MAX, readInFlight } from './in-flight.ts';
 import { readWebhookHealth } from './webhook-health.ts';
 
 const store = setupStore();

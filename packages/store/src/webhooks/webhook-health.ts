@@ -2,8 +2,9 @@ import type { WebhookId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { statement } from '../db/statement.ts';
-import { readWebhookLoads } from './webhook-loads.ts';
 
+/** Rows counted per webhook and table on request. A count of all would take seconds after a long outage. */
+export const LOAD_COUNTED_MAX = 10_000;
 /** Rows counted of a webhook, per table. Each may be on a page of its own: 10 µs, so some 50 ms. */
 const COUNTED_MAX = 5_000;
 /** Rows counted for all webhooks of a list together. */
@@ -33,7 +34,8 @@ export interface WebhookHealth {
  * The log keeps an error as long as its attempt. A refused delivery made no attempt: its dead letter has the
  * error.
  *
- * $1 webhooks. Cost: some index descents, and 32 rows of the log per webhook.
+ * $1 webhooks, $2 rows counted at most. Cost per webhook: some index descents, 32 rows of the log, and $2
+ * rows of each table that is counted.
  */
 const READ = statement('read-webhook-health')`
     select w.id as "webhookId", w.failing_since as "failingSince", w.dead_letters_dropped as "deadLettersDropped",
@@ -46,7 +48,13 @@ const READ = statement('read-webhook-health')`
               (select l.created_at, l.last_error from dead_letters l
                where l.webhook_id = w.id order by l.created_at desc, l.id desc limit 1)
             ) f
-            order by f.at desc limit 1) as "lastError"
+            order by f.at desc limit 1) as "lastError",
+           (select count(*)::int from (
+              select from deliveries d where d.webhook_id = w.id limit $2) waiting) as outstanding,
+           (select d.due_at from deliveries d where d.webhook_id = w.id and d.due_at <= now()
+            order by d.due_at limit 1) as "oldestDueAt",
+           (select count(*)::int from (
+              select from dead_letters g where g.webhook_id = w.id limit $2) given_up) as "deadLetters"
     from unnest($1::text[]) given (id)
     cross join lateral (select * from webhooks e where e.id = given.id offset 0) w
     left join lateral (select * from webhook_health h where h.webhook_id = w.id offset 0) k on true
@@ -70,14 +78,6 @@ export async function readWebhookHealth(
   ids: readonly WebhookId[],
   countedMax = Math.min(COUNTED_MAX, Math.ceil(COUNTED_IN_ALL_MAX / ids.length)),
 ): Promise<ReadonlyMap<WebhookId, WebhookHealth>> {
-  const [results, loads] = await Promise.all([
-    runOn<Omit<WebhookHealth, 'outstanding' | 'oldestDueAt' | 'deadLetters'>>(pool, READ, [ids]),
-    readWebhookLoads({ pool }, ids, countedMax),
-  ]);
-  return new Map(
-    results.map((result) => {
-      const { outstanding = 0, oldestDueAt = null, deadLetters = 0 } = loads.get(result.webhookId) ?? {};
-      return [result.webhookId, { ...result, outstanding, oldestDueAt, deadLetters }];
-    }),
-  );
+  const healths = await runOn<WebhookHealth>(pool, READ, [ids, countedMax]);
+  return new Map(healths.map((health) => [health.webhookId, health]));
 }
