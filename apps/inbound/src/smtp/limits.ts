@@ -5,86 +5,87 @@ const MIB = 1024 * KIB;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 
-export interface InboundLimits {
-  /** Open sessions. A further one gets 421. */
-  readonly sessionsMax: number;
-  /** Open sessions from one IPv4 address or one IPv6 /64. A further one gets 421. */
-  readonly sessionsPerAddressMax: number;
-  /** MAIL commands in one session. A further one gets 421. */
-  readonly messagesPerSessionMax: number;
-  /** Recipients per message. A further one gets 452 4.5.3. */
-  readonly recipientsMax: number;
-  /** Bytes per message, announced as SIZE. A longer message gets 552 5.3.4. */
-  readonly messageBytesMax: number;
+const SESSIONS_MAX = 200;
+
+export const DEFAULT_LIMITS = {
+  /**
+   * Open sessions. A further one gets 421. This limit bounds sockets and the TLS memory of each.
+   * `bytesUnderWayMax` bounds the messages.
+   */
+  sessionsMax: SESSIONS_MAX,
+  /**
+   * Open sessions from one IPv4 address or one IPv6 /64. A further one gets 421. Large senders open at most
+   * 20 connections to one host (Postfix: `smtp_destination_concurrency_limit` 20).
+   */
+  sessionsPerAddressMax: 20,
+  /**
+   * MAIL commands in one session. A further one gets 421. A busy client reconnects after 100 messages. No
+   * client can hold a session forever.
+   */
+  messagesPerSessionMax: 100,
+  /**
+   * Recipients per message. A further one gets 452 4.5.3. From the contract of inbound mail. Postfix sends at
+   * most 50 at a time (`smtp_destination_recipient_limit` 50).
+   */
+  recipientsMax: 50,
+  /**
+   * Bytes per message, announced as SIZE. A longer message gets 552 5.3.4. Contract, section 8: 10 MiB for a
+   * received message.
+   */
+  messageBytesMax: LIMITS.receivedBytes,
   /**
    * Bytes of all messages in flight. One client address, or one IPv6 /64, may hold as many as are still free.
    * A quarter is reserved for the first `smallMessageBytes` of each message. Beyond these limits, MAIL or
-   * DATA gets 451.
+   * DATA gets 451. Space for nine of the largest messages, and for 256 small ones. Parsing needs about as
+   * much again.
    */
-  readonly bytesUnderWayMax: number;
-  readonly smallMessageBytes: number;
-  /** Bytes per command. A longer one gets 421. */
-  readonly commandLineBytesMax: number;
-  /** Time from an answer to the end of the next command. Then the client gets 421. */
-  readonly commandTimeoutMs: number;
-  /** Time for a whole message, from 354 to the final dot. Then the client gets 421. */
-  readonly dataTimeoutMs: number;
-  /** Every `dataPeriodMs` of a message must bring this many bytes. Otherwise the client gets 421. */
-  readonly dataPeriodBytesMin: number;
-  readonly dataPeriodMs: number;
-  /** Time for the sink to judge a recipient. Then the client gets 451. */
-  readonly acceptsTimeoutMs: number;
-  /** Time for the sink to receive a message. Then the client gets 451. */
-  readonly receiveTimeoutMs: number;
-  /** 4xx and 5xx answers in one session, without 452. After the last one the client gets 421. */
-  readonly errorsPerSessionMax: number;
-  /** Answers between two accepted messages. After the last one the client gets 421. */
-  readonly commandsPerMessageMax: number;
-}
-
-const SESSIONS_MAX = 200;
-
-export const DEFAULT_LIMITS: InboundLimits = {
-  /** This limit bounds sockets and the TLS memory of each. `bytesUnderWayMax` bounds the messages. */
-  sessionsMax: SESSIONS_MAX,
-  /**
-   * Large senders open at most 20 connections to one host (Postfix: `smtp_destination_concurrency_limit` 20).
-   */
-  sessionsPerAddressMax: 20,
-  /** A busy client reconnects after 100 messages. No client can hold a session forever. */
-  messagesPerSessionMax: 100,
-  /**
-   * From the contract of inbound mail. Postfix sends at most 50 at a time (`smtp_destination_recipient_limit`
-   * 50).
-   */
-  recipientsMax: 50,
-  /** Contract, section 8: 10 MiB for a received message. */
-  messageBytesMax: LIMITS.receivedBytes,
-  /** Space for nine of the largest messages, and for 256 small ones. Parsing needs about as much again. */
   bytesUnderWayMax: 128 * MIB,
   /** Two blocks of the message buffer. In all sessions together they fit into the reserved quarter. */
   smallMessageBytes: MIB / 8,
-  /** RFC 5321 requires 512 bytes. Its extensions DSN and SMTPUTF8 together add about 600. */
+  /**
+   * Bytes per command. A longer one gets 421. RFC 5321 requires 512 bytes. Its extensions DSN and SMTPUTF8
+   * together add about 600.
+   */
   commandLineBytesMax: 2_048,
-  /** RFC 5321, 4.5.3.2.7: at least 5 minutes. */
+  /**
+   * Time from an answer to the end of the next command. Then the client gets 421. RFC 5321, 4.5.3.2.7: at
+   * least 5 minutes.
+   */
   commandTimeoutMs: 5 * MINUTE_MS,
-  /** Enough for 10 MiB at 18 KB/s. */
+  /**
+   * Time for a whole message, from 354 to the final dot. Then the client gets 421. Enough for 10 MiB at 18
+   * KB/s.
+   */
   dataTimeoutMs: 10 * MINUTE_MS,
-  /** 1 KiB/s. A slower client would hold memory and a session for ten minutes. */
+  /**
+   * Every `dataPeriodMs` of a message must bring this many bytes. Otherwise the client gets 421. It is 1
+   * KiB/s. A slower client would hold memory and a session for ten minutes.
+   */
   dataPeriodBytesMin: 30 * KIB,
   dataPeriodMs: 30 * SECOND_MS,
-  /** A client waits 5 minutes for the answer to RCPT (RFC 5321, 4.5.3.2.3). */
+  /**
+   * Time for the sink to judge a recipient. Then the client gets 451. A client waits 5 minutes for the answer
+   * to RCPT (RFC 5321, 4.5.3.2.3).
+   */
   acceptsTimeoutMs: 30 * SECOND_MS,
-  /** A client waits 10 minutes after the final dot (4.5.3.2.6); impatient clients wait 2. */
+  /**
+   * Time for the sink to receive a message. Then the client gets 451. A client waits 10 minutes after the
+   * final dot (4.5.3.2.6); impatient clients wait 2.
+   */
   receiveTimeoutMs: 90 * SECOND_MS,
-  /** One message to 50 unknown recipients passes. The next one hits the limit. */
+  /**
+   * 4xx and 5xx answers in one session, without 452. After the last one the client gets 421. One message to
+   * 50 unknown recipients passes. The next one hits the limit.
+   */
   errorsPerSessionMax: 60,
   /**
-   * RFC 5321, 4.5.3.1.8 requires a server to accept 100 recipients. Those over 50 get 452 and must not end
-   * the session.
+   * Answers between two accepted messages. After the last one the client gets 421. RFC 5321, 4.5.3.1.8
+   * requires a server to accept 100 recipients. Those over 50 get 452 and must not end the session.
    */
   commandsPerMessageMax: 1_000,
 };
+
+export type InboundLimits = Readonly<Record<keyof typeof DEFAULT_LIMITS, number>>;
 
 /** Over LMTP one mail server sends everything, so a limit per address would limit all mail. */
 export const DEFAULT_LMTP_LIMITS: InboundLimits = { ...DEFAULT_LIMITS, sessionsPerAddressMax: SESSIONS_MAX };
