@@ -8,6 +8,8 @@ export interface BodyRule {
   readonly bytesMax: number;
   /** An empty body is allowed and parses as undefined. */
   readonly mayBeEmpty?: true;
+  /** The limit of the entries of an array. A longer array is not parsed, and its refusal is free. */
+  readonly entries?: { readonly max: number; readonly refusal: Answer };
   /** @param declaredBytes the Content-Length; null for a chunked body. */
   tooLarge(declaredBytes: number | null): Answer;
   /** @param fault the end of a sentence about the body, such as "is not valid JSON". */
@@ -58,9 +60,13 @@ export const emailBody: BodyRule = {
   unreadable: (fault) => invalidFields([{ field: '', message: fault }]),
 };
 
-/** `POST /v1/emails/batch` always answers problem documents. */
+/** `POST /v1/emails/batch` always answers problem documents. A ruling makes too many messages free. */
 export const batchBody: BodyRule = {
   bytesMax: LIMITS.batchBodyBytes,
+  entries: {
+    max: LIMITS.batchMessages,
+    refusal: invalidFields([{ field: '', message: `has more than ${LIMITS.batchMessages} messages` }]),
+  },
   tooLarge: () => tooLarge(LIMITS.batchBodyBytes),
   unreadable: (fault) => invalidFields([{ field: '', message: fault }]),
 };
@@ -74,7 +80,9 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
 const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
 const SPACE = 0x20;
 const ZERO = 0x30;
 const NINE = 0x39;
@@ -84,23 +92,32 @@ export interface JsonCounts {
   readonly values: number;
   /** Numbers in arrays. Each byte of an attachment may be one. They take little memory. */
   readonly numbers: number;
+  /** Entries of the outermost array; 1 when it is empty. 0: the text is no array. */
+  readonly entries: number;
 }
 
 /**
- * Counts the values in a JSON text, without parsing it: every value except the first follows a comma or an
+ * Counts the values in a JSON text without parsing it: every value except the first follows a comma or an
  * opening bracket. The parsed form of `[[],[],…]` takes fourteen times the memory of its text. The result has
  * no meaning when the text is not JSON.
  */
 export function countJsonValues(text: Uint8Array): JsonCounts {
   let values = 1;
   let numbers = 0;
+  let entries = 0;
+  let depth = 0;
   let quoted = false;
   for (let at = 0; at < text.length; at += 1) {
     const byte = text[at] ?? 0;
     if (byte === QUOTE) quoted = !quoted;
     else if (quoted) at += byte === BACKSLASH ? 1 : 0;
-    else if (byte === OPENING_BRACE) values += 1;
+    else if (byte === OPENING_BRACE) {
+      values += 1;
+      depth += 1;
+    } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) depth -= 1;
     else if (byte === COMMA || byte === OPENING_BRACKET) {
+      if (byte === OPENING_BRACKET) depth += 1;
+      if (depth === 1 && (byte === OPENING_BRACKET || entries > 0)) entries += 1;
       // A digit behind a comma begins an entry of an array. A member of an object would begin with a quote.
       while ((text[at + 1] ?? ZERO) <= SPACE) at += 1;
       const next = text[at + 1] ?? 0;
@@ -108,7 +125,7 @@ export function countJsonValues(text: Uint8Array): JsonCounts {
       else values += 1;
     }
   }
-  return { values, numbers };
+  return { values, numbers, entries };
 }
 
 /** Refuses a body with more values than any route needs, before the parsing. */

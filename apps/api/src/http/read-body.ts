@@ -55,7 +55,9 @@ export class BodyLimits {
 export type NoBody = Answer | 'client gone' | 'no memory in time';
 
 export type BodyRead<Value> =
-  { readonly ok: true; readonly body: Value } | { readonly ok: false; readonly why: NoBody };
+  | { readonly ok: true; readonly body: Value }
+  /** `isFree`: the refusal costs nothing. */
+  | { readonly ok: false; readonly why: NoBody; readonly isFree?: true };
 
 /** Why the rest of a body cannot be read. Ends a sentence that begins with "the body". */
 export type BodyFault = 'did not arrive in time' | 'is not well-formed HTTP';
@@ -134,6 +136,9 @@ export class Body {
     // It has fewer values than `refusalOfCounts` allows: each takes a byte at least.
     if (body.length <= limits.values.bytesFree) return { ok: true, body };
     const counts = countJsonValues(body);
+    const { entries = null } = rule;
+    if (entries !== null && counts.entries > entries.max)
+      return { ok: false, why: entries.refusal, isFree: true };
     const excess = refusalOfCounts(counts, rule);
     if (excess !== null) return { ok: false, why: excess };
     const isAdmitted = await this.#waitToParse(body.length, counts);

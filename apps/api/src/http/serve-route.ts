@@ -41,6 +41,7 @@ export interface StageServices {
 const COST = 1;
 /** The cost is in the body, which is not read yet. */
 const UNREAD = null;
+const FREE = 0;
 /** All requests without a key share the limits of this owner. No key has this id. */
 const KEYLESS = 'keyless';
 const NO_BODY = Buffer.alloc(0);
@@ -88,7 +89,8 @@ async function keyedAnswer(call: KeyedCall): Promise<Answer | null> {
   const body = route.body === undefined ? null : new Body({ request, response, rule: route.body, ...limits });
   try {
     const read = await readBody(call, key, body);
-    if (!read.ok) return await withoutBody(call, key, { cost, why: read.why });
+    if (!read.ok)
+      return await withoutBody(call, key, { cost: read.isFree === true ? FREE : cost, why: read.why });
     const handle = async (): Promise<Answer> => handled(call, read.body);
     if (route.limited) return (await chargeBody(call, read.body)) ?? (await handle());
     const { accountSlots } = services;
@@ -167,7 +169,7 @@ async function chargeBody(call: KeyedCall, body: unknown): Promise<Answer | null
   const now = await keyNow(call);
   if (now.refusal !== null) return now.refusal;
   const { cost, refusal } = call.route.cost(body);
-  return (cost > 0 ? await charge(call, now.key, cost) : null) ?? refusal;
+  return (await charge(call, now.key, cost)) ?? refusal;
 }
 
 async function handled(call: KeyedCall, body: unknown): Promise<Answer> {

@@ -83,12 +83,20 @@ describe('what it costs', () => {
     { what: 'no array', body: MESSAGE, cost: 1 },
     { what: 'an empty array', body: [], cost: 1 },
     { what: '101 messages', body: batchOf(101), cost: 0 },
+    { what: 'one message with an array of 101', body: [batchOf(101)], cost: 1 },
     { what: 'faults in the fields', body: [{}, {}, {}], cost: 3 },
   ])('$what: 422, for $cost', async ({ body, cost }) => {
     const caller = await api.newCaller();
     expectProblem(await send(caller, body), 'validation-failed');
     expect(await used(caller)).toBe(cost);
     expect(await stored(caller)).toEqual([]);
+  });
+
+  test('101 messages are refused unparsed, for nothing', async () => {
+    const caller = await api.newCaller();
+    const response = await send(caller, `[${'[0,0],'.repeat(100)} no JSON]`);
+    expect(expectProblem(response, 'validation-failed')).toBe('The body has more than 100 messages.');
+    expect(await used(caller)).toBe(0);
   });
 
   test('a body over 32 MiB: 413 with a problem document, for 1', async () => {

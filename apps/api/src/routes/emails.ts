@@ -99,18 +99,15 @@ function createBatch(emails: Sending, rules: SendRules): Documented<KeyedRoute> 
   };
 }
 
-/**
- * Each message costs 1. A body that is no array costs 1. A body with too many messages is free (a ruling).
- */
+/** Each message costs 1. A body that is no array costs 1. `batchBody` refuses too many messages. */
 function batchCost(body: unknown): BodyCost {
-  if (!Array.isArray(body)) return refusal(1, 'must be a JSON array of messages');
-  if (body.length === 0) return refusal(1, 'has no message');
-  if (body.length > LIMITS.batchMessages) return refusal(0, `has more than ${LIMITS.batchMessages} messages`);
+  if (!Array.isArray(body)) return refusal('must be a JSON array of messages');
+  if (body.length === 0) return refusal('has no message');
   return { cost: body.length, refusal: null };
 }
 
-function refusal(cost: number, message: string): BodyCost {
-  return { cost, refusal: invalidFields([{ field: '', message }]) };
+function refusal(message: string): BodyCost {
+  return { cost: 1, refusal: invalidFields([{ field: '', message }]) };
 }
 
 const emailFields = {

@@ -72,7 +72,6 @@ export interface KeyedRoute extends RouteBase {
 }
 
 export interface BodyCost {
-  /** 0: free. */
   readonly cost: number;
   /** The answer to a body that the route refuses; null: the handler decides. */
   readonly refusal: Answer | null;
