@@ -140,7 +140,14 @@ export { dropOldThreads, dropReceivedMail } from './retention/old-messages.ts';
 export { createSweptBlobs, SWEEP_LEASE_MS, SweptBlobsError } from './inbound/swept-blobs.ts';
 export type { SweptBlobs } from './inbound/swept-blobs.ts';
 export { createThreadStore, isThreadEmailId } from './inbound/threads.ts';
-export type { FoundThread, Thread, ThreadEmail, ThreadSearch, ThreadStore } from './inbound/threads.ts';
+export type {
+  FoundThread,
+  Thread,
+  ThreadEmail,
+  ThreadSearch,
+  ThreadStore,
+  ThreadSummary,
+} from './inbound/threads.ts';
 export { createMessageStore } from './inbound/messages.ts';
 export type {
   BodyPart,

@@ -1,9 +1,11 @@
 import { ADDRESS_LENGTH, hasControlCharacter, inboundAddress, LIMITS, PATTERNS } from '@postrider/domain';
+import { KeyedQueue } from '@postrider/limits';
 import type { Inbox, InboxStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { lacksAll, parseFields, resourceFields } from '../http/fields.ts';
+import { inSlot } from '../http/in-slot.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { parsedText } from '../http/parsed-text.ts';
 import { shownText } from '../http/shown-text.ts';
@@ -14,12 +16,15 @@ import type { AnswerOf } from './schemas.ts';
 
 const READ = { scope: 'inbound:read', limited: true } as const;
 const MANAGE = { scope: 'inbound:manage', limited: true } as const;
+/** A read counts all unread messages of its inboxes. So the API does few at a time. */
+const READS_IN_FLIGHT = { perKey: 1, total: 2 };
 
 export function inboxRoutes(inboxes: InboxStore): readonly Documented[] {
+  const queue = new KeyedQueue(READS_IN_FLIGHT);
   return [
     createInbox(inboxes),
-    listInboxes(inboxes),
-    getInbox(inboxes),
+    listInboxes(inboxes, queue),
+    getInbox(inboxes, queue),
     updateInbox(inboxes),
     deleteInbox(inboxes),
   ];
@@ -124,7 +129,7 @@ const inboxEntry = z.object(inboxFields);
 const inboxPage = pageOf(inboxEntry).meta({ id: 'InboxPage' });
 
 /** The inboxes of the key's kind, live or test. */
-function listInboxes(inboxes: Pick<InboxStore, 'list'>): Documented<KeyedRoute> {
+function listInboxes(inboxes: Pick<InboxStore, 'list'>, queue: KeyedQueue): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -136,12 +141,14 @@ function listInboxes(inboxes: Pick<InboxStore, 'list'>): Documented<KeyedRoute> 
       paged: true,
       refusals: ['validation-failed'],
     },
-    async handle({ key, query }) {
-      return listAnswer(query, {
-        noun: 'inbox',
-        read: (request) => inboxes.list(key, request),
-        show: inboxObject,
-      });
+    async handle(request) {
+      return inSlot(queue, request, () =>
+        listAnswer(request.query, {
+          noun: 'inbox',
+          read: (page) => inboxes.list(request.key, page),
+          show: inboxObject,
+        }),
+      );
     },
   };
 }
@@ -156,7 +163,7 @@ const oneInbox = z
   })
   .meta({ id: 'Inbox' });
 
-function getInbox(inboxes: Pick<InboxStore, 'find'>): Documented<KeyedRoute> {
+function getInbox(inboxes: Pick<InboxStore, 'find'>, queue: KeyedQueue): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -167,15 +174,17 @@ function getInbox(inboxes: Pick<InboxStore, 'find'>): Documented<KeyedRoute> {
       success: { status: 200, body: oneInbox },
       refusals: ['not-found'],
     },
-    async handle({ key, id }) {
-      const inbox = await inboxes.find(key, id);
-      if (inbox === null) return noSuch('inbox');
-      return json<AnswerOf<typeof oneInbox>>(200, {
-        object: 'inbox',
-        ...inboxObject(inbox),
-        domain_id: inbox.domainId ?? '',
-        receiving_address: inbox.address,
-        drafts: 0,
+    async handle(request) {
+      return inSlot(queue, request, async () => {
+        const inbox = await inboxes.find(request.key, request.id);
+        if (inbox === null) return noSuch('inbox');
+        return json<AnswerOf<typeof oneInbox>>(200, {
+          object: 'inbox',
+          ...inboxObject(inbox),
+          domain_id: inbox.domainId ?? '',
+          receiving_address: inbox.address,
+          drafts: 0,
+        });
       });
     },
   };

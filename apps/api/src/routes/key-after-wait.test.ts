@@ -5,14 +5,16 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
-import type { ApiKey, MessageStore, RecoveryStore } from '@postrider/store';
+import type { ApiKey, InboxStore, MessageStore, RecoveryStore } from '@postrider/store';
 import { unauthorized } from '../problems/answers.ts';
 import { getEmailMetrics } from './email-metrics.ts';
 import { forward } from './forwards.ts';
+import { inboxRoutes } from './inboxes.ts';
 import { getMessageBody } from './message-body.ts';
 import { recoveryRoutes } from './recoveries.ts';
 import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
 import { searchThreads } from './thread-search.ts';
+import { threadRoutes } from './threads.ts';
 import type { ThreadStores } from './threads.ts';
 
 /* Routes that do few requests at a time. The others wait in the process, for as long as these take. */
@@ -25,13 +27,43 @@ const EMAIL = newId('email', systemClock);
 function threadStores(work: Work): ThreadStores {
   const threads = {
     search: work,
+    list: work,
+    mark: work,
+    remove: work,
     find: async () => ({}),
     email: async () => ({ id: EMAIL, html: null, text: null }),
   };
   return { inboxes: { identify: async () => ({ id: 'inb' }) }, threads } as unknown as ThreadStores;
 }
 
+/** The operations that share slots. A request goes to each of them in turn. */
+function inTurn(routes: readonly Documented[], ...operations: string[]): Documented<KeyedRoute> {
+  const found = operations.map((id) => routes.find(({ docs }) => docs.operationId === id));
+  const handles = (found as Documented<KeyedRoute>[]).map(({ handle }) => handle);
+  const [first] = found;
+  let asked = 0;
+  return {
+    ...(first as Documented<KeyedRoute>),
+    async handle(request) {
+      const handle = handles[asked % handles.length] as KeyedRoute['handle'];
+      asked += 1;
+      return handle({ ...request, body: { read: true } });
+    },
+  };
+}
+
 const ROUTES: readonly [name: string, make: (work: Work) => Documented<KeyedRoute>][] = [
+  [
+    'inboxes.list and get',
+    (work) => {
+      const inboxes = { list: work, find: work } as unknown as InboxStore;
+      return inTurn(inboxRoutes(inboxes), 'listInboxes', 'getInbox');
+    },
+  ],
+  [
+    'threads.list, update and delete',
+    (work) => inTurn(threadRoutes(threadStores(work)), 'listThreads', 'updateThread', 'deleteThread'),
+  ],
   ['threads.search', (work) => searchThreads(threadStores(work))],
   ['emails.metrics', (work) => getEmailMetrics({ count: work }, systemClock)],
   [

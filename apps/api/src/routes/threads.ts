@@ -1,11 +1,20 @@
 import { parseId } from '@postrider/domain';
+import { KeyedQueue } from '@postrider/limits';
 import { isThreadEmailId } from '@postrider/store';
-import type { InboxIdentity, InboxStore, Thread, ThreadEmail, ThreadStore } from '@postrider/store';
+import type {
+  InboxIdentity,
+  InboxStore,
+  Thread,
+  ThreadEmail,
+  ThreadStore,
+  ThreadSummary,
+} from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields } from '../http/fields.ts';
+import { inSlot } from '../http/in-slot.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { invalid, noSuch, threadIsLarge } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
@@ -14,6 +23,8 @@ import { count, deleted, idOf, nullableText, pageOf, texts, time } from './schem
 import type { AnswerOf } from './schemas.ts';
 
 const READ = { scope: 'inbound:read', limited: true } as const;
+/** A list may read 100 whole threads. A change may write a whole thread. So the API does few at a time. */
+const WORK_IN_FLIGHT = { perKey: 1, total: 2 };
 
 /** The stores in which the routes of mail threads look up the parts of their paths. */
 export interface ThreadStores {
@@ -23,7 +34,13 @@ export interface ThreadStores {
 
 /** Mail threads: the conversations of an inbox. */
 export function threadRoutes(stores: ThreadStores): readonly Documented[] {
-  return [listThreads(stores), getThread(stores), updateThread(stores), deleteThread(stores)];
+  const queue = new KeyedQueue(WORK_IN_FLIGHT);
+  return [
+    listThreads(stores, queue),
+    getThread(stores),
+    updateThread(stores, queue),
+    deleteThread(stores, queue),
+  ];
 }
 
 /**
@@ -60,7 +77,7 @@ const threadPage = pageOf(threadEntry).meta({ id: 'ThreadPage' });
  * The mail thread with the newest message is first. Every mail thread is in the folder `inbox` and has no
  * label. The filters `folders` and `labels` therefore select all mail threads or none.
  */
-function listThreads(stores: ThreadStores): Documented<KeyedRoute> {
+function listThreads(stores: ThreadStores, queue: KeyedQueue): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -81,15 +98,17 @@ function listThreads(stores: ThreadStores): Documented<KeyedRoute> {
       if (read !== null && read !== 'true' && read !== 'false') {
         return invalid(`read ${quoted(read)} is not true or false.`);
       }
-      return listAnswer(query, {
-        noun: 'thread',
-        async read(page) {
-          const isRead = read === null ? null : read === 'true';
-          const found = await stores.threads.list(inbox.value.id, isRead, page);
-          return selectsNone(query) && found !== null ? { entries: [], hasMore: false } : found;
-        },
-        show: threadObject,
-      });
+      return inSlot(queue, request, () =>
+        listAnswer(query, {
+          noun: 'thread',
+          async read(page) {
+            const isRead = read === null ? null : read === 'true';
+            const found = await stores.threads.list(inbox.value.id, isRead, page);
+            return selectsNone(query) && found !== null ? { entries: [], hasMore: false } : found;
+          },
+          show: threadObject,
+        }),
+      );
     },
   };
 }
@@ -132,7 +151,7 @@ const threadUpdate = z
   .meta({ id: 'ThreadUpdate', not: { required: ['folder'] } });
 
 /** Marks what the mail thread received as read or unread. A mail thread cannot change its folder. */
-function updateThread(stores: ThreadStores): Documented<KeyedRoute> {
+function updateThread(stores: ThreadStores, queue: KeyedQueue): Documented<KeyedRoute> {
   return {
     method: 'patch',
     path: '/v1/inboxes/:id/threads/:thread',
@@ -157,15 +176,17 @@ function updateThread(stores: ThreadStores): Documented<KeyedRoute> {
       if (!found.ok) return found.refusal;
       const { inbox, thread } = found.value;
       const { read } = parsed.fields;
-      await stores.threads.mark(inbox.id, thread.id, read);
-      return json(200, summaryOf({ ...thread, read }));
+      return inSlot(queue, request, async () => {
+        await stores.threads.mark(inbox.id, thread.id, read);
+        return json(200, summaryOf({ ...thread, read }));
+      });
     },
   };
 }
 
 const deletedThread = deleted('inbox_thread', 'thr').meta({ id: 'DeletedThread' });
 
-function deleteThread(stores: ThreadStores): Documented<KeyedRoute> {
+function deleteThread(stores: ThreadStores, queue: KeyedQueue): Documented<KeyedRoute> {
   return {
     method: 'delete',
     path: '/v1/inboxes/:id/threads/:thread',
@@ -182,10 +203,13 @@ function deleteThread(stores: ThreadStores): Documented<KeyedRoute> {
       const inbox = await findInbox(stores, request);
       if (!inbox.ok) return inbox.refusal;
       const id = parseId('thread', request.params['thread'] ?? '');
-      const removal = id === null ? 'missing' : await stores.threads.remove(inbox.value.id, id);
-      if (id === null || removal === 'missing') return noSuch('thread');
-      if (removal === 'unfinished') return threadIsLarge;
-      return json<AnswerOf<typeof deletedThread>>(200, { object: 'inbox_thread', id, deleted: true });
+      if (id === null) return noSuch('thread');
+      return inSlot(queue, request, async () => {
+        const removal = await stores.threads.remove(inbox.value.id, id);
+        if (removal === 'missing') return noSuch('thread');
+        if (removal === 'unfinished') return threadIsLarge;
+        return json<AnswerOf<typeof deletedThread>>(200, { object: 'inbox_thread', id, deleted: true });
+      });
     },
   };
 }
@@ -209,7 +233,7 @@ export function threadObject(thread: Thread): AnswerOf<typeof threadEntry> {
   };
 }
 
-function summaryOf({ id, subject, read }: Thread): AnswerOf<typeof threadSummary> {
+function summaryOf({ id, subject, read }: ThreadSummary): AnswerOf<typeof threadSummary> {
   return { object: 'inbox_thread', id, subject, folder: 'inbox', labels: [], read };
 }
 
@@ -230,7 +254,7 @@ export async function findInbox(
 
 export interface InThread {
   readonly inbox: InboxIdentity;
-  readonly thread: Thread;
+  readonly thread: ThreadSummary;
 }
 
 /** Finds the mail thread that `:thread` names. */

@@ -19,19 +19,23 @@ import {
   threadsBefore,
 } from './sql/threads.ts';
 
-export interface Thread {
+/** A thread by itself. The time to read it does not depend on its messages. */
+export interface ThreadSummary {
   readonly id: ThreadId;
   readonly subject: string | null;
+  readonly lastAt: Date;
+  /** True when every received message is read. */
+  readonly read: boolean;
+}
+
+export interface Thread extends ThreadSummary {
   /** Sender and recipients of the newest message, received or sent. */
   readonly from: string | null;
   readonly to: readonly string[] | null;
   readonly cc: readonly string[] | null;
   readonly bcc: readonly string[] | null;
-  readonly lastAt: Date;
   readonly emailCount: number;
   readonly hasAttachment: boolean;
-  /** True when every received message is read. */
-  readonly read: boolean;
 }
 
 /** A message of a thread that the inbox received or sent. */
@@ -91,8 +95,10 @@ type ThreadRemoval =
   /** A part is deleted. The thread has more messages than one call deletes: call again. */
   | 'unfinished';
 
-/** One call deletes 10,000 messages, in short transactions: each holds the lock of the inbox. */
-const REMOVAL = { steps: 20, messagesPerStep: 500 };
+/** Messages per transaction, where a call changes all messages of a thread. */
+const STEP_MESSAGES = 500;
+/** One call deletes 10,000 messages. Each step holds the lock of the inbox. */
+const REMOVAL_STEPS = 20;
 
 export interface ThreadEmailsRequest {
   readonly limit: number;
@@ -107,8 +113,8 @@ export function createThreadStore(db: Database, clock: Clock) {
     runOn<ThreadEmail>(db.pool, readThreadEmails, [threadId, ids, LIMITS.messageBodyBytes + 1]);
   const email = async (threadId: ThreadId, id: string): Promise<ThreadEmail | null> =>
     (await readEmails(threadId, [id]))[0] ?? null;
-  const find = async (inboxId: InboxId, id: ThreadId): Promise<Thread | null> =>
-    (await runOn<Thread>(db.pool, readThread, [inboxId, id]))[0] ?? null;
+  const find = async (inboxId: InboxId, id: ThreadId): Promise<ThreadSummary | null> =>
+    (await runOn<ThreadSummary>(db.pool, readThread, [inboxId, id]))[0] ?? null;
 
   return {
     find,
@@ -153,9 +159,9 @@ export function createThreadStore(db: Database, clock: Clock) {
     async remove(inboxId: InboxId, id: ThreadId): Promise<ThreadRemoval> {
       return remove(db, newId('inbox', clock), inboxId, id);
     },
-    /** Marks all received messages as read or unread. @returns false when the thread does not exist. */
-    async mark(inboxId: InboxId, id: ThreadId, read: boolean): Promise<boolean> {
-      return (await runOn(db.pool, markThread, [inboxId, id, read])).length > 0;
+    /** Marks all received messages as read or unread, in short transactions. */
+    async mark(inboxId: InboxId, id: ThreadId, read: boolean): Promise<void> {
+      await mark(db, inboxId, id, read);
     },
     /**
      * The newest first. A page ends early when text and HTML would exceed `LIMITS.threadPageBytes`.
@@ -186,7 +192,7 @@ async function searchFrom(
   inboxId: InboxId,
   { read, since, until, query, from, to, cc, bcc, hasAttachment }: ThreadSearch,
   { limit, cursor }: PageRequest<'thread'>,
-  at: Thread | null,
+  at: ThreadSummary | null,
 ): Promise<Page<FoundThread>> {
   const upwards = cursor?.side === 'before';
   const rows = await runOn<FoundThread>(db.pool, searchThreads, [
@@ -205,6 +211,16 @@ async function searchFrom(
   return pageOf(rows, limit, upwards);
 }
 
+/** It looks at each message once, so it also ends while another call marks them otherwise. */
+async function mark(db: Database, inboxId: InboxId, id: ThreadId, read: boolean): Promise<void> {
+  let last: { readonly createdAt: Date | string; readonly id: string } | undefined;
+  last = { createdAt: '-infinity', id: '' };
+  while (last !== undefined) {
+    const values: unknown[] = [inboxId, id, read, last.createdAt, last.id, STEP_MESSAGES];
+    [last] = await runOn<{ createdAt: Date; id: string }>(db.pool, markThread, values);
+  }
+}
+
 /** @param removed a new id: that of the deleted inbox which the thread becomes a part of. */
 async function remove(
   db: Database,
@@ -212,10 +228,10 @@ async function remove(
   inboxId: InboxId,
   id: ThreadId,
 ): Promise<ThreadRemoval> {
-  for (let steps = 0; steps < REMOVAL.steps; steps += 1) {
+  for (let steps = 0; steps < REMOVAL_STEPS; steps += 1) {
     const [thread] = await inTransaction(db.pool, async (client) => {
       await run(client, lockInbox, [inboxId, null]);
-      const values = [inboxId, id, removed, REMOVAL.messagesPerStep];
+      const values = [inboxId, id, removed, STEP_MESSAGES];
       return run<{ isGone: boolean }>(client, removeThread, values);
     });
     if (thread === undefined) return 'missing';

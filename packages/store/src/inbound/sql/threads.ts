@@ -44,9 +44,18 @@ export const findThread = statement('find-thread')`
     ) as "threadId"`;
 
 /**
- * The columns of a thread `t`. Sender and recipients are those of its newest message. The subqueries avoid
- * `exists` and joins: Postgres may plan those as a hash of the whole table, or start at the other table. Then
- * it reads the messages of all accounts. The order keeps Postgres from another index.
+ * Whether all that a thread `t` received is read. With the inbox, one index has only the unread messages of
+ * the thread. Held messages have no thread.
+ */
+const READ = `
+  (select true from messages m
+   where m.inbox_id = t.inbox_id and m.thread_id = t.id and not m.read and m.status <> 'held' limit 1) is null as read`;
+
+/**
+ * The columns of a thread `t` in a list. Sender and recipients are those of its newest message. `emailCount`
+ * and `hasAttachment` may read every message. The subqueries avoid `exists` and joins: Postgres may plan
+ * those as a hash of the whole table, or start at the other table. Then it reads the messages of all
+ * accounts. The order keeps Postgres from another index.
  */
 const THREAD = `
   t.id, t.subject, t.last_at as "lastAt", newest."from", newest."to", newest.cc, newest.bcc,
@@ -57,7 +66,7 @@ const THREAD = `
    order by m.created_at, m.id limit 1) is not null
     or (select true from inbox_sends s where s.thread_id = t.id
           and (select true from email_attachments a where a.email_id = s.email_id limit 1) limit 1) is not null as "hasAttachment",
-  (select true from messages m where m.thread_id = t.id and not m.read order by m.created_at, m.id limit 1) is null as read`;
+  ${READ}`;
 
 const NEWEST = `
   left join lateral (
@@ -199,23 +208,28 @@ export const removeThread = statement('remove-thread')`
     )
     select (select true from moved) is not null as "isGone" from thread`;
 
-/** Reads one thread. $1 inbox, $2 thread. */
+/** Reads one thread, however long it is. $1 inbox, $2 thread. */
 export const readThread = statement('read-thread')`
-    select ${THREAD} from inbox_threads t ${NEWEST} where t.inbox_id = $1 and t.id = $2`;
+    select t.id, t.subject, t.last_at as "lastAt", ${READ} from inbox_threads t where t.inbox_id = $1 and t.id = $2`;
 
 /**
- * Marks a thread's received messages. $1 inbox, $2 thread, $3 true for read. Returns the thread, or no row
- * when it does not exist.
+ * Marks some of a thread's received messages, the oldest first.
+ *
+ * $1 inbox, $2 thread, $3 true for read, $4 and $5 time and id of the message after which it begins, $6
+ * maximum number of messages. Returns the last message when it has marked so many: more may follow.
  */
 export const markThread = statement('mark-thread')`
-    with marked as (
-      update messages m set read = $3
-      where m.id = any (array(
-        select c.id from messages c
-        where c.thread_id = (select t.id from inbox_threads t where t.inbox_id = $1 and t.id = $2) and c.read <> $3
-        order by c.created_at, c.id)) and m.read <> $3
+    with step as materialized (
+      select c.id, c.created_at from messages c
+      where c.thread_id = (select t.id from inbox_threads t where t.inbox_id = $1 and t.id = $2) and c.read <> $3
+        and (c.created_at, c.id) > ($4::timestamptz, $5::text)
+      order by c.created_at, c.id
+      limit $6
+    ),
+    marked as (
+      update messages m set read = $3 where m.id = any (array(select s.id from step s)) and m.read <> $3
     )
-    select t.id from inbox_threads t where t.inbox_id = $1 and t.id = $2`;
+    select s.id, s.created_at as "createdAt" from step s order by s.created_at, s.id offset $6::int - 1`;
 
 /**
  * Finds a page of a thread's messages, received and sent, with the bytes of text and HTML that each shows.

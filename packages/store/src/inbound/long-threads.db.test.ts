@@ -1,0 +1,76 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import { newId } from '@postrider/domain';
+import type { InboxId, ThreadId } from '@postrider/domain';
+import { explainedPool } from '../../test/explained-pool.ts';
+import type { ExplainedStatement } from '../../test/explained-pool.ts';
+import { setupStore } from '../../test/open-store.ts';
+import type { Database } from '../db/database.ts';
+import { createThreadStore } from './threads.ts';
+
+/* A thread of many messages. */
+
+const MESSAGES = 1_200;
+const STEP = 500;
+
+const store = setupStore();
+let inbox: InboxId;
+let thread: ThreadId;
+
+beforeEach(async () => {
+  inbox = newId('inbox', store.clock);
+  thread = newId('thread', store.clock);
+  await store.outside.query(
+    `insert into inboxes values ($1, $2, 'live', $1 || '@a.example', 'A', null, now(), now())`,
+    [inbox, await store.newAccount()],
+  );
+  await store.outside.query(`insert into inbox_threads values ($1, $2, 'Hi', now(), now())`, [thread, inbox]);
+  await store.outside.query(
+    `insert into messages (id, account_id, kind, inbox_id, thread_id, status, created_at, content_digest, blob, size, from_address,
+       to_addresses, cc_addresses, reply_to_addresses, received_for, headers, spf, dkim, dmarc, automatic)
+     select $1 || n, i.account_id, 'live', i.id, $1, 'received', now() - make_interval(secs => n / 10), '', 'b', 1, 'a@a.example',
+       '{}', '{}', '{}', '{}', '[]', 'none', 'none', 'none', false
+     from inboxes i, generate_series(1, $3::int) n where i.id = $2`,
+    [thread, inbox, MESSAGES],
+  );
+});
+
+const threads = (db = store.db) => createThreadStore(db, store.clock);
+
+/** How many messages each of the last transactions has marked, the largest number first. */
+async function marked(read: boolean): Promise<number[]> {
+  const rows = await store.outside.query<{ count: number }>(
+    'select count(*)::int from messages where thread_id = $1 and read = $2 group by xmin::text order by 1 desc',
+    [thread, read],
+  );
+  return rows.map(({ count }) => count);
+}
+
+test('is marked whole, in transactions of 500 messages', async () => {
+  await threads().mark(inbox, thread, true);
+  expect(await marked(true)).toEqual([STEP, STEP, MESSAGES - 2 * STEP]);
+  await threads().mark(inbox, thread, false);
+  expect(await marked(false)).toEqual([STEP, STEP, MESSAGES - 2 * STEP]);
+  expect(await marked(true)).toEqual([]);
+});
+
+test('that two calls mark otherwise is marked to its end by both', async () => {
+  const calls = [true, false, true, false].map(async (read) => threads().mark(inbox, thread, read));
+  await Promise.all(calls);
+  await threads().mark(inbox, thread, true);
+  expect(await threads().find(inbox, thread)).toMatchObject({ read: true });
+});
+
+test('is found without its messages, read or unread', async () => {
+  for (const read of [false, true]) {
+    await threads().mark(inbox, thread, read);
+    const seen: ExplainedStatement[] = [];
+    const query = async ({ text, values }: { text: string; values: unknown[] }) =>
+      explainedPool(store.db.pool, seen).query(text, values);
+    const found = await threads({ ...store.db, pool: { query } as unknown as Database['pool'] }).find(
+      inbox,
+      thread,
+    );
+    expect(found).toMatchObject({ id: thread, subject: 'Hi', read });
+    expect(Math.max(...seen.map(({ rowsMax }) => rowsMax))).toBeLessThanOrEqual(1);
+  }
+});
