@@ -71,7 +71,7 @@ export type { Domain, DomainClaim, DomainState, DomainStore } from './domains/do
 export { createDomainTurns } from './domains/domain-turns.ts';
 export type { DomainTurn, DomainTurns, TurnLength } from './domains/domain-turns.ts';
 export { createEmailStore } from './mail/emails.ts';
-export type { EmailStore, LinkedContent, ListedAttachment, ListedEmail } from './mail/emails.ts';
+export type { EmailStore, ListedAttachment, ListedEmail } from './mail/emails.ts';
 export { findEmails } from './mail/find-emails.ts';
 export type { FoundEmail } from './mail/find-emails.ts';
 export { createEventCountStore } from './events/event-counts.ts';

@@ -29,6 +29,8 @@ export interface FileAnswer {
   readonly length: number;
   /** Memory that the stream takes while the client does not read. Absent: at most `PIECE_BYTES`. */
   readonly heldBytes?: number;
+  /** The account that `heldBytes` counts for when the request has no key. Absent: one owner for all. */
+  readonly owner?: string;
   /** Holds `length` bytes; null: no body. `send` streams it, and destroys it when the client disconnects. */
   readonly stream: Readable | null;
 }

@@ -17,7 +17,7 @@ export type Send = (request: IncomingMessage, response: ServerResponse, answer: 
 
 /** The memory budget for answers in progress. It counts what each holds beyond its first `bytesFree`. */
 const BUDGET = { bytesMax: 128 * 1024 * 1024, bytesFree: LIMITS.bodyBytes };
-/** The owner of all answers to requests without a key. No key has this id. */
+/** The owner of answers that have neither a key nor an owner. No key has this id. */
 const KEYLESS = 'keyless';
 
 export function createSend(bases: ProblemBases, logger: Pick<Logger, 'warn'>): Send {
@@ -33,7 +33,8 @@ export function createSend(bases: ProblemBases, logger: Pick<Logger, 'warn'>): S
     const bytes = 'text' in head ? head.length : (head.heldBytes ?? 0);
     const isLong = bytes > PIECE_BYTES;
     if (isLong) {
-      const held = budget.open(key?.id ?? KEYLESS);
+      const owner = answer.kind === 'file' ? answer.owner : undefined;
+      const held = budget.open(key?.id ?? owner ?? KEYLESS);
       if (!held.takeNow(bytes)) {
         if (answer.kind === 'file') answer.stream?.destroy();
         send(request, response, tooManyUnread);

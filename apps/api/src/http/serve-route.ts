@@ -235,8 +235,9 @@ async function keylessAnswer({
     const { requestId } = contextOf(response);
     const id = idOf(request);
     const work = async (): Promise<Answer> => route.handle({ id, method, headers, requestId, body });
-    if (route.slotPerClient !== true) return work();
-    return (await services.accountSlots.run(clientOf(request), work, response)) ?? tooManyFromClient;
+    if (route.slotPerClient === undefined) return work();
+    const slots = route.slotPerClient === true ? services.accountSlots : route.slotPerClient;
+    return (await slots.run(clientOf(request), work, response)) ?? tooManyFromClient;
   };
   if (route.body === undefined) return refuseIgnored(request) ?? handle(NO_BODY);
   const limits = { limits: services.bodies, owner: KEYLESS, isBatch: false };

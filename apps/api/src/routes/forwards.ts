@@ -25,7 +25,7 @@ import type { ReplyRules, ThreadSendRequest, ThreadSendStores } from './thread-s
 const READS_IN_FLIGHT = { perKey: 1, total: 2 };
 
 interface ForwardStores extends ThreadSendStores {
-  readonly emails: Pick<EmailStore, 'send' | 'recall' | 'attachments' | 'findLinked'>;
+  readonly emails: Pick<EmailStore, 'send' | 'recall' | 'attachments' | 'attachmentPiece'>;
   readonly messages: Pick<MessageStore, 'find'>;
 }
 
@@ -116,9 +116,6 @@ async function filesOf(
   const files = (await emails.attachments(key, emailId)) ?? [];
   return files.map((file) => ({
     ...file,
-    async read() {
-      const linked = await emails.findLinked({ emailId, position: file.position });
-      return linked === null ? null : Buffer.from(linked.content);
-    },
+    read: () => emails.attachmentPiece({ emailId, position: file.position }, 0, file.size),
   }));
 }

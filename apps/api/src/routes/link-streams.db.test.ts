@@ -1,53 +1,60 @@
 import { Readable } from 'node:stream';
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { BlobStoreUnavailableError } from '@postrider/blobs';
+import type { ByteRange } from '@postrider/blobs';
 import { createLinkTokens } from '@postrider/domain';
+import type { AccountId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import { waitFor } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
 import { openRaw } from '../../test/raw-request.ts';
+import type { RawConnection } from '../../test/raw-request.ts';
 import { SECRET_KEYS, setupApi } from '../../test/start-api.ts';
 
 /* Bytes as they come from a store that is slow, huge, broken or away. */
 
-const CHUNK = Buffer.alloc(64 * 1024, 'x');
-const HUGE_CHUNKS = 16 * 1024;
-const HUGE = HUGE_CHUNKS * CHUNK.length;
-
-/** A stream of one gigabyte. It makes its bytes while they are read. */
-class Source extends Readable {
-  chunks = 0;
-  override _read(): void {
-    this.chunks += 1;
-    this.push(this.chunks > HUGE_CHUNKS ? null : CHUNK);
-  }
-}
+const MIB = 1024 * 1024;
+const HUGE = 1024 * MIB;
+const LOOKUPS_MAX = 8;
 
 const api = setupApi({
   blobsThrough: () => ({
-    sizeOf: async () => (opening(), HUGE),
+    sizeOf: async () => sizing(),
     read: async () => null,
-    async open() {
-      const stream = opening();
-      opened.push(stream);
+    async open(_, range) {
+      if (range === undefined) throw new Error('a link reads ranges only');
+      const stream = opening(range);
+      opened.push({ range, stream });
       return { size: HUGE, stream };
     },
   }),
 });
 let path: string;
-/** The blob store gives this stream, or this failure, for every blob. */
-let opening: () => Readable;
-let opened: Readable[];
+/** The blob store answers so for every blob. */
+let sizing: () => Promise<number> | number;
+let opening: (range: ByteRange) => Readable;
+let opened: { readonly range: ByteRange; readonly stream: Readable }[];
+let unread: RawConnection[];
 
-beforeAll(async () => {
-  const messageId = await api.rows.message();
+async function pathOf(accountId?: AccountId): Promise<string> {
+  const messageId = await api.rows.message(accountId === undefined ? {} : { accountId });
   const { token } = createLinkTokens(SECRET_KEYS, systemClock).seal({ messageId, attachmentId: null });
-  path = `/links/${token}`;
-});
+  return `/links/${token}`;
+}
+
+beforeAll(async () => void (path = await pathOf()));
 beforeEach(() => {
   opened = [];
+  unread = [];
+  sizing = () => HUGE;
+  opening = bytesOf;
 });
+afterEach(() => {
+  for (const { socket } of unread) socket.destroy();
+});
+
+const bytesOf = ({ start, end }: ByteRange) => Readable.from([Buffer.alloc(end - start + 1, 'x')]);
 
 const lineAbout = (words: string) =>
   api
@@ -55,68 +62,86 @@ const lineAbout = (words: string) =>
     .split('\n')
     .filter((line) => line.includes(words));
 
-describe('a stream', () => {
-  test('is read only as fast as its client reads, and closed when the client goes away', async () => {
-    const source = new Source();
-    opening = () => source;
-    const raw = await openRaw(api.port);
-    raw.socket.pause();
-    raw.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+/** Asks on a connection that reads no more than the head of the answer. */
+async function askUnread(asked = path): Promise<RawConnection> {
+  const raw = await openRaw(api.port);
+  unread.push(raw);
+  raw.socket.once('data', () => raw.socket.pause());
+  raw.send(`GET ${asked} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+  await raw.until('\r\n');
+  return raw;
+}
+
+describe('a file', () => {
+  test('is read only as fast as its client reads, and meanwhile holds nothing of the store', async () => {
+    const raw = await askUnread();
     // The API reads until the buffers of both sides are full. Then it reads nothing more.
-    let before = -1;
+    let before = 0;
     await waitFor(
       () => {
-        const isStill = source.chunks > 0 && source.chunks === before;
-        before = source.chunks;
+        const isStill = opened.length > 0 && opened.length === before;
+        before = opened.length;
         return isStill;
       },
-      { what: 'the stream to stand still', intervalMs: 200 },
+      { what: 'the reading to stand still', intervalMs: 200 },
     );
-    expect(source.chunks * CHUNK.length).toBeLessThan(64 * 1024 * 1024);
-    raw.socket.destroy();
-    await waitFor(() => source.destroyed, { what: 'the stream to be closed' });
+    expect(opened.length).toBeLessThan(64);
+    expect(opened.every(({ stream }) => stream.destroyed)).toBe(true);
+    raw.socket.resetAndDestroy();
+    await waitFor(() => lineAbout('"route":"/links/:id"').length > 0, { what: 'the line of the request' });
     expect(lineAbout('broken off')).toEqual([]);
   });
 
-  test('is also closed when its client goes away before the first byte', async () => {
+  test('and a range are read in pieces of 1 MiB', async () => {
+    sizing = () => 3 * MIB;
+    const answer = await fetch(`${api.url}${path}`, { headers: { range: `bytes=9-${2 * MIB}` } });
+    expect((await answer.arrayBuffer()).byteLength).toBe(2 * MIB - 8);
+    expect(opened.map(({ range }) => range)).toEqual([
+      { start: 9, end: MIB + 8 },
+      { start: MIB + 9, end: 2 * MIB },
+    ]);
+  });
+
+  test('is read no further once its client has gone away', async () => {
     const source = new Readable({ read: () => undefined });
     opening = () => source;
     const raw = await openRaw(api.port);
     raw.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
     await waitFor(() => opened.length > 0, { what: 'the blob to be opened' });
     raw.socket.resetAndDestroy();
-    await waitFor(() => source.destroyed, { what: 'the stream to be closed' });
+    const gone = async () => (await request(api.url).get('/healthz')).status === 200;
+    await waitFor(gone, { what: 'the API to see it' });
+    source.push(Buffer.alloc(MIB));
+    source.push(null);
+    await waitFor(() => source.destroyed, { what: 'the read to end' });
+    expect(opened).toHaveLength(1);
   });
 
   test('that fails in the middle resets the connection, and is logged', async () => {
-    const source = new Readable({ read: () => undefined });
-    opening = () => source;
+    opening = (range) => {
+      if (range.start === 0) return bytesOf(range);
+      throw new BlobStoreUnavailableError('the blob store is not available');
+    };
     const raw = await openRaw(api.port);
     raw.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
-    await waitFor(() => opened.length > 0, { what: 'the blob to be opened' });
-    source.push('the beginning');
-    await raw.until('the beginning');
-    source.destroy(new BlobStoreUnavailableError('the blob store is not available'));
     const received = await raw.closed();
-    expect(received).toMatch(/^HTTP\/1.1 200 [^]*\r\n\r\nthe beginning$/);
+    expect(received).toMatch(/^HTTP\/1.1 200 [^]*\r\n\r\nx+$/);
     const id = /x-request-id: (req_\w+)/.exec(received)?.[1] ?? 'none';
     await waitFor(() => lineAbout(id).length === 2, { what: 'both lines of the request' });
     expect(lineAbout(id).find((line) => line.includes('broken off'))).toContain('"level":"warn"');
   });
 
   test('arrives whole at a client that is still sending; then the connection ends', async () => {
-    const small = Buffer.alloc(100_000, 'y');
-    opening = () => Readable.from([small]);
+    const size = 100_000;
+    sizing = () => size;
     const raw = await openRaw(api.port);
     raw.send(`GET ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`);
-    await raw.until('y'.repeat(small.length));
+    await raw.until('x'.repeat(size));
     raw.send('0\r\n\r\n');
     expect(await raw.closed()).toMatch(/\r\nConnection: close\r\n/i);
   });
 
   test('is not opened for a HEAD, and the connection stays open', async () => {
-    const source = new Source();
-    opening = () => source;
     const raw = await openRaw(api.port);
     raw.send(`HEAD ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
     raw.send('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
@@ -127,6 +152,48 @@ describe('a stream', () => {
   });
 });
 
+test('files that clients leave unread take memory of their account, and none of other accounts', async () => {
+  const mine = await pathOf((await api.newCaller()).accountId);
+  const isRefused = async () => (await askUnread(mine)).received().includes(' 503 ');
+  await waitFor(isRefused, { what: 'an answer to be refused', intervalMs: 1 });
+  expect(unread.length).toBeGreaterThan(30); // of 2 MiB each
+  expectProblem(await request(api.url).get(mine), 'not-ready');
+  expect((await request(api.url).head(mine)).status).toBe(200);
+  const theirs = await askUnread(await pathOf((await api.newCaller()).accountId));
+  expect(theirs.received()).toMatch(/^HTTP\/1.1 200 /);
+});
+
+test('an account has four reads of the blob store at a time, and the read of another account passes', async () => {
+  opening = () => new Readable({ read: () => undefined });
+  const ask = async (asked: string): Promise<void> => {
+    const raw = await openRaw(api.port);
+    unread.push(raw);
+    raw.send(`GET ${asked} HTTP/1.1\r\nHost: a\r\n\r\n`);
+  };
+  for (let n = 0; n < 6; n += 1) await ask(path);
+  await waitFor(() => opened.length === 4, { what: 'four reads' });
+  await ask(await pathOf((await api.newCaller()).accountId));
+  await waitFor(() => opened.length > 4, { what: 'the read of the other account' });
+  expect(opened).toHaveLength(5);
+  for (const { socket } of unread) socket.destroy();
+  for (const { stream } of opened) stream.destroy(new Error('the test is over'));
+});
+
+test('the links of one client address wait for each other before they ask the store', async () => {
+  let asked = 0;
+  const gate = Promise.withResolvers<number>();
+  sizing = async () => {
+    asked += 1;
+    return gate.promise;
+  };
+  const heads = Array.from({ length: LOOKUPS_MAX + 4 }, async () => request(api.url).head(path));
+  await waitFor(() => asked === LOOKUPS_MAX, { what: 'the first links to be looked up' });
+  expect((await request(api.url).get('/v1/webhooks')).status).toBe(401);
+  expect(asked).toBe(LOOKUPS_MAX);
+  gate.resolve(1);
+  for (const { status } of await Promise.all(heads)) expect(status).toBe(200);
+});
+
 describe('while the blob store is away', () => {
   const away = (): never => {
     throw new BlobStoreUnavailableError('the blob store file:/blobs is not available (EIO)', {
@@ -135,7 +202,7 @@ describe('while the blob store is away', () => {
   };
 
   test('a link is 503, also for a range and a HEAD, and the log says why', async () => {
-    opening = away;
+    sizing = away;
     expectProblem(await request(api.url).get(path), 'not-ready');
     expectProblem(await request(api.url).get(path).set('range', 'bytes=0-1'), 'not-ready');
     expect((await request(api.url).head(path)).status).toBe(503);
@@ -145,12 +212,11 @@ describe('while the blob store is away', () => {
   });
 
   test('it works again once the blob store does', async () => {
-    opening = () => new Source();
+    sizing = () => MIB;
     const response = await fetch(`${api.url}${path}`);
-    expect(response.status).toBe(200);
-    const reader = response.body?.getReader();
-    expect(await reader?.read()).toMatchObject({ done: false });
-    await reader?.cancel();
-    await waitFor(() => opened[0]?.destroyed, { what: 'the stream to be closed' });
+    expect({ status: response.status, bytes: (await response.arrayBuffer()).byteLength }).toEqual({
+      status: 200,
+      bytes: MIB,
+    });
   });
 });

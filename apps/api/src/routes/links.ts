@@ -1,14 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { Readable } from 'node:stream';
-import type { BlobId, BlobStore, ByteRange, OpenBlob } from '@postrider/blobs';
+import type { BlobId, BlobStore } from '@postrider/blobs';
 import type { LinkTarget, LinkTokens, ReceivedBytes, SentAttachment } from '@postrider/domain';
+import { KeyedQueue } from '@postrider/limits';
 import { attachmentType } from '@postrider/mail';
 import type { EmailStore, MessageStore } from '@postrider/store';
 import { z } from 'zod';
-import { inPieces } from '../http/answer.ts';
+import { AccountSlots } from '../http/account-slots.ts';
 import type { Answer, FileAnswer } from '../http/answer.ts';
 import { byteRange } from '../http/byte-range.ts';
 import { downloadHeaders } from '../http/content-disposition.ts';
+import { streamInSlots } from '../http/stream-in-slots.ts';
+import type { StoredBytes } from '../http/stream-in-slots.ts';
 import { linkExpired } from '../problems/answers.ts';
 import type { Documented, KeylessRoute } from './route.ts';
 import { time, url } from './schemas.ts';
@@ -41,23 +43,36 @@ export type BlobReader = Pick<BlobStore, 'open' | 'sizeOf' | 'read'>;
 /** RFC 6838 4.2: a type and a subtype. A parameter could give the bytes another meaning, so it is refused. */
 const PLAIN_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}$/;
 
+/**
+ * A lookup asks Postgres and the blob store. Half of the connections to S3 stay free. An address may have 256
+ * connections, so as many requests may wait.
+ */
+const LOOKUPS = { inFlightMax: 8, waitingMax: 256, waitMs: 10_000, totalInFlightMax: 32 };
+/** Reads from Postgres, by account. They share its connections with all other routes. */
+const CONTENTS_IN_FLIGHT = { perKey: 1, total: 2 };
+/** Reads from the blob store, by account. */
+const BLOBS_IN_FLIGHT = { perKey: 4, total: 16 };
+
 interface LinkedStores {
   readonly messages: Pick<MessageStore, 'findLinked'>;
-  readonly emails: Pick<EmailStore, 'findLinked'>;
+  readonly emails: Pick<EmailStore, 'findLinked' | 'attachmentPiece'>;
 }
 
 /**
  * Sends the bytes that a link leads to, whole or one range. @throws BlobStoreUnavailableError from `handle`
  */
 export function openLink(
-  stores: LinkedStores,
+  { messages, emails }: LinkedStores,
   links: Pick<LinkMaker, 'tokens'>,
   blobs: BlobReader,
 ): Documented<KeylessRoute> {
+  const contentQueue = new KeyedQueue(CONTENTS_IN_FLIGHT);
+  const blobQueue = new KeyedQueue(BLOBS_IN_FLIGHT);
   return {
     method: 'get',
     path: '/links/:id',
     scope: null,
+    slotPerClient: new AccountSlots(LOOKUPS, null),
     docs: {
       operationId: 'openLink',
       summary: 'Get the bytes that a link leads to',
@@ -70,53 +85,60 @@ export function openLink(
       if (target === null) return linkExpired;
       const linked =
         'emailId' in target
-          ? await sentBytes(stores.emails, target)
-          : await receivedBytes(stores.messages, blobs, target);
+          ? await sentBytes(emails, contentQueue, target)
+          : await receivedBytes({ messages, blobs }, blobQueue, target);
       return linked === null ? linkExpired : bytesAnswer(linked, { method, headers });
     },
   };
 }
 
-type Description = Pick<FileAnswer, 'kind' | 'mediaType' | 'headers' | 'heldBytes'>;
+type Description = Pick<FileAnswer, 'kind' | 'mediaType' | 'headers'>;
 
-/** Bytes that can be read whole or in a range. Null: they are deleted. */
-interface Linked {
+/** Bytes that can be read whole or in a range. */
+interface Linked extends StoredBytes {
   readonly file: Description;
-  readonly size: () => Promise<number | null>;
-  readonly open: (range?: ByteRange) => Promise<OpenBlob | null>;
+  readonly size: number;
 }
 
 async function receivedBytes(
-  messages: LinkedStores['messages'],
-  blobs: BlobReader,
+  { messages, blobs }: Pick<LinkedStores, 'messages'> & { readonly blobs: BlobReader },
+  queue: KeyedQueue,
   target: ReceivedBytes,
 ): Promise<Linked | null> {
   const linked = await messages.findLinked(target);
   if (linked === null) return null;
   const { contentType, filename } = linked;
   const blob = linked.blob as BlobId;
+  const size = await blobs.sizeOf(blob);
+  if (size === null) return null;
   return {
     file: describe(
       contentType === null ? `${target.messageId}.eml` : (filename ?? ''),
       contentType ?? 'message/rfc822',
     ),
-    size: () => blobs.sizeOf(blob),
-    open: (range) => blobs.open(blob, range),
+    size,
+    owner: linked.accountId,
+    queue,
+    async read(range) {
+      const opened = await blobs.open(blob, range);
+      return opened === null ? null : Buffer.concat((await opened.stream.toArray()) as Buffer[]);
+    },
   };
 }
 
-/** The whole content is in memory while it is sent: at most 5 MiB. */
-async function sentBytes(emails: LinkedStores['emails'], target: SentAttachment): Promise<Linked | null> {
+async function sentBytes(
+  emails: LinkedStores['emails'],
+  queue: KeyedQueue,
+  target: SentAttachment,
+): Promise<Linked | null> {
   const linked = await emails.findLinked(target);
   if (linked === null) return null;
-  const content = Buffer.from(linked.content.buffer, linked.content.byteOffset, linked.content.byteLength);
   return {
-    file: { ...describe(linked.filename, attachmentType(linked)), heldBytes: content.length },
-    size: async () => content.length,
-    open: async ({ start, end } = { start: 0, end: content.length - 1 }) => ({
-      size: content.length,
-      stream: Readable.from(inPieces(content.subarray(start, end + 1)), { objectMode: false }),
-    }),
+    file: describe(linked.filename, attachmentType(linked)),
+    size: linked.size,
+    owner: linked.accountId,
+    queue,
+    read: ({ start, end }) => emails.attachmentPiece(target, start, end - start + 1),
   };
 }
 
@@ -128,36 +150,17 @@ function describe(filename: string, contentType: string): Description {
   };
 }
 
-async function bytesAnswer(
+function bytesAnswer(
   linked: Linked,
   { method, headers }: { readonly method: string; readonly headers: IncomingHttpHeaders },
-): Promise<Answer> {
-  const { file } = linked;
-  if (method === 'HEAD') {
-    const length = await linked.size();
-    return length === null ? linkExpired : { ...file, status: 200, length, stream: null };
-  }
+): Answer {
+  const { file, size } = linked;
+  if (method === 'HEAD') return { ...file, status: 200, length: size, stream: null };
   // If-Range names a version. No answer has named one, so it cannot be ours: the whole file is sent (RFC 9110
   // 13.1.5).
-  const asked = headers['if-range'] === undefined ? headers.range : undefined;
-  if (asked !== undefined) return rangeAnswer(linked, asked);
-  return wholeAnswer(file, await linked.open());
-}
-
-async function rangeAnswer({ file, ...linked }: Linked, asked: string): Promise<Answer> {
-  const size = await linked.size();
-  if (size === null) return linkExpired;
-  const range = byteRange(asked, size);
-  if (range === null) return wholeAnswer(file, await linked.open());
+  const range = byteRange(headers['if-range'] === undefined ? headers.range : undefined, size);
+  if (range === null) return { ...file, status: 200, ...streamInSlots(linked, { start: 0, end: size - 1 }) };
   const of = (part: string) => ({ headers: { ...file.headers, 'content-range': `bytes ${part}/${size}` } });
   if (range === 'unsatisfiable') return { ...file, ...of('*'), status: 416, length: 0, stream: null };
-  const opened = await linked.open(range);
-  if (opened === null) return linkExpired;
-  const length = range.end - range.start + 1;
-  return { ...file, ...of(`${range.start}-${range.end}`), status: 206, length, stream: opened.stream };
-}
-
-function wholeAnswer(file: Description, opened: OpenBlob | null): Answer {
-  if (opened === null) return linkExpired;
-  return { ...file, status: 200, length: opened.size, stream: opened.stream };
+  return { ...file, ...of(`${range.start}-${range.end}`), status: 206, ...streamInSlots(linked, range) };
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AlsoStatus, ProblemSlug, Scope } from '@postrider/domain';
 import type { ApiKey } from '@postrider/store';
 import type { z } from 'zod';
-import type { WaitingClient } from '../http/account-slots.ts';
+import type { AccountSlots, WaitingClient } from '../http/account-slots.ts';
 import type { Answer, PlainTextAnswer } from '../http/answer.ts';
 import type { BodyRule } from '../http/body-rules.ts';
 
@@ -80,8 +80,11 @@ export interface BodyCost {
 /** A route without an API key and so without a rate limit, for callers who cannot have a key. */
 export interface KeylessRoute extends RouteBase {
   readonly scope: null;
-  /** True: requests from the same client address share slots, as an account's do on unlimited routes. */
-  readonly slotPerClient?: true;
+  /**
+   * Requests from the same client address share slots. True: those of the unlimited routes, where accounts
+   * have theirs.
+   */
+  readonly slotPerClient?: true | AccountSlots;
   readonly handle: HandleKeyless;
 }
 

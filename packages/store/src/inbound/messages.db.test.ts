@@ -166,12 +166,14 @@ describe('a message', () => {
     const other = await received();
     const attachmentId = (await messages.find(reader, messageId))?.attachments[0]?.id ?? null;
     expect(await messages.findLinked({ messageId, attachmentId: null })).toEqual({
+      accountId: reader.accountId,
       blob: message.blob,
       filename: null,
       contentType: null,
     });
     const { filename, contentType } = ATTACHMENT;
     expect(await messages.findLinked({ messageId, attachmentId })).toEqual({
+      accountId: reader.accountId,
       blob: 'c'.repeat(64),
       filename,
       contentType,

@@ -1,5 +1,6 @@
 import { LIMITS, newId } from '@postrider/domain';
 import type {
+  AccountId,
   AttachmentId,
   Clock,
   InboxId,
@@ -67,6 +68,7 @@ export interface MessageFilter {
 
 /** The bytes behind a link: a raw message or an attachment. */
 export interface LinkedBytes {
+  readonly accountId: AccountId;
   readonly blob: string;
   /** null for the raw message, and for an attachment without a name. */
   readonly filename: string | null;
@@ -129,17 +131,24 @@ export function createMessageStore(db: Database, clock: Clock) {
       if (attachmentId === null) {
         const row = await db.prisma.message.findUnique({
           where: { id: messageId },
-          select: { blob: true, inboxId: true },
+          select: { accountId: true, blob: true, inboxId: true },
         });
         if (row === null || !(await inboxExists(db, row.inboxId))) return null;
-        return { blob: row.blob, filename: null, contentType: null };
+        const accountId = row.accountId as AccountId;
+        return { accountId, blob: row.blob, filename: null, contentType: null };
       }
       const file = await db.prisma.messageAttachment.findFirst({
         where: { id: attachmentId, messageId },
-        select: { blob: true, filename: true, contentType: true, message: { select: { inboxId: true } } },
+        select: {
+          blob: true,
+          filename: true,
+          contentType: true,
+          message: { select: { accountId: true, inboxId: true } },
+        },
       });
       if (file === null || !(await inboxExists(db, file.message.inboxId))) return null;
-      return { blob: file.blob, filename: file.filename, contentType: file.contentType };
+      const accountId = file.message.accountId as AccountId;
+      return { accountId, blob: file.blob, filename: file.filename, contentType: file.contentType };
     },
   };
 }

@@ -103,3 +103,46 @@ test('another account’s message reads as missing', async () => {
   expect(await emails.find({ accountId: await store.newAccount(), kind: 'live' }, id)).toBeNull();
   expect(await emails.find({ accountId, kind: 'live' }, newId('email', store.clock))).toBeNull();
 });
+
+describe('an attachment', () => {
+  const MIB = 1024 * 1024;
+  const content = Buffer.alloc(3 * MIB, Buffer.from('0123456789abcdef-'));
+
+  async function attached() {
+    const emailId = await sent();
+    await store.outside.query(
+      `insert into email_attachments (email_id, position, filename, content_type, content) values ($1, 0, 'a.txt', null, $2)`,
+      [emailId, content],
+    );
+    return { emailId, position: 0 };
+  }
+
+  /** The number of parts that Postgres has read so far of long contents. A part has some 2,000 bytes. */
+  async function partsRead(): Promise<number> {
+    await store.db.pool.query('select pg_stat_force_next_flush()');
+    const [read] = await store.outside.query<{ parts: number }>(
+      `select idx_tup_fetch::int as parts from pg_stat_all_tables
+       where relid = (select reltoastrelid from pg_class where oid = 'email_attachments'::regclass)`,
+    );
+    return read?.parts ?? NaN;
+  }
+
+  test('is found by its link without its content, and only the asked bytes are read', async () => {
+    const file = await attached();
+    const before = await partsRead();
+    const found = { accountId, filename: 'a.txt', contentType: null, size: content.length };
+    expect(await emails.findLinked(file)).toEqual(found);
+    expect((await partsRead()) - before).toBe(0);
+    expect(await emails.attachmentPiece(file, 2 * MIB, 10)).toEqual(content.subarray(2 * MIB, 2 * MIB + 10));
+    expect((await partsRead()) - before).toBeLessThanOrEqual(2);
+    expect((await emails.attachmentPiece(file, 0, content.length))?.equals(content)).toBe(true);
+    expect((await partsRead()) - before).toBeGreaterThan(1_000);
+  });
+
+  test('is missing when its content is deleted, and has no bytes behind its end', async () => {
+    const file = await attached();
+    expect(await emails.attachmentPiece(file, content.length, 1)).toEqual(Buffer.alloc(0));
+    const other = { ...file, position: 1 };
+    expect([await emails.findLinked(other), await emails.attachmentPiece(other, 0, 1)]).toEqual([null, null]);
+  });
+});

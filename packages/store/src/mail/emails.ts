@@ -52,6 +52,22 @@ const LIST_ATTACHMENTS = statement('list-attachments')`
            a.content_id as "contentId"
     from email_attachments a where a.email_id = $1 order by a.position`;
 
+/**
+ * Finds an attachment without its content, as `list-attachments` does. $1 email, $2 position.
+ */
+const FIND_LINKED = statement('find-linked-attachment')`
+    select (select e.account_id from emails e where e.id = $1) as "accountId", a.filename,
+           a.content_type as "contentType", octet_length(a.content) as size
+    from email_attachments a where a.email_id = $1 and a.position = $2::int`;
+
+/**
+ * Reads a part of a content. Its storage is external, so Postgres reads no other part. $1 email, $2 position,
+ * $3 first byte, from 1, $4 maximum number of bytes.
+ */
+const READ_CONTENT = statement('read-attachment-piece')`
+    select substring(a.content from $3::int for $4::int) as piece
+    from email_attachments a where a.email_id = $1 and a.position = $2::int`;
+
 export type EmailStatus = 'queued' | 'sent' | 'failed' | 'stored';
 
 /** A message without its attachments, which only the provider gets. */
@@ -81,9 +97,9 @@ export interface ListedAttachment {
   readonly contentId: string | null;
 }
 
-/** The bytes behind a link to an attachment of a sent message. */
-export interface LinkedContent extends Pick<ListedAttachment, 'filename' | 'contentType'> {
-  readonly content: Uint8Array;
+/** What a link to an attachment of a sent message leads to. */
+export interface LinkedAttachment extends Pick<ListedAttachment, 'filename' | 'contentType' | 'size'> {
+  readonly accountId: AccountId;
 }
 
 export type ListedEmail = Omit<Email, 'html' | 'text'>;
@@ -122,11 +138,23 @@ export function createEmailStore(db: Database, clock: Clock) {
       return runOn<ListedAttachment>(db.pool, LIST_ATTACHMENTS, [id]);
     },
     /** The link is the permission, so no account is checked. @returns null when the content is deleted. */
-    async findLinked({ emailId, position }: SentAttachment): Promise<LinkedContent | null> {
-      return db.prisma.emailAttachment.findUnique({
-        where: { emailId_position: { emailId, position } },
-        select: { filename: true, contentType: true, content: true },
-      });
+    async findLinked({ emailId, position }: SentAttachment): Promise<LinkedAttachment | null> {
+      const [found] = await runOn<LinkedAttachment>(db.pool, FIND_LINKED, [emailId, position]);
+      return found ?? null;
+    },
+    /**
+     * Reads at most `bytesMax` bytes of an attachment.
+     *
+     * @param start number of bytes before the first. @returns null when the content is deleted.
+     */
+    async attachmentPiece(
+      { emailId, position }: SentAttachment,
+      start: number,
+      bytesMax: number,
+    ): Promise<Buffer | null> {
+      const values = [emailId, position, start + 1, bytesMax];
+      const [row] = await runOn<{ piece: Buffer }>(db.pool, READ_CONTENT, values);
+      return row?.piece ?? null;
     },
     /**
      * The reader's messages without bodies, the newest first. @returns null when the cursor is not such a

@@ -1,0 +1,54 @@
+import { Readable } from 'node:stream';
+import type { ByteRange } from '@postrider/blobs';
+import type { KeyedQueue } from '@postrider/limits';
+import { inPieces } from './answer.ts';
+import type { FileAnswer } from './answer.ts';
+
+/** Bytes that one read takes from a store. */
+const READ_BYTES = 1024 * 1024;
+/** The end of a read may still be on its way when the next read arrives. */
+const HELD_BYTES = 2 * READ_BYTES;
+
+/** Bytes in a store that can be read in part. */
+export interface StoredBytes {
+  /** The account. Its reads wait for slots in the queue. */
+  readonly owner: string;
+  readonly queue: KeyedQueue;
+  /** @returns null when the bytes are deleted. */
+  readonly read: (range: ByteRange) => Promise<Buffer | null>;
+}
+
+type Streamed = Pick<FileAnswer, 'length' | 'owner' | 'heldBytes' | 'stream'>;
+
+/**
+ * Streams a range as fast as its client reads. A client that reads slowly holds no slot, and no connection to
+ * the store. The range is empty when it ends before its start.
+ */
+export function streamInSlots(bytes: StoredBytes, range: ByteRange): Streamed {
+  const length = range.end - range.start + 1;
+  return {
+    length,
+    owner: bytes.owner,
+    heldBytes: Math.min(length, HELD_BYTES),
+    stream: Readable.from(pieces(bytes, range), { objectMode: false }),
+  };
+}
+
+async function* pieces(
+  { owner, queue, read }: StoredBytes,
+  { start, end }: ByteRange,
+): AsyncGenerator<Buffer> {
+  for (let at = start; at <= end;) {
+    const slot = queue.join(owner, 1);
+    let piece: Buffer | null;
+    try {
+      await slot.granted;
+      piece = await read({ start: at, end: Math.min(end, at + READ_BYTES - 1) });
+    } finally {
+      slot.release();
+    }
+    if (piece === null || piece.length === 0) throw new Error('the rest of the bytes is deleted');
+    yield* inPieces(piece);
+    at += piece.length;
+  }
+}
