@@ -145,6 +145,6 @@ export class DeliveryPass {
  * worker starts them one by one as slots become free. Otherwise those that timed out together would start
  * together again.
  */
-function jobOf({ deliveryId, claim, delayMs, slow }: LeasedDelivery) {
-  return { deliveryId, claim, delayMs, alone: slow };
+function jobOf({ deliveryId, claim, delayMs, slow, leaseExpired }: LeasedDelivery) {
+  return { deliveryId, claim, delayMs, alone: slow, leaseExpired };
 }

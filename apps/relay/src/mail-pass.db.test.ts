@@ -63,7 +63,7 @@ describe('the mail pass', () => {
     expect(jobs()).toEqual([]);
     await store.database.query(`update email_sends set leased_until = now() - interval '1 ms'`);
     await run();
-    expect(jobs()).toEqual([{ emailId, claim: 1, delayMs: 0, faults: 0, alone: false }]);
+    expect(jobs()).toEqual([{ emailId, claim: 0, delayMs: 0, faults: 0, alone: false, leaseExpired: true }]);
   });
 
   test('releases mail at once that could not be queued', async () => {

@@ -46,6 +46,6 @@ export async function mailPass(parts: MailPassParts): Promise<number> {
 }
 
 /** A message that failed internally before gets its own job: it may crash the worker. */
-function jobOf({ emailId, claim, delayMs, faults }: ClaimedEmail): JobToAdd<MailJob> {
-  return { emailId, claim, delayMs, faults, alone: faults > 0 };
+function jobOf({ emailId, claim, delayMs, faults, leaseExpired }: ClaimedEmail): JobToAdd<MailJob> {
+  return { emailId, claim, delayMs, faults, alone: faults > 0, leaseExpired };
 }

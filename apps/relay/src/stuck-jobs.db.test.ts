@@ -1,8 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { WebhookId } from '@postrider/domain';
 import { Consumer, Producer } from '@postrider/queue';
 import type { DeliveryJob, MailJob, QueueLocation } from '@postrider/queue';
-import { createDeliveryOutbox, createDeliveryWork, createMailOutbox } from '@postrider/store';
+import { systemClock } from '@postrider/runtime';
+import {
+  createDeliveryOutbox,
+  createDeliveryWork,
+  createMailOutbox,
+  createMailWork,
+  openDatabase,
+} from '@postrider/store';
+import type { MailClaim } from '@postrider/store';
 import { describeWithRedis, waitFor } from '@postrider/testing';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
 import { DeliveryPass } from './delivery-pass.ts';
@@ -14,8 +23,11 @@ const LEASE_SECONDS = 30;
 
 const store = setupRelayStore();
 
-/** A job sits in the queue and does not run: clocks of relay and worker differ, or BullMQ has lost it. */
-function stuckJobs(locationOf: () => QueueLocation): void {
+/**
+ * A lease ends before a worker takes the row. Either the job is stuck: clocks of relay and worker differ, or
+ * BullMQ has lost it. Or the queue is slow, and the job comes later.
+ */
+function expiredLeases(locationOf: () => QueueLocation): void {
   const quiet = () => undefined;
   let queue: Producer;
   let consumers: Consumer[];
@@ -40,13 +52,24 @@ function stuckJobs(locationOf: () => QueueLocation): void {
     await queue.close();
   });
 
-  test('does not block the next job of its delivery after the lease expires', async () => {
-    const webhookId = await store.rows.webhook();
-    const [deliveryId = ''] = await store.rows.deliveries(webhookId);
-    const stuck = { deliveryId, claim: 0, delayMs: HOUR_MS };
-    for (const lane of ['fast', 'slow'] as const) await queue.addDeliveries(lane, [stuck]);
-    await store.database.query(`update deliveries set leased_until = now() - interval '1 ms'`);
-    const pass = new DeliveryPass({
+  /** Runs the pass until the consumers have so many jobs of deliveries. */
+  async function untilDeliveries(count: number, pass: DeliveryPass, webhookId: WebhookId): Promise<void> {
+    const isDone = async () => {
+      pass.wake([webhookId]);
+      await pass.run();
+      return deliveries.length >= count;
+    };
+    await waitFor(isDone, { what: `${count} jobs of deliveries` });
+  }
+
+  async function untilMails(count: number, depths: QueueDepths): Promise<void> {
+    const parts = { store: createMailOutbox(store.pool), queue, depths, onClaim: quiet };
+    await mailPass({ ...parts, leaseSeconds: LEASE_SECONDS });
+    await waitFor(() => mails.length >= count, { what: `${count} jobs of mail` });
+  }
+
+  const newDeliveryPass = () =>
+    new DeliveryPass({
       store: createDeliveryOutbox(store.claims),
       queue,
       leaseSeconds: LEASE_SECONDS,
@@ -54,38 +77,80 @@ function stuckJobs(locationOf: () => QueueLocation): void {
       deadWorkers: () => [],
       onClaim: quiet,
     });
-    pass.wake([webhookId]);
-    await pass.run();
-    await waitFor(() => deliveries.length > 0, { what: 'the next job' });
+  const newDepths = () => new QueueDepths(queue, ['mail'], MAIL_DELAYED_MAX);
+  const endLeases = (table: 'deliveries' | 'email_sends', onlyId: string | null = null) =>
+    store.database.query(
+      `update ${table} set leased_until = now() - interval '1 ms'
+       where $1::text is null or $1 = ${table === 'deliveries' ? 'id::text' : 'email_id'}`,
+      [onlyId],
+    );
+
+  test('a stuck job does not block the next job of its delivery', async () => {
+    const webhookId = await store.rows.webhook();
+    const [deliveryId = ''] = await store.rows.deliveries(webhookId);
+    const stuck = { deliveryId, claim: 0, delayMs: HOUR_MS };
+    for (const lane of ['fast', 'slow'] as const) await queue.addDeliveries(lane, [stuck]);
+    await endLeases('deliveries');
+    await untilDeliveries(1, newDeliveryPass(), webhookId);
     const work = createDeliveryWork(store.pool, store.pool);
     expect(await work.take(deliveries, LEASE_SECONDS)).toMatchObject([{ deliveryId }]);
     expect(await work.take([stuck], LEASE_SECONDS)).toEqual([]);
   });
 
-  test('does not block the next job of its message', async () => {
+  test('a stuck job does not block the next job of its message', async () => {
     const emailId = await store.rows.email();
     await queue.addMail([{ emailId, claim: 0, delayMs: HOUR_MS }]);
-    await store.database.query(`update email_sends set leased_until = now() - interval '1 ms'`);
-    await mailPass({
-      store: createMailOutbox(store.pool),
-      queue,
-      depths: new QueueDepths(queue, ['mail'], MAIL_DELAYED_MAX),
-      leaseSeconds: LEASE_SECONDS,
-      onClaim: quiet,
-    });
-    await waitFor(() => mails.length > 0, { what: 'the next job' });
+    await endLeases('email_sends');
+    await untilMails(1, newDepths());
     const now = await store.database.query(
       'select email_id as "emailId", claim, unrecorded as faults from email_sends',
     );
     expect(mails).toEqual(now);
   });
+
+  test('a delivery keeps its place in a slow queue: the newer one does not overtake it', async () => {
+    const webhookId = await store.rows.webhook();
+    const pass = newDeliveryPass();
+    const [older = ''] = await store.rows.deliveries(webhookId);
+    await untilDeliveries(1, pass, webhookId);
+    const [newer = ''] = await store.rows.deliveries(webhookId);
+    await untilDeliveries(2, pass, webhookId);
+    await endLeases('deliveries', older);
+    await untilDeliveries(3, pass, webhookId);
+    const work = createDeliveryWork(store.pool, store.pool);
+    const taken: string[] = [];
+    for (const job of deliveries) {
+      for (const { deliveryId } of await work.take([job], LEASE_SECONDS)) taken.push(deliveryId);
+    }
+    expect(taken).toEqual([older, newer]);
+  });
+
+  test('a message keeps its place in a slow queue: the newer one does not overtake it', async () => {
+    const depths = newDepths();
+    const older = await store.rows.email();
+    await untilMails(1, depths);
+    const newer = await store.rows.email();
+    await untilMails(2, depths);
+    await endLeases('email_sends', older);
+    await untilMails(3, depths);
+    const opened = { databaseUrl: store.database.url, size: 1, applicationName: 'worker', onError: quiet };
+    const db = openDatabase(opened, { send: quiet, close: async () => undefined });
+    const work = createMailWork(db, systemClock, { verifiedDomainsOnly: false });
+    const taken: string[] = [];
+    for (const job of mails as MailClaim[]) {
+      const email = await (await work.take([job], LEASE_SECONDS))[0];
+      if (email != null) taken.push(email.emailId);
+    }
+    await db.close();
+    expect(taken).toEqual([older, newer]);
+  });
 }
 
-describe('a stuck job in the queue on Postgres', () => {
-  stuckJobs(() => ({ kind: 'postgres', databaseUrl: store.database.url }));
+describe('in the queue on Postgres,', () => {
+  expiredLeases(() => ({ kind: 'postgres', databaseUrl: store.database.url }));
 });
 
-describeWithRedis('a stuck job in the queue on Redis', (redisUrl) => {
+describeWithRedis('in the queue on Redis,', (redisUrl) => {
   const prefix = `test-${randomBytes(6).toString('hex')}`;
-  stuckJobs(() => ({ kind: 'redis', redisUrl, prefix }));
+  expiredLeases(() => ({ kind: 'redis', redisUrl, prefix }));
 });

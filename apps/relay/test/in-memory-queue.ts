@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { QUEUE_KEYS, QueueUnavailableError } from '@postrider/queue';
 import type { DeliveryJob, Lane, MailJob, QueueDepth, QueueKey, JobToAdd, Producer } from '@postrider/queue';
 
@@ -33,7 +34,8 @@ export function inMemoryQueue(): InMemoryQueue {
     if (failing.has(call)) throw new QueueUnavailableError(new Error('the test makes it fail'));
   }
 
-  function add(key: QueueKey, id: string, job: Job): void {
+  function add(key: QueueKey, claimId: string, job: Job): void {
+    const id = job.leaseExpired === true ? `${claimId}_${randomUUID()}` : claimId;
     if (!held[key].has(id)) held[key].set(id, job);
   }
 

@@ -35,7 +35,6 @@ export type JobOf<K extends QueueKey> = z.infer<(typeof QUEUES)[K]['payload']>;
 
 export const QUEUE_KEYS = Object.keys(QUEUES) as readonly QueueKey[];
 
-/** New for every claim: the queue drops a duplicate job and never a valid one. */
 export function deliveryJobId(job: DeliveryJob): string {
   return `d_${job.deliveryId}_${job.claim}`;
 }
@@ -49,4 +48,9 @@ export type JobToAdd<Job> = Job & {
   readonly delayMs: number;
   /** It has a BullMQ job of its own. Otherwise up to 16 due jobs of one call share one. */
   readonly alone?: boolean;
+  /**
+   * An earlier lease of its row ended, and that job may be stuck. So this one gets an id of its own.
+   * Otherwise the queue drops a second job of the same claim.
+   */
+  readonly leaseExpired?: boolean;
 };

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { settlesWithin } from '@postrider/limits';
 import { createPostgresBackend, Queue, withBackend } from 'bullmq';
 import type { JobsOptions } from 'bullmq';
@@ -90,7 +91,7 @@ export class Producer {
         : postgresBackend(location, onError);
   }
 
-  /** Adding a job again has no effect. @throws QueueUnavailableError */
+  /** Adding a job again has no effect, unless its lease had expired. @throws QueueUnavailableError */
   addDeliveries(lane: Lane, jobs: readonly JobToAdd<DeliveryJob>[]): Promise<void> {
     return this.#add(lane, jobs, deliveryJobId);
   }
@@ -136,7 +137,9 @@ export class Producer {
     if (jobs.length === 0) return;
     await mappingUnavailable(async () => {
       const queues = await this.#queues();
-      const batches = inBatches(jobs).map((batch) => newJob(key, batch, batchId(batch.map(idOf))));
+      const idOfJob = (job: JobToAdd<Job>) =>
+        job.leaseExpired === true ? `${idOf(job)}_${randomUUID()}` : idOf(job);
+      const batches = inBatches(jobs).map((batch) => newJob(key, batch, batchId(batch.map(idOfJob))));
       const added = await addTo(queues[key], batches);
       // BullMQ's bulk add is a pipeline, not a transaction. A job that failed has an error code as its id.
       const failed = added.filter(({ id }, index) => id !== batches[index]?.opts.jobId);

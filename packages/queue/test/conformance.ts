@@ -95,6 +95,16 @@ function jobTests(bench: Bench): void {
     await reaches(seen, 2);
     expect(seen.map((job) => job.claim).sort()).toEqual([0, 1]);
   });
+
+  test('of an expired lease is another job of the same claim', async () => {
+    await bench.queue.producer.addDeliveries('fast', jobs(1));
+    for (let n = 0; n < 2; n += 1) {
+      await bench.queue.producer.addDeliveries('fast', jobs(1, { leaseExpired: true }));
+    }
+    const seen = bench.queue.noting();
+    await reaches(seen, 3);
+    expect(seen).toEqual(Array(3).fill({ deliveryId: '1', claim: 0 }));
+  });
 }
 
 function delayTests(bench: Bench): void {

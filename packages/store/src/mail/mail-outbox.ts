@@ -10,6 +10,8 @@ export interface ClaimedEmail {
   readonly delayMs: number;
   /** Earlier send attempts without a recorded outcome. */
   readonly faults: number;
+  /** It was leased before, and its last job may be lost or late. */
+  readonly leaseExpired: boolean;
 }
 
 /** The outstanding mail as the relay sees it. */

@@ -96,7 +96,6 @@ function claimed(state: State, act: ActOf<'claim'>, at: Circumstances): State {
     checkClaimed(state, delivery, job, asked);
     state.deliveries.set(job.deliveryId, {
       ...delivery,
-      claim: claimAfterLease(delivery),
       leasedUntil: Math.max(delivery.dueAt, state.now) + LEASE_UNITS,
       takenAt: null,
     });
@@ -116,17 +115,12 @@ function checkClaimed(
     `the job of ${job.deliveryId}`,
     [job.claim, job.webhookId, unitsOf(job.delayMs / 1000), job.leaseExpired],
     [
-      claimAfterLease(delivery),
+      delivery.claim,
       delivery.webhookId,
       Math.max(0, delivery.dueAt - state.now),
       delivery.leasedUntil !== null,
     ],
   );
-}
-
-/** The job of a lease that ran out untaken may be stuck in the queue: the next one gets another id. */
-function claimAfterLease({ claim, leasedUntil, takenAt }: DeliveryState): number {
-  return leasedUntil !== null && takenAt === null ? claim + 1 : claim;
 }
 
 /** Of the webhook's oldest that are due soon, as many as its limit, those that nobody holds. */

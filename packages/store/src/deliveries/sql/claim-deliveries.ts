@@ -5,7 +5,7 @@ import { LOW_WATER_MARK } from './low-water-mark.ts';
 /**
  * Whether a row may be leased: it has no lease, its lease has expired, or the worker that had it died. A
  * worker that died may also have fetched jobs whose rows it had not taken yet. So leases from before its
- * death are over for every row that nobody has taken. A job that still waits in the queue is stale then.
+ * death are over for every row that nobody has taken. A row whose job still waits in the queue then has two.
  */
 const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
                    or coalesce(d.worker = any ($14::int[]), false)
@@ -23,11 +23,13 @@ const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
  * in flight comes first. Within an account, the first row of each webhook comes before the second row of any.
  * Ties keep the caller's order. A full lane does not keep rows from the other lane.
  *
- * Guarantee, one owner: two relays never get the same row. A row whose lease is over is leased again. If no
- * worker had taken it, it gets a new claim: its old job may still be in the queue, which would drop a
- * second job of the same id. A stale job costs one failed take, so a queue that is slower than the lease does
- * not cause an endless loop. The commit need not be durable: if Postgres crashes, the row is free again, and
- * the job either still matches its claim or is stale.
+ * Guarantee, one owner: two relays never get the same row. A row whose lease is over is leased again. The
+ * commit need not be durable: if Postgres crashes, the row is free again, and the job either still matches
+ * its claim or is stale.
+ *
+ * Guarantee, order in a slow queue: a row that is leased again keeps its claim. So a job that waits in the
+ * queue for longer than the lease still matches, and newer rows do not overtake it. The second job then costs
+ * one failed take.
  *
  * The statement finds its rows again by `ctid`, because an index descent per id would cost more. A row that
  * another session updates meanwhile has a new `ctid`: it is left for the next claim.
@@ -116,9 +118,7 @@ export const claimDeliveries = statement('claim-deliveries')`
     ),
     leased as (
       update deliveries d
-      set claim = d.claim + case when mine.lease_expired and d.taken_at is null then 1 else 0 end,
-          leased_until = greatest(d.due_at, now()) + make_interval(secs => $12), taken_at = null,
-          worker = null
+      set leased_until = greatest(d.due_at, now()) + make_interval(secs => $12), taken_at = null, worker = null
       from mine
       where d.ctid = mine.at
       returning d.webhook_id, d.id, d.claim, mine.slow, mine.lease_expired,

@@ -4,14 +4,14 @@ import { statement } from '../../db/statement.ts';
 /**
  * Leases mail that is due within the look-ahead.
  *
- * Guarantee, one owner: as in claim-deliveries. There is no fairness between accounts: an account's rate
- * limit bounds the mail that it can queue.
+ * Guarantees, one owner and order in a slow queue: as in claim-deliveries. There is no fairness between
+ * accounts: an account's rate limit bounds the mail that it can queue.
  *
  * $1 look-ahead in seconds, $2 maximum number of rows, $3 lease in seconds.
  */
 export const claimEmails = statement('claim-emails')`
     with mine as materialized (
-      select s.email_id
+      select s.email_id, s.leased_until is not null as lease_expired
       from email_sends s
       where s.due_at <= now() + make_interval(secs => $1)
         and (s.leased_until is null or s.leased_until <= now())
@@ -20,10 +20,10 @@ export const claimEmails = statement('claim-emails')`
       for update of s skip locked
     )
     update email_sends s
-    set claim = s.claim + case when s.leased_until is not null and s.taken_at is null then 1 else 0 end, taken_at = null,
-        leased_until = greatest(s.due_at, now()) + make_interval(secs => $3)
+    set leased_until = greatest(s.due_at, now()) + make_interval(secs => $3), taken_at = null
     where s.email_id = any (array(select email_id from mine))
     returning s.email_id as "emailId", s.claim, s.unrecorded as faults,
+              s.email_id = any (array(select email_id from mine where lease_expired)) as "leaseExpired",
               greatest(0, ceil(extract(epoch from s.due_at - now()) * 1000))::int as "delayMs"`;
 
 /**
@@ -37,9 +37,10 @@ export const releaseEmails = statement('release-emails')`
     where s.email_id = u.id and s.claim = u.claim and s.email_id = any ($1::text[])`;
 
 /**
- * Ends the leases of mail that a worker got jobs for and did not take. The relay leases it again under a new
- * claim, as after an expired lease: the old job may still be in the queue, which would drop a second job of
- * the same id. $1 email ids, $2 claims: see `endLeases`.
+ * Ends the leases of mail that a worker got jobs for and did not take. The relay leases it again as after an
+ * expired lease: the old job may still be in the queue, which would drop a second job of the same id.
+ *
+ * $1 email ids, $2 claims: see `endLeases`.
  */
 export const releaseUnbegunEmails = statement('release-unbegun-emails')`
     ${endLeases({ at: 'now()', table: 'email_sends', id: 'email_id', idType: 'text' })}`;
