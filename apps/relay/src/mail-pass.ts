@@ -17,6 +17,11 @@ export const MAIL_DELAYED_MAX = 10_000;
 /** A wake-up announces new mail. This pause bounds the wait for lost wake-ups and for retries. */
 const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 20;
+/**
+ * After an outage of Postgres that outlasts the lease, the worker that sent the message still waits to record
+ * the outcome. It connects for 5 s at most, and tries every 2 s. Its record then comes before the next take.
+ */
+const RECORDED_WITHIN_MS = 10_000;
 
 /**
  * Leases due mail and adds its jobs to the queue, as the delivery pass does. @returns the pause before the
@@ -45,7 +50,18 @@ export async function mailPass(parts: MailPassParts): Promise<number> {
   return claimed.length === rowsMax ? BUSY_PAUSE_MS : IDLE_PAUSE_MS;
 }
 
-/** A message that failed internally before gets its own job: it may crash the worker. */
+/**
+ * A message that failed internally before gets its own job: it may crash the worker. The job waits, because
+ * another worker may have sent the message.
+ */
 function jobOf({ emailId, claim, delayMs, faults, leaseExpired }: ClaimedEmail): JobToAdd<MailJob> {
-  return { emailId, claim, delayMs, faults, alone: faults > 0, leaseExpired };
+  if (faults === 0) return { emailId, claim, delayMs, faults, leaseExpired };
+  return {
+    emailId,
+    claim,
+    delayMs: Math.max(delayMs, RECORDED_WITHIN_MS),
+    faults,
+    alone: true,
+    leaseExpired,
+  };
 }

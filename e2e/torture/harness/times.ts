@@ -13,8 +13,8 @@ export const TIMES = {
   /** Must exceed the attempt's time limit by more than 5 s. */
   leaseSeconds: 10,
   mailTimeoutMs: 1_000,
-  /** The worker's lease of a message: MAIL_TIMEOUT_MS + 15 s. */
-  mailLeaseSeconds: 16,
+  /** The worker's lease of a message, MAIL_TIMEOUT_MS + 15 s, and 10 s until the relay's job is ready. */
+  mailLeaseSeconds: 26,
   /** The interval of the relay's polling pass. */
   pollMs: 2_000,
   shutdownDeadlineMs: 10_000,

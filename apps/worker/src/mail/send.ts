@@ -24,6 +24,11 @@ export interface MailStages {
   readonly metrics: Metrics<'worker'>;
 }
 
+interface Answered {
+  readonly email: TakenEmail;
+  readonly answer: ProviderResult;
+}
+
 /** A message fails after this many internal faults, such as an outcome that cannot be recorded. */
 const FAULTS_MAX = 8;
 /** Two renewals may fail before the lease ends. */
@@ -55,15 +60,26 @@ export async function sendMail(job: SendJob, stages: MailStages): Promise<void> 
 }
 
 async function sendOnce(job: SendJob, stages: MailStages): Promise<void> {
-  const answered = await stages.slots.run(
-    () => untilAnswered(job, stages),
-    async () => {
-      await stages.store.release(job);
-      return null;
-    },
-  );
-  if (answered === null) return;
-  const { email, answer, leaseEndsAtMs } = answered;
+  let renewal: NodeJS.Timeout | undefined;
+  try {
+    const answered = await stages.slots.run(
+      () => untilAnswered(job, stages, (email) => (renewal = renewing(email, stages))),
+      async () => {
+        await stages.store.release(job);
+        return null;
+      },
+    );
+    if (answered !== null) await recordAnswer(answered, stages);
+  } finally {
+    clearInterval(renewal);
+  }
+}
+
+/**
+ * Records the outcome, however long Postgres is away: the provider has the message, and a person would get it
+ * twice. The claim decides whether the message is still this worker's.
+ */
+async function recordAnswer({ email, answer }: Answered, stages: MailStages): Promise<void> {
   const progress = {
     attempt: email.attemptsMade + 1,
     recipients: recipientsOf(email),
@@ -73,36 +89,35 @@ async function sendOnce(job: SendJob, stages: MailStages): Promise<void> {
   const outcome = decideMailOutcome(answer, progress, stages.schedule);
   const recorded = await during(
     'record',
-    untilLeaseEnds(leaseEndsAtMs, () => stages.store.record(email, outcome)),
+    untilLeaseEnds(Infinity, () => stages.store.record(email, outcome)),
   );
   if (answer.kind === 'unconfirmed') stages.metrics.mailUnconfirmed.inc();
   report(email, outcome, recorded, stages);
 }
 
-/** @returns null for a stale or duplicate job. */
-async function untilAnswered(job: SendJob, stages: MailStages) {
-  const takenAtMs = performance.now();
+/** @param onTaken runs before the provider gets the message. @returns null for a stale or duplicate job. */
+async function untilAnswered(
+  job: SendJob,
+  stages: MailStages,
+  onTaken: (email: TakenEmail) => void,
+): Promise<Answered | null> {
   const email = await during('load', stages.store.take(job));
   if (email === null) return null;
   if (email.earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, email.earlyMs));
-  const leaseMs = stages.leaseSeconds * 1000;
-  let leaseEndsAtMs = takenAtMs + email.earlyMs + leaseMs;
-  // A provider may take minutes. A worker that dies must not hold its messages for so long.
-  const renewal = setInterval(() => {
-    const renewedAtMs = performance.now();
-    stages.store.renew(email).then(
-      (isHeld) => {
-        if (isHeld) leaseEndsAtMs = renewedAtMs + leaseMs;
-      },
-      (error: unknown) => stages.logger.warn('lease of mail not renewed', { email_id: email.emailId, error }),
-    );
-  }, leaseMs / RENEWALS_PER_LEASE);
-  try {
-    const answer = refusalOf(email) ?? (await during('hand_over', stages.send(email)));
-    return { email, answer, leaseEndsAtMs };
-  } finally {
-    clearInterval(renewal);
-  }
+  onTaken(email);
+  return { email, answer: refusalOf(email) ?? (await during('hand_over', stages.send(email))) };
+}
+
+/** Renews the lease. A provider may take minutes. A worker that dies must not hold its mail for so long. */
+function renewing(email: TakenEmail, { store, leaseSeconds, logger }: MailStages): NodeJS.Timeout {
+  return setInterval(
+    () => {
+      store.renew(email).catch((error: unknown) => {
+        logger.warn('lease of mail not renewed', { email_id: email.emailId, error });
+      });
+    },
+    (leaseSeconds * 1000) / RENEWALS_PER_LEASE,
+  );
 }
 
 /**
