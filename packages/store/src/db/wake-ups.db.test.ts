@@ -1,7 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, recordEvent } from '@postrider/domain';
 import type { AccountId, WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase, SESSION_OPTIONS, waitFor } from '@postrider/testing';
+import {
+  createRows,
+  createTestDatabase,
+  SESSION_OPTIONS,
+  startFaultProxy,
+  waitFor,
+} from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { Client } from 'pg';
 import { openDatabase } from './database.ts';
@@ -116,6 +122,27 @@ describe('the sender', () => {
     }
     expect(errors[1]?.message).toContain('ECONNREFUSED');
     await away.close();
+  });
+
+  test('sends what comes during a try that fails, without a further wake-up', async () => {
+    const line = await startFaultProxy(database.url);
+    const onLine = createWakeUps({
+      databaseUrl: line.url(database.url),
+      applicationName: 'wake-sender',
+      onError: () => line.restore(), // Postgres is back
+    });
+    try {
+      const [first, second] = webhookIds(2) as [WebhookId, WebhookId];
+      line.takeAway();
+      onLine.send({ webhooks: [first], mail: false });
+      onLine.send({ webhooks: [second], mail: true });
+      await until(1);
+      expect(heard).toEqual([`${second},mail`]);
+      expect(line.refused).toBe(1);
+    } finally {
+      await onLine.close();
+      await line.close();
+    }
   });
 
   test('is told of a cause’s webhooks after its commit, and never of a cause that is undone', async () => {

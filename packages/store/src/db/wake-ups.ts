@@ -36,7 +36,7 @@ export type WakeUps = ReturnType<typeof createWakeUps>;
  * 5 ms.
  *
  * A lost wake-up only costs one polling interval of the relay. So a failure goes to `onError`, never to the
- * caller.
+ * caller. Wake-ups that came meanwhile are sent next.
  */
 export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'size'>) {
   const pool: Pool = createPool({ ...options, size: 1, durableCommits: false });
@@ -45,26 +45,25 @@ export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'siz
   let sender: Promise<void> | null = null;
 
   async function sendAll(): Promise<void> {
-    try {
-      while (webhooks.size > 0 || words.size > 0) {
-        const parts: string[] = webhooks.size > WEBHOOKS_PER_WAKE_UP ? [EVERYTHING] : [...webhooks];
-        parts.push(...words);
-        webhooks.clear();
-        words.clear();
-        const sentAt = performance.now();
+    while (webhooks.size > 0 || words.size > 0) {
+      const parts: string[] = webhooks.size > WEBHOOKS_PER_WAKE_UP ? [EVERYTHING] : [...webhooks];
+      parts.push(...words);
+      webhooks.clear();
+      words.clear();
+      const sentAt = performance.now();
+      try {
         await pool.query({
           name: 'wake',
           text: 'select pg_notify($1, payload) from unnest($2::text[]) payload',
           values: [CHANNEL, payloadsOf(parts)],
         });
-        const sinceMs = performance.now() - sentAt;
-        await new Promise((resolve) => setTimeout(resolve, Math.max(0, WAKE_UP_INTERVAL_MS - sinceMs)));
+      } catch (error) {
+        options.onError(asError(error));
       }
-    } catch (error) {
-      options.onError(asError(error));
-    } finally {
-      sender = null;
+      const sinceMs = performance.now() - sentAt;
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, WAKE_UP_INTERVAL_MS - sinceMs)));
     }
+    sender = null;
   }
 
   return {
