@@ -67,7 +67,7 @@ export const LIMITS = {
   /** A reply: text and HTML together in UTF-8, and the request's body. */
   replyBytes: 512 * 1024,
   replyBodyBytes: 4 * 1024 * 1024,
-  /** HTML and text on one page of a mail thread's messages. */
+  /** Bodies, names and addresses on one page of a mail thread's messages. */
   threadPageBytes: 8 * 1024 * 1024,
   /** A search in an inbox looks at so many received messages, and at as many sent ones. */
   searchedMessages: 500,
@@ -79,7 +79,7 @@ export const LIMITS = {
   metricDays: 31,
   /** Ids in one filter of metrics. */
   metricIds: 50,
-  /** Data of the events on one page of a list. */
+  /** Data of the events on one page of a list, or records of received messages. */
   eventPageBytes: 8 * 1024 * 1024,
   /** A link to an attachment or a raw message is valid for seven days. */
   linkMs: 7 * 24 * 60 * 60 * 1000,

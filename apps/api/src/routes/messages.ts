@@ -60,7 +60,9 @@ function listMessages(messages: Pick<MessageStore, 'list'>): Documented<KeyedRou
     docs: {
       operationId: 'listMessages',
       summary: 'List received messages, newest first',
-      description: 'Their records, as the events have them. Without `status` held ones are left out.',
+      description:
+        'Their records, as the events have them. Without `status` held ones are left out. ' +
+        `A page ends early at ${inWords(LIMITS.eventPageBytes)}.`,
       query: messageQuery,
       success: { status: 200, body: messagePage },
       paged: true,

@@ -1,4 +1,4 @@
-import { messageRecord, wholeMessageRecord } from '@postrider/domain';
+import { inWords, LIMITS, messageRecord, wholeMessageRecord } from '@postrider/domain';
 import type { EventData } from '@postrider/domain';
 import type { MessageAttachment, MessageDetails, MessageStore } from '@postrider/store';
 import { z } from 'zod';
@@ -71,7 +71,7 @@ function listReceived(messages: Pick<MessageStore, 'list'>): Documented<KeyedRou
     docs: {
       operationId: 'listReceivedEmails',
       summary: 'List received messages, newest first, in the shape of Resend’s',
-      description: 'Held ones are left out.',
+      description: `Held ones are left out. A page ends early at ${inWords(LIMITS.eventPageBytes)}.`,
       success: { status: 200, body: receivedPage },
       paged: true,
       refusals: ['validation-failed'],

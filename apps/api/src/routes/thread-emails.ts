@@ -54,8 +54,8 @@ function listThreadEmails(stores: ThreadStores, awsRegion: string | undefined): 
       operationId: 'listThreadEmails',
       summary: 'List what a thread received and sent, newest first',
       description:
-        `A message has the first ${inWords(LIMITS.messageBodyBytes)} of its text and of its HTML. ` +
-        `A page ends early at ${inWords(LIMITS.threadPageBytes)} of both.`,
+        `A message has the first ${inWords(LIMITS.messageBodyBytes)} of its text and of its HTML, and its first ` +
+        `${LIMITS.recordEntries} attachments. A page ends early at ${inWords(LIMITS.threadPageBytes)} of bodies, names and addresses.`,
       success: { status: 200, body: threadEmailPage },
       paged: true,
       refusals: ['not-found', 'validation-failed'],

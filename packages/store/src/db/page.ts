@@ -114,6 +114,19 @@ export function pageOf<Entry>(rows: readonly Entry[], limit: number, upwards = f
 }
 
 /**
+ * As `pageOf`. The page ends early when its entries would exceed `bytesMax`, but not before its first entry.
+ */
+export function pageWithin<Entry extends { readonly bytes: number }>(
+  rows: readonly Entry[],
+  { limit, bytesMax }: { readonly limit: number; readonly bytesMax: number },
+  upwards: boolean,
+): Page<Entry> {
+  let sum = 0;
+  const over = rows.findIndex(({ bytes }) => (sum += bytes) > bytesMax);
+  return pageOf(rows, over === -1 ? limit : Math.min(limit, Math.max(1, over)), upwards);
+}
+
+/**
  * `(created_at, id) < (at, id)`, as Prisma can express it. The first condition is the one that the index
  * uses.
  */

@@ -16,7 +16,7 @@ import { recordAudit } from '../audit/audit.ts';
 import type { Actor } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
-import { pageOf } from '../db/page.ts';
+import { pageWithin } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
@@ -111,7 +111,11 @@ export function createMessageStore(db: Database, clock: Clock) {
       const [row] = await runOn<{ piece: Buffer | null }>(db.pool, readBodyPiece, values);
       return row?.piece ?? null;
     },
-    /** The newest first, each as its record. @returns null when the cursor is not a message of the reader. */
+    /**
+     * The newest first, each as its record. A page ends early when they would exceed `LIMITS.eventPageBytes`.
+     *
+     * @returns null when the cursor is not a message of the reader.
+     */
     async list(
       reader: MailReader,
       filter: MessageFilter,
@@ -161,6 +165,11 @@ async function inboxExists({ prisma }: Database, inboxId: string | null): Promis
 
 const NOT_HELD = ['received', 'released'] as const;
 
+interface Sized {
+  readonly id: string;
+  readonly bytes: number;
+}
+
 async function list(
   db: Database,
   { accountId, kind }: MailReader,
@@ -181,12 +190,9 @@ async function list(
   const statuses = status === null ? NOT_HELD : [status];
   const values = [accountId, kind, statuses, position.at, position.id, limit + 1];
   const rows = await (inboxId === null
-    ? runOn<{ id: string }>(db.pool, upwards ? accountMessagesBefore : accountMessagesAfter, values)
-    : runOn<{ id: string }>(db.pool, upwards ? inboxMessagesBefore : inboxMessagesAfter, [
-        ...values,
-        inboxId,
-      ]));
-  const { entries, hasMore } = pageOf(rows, limit, upwards);
+    ? runOn<Sized>(db.pool, upwards ? accountMessagesBefore : accountMessagesAfter, values)
+    : runOn<Sized>(db.pool, upwards ? inboxMessagesBefore : inboxMessagesAfter, [...values, inboxId]));
+  const { entries, hasMore } = pageWithin(rows, { limit, bytesMax: LIMITS.eventPageBytes }, upwards);
   return { entries: await recordsOf(db, entries), hasMore };
 }
 

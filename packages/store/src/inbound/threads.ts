@@ -2,7 +2,7 @@ import { LIMITS, newId, parseId } from '@postrider/domain';
 import type { Clock, EmailId, InboxId, MessageId, ThreadId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
-import { pageOf } from '../db/page.ts';
+import { pageOf, pageWithin } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { inTransaction } from '../db/pool.ts';
 import { run } from '../db/statement.ts';
@@ -57,6 +57,7 @@ export interface ThreadEmail {
   /** May be cut shortly after `LIMITS.messageBodyBytes`, and so may `text`. */
   readonly html: string | null;
   readonly text: string | null;
+  /** A page of messages has the first `LIMITS.recordEntries` of each. */
   readonly attachments: readonly {
     readonly id: string;
     readonly filename: string | null;
@@ -109,10 +110,8 @@ export interface ThreadEmailsRequest {
 export type ThreadStore = ReturnType<typeof createThreadStore>;
 
 export function createThreadStore(db: Database, clock: Clock) {
-  const readEmails = async (threadId: ThreadId, ids: readonly string[]): Promise<ThreadEmail[]> =>
-    runOn<ThreadEmail>(db.pool, readThreadEmails, [threadId, ids, LIMITS.messageBodyBytes + 1]);
   const email = async (threadId: ThreadId, id: string): Promise<ThreadEmail | null> =>
-    (await readEmails(threadId, [id]))[0] ?? null;
+    (await readEmails(db, threadId, [id], null))[0] ?? null;
   const find = async (inboxId: InboxId, id: ThreadId): Promise<ThreadSummary | null> =>
     (await runOn<ThreadSummary>(db.pool, readThread, [inboxId, id]))[0] ?? null;
 
@@ -164,7 +163,7 @@ export function createThreadStore(db: Database, clock: Clock) {
       await mark(db, inboxId, id, read);
     },
     /**
-     * The newest first. A page ends early when text and HTML would exceed `LIMITS.threadPageBytes`.
+     * The newest first. A page ends early when its texts would exceed `LIMITS.threadPageBytes`.
      *
      * @returns null when the cursor is not a message of the thread.
      */
@@ -177,13 +176,25 @@ export function createThreadStore(db: Database, clock: Clock) {
       const upwards = cursor?.side === 'before';
       const values = [threadId, at?.createdAt ?? null, at?.id ?? null, limit + 1, LIMITS.messageBodyBytes];
       const found = await runOn<Sized>(db.pool, upwards ? emailsBefore : emailsAfter, values);
-      const { entries, hasMore } = pageOf(found, fitting(found, limit), upwards);
+      const size = { limit, bytesMax: LIMITS.threadPageBytes };
+      const { entries, hasMore } = pageWithin(found, size, upwards);
       const ids = entries.map(({ id }) => id);
-      const rows = await readEmails(threadId, ids);
+      const rows = await readEmails(db, threadId, ids, LIMITS.recordEntries);
       const byId = new Map(rows.map((row) => [row.id as string, row]));
       return { entries: ids.flatMap((id) => byId.get(id) ?? []), hasMore };
     },
   };
+}
+
+/** @param attachmentsMax of each message; null: all. @returns the messages in any order. */
+async function readEmails(
+  db: Database,
+  threadId: ThreadId,
+  ids: readonly string[],
+  attachmentsMax: number | null,
+): Promise<ThreadEmail[]> {
+  const values = [threadId, ids, LIMITS.messageBodyBytes + 1, attachmentsMax];
+  return runOn<ThreadEmail>(db.pool, readThreadEmails, values);
 }
 
 /** @param at the thread of the cursor; null: the first page. */
@@ -248,11 +259,4 @@ export function isThreadEmailId(text: string): boolean {
 interface Sized {
   readonly id: string;
   readonly bytes: number;
-}
-
-/** The number of messages on a page: up to `limit` while their bytes fit, and at least one. */
-function fitting(found: readonly Sized[], limit: number): number {
-  let bytes = 0;
-  const over = found.findIndex((each) => (bytes += each.bytes) > LIMITS.threadPageBytes);
-  return over === -1 ? limit : Math.min(limit, Math.max(1, over));
 }

@@ -98,8 +98,28 @@ export const findMessagesByAddress = statement('find-messages-by-address')`
     ${NEWEST}`;
 
 /**
- * A page of messages in an account or an inbox. Each status is one index scan that stops at the end
- * of the page.
+ * The bytes of texts of a message's attachments. A list shows the first `LIMITS.recordEntries`.
+ *
+ * @param own the attachments `a` of the message @param shown the texts of each
+ */
+export const fileBytes = (own: string, ...shown: readonly string[]): string => `
+    (select coalesce(sum(f.bytes), 0)::int
+     from (select octet_length(concat(${shown.join(', ')})) as bytes from ${own}
+           order by a.position limit ${LIMITS.recordEntries}) f)`;
+
+const cutName = (name: string): string => `left(${name}, ${LIMITS.recordNameLength})`;
+const cutList = (list: string): string => `${list}[:${LIMITS.recordEntries}]`;
+
+/** The bytes of the texts in the record of a message `m`. */
+const RECORD_BYTES = `
+    least(coalesce(octet_length(m.text), 0), ${LIMITS.recordTextBytes})
+      + ${fileBytes('message_attachments a where a.message_id = m.id', ...['a.filename', 'a.content_type', 'a.content_id'].map(cutName))}
+      + octet_length(concat(m.from_address, ${['m.subject', 'm.message_id', 'm.in_reply_to'].map(cutName).join(', ')},
+          array_to_string(${['m.to_addresses', 'm.cc_addresses', 'm.reply_to_addresses', 'm.received_for'].map(cutList).join(' || ')}, '')))`;
+
+/**
+ * A page of messages in an account or an inbox, each with the bytes of its record. Each status is one index
+ * scan that stops at the end of the page.
  *
  * $1 account, $2 kind, $3 statuses, $4 and $5 time and id after which the page begins, $6 number of messages,
  * $7 the inbox (only for a page of an inbox).
@@ -110,16 +130,20 @@ function pageOfMessages(
   { beyond, order }: { readonly beyond: '<' | '>'; readonly order: 'desc' | 'asc' },
 ): Statement {
   return statement(name)`
-    select p.id
-    from unnest($3::message_status[]) s (status)
-    cross join lateral (
-      select m.id, m.created_at from messages m
-      where ${ofReader} and m.status = s.status and (m.created_at, m.id) ${beyond} ($4::timestamptz, $5::text)
-      order by m.created_at ${order}, m.id ${order}
+    select p.id, (select ${RECORD_BYTES} from messages m where m.id = p.id) as bytes
+    from (
+      select p.id, p.created_at
+      from unnest($3::message_status[]) s (status)
+      cross join lateral (
+        select m.id, m.created_at from messages m
+        where ${ofReader} and m.status = s.status and (m.created_at, m.id) ${beyond} ($4::timestamptz, $5::text)
+        order by m.created_at ${order}, m.id ${order}
+        limit $6
+      ) p
+      order by p.created_at ${order}, p.id ${order}
       limit $6
     ) p
-    order by p.created_at ${order}, p.id ${order}
-    limit $6`;
+    order by p.created_at ${order}, p.id ${order}`;
 }
 
 const OF_ACCOUNT = `m.account_id = $1 and m.kind = $2::key_kind and ${INBOX_IS_THERE}`;

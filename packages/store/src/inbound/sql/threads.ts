@@ -1,5 +1,6 @@
 import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
+import { fileBytes } from './read-messages.ts';
 
 /**
  * Finds the thread that a message joins. The first reference that the inbox received or sent decides. If
@@ -232,7 +233,7 @@ export const markThread = statement('mark-thread')`
     select s.id, s.created_at as "createdAt" from step s order by s.created_at, s.id offset $6::int - 1`;
 
 /**
- * Finds a page of a thread's messages, received and sent, with the bytes of text and HTML that each shows.
+ * Finds a page of a thread's messages, received and sent, with the bytes of the texts that each shows.
  *
  * $1 thread, $2 and $3 time and id of the cursor (nulls: none), $4 number of messages, $5 maximum bytes of a
  * text or of HTML.
@@ -244,10 +245,16 @@ function pageOfEmails(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): S
     `least(coalesce(octet_length(${row}.text), 0), $5::int) + least(coalesce(octet_length(${row}.html), 0), $5::int)`;
   return statement(name)`
     select e.id, e.created_at as "createdAt", e.bytes from (
-      (select m.id, m.created_at, ${shown('m')} as bytes
+      (select m.id, m.created_at,
+              ${shown('m')} + ${fileBytes('message_attachments a where a.message_id = m.id', 'a.filename')}
+                + octet_length(concat(m.from_address, m.subject, m.message_id, m.in_reply_to, array_to_string(
+                    m.to_addresses || m.cc_addresses || m.reply_to_addresses || m.reference_ids, ''))) as bytes
        from messages m where m.thread_id = $1 and ${range('m.created_at', 'm.id')})
       union all
-      (select e.id, s.created_at, ${shown('e')}
+      (select e.id, s.created_at,
+              ${shown('e')} + ${fileBytes('email_attachments a where a.email_id = e.id', 'a.filename')}
+                + octet_length(concat(e.from_address, e.subject, array_to_string(
+                    e.to_addresses || e.cc_addresses || e.bcc_addresses || e.reply_to_addresses, '')))
        from inbox_sends s join emails e on e.id = s.email_id
        where s.thread_id = $1 and ${range('s.created_at', 's.email_id')})
     ) e
@@ -268,7 +275,8 @@ const idsOfHeader = (name: string): string => `
  * 5322, 3.6.4). If In-Reply-To has several ids, a sent message keeps every id, and a received message has
  * only the first.
  *
- * $1 thread, $2 ids, $3 maximum characters of a text or of HTML. Returns the messages in any order.
+ * $1 thread, $2 ids, $3 maximum characters of a text or of HTML, $4 attachments of each message at most
+ * (null: all). Returns the messages in any order.
  */
 export const readThreadEmails = statement('read-thread-emails')`
     select m.id, 'inbound' as direction, m.from_address as "from", m.to_addresses as "to", m.cc_addresses as cc,
@@ -278,7 +286,8 @@ export const readThreadEmails = statement('read-thread-emails')`
            m.created_at as "createdAt",
            (select coalesce(json_agg(json_build_object('id', a.id, 'filename', a.filename, 'size', a.size)
                                      order by a.position), '[]')
-            from message_attachments a where a.message_id = m.id) as attachments
+            from (select * from message_attachments where message_id = m.id order by position limit $4::int) a)
+             as attachments
     from messages m
     where m.thread_id = $1 and m.id = any ($2::text[])
     union all
@@ -287,6 +296,6 @@ export const readThreadEmails = statement('read-thread-emails')`
            e.provider_message_id, left(e.html, $3::int), left(e.text, $3::int), true, s.created_at,
            (select coalesce(json_agg(json_build_object('id', a.email_id || '.' || a.position, 'filename', a.filename,
                                                        'size', octet_length(a.content)) order by a.position), '[]')
-            from email_attachments a where a.email_id = e.id)
+            from (select * from email_attachments where email_id = e.id order by position limit $4::int) a)
     from inbox_sends s cross join lateral (select * from emails where id = s.email_id offset 0) e
     where s.thread_id = $1 and s.email_id = any ($2::text[])`;
