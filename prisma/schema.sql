@@ -588,6 +588,7 @@ CREATE TABLE suppressions (
 CREATE UNIQUE INDEX suppressions_address ON suppressions USING btree (account_id, address, topic_id);
 CREATE INDEX suppressions_by_address ON suppressions USING btree (address, created_at DESC, id DESC);
 CREATE INDEX suppressions_of_account ON suppressions USING btree (account_id, created_at DESC, id DESC);
+CREATE INDEX suppressions_of_origin ON suppressions USING btree (GREATEST(account_id, ''::text), origin, created_at DESC, id DESC);
 CREATE INDEX suppressions_of_topic ON suppressions USING btree (topic_id) WHERE topic_id <> ''::text;
 
 CREATE TABLE swept_blobs (

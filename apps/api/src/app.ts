@@ -45,7 +45,7 @@ export function createApp(options: AppOptions): RequestListener {
     limiter: options.limiter,
     limitOf: (key) => key.rateLimitPerMinute ?? options.keyRateLimitPerMinute,
     bodies: new BodyLimits(),
-    accountSlots: createUnmeteredSlots(options.storeConnections, options.deliveryLimits),
+    ...createUnmeteredSlots(options.storeConnections, options.deliveryLimits),
     metrics,
   };
 

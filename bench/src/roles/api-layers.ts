@@ -67,7 +67,7 @@ function layered(has: (layer: ApiLayer) => boolean, apiKeys: ApiKeyStore): Reque
   const metrics = createMetrics('api');
   const send = createSend(BASES, logger);
   const bodies = new BodyLimits();
-  const accountSlots = createUnmeteredSlots(CONNECTIONS, UNLIMITED);
+  const slots = createUnmeteredSlots(CONNECTIONS, UNLIMITED);
 
   async function served(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const written = bearerKey(request.headers.authorization);
@@ -79,7 +79,7 @@ function layered(has: (layer: ApiLayer) => boolean, apiKeys: ApiKeyStore): Reque
     if (!body.ok) throw new Error('the body cannot be read');
     const work = async (): Promise<object> =>
       Promise.resolve({ object: 'suppression', id: newSuppression() });
-    const made = has('turns') ? await accountSlots.run('bench', work, response) : await work();
+    const made = has('turns') ? await slots.accountSlots.run('bench', work, response) : await work();
     if (made === null) throw new Error('the account has no slot');
     if (has('answer')) send(request, response, json(201, made));
     else (response as express.Response).status(201).json(made);
@@ -90,10 +90,10 @@ function layered(has: (layer: ApiLayer) => boolean, apiKeys: ApiKeyStore): Reque
   const services = {
     apiKeys,
     bodies,
-    accountSlots,
     metrics,
     limitOf: () => Infinity,
     limiter: { peek: allow, charge: allow },
+    ...slots,
   };
   const route = addSuppression({ add: addNowhere });
   app.post(LAYERED_PATH, has('route') ? serveRoute(route, services, send) : served);

@@ -9,6 +9,7 @@ import { SCOPES } from '@postrider/domain';
 import { waitFor, withClient } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
+import { createOwnResources } from '../../test/own-resources.ts';
 import { setupApi, startApi } from '../../test/start-api.ts';
 import type { Caller, TestApi } from '../../test/start-api.ts';
 import { createUnmeteredSlots } from './account-slots.ts';
@@ -61,8 +62,8 @@ function begin(count: number, { by, at } = { by: caller, at: api }): readonly Se
   return Array.from({ length: count }, () => suppress(by, at));
 }
 
-async function untilInFlight(at = api): Promise<void> {
-  await waitFor(async () => (await blocked(at)) === IN_FLIGHT_MAX, { what: 'the requests in flight' });
+async function untilInFlight(at = api, count = IN_FLIGHT_MAX): Promise<void> {
+  await waitFor(async () => (await blocked(at)) === count, { what: 'the requests in flight' });
 }
 
 async function blocked(at = api): Promise<number> {
@@ -116,17 +117,21 @@ test('a busy account delays no other account, and none of its own routes with a 
   expect(await statuses(begun)).toEqual({ 201: IN_FLIGHT_MAX + 1 });
 });
 
-test('with 5 connections, all accounts together have 4 requests in flight; further accounts wait', async () => {
+test('with 5 connections an account has 2 of 4 slots, all accounts 3, and a recipient the last', async () => {
   const small = await startApi({ storeConnections: 5 });
-  const accounts = [await small.newCaller({ scopes: SCOPES }), await small.newCaller({ scopes: SCOPES })];
+  const [one, other] = [await small.newCaller({ scopes: SCOPES }), await small.newCaller({ scopes: SCOPES })];
+  const token = await createOwnResources(small, other).idOf('token');
   const begun = await whileLocked(async () => {
-    const all = accounts.flatMap((by) => begin(3, { by, at: small }));
-    await untilInFlight(small);
-    const list = await request(small.url)
-      .get('/v1/webhooks')
-      .set('authorization', accounts[1]?.authorization ?? '');
-    expect([list.status, await blocked(small)]).toEqual([200, IN_FLIGHT_MAX]);
-    return all;
+    const ofOne = begin(4, { by: one, at: small });
+    await untilInFlight(small, 2);
+    const topics = await request(small.url).get('/v1/topics').set('authorization', other.authorization);
+    expect([topics.status, await blocked(small)]).toEqual([200, 2]);
+    const ofOther = begin(2, { by: other, at: small });
+    await untilInFlight(small, 3);
+    const list = await request(small.url).get('/v1/webhooks').set('authorization', other.authorization);
+    expect([list.status, await blocked(small)]).toEqual([200, 3]);
+    expect((await request(small.url).get(`/u/${token}`)).status).toBe(200);
+    return [...ofOne, ...ofOther];
   }, small);
   expect(await statuses(begun)).toEqual({ 201: 6 });
   await small.stop();
@@ -149,8 +154,8 @@ test('a request whose client has disconnected is not served, even when a slot is
   response.destroy();
   const work = async (): Promise<string> => Promise.resolve('done');
   const limits = { perSecond: 1, outstandingMax: 1, outstandingOf: async () => Promise.resolve(0) };
-  expect(await createUnmeteredSlots(2, limits).run('acct_1', work, response)).toBeNull();
-  expect(await createUnmeteredSlots(2, limits).run('acct_1', work)).toBe('done');
+  expect(await createUnmeteredSlots(2, limits).accountSlots.run('acct_1', work, response)).toBeNull();
+  expect(await createUnmeteredSlots(2, limits).accountSlots.run('acct_1', work)).toBe('done');
 });
 
 test('the requests of disconnected clients leave the queue', async () => {

@@ -12,7 +12,7 @@ const work = async () => Promise.resolve('done');
 test('the outstanding deliveries are counted for one account at a time, and once for all its slots', async () => {
   const counted: string[] = [];
   const { promise: opened, resolve: open } = Promise.withResolvers<number>();
-  const slots = createUnmeteredSlots(CONNECTIONS, {
+  const { accountSlots: slots } = createUnmeteredSlots(CONNECTIONS, {
     ...LIMITS,
     async outstandingOf(accountId) {
       counted.push(accountId);
@@ -31,7 +31,7 @@ test('the outstanding deliveries are counted for one account at a time, and once
 test('a count that fails is made again, and the slots stay held meanwhile', async () => {
   let fails = true;
   let counts = 0;
-  const slots = createUnmeteredSlots(CONNECTIONS, {
+  const { accountSlots: slots } = createUnmeteredSlots(CONNECTIONS, {
     ...LIMITS,
     async outstandingOf() {
       counts += 1;

@@ -28,6 +28,8 @@ export type WaitingClient = Pick<ServerResponse, 'destroyed' | 'once' | 'off'>;
 
 /** The limits on routes without a rate limit. */
 const UNMETERED = { inFlightMax: 4, waitingMax: 32, waitMs: 10_000 };
+/** One in so many slots is for clients without a key: unsubscribing waits for no account. */
+const SLOTS_PER_CLIENT_SLOT = 4;
 
 /** The outstanding deliveries are counted when an account has written a hundredth of their limit. */
 const STEPS = 100;
@@ -137,12 +139,26 @@ export class AccountSlots {
   }
 }
 
+/** The slots of routes without a rate limit. */
+interface UnmeteredSlots {
+  /** One account holds at most half of all slots. */
+  readonly accountSlots: AccountSlots;
+  readonly clientSlots: AccountSlots;
+}
+
 /**
- * @param connections the connections to Postgres that all routes share. If there are at least two, one stays
- * free for other routes.
+ * @param connections the connections to Postgres that all routes share. If there are at least three, one
+ * stays free for other routes.
  */
-export function createUnmeteredSlots(connections: number, deliveries: DeliveryLimits): AccountSlots {
-  return new AccountSlots({ ...UNMETERED, totalInFlightMax: Math.max(1, connections - 1) }, deliveries);
+export function createUnmeteredSlots(connections: number, deliveries: DeliveryLimits): UnmeteredSlots {
+  const total = Math.max(2, connections - 1);
+  const ofClients = Math.max(1, Math.floor(total / SLOTS_PER_CLIENT_SLOT));
+  const inFlightMax = Math.min(UNMETERED.inFlightMax, Math.floor(total / 2));
+  const limits = { ...UNMETERED, inFlightMax };
+  return {
+    accountSlots: new AccountSlots({ ...limits, totalInFlightMax: total - ofClients }, deliveries),
+    clientSlots: new AccountSlots({ ...limits, totalInFlightMax: ofClients }, null),
+  };
 }
 
 /** An `AbortSignal` that aborts costs over 20 µs. So this uses a timer and a listener. */

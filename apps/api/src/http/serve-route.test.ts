@@ -38,7 +38,7 @@ const KEYLESS_SERVICES: StageServices = {
   limitOf: asked,
   limiter: { charge: asked, peek: asked },
   bodies: new BodyLimits(),
-  accountSlots: createUnmeteredSlots(2, { perSecond: 1, outstandingMax: 1, outstandingOf: asked }),
+  ...createUnmeteredSlots(2, { perSecond: 1, outstandingMax: 1, outstandingOf: asked }),
   metrics: { limiterFailures: { inc: asked } as unknown as StageServices['metrics']['limiterFailures'] },
 };
 

@@ -32,8 +32,10 @@ export interface StageServices {
   readonly limitOf: (key: ApiKey) => number;
   /** Limits every body that a route reads. */
   readonly bodies: BodyLimits;
-  /** Limit the handlers of routes without a rate limit. */
+  /** Limit the handlers of routes without a rate limit, by account. */
   readonly accountSlots: AccountSlots;
+  /** Limit the handlers of routes without a key, by client address. */
+  readonly clientSlots: AccountSlots;
   readonly metrics: Pick<Metrics<'api'>, 'limiterFailures'>;
 }
 
@@ -236,7 +238,7 @@ async function keylessAnswer({
     const id = idOf(request);
     const work = async (): Promise<Answer> => route.handle({ id, method, headers, requestId, body });
     if (route.slotPerClient === undefined) return work();
-    const slots = route.slotPerClient === true ? services.accountSlots : route.slotPerClient;
+    const slots = route.slotPerClient === true ? services.clientSlots : route.slotPerClient;
     return (await slots.run(clientOf(request), work, response)) ?? tooManyFromClient;
   };
   if (route.body === undefined) return refuseIgnored(request) ?? handle(NO_BODY);

@@ -2,15 +2,21 @@ import { newEvents, newId } from '@postrider/domain';
 import type { AccountId, Clock, EmailId, EventData, SuppressionId, TopicId } from '@postrider/domain';
 import { recordAudit } from '../audit/audit.ts';
 import type { Actor } from '../audit/audit.ts';
+import { runOn } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
-import { readRows } from '../db/page.ts';
+import { readPage, readRows } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { inTransaction } from '../db/pool.ts';
 import { recordCause } from '../db/record-cause.ts';
 import { run } from '../db/statement.ts';
 import type { Queryable } from '../db/statement.ts';
 import type { Suppression as SuppressionRow, SuppressionOrigin } from '../generated/client.ts';
-import { addSuppressions, removeSuppressions } from './sql/suppressions.ts';
+import {
+  addSuppressions,
+  removeSuppressions,
+  suppressionsOfOriginAfter,
+  suppressionsOfOriginBefore,
+} from './sql/suppressions.ts';
 
 export type { SuppressionOrigin };
 
@@ -81,8 +87,8 @@ export function createSuppressionStore(db: Database, clock: Clock) {
       request: PageRequest<'suppression'>,
       origin: SuppressionOrigin | null,
     ): Promise<Page<Suppression> | null> {
-      const mine = { accountId, ...(origin === null ? {} : { origin }) };
-      return readRows(request, suppressions, mine, (rows) => rows.map(suppressionOf));
+      if (origin !== null) return listOfOrigin(db, accountId, request, origin);
+      return readRows(request, suppressions, { accountId }, (rows) => rows.map(suppressionOf));
     },
     /**
      * Removes all of these suppressions that exist, or none.
@@ -101,6 +107,24 @@ export function createSuppressionStore(db: Database, clock: Clock) {
       return inTransaction(db.pool, (client) => remove(client, accountId, values, by));
     },
   };
+}
+
+async function listOfOrigin(
+  db: Database,
+  accountId: AccountId,
+  request: PageRequest<'suppression'>,
+  origin: SuppressionOrigin,
+): Promise<Page<Suppression> | null> {
+  return readPage(request, {
+    positionOf: (id) =>
+      db.prisma.suppression.findFirst({ where: { id, accountId, origin }, select: { createdAt: true } }),
+    async read({ take }, { cursor, upwards }) {
+      const from = [cursor?.createdAt ?? 'infinity', cursor?.id ?? ''];
+      const values = [accountId, origin, ...from, take];
+      const page = upwards ? suppressionsOfOriginBefore : suppressionsOfOriginAfter;
+      return (await runOn<ListedRow>(db.pool, page, values)).map(suppressionOf);
+    },
+  });
 }
 
 async function remove(
@@ -166,7 +190,9 @@ function unsubscribed(address: string, at: Date): EventData<'email.unsubscribed'
   };
 }
 
-export function suppressionOf(row: SuppressionRow): Suppression {
+type ListedRow = Omit<SuppressionRow, 'accountId'>;
+
+export function suppressionOf(row: ListedRow): Suppression {
   return {
     id: row.id as SuppressionId,
     address: row.address,

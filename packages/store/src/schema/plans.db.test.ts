@@ -4,6 +4,7 @@ import type { AccountId, EmailId, EventType, TopicId, WebhookId } from '@postrid
 import { ACTOR, createRows, createTestDatabase, runs, waitFor } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { draftOf } from '../../test/draft.ts';
+import { growEmails, growSuppressions, growTopicsAndDomains } from '../../test/grow-tables.ts';
 import { takeHeld } from '../../test/taken-email.ts';
 import { rowsRead } from '../../test/rows-read.ts';
 import { openDatabase } from '../db/database.ts';
@@ -71,7 +72,9 @@ async function grow(webhookId: WebhookId, count: number): Promise<void> {
      from webhooks, generate_series(1, $1) n`,
     [count, await rows.account()],
   );
-  await growEmails(webhookId, count);
+  await growSuppressions(database, await ownerOf(webhookId), count);
+  await growEmails(database, webhookId, count);
+  await forgetReads();
 }
 
 async function growDeliveries(webhookId: WebhookId, count: number): Promise<void> {
@@ -80,20 +83,6 @@ async function growDeliveries(webhookId: WebhookId, count: number): Promise<void
        insert into events (id, account_id, type, created_at, data)
        select 'evt_' || n, 'acct_none', 'email.sent', now(), '{}' from generate_series(1, $2) n returning id)
      insert into deliveries (event_id, webhook_id) select id, $1 from flood`,
-    [webhookId, count],
-  );
-  await forgetReads();
-}
-
-async function growEmails(webhookId: WebhookId, count: number): Promise<void> {
-  await database.query(
-    `with mail as (
-       insert into emails (id, account_id, kind, status, from_address, to_addresses, cc_addresses, bcc_addresses,
-                           reply_to_addresses, subject, text, headers, last_event, created_at)
-       select 'em_' || n, account_id, 'live', 'queued', 'a@a.example', '{b@b.example}', '{}', '{}', '{}', 'Hi', 'Hello',
-              '{}', 'queued', now()
-       from webhooks, generate_series(1, $2) n where webhooks.id = $1 returning id)
-     insert into email_sends (email_id) select id from mail`,
     [webhookId, count],
   );
   await forgetReads();
@@ -179,6 +168,20 @@ const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Pr
     'add-suppressions',
     async (_, webhookId) =>
       createSuppressionStore(db, clock).add(await ownerOf(webhookId), [`${newId('email', clock)}@b.example`]),
+  ],
+  [
+    'remove-suppressions',
+    async (_, webhookId) => {
+      const keys = [{ id: newId('suppression', clock) }, { address: 'nobody@b.example' }];
+      await createSuppressionStore(db, clock).remove(await ownerOf(webhookId), keys, null, ACTOR);
+    },
+  ],
+  [
+    'a list of suppressions by origin',
+    async (_, webhookId) => {
+      const newest = { limit: 20, cursor: null };
+      await createSuppressionStore(db, clock).list(await ownerOf(webhookId), newest, 'complaint');
+    },
   ],
   [
     'unsubscribe',
@@ -296,7 +299,7 @@ describe('on tables that grow', () => {
     const accountId = await rows.account();
     const webhookId = await rows.webhook({ accountId });
     const topicId = 'top_0' as TopicId;
-    await growTopicsAndDomains(accountId, 1);
+    await growTopicsAndDomains(database, accountId, 1);
     const emails = createEmailStore(db, clock);
     const mail = createMailWork(db, clock, { verifiedDomainsOnly: true });
     const sendAndTake = async (): Promise<unknown> => {
@@ -311,7 +314,7 @@ describe('on tables that grow', () => {
     };
     expect(await sendAndTake()).toBe(1);
     await grow(webhookId, GROWN_SINCE_PLANNED);
-    await growTopicsAndDomains(accountId, GROWN_SINCE_PLANNED);
+    await growTopicsAndDomains(database, accountId, GROWN_SINCE_PLANNED);
     const before = await rowsRead(db.pool);
     expect(await sendAndTake()).toBe(1);
     expect((await rowsRead(db.pool)) - before).toBeLessThan(READ_MAX);
@@ -320,7 +323,8 @@ describe('on tables that grow', () => {
   test('a page of a list reads no more than it shows, however long the list is', async () => {
     const webhookId = await rows.webhook();
     const emails = createEmailStore(db, clock);
-    await growEmails(webhookId, GROWN_BY);
+    await growEmails(database, webhookId, GROWN_BY);
+    await forgetReads();
     const accountId = await ownerOf(webhookId);
     const before = await rowsRead(db.pool);
     const live = { accountId, kind: 'live' } as const;
@@ -340,7 +344,7 @@ describe('on tables that grow', () => {
     const drafts = [draftOf(), draftOf()];
     await emails.send({ accountId, kind: 'test', drafts, domains: [], idempotency: null });
     const list = () => emails.list({ accountId, kind: 'test' }, { limit: 20, cursor: null });
-    await growEmails(webhookId, GROWN_BY);
+    await growEmails(database, webhookId, GROWN_BY);
     // Of an empty table two indexes look alike. Postgres counts a table within a minute of such growth, and plans anew.
     await database.query('analyze emails');
     await list();
@@ -433,16 +437,4 @@ async function bury(webhookId: WebhookId, count: number, type: string, reason: s
     [webhookId, count, type, reason, await ownerOf(webhookId)],
   );
   await forgetReads();
-}
-
-async function growTopicsAndDomains(accountId: AccountId, count: number): Promise<void> {
-  await database.query(
-    `with topic as (
-       insert into topics (id, account_id, name, default_subscription, created_at)
-       select 'top_' || n, $1, 'T', 'opt_in', now() from generate_series(0, $2) n on conflict do nothing)
-     insert into domains (id, account_id, name, region, status, records, created_at)
-     select 'dom_' || n, $1, n || '.example', 'r', 'verified', '[]', now() from generate_series(0, $2) n
-     on conflict do nothing`,
-    [accountId, count],
-  );
 }

@@ -1,5 +1,6 @@
 import { eventCtes, wokenWebhooks } from '../../db/sql/event-ctes.ts';
 import { statement } from '../../db/statement.ts';
+import type { Statement } from '../../db/statement.ts';
 
 /**
  * The order in which every statement locks suppressions, so that no two statements deadlock: by address, then
@@ -52,11 +53,35 @@ export const addSuppressions = statement('add-suppressions')`
     from added a`;
 
 /**
+ * A page of an account's suppressions with one origin. There may be few among many with another origin.
+ *
+ * Guarantee: it reads as many rows as the page has, whatever the table statistics say. Only one index is on
+ * `greatest(s.account_id, '')`.
+ *
+ * $1 account, $2 origin, $3 and $4 time and id after which the page begins, $5 number of suppressions.
+ */
+function pageOfOrigin(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): Statement {
+  return statement(name)`
+    select s.id, s.address, s.topic_id as "topicId", s.origin, s.email_id as "emailId", s.created_at as "createdAt"
+    from suppressions s
+    where greatest(s.account_id, '') = $1 and s.origin = $2::suppression_origin
+      and (s.created_at, s.id) ${beyond} ($3::timestamptz, $4::text)
+    order by s.created_at ${order}, s.id ${order}
+    limit $5`;
+}
+
+export const suppressionsOfOriginAfter = pageOfOrigin('suppressions-of-origin-after', '<', 'desc');
+export const suppressionsOfOriginBefore = pageOfOrigin('suppressions-of-origin-before', '>', 'asc');
+
+/**
  * Removes suppressions by id. An address removes its suppression for all mail.
  *
  * Guarantee: it removes all suppressions that it finds, or none. To remove a complaint, a reason is needed.
  * It is stored for each complaint. When requests remove one suppression at the same time, exactly one gets it
  * as removed. Rows are locked in the order of `lockOrder`.
+ *
+ * Ids and addresses have a branch each: for `or` Postgres reads all suppressions of the account. The account
+ * beside the ids is in a form that no index has.
  *
  * $1 account, $2 ids, $3 addresses, $4 reason or null, $5 removed at. Returns the suppressions that it found;
  * `removed` is true for those that it removed.
@@ -65,7 +90,10 @@ export const removeSuppressions = statement('remove-suppressions')`
     with found as materialized (
       select s.id, s.address, s.origin
       from suppressions s
-      where s.account_id = $1 and (s.id = any ($2::text[]) or (s.address = any ($3::text[]) and s.topic_id = ''))
+      where s.id = any (array(
+        select c.id from suppressions c where c.id = any ($2::text[]) and (c.account_id = $1) is true
+        union all
+        select c.id from suppressions c where c.account_id = $1 and c.address = any ($3::text[]) and c.topic_id = ''))
       order by ${lockOrder('s.address', 's.topic_id')}
       for update
     ),
