@@ -196,6 +196,7 @@ export { lacksMigrations, MIGRATE_FIRST, readiness, requireDatabase } from './sc
 export { createSuppressionStore } from './mail/suppressions.ts';
 export type {
   AddedSuppression,
+  Additions,
   Suppression,
   SuppressionKey,
   SuppressionOrigin,

@@ -42,21 +42,21 @@ interface Use {
   slots: number;
   /** Until then a slot stays held after its work. Milliseconds of the monotonic clock. */
   pacedUntilMs: number;
-  /** Deliveries written since the outstanding ones were counted. */
+  /** Written since the outstanding deliveries were counted. */
   written: number;
   /** Resolves when the account has few enough outstanding deliveries. Null: nobody counts. */
   counting: Promise<void> | null;
 }
 
 /**
- * Limits the work in flight, per account and in total. Further work waits. It also limits the deliveries that
- * an account writes.
+ * Limits the work in flight, per account and in total. Further work waits. It also limits what an account
+ * writes.
  */
 export class AccountSlots {
   readonly #limits: SlotLimits;
   readonly #deliveries: DeliveryLimits | null;
   readonly #queue: KeyedQueue;
-  /** Has one entry for each account that has written deliveries. */
+  /** Has one entry for each account that has work, or has written. */
   readonly #uses = new Map<string, Use>();
   /** A count reads up to 32 MB, so one runs at a time. */
   readonly #counts = new Semaphore(1);
@@ -69,19 +69,19 @@ export class AccountSlots {
   }
 
   /**
-   * Waits for a slot, then does `work`. If the work has written deliveries, its slot stays held for a time in
-   * proportion to them, and while the account has too many outstanding ones.
+   * Waits for a slot, then does `work`. If the work has written something, its slot stays held for a time in
+   * proportion. It also stays held while the account has too many outstanding deliveries.
    *
    * @param owner an account, or the address of a client without a key.
    * @param client whoever waits for the answer. The wait ends when the client disconnects.
-   * @param deliveriesOf the number of deliveries that the work has written.
+   * @param writtenBy the number of deliveries that the work has written. A row without one counts like one.
    * @returns null when too much work waits already, the wait takes too long, or the client disconnects first.
    */
   async run<T>(
     owner: string,
     work: () => Promise<T>,
     client?: WaitingClient,
-    deliveriesOf: (result: T) => number = () => 0,
+    writtenBy: (result: T) => number = () => 0,
   ): Promise<T | null> {
     const { inFlightMax, waitingMax, waitMs } = this.#limits;
     const use = this.#uses.get(owner) ?? { slots: 0, pacedUntilMs: 0, written: 0, counting: null };
@@ -95,7 +95,7 @@ export class AccountSlots {
       const { granted } = slot;
       if (granted !== null && !(await isInTime(granted, waitMs, client))) return null;
       const result = await work();
-      written = deliveriesOf(result);
+      written = writtenBy(result);
       return result;
     } finally {
       const release = (): void => {

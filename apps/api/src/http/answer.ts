@@ -8,8 +8,11 @@ export interface JsonAnswer<Body extends object = object> {
   readonly kind: 'json';
   readonly status: 200 | 201 | 202;
   readonly body: Body;
-  /** The deliveries that the request wrote, on routes without a rate limit. Default: 0. */
-  readonly deliveries?: number;
+  /**
+   * What the request wrote, on routes without a rate limit: its deliveries. Each suppression and topic that
+   * it added, changed or removed counts as at least 1. Default: 0.
+   */
+  readonly written?: number;
 }
 
 /** A complete HTML document for a person. */

@@ -4,7 +4,8 @@ import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from '@jest/globals';
-import { SCOPES } from '@postrider/domain';
+import { newId, SCOPES } from '@postrider/domain';
+import { systemClock } from '@postrider/runtime';
 import { withClient } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
@@ -71,6 +72,57 @@ test('requests that wrote more deliveries than the limit per second keep their s
     await request(api.url).get('/v1/topics').set('authorization', caller.authorization),
     'not-ready',
   );
+});
+
+async function ask({ authorization }: Caller, method: string, path: string, body?: object): Promise<unknown> {
+  const answer = await fetch(`${api.url}/v1/${path}`, {
+    method,
+    headers: { authorization },
+    body: JSON.stringify(body),
+  });
+  expect(answer.ok).toBe(true);
+  return answer.json();
+}
+
+const TOPIC = { name: 'News', default_subscription: 'opt_in' };
+
+/** @param id a suppression or a topic of the account */
+const WRITES: [string, 'suppression' | 'topic', (caller: Caller, id: string) => Promise<unknown>][] = [
+  ['adds a suppression', 'suppression', async (caller) => suppress(caller, 1)],
+  ['removes a suppression', 'suppression', async (caller, id) => ask(caller, 'DELETE', `suppressions/${id}`)],
+  [
+    'removes a list of suppressions',
+    'suppression',
+    async (caller, id) => ask(caller, 'POST', 'suppressions/batch/remove', { ids: [id] }),
+  ],
+  ['adds a topic', 'topic', async (caller) => ask(caller, 'POST', 'topics', TOPIC)],
+  ['changes a topic', 'topic', async (caller, id) => ask(caller, 'PATCH', `topics/${id}`, { name: 'Other' })],
+  ['removes a topic', 'topic', async (caller, id) => ask(caller, 'DELETE', `topics/${id}`)],
+];
+
+test.each(WRITES)('a request that %s counts as one delivery, if it writes none', async (_, noun, write) => {
+  await start({ deliveryLimits: { perSecond: 0.001 } });
+  const caller = await api.newCaller({ scopes: SCOPES });
+  for (let n = 0; n < IN_FLIGHT_MAX; n += 1) {
+    const id = newId(noun, systemClock);
+    await api.database.query(
+      noun === 'topic'
+        ? `insert into topics (id, account_id, name, default_subscription, created_at) values ($1, $2, 'T', 'opt_in', now())`
+        : `insert into suppressions (id, account_id, address, origin, created_at) values ($1, $2, $1, 'manual', now())`,
+      [id, caller.accountId],
+    );
+    await write(caller, id);
+  }
+  await fillQueue(caller);
+});
+
+test('requests that write nothing hold no slot', async () => {
+  await start({ deliveryLimits: { perSecond: 0.001 } });
+  const caller = await api.newCaller({ scopes: SCOPES });
+  for (let n = 0; n <= IN_FLIGHT_MAX; n += 1) {
+    const removal = { ids: [newId('suppression', systemClock)] };
+    expect(await ask(caller, 'POST', 'suppressions/batch/remove', removal)).toEqual({ data: [] });
+  }
 });
 
 test('deliveries within the limit per second hold no slot', async () => {

@@ -96,7 +96,7 @@ async function keyedAnswer(call: KeyedCall): Promise<Answer | null> {
     const handle = async (): Promise<Answer> => handled(call, read.body);
     if (route.limited) return (await chargeBody(call, read.body)) ?? (await handle());
     const { accountSlots } = services;
-    return (await accountSlots.run(key.accountId, handle, response, deliveriesOf)) ?? tooManyInFlight;
+    return (await accountSlots.run(key.accountId, handle, response, writtenBy)) ?? tooManyInFlight;
   } finally {
     body?.release();
   }
@@ -222,8 +222,8 @@ function keyRefusal(key: ActiveKey, route: KeyedRoute): Answer | null {
   return route.liveOnly === true && key.kind !== 'live' ? forLiveKeys : null;
 }
 
-function deliveriesOf(answer: Answer): number {
-  return answer.kind === 'json' ? (answer.deliveries ?? 0) : 0;
+function writtenBy(answer: Answer): number {
+  return answer.kind === 'json' ? (answer.written ?? 0) : 0;
 }
 
 async function keylessAnswer({

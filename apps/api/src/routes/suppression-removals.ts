@@ -62,7 +62,7 @@ function removeSuppression(suppressions: Pick<SuppressionStore, 'remove'>): Docu
       const removal = await suppressions.remove(key.accountId, [asked], why.fields.reason, actorOf(key));
       if (removal.kind === 'reason-missing') return reasonMissing;
       const [id] = removal.ids;
-      return id === undefined ? noSuch('suppression') : json(200, removed(id));
+      return id === undefined ? noSuch('suppression') : { ...json(200, removed(id)), written: 1 };
     },
   };
 }
@@ -109,7 +109,8 @@ function removeSuppressions(suppressions: Pick<SuppressionStore, 'remove'>): Doc
         actorOf(key),
       );
       if (removal.kind === 'reason-missing') return reasonMissing;
-      return json<AnswerOf<typeof manyDeleted>>(200, { data: removal.ids.map(removed) });
+      const data = removal.ids.map(removed);
+      return { ...json<AnswerOf<typeof manyDeleted>>(200, { data }), written: data.length };
     },
   };
 }

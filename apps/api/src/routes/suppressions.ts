@@ -1,6 +1,7 @@
 import { ADDRESS_LENGTH, LIMITS, parseId, PATTERNS, plainAddress } from '@postrider/domain';
 import type {
   AddedSuppression,
+  Additions,
   Suppression,
   SuppressionKey,
   SuppressionOrigin,
@@ -57,11 +58,11 @@ export function addSuppression(suppressions: Pick<SuppressionStore, 'add'>): Doc
     async handle({ key, body }) {
       const parsed = parseFields(body, suppressionRequest, ['email'], suppressionFields);
       if (!parsed.ok) return parsed.refusal;
-      const { added, deliveries } = await suppressions.add(key.accountId, [parsed.fields.email]);
-      const [first] = added;
+      const additions = await suppressions.add(key.accountId, [parsed.fields.email]);
+      const [first] = additions.added;
       if (first === undefined) throw new Error('the store returned no suppression for an address');
       const created: AnswerOf<typeof oneCreated> = { object: 'suppression', id: first.id };
-      return { ...json(statusOf(added), created), deliveries };
+      return { ...json(statusOf(additions.added), created), written: writtenBy(additions) };
     },
   };
 }
@@ -103,16 +104,25 @@ function addSuppressions(suppressions: Pick<SuppressionStore, 'add'>): Documente
       const parsed = parseFields(body, suppressionBatchRequest, ['emails'], suppressionFields);
       if (!parsed.ok) return parsed.refusal;
       const { emails } = parsed.fields;
-      const { added, deliveries } = await suppressions.add(key.accountId, [...new Set(emails)]);
+      const additions = await suppressions.add(key.accountId, [...new Set(emails)]);
+      const { added } = additions;
       const ids = new Map(added.map(({ address, id }) => [address, id]));
       const data = emails.map((address) => {
         const id = ids.get(address);
         if (id === undefined) throw new Error('the store returned no suppression for an address');
         return { object: 'suppression', id } as const;
       });
-      return { ...json<AnswerOf<typeof manyCreated>>(statusOf(added), { data }), deliveries };
+      return {
+        ...json<AnswerOf<typeof manyCreated>>(statusOf(added), { data }),
+        written: writtenBy(additions),
+      };
     },
   };
+}
+
+/** Each new suppression counts as at least one delivery: it and its event stay. */
+function writtenBy({ added, deliveries }: Additions): number {
+  return Math.max(deliveries, added.filter(({ isNew }) => isNew).length);
 }
 
 function statusOf(added: readonly AddedSuppression[]): 200 | 201 {

@@ -59,7 +59,7 @@ function createTopic(topics: Pick<TopicStore, 'create'>): Documented<KeyedRoute>
       if (!parsed.ok) return parsed.refusal;
       const { name, description, default_subscription: defaultSubscription } = parsed.fields;
       const id = await topics.create(key.accountId, { name, description, defaultSubscription });
-      return json<AnswerOf<typeof createdTopic>>(200, { object: 'topic', id });
+      return { ...json<AnswerOf<typeof createdTopic>>(200, { object: 'topic', id }), written: 1 };
     },
   };
 }
@@ -153,7 +153,7 @@ function updateTopic(topics: Pick<TopicStore, 'update'>): Documented<KeyedRoute>
       if (!parsed.ok) return parsed.refusal;
       const id = parseId('topic', written);
       if (id === null || !(await topics.update(key.accountId, id, parsed.fields))) return noSuch('topic');
-      return json<AnswerOf<typeof updatedTopic>>(200, { object: 'topic', id });
+      return { ...json<AnswerOf<typeof updatedTopic>>(200, { object: 'topic', id }), written: 1 };
     },
   };
 }
@@ -174,7 +174,10 @@ function deleteTopic(topics: Pick<TopicStore, 'delete'>): Documented<KeyedRoute>
     async handle({ key, id: written }) {
       const id = parseId('topic', written);
       if (id === null || !(await topics.delete(key.accountId, id))) return noSuch('topic');
-      return json<AnswerOf<typeof deletedTopic>>(200, { object: 'topic', id, deleted: true });
+      return {
+        ...json<AnswerOf<typeof deletedTopic>>(200, { object: 'topic', id, deleted: true }),
+        written: 1,
+      };
     },
   };
 }

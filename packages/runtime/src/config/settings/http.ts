@@ -54,8 +54,8 @@ export const httpSettings = {
   deliveriesPerAccountPerSecond: defineSetting({
     key: 'DELIVERIES_PER_ACCOUNT_PER_SECOND',
     description:
-      'Deliveries that one account may write by requests without a rate limit, on average and in one API process. Further ' +
-      'such requests wait, then get 503.',
+      'Deliveries that one account may write by requests without a rate limit, on average and in one API process. A ' +
+      'suppression or a topic that makes none counts as one. Further such requests wait, then get 503.',
     unit: 'deliveries/s',
     schema: wholeNumber(1, 1_000_000),
     default: '2000',
