@@ -77,6 +77,8 @@ export const LIMITS = {
   /** Events that one request for metrics counts, and the days of its range. */
   metricEvents: 50_000,
   metricDays: 31,
+  /** Entries of the answer about metrics: periods, domains and messages. */
+  metricEntries: 5_000,
   /** Ids in one filter of metrics. */
   metricIds: 50,
   /** Data of the events on one page of a list, or records of received messages. */

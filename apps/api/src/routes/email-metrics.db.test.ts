@@ -173,6 +173,28 @@ describe('GET /v1/emails/metrics', () => {
     expect((await metrics(`${MARCH}&metrics=clicked`)).totals).toEqual({ clicked: 0 });
   });
 
+  test('refuses an answer with more than 5,000 entries', async () => {
+    const add = async (from: number, to: number) =>
+      api.database.query(
+        `insert into events (id, account_id, type, created_at, data)
+         select type || n, $1, type, '2026-03-02T10:30:00Z', '{"email_id":"em_' || lpad(n::text, 26, '0') || '"}'
+         from generate_series($2::int, $3::int) n, unnest('{email.sent,email.delivered}'::text[]) type`,
+        [caller.accountId, from, to],
+      );
+    const query = `${MARCH}&metrics=sent,delivered`;
+    await add(1, 5_000);
+    const { data } = await metrics(`${query}&dimensions=period,email`);
+    expect(data).toHaveLength(5_000);
+    expect(data?.every(({ sent, delivered }) => sent === 1 && delivered === 1)).toBe(true);
+    await add(5_001, 5_100);
+    expect(expectProblem(await ask(`${query}&dimensions=email`), 'validation-failed')).toBe(
+      'data has more than 5000 entries. Ask for a shorter range, or for fewer dimensions.',
+    );
+    expect((await metrics(`${query}&dimensions=period`)).data).toMatchObject([
+      { sent: 5_100, delivered: 5_100 },
+    ]);
+  });
+
   test.each([
     ['?metrics=sent,suppressed', 'metrics "sent,suppressed" has a metric that is not counted.'],
     ['?dimensions=broadcast', 'dimensions "broadcast" has a dimension that there is not.'],

@@ -203,7 +203,8 @@ export function getEmailMetrics(
       summary: 'Count what happened to the account’s mail',
       description:
         `Counts events by the time at which they were recorded: at most ${LIMITS.metricEvents} events in at most ` +
-        `${LIMITS.metricDays} days, else 422. Mail of test keys has no events.`,
+        `${LIMITS.metricDays} days, with at most ${LIMITS.metricEntries} entries in \`data\`, else 422. ` +
+        `Mail of test keys has no events.`,
       query: metricsQuery,
       success: { status: 200, body: emailMetrics },
       refusals: ['validation-failed'],
@@ -293,6 +294,11 @@ function metricsAnswer(asked: Asked, counts: readonly EventCount[]): Answer {
   for (const count of counts.filter(({ isTotal }) => !isTotal)) {
     const place = JSON.stringify([count.period, count.domainId, count.emailId]);
     rows.set(place, [...(rows.get(place) ?? []), count]);
+  }
+  if (rows.size > LIMITS.metricEntries) {
+    return invalid(
+      `data has more than ${LIMITS.metricEntries} entries. Ask for a shorter range, or for fewer dimensions.`,
+    );
   }
   const data = [...rows.entries()]
     .sort(([one], [other]) => (one < other ? -1 : 1))

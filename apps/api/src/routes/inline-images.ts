@@ -5,13 +5,17 @@ import type { BlobReader } from './links.ts';
 
 /** A `src` with the Content-ID of an attachment (RFC 2392). Its sender may have percent-encoded the id. */
 const REFERENCE = /(\ssrc\s*=\s*["']?)cid:([^"'\s<>]+)/gi;
+/** A stranger wrote the HTML, and 1 MiB has space for 100,000 references. Later ones stay. */
+const REFERENCES_MAX = 1_000;
+/** `decodeURIComponent` throws for other percent signs. */
+const ESCAPE = /%[0-9a-f]{2}/i;
 /** An image type that needs no quoting within an attribute. */
 const IMAGE_TYPE = /^image\/[a-z0-9][a-z0-9.+-]{0,60}$/i;
 
 /**
  * Puts the images of a message in the places that refer to them, as `data:` URIs. A reference stays when it
  * names no image, and when all images would exceed `LIMITS.inlineImageBytes`. An image counts as often as it
- * is referred to: a stranger wrote the HTML.
+ * is referred to.
  *
  * @throws BlobStoreUnavailableError
  */
@@ -25,30 +29,37 @@ export async function withInlineImages(
       file.contentId !== null && IMAGE_TYPE.test(file.contentType) ? [[bare(file.contentId), file]] : [],
     ),
   );
-  const fitting = fittingImages(html, images);
+  if (images.size === 0) return html;
+  const referred = referredImages(html, images);
   const uris = new Map<MessageAttachment, string>();
-  for (const file of new Set(fitting)) {
+  for (const file of new Set(referred)) {
+    if (file === undefined) continue;
     const bytes = await blobs.read(file.blob as BlobId);
     if (bytes !== null) uris.set(file, `data:${file.contentType};base64,${bytes.toString('base64')}`);
   }
   let index = 0;
-  return html.replaceAll(REFERENCE, (whole, before: string, reference: string) => {
-    const file = images.get(decoded(reference));
-    if (file === undefined || index >= fitting.length) return whole;
+  return html.replaceAll(REFERENCE, (whole, before: string) => {
+    const file = referred[index];
     index += 1;
-    const uri = uris.get(file);
+    const uri = file === undefined ? undefined : uris.get(file);
     return uri === undefined ? whole : `${before}${uri}`;
   });
 }
 
-/** The images in the order of their references, up to the first that does not fit. */
-function fittingImages(html: string, images: ReadonlyMap<string, MessageAttachment>): MessageAttachment[] {
-  const files = [...html.matchAll(REFERENCE)].flatMap(
-    ([, , reference = '']) => images.get(decoded(reference)) ?? [],
-  );
+/** The image of each reference, up to the first that does not fit; undefined: a reference names no image. */
+function referredImages(
+  html: string,
+  images: ReadonlyMap<string, MessageAttachment>,
+): (MessageAttachment | undefined)[] {
+  const files: (MessageAttachment | undefined)[] = [];
   let bytes = 0;
-  const over = files.findIndex(({ size }) => (bytes += size) > LIMITS.inlineImageBytes);
-  return over === -1 ? files : files.slice(0, over);
+  for (const [, , reference = ''] of html.matchAll(REFERENCE)) {
+    const file = images.get(decoded(reference));
+    bytes += file?.size ?? 0;
+    if (files.length === REFERENCES_MAX || bytes > LIMITS.inlineImageBytes) break;
+    files.push(file);
+  }
+  return files;
 }
 
 function bare(contentId: string): string {
@@ -56,9 +67,10 @@ function bare(contentId: string): string {
 }
 
 function decoded(reference: string): string {
+  if (!ESCAPE.test(reference)) return reference;
   try {
     return decodeURIComponent(reference);
   } catch {
-    return reference; // a percent sign of its own
+    return reference; // not UTF-8, or a percent sign of its own
   }
 }

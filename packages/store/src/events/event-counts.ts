@@ -54,6 +54,10 @@ export type EventCountStore = ReturnType<typeof createEventCountStore>;
 export function createEventCountStore(db: Database) {
   const settledPosition = createSettledPosition(db.pool);
   return {
+    /**
+     * The counts have at most `LIMITS.metricEntries` values of the dimensions, or one more: then there may be
+     * others.
+     */
     async count(accountId: AccountId, request: EventCountRequest): Promise<EventCounts> {
       const range = await rangeOf(db, request, { after: 0n, last: await settledPosition() });
       const values = [
@@ -64,6 +68,7 @@ export function createEventCountStore(db: Database) {
         request.byEmail,
         request.domainIds,
         request.emailIds,
+        LIMITS.metricEntries + 1,
       ];
       try {
         const rows = await runOn<EventCount & { readonly isWhole: boolean }>(db.pool, countEvents, values);

@@ -6,7 +6,8 @@ import { byType, emailIdOf } from './list-events.ts';
  * the range.
  *
  * $1 to $7 as in `byType`, $8 `hour`, `day`, `week` or `month` (null: no period), $9 time zone, $10 whether
- * by domain, $11 whether by message, $12 domains and $13 messages to which the count is limited (null: all).
+ * by domain, $11 whether by message, $12 domains and $13 messages to which the count is limited (null: all),
+ * $14 maximum number of values of the dimensions.
  *
  * Returns rows with `isTotal` for each type, and rows for each type and value of the dimensions. `isWhole` is
  * false when the range has $7 events or more.
@@ -36,12 +37,21 @@ export const countEvents = statement('count-events')`
            (select count(*) from found) < $7 as "isWhole"
     from placed p group by p.type
     union all
-    select p.type, false, to_char(p.period, 'YYYY-MM-DD"T"HH24:MI:SS'), case when $10::bool then p.domain_id end,
-           case when $10::bool then p.domain_name end, case when $11::bool then p.email_id end,
-           count(*)::int, count(distinct p.email_id)::int, true
-    from placed p
-    where $8::text is not null or $10::bool or $11::bool
-    group by p.type, p.period, case when $10::bool then p.domain_id end, case when $10::bool then p.domain_name end,
-             case when $11::bool then p.email_id end
+    select g.type, false, to_char(g.period, 'YYYY-MM-DD"T"HH24:MI:SS'), g.domain_id, g.domain_name, g.email_id,
+           g.events, g.emails, true
+    from (
+      select v.type, v.period, v.domain_id, v.domain_name, v.email_id,
+             count(*)::int as events, count(distinct v.counted_id)::int as emails,
+             dense_rank() over (order by v.period, v.domain_id, v.email_id) as place
+      from (
+        select p.type, p.period, p.email_id as counted_id, case when $10::bool then p.domain_id end as domain_id,
+               case when $10::bool then p.domain_name end as domain_name,
+               case when $11::bool then p.email_id end as email_id
+        from placed p
+        where $8::text is not null or $10::bool or $11::bool
+      ) v
+      group by v.type, v.period, v.domain_id, v.domain_name, v.email_id
+    ) g
+    where g.place <= $14
     union all
     select '', true, null, null, null, null, 0, 0, (select count(*) from found) < $7`;
