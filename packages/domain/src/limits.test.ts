@@ -61,7 +61,7 @@ test('the limits are those of contract section 8 and its rulings', () => {
     searchAddresses: 20,
     metricEvents: 50_000,
     metricDays: 31,
-    metricEntries: 5_000,
+    metricEntries: 10_000,
     metricIds: 50,
   });
   expect(RATE_WINDOW_MS).toBe(60_000);

@@ -78,7 +78,7 @@ export const LIMITS = {
   metricEvents: 50_000,
   metricDays: 31,
   /** Entries of the answer about metrics: periods, domains and messages. */
-  metricEntries: 5_000,
+  metricEntries: 10_000,
   /** Ids in one filter of metrics. */
   metricIds: 50,
   /** Data of the events on one page of a list, or records of received messages. */
