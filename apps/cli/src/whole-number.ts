@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander';
 interface Range {
   readonly min: number;
   readonly max: number;
-  /** What the number is: `limit`. */
+  /** The name of the number: `limit`. */
   readonly what: string;
   /** A word that the option also takes. */
   readonly or?: string;

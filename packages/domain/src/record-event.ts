@@ -15,7 +15,7 @@ export type EventDraft = {
     readonly data: EventData<T>;
     /** The routing rule that accepted the message. Its own endpoints get the event too. */
     readonly inboundRule?: string;
-    /** As in `NewEvent`, when `data` does not name them. Look-ups by recipient find the event. */
+    /** The recipients, when `data` does not name them: see `NewEvent`. Look-ups by recipient use them. */
     readonly recipients?: readonly string[];
   };
 }[EventType];

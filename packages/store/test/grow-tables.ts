@@ -1,7 +1,7 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { TestDatabase } from '@postrider/testing';
 
-/** As many rows of an account as a flood brings. */
+/** Rows of an account after a flood. */
 export async function growSuppressions(
   database: TestDatabase,
   accountId: AccountId,

@@ -4,7 +4,7 @@ export function isErrno(error: unknown, code?: string): error is NodeJS.ErrnoExc
   return syscall !== undefined && (code === undefined || its === code);
 }
 
-/** For `catch`: null for a missing file or folder. @throws any other error */
+/** Turns the error of a missing file or folder into null. Pass it to `catch`. @throws any other error */
 export function unlessMissing(error: unknown): null {
   if (isErrno(error, 'ENOENT')) return null;
   throw error;

@@ -4,7 +4,7 @@ import type { Io } from './io.ts';
 /** The options of a command, as `parseArgs` takes them. */
 export type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
 
-/** What is given of these options. */
+/** The options that are given. */
 export type Arguments<O extends Options> = {
   readonly [K in keyof O]?: O[K]['type'] extends 'string' ? string : boolean;
 };

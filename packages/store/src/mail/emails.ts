@@ -97,7 +97,7 @@ export interface ListedAttachment {
   readonly contentId: string | null;
 }
 
-/** What a link to an attachment of a sent message leads to. */
+/** An attachment of a sent message, to which a link leads. */
 export interface LinkedAttachment extends Pick<ListedAttachment, 'filename' | 'contentType' | 'size'> {
   readonly accountId: AccountId;
 }
