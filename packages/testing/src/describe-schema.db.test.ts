@@ -4,33 +4,43 @@ import { databaseUrl, withClient } from './admin.ts';
 import { adminDatabaseUrl, createTestDatabase, type TestDatabase } from './database.ts';
 import { describeSchema } from './describe-schema.ts';
 
+const emptyName = `described_${randomBytes(6).toString('hex')}`;
+const emptyUrl = databaseUrl(adminDatabaseUrl(), emptyName);
+
 let migrated: TestDatabase;
 let schema: string;
 
 beforeAll(async () => {
   migrated = await createTestDatabase();
   schema = await withClient(migrated.url, describeSchema);
+  await asAdmin(`create database ${emptyName} template template0`);
 });
-afterAll(() => migrated.drop());
+afterAll(async () => {
+  await asAdmin(`drop database ${emptyName} with (force)`);
+  await migrated.drop();
+});
 
-/** Describes a database made by `sql` alone. */
-async function describedAfter(sql: string): Promise<string> {
-  const name = `described_${randomBytes(6).toString('hex')}`;
-  await withClient(adminDatabaseUrl(), (admin) => admin.query(`create database ${name} template template0`));
-  try {
-    return await withClient(databaseUrl(adminDatabaseUrl(), name), async (client) => {
-      await client.query(sql);
-      return describeSchema(client);
-    });
-  } finally {
-    await withClient(adminDatabaseUrl(), (admin) => admin.query(`drop database ${name} with (force)`));
-  }
+async function asAdmin(sql: string): Promise<void> {
+  await withClient(adminDatabaseUrl(), (admin) => admin.query(sql));
+}
+
+/** Describes the database after `sql`, and undoes `sql`. */
+async function describedAfter(sql: string, url: string): Promise<string> {
+  return withClient(url, async (client) => {
+    await client.query('begin');
+    await client.query(sql);
+    try {
+      return await describeSchema(client);
+    } finally {
+      await client.query('rollback');
+    }
+  });
 }
 
 const ONE = 'create or replace function more() returns int language sql as $$select 1$$';
 
 test('a schema’s description makes the same schema', async () => {
-  expect(await describedAfter(schema)).toBe(schema);
+  expect(await describedAfter(schema, emptyUrl)).toBe(schema);
 });
 
 test('it tells tables, defaults, identity, partitions, storage parameters, indexes, types and foreign keys', () => {
@@ -63,7 +73,7 @@ test.each([
   ['a constraint', 'alter table events add constraint more check (id <> type)'],
   ['an enum label', `alter type key_kind add value 'more'`],
 ])('it changes with %s', async (_, change) => {
-  expect(await describedAfter(`${schema}\n${change}`)).not.toBe(schema);
+  expect(await describedAfter(change, migrated.url)).not.toBe(schema);
 });
 
 test.each([
@@ -72,10 +82,10 @@ test.each([
   ['the rights', 'alter function more() security definer'],
   ['the users', 'revoke execute on function more() from public'],
 ])('it changes with %s of a function', async (_, change) => {
-  const before = await describedAfter(ONE);
-  const after = await describedAfter(`${ONE};\n${change}`);
+  const before = await describedAfter(ONE, emptyUrl);
+  const after = await describedAfter(`${ONE};\n${change}`, emptyUrl);
   expect(after).not.toBe(before);
-  expect(await describedAfter(after)).toBe(after);
+  expect(await describedAfter(after, emptyUrl)).toBe(after);
 });
 
 test.each([
@@ -83,7 +93,7 @@ test.each([
   ['procedure', 'create procedure more() language sql as $$select 1$$'],
   ['aggregate', 'create aggregate more(int) (sfunc = int4pl, stype = int)'],
 ])('it refuses what it has no words for: a %s', async (kind, sql) => {
-  await expect(describedAfter(sql)).rejects.toThrow(
+  await expect(describedAfter(sql, emptyUrl)).rejects.toThrow(
     `no words for: ${kind === 'view' ? 'relation' : kind} more`,
   );
 });
