@@ -13,10 +13,11 @@ const KILLS = runs({ usual: 2, long: 5 });
 
 let system: System;
 let api: SystemProcess;
+let sender: SystemProcess;
 
 beforeAll(async () => {
   system = await startSystem({ env: { MAIL_RETRY_DELAYS_SECONDS: '0.05,0.05' } });
-  [api] = await Promise.all([system.start('api'), system.start('all', { ROLES: 'relay,worker' })]);
+  [api, sender] = await Promise.all([system.start('api'), system.start('all', { ROLES: 'relay,worker' })]);
 });
 afterAll(() => system.close());
 afterEach(() => system.reset());
@@ -70,6 +71,8 @@ test('a customer registers a webhook, sends mail, and gets the signed email.sent
   });
   const read = await call('GET', `/v1/emails/${String(sent.json['id'])}`);
   expect(read.json).toMatchObject({ object: 'email', id: sent.json['id'], last_event: 'sent' });
+  // The sandbox needs no links to unsubscribe.
+  expect(sender.log.filter(({ msg }) => String(msg).startsWith('PUBLIC_URL'))).toEqual([]);
 });
 
 test('mail that the provider refuses, or never takes, ends as email.failed', async () => {

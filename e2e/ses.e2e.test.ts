@@ -183,6 +183,7 @@ test('who unsubscribes with the one click of a message gets no more about its to
   expect(headerOf(message, 'list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click');
   const url = /^<(https:.*)>$/.exec(headerOf(message, 'list-unsubscribe') ?? '')?.[1] ?? '';
   expect(url.slice(0, PUBLIC_URL.length)).toBe(PUBLIC_URL);
+  expect(all.log.filter(({ msg }) => String(msg).startsWith('PUBLIC_URL'))).toEqual([]);
 
   const here = `http://127.0.0.1:${await all.port('api')}${url.slice(PUBLIC_URL.length)}`;
   const page = await fetch(here);

@@ -6,7 +6,6 @@ import type { ProcessName } from '@postrider/testing';
 
 /* A process that cannot run says why, in one line, and exits 1. */
 
-const ALL = ['api', 'relay', 'worker', 'all'] as const;
 const GOOD = {
   DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/none',
   SECRETS_KEY: randomBytes(32).toString('base64'),
@@ -23,26 +22,16 @@ async function endOf(name: ProcessName, env: Readonly<Record<string, string>>) {
 
 const database = setup(createTestDatabase, (opened) => opened.drop());
 
-test.each<[string, Readonly<Record<string, string>>, number]>([
-  ['ses without PUBLIC_URL', { MAIL_PROVIDER: 'ses', AWS_REGION: 'eu-central-1' }, 1],
-  [
-    'ses with PUBLIC_URL',
-    { MAIL_PROVIDER: 'ses', AWS_REGION: 'eu-central-1', PUBLIC_URL: 'https://x.example' },
-    0,
-  ],
-  ['the sandbox', {}, 0],
-])(
-  'a worker with %s warns of links to unsubscribe that will be missing, or need not',
-  async (_, env, lines) => {
-    const own = await createTestDatabase(); // it keeps the mail provider
-    const started = startProcess('worker', { ...GOOD, DATABASE_URL: own.url, ...env });
-    await started.port();
-    await started.kill();
-    await own.drop();
-    const warnings = started.log.filter(({ msg }) => String(msg).startsWith('PUBLIC_URL'));
-    expect(warnings.map(({ level }) => level)).toEqual(Array.from({ length: lines }, () => 'warn'));
-  },
-);
+test('a worker with ses and without PUBLIC_URL warns of links to unsubscribe that will be missing', async () => {
+  const own = await createTestDatabase(); // it keeps the mail provider
+  const env = { DATABASE_URL: own.url, MAIL_PROVIDER: 'ses', AWS_REGION: 'eu-central-1' };
+  const started = startProcess('worker', { ...GOOD, ...env });
+  await started.port();
+  await started.kill();
+  await own.drop();
+  const warnings = started.log.filter(({ msg }) => String(msg).startsWith('PUBLIC_URL'));
+  expect(warnings.map(({ level }) => level)).toEqual(['warn']);
+});
 
 describe('a bad configuration stops the process with one line that names the variable', () => {
   test.each<[ProcessName, Readonly<Record<string, string>>]>([
@@ -51,7 +40,7 @@ describe('a bad configuration stops the process with one line that names the var
     [
       'worker',
       {
-        DELIVERY_TIMEOUT_MS: '10s',
+        DELIVERY_TIMEOUT_MS: '0',
         DELIVERY_RETRY_DELAYS_SECONDS: '30,soon',
         DELIVERY_ALLOWED_NETWORKS: '127.0.0.1/99',
         DELIVERY_HTTP_CLIENT: 'fetch',
@@ -59,11 +48,8 @@ describe('a bad configuration stops the process with one line that names the var
         SECRETS_KEY: '',
       },
     ],
-    ['worker', { DELIVERY_TIMEOUT_MS: '0' }],
     ['all', { ROLES: 'api,pigeon' }],
-    ['all', { SECRETS_KEY: '', METRICS_PORT: 'x' }],
     ['console', { CONSOLE_KEYS: '' }],
-    ['console', { CONSOLE_KEYS: 'ada:admin:00' }],
   ])('%s: %j', async (name, env) => {
     const { code, stderr } = await endOf(name, env);
     expect(code).toBe(1);
@@ -78,11 +64,9 @@ describe('a bad configuration stops the process with one line that names the var
   ] as const)(
     'what is for development only stops the %s unless NODE_ENV says so',
     async (name, key, value) => {
-      for (const env of [{}, { NODE_ENV: 'production' }]) {
-        const { code, stderr } = await endOf(name, { ...env, [key]: value });
-        expect(code).toBe(1);
-        expect(stderr).toEqual([expect.stringContaining(`${key} is for development only`)]);
-      }
+      const { code, stderr } = await endOf(name, { [key]: value });
+      expect(code).toBe(1);
+      expect(stderr).toEqual([expect.stringContaining(`${key} is for development only`)]);
       const started = startProcess(name, { ...GOOD, NODE_ENV: 'development', [key]: value });
       await started.exited();
       const said = started.log.filter(({ msg }) => String(msg).startsWith('DEVELOPMENT ONLY'));
@@ -97,12 +81,16 @@ describe('a database that is not migrated stops the process with one line that n
   beforeAll(() => asAdmin(`create database ${empty}`));
   afterAll(() => asAdmin(`drop database ${empty} with (force)`));
 
-  test.each(ALL)('%s on an empty database', async (name) => {
+  test.each(['api', 'relay', 'worker', 'all'] as const)('%s on an empty database', async (name) => {
     const url = new URL(adminDatabaseUrl());
     url.pathname = `/${empty}`;
     const { code, stderr } = await endOf(name, { DATABASE_URL: url.href });
     expect(code).toBe(1);
-    expect(stderr).toEqual([expect.stringContaining('npm run migrate')]);
+    expect(stderr).toEqual([
+      expect.stringMatching(
+        /^postrider: cannot start database: the database lacks \d+ migrations; run `npm run migrate` first, in an image `node dist\/cli\.js migrate`$/,
+      ),
+    ]);
   });
 
   test.each(['relay', 'worker'] as const)('%s on one without the tables of the queue', async (name) => {
@@ -113,13 +101,18 @@ describe('a database that is not migrated stops the process with one line that n
   });
 });
 
-test.each(ALL)('%s without a Postgres to reach says so in one line, without the password', async (name) => {
-  const url = `postgres://app:hunter2@127.0.0.1:${await freePort()}/none`;
-  const { code, stderr } = await endOf(name, { DATABASE_URL: url });
-  expect(code).toBe(1);
-  expect(stderr).toEqual([expect.stringContaining('ECONNREFUSED')]);
-  expect(stderr[0]).not.toContain('hunter2');
-});
+test.each(['api', 'all'] as const)(
+  '%s without a Postgres to reach says so in one line, without the password',
+  async (name) => {
+    const port = await freePort();
+    const url = `postgres://app:hunter2@127.0.0.1:${port}/none`;
+    const { code, stderr } = await endOf(name, { DATABASE_URL: url });
+    expect(code).toBe(1);
+    expect(stderr).toEqual([
+      `postrider: cannot start database: Postgres is not available: connect ECONNREFUSED 127.0.0.1:${port}`,
+    ]);
+  },
+);
 
 async function asAdmin(sql: string): Promise<void> {
   await withClient(adminDatabaseUrl(), (client) => client.query(sql));
