@@ -62,6 +62,7 @@ export function judgeAnswer(answer: RawAnswer, method: string, excused: readonly
   for (const name of answer.headers.keys()) checkOneOf(HEADERS, name);
   checkMatch(header('x-request-id'), /^req_[0-9a-f]{32}$/);
   checkEqual(header('cache-control'), 'no-store');
+  checkEqual(header('x-content-type-options'), 'nosniff');
   checkEqual(header('www-authenticate'), answer.status === 401 ? 'Bearer' : undefined);
   const text = new TextDecoder('utf-8', { fatal: true }).decode(answer.body);
   const mediaType = header('content-type') ?? '';
