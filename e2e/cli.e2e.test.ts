@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { CLOSED_PORT, createTestDatabase, runNode } from '@postrider/testing';
+import { createTestDatabase, runNode } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -8,7 +8,6 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 let database: TestDatabase;
 beforeAll(async () => {
   database = await createTestDatabase();
-  await postrider(['--help'], {}); // builds, when the sources have changed
 });
 afterAll(() => database.drop());
 
@@ -25,18 +24,7 @@ describe('postrider, as a process', () => {
   test('--json is exactly one document on stdout, stderr is silent, and the exit code is 0', async () => {
     const made = await onDatabase('account', 'create', '--name', 'Acme', '--json');
     expect(made).toMatchObject({ code: 0, stderr: '' });
-    const { id } = JSON.parse(made.stdout) as { id: string };
-    const key = await onDatabase(
-      ...['key', 'create', '--account', id, '--scopes', 'webhooks:manage,emails:send', '--json'],
-    );
-    expect(key).toMatchObject({ code: 0, stderr: '' });
-    expect(JSON.parse(key.stdout)).toMatchObject({
-      id: expect.stringMatching(/^key_/),
-      key: expect.stringMatching(/^pr_live_/),
-    });
-    const status = await onDatabase('status', '--stopped', '--json');
-    expect(status).toMatchObject({ code: 0, stderr: '' });
-    expect(JSON.parse(status.stdout)).toMatchObject({ ok: true });
+    expect(JSON.parse(made.stdout)).toEqual({ id: expect.stringMatching(/^acct_/), name: 'Acme' });
   });
 
   test('a failure ends with 1, and with one line on stderr', async () => {
@@ -54,22 +42,5 @@ describe('postrider, as a process', () => {
       stdout: '',
       stderr: "postrider: unknown command 'frobnicate' (see postrider --help)\n",
     });
-  });
-
-  test('status of a Redis that is not there is a document that says so, and exit code 1', async () => {
-    const { code, stdout, stderr } = await postrider(['status', '--stopped', '--json'], {
-      DATABASE_URL: database.url,
-      REDIS_URL: `redis://127.0.0.1:${CLOSED_PORT}`,
-    });
-    expect(code).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject({
-      ok: false,
-      postgres: { reachable: true },
-      redis: { reachable: false },
-      queue: { backend: 'redis', depth: null },
-    });
-    expect(stderr).toBe(
-      `postrider: the queue is not available: connect ECONNREFUSED 127.0.0.1:${CLOSED_PORT}\n`,
-    );
   });
 });

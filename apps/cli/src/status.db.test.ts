@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { setupCli } from '../test/run-in-process.ts';
+import { CLOSED_PORT } from '@postrider/testing';
+import { runInProcess, setupCli } from '../test/run-in-process.ts';
 
 const { database, cli, json } = setupCli();
 
@@ -30,4 +31,21 @@ test('status exits 1 and says so while no relay is active, or no worker announce
   );
   expect(await json('status')).toMatchObject({ ok: true, faults: [] });
   await database.query('select pg_advisory_unlock(72707373, 0)');
+});
+
+test('status of a Redis that is not there is a document that says so, and exit code 1', async () => {
+  const { code, stdout, stderr } = await runInProcess(['status', '--stopped', '--json'], {
+    DATABASE_URL: database.url,
+    REDIS_URL: `redis://127.0.0.1:${CLOSED_PORT}`,
+  });
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    ok: false,
+    postgres: { reachable: true },
+    redis: { reachable: false },
+    queue: { backend: 'redis', depth: null },
+  });
+  expect(stderr).toBe(
+    `postrider: the queue is not available: connect ECONNREFUSED 127.0.0.1:${CLOSED_PORT}\n`,
+  );
 });
