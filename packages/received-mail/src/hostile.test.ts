@@ -1,6 +1,7 @@
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { bundleScript, type BundledScript, runs } from '@postrider/testing';
+import { DIST, runs } from '@postrider/testing';
 import { floods, nestedGroups } from '../test/floods.ts';
 import {
   FIELD_BYTES_MAX,
@@ -141,19 +142,19 @@ test('a zip bomb stays as it was sent', async () => {
 });
 
 describe('very large messages in a thread', () => {
-  let script: BundledScript;
   let parser: MessageParser;
 
   beforeAll(() => {
-    script = bundleScript(new URL('parse-thread.ts', import.meta.url));
     const memoryMb = runs({ usual: 64, long: 256 }); // as the floods, a quarter
-    parser = new MessageParser({ threads: 1, timeoutMs: 5_000, memoryMb, script: script.path });
+    parser = new MessageParser({
+      threads: 1,
+      timeoutMs: 5_000,
+      memoryMb,
+      script: join(DIST, 'parse-thread.js'),
+    });
   });
 
-  afterAll(async () => {
-    await parser.close();
-    script.remove();
-  });
+  afterAll(() => parser.close());
 
   /** A message that is too hard to read is unread. The next message is read in any case. */
   async function expectReadOrUnread(raw: Buffer): Promise<void> {
