@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { blobIdOf } from '@postrider/blobs';
 import { newId } from '@postrider/domain';
 import {
   openSmtpClient,
@@ -22,6 +23,7 @@ import type { System } from './start-system.ts';
 const INBOX = 'support@inbound.postrider.example';
 const HOSTNAME = 'mx.postrider.example';
 const FROM = 'ann@shop.example';
+const HOUR_MS = 3_600_000;
 
 let folder: string;
 let names: ZoneServer;
@@ -80,7 +82,7 @@ async function beginMessage(client: SmtpClient): Promise<void> {
 const stored = async (): Promise<{ subject: string; events: number }[]> =>
   system.db.query(
     `select m.subject, (select count(*)::int from events e where e.data::json ->> 'id' = m.id) as events
-     from messages m`,
+     from messages m order by m.subject`,
   );
 
 describe('a certificate', () => {
@@ -107,15 +109,22 @@ describe('a certificate', () => {
     return client.fingerprint();
   }
 
-  test('is read again on SIGHUP; one that is broken leaves the former in use', async () => {
-    const first = await issue();
+  test('is the newest at the start, too; it is read again on SIGHUP; one that is broken leaves the former in use', async () => {
+    await issue();
+    await system.db.query('begin');
+    await system.db.query('lock table installation'); // which the server's start waits for
     const inbound = await system.start('inbound', { ...files(), INBOUND_HOSTNAME: HOSTNAME });
+    const first = await issue();
+    // Before the certificate is in use, SIGHUP does not end the process.
+    inbound.signal('SIGHUP');
+    expect(inbound.log.map((line) => line['msg'])).not.toContain('inbound server listens');
+    await system.db.query('commit');
     expect(await shown(inbound)).toBe(first);
 
     const second = await issue();
     inbound.signal('SIGHUP');
     await says(inbound, 'certificate read again');
-    expect(await shown(inbound)).toBe(second);
+    await waitFor(async () => (await shown(inbound)) === second, { what: 'the second certificate' });
 
     for (const [times, broken] of ['no certificate', ''].entries()) {
       writeFileSync(files().INBOUND_TLS_CERT_FILE, broken);
@@ -129,26 +138,21 @@ describe('a certificate', () => {
     expect(await shown(inbound)).toBe(second);
     expect(await inbound.stop()).toBe(0);
   });
-
-  test('is the newest at the start, too: SIGHUP before it is in use does not end the process', async () => {
-    await issue();
-    await system.db.query('begin');
-    await system.db.query('lock table installation'); // which the server's start waits for
-    const inbound = await system.start('inbound', { ...files(), INBOUND_HOSTNAME: HOSTNAME });
-    const second = await issue();
-    inbound.signal('SIGHUP');
-    expect(inbound.log.map((line) => line['msg'])).not.toContain('inbound server listens');
-    await system.db.query('commit');
-    expect(await shown(inbound)).toBe(second);
-    expect(await inbound.stop()).toBe(0);
-  });
 });
 
-test('while S3 is away senders hear 451, and nothing is stored; later it is taken, once', async () => {
+test('with bytes in S3: a sweep at the start removes those of no message; while S3 is away senders hear 451, and nothing is stored; later it is taken, once', async () => {
   const s3 = await startFakeS3();
   try {
     await makeInbox();
+    const bytes = Buffer.from('of no message');
+    const lastModified = new Date(Date.now() - 25 * HOUR_MS);
+    s3.objects.set(`blobs/mail/${blobIdOf(bytes)}`, { bytes, lastModified });
     const inbound = await system.start('inbound', { ...s3.environment, BLOB_STORE: 's3://blobs/mail' });
+    await says(inbound, 'blob sweep done');
+    expect(inbound.log.find(({ msg }) => msg === 'blob sweep done')).toMatchObject({ removed: 1 });
+    expect([...s3.objects.keys()]).toEqual([]);
+    const metrics = await fetch(`http://127.0.0.1:${await inbound.port()}/metrics`);
+    expect(await metrics.text()).toMatch(/postrider_blobs_swept_total{[^}]*} 1\n/);
     const port = await inbound.smtpPort();
     const mail = { messageId: '<1@shop.example>', from: FROM, to: INBOX, subject: 'Kept', text: 'Hi' };
     s3.fail(s3Error(503, 'SlowDown'), { operation: 'PutObject' });
@@ -164,29 +168,16 @@ test('while S3 is away senders hear 451, and nothing is stored; later it is take
 });
 
 describe('SIGTERM', () => {
-  test('in the middle of a message lets it finish with 250; it is stored with its event, and the exit is 0', async () => {
+  test('in the middle of a message lets it finish with 250; while another waits for its commit, 250 comes after the commit; both are stored with their events, and the exit is 0', async () => {
     await makeInbox();
     const inbound = await system.start('inbound');
-    const [client, idle] = [await greet(inbound), await greet(inbound)];
+    const [client, late, idle] = [await greet(inbound), await greet(inbound), await greet(inbound)];
     await beginMessage(client);
     client.write('Subject: Half\r\n\r\nfirst half\r\n');
-    inbound.signal('SIGTERM');
-    await says(inbound, 'stopping');
-    expect(await idle.answer()).toMatch(/^421 /);
-    expect(await client.say('second half\r\n.')).toMatch(/^250 /);
-    expect(await client.answer()).toMatch(/^421 /);
-    expect(await inbound.exited()).toBe(0);
-    expect(await stored()).toEqual([{ subject: 'Half', events: 1 }]);
-  });
-
-  test('while a message waits for its commit: 250 comes after the commit, then the exit, with 0', async () => {
-    await makeInbox();
-    const inbound = await system.start('inbound');
-    const client = await greet(inbound);
-    await beginMessage(client);
+    await beginMessage(late);
     await system.db.query('begin');
     await system.db.query('select from inboxes for update');
-    const answer = client.say('Subject: Late\r\n\r\nHi\r\n.');
+    const answer = late.say('Subject: Late\r\n\r\nHi\r\n.');
     await waitFor(
       async () => {
         const [row] = await system.db.query<{ n: number }>(
@@ -199,10 +190,16 @@ describe('SIGTERM', () => {
     );
     inbound.signal('SIGTERM');
     await says(inbound, 'stopping');
+    expect(await idle.answer()).toMatch(/^421 /);
     await system.db.query('commit');
     expect(await answer).toMatch(/^250 /);
+    expect(await client.say('second half\r\n.')).toMatch(/^250 /);
+    expect(await client.answer()).toMatch(/^421 /);
     expect(await inbound.exited()).toBe(0);
-    expect(await stored()).toEqual([{ subject: 'Late', events: 1 }]);
+    expect(await stored()).toEqual([
+      { subject: 'Half', events: 1 },
+      { subject: 'Late', events: 1 },
+    ]);
   });
 
   test('and a message that does not end: 421 at the deadline, nothing is stored, and the exit is 0', async () => {
