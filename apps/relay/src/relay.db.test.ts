@@ -31,10 +31,9 @@ afterAll(async () => {
   await producer.close();
   await wakeUps.close();
 });
-beforeEach(async () => {
+beforeEach(() => {
   lines = [];
   metrics = createMetrics('relay', { processMetrics: false });
-  stop = await startRelay();
 });
 afterEach(() => stop());
 
@@ -112,6 +111,10 @@ async function untilRun(pass: RelayPass, times: number): Promise<void> {
 }
 
 describe('the relay', () => {
+  beforeEach(async () => {
+    stop = await startRelay();
+  });
+
   test('queues deliveries and mail, with or without a wake-up, and counts them', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId);
@@ -228,72 +231,6 @@ describe('the relay', () => {
     expect(await leased()).toBe(3);
   });
 
-  test('deletes the rows of an inbox that was deleted', async () => {
-    const emailId = await store.rows.email();
-    await store.database.query(`insert into inbox_sends values ($1, 'ibx_1', 'thr_1', now())`, [emailId]);
-    await store.database.query(`insert into removed_inboxes values ('ibx_1')`);
-    await stop();
-    stop = await startRelay();
-    const logged = () => lines.filter(({ msg }) => msg === 'removals finished');
-    await waitFor(() => logged().length > 0, { what: 'the removal to be finished' });
-    expect(logged().map(({ fields }) => fields)).toEqual([{ inboxes: 1 }]);
-    expect(await store.database.query('select from removed_inboxes')).toEqual([]);
-    expect(await store.database.query('select from inbox_sends')).toEqual([]);
-  });
-
-  /** The event is an hour old. */
-  async function accountWithEventOfBob() {
-    const accountId = await store.rows.account();
-    await store.database.query(
-      `insert into events (id, account_id, type, created_at, data)
-       values ('evt_1', $1, 'email.unsubscribed', now() - interval '1 hour', '{"to":"bob@b.example"}')`,
-      [accountId],
-    );
-    return accountId;
-  }
-
-  test('finishes an erasure that another process left', async () => {
-    const accountId = await accountWithEventOfBob();
-    await store.database.query(
-      `insert into erasures (account_id, address, requested_at, due_at)
-       values ($1, 'bob@b.example', now() - interval '10 minutes', now())`,
-      [accountId],
-    );
-    await stop();
-    stop = await startRelay();
-    const logged = () => lines.filter(({ msg }) => msg === 'person erased');
-    await waitFor(() => logged().length > 0, { what: 'the request to be finished' });
-    expect(await store.database.query('select from erasures')).toEqual([]);
-    expect(await store.database.query('select from events')).toEqual([]);
-    expect(logged().map(({ fields }) => fields)).toEqual([
-      {
-        account_id: accountId,
-        requested_at: expect.any(Date),
-        erased: { emails: 0, messages: 0, events: 1, attempts: 0, deadLetters: 0 },
-      },
-    ]);
-  });
-
-  test('logs what an erasure waits for', async () => {
-    const accountId = await accountWithEventOfBob();
-    await store.database.query(
-      `insert into deliveries (event_id, webhook_id, due_at) values ('evt_1', 'wh_1', now() + interval '1 hour')`,
-    );
-    await store.database.query(
-      `insert into erasures (account_id, address, due_at) values ($1, 'bob@b.example', now())`,
-      [accountId],
-    );
-    await stop();
-    stop = await startRelay();
-    const line = () => lines.find(({ msg }) => msg === 'erasure waits');
-    await waitFor(() => line() !== undefined, { what: 'the line' });
-    expect(line()).toMatchObject({
-      level: 'info',
-      fields: { account_id: accountId, pending: { events: 1 }, pending_ids: ['evt_1'] },
-    });
-    expect(JSON.stringify(lines)).not.toContain('bob@');
-  });
-
   test('runs the other steps while the attempt log is locked, and makes its days afterwards', async () => {
     const days = () => store.database.query(`select from pg_class where relname ~ '^attempts_[0-9]{8}$'`);
     await waitFor(async () => (await days()).length === 8, { what: 'the days' });
@@ -328,25 +265,6 @@ describe('the relay', () => {
     );
   });
 
-  test('makes the days of attempts before retention deletes from the default partition', async () => {
-    await stop();
-    for (const { name } of await store.database.query<{ name: string }>(
-      `select relname as name from pg_class where relname ~ '^attempts_[0-9]{8}$'`,
-    ))
-      await store.database.query(`drop table ${name}`);
-    await store.database.query(
-      `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms)
-       select now() - interval '40 days', n, 'evt_1', 'wh_1', 1, 5 from generate_series(1, 5000) n`,
-    );
-    lines = [];
-    stop = await startRelay();
-    const done = () =>
-      lines.filter(({ fields }) => 'days_made' in fields || fields['what'] === 'stray_attempts');
-    await waitFor(() => done().length === 2, { what: 'both to be done' });
-    expect(done().map(({ msg }) => msg)).toEqual(['housekeeping done', 'retention done']);
-    expect(lines.filter(({ level }) => level === 'warn')).toEqual([]);
-  });
-
   test('stops in order with exit code 0, and claims nothing afterwards', async () => {
     expect(await stop()).toBe(0);
     expect(lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
@@ -356,5 +274,79 @@ describe('the relay', () => {
     );
     expect(listening).toEqual([]);
     expect(await store.database.query('select from deliveries where leased_until is not null')).toEqual([]);
+  });
+});
+
+describe('a relay finds at its start what another left:', () => {
+  test('it deletes the rows of an inbox that was deleted', async () => {
+    const emailId = await store.rows.email();
+    await store.database.query(`insert into inbox_sends values ($1, 'ibx_1', 'thr_1', now())`, [emailId]);
+    await store.database.query(`insert into removed_inboxes values ('ibx_1')`);
+    stop = await startRelay();
+    const logged = () => lines.filter(({ msg }) => msg === 'removals finished');
+    await waitFor(() => logged().length > 0, { what: 'the removal to be finished' });
+    expect(logged().map(({ fields }) => fields)).toEqual([{ inboxes: 1 }]);
+    expect(await store.database.query('select from removed_inboxes')).toEqual([]);
+    expect(await store.database.query('select from inbox_sends')).toEqual([]);
+  });
+
+  /** Makes an account with an event of Bob, an hour old, and a request to erase him. @returns its id */
+  async function erasureOfBob(eventId: string) {
+    const accountId = await store.rows.account();
+    await store.database.query(
+      `insert into events (id, account_id, type, created_at, data)
+       values ($2, $1, 'email.unsubscribed', now() - interval '1 hour', '{"to":"bob@b.example"}')`,
+      [accountId, eventId],
+    );
+    await store.database.query(
+      `insert into erasures (account_id, address, requested_at, due_at)
+       values ($1, 'bob@b.example', now() - interval '10 minutes', now())`,
+      [accountId],
+    );
+    return accountId;
+  }
+
+  test('it finishes an erasure that another process left, and logs what another erasure waits for', async () => {
+    const [finished, waiting] = [await erasureOfBob('evt_1'), await erasureOfBob('evt_2')];
+    await store.database.query(
+      `insert into deliveries (event_id, webhook_id, due_at) values ('evt_2', 'wh_1', now() + interval '1 hour')`,
+    );
+    stop = await startRelay();
+    const logged = (words: string) => lines.filter(({ msg }) => msg === words);
+    await waitFor(() => logged('person erased').length > 0, { what: 'the request to be finished' });
+    await waitFor(() => logged('erasure waits').length > 0, { what: 'the line' });
+    const left = (table: string, column: string) =>
+      store.database.query(`select ${column} as id from ${table}`);
+    expect(await left('erasures', 'account_id')).toEqual([{ id: waiting }]);
+    expect(await left('events', 'id')).toEqual([{ id: 'evt_2' }]);
+    expect(logged('person erased').map(({ fields }) => fields)).toEqual([
+      {
+        account_id: finished,
+        requested_at: expect.any(Date),
+        erased: { emails: 0, messages: 0, events: 1, attempts: 0, deadLetters: 0 },
+      },
+    ]);
+    expect(logged('erasure waits')[0]).toMatchObject({
+      level: 'info',
+      fields: { account_id: waiting, pending: { events: 1 }, pending_ids: ['evt_2'] },
+    });
+    expect(JSON.stringify(lines)).not.toContain('bob@');
+  });
+
+  test('it makes the days of attempts before retention deletes from the default partition', async () => {
+    for (const { name } of await store.database.query<{ name: string }>(
+      `select relname as name from pg_class where relname ~ '^attempts_[0-9]{8}$'`,
+    ))
+      await store.database.query(`drop table ${name}`);
+    await store.database.query(
+      `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms)
+       select now() - interval '40 days', n, 'evt_1', 'wh_1', 1, 5 from generate_series(1, 5000) n`,
+    );
+    stop = await startRelay();
+    const done = () =>
+      lines.filter(({ fields }) => 'days_made' in fields || fields['what'] === 'stray_attempts');
+    await waitFor(() => done().length === 2, { what: 'both to be done' });
+    expect(done().map(({ msg }) => msg)).toEqual(['housekeeping done', 'retention done']);
+    expect(lines.filter(({ level }) => level === 'warn')).toEqual([]);
   });
 });
