@@ -361,13 +361,15 @@ async function outcomeOf(
   const trial = await TRIALS[route.name]?.(createOwnResources(api, caller), caller);
   if (trial === undefined) throw new Error('the route needs an entry in TRIALS');
   const { query = {}, body = trial.body } = change(trial);
-  const before = await everyRow();
+  // A GET changes no row, so its answer must tell.
+  const rowsNow = async () => (route.method === 'get' ? new Set<string>() : everyRow());
+  const before = await rowsNow();
   const answer = await request(api.url)
     [route.method](pathOf({ ...route, query: '' }, trial.id))
     .set('authorization', caller.authorization)
     .query({ ...Object.fromEntries(new URLSearchParams(route.query)), ...query })
     .send(body);
-  const after = await everyRow();
+  const after = await rowsNow();
   const rows = {
     added: [...after].filter((row) => !before.has(row)),
     removed: [...before].filter((row) => !after.has(row)),
