@@ -26,6 +26,9 @@ beforeAll(async () => {
   owners = createOwnResources(api, owner);
 });
 
+/** Each malformed id goes to one of so many routes: the fuzz tests send more, in the same way. */
+const ROUTES_PER_MALFORMED_ID = 4;
+
 /**
  * Texts that cannot be an id of the noun, among them an id with one changed character and an id of another
  * noun.
@@ -53,11 +56,13 @@ function malformed(noun: Noun | null, id: string): string[] {
 }
 
 describe.each(
-  titled(KEYED_ROUTES).flatMap(([name, route]) => {
-    const { noun } = route.contract;
-    return noun === undefined ? [] : [[name, route, noun] as const];
-  }),
-)('%s', (_, route, noun) => {
+  titled(KEYED_ROUTES)
+    .flatMap(([name, route]) => {
+      const { noun } = route.contract;
+      return noun === undefined ? [] : [{ name, route, noun }];
+    })
+    .map((each, place) => ({ ...each, place })),
+)('$name', ({ route, noun, place }) => {
   test('another account’s id, a missing id and a malformed one give the same 404, which names no id and changes nothing', async () => {
     const foreign = await owners.idOf(noun);
     const missing = idOfNothing(noun);
@@ -66,7 +71,8 @@ describe.each(
     const ask = (id: string, { authorization }: Caller) =>
       requestOf(api.url, route, id).set('authorization', authorization);
     const answers = new Set<string>();
-    for (const id of [foreign, missing, ...malformed(idNoun(noun), mine)]) {
+    const odd = malformed(idNoun(noun), mine).filter((_, n) => (n + place) % ROUTES_PER_MALFORMED_ID === 0);
+    for (const id of [foreign, missing, ...odd]) {
       const response = await ask(id, reader);
       expectProblem(response, 'not-found');
       if ([foreign, missing].includes(id)) expect(textOf(response)).not.toContain(id);
