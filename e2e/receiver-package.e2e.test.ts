@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   cpSync,
@@ -89,9 +89,16 @@ function expectedResults(): string[] {
 }
 
 describe('the packed file', () => {
-  test('is not made of the sources', async () => {
-    const packing = npm(RECEIVER, 'pack', '--pack-destination', installed.folder);
-    await expect(packing).rejects.toThrow('In the root: npm run build, then npm pack ./dist/receiver\n');
+  test('is not made of the sources', () => {
+    const { scripts } = JSON.parse(readFileSync(join(RECEIVER, 'package.json'), 'utf8')) as {
+      scripts: { prepack: string };
+    };
+    // npm runs this line before it packs, and packs nothing when it fails.
+    const { status, stderr } = spawnSync(scripts.prepack, { shell: true, encoding: 'utf8' });
+    expect({ status, stderr: stderr.trim() }).toEqual({
+      status: 1,
+      stderr: expect.stringMatching(/In the root: npm run build, then npm pack \.\/dist\/receiver$/),
+    });
   });
 
   test('has code and types in both formats, and nothing of the workspace', () => {
@@ -198,7 +205,7 @@ describe('the commands, without a network', () => {
   const PROGRAM = 'node_modules/.bin/postrider-receiver';
   const TYPE = ['--type', 'email.bounced', '--secret', SECRET, '--to'];
 
-  test('npx finds them, and send posts to a handler', async () => {
+  test('npx finds them, send posts to a handler, and wrong usage ends with 2', async () => {
     const { url, output, stop } = await startExample('express.mjs', SECRET);
     try {
       const cache = ['--offline', '--cache', join(installed.folder, 'cache')];
@@ -207,32 +214,10 @@ describe('the commands, without a network', () => {
       expect(line).toMatch(/^email\.bounced evt_\w{26}: answered 204: taken, no further attempts\n$/);
       const printed = await waitFor(() => output()[1], { what: 'the event to be printed' });
       expect(line.startsWith(`${printed}:`)).toBe(true);
-    } finally {
-      await stop();
-    }
-  });
-
-  test('send tests a handler: twice, wrongly signed and late', async () => {
-    const { url, output, stop } = await startExample('express.mjs', SECRET);
-    try {
-      const send = (...more: string[]) =>
-        runNode([PROGRAM, 'send', ...TYPE, url, ...more], { cwd: installed.app, env: {} });
-      const refused = {
-        code: 0,
-        stderr: '',
-        stdout: expect.stringMatching(/^email.* answered 400: refused,.*\n$/),
-      };
-      const taken = {
-        code: 0,
-        stderr: '',
-        stdout: expect.stringMatching(/^(email.* answered 204: taken,.*\n){2}$/),
-      };
-      expect(await send('--wrong-signature')).toEqual(refused);
-      expect(await send('--late')).toEqual(refused);
-      expect(await send('--twice')).toEqual(taken);
-      expect(await send('--typ')).toMatchObject({ code: 2, stderr: expect.stringMatching(/^[^\n]+\n$/) });
-      await waitFor(() => output().length > 1, { what: 'an event to be printed' });
-      expect(output().slice(1)).toEqual([expect.stringMatching(/^email\.bounced evt_/)]);
+      expect(await runNode([PROGRAM, 'send', '--typ'], { cwd: installed.app, env: {} })).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/^[^\n]+\n$/),
+      });
     } finally {
       await stop();
     }
@@ -279,7 +264,15 @@ test('the entry for Web Crypto runs where neither Buffer, process nor require ex
   const program = `
     import vectors from '@postrider/receiver/vectors.json' with { type: 'json' };
     for (const name of ['Buffer', 'process', 'global', 'setImmediate']) delete globalThis[name];
-    const { SignatureVerificationError, verifySignature } = await import('@postrider/receiver/web');
+    const { SignatureVerificationError, parseEvent } = await import('@postrider/receiver/web');
+    const verifySignature = async (request) => {
+      try {
+        await parseEvent(request);
+      } catch (error) {
+        // It verifies first. A signed empty body is no JSON.
+        if (!(error instanceof SyntaxError)) throw error;
+      }
+    };
     ${VERIFY_ALL}`;
   expect(await printed('browser.mjs', program)).toEqual(expectedResults());
 });
@@ -331,14 +324,4 @@ ${USE}`;
       expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     },
   );
-});
-
-test('the source of the entry for Web Crypto compiles without the types of Node', async () => {
-  const source = fileURLToPath(new URL('../packages/receiver/', import.meta.url));
-  const options = ['--lib', 'ES2022,DOM', '--noEmit', '--ignoreConfig'];
-  const { code, stdout } = await runNode([
-    ...[TYPESCRIPT, join(source, 'src/web.ts'), ...options],
-    ...['--strict', '--module', 'nodenext', '--target', 'ES2022', '--allowImportingTsExtensions'],
-  ]);
-  expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
 });
