@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { Resend } from 'resend';
+import { testReceivedMail } from './resend-inbound.ts';
 import { sdkMethods } from './resend-methods.ts';
 import { ABSENT } from './resend-page.ts';
 import { counted, dataOf, MESSAGE, setupResend } from './resend-setup.ts';
@@ -9,6 +10,9 @@ import { counted, dataOf, MESSAGE, setupResend } from './resend-setup.ts';
 /* Resend's own SDK sends mail, and manages what sending needs. docs/resend.md names its methods that work. */
 
 const sdk = setupResend();
+
+// They share the processes.
+testReceivedMail(sdk);
 
 test('domains: create, list, get, verify, update, remove', async () => {
   const created = await dataOf(() => sdk.resend.domains.create({ name: 'shop.example' }));
