@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { verifySignature } from '@postrider/receiver';
 import { answer, waitFor } from '@postrider/testing';
-import type { SystemProcess } from '@postrider/testing';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -13,7 +12,6 @@ const SECRET = 'the-operators-secret-of-32-characters';
 const ADDRESS = 'ops@shop.example';
 
 let system: System;
-let relay: SystemProcess;
 
 /** The operator's endpoint is another path of the receiver. */
 const operatorEnv = () => ({
@@ -26,7 +24,7 @@ beforeAll(async () => {
     // Eight attempts in seven seconds: an endpoint fails after five.
     env: { WEBHOOK_FAILING_NOTICE_MINUTES: '0.01', DELIVERY_RETRY_DELAYS_SECONDS: '1,1,1,1,1,1,1' },
   });
-  relay = await system.start('relay', operatorEnv());
+  await system.start('relay', operatorEnv());
 });
 afterAll(() => system.close());
 
@@ -41,12 +39,8 @@ function sandboxMail(): string[] {
   }
 }
 
-/** Waits for the lease of a message, too: a relay that is killed may have leased it, and not queued it yet. */
 async function mails(count: number): Promise<string[]> {
-  return waitFor(() => sandboxMail().length >= count && sandboxMail(), {
-    what: `${count} mails`,
-    timeoutMs: 100_000,
-  });
+  return waitFor(() => sandboxMail().length >= count && sandboxMail(), { what: `${count} mails` });
 }
 
 const quoted = (text: string) => text.replaceAll('=\r\n', '').replaceAll('=3D', '=');
@@ -104,29 +98,3 @@ test('one mail and one signed event when a webhook fails, and one of each when i
   const delivered = system.receiver.requests.filter(({ path }) => path === '/hook');
   expect(new Set(delivered.map(({ headers }) => headers['service-event-id'])).size).toBe(2 + 1 + 2);
 });
-
-test('a notice survives the relay that queued it, and is sent once', async () => {
-  await Promise.all(system.processes.filter((one) => one.running && one !== relay).map((one) => one.kill()));
-  system.receiver.always('/operator', answer(500));
-  await system.db.query('update accounts set notice_email = $2 where id = $1', [system.accountId, ADDRESS]);
-  const before = sandboxMail().length;
-  const { id } = await system.webhook('/other');
-  await system.db.query('update webhooks set failing_since = now() where id = $1', [id]);
-  await waitFor(
-    async () =>
-      (await system.db.query('select from webhooks where id = $1 and noticed_failing', [id])).length > 0,
-    { what: 'the notice to be queued' },
-  );
-  await relay.kill();
-  system.receiver.always('/operator', answer(200));
-  await system.db.query('update operator_events set due_at = now()');
-  await Promise.all([system.start('relay', operatorEnv()), system.start('relay', operatorEnv())]);
-  await system.start('worker');
-  const [last = ''] = (await mails(before + 1)).slice(-1);
-  expect(last).toContain(`Webhook ${id} fails`);
-  await waitFor(async () => (await system.db.query('select from operator_events')).length === 0, {
-    what: 'the operator to have the event',
-  });
-  await system.mailSent();
-  expect(sandboxMail()).toHaveLength(before + 1);
-}, 180_000);
