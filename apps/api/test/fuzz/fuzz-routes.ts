@@ -84,10 +84,13 @@ export function fuzzTargets(): void {
 /** These come first, whatever the seed. With them alone, the route gives every kind of answer that it has. */
 function examplesOf(name: string, contract: RouteContract): RequestSpec[] {
   const valid = contract.body?.valid ?? [];
+  const place = placeOf(name);
   return [
     ...CALLERS.map((caller) => goodRequest(contract, { caller })),
     ...valid.map((from) => goodRequest(contract, { body: { from, changes: [], encoding: 'none' } })),
-    ...valid.slice(-1).flatMap((from) => bodySweep(from).map((body) => goodRequest(contract, { body }))),
+    ...valid
+      .slice(-1)
+      .flatMap((from) => bodySweep(from, place).map((body) => goodRequest(contract, { body }))),
     ...(contract.body?.spoilt ?? []).map((change) =>
       goodRequest(contract, { body: { from: valid[0] ?? {}, changes: [change], encoding: 'none' } }),
     ),
@@ -113,8 +116,11 @@ function examplesOf(name: string, contract: RouteContract): RequestSpec[] {
 }
 
 function oddIdsOf(name: string): string[] {
-  const place = ROUTES.findIndex(([route]) => route === name);
-  return ODD_IDS.filter((_, n) => (n + place) % ROUTES_PER_ODD_ID === 0);
+  return ODD_IDS.filter((_, n) => (n + placeOf(name)) % ROUTES_PER_ODD_ID === 0);
+}
+
+function placeOf(name: string): number {
+  return ROUTES.findIndex(([route]) => route === name);
 }
 
 /** What earlier runs have found, and was mended. */
