@@ -24,7 +24,7 @@ const STATIC_CHECKS = [
 const LONG_TESTS = [
   ...['fuzz', 'property', 'drawn', 'bounds', 'plans', 'message-lists', 'scale', 'e2e'],
   ...['cause-and-event', 'guarded-agent', 'hostile', 'docs/patterns', 'author-domains'],
-  ...['sns/verify-signature', 'ses/read-notification', 'ses/received-mail'],
+  ...['sns/verify-signature', 'ses/read-notification', 'ses/received-mail', 'hosts-met-once'],
 ];
 
 /**

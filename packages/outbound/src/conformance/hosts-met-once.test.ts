@@ -2,9 +2,10 @@ import { setImmediate as nextImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
-import { waitFor } from '@postrider/testing';
+import { runs, waitFor } from '@postrider/testing';
 import { forEachHttpClient, UNUSED_PORT } from '../../test/client-fixture.ts';
 import { startThreadedReceiver, type ThreadedReceiver } from '../../test/threaded-receiver.ts';
+import { HTTP_CLIENTS } from '../client.ts';
 import type { EndpointClient } from '../client.ts';
 import { NameLookupError, type NameResolver } from '../resolve/name-resolver.ts';
 
@@ -19,6 +20,10 @@ const NOWHERE: TestResolver = {
   resolve: (name) => Promise.reject(new NameLookupError(`DNS: ${name} does not exist`)),
 };
 const HOSTS_AT_ONCE = 16;
+/** The clients whose answered posts are measured. In the usual run https alone: both have the same agent. */
+const ANSWERED = HTTP_CLIENTS.slice(0, runs({ usual: 1, long: HTTP_CLIENTS.length }));
+/** That many kept connections take twice `NOISE_BYTES`. */
+const HOSTS_MEASURED = runs({ usual: 320, long: 800 });
 /** A connection that is kept takes over 10 KB. Garbage collection alone makes up to 900 KB of difference. */
 const NOISE_BYTES = 1_500_000;
 
@@ -72,6 +77,7 @@ forEachHttpClient((fixture) => {
       90_000,
     );
 
+    if (!ANSWERED.includes(fixture.httpClient)) return;
     test('and answer leave next to nothing behind', async () => {
       const receiver = await startThreadedReceiver(fixture.authority, ['*.hooks.example.com']);
       fixture.atEnd(() => receiver.close());
@@ -80,7 +86,7 @@ forEachHttpClient((fixture) => {
       // The TLS sessions of 1,000 hosts are kept: these are there before it is measured.
       await meet(client, port, { from: 0, count: 1_040 });
       const before = await heapBytesWithout(receiver);
-      expect(await meet(client, port, { from: 1_040, count: 800 })).toEqual(new Set(['answered']));
+      expect(await meet(client, port, { from: 1_040, count: HOSTS_MEASURED })).toEqual(new Set(['answered']));
       expect((await heapBytesWithout(receiver)) - before).toBeLessThan(NOISE_BYTES);
     });
   });
