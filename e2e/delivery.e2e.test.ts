@@ -120,34 +120,22 @@ describe('with settings of its own', () => {
     await all.stop();
   });
 
-  test('a private address is never connected to: dead-lettered at once as rejected, no attempt counted', async () => {
-    all = await system.start('all', { DELIVERY_ALLOWED_NETWORKS: '' });
-    await system.webhook('/hook');
-    await system.record(1);
-    await system.drained();
-    expect(system.receiver.connections).toBe(0);
-    const [letter] = await system.db.query('select * from dead_letters');
-    expect(letter).toMatchObject({
-      reason: 'rejected',
-      attempts: 0,
-      status_code: null,
-      last_error: 'refused address 127.0.0.1 (loopback)',
-    });
-    expect(await system.db.query('select from attempts')).toEqual([]);
-  });
-
-  test('a denied network wins over an allowed one: no connection, a dead letter at once', async () => {
+  test('a private address, and a denied network inside an allowed one, are never connected to: dead-lettered at once as rejected, no attempt counted', async () => {
     all = await system.start('all', {
       DELIVERY_ALLOWED_NETWORKS: '127.0.0.0/8',
       DELIVERY_DENIED_NETWORKS: '10.0.0.0/8,127.0.0.1/32',
     });
     await system.webhook('/hook');
+    await system.webhook('https://192.168.0.1/');
     await system.record(1);
     await system.drained();
     expect(system.receiver.connections).toBe(0);
-    expect(await system.db.query('select reason, last_error from dead_letters')).toEqual([
-      { reason: 'rejected', last_error: 'refused address 127.0.0.1 (denied network)' },
+    const rejected = { reason: 'rejected', attempts: 0, status_code: null };
+    expect(await system.db.query('select * from dead_letters order by last_error')).toMatchObject([
+      { ...rejected, last_error: 'refused address 127.0.0.1 (denied network)' },
+      { ...rejected, last_error: 'refused address 192.168.0.1 (private)' },
     ]);
+    expect(await system.db.query('select from attempts')).toEqual([]);
   });
 
   test.each([
