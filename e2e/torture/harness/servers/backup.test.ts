@@ -2,18 +2,22 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startPostgres } from '@postrider/embedded';
+import type { RunningPostgres } from '@postrider/embedded';
 import { withClient } from '@postrider/testing';
-import { startPrivatePostgres } from './postgres.ts';
-import type { PrivatePostgres } from './postgres.ts';
+import { putBackupBack, takeBackup } from './backup.ts';
 
 const START_MS = 60_000;
 
 let folder: string;
-let postgres: PrivatePostgres;
+let postgres: RunningPostgres;
+
+const start = (port = 0) =>
+  startPostgres({ dataDir: join(folder, 'data'), durable: true, throwAway: true, port });
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'postrider-backup-'));
-  postgres = await startPrivatePostgres(folder);
+  postgres = await start();
 }, START_MS);
 afterAll(async () => {
   await postgres.stop();
@@ -23,7 +27,7 @@ afterAll(async () => {
 test(
   'a restore brings back what the backup had, and its sequence gives the same ids again',
   async () => {
-    const url = await postgres.createDatabase();
+    const { url, port } = postgres;
     const insert = (note: string): Promise<number> =>
       withClient(url, async (client) => {
         const { rows } = await client.query<{ id: number }>(
@@ -36,9 +40,11 @@ test(
       client.query('create table ids (id int generated always as identity, note text)'),
     );
     await insert('kept');
-    await postgres.backUp();
+    await takeBackup(postgres);
     const lost = await insert('lost');
-    await postgres.restore();
+    postgres.kill('SIGKILL');
+    await putBackupBack(postgres);
+    postgres = await start(port);
     const { rows } = await withClient(url, (client) =>
       client.query<{ note: string }>('select note from ids'),
     );
