@@ -21,17 +21,6 @@ describe('migrate', () => {
     expect(await json('status', '--stopped')).toMatchObject({ ok: true, migrations: { pending: [] } });
   });
 
-  test('two parallel runs both succeed', async () => {
-    await database.query('drop schema public cascade');
-    await database.query('drop schema bullmq cascade');
-    await database.query('create schema public');
-    const both = await Promise.all([cli('migrate'), cli('migrate')]);
-    expect(both.map(({ code }) => code)).toEqual([0, 0]);
-    // The later one says that it waits, if the earlier one takes long enough.
-    for (const { stderr } of both)
-      expect(stderr).toMatch(/^(postrider: .+ is migrating: waiting for it, .+\n)?$/);
-  });
-
   test('every other command refuses a database that lacks migrations, and status names them', async () => {
     await database.query('delete from _prisma_migrations');
     const refused = await cli('account', 'create', '--name', 'x', '--json');
@@ -81,15 +70,14 @@ describe('migrate --roles', () => {
     expect(await as(`in role ${made.owner}`, 'migrate')).toMatchObject({ code: 0 });
   });
 
-  test.each(['Postrider', 'a-b', 'a"; drop table accounts; --', '1a', 'a'.repeat(51)])(
-    'refuses the prefix %s',
-    async (prefix) => {
+  test('refuses a prefix that is no plain name', async () => {
+    for (const prefix of ['Postrider', 'a-b', 'a"; drop table accounts; --', '1a', 'a'.repeat(51)]) {
       expect(await cli('migrate', '--roles', prefix)).toMatchObject({
         code: 2,
         stderr: expect.stringContaining('It has lower-case letters, digits and _'),
       });
-    },
-  );
+    }
+  });
 
   test('status works with each role, and tells what it may do', async () => {
     await cli('migrate', '--roles', roles.prefix);

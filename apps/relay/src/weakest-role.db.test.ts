@@ -96,15 +96,15 @@ async function insertOldRows(): Promise<void> {
     values (now() - interval '60 days', 1, 'evt_1', 'wh_1', 1, 5)`);
 }
 
-test('a week of housekeeping needs no more than the rights of the processes', async () => {
+test('housekeeping needs no more than the rights of the processes', async () => {
   const { pool } = pools;
   const metrics = createMetrics('relay', { processMetrics: false });
   const attemptLogTurns = new Semaphore(1);
   const housekeeping = createHousekeeping(pool);
-  const week = Array.from({ length: 7 }, (_, n) => FIRST_DAY + n);
-  for (const fromToday of week) await makeOldDay(fromToday);
+  const oldDays = [FIRST_DAY, FIRST_DAY + 1];
+  for (const fromToday of oldDays) await makeOldDay(fromToday);
 
-  for (const fromToday of week) {
+  for (const fromToday of oldDays) {
     lines = [];
     await insertOldRows();
     const config = { ...RETENTION, attemptRetentionDays: -fromToday - 1 }; // another day is over
