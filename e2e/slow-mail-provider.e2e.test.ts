@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { createServer } from 'node:net';
-import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { createRows, listen, startFakeSes, waitFor } from '@postrider/testing';
+import { createRows, startFakeSes, waitFor } from '@postrider/testing';
 import type { FakeSes, SystemProcess } from '@postrider/testing';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
@@ -16,7 +14,6 @@ import type { System } from './start-system.ts';
 const SLOTS = 4;
 /** More than a job carries. */
 const MESSAGES = 20;
-const REPLY_TIMEOUT_MS = 1_000;
 
 let ses: FakeSes;
 let system: System;
@@ -102,37 +99,4 @@ test('SIGTERM: another worker sends the mail that waits for a slot, while the pr
   await waitFor(async () => (await rowsWhere('true')) === 0, { what: 'all mail to be sent' });
   expect(new Set(ses.messages.map(({ tags }) => tags['email_id'])).size).toBe(2 * SLOTS);
   expect(ses.messages).toHaveLength(2 * SLOTS);
-});
-
-test('a mail server may take longer to answer a whole message than to answer a command', async () => {
-  let messages = 0;
-  const server = createServer((socket) => {
-    const reply = (text: string) => socket.write(`${text}\r\n`);
-    reply('220 hello');
-    createInterface({ input: socket }).on('line', (line) => {
-      if (line === 'DATA') reply('354 go on');
-      else if (/^(EHLO|MAIL|RCPT|RSET)/.test(line)) reply('250 OK');
-      else if (line === '.') {
-        messages += 1;
-        setTimeout(() => reply('250 OK'), 2 * REPLY_TIMEOUT_MS);
-      }
-    });
-  });
-  const { port, close } = await listen(server);
-  try {
-    await createRows(system.db).email(-1000, system.accountId);
-    await system.start('worker', {
-      MAIL_PROVIDER: 'smtp',
-      SMTP_URL: `smtp://127.0.0.1:${port}`,
-      SMTP_REPLY_TIMEOUT_MS: String(REPLY_TIMEOUT_MS),
-    });
-    await waitFor(async () => (await system.db.query('select from email_sends')).length === 0, {
-      what: 'the message to leave the outbox',
-      timeoutMs: 60_000,
-    });
-    expect(await system.db.query('select status::text from emails')).toEqual([{ status: 'sent' }]);
-    expect(messages).toBe(1);
-  } finally {
-    await close();
-  }
 });
