@@ -312,11 +312,9 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
       await call('POST /v1/suppressions', { body: padded({ email: 'a@b.example' }, 64 * KIB + 1) }),
       await call('POST /v1/topics', { body: padded({ name: 'News' }, 64 * KIB + 1) }),
       await call('POST /v1/emails', { body: padded(message(), 32 * MIB + 1) }),
-      await call('POST /v1/emails/batch', { body: padded([message()], 32 * MIB + 1) }),
     ],
     inPlainText: async ({ call }) => [
       await call('POST /v1/emails', { body: padded(message(), 8 * MIB + 1) }),
-      await call('POST /v1/emails', { body: padded(message(), 32 * MIB) }),
     ],
   },
   '422 validation-failed': {
