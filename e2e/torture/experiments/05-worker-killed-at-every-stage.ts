@@ -47,7 +47,7 @@ export const workerKilledAtEveryStage: Experiment = {
     const database = await world.proxy('postgres');
     const start = () => world.start('worker', { through: [database] });
     let worker = await start();
-    for (const moment of MOMENTS.slice(-world.scaled(MOMENTS.length))) {
+    for (const moment of world.random.some(MOMENTS, world.scaled(MOMENTS.length))) {
       worker = await dieAt(moment, { world, database, worker, start });
     }
   },

@@ -61,7 +61,7 @@ export const inboundKilledAtEveryStep: Experiment = {
       const env = { ...blobs.env, INBOUND_CLAMD: clamd.address };
       const start = () => world.start('inbound', { through: [database], env });
       let inbound = await start();
-      for (const moment of MOMENTS.slice(-world.scaled(MOMENTS.length)))
+      for (const moment of world.random.some(MOMENTS, world.scaled(MOMENTS.length)))
         inbound = await dieAt(moment, { world, database, clamd, blobs, inbound, start });
       await claimRecords(world);
     } finally {

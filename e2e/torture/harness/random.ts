@@ -5,6 +5,8 @@ export interface Random {
   /** A whole number, both ends included. */
   between(least: number, most: number): number;
   pick<T>(choices: readonly T[]): T;
+  /** Picks so many, each once, and keeps their order. */
+  some<T>(choices: readonly T[], count: number): T[];
 }
 
 /** Mulberry32: 32 bits of state are enough to choose moments and processes. */
@@ -23,6 +25,11 @@ export function createRandom(seed: number): Random {
     pick<T>(choices: readonly T[]): T {
       if (choices.length === 0) throw new RangeError('there is nothing to pick from');
       return choices[between(0, choices.length - 1)] as T;
+    },
+    some(choices, count) {
+      let open = count;
+      // Each is picked by the share of the picks that are open among the choices that are left.
+      return choices.filter((_, n) => next() < open / (choices.length - n) && (open -= 1) >= 0);
     },
   };
 }
