@@ -73,11 +73,15 @@ function attemptInFlight(env: Readonly<Record<string, string>>): void {
     expect(system.receiver.requests).toHaveLength(1);
     expect(worker.stderr).toEqual([]);
   });
+}
+
+describe('with the queue in Postgres', () => {
+  attemptInFlight({});
 
   test('an attempt that outlasts the deadline is left to its lease: not counted, and the exit is 0', async () => {
     system.receiver.always('/hook', hang());
     await system.webhook('/hook');
-    const worker = await system.start('worker', { ...env, SHUTDOWN_DEADLINE_MS: SHORT_DEADLINE_MS });
+    const worker = await system.start('worker', { SHUTDOWN_DEADLINE_MS: SHORT_DEADLINE_MS });
     await system.record(1);
     await system.receiver.waitForRequests(1);
     expect(await worker.stop()).toBe(0);
@@ -87,34 +91,13 @@ function attemptInFlight(env: Readonly<Record<string, string>>): void {
     expect(await system.db.query('select from dead_letters')).toEqual([]);
     await system.db.query('delete from deliveries');
   });
-}
-
-describe('with the queue in Postgres', () => {
-  attemptInFlight({});
-
-  test('relay and worker answer /healthz, /readyz and /metrics without a key', async () => {
-    const worker = await system.start('worker');
-    for (const started of [relay, worker]) {
-      const { name } = started;
-      expect(await ask(started, '/healthz')).toMatchObject({ status: 200 });
-      await becomes(started, '/readyz', 200);
-      const { status, body } = await ask(started, '/metrics');
-      expect(status).toBe(200);
-      expect(body).toContain(`service="${name}"`);
-      const own =
-        name === 'relay' ? 'postrider_queue_jobs gauge' : 'postrider_delivery_attempts_total counter';
-      expect(body).toContain(`# TYPE ${own}`);
-      expect(await ask(started, '/anything')).toMatchObject({ status: 404 });
-    }
-    expect(await worker.stop()).toBe(0);
-  });
 });
 describeWithRedis('with the queue in Redis', (redisUrl) => attemptInFlight({ REDIS_URL: redisUrl }));
 
 describeWithRedis('with Redis killed', () => {
   let redis: RunningRedis;
 
-  const start = (name: 'relay' | 'worker', shutdownDeadlineMs = SHORT_DEADLINE_MS) =>
+  const start = (name: 'api' | 'relay' | 'worker', shutdownDeadlineMs = SHORT_DEADLINE_MS) =>
     system.start(name, { REDIS_URL: redis.url, SHUTDOWN_DEADLINE_MS: shutdownDeadlineMs });
 
   beforeEach(async () => {
@@ -125,8 +108,8 @@ describeWithRedis('with Redis killed', () => {
     await redis.stop();
   });
 
-  test('relay and worker stay ready, and SIGTERM exits 0', async () => {
-    const all = await Promise.all([start('relay'), start('worker')]);
+  test('API, relay and worker stay ready, and SIGTERM exits 0', async () => {
+    const all = await Promise.all([start('api'), start('relay'), start('worker')]);
     for (const started of all) await becomes(started, '/readyz', 200);
     redis.kill('SIGKILL');
     for (const started of all) {
@@ -175,7 +158,7 @@ describe('with Postgres stopped', () => {
     rmSync(join(dataDir, '..'), { recursive: true, force: true });
   });
 
-  test('relay and worker run on, not ready but alive, and work again when it is back', async () => {
+  test('relay and worker run on, not ready but alive, and work again when it is back; SIGTERM exits 0 while it is away', async () => {
     await systemOnIt.webhook('/hook');
     const running = await systemOnIt.startAll(['relay', 'worker']);
     for (const started of running) await becomes(started, '/readyz', 200);
@@ -195,15 +178,10 @@ describe('with Postgres stopped', () => {
     const [eventId] = await waitFor(() => systemOnIt.record(1), { what: 'an event to be recorded' });
     const [request] = await systemOnIt.receiver.waitForRequests(1, { withinMs: 60_000 });
     expect(request?.headers['service-event-id']).toBe(eventId);
-    for (const started of running) expect(await started.stop()).toBe(0);
-  });
-
-  // The last test: it leaves Postgres stopped.
-  test('SIGTERM to relay or worker exits 0', async () => {
-    const all = await systemOnIt.startAll(['relay', 'worker']);
-    for (const started of all) await says(started, 'started');
+    await systemOnIt.drained();
+    // This leaves Postgres stopped.
     await postgres.stop();
-    for (const started of all) expect(await started.stop()).toBe(0);
+    for (const started of running) expect(await started.stop()).toBe(0);
   });
 });
 
