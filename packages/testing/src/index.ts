@@ -58,7 +58,7 @@ export { describeMachine, usableCoreNumbers, usableCores, type Machine } from '.
 export { markdownTable } from './report/markdown-table.ts';
 export { median, quantile, quantilesInWords, slopeOf, spreadOf } from './report/statistics.ts';
 export { setup, setupDatabase } from './setup.ts';
-export { keepScreenshot } from './screenshot.ts';
+export { keepScreenshot, MAKES_SCREENSHOTS } from './screenshot.ts';
 export { setEnvironment } from './process-environment.ts';
 export {
   createRows,

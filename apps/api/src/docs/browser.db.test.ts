@@ -13,7 +13,7 @@ describeWithChromium('/docs in a browser', (executablePath) => {
     ({ browser }) => browser.close(),
   );
 
-  test('loads nothing, reports nothing, shows an operation, and axe finds nothing', async () => {
+  test('loads nothing, reports nothing, shows an operation, axe finds nothing, and it fits on 360 px', async () => {
     const context = await opened.browser.newContext({ viewport: { width: 1280, height: 900 } });
     const page = await context.newPage();
     const requested: string[] = [];
@@ -25,18 +25,13 @@ describeWithChromium('/docs in a browser', (executablePath) => {
     await page.locator('#createWebhook > summary').click();
     await page.locator('#createWebhook').getByText('"https://shop.example.com/hooks/mail"').first().waitFor();
     await page.locator('#createWebhook').scrollIntoViewIfNeeded();
-    const { violations } = await new AxeBuilder({ page }).analyze();
+    // The page has no frames. Legacy mode then finds the same, without a second page.
+    const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
     expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`)).toEqual([]);
     keepScreenshot('api-reference.png', await page.screenshot());
     expect(requested).toEqual([`${api.url}/docs`]);
     expect(reported).toEqual([]);
-    await context.close();
-  });
-
-  test('fits on 360 px', async () => {
-    const context = await opened.browser.newContext({ viewport: { width: 360, height: 740 } });
-    const page = await context.newPage();
-    await page.goto(`${api.url}/docs`);
+    await page.setViewportSize({ width: 360, height: 740 });
     await page.evaluate('document.querySelectorAll("details").forEach((each) => (each.open = true))');
     const widths = await page.evaluate('[document.documentElement.scrollWidth, window.innerWidth]');
     const [content = 0, screen = 0] = widths as number[];
