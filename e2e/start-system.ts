@@ -115,6 +115,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       return all as { -readonly [Index in keyof typeof names]: SystemProcess };
     },
     async reset() {
+      await Promise.all(processes.map(untilStarted));
       await untilMailSent(db);
       await untilDrained(db);
       await createRows(db).clear();
@@ -142,6 +143,12 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** A process that is still starting writes rows, and reads them again. */
+async function untilStarted(started: SystemProcess): Promise<void> {
+  const isStarted = () => !started.running || started.log.some(({ msg }) => msg === 'started');
+  await waitFor(isStarted, { what: `${started.name} to start` });
 }
 
 async function recordEvents(

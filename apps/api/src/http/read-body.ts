@@ -133,10 +133,10 @@ export class Body {
     if (received === 'ended early') return { ok: false, why: this.#endedEarly() };
     if (received === 'too long') return { ok: false, why: rule.tooLarge(declaredBytes(request)) };
     const body = bytes.join();
-    // It has fewer values than `refusalOfCounts` allows: each takes a byte at least.
-    if (body.length <= limits.values.bytesFree) return { ok: true, body };
-    const counts = countJsonValues(body);
     const { entries = null } = rule;
+    // A small body has fewer values than `refusalOfCounts` allows: each takes a byte at least.
+    if (entries === null && body.length <= limits.values.bytesFree) return { ok: true, body };
+    const counts = countJsonValues(body);
     if (entries !== null && counts.entries > entries.max)
       return { ok: false, why: entries.refusal, isFree: true };
     const excess = refusalOfCounts(counts, rule);
@@ -198,6 +198,7 @@ export class Body {
   /** Waits until the API has memory for the parsed body. @returns false when the client has disconnected. */
   async #waitToParse(bytes: number, { values, numbers }: JsonCounts): Promise<boolean> {
     const { parsed, values: limits } = this.#parts.limits;
+    if (bytes <= limits.bytesFree) return true;
     const size = Math.min(bytes + values * VALUE_BYTES + numbers * NUMBER_BYTES, limits.parsedBytesMax);
     await this.#wait(this.#hold(parsed.join(this.#parts.owner, size)).granted);
     return this.#end === null;

@@ -173,7 +173,7 @@ describe('GET /v1/emails/metrics', () => {
     expect((await metrics(`${MARCH}&metrics=clicked`)).totals).toEqual({ clicked: 0 });
   });
 
-  test('refuses an answer with more than 5,000 entries', async () => {
+  test('refuses an answer with more than 10,000 entries', async () => {
     const add = async (from: number, to: number) =>
       api.database.query(
         `insert into events (id, account_id, type, created_at, data)
@@ -182,16 +182,16 @@ describe('GET /v1/emails/metrics', () => {
         [caller.accountId, from, to],
       );
     const query = `${MARCH}&metrics=sent,delivered`;
-    await add(1, 5_000);
+    await add(1, 10_000);
     const { data } = await metrics(`${query}&dimensions=period,email`);
-    expect(data).toHaveLength(5_000);
+    expect(data).toHaveLength(10_000);
     expect(data?.every(({ sent, delivered }) => sent === 1 && delivered === 1)).toBe(true);
-    await add(5_001, 5_100);
+    await add(10_001, 10_100);
     expect(expectProblem(await ask(`${query}&dimensions=email`), 'validation-failed')).toBe(
-      'data has more than 5000 entries. Ask for a shorter range, or for fewer dimensions.',
+      'data has more than 10000 entries. Ask for a shorter range, or for fewer dimensions.',
     );
     expect((await metrics(`${query}&dimensions=period`)).data).toMatchObject([
-      { sent: 5_100, delivered: 5_100 },
+      { sent: 10_100, delivered: 10_100 },
     ]);
   });
 
