@@ -141,7 +141,7 @@ export class AccountSlots {
 
 /** The slots of routes without a rate limit. */
 interface UnmeteredSlots {
-  /** One account holds at most half of all slots. */
+  /** One account leaves a slot for others. */
   readonly accountSlots: AccountSlots;
   readonly clientSlots: AccountSlots;
 }
@@ -153,11 +153,11 @@ interface UnmeteredSlots {
 export function createUnmeteredSlots(connections: number, deliveries: DeliveryLimits): UnmeteredSlots {
   const total = Math.max(2, connections - 1);
   const ofClients = Math.max(1, Math.floor(total / SLOTS_PER_CLIENT_SLOT));
-  const inFlightMax = Math.min(UNMETERED.inFlightMax, Math.floor(total / 2));
-  const limits = { ...UNMETERED, inFlightMax };
+  const ofAccounts = total - ofClients;
+  const inFlightMax = Math.max(1, Math.min(UNMETERED.inFlightMax, ofAccounts - 1));
   return {
-    accountSlots: new AccountSlots({ ...limits, totalInFlightMax: total - ofClients }, deliveries),
-    clientSlots: new AccountSlots({ ...limits, totalInFlightMax: ofClients }, null),
+    accountSlots: new AccountSlots({ ...UNMETERED, inFlightMax, totalInFlightMax: ofAccounts }, deliveries),
+    clientSlots: new AccountSlots({ ...UNMETERED, totalInFlightMax: ofClients }, null),
   };
 }
 
