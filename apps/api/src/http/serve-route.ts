@@ -181,17 +181,10 @@ async function handled(call: KeyedCall, body: unknown): Promise<Answer> {
   return route.handle({
     key,
     id: idOf(request),
-    // Few handlers read these three.
-    get params() {
-      return paramsOf(request);
-    },
-    get query() {
-      return queryOf(request);
-    },
-    get origin() {
-      return requestOrigin(request);
-    },
+    params: paramsOf(request),
+    query: queryOf(request),
     headers: request.headers,
+    origin: requestOrigin(request),
     body,
     requestId: contextOf(response).requestId,
     recheckKey: async () => (await keyNow(call)).refusal,
