@@ -45,6 +45,13 @@ module.exports = {
       from: { path: '^packages/domain/', pathNot: TEST_CODE },
       to: { pathNot: ['^packages/domain/', npm('zod', 'ulid'), '^(node:)?crypto$'] },
     },
+    {
+      name: 'web-receiver-without-node',
+      comment: 'The entry for Web Crypto runs where Node does not.',
+      severity: 'error',
+      from: { path: '^packages/receiver/src/(web|signed-request|signature-[a-z]+|webhook-event)[.]ts$' },
+      to: { pathNot: '^packages/receiver/src/' },
+    },
     onlyIn(
       'prisma-only-in-store',
       'packages/store hides how rows are read and written.',

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { verifySignature } from '@postrider/receiver';
-import { after, answer, fetchMetrics, redisForTests, startTcpListener, waitFor } from '@postrider/testing';
+import { after, answer, fetchMetrics, startTcpListener, waitFor } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
 import { callApi } from './call-api.ts';
 import { sendMail } from './send-mail.ts';
@@ -48,13 +48,8 @@ async function metricsOn(port: number): Promise<string[]> {
   return page.split('\n').flatMap((line) => /^# TYPE (postrider_\S+)/.exec(line)?.[1] ?? []);
 }
 
-/* The queue is in Redis, where the tests have one: `npm start` tests all roles with the queue in Postgres. */
 beforeAll(async () => {
-  const { url: redisUrl } = redisForTests();
-  system = await startSystem({
-    ...(redisUrl === undefined ? {} : { redisUrl }),
-    env: { CONSOLE_KEYS },
-  });
+  system = await startSystem({ env: { CONSOLE_KEYS } });
 });
 afterEach(async () => {
   await system.reset();

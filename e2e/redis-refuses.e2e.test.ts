@@ -81,8 +81,9 @@ describeWithRedis('a Redis that refuses Postrider', () => {
     async () => {
       const [, relay] = all;
       const failures = async () =>
-        (await fetchMetrics(await relay.port())).find('postrider_passes_failed_total{pass="deliveries"}') ??
-        0;
+        (await fetchMetrics(await relay.port())).find(
+          'postrider_passes_failed_total{pass="deliveries",service="relay"}',
+        ) ?? 0;
       const told = (msg: string) => lines(relay, msg).filter((line) => line['pass'] === 'deliveries').length;
       await system.webhook('/hook');
       await system.record(1);

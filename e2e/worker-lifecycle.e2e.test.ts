@@ -19,7 +19,7 @@ import type { SystemProcess, TestDatabase } from '@postrider/testing';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
-/* What relay and worker do on SIGTERM, and what they say of themselves, with everything up and with something away. */
+/* What API, relay and worker do on SIGTERM, with everything up and with something away. */
 
 const SHORT_DEADLINE_MS = '3000';
 const CLI = join(import.meta.dirname, '../dist/cli.js');

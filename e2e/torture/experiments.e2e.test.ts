@@ -13,9 +13,9 @@ import { runExperiment } from './harness/run-experiment.ts';
 import { startServers } from './harness/servers/servers.ts';
 import type { Servers } from './harness/servers/servers.ts';
 
-const EXPERIMENTS = [relayKilledAtEveryStage, workerKilledAtEveryStage, inboundKilledAtEveryStep];
+const EXPERIMENTS = [relayKilledAtEveryStage, workerKilledAtEveryStage, flushAll, inboundKilledAtEveryStep];
 /** Other tests of `npm test` show the same. */
-const MORE_IN_LONG = [apiKilledBetweenCommitAndAnswer, flushAll, sigtermWithRedisDown];
+const MORE_IN_LONG = [apiKilledBetweenCommitAndAnswer, sigtermWithRedisDown];
 const CHOSEN = [...EXPERIMENTS, ...MORE_IN_LONG.slice(runs({ usual: MORE_IN_LONG.length, long: 0 }))];
 const SCALE = runs({ usual: 1 / 4, long: 1 });
 const SEEDS = 2 ** 31;

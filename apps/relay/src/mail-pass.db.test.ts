@@ -63,7 +63,7 @@ describe('the mail pass', () => {
     expect(jobs()).toEqual([]);
     await store.database.query(`update email_sends set leased_until = now() - interval '1 ms'`);
     await run();
-    expect(jobs()).toEqual([{ emailId, claim: 0, delayMs: 0, faults: 0, leaseExpired: true }]);
+    expect(jobs()).toEqual([{ emailId, claim: 0, delayMs: 0, faults: 0, alone: false, leaseExpired: true }]);
   });
 
   test('releases mail at once that could not be queued', async () => {
@@ -83,15 +83,25 @@ describe('the mail pass', () => {
     expect(await leased()).toBe(0);
   });
 
-  test('gives a message with a fault its own job, later: its worker may still record the outcome', async () => {
+  test('gives a message with a fault its own job', async () => {
     for (let n = 0; n < 3; n += 1) await store.rows.email();
     const faulty = await store.rows.email();
     await store.database.query('update email_sends set unrecorded = 1 where email_id = $1', [faulty]);
     await run();
     expect(jobs()).toHaveLength(4);
-    for (const { emailId, alone, delayMs } of jobs()) {
-      expect([alone, delayMs]).toEqual(emailId === faulty ? [true, 10_000] : [undefined, 0]);
-    }
+    for (const { emailId, alone } of jobs()) expect(alone).toBe(emailId === faulty);
+  });
+
+  test('queues a message later that a worker had taken, forgiven or not: it may still record the outcome', async () => {
+    await store.rows.email();
+    const taken = await store.rows.email();
+    await run();
+    queue.lose();
+    await store.database.query(`update email_sends set leased_until = now() - interval '1 ms'`);
+    await store.database.query(`update email_sends set taken_at = now() where email_id = $1`, [taken]);
+    await run();
+    expect(jobs()).toHaveLength(2);
+    for (const { emailId, delayMs } of jobs()) expect(delayMs).toBe(emailId === taken ? 10_000 : 0);
   });
 
   test('leaves a full queue as it is', async () => {

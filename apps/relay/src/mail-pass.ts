@@ -50,18 +50,8 @@ export async function mailPass(parts: MailPassParts): Promise<number> {
   return claimed.length === rowsMax ? BUSY_PAUSE_MS : IDLE_PAUSE_MS;
 }
 
-/**
- * A message that failed internally before gets its own job: it may crash the worker. The job waits, because
- * another worker may have sent the message.
- */
-function jobOf({ emailId, claim, delayMs, faults, leaseExpired }: ClaimedEmail): JobToAdd<MailJob> {
-  if (faults === 0) return { emailId, claim, delayMs, faults, leaseExpired };
-  return {
-    emailId,
-    claim,
-    delayMs: Math.max(delayMs, RECORDED_WITHIN_MS),
-    faults,
-    alone: true,
-    leaseExpired,
-  };
+/** A message that failed internally before gets its own job: it may crash the worker. */
+function jobOf({ emailId, claim, faults, leaseExpired, ...email }: ClaimedEmail): JobToAdd<MailJob> {
+  const delayMs = email.wasTaken ? Math.max(email.delayMs, RECORDED_WITHIN_MS) : email.delayMs;
+  return { emailId, claim, delayMs, faults, alone: faults > 0, leaseExpired };
 }

@@ -8,7 +8,6 @@ answerJobs(async (job): Promise<Transfer<SenderVerdict>> => {
   const { raw } = job as AuthenticationJob;
   const text = Buffer.from(raw).toString('latin1');
   if (text === 'throw') throw new Error('a fault that nobody catches');
-  if (text === 'exit') process.exit(7);
   if (text === 'silence') await new Promise(() => undefined);
   return {
     value: {

@@ -141,7 +141,7 @@ export class AccountSlots {
 
 /** The slots of routes without a rate limit. */
 interface UnmeteredSlots {
-  /** One account leaves a slot for others. */
+  /** With four connections and more, one account leaves a slot for others. */
   readonly accountSlots: AccountSlots;
   readonly clientSlots: AccountSlots;
 }

@@ -8,7 +8,7 @@ export interface BodyRule {
   readonly bytesMax: number;
   /** An empty body is allowed and parses as undefined. */
   readonly mayBeEmpty?: true;
-  /** The limit of the entries of an array. A longer array is not parsed, and its refusal is free. */
+  /** The limit of the entries of an array. A longer array is refused for free, a large one unparsed. */
   readonly entries?: { readonly max: number; readonly refusal: Answer };
   /** @param declaredBytes the Content-Length; null for a chunked body. */
   tooLarge(declaredBytes: number | null): Answer;

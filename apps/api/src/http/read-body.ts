@@ -113,11 +113,13 @@ export class Body {
     const read = await this.bytes();
     if (!read.ok) return read;
     if (read.body.length === 0 && rule.mayBeEmpty === true) return { ok: true, body: undefined };
+    let body: unknown;
     try {
-      return { ok: true, body: JSON.parse(UTF8.decode(read.body)) as unknown };
+      body = JSON.parse(UTF8.decode(read.body));
     } catch {
       return { ok: false, why: rule.unreadable('is not valid JSON') };
     }
+    return (Array.isArray(body) ? refusalOfEntries(body.length, rule) : null) ?? { ok: true, body };
   }
 
   /** Reads the bytes of a body. A refused body stays unread from that point on. */
@@ -133,12 +135,11 @@ export class Body {
     if (received === 'ended early') return { ok: false, why: this.#endedEarly() };
     if (received === 'too long') return { ok: false, why: rule.tooLarge(declaredBytes(request)) };
     const body = bytes.join();
-    const { entries = null } = rule;
     // A small body has fewer values than `refusalOfCounts` allows: each takes a byte at least.
-    if (entries === null && body.length <= limits.values.bytesFree) return { ok: true, body };
+    if (body.length <= limits.values.bytesFree) return { ok: true, body };
     const counts = countJsonValues(body);
-    if (entries !== null && counts.entries > entries.max)
-      return { ok: false, why: entries.refusal, isFree: true };
+    const tooMany = refusalOfEntries(counts.entries, rule);
+    if (tooMany !== null) return tooMany;
     const excess = refusalOfCounts(counts, rule);
     if (excess !== null) return { ok: false, why: excess };
     const isAdmitted = await this.#waitToParse(body.length, counts);
@@ -198,11 +199,16 @@ export class Body {
   /** Waits until the API has memory for the parsed body. @returns false when the client has disconnected. */
   async #waitToParse(bytes: number, { values, numbers }: JsonCounts): Promise<boolean> {
     const { parsed, values: limits } = this.#parts.limits;
-    if (bytes <= limits.bytesFree) return true;
     const size = Math.min(bytes + values * VALUE_BYTES + numbers * NUMBER_BYTES, limits.parsedBytesMax);
     await this.#wait(this.#hold(parsed.join(this.#parts.owner, size)).granted);
     return this.#end === null;
   }
+}
+
+/** Refuses an array with more entries than the route takes. This is free. */
+function refusalOfEntries(count: number, { entries }: BodyRule) {
+  if (entries === undefined || count <= entries.max) return null;
+  return { ok: false, why: entries.refusal, isFree: true } as const;
 }
 
 /**

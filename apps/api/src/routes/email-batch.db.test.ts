@@ -80,6 +80,7 @@ test('one fault refuses the whole batch; the answer lists every fault under its 
 describe('what it costs', () => {
   test.each([
     { what: 'no JSON', body: '[{]', cost: 1 },
+    { what: 'no JSON, with 101 entries', body: `[${'{},'.repeat(100)}{]`, cost: 1 },
     { what: 'no array', body: MESSAGE, cost: 1 },
     { what: 'an empty array', body: [], cost: 1 },
     { what: '101 messages', body: batchOf(101), cost: 0 },
@@ -92,9 +93,9 @@ describe('what it costs', () => {
     expect(await stored(caller)).toEqual([]);
   });
 
-  test('101 messages are refused unparsed, for nothing', async () => {
+  test('101 messages over 64 KiB are refused unparsed, for nothing', async () => {
     const caller = await api.newCaller();
-    const response = await send(caller, `[${'[0,0],'.repeat(100)} no JSON]`);
+    const response = await send(caller, `[${'[0,0],'.repeat(100)} no JSON${' '.repeat(64 * 1024)}]`);
     expect(expectProblem(response, 'validation-failed')).toBe('The body has more than 100 messages.');
     expect(await used(caller)).toBe(0);
   });

@@ -34,12 +34,13 @@ export interface ThreadStores {
 
 /** Mail threads: the conversations of an inbox. */
 export function threadRoutes(stores: ThreadStores): readonly Documented[] {
-  const queue = new KeyedQueue(WORK_IN_FLIGHT);
+  const lists = new KeyedQueue(WORK_IN_FLIGHT);
+  const changes = new KeyedQueue(WORK_IN_FLIGHT);
   return [
-    listThreads(stores, queue),
+    listThreads(stores, lists),
     getThread(stores),
-    updateThread(stores, queue),
-    deleteThread(stores, queue),
+    updateThread(stores, changes),
+    deleteThread(stores, changes),
   ];
 }
 

@@ -36,7 +36,14 @@ describe('claim', () => {
     await rows.email(70_000);
     const claimed = new Map((await claim()).map((email) => [email.emailId, email]));
     expect([...claimed.keys()].sort()).toEqual([due, soon].sort());
-    expect(claimed.get(due)).toEqual({ emailId: due, claim: 0, faults: 0, leaseExpired: false, delayMs: 0 });
+    expect(claimed.get(due)).toEqual({
+      emailId: due,
+      claim: 0,
+      faults: 0,
+      leaseExpired: false,
+      wasTaken: false,
+      delayMs: 0,
+    });
     expect(claimed.get(soon)?.delayMs).toBeGreaterThan(0);
     expect(claimed.get(soon)?.delayMs).toBeLessThanOrEqual(50_000);
     expect(await claim()).toEqual([]);
@@ -67,7 +74,7 @@ describe('claim', () => {
     const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
     expect(await takeOne(work, { emailId, claim: 0 })).toMatchObject({ claim: 1 });
     await expireLeases();
-    expect(await claim()).toMatchObject([{ claim: 1, leaseExpired: true }]);
+    expect(await claim()).toMatchObject([{ claim: 1, leaseExpired: true, wasTaken: true }]);
   });
 
   test('running at the same time shares no message and does not wait', async () => {

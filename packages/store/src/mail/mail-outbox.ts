@@ -12,6 +12,8 @@ export interface ClaimedEmail {
   readonly faults: number;
   /** It was leased before, and its last job may be lost or late. */
   readonly leaseExpired: boolean;
+  /** A worker had taken it under the expired lease. It may have sent the message, and wait to record that. */
+  readonly wasTaken: boolean;
 }
 
 /** The outstanding mail as the relay sees it. */

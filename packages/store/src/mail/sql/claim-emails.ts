@@ -11,7 +11,7 @@ import { statement } from '../../db/statement.ts';
  */
 export const claimEmails = statement('claim-emails')`
     with mine as materialized (
-      select s.email_id, s.leased_until is not null as lease_expired
+      select s.email_id, s.leased_until is not null as lease_expired, s.taken_at is not null as was_taken
       from email_sends s
       where s.due_at <= now() + make_interval(secs => $1)
         and (s.leased_until is null or s.leased_until <= now())
@@ -24,6 +24,7 @@ export const claimEmails = statement('claim-emails')`
     where s.email_id = any (array(select email_id from mine))
     returning s.email_id as "emailId", s.claim, s.unrecorded as faults,
               s.email_id = any (array(select email_id from mine where lease_expired)) as "leaseExpired",
+              s.email_id = any (array(select email_id from mine where lease_expired and was_taken)) as "wasTaken",
               greatest(0, ceil(extract(epoch from s.due_at - now()) * 1000))::int as "delayMs"`;
 
 /**
