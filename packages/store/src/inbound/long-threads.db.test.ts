@@ -53,11 +53,24 @@ test('is marked whole, in transactions of 500 messages', async () => {
   expect(await marked(true)).toEqual([]);
 });
 
-test('that two calls mark otherwise is marked to its end by both', async () => {
-  const calls = [true, false, true, false].map(async (read) => threads().mark(inbox, thread, read));
-  await Promise.all(calls);
-  await threads().mark(inbox, thread, true);
-  expect(await threads().find(inbox, thread)).toMatchObject({ read: true });
+test('that another call marks otherwise meanwhile is marked once by each', async () => {
+  let steps = 0;
+  const query = async (asked: { text: string; values: unknown[] }) => {
+    const result = await store.db.pool.query(asked);
+    steps += 1;
+    if (steps === 1) await threads().mark(inbox, thread, false);
+    return result;
+  };
+  await threads({ ...store.db, pool: { query } as unknown as Database['pool'] }).mark(inbox, thread, true);
+  expect(steps).toBe(3);
+  const counts = await store.outside.query(
+    'select read, count(*)::int from messages where thread_id = $1 group by read order by read',
+    [thread],
+  );
+  expect(counts).toEqual([
+    { read: false, count: STEP },
+    { read: true, count: MESSAGES - STEP },
+  ]);
 });
 
 test('is found without its messages, read or unread', async () => {
