@@ -66,7 +66,7 @@ describe('a woken webhook', () => {
     const webhookId = await store.rows.webhook();
     const [deliveryId = ''] = await store.rows.deliveries(webhookId, { dueInMs: -60_000 });
     const scanFrom = { dueAt: '2025-01-01 00:00:00+00', deliveryId };
-    fixture.duringClaim = async () => fixture.pass.found([{ webhookId, dueInMs: -60_000, scanFrom }]);
+    fixture.duringClaim = async () => fixture.pass.addFound([{ webhookId, dueInMs: -60_000, scanFrom }]);
     await fixture.wakeUp(webhookId);
     fixture.advance(1_000);
     await fixture.pass.run();

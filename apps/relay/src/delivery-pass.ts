@@ -61,7 +61,7 @@ export class DeliveryPass {
   }
 
   /** The sweep found these webhooks. */
-  found(webhooks: readonly SweptWebhook[]): void {
+  addFound(webhooks: readonly SweptWebhook[]): void {
     this.#found.push(...webhooks);
   }
 
@@ -76,7 +76,7 @@ export class DeliveryPass {
   async run(): Promise<number | NoWork> {
     const beganMs = this.#nowMs();
     if (beganMs < this.#restUntilMs) return { noWorkForMs: this.#restUntilMs - beganMs };
-    this.#takeIn(beganMs);
+    this.#readNames(beganMs);
     const registry = this.#registry;
     const lanes = registry.lanesWithWork(beganMs);
     if (lanes.length === 0) return { noWorkForMs: registry.nextCheckMs(beganMs) };
@@ -89,10 +89,10 @@ export class DeliveryPass {
     return Math.max(CHECK_MS_MIN, endedMs - beganMs, registry.nextCheckMs(endedMs));
   }
 
-  #takeIn(nowMs: number): void {
+  #readNames(nowMs: number): void {
     for (const id of this.#woken) this.#registry.wake(id, nowMs);
     this.#woken.clear();
-    for (const webhook of this.#found.splice(0)) this.#registry.found(webhook, nowMs);
+    for (const webhook of this.#found.splice(0)) this.#registry.addFound(webhook, nowMs);
   }
 
   /** Leases what is due for the next webhooks of these lanes, and adds the jobs. */
@@ -100,9 +100,9 @@ export class DeliveryPass {
     const { store, leaseSeconds, deadWorkers, onClaim } = this.#parts;
     const registry = this.#registry;
     const nowMs = this.#nowMs();
-    const asked = registry.ask(lanes, WEBHOOKS_PER_LANE, nowMs);
+    const requests = registry.takeDue(lanes, WEBHOOKS_PER_LANE, nowMs);
     try {
-      const claims = await store.claim(asked, {
+      const claims = await store.claim(requests, {
         lookAheadSeconds: LOOK_AHEAD_MS / 1000,
         fastRowsMax: this.#depths.free('fast'),
         slowRowsMax: this.#depths.free('slow'),
@@ -113,10 +113,10 @@ export class DeliveryPass {
       });
       const leased = claims.flatMap((claim) => claim.leased);
       await this.#enqueue(leased);
-      registry.observe(asked, claims, nowMs);
+      registry.observe(requests, claims, nowMs);
       onClaim(leased);
     } catch (error) {
-      registry.putBack(asked);
+      registry.putBack(requests);
       throw error;
     }
   }

@@ -6,8 +6,8 @@ import type { AccountCounts, Contender, Capacity } from './fair-shares.ts';
 const BESIDE_OTHERS: Capacity = { slots: 128, oneAccount: false };
 const ALONE: Capacity = { slots: 128, oneAccount: true };
 
-function account(inFlight = 0, busy = 0): AccountCounts {
-  return { inFlight, busy };
+function account(inFlight = 0, busyWebhooks = 0): AccountCounts {
+  return { inFlight, busyWebhooks };
 }
 
 function webhook(more: Partial<Contender> = {}): Contender {

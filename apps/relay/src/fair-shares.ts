@@ -16,7 +16,7 @@ export const LIMITS = {
 export interface AccountCounts {
   readonly inFlight: number;
   /** Webhooks with deliveries in flight. */
-  readonly busy: number;
+  readonly busyWebhooks: number;
 }
 
 /** A webhook that asks for a share. */
@@ -38,12 +38,12 @@ export interface Capacity {
 }
 
 /**
- * Returns a limit for each webhook: how many of its deliveries may be due and in flight together.
+ * Returns the share of each webhook: how many of its deliveries may be due and in flight together.
  *
- * A webhook may have the larger of two numbers, but not more than its own limit. The first is an equal part
- * of the account's limit, over all webhooks of the account that are busy or ask. It is at least one. The
- * second is what the webhook has in flight, and an equal part of what the account has left, over those that
- * ask.
+ * The share is the larger of two numbers, but not more than the webhook's own limit:
+ * - The fair part: the account's limit, divided by its webhooks that are busy or ask. It is at least one.
+ * - The deliveries that the webhook has in flight, and a part of the rest: what the account has left of its
+ *   limit, divided by its webhooks that ask.
  */
 export function fairShares(asking: readonly Contender[], capacity: Capacity): number[] {
   const byAccount = Map.groupBy(asking, ({ account }) => account);
@@ -52,13 +52,16 @@ export function fairShares(asking: readonly Contender[], capacity: Capacity): nu
     const siblings = byAccount.get(account) ?? [];
     const starting = siblings.filter((sibling) => sibling.inFlight === 0).length;
     const limit = accountLimit(webhook, capacity);
-    const fair = Math.max(1, Math.floor(limit / (account.busy + starting)));
+    const fair = Math.max(1, Math.floor(limit / (account.busyWebhooks + starting)));
     const spare = Math.ceil((limit - account.inFlight) / siblings.length);
     return Math.min(ownLimit(webhook, capacity), Math.max(fair, inFlight + spare));
   });
 }
 
-/** Slots of the slow lane are not free soon after another account asks for them. So it has no exception. */
+/**
+ * A slow attempt may hold its slot for ten seconds. So an account that is alone gets a quarter of the slow
+ * lane, too.
+ */
 function accountLimit({ lane }: Contender, { slots, oneAccount }: Capacity): number {
   if (oneAccount && lane === 'fast') return slots;
   return Math.max(LIMITS.first, Math.floor(slots * ACCOUNT_SHARE));

@@ -214,7 +214,7 @@ function createDeliveryPasses({ config, claims, metrics, queue, fleet, newPass }
   const sweep = new SweepPass({
     store,
     onFound(webhooks) {
-      pass.found(webhooks);
+      pass.addFound(webhooks);
       if (webhooks.length > 0) passTask.wake();
     },
   });

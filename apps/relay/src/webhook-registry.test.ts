@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Lane } from '@postrider/queue';
-import type { WebhookClaim } from '@postrider/store';
+import type { WebhookReport } from '@postrider/store';
 import { claimOf, leased } from '../test/claims.ts';
 import { WebhookRegistry } from './webhook-registry.ts';
-import type { Asked } from './webhook-registry.ts';
+import type { WebhookRequest } from './webhook-registry.ts';
 
 const SLOTS = 128;
 
@@ -25,22 +25,22 @@ function wake(...names: string[]): void {
 }
 
 /** Claims for the next webhooks of a lane. @returns their names, in the order of the claim */
-function claim(more: Partial<WebhookClaim> = {}, lane: Lane = 'fast', webhooksMax = 100): string[] {
+function claim(more: Partial<WebhookReport> = {}, lane: Lane = 'fast', webhooksMax = 100): string[] {
   registry.lanesWithWork(nowMs);
-  const asked = registry.ask([lane], webhooksMax, nowMs);
-  const reports = asked.map(({ webhookId }) =>
+  const requests = registry.takeDue([lane], webhooksMax, nowMs);
+  const reports = requests.map(({ webhookId }) =>
     claimOf({ webhookId, accountId: accountOf(webhookId), ...more }),
   );
-  registry.observe(asked, reports, nowMs);
-  return asked.map(({ webhookId }) => webhookId.slice(3));
+  registry.observe(requests, reports, nowMs);
+  return requests.map(({ webhookId }) => webhookId.slice(3));
 }
 
 /** What the next claim of a lane would ask for. The webhooks stay due. */
-function requests(lane: Lane = 'fast'): Asked[] {
+function requests(lane: Lane = 'fast'): WebhookRequest[] {
   registry.lanesWithWork(nowMs);
-  const asked = registry.ask([lane], 100, nowMs);
-  registry.putBack(asked);
-  return asked;
+  const requests = registry.takeDue([lane], 100, nowMs);
+  registry.putBack(requests);
+  return requests;
 }
 
 describe('the webhooks to claim for', () => {
@@ -71,7 +71,7 @@ describe('the webhooks to claim for', () => {
 
   test('stay due when the claim fails', () => {
     wake('a1', 'b1');
-    registry.putBack(registry.ask(['fast'], 100, nowMs));
+    registry.putBack(registry.takeDue(['fast'], 100, nowMs));
     expect(claim()).toEqual(['a1', 'b1']);
   });
 
@@ -122,21 +122,21 @@ describe('the sweep', () => {
   const scanFrom = { dueAt: '2025-01-01 00:00:00+00', deliveryId: '5' };
 
   test('makes an unknown webhook due, and sets where its claim starts', () => {
-    registry.found({ webhookId: id('a1'), dueInMs: 10_000, scanFrom }, nowMs);
+    registry.addFound({ webhookId: id('a1'), dueInMs: 10_000, scanFrom }, nowMs);
     expect(requests()).toMatchObject([{ webhookId: id('a1'), scanFrom }]);
   });
 
   test('makes a webhook due that has a due delivery and no check within two seconds', () => {
     wake('a1');
     claim({ nextDueMs: 10_000 });
-    registry.found({ webhookId: id('a1'), dueInMs: 10_000, scanFrom }, nowMs);
+    registry.addFound({ webhookId: id('a1'), dueInMs: 10_000, scanFrom }, nowMs);
     expect(claim()).toEqual([]);
-    registry.found({ webhookId: id('a1'), dueInMs: -1, scanFrom }, nowMs);
+    registry.addFound({ webhookId: id('a1'), dueInMs: -1, scanFrom }, nowMs);
     expect(claim()).toEqual(['a1']);
   });
 
   test('makes an unknown webhook due when its delivery comes within the look-ahead', () => {
-    registry.found({ webhookId: id('a1'), dueInMs: 100_000, scanFrom }, nowMs);
+    registry.addFound({ webhookId: id('a1'), dueInMs: 100_000, scanFrom }, nowMs);
     expect(claim()).toEqual([]);
     expect(registry.nextCheckMs(nowMs)).toBe(40_000);
     nowMs += 40_000;
@@ -146,7 +146,7 @@ describe('the sweep', () => {
   test('leaves a webhook alone that is checked soon', () => {
     wake('a1');
     claim({ inFlight: 1 });
-    registry.found({ webhookId: id('a1'), dueInMs: -1, scanFrom }, nowMs);
+    registry.addFound({ webhookId: id('a1'), dueInMs: -1, scanFrom }, nowMs);
     expect(claim()).toEqual([]);
   });
 });
@@ -172,7 +172,7 @@ describe('a webhook', () => {
     wake('a1', 'a2');
     claim({ leased: leased(3) });
     wake('a1');
-    registry.observe(registry.ask(['fast'], 100, nowMs), [], nowMs);
+    registry.observe(registry.takeDue(['fast'], 100, nowMs), [], nowMs);
     wake('a2');
     expect(requests()).toMatchObject([{ webhookId: id('a2'), accountInFlight: 3 }]);
   });

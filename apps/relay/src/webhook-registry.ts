@@ -1,10 +1,10 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Lane } from '@postrider/queue';
-import type { ClaimRequest, SweptWebhook, WebhookClaim } from '@postrider/store';
+import type { ClaimRequest, SweptWebhook, WebhookReport } from '@postrider/store';
 import TinyQueue from 'tinyqueue';
 import { fairShares } from './fair-shares.ts';
 import { LANES } from './queue-depths.ts';
-import { IN_FLIGHT_CHECK_MS, LOOK_AHEAD_MS, WebhookState } from './webhook-state.ts';
+import { IN_FLIGHT_CHECK, LOOK_AHEAD_MS, WebhookState } from './webhook-state.ts';
 import type { AccountState } from './webhook-state.ts';
 
 /** The relay forgets a webhook that had nothing to do for this time. It starts again at the first limit. */
@@ -13,12 +13,12 @@ const FORGET_AFTER_MS = 60_000;
 const ACTIVE_MS = 2_000;
 
 /** What a claim asks for a webhook. */
-export interface Asked extends ClaimRequest {
+export interface WebhookRequest extends ClaimRequest {
   readonly webhook: WebhookState;
 }
 
 /** A time at which a webhook may need a check. Another one may have been set since. */
-interface Appointment {
+interface ScheduledCheck {
   readonly atMs: number;
   readonly webhook: WebhookState;
 }
@@ -33,7 +33,7 @@ export class WebhookRegistry {
     fast: new Map(),
     slow: new Map(),
   };
-  readonly #appointments = new TinyQueue<Appointment>([], (a, b) => a.atMs - b.atMs);
+  readonly #scheduled = new TinyQueue<ScheduledCheck>([], (a, b) => a.atMs - b.atMs);
 
   /** @param fleetSlots slots that all workers together announce */
   constructor(fleetSlots: () => number) {
@@ -42,28 +42,28 @@ export class WebhookRegistry {
 
   /** A wake-up names this webhook. A webhook at its limit has a check soon: the wake-up changes nothing. */
   wake(webhookId: WebhookId, nowMs: number): void {
-    const webhook = this.#stateOf(webhookId, nowMs);
-    if (!webhook.isFull) this.#setCheck(webhook, nowMs, nowMs);
+    const webhook = this.#stateOrNew(webhookId, nowMs);
+    if (!webhook.isAtLimit) this.#setCheck(webhook, nowMs, nowMs);
   }
 
   /** The sweep found this webhook. Its position may lie before the known one. */
-  found({ webhookId, dueInMs, scanFrom }: SweptWebhook, nowMs: number): void {
-    const webhook = this.#stateOf(webhookId, nowMs);
+  addFound({ webhookId, dueInMs, scanFrom }: SweptWebhook, nowMs: number): void {
+    const webhook = this.#stateOrNew(webhookId, nowMs);
     webhook.scanFrom = scanFrom;
     // The sweep also finds leased deliveries. The relay checks their webhook soon, or when they are due.
-    const expectedByMs = nowMs + Math.max(IN_FLIGHT_CHECK_MS.max, dueInMs);
+    const expectedByMs = nowMs + Math.max(IN_FLIGHT_CHECK.maxMs, dueInMs);
     if (webhook.checkAtMs <= expectedByMs) return;
     this.#setCheck(webhook, nowMs + Math.max(0, dueInMs - LOOK_AHEAD_MS), nowMs);
   }
 
   /** The lanes with webhooks that are due for a check. */
   lanesWithWork(nowMs: number): Lane[] {
-    while (this.#nextAppointmentMs() <= nowMs) this.#onAppointment(this.#appointments.pop()?.webhook, nowMs);
+    while (this.#nextScheduledMs() <= nowMs) this.#onScheduled(this.#scheduled.pop()?.webhook, nowMs);
     return LANES.filter((lane) => this.#due[lane].size > 0);
   }
 
   /** Takes the next webhooks of these lanes that are due for a check. @returns what to claim for each */
-  ask(lanes: readonly Lane[], webhooksPerLane: number, nowMs: number): Asked[] {
+  takeDue(lanes: readonly Lane[], webhooksPerLane: number, nowMs: number): WebhookRequest[] {
     const webhooks = lanes.flatMap((lane) => this.#take(lane, webhooksPerLane));
     for (const { account } of webhooks) account.claimedAtMs = nowMs;
     const limits = fairShares(webhooks, { slots: this.#fleetSlots(), oneAccount: this.#isOneAccount(nowMs) });
@@ -77,14 +77,14 @@ export class WebhookRegistry {
   }
 
   /** The claim failed: the checks of these webhooks are still due. */
-  putBack(asked: readonly Asked[]): void {
-    for (const { webhook } of asked) this.#addDue(webhook);
+  putBack(requests: readonly WebhookRequest[]): void {
+    for (const { webhook } of requests) this.#addDue(webhook);
   }
 
   /** Takes in the result of a claim that began at `nowMs`. A webhook that it does not report was removed. */
-  observe(asked: readonly Asked[], claims: readonly WebhookClaim[], nowMs: number): void {
+  observe(requests: readonly WebhookRequest[], claims: readonly WebhookReport[], nowMs: number): void {
     const claimOf = new Map(claims.map((claim) => [claim.webhookId, claim]));
-    for (const { webhook, limit } of asked) {
+    for (const { webhook, limit } of requests) {
       const claim = claimOf.get(webhook.webhookId);
       if (claim === undefined) {
         this.#forget(webhook);
@@ -99,14 +99,14 @@ export class WebhookRegistry {
   /** Time until the next check is due, at most a minute. */
   nextCheckMs(nowMs: number): number {
     if (this.#due.fast.size > 0 || this.#due.slow.size > 0) return 0;
-    return Math.min(FORGET_AFTER_MS, Math.max(0, this.#nextAppointmentMs() - nowMs));
+    return Math.min(FORGET_AFTER_MS, Math.max(0, this.#nextScheduledMs() - nowMs));
   }
 
-  #nextAppointmentMs(): number {
-    return this.#appointments.peek()?.atMs ?? Infinity;
+  #nextScheduledMs(): number {
+    return this.#scheduled.peek()?.atMs ?? Infinity;
   }
 
-  #stateOf(webhookId: WebhookId, nowMs: number): WebhookState {
+  #stateOrNew(webhookId: WebhookId, nowMs: number): WebhookState {
     const known = this.#webhooks.get(webhookId);
     if (known !== undefined) return known;
     const webhook = new WebhookState(webhookId, nowMs);
@@ -139,7 +139,7 @@ export class WebhookRegistry {
     const { checkAtMs } = webhook;
     const atMs = checkAtMs === Infinity ? nowMs + FORGET_AFTER_MS : checkAtMs;
     if (checkAtMs <= nowMs) this.#addDue(webhook);
-    else this.#appointments.push({ atMs, webhook });
+    else this.#scheduled.push({ atMs, webhook });
   }
 
   #addDue(webhook: WebhookState): void {
@@ -149,7 +149,7 @@ export class WebhookRegistry {
   }
 
   /** The time of an appointment has come. Does nothing if the check was moved meanwhile. */
-  #onAppointment(webhook: WebhookState | undefined, nowMs: number): void {
+  #onScheduled(webhook: WebhookState | undefined, nowMs: number): void {
     if (webhook === undefined || this.#webhooks.get(webhook.webhookId) !== webhook) return; // forgotten
     if (webhook.checkAtMs <= nowMs) this.#addDue(webhook);
     else if (webhook.checkAtMs === Infinity && webhook.checkedAtMs <= nowMs - FORGET_AFTER_MS)
@@ -161,16 +161,16 @@ export class WebhookRegistry {
     if (webhook.accountId !== null) return;
     const account = this.#accounts.get(accountId) ?? webhook.account;
     this.#accounts.set(accountId, account);
-    account.webhooks += 1;
+    account.webhookCount += 1;
     webhook.account = account;
     webhook.accountId = accountId;
   }
 
   #forget(webhook: WebhookState): void {
     webhook.setInFlight(0);
-    webhook.account.webhooks -= 1;
+    webhook.account.webhookCount -= 1;
     this.#webhooks.delete(webhook.webhookId);
-    if (webhook.accountId !== null && webhook.account.webhooks === 0)
+    if (webhook.accountId !== null && webhook.account.webhookCount === 0)
       this.#accounts.delete(webhook.accountId);
   }
 

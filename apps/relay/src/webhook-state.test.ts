@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
-import type { WebhookClaim } from '@postrider/store';
+import type { WebhookReport } from '@postrider/store';
 import { claimOf, leased } from '../test/claims.ts';
 import { WebhookState } from './webhook-state.ts';
 
@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 
 /** A claim for as much as the webhook's own limit. @returns the time until the next check */
-function claim(more: Partial<WebhookClaim> = {}, limit = webhook.limit): number {
+function claim(more: Partial<WebhookReport> = {}, limit = webhook.limit): number {
   webhook.observe(claimOf(more), limit, nowMs);
   return webhook.checkAtMs - nowMs;
 }
@@ -181,7 +181,7 @@ describe('the next check', () => {
 
 test('the counts of its account follow', () => {
   claim({ inFlight: 3, due: 4, leased: leased(1) });
-  expect(webhook.account).toMatchObject({ inFlight: 4, busy: 1 });
+  expect(webhook.account).toMatchObject({ inFlight: 4, busyWebhooks: 1 });
   claim();
-  expect(webhook.account).toMatchObject({ inFlight: 0, busy: 0 });
+  expect(webhook.account).toMatchObject({ inFlight: 0, busyWebhooks: 0 });
 });

@@ -1,6 +1,6 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Lane } from '@postrider/queue';
-import type { DeliveryPosition, WebhookClaim } from '@postrider/store';
+import type { DeliveryPosition, WebhookReport } from '@postrider/store';
 import { LIMITS } from './fair-shares.ts';
 import type { Contender } from './fair-shares.ts';
 import { FlightTime } from './flight-time.ts';
@@ -8,22 +8,22 @@ import { FlightTime } from './flight-time.ts';
 /** Growth of the limit per ended delivery: an endpoint that takes 4 s has 72 in flight after 8 s. */
 const GROWTH = 2;
 /** An endpoint hangs when this many attempts are stuck, or half of those that it may have in flight. */
-const STUCK_MAX = 8;
+const HANGS_AT_STUCK = 8;
 /** Deliveries due within this time become delayed jobs. Later ones wait in Postgres. */
 export const LOOK_AHEAD_MS = 60_000;
 /** The shortest pause that the relay sets itself. A wake-up may come sooner. */
 export const CHECK_MS_MIN = 10;
 /** The next check of a webhook at its limit: an eighth of its time in flight, at most this. */
-const FULL_CHECK_MS = { part: 1 / 8, max: 500 } as const;
+const AT_LIMIT_CHECK = { part: 1 / 8, maxMs: 500 } as const;
 /** The next check of a webhook with deliveries in flight, to see them end. */
-export const IN_FLIGHT_CHECK_MS = { min: 250, max: 2_000, partOfTimeSinceServed: 1 / 4 } as const;
+export const IN_FLIGHT_CHECK = { partOfTimeSinceLease: 1 / 4, minMs: 250, maxMs: 2_000 } as const;
 
 /** The relay's knowledge of an account. */
 export interface AccountState {
   inFlight: number;
-  busy: number;
+  busyWebhooks: number;
   /** Its webhooks that the relay knows. */
-  webhooks: number;
+  webhookCount: number;
   /** When the relay last claimed for any webhook of the account. */
   claimedAtMs: number;
 }
@@ -32,16 +32,16 @@ export interface AccountState {
 export class WebhookState implements Contender {
   readonly webhookId: WebhookId;
   /**
-   * Null until the first claim. Until then the webhook shares as an account of its own, and does not end
+   * Null until the first report. Until then the webhook shares as an account of its own, and does not end
    * another account's use of all slots.
    */
   accountId: AccountId | null = null;
-  account: AccountState = { inFlight: 0, busy: 0, webhooks: 0, claimedAtMs: -Infinity };
+  account: AccountState = { inFlight: 0, busyWebhooks: 0, webhookCount: 0, claimedAtMs: -Infinity };
   limit: number = LIMITS.first;
-  /** Due deliveries in the queue or in an attempt, after the last claim. */
+  /** Due deliveries in the queue or in an attempt, after the last report. */
   inFlight = 0;
   /** The last claim found as many due deliveries as the webhook may have in flight. */
-  isFull = false;
+  isAtLimit = false;
   /** Where its outstanding deliveries start (decision 0016). Null: unknown. */
   scanFrom: DeliveryPosition | null = null;
   /** When the relay last claimed for it, or first heard of it; and when it claims again. */
@@ -49,7 +49,7 @@ export class WebhookState implements Contender {
   checkAtMs = Infinity;
   #isFailing = false;
   /** When the relay last leased a due delivery. */
-  #servedAtMs = -Infinity;
+  #leasedAtMs = -Infinity;
   /** When the hanging webhook was last seen with a stuck attempt. Null: it does not hang. */
   #hungAtMs: number | null = null;
   readonly #flightTime = new FlightTime();
@@ -70,48 +70,48 @@ export class WebhookState implements Contender {
   /**
    * Takes in what a claim saw.
    *
-   * @param mayHave the share that the claim gave it
+   * @param share the share that the claim gave it
    * @param nowMs the start of the claim
    */
-  observe(claim: WebhookClaim, mayHave: number, nowMs: number): void {
-    const leased = claim.leased.filter(({ delayMs }) => delayMs === 0).length;
+  observe(report: WebhookReport, share: number, nowMs: number): void {
+    const leased = report.leased.filter(({ delayMs }) => delayMs === 0).length;
     // An expired lease is no end of a delivery: its job or its worker was lost.
-    const ended = Math.max(0, this.inFlight - claim.inFlight - claim.expired);
+    const ended = Math.max(0, this.inFlight - report.inFlight - report.expired);
     const elapsedMs = nowMs - this.checkedAtMs;
     this.#flightTime.add({ inFlight: this.inFlight, ended, elapsedMs });
-    this.#noteHanging(claim, mayHave, ended, nowMs);
-    this.#isFailing = claim.failing;
-    this.limit = claim.failing ? LIMITS.first : this.limit + GROWTH * ended;
-    this.scanFrom = claim.scanFrom;
+    this.#noteHanging(report, share, ended, nowMs);
+    this.#isFailing = report.failing;
+    this.limit = report.failing ? LIMITS.first : this.limit + GROWTH * ended;
+    this.scanFrom = report.scanFrom;
     this.checkedAtMs = nowMs;
-    if (leased > 0) this.#servedAtMs = nowMs;
-    this.setInFlight(claim.inFlight + leased);
-    this.isFull = claim.due >= mayHave;
-    const isLeftOut = Math.min(claim.due, mayHave) > this.inFlight;
-    this.checkAtMs = nowMs + (isLeftOut ? CHECK_MS_MIN : this.#nextCheckMs(claim, nowMs));
+    if (leased > 0) this.#leasedAtMs = nowMs;
+    this.setInFlight(report.inFlight + leased);
+    this.isAtLimit = report.due >= share;
+    const isLeftOut = Math.min(report.due, share) > this.inFlight;
+    this.checkAtMs = nowMs + (isLeftOut ? CHECK_MS_MIN : this.#nextCheckMs(report, nowMs));
   }
 
   setInFlight(count: number): void {
     this.account.inFlight += count - this.inFlight;
-    this.account.busy += Number(count > 0) - Number(this.inFlight > 0);
+    this.account.busyWebhooks += Number(count > 0) - Number(this.inFlight > 0);
     this.inFlight = count;
   }
 
   /** Attempts that time out end, too. So only the end of a delivery that was leased later ends the hang. */
-  #noteHanging({ stuck }: WebhookClaim, mayHave: number, ended: number, nowMs: number): void {
-    const hangs = this.#hungAtMs !== null || stuck >= Math.min(STUCK_MAX, mayHave / 2);
+  #noteHanging({ stuck }: WebhookReport, share: number, ended: number, nowMs: number): void {
+    const hangs = this.#hungAtMs !== null || stuck >= Math.min(HANGS_AT_STUCK, share / 2);
     if (stuck > 0 && hangs) this.#hungAtMs = nowMs;
-    else if (this.#hungAtMs !== null && ended > 0 && this.#servedAtMs > this.#hungAtMs) this.#hungAtMs = null;
+    else if (this.#hungAtMs !== null && ended > 0 && this.#leasedAtMs > this.#hungAtMs) this.#hungAtMs = null;
   }
 
-  #nextCheckMs({ nextDueMs }: WebhookClaim, nowMs: number): number {
-    if (this.isFull) {
-      const { part, max } = FULL_CHECK_MS;
-      return clamp(this.#flightTime.meanMs(this.inFlight) * part, CHECK_MS_MIN, max);
+  #nextCheckMs({ nextDueMs }: WebhookReport, nowMs: number): number {
+    if (this.isAtLimit) {
+      const { part, maxMs } = AT_LIMIT_CHECK;
+      return clamp(this.#flightTime.meanMs(this.inFlight) * part, CHECK_MS_MIN, maxMs);
     }
     if (this.inFlight === 0) return untilDueMs(nextDueMs);
-    const { min, max, partOfTimeSinceServed } = IN_FLIGHT_CHECK_MS;
-    const endsMs = clamp((nowMs - this.#servedAtMs) * partOfTimeSinceServed, min, max);
+    const { partOfTimeSinceLease, minMs, maxMs } = IN_FLIGHT_CHECK;
+    const endsMs = clamp((nowMs - this.#leasedAtMs) * partOfTimeSinceLease, minMs, maxMs);
     return Math.min(endsMs, untilDueMs(nextDueMs));
   }
 }

@@ -1,8 +1,8 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
-import type { LeasedDelivery, WebhookClaim } from '@postrider/store';
+import type { LeasedDelivery, WebhookReport } from '@postrider/store';
 
 /** What a claim reported of a webhook and leased. Default: webhook `wh_a` of `acct_1`, idle. */
-export function claimOf(more: Partial<WebhookClaim> = {}): WebhookClaim {
+export function claimOf(more: Partial<WebhookReport> = {}): WebhookReport {
   const { leased = [], inFlight = 0 } = more;
   return {
     webhookId: 'wh_a' as WebhookId,

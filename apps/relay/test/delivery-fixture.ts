@@ -61,7 +61,7 @@ export class DeliveryFixture {
     };
     const sweep = new SweepPass({
       store: { ...outbox, sweep: sweepOnce },
-      onFound: (webhooks) => pass.found(webhooks),
+      onFound: (webhooks) => pass.addFound(webhooks),
       nowMs,
     });
     return { pass, sweep };

@@ -57,7 +57,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'failing-limit': {
     without: 'a failing endpoint keeps the limit that it had',
-    changes: [change(WEBHOOK_STATE, 'claim.failing ? LIMITS.first : ', '')],
+    changes: [change(WEBHOOK_STATE, 'report.failing ? LIMITS.first : ', '')],
   },
   'first-limit': {
     without: 'a webhook that the relay does not know begins with its share of all slots',
@@ -83,7 +83,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'own-part': {
     without: 'a webhook has no part of its own, and gets nothing while its account has used its share',
-    changes: [change(FAIR_SHARES, 'Math.max(1, Math.floor(limit / (account.busy + starting)))', '0')],
+    changes: [change(FAIR_SHARES, 'Math.max(1, Math.floor(limit / (account.busyWebhooks + starting)))', '0')],
   },
   'one-account': {
     without: 'an account that is alone is limited as beside others',
@@ -91,7 +91,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'low-water-marks': {
     without: 'each claim reads the index of a webhook from its start',
-    changes: [change(WEBHOOK_STATE, 'this.scanFrom = claim.scanFrom;', 'this.scanFrom = null;')],
+    changes: [change(WEBHOOK_STATE, 'this.scanFrom = report.scanFrom;', 'this.scanFrom = null;')],
   },
   rest: {
     without: 'the relay claims again at once after a claim that took long',

@@ -87,7 +87,7 @@ export class Consumer<K extends QueueKey = QueueKey> {
    * Takes no more jobs, and waits for the handlers until the deadline. If they end before it, the close may
    * take up to 6 s more.
    */
-  async stop(deadlineMs: number): Promise<void> {
+  async stop(timeoutMs: number): Promise<void> {
     this.#stopped.abort();
     const connected = this.#connected;
     if (connected === null) return;
@@ -95,9 +95,9 @@ export class Consumer<K extends QueueKey = QueueKey> {
     // No fetch starts, and a waiting one is interrupted. Running jobs continue.
     connected.worker.pause(true).catch(this.#onError);
     connected.worker.getBackend().disconnectBlocking(false).catch(this.#onError);
-    if (!(await settlesWithin(deadlineMs, this.#fetcher.handled()))) return void close(connected);
+    if (!(await settlesWithin(timeoutMs, this.#fetcher.untilHandled()))) return void close(connected);
     // The last jobs are completed, if the queue is reachable.
-    await settlesWithin(CLOSE_TIMEOUT_MS, Promise.all([this.#fetcher.completed(), this.#ended]));
+    await settlesWithin(CLOSE_TIMEOUT_MS, Promise.all([this.#fetcher.untilCompleted(), this.#ended]));
     await close(connected);
   }
 

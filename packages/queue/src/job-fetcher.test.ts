@@ -285,9 +285,9 @@ describe('a stopped job fetcher', () => {
     await until(() => begun.length === 1, 'the job');
     stop.abort();
     let ended = false;
-    void fetcher.completed().then(() => (ended = true));
+    void fetcher.untilCompleted().then(() => (ended = true));
     endWork.get(1)?.();
-    await fetcher.handled();
+    await fetcher.untilHandled();
     expect(ended).toBe(false);
   });
 

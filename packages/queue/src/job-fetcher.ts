@@ -86,12 +86,12 @@ export class JobFetcher {
   }
 
   /** After the stop: resolves when no handler is running. */
-  async handled(): Promise<void> {
+  async untilHandled(): Promise<void> {
     await Promise.all(this.#handling);
   }
 
   /** After the stop: resolves when all handled jobs are completed in the queue, too. */
-  async completed(): Promise<void> {
+  async untilCompleted(): Promise<void> {
     await Promise.all(this.#completing);
   }
 

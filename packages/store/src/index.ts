@@ -53,7 +53,7 @@ export type {
   LeasedDelivery,
   Sweep,
   SweptWebhook,
-  WebhookClaim,
+  WebhookReport,
 } from './deliveries/delivery-outbox.ts';
 export { createDeliveryWork } from './deliveries/delivery-work.ts';
 export type {

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { createPool } from '../src/db/pool.ts';
-import type { ClaimLimits, LeasedDelivery, WebhookClaim } from '../src/deliveries/delivery-outbox.ts';
+import type { ClaimLimits, LeasedDelivery, WebhookReport } from '../src/deliveries/delivery-outbox.ts';
 
 /** Room for all that a test has outstanding. */
 export const CLAIM_LIMITS: ClaimLimits = {
@@ -16,7 +16,7 @@ export const CLAIM_LIMITS: ClaimLimits = {
 export const CLAIM_LIMIT_VALUES = [60, 1000, 1000, 1000, 30, 1, [], '-infinity'] as const;
 
 /** The deliveries that a claim leased, of all webhooks. */
-export function leasedBy(claims: readonly WebhookClaim[]): LeasedDelivery[] {
+export function leasedBy(claims: readonly WebhookReport[]): LeasedDelivery[] {
   return claims.flatMap(({ leased }) => leased);
 }
 

@@ -6,7 +6,7 @@ import type { Pool } from 'pg';
 import { CLAIM_LIMIT_VALUES, CLAIM_LIMITS, leasedBy, openLeasePool } from '../../test/claim-ground.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
-import type { DeliveryOutbox, DeliveryPosition, LeasedDelivery, WebhookClaim } from './delivery-outbox.ts';
+import type { DeliveryOutbox, DeliveryPosition, LeasedDelivery, WebhookReport } from './delivery-outbox.ts';
 import { claimDeliveries } from './sql/claim-deliveries.ts';
 
 let database: TestDatabase;
@@ -30,7 +30,7 @@ async function claimFrom(
   webhookId: WebhookId,
   scanFrom: DeliveryPosition | null,
   limit = 8,
-): Promise<WebhookClaim> {
+): Promise<WebhookReport> {
   const [claim] = await outbox.claim([{ webhookId, limit, scanFrom }], CLAIM_LIMITS);
   if (claim === undefined) throw new Error('the claim did not report the webhook');
   return claim;

@@ -6,7 +6,7 @@ import type { Pool } from 'pg';
 import { CLAIM_LIMITS, openLeasePool } from '../../test/claim-ground.ts';
 import { finished, retried } from '../../test/outcomes.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
-import type { LeasedDelivery, WebhookClaim } from './delivery-outbox.ts';
+import type { LeasedDelivery, WebhookReport } from './delivery-outbox.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type { DeliveryClaim, TakenDelivery } from './delivery-work.ts';
 import type { DeadWorker } from './fleet.ts';
@@ -34,7 +34,7 @@ beforeEach(async () => {
   webhookId = await rows.webhook();
 });
 
-async function claim(deadWorkers: readonly DeadWorker[] = []): Promise<WebhookClaim> {
+async function claim(deadWorkers: readonly DeadWorker[] = []): Promise<WebhookReport> {
   const [report] = await createDeliveryOutbox(pool).claim([{ webhookId, limit: 8 }], {
     ...CLAIM_LIMITS,
     deadWorkers,

@@ -6,7 +6,7 @@ import type { Pool } from 'pg';
 import { CLAIM_LIMIT_VALUES, CLAIM_LIMITS, leasedBy, openLeasePool } from '../../test/claim-ground.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
-import type { ClaimLimits, DeliveryOutbox, LeasedDelivery, WebhookClaim } from './delivery-outbox.ts';
+import type { ClaimLimits, DeliveryOutbox, LeasedDelivery, WebhookReport } from './delivery-outbox.ts';
 import { claimDeliveries } from './sql/claim-deliveries.ts';
 
 let database: TestDatabase;
@@ -40,7 +40,7 @@ async function claim(
 async function reportOf(webhookId: WebhookId, more: { limit?: number; rowsToRead?: number } = {}) {
   const [claim] = await outbox.claim([{ webhookId, limit: 8, ...more }], CLAIM_LIMITS);
   if (claim === undefined) throw new Error('the claim did not report the webhook');
-  return claim satisfies WebhookClaim;
+  return claim satisfies WebhookReport;
 }
 
 function idsOf(claimed: readonly LeasedDelivery[]): string[] {

@@ -43,7 +43,7 @@ export interface ClaimLimits {
 }
 
 /** A claim saw this of a webhook in the rows that it read, before it leased any, and leased these. */
-export interface WebhookClaim {
+export interface WebhookReport {
   readonly webhookId: WebhookId;
   readonly accountId: AccountId;
   /** The webhook is marked as failing. */
@@ -98,7 +98,7 @@ export interface SweptWebhook {
 type PositionColumns = { readonly fromDueAt: string; readonly fromId: string };
 type SweptRow = PositionColumns & { readonly webhookId: WebhookId | null; readonly dueInMs: number };
 type ClaimRow = PositionColumns &
-  Omit<WebhookClaim, 'scanFrom' | 'leased'> &
+  Omit<WebhookReport, 'scanFrom' | 'leased'> &
   (LeasedDelivery | { readonly deliveryId: null });
 
 /** The outstanding deliveries as the relay sees them. */
@@ -135,7 +135,7 @@ export function createDeliveryOutbox(pool: Pool) {
      *
      * @returns one entry per webhook that still exists, in any order
      */
-    async claim(requests: readonly ClaimRequest[], limits: ClaimLimits): Promise<WebhookClaim[]> {
+    async claim(requests: readonly ClaimRequest[], limits: ClaimLimits): Promise<WebhookReport[]> {
       const { deadWorkers = [] } = limits;
       const rows = await runOn<ClaimRow>(pool, claimDeliveries, [
         requests.map(({ webhookId }) => webhookId),
@@ -154,7 +154,7 @@ export function createDeliveryOutbox(pool: Pool) {
         deadWorkers.map(({ number }) => number),
         deadWorkers.at(-1)?.diedBefore ?? '-infinity',
       ]);
-      return [...Map.groupBy(rows, ({ webhookId }) => webhookId).values()].map(webhookClaim);
+      return [...Map.groupBy(rows, ({ webhookId }) => webhookId).values()].map(webhookReport);
     },
     /** Frees deliveries that were claimed and could not be added to the queue. */
     async release(claimed: readonly DeliveryClaim[]): Promise<void> {
@@ -173,7 +173,7 @@ function sweptWebhooks({ webhookId, dueInMs, fromDueAt, fromId }: SweptRow): Swe
     : [{ webhookId, dueInMs, scanFrom: { dueAt: fromDueAt, deliveryId: fromId } }];
 }
 
-function webhookClaim(rows: readonly ClaimRow[]): WebhookClaim {
+function webhookReport(rows: readonly ClaimRow[]): WebhookReport {
   const [row] = rows as readonly [ClaimRow];
   const { webhookId, accountId, failing, due, inFlight, stuck, expired, nextDueMs } = row;
   const scanFrom = { dueAt: row.fromDueAt, deliveryId: row.fromId };

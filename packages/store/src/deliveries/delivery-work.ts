@@ -121,7 +121,7 @@ export function createDeliveryWork(leases: Pool, outcomes: Pool, listeners: List
       const claims = jobs.map(({ claim }) => claim);
       const rows = await runOn<TakenRow>(leases, takeDeliveries, [ids, claims, leaseSeconds, worker]);
       // Not awaited: the take has committed. An error here must not cost the other deliveries their lease.
-      void end(
+      void endOrphanRows(
         outcomes,
         rows.filter(({ eventType }) => eventType === null),
         listeners,
@@ -163,7 +163,11 @@ export function createDeliveryWork(leases: Pool, outcomes: Pool, listeners: List
 }
 
 /** Ends deliveries whose event is gone. Never rejects. */
-async function end(outcomes: Pool, orphans: readonly HeldDelivery[], listeners: Listeners): Promise<void> {
+async function endOrphanRows(
+  outcomes: Pool,
+  orphans: readonly HeldDelivery[],
+  listeners: Listeners,
+): Promise<void> {
   if (orphans.length === 0) return;
   const columns = [
     orphans.map(({ deliveryId }) => deliveryId),
