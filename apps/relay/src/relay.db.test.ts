@@ -182,7 +182,7 @@ describe('the relay', () => {
          where locktype = 'advisory' and classid = 72707373 and granted`,
       );
       await locking;
-      await waitFor(async () => !(await isActive()), { what: 'it to stand by', timeoutMs: 20_000 });
+      await waitFor(async () => !(await isActive()), { what: 'it to stand by' });
       await untilRun('fleet', (await runsOf('fleet')) + 1); // a run that had begun has ended
       const sweeps = await runsOf('sweep');
       await untilRun('fleet', (await runsOf('fleet')) + 3); // a sweep runs every 2 s
@@ -205,7 +205,7 @@ describe('the relay', () => {
            where locktype = 'advisory' and classid = 72707373 and granted`,
         );
         await locking;
-        await waitFor(async () => !(await isActive()), { what: 'it to stand by', timeoutMs: 20_000 });
+        await waitFor(async () => !(await isActive()), { what: 'it to stand by' });
       });
       const stopping = stop().then(() => 'stopped');
       expect(await Promise.race([stopping, delay(500, 'waiting')])).toBe('waiting');

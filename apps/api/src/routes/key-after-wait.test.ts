@@ -60,9 +60,10 @@ const ROUTES: readonly [name: string, make: (work: Work) => Documented<KeyedRout
       return inTurn(inboxRoutes(inboxes), 'listInboxes', 'getInbox');
     },
   ],
+  ['threads.list', (work) => inTurn(threadRoutes(threadStores(work)), 'listThreads')],
   [
-    'threads.list, update and delete',
-    (work) => inTurn(threadRoutes(threadStores(work)), 'listThreads', 'updateThread', 'deleteThread'),
+    'threads.update and delete',
+    (work) => inTurn(threadRoutes(threadStores(work)), 'updateThread', 'deleteThread'),
   ],
   ['threads.search', (work) => searchThreads(threadStores(work))],
   ['emails.metrics', (work) => getEmailMetrics({ count: work }, systemClock)],

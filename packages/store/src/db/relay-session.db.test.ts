@@ -162,7 +162,7 @@ describe('of two relays', () => {
     line.hold(); // nothing that it says reaches Postgres
     await untilActive(second);
     line.pass();
-    await waitFor(() => !first.isActive, { what: 'the first to stand by', timeoutMs: 20_000 });
+    await waitFor(() => !first.isActive, { what: 'the first to stand by' });
     expect(second).toMatchObject({ isActive: true, times: 1 });
     await first.session.stop();
     await line.close();
