@@ -61,9 +61,9 @@ describe.each(
       const { noun } = route.contract;
       return noun === undefined ? [] : [{ name, route, noun }];
     })
-    .map((each, index, all) => {
+    .map((each, _, all) => {
       const ofNoun = all.filter(({ noun }) => noun === each.noun);
-      return { ...each, place: ofNoun.indexOf(all[index] ?? each), routes: ofNoun.length };
+      return { ...each, place: ofNoun.indexOf(each), routes: ofNoun.length };
     }),
 )('$name', ({ route, noun, place, routes }) => {
   test('another account’s id, a missing id and a malformed one give the same 404, which names no id and changes nothing', async () => {

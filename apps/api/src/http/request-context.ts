@@ -61,17 +61,12 @@ export interface MatchedRequest extends IncomingMessage {
 
 /** The named parts of the path, percent-decoded and not checked. */
 export function paramsOf({ params }: MatchedRequest): Record<string, string> {
-  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, segmentOf(value)]));
-}
-
-/** The `:id` of the path; empty when the path has none. */
-export function idOf({ params }: MatchedRequest): string {
-  return segmentOf(params['id'] ?? '');
-}
-
-function segmentOf(value: string | string[]): string {
-  if (Array.isArray(value)) throw new Error('a named part of a path is one segment');
-  return value;
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => {
+      if (Array.isArray(value)) throw new Error('a named part of a path is one segment');
+      return [name, value];
+    }),
+  );
 }
 
 /** A malformed percent-escape becomes U+FFFD, so the route refuses the parameter. */

@@ -20,7 +20,7 @@ import type { AccountSlots } from './account-slots.ts';
 import type { Answer } from './answer.ts';
 import { Body, refuseIgnored } from './read-body.ts';
 import type { BodyLimits, BodyRead, NoBody } from './read-body.ts';
-import { clientOf, contextOf, idOf, paramsOf, queryOf, requestOrigin } from './request-context.ts';
+import { clientOf, contextOf, paramsOf, queryOf, requestOrigin } from './request-context.ts';
 import type { MatchedRequest } from './request-context.ts';
 import type { Send } from './send.ts';
 
@@ -178,10 +178,11 @@ async function handled(call: KeyedCall, body: unknown): Promise<Answer> {
   const { route, request, response } = call;
   const { key, refusal } = await keyNow(call);
   if (refusal !== null) return refusal;
+  const params = paramsOf(request);
   return route.handle({
     key,
-    id: idOf(request),
-    params: paramsOf(request),
+    id: params['id'] ?? '',
+    params,
     query: queryOf(request),
     headers: request.headers,
     origin: requestOrigin(request),
@@ -228,7 +229,7 @@ async function keylessAnswer({
   const handle = async (body: Buffer): Promise<Answer> => {
     const { method = '', headers } = request;
     const { requestId } = contextOf(response);
-    const id = idOf(request);
+    const id = paramsOf(request)['id'] ?? '';
     const work = async (): Promise<Answer> => route.handle({ id, method, headers, requestId, body });
     if (route.slotPerClient === undefined) return work();
     const slots = route.slotPerClient === true ? services.clientSlots : route.slotPerClient;

@@ -153,3 +153,20 @@ describe.each(ROUTES)('%s', (_, make) => {
     expect([begun, outcome.status]).toEqual([3, 'rejected']);
   });
 });
+
+test('a list of threads does not wait for changes of threads', async () => {
+  const gate = Promise.withResolvers<never>();
+  let begun = 0;
+  const routes = threadRoutes(
+    threadStores(() => {
+      begun += 1;
+      return gate.promise;
+    }),
+  );
+  const send = (operation: string) => inTurn(routes, operation).handle(requestOf(async () => null));
+  const sent = Promise.allSettled([send('updateThread'), send('deleteThread'), send('listThreads')]);
+  await setImmediate();
+  expect(begun).toBe(3);
+  gate.reject(new Error('ended'));
+  await sent;
+});

@@ -16,10 +16,6 @@ const SECRET_VALUE = /(whsec_|pr_live_|pr_test_|pr_console_)[\w+/=-]+|(\/u\/)[\w
 const AWS_VARIABLE = /(\bAWS_\w+(?:\\*")?\s*[=:]\s*)(?:\\*"[^"]*"?|[^\s,;"]+)/g;
 const SUSPICIOUS = /whsec_|pr_live_|pr_test_|pr_console_|\/u\/|AWS_|:\/\/|[?&](?:ssl)?pass/;
 
-/** Answers of `SECRET_NAME`. */
-const secretNames = new Map<string, boolean>();
-const NAMES_MAX = 1_000;
-
 const DEPTH_MAX = 8;
 const ENTRIES_MAX = 100;
 const STRING_MAX_LENGTH = 8192;
@@ -40,16 +36,7 @@ function masked(text: string): string {
 
 /** A value that the configuration has masked as `***` stays `***`. */
 function isSecret(name: string, value: unknown): boolean {
-  return value !== undefined && value !== null && value !== MASK && isSecretName(name);
-}
-
-/** The first names are those of our code, which come back in every line. Others come from outside. */
-function isSecretName(name: string): boolean {
-  const known = secretNames.get(name);
-  if (known !== undefined) return known;
-  const isSecret = SECRET_NAME.test(name);
-  if (secretNames.size < NAMES_MAX) secretNames.set(name, isSecret);
-  return isSecret;
+  return value !== undefined && value !== null && value !== MASK && SECRET_NAME.test(name);
 }
 
 /** Returns plain JSON without secrets, limited in depth and size. */
