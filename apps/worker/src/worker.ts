@@ -1,8 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { createSecretBox, createUnsubscribeTokens, retrySchedule } from '@postrider/domain';
+import { createSecretBox, retrySchedule } from '@postrider/domain';
 import type { EmailId } from '@postrider/domain';
-import { Semaphore } from '@postrider/limits';
-import { createMailProvider } from '@postrider/mail';
 import type { MailProviderOptions } from '@postrider/mail';
 import { AddressGuard, EndpointClient } from '@postrider/outbound';
 import { Consumer } from '@postrider/queue';
@@ -13,7 +11,6 @@ import {
   agreeOnMailProvider,
   createDeliveryWork,
   createFleet,
-  createMailWork,
   lockWorkerNumber,
   readiness,
 } from '@postrider/store';
@@ -25,11 +22,9 @@ import type { DeliveryStages } from './delivery/deliver.ts';
 import { createLoader } from './delivery/load.ts';
 import { createRecorder } from './delivery/record.ts';
 import { createReporter } from './delivery/report.ts';
-import { MailBatches } from './mail/batches.ts';
 import { quarantineFaulty } from './mail/quarantine.ts';
-import { outgoingMessage, sendMail } from './mail/send.ts';
-import type { MailStages } from './mail/send.ts';
-import { createUnsubscribeUrls } from './mail/unsubscribe-url.ts';
+import { sendMail } from './mail/send.ts';
+import { addMailStages } from './mail/stages.ts';
 import { StageFault } from './stage-fault.ts';
 
 /** The connections stay open: their opener closes them after the worker has stopped. */
@@ -45,8 +40,6 @@ const STOP_RESERVE_MS = 2_000;
 /** Messages per provider slot. While one message's outcome is recorded, the next one uses the slot. */
 const MAIL_JOBS_PER_SLOT = 2;
 const WORKER_NUMBER_MAX = 2 ** 31 - 1;
-/** Time to record the outcome, after the provider's own time limit. */
-const MAIL_LEASE_MARGIN_SECONDS = 15;
 
 /** Builds the worker and adds it to its start list. @returns whether it can work now. */
 export function addWorker(parts: WorkerParts): ReadinessCheck {
@@ -81,7 +74,7 @@ function addConsumers(parts: WorkerParts, mailProvider: MailProviderOptions['pro
   const workerNumber = addWorkerNumber(parts);
   const stages = createDeliveryStages(parts, workerNumber);
   const stopping = new AbortController();
-  const mailStages = addMailStages(parts, mailProvider, stopping.signal);
+  const mailStages = addMailStages({ ...parts, mailProvider, stopped: stopping.signal });
 
   const consumers = {
     fast: addLane(parts, 'fast', ATTEMPTS_PER_SLOT * config.deliveryConcurrency, stages),
@@ -201,44 +194,6 @@ function addLane(
     lockSeconds: config.leaseSeconds,
     onError: queueWatch.onError,
   });
-}
-
-function addMailStages(
-  parts: WorkerParts,
-  mailProvider: MailProviderOptions['provider'],
-  stopped: AbortSignal,
-): MailStages {
-  const { config, lifecycle, logger, metrics } = parts;
-  const provider = createMailProvider({
-    provider: mailProvider,
-    connectionsMax: config.mailConcurrency,
-    smtp: {
-      url: config.smtpUrl,
-      allowPlaintext: config.smtpAllowPlaintext,
-      replyTimeoutMs: config.smtpReplyTimeoutMs,
-      finalReplyTimeoutMs: config.smtpFinalReplyTimeoutMs,
-    },
-    sandboxDir: config.sandboxDir,
-    awsRegion: config.awsRegion,
-    sesConfigurationSet: config.sesConfigurationSet,
-    timeoutMs: config.mailTimeoutMs,
-  });
-  lifecycle.add('mail provider', { stop: () => provider.close() });
-  const unsubscribeUrlOf = createUnsubscribeUrls({
-    publicUrl: config.publicUrl,
-    tokens: createUnsubscribeTokens(config.secretsKey),
-  });
-  const leaseSeconds = Math.ceil(config.mailTimeoutMs / 1000) + MAIL_LEASE_MARGIN_SECONDS;
-  const store = createMailWork(parts.database, systemClock, { verifiedDomainsOnly: mailProvider === 'ses' });
-  return {
-    store: new MailBatches(store, { leaseSeconds, logger }),
-    slots: new Semaphore(config.mailConcurrency, stopped),
-    send: (email) => provider.send(outgoingMessage(email, unsubscribeUrlOf(email))),
-    schedule: retrySchedule(config.mailRetryDelaysSeconds),
-    leaseSeconds,
-    logger,
-    metrics,
-  };
 }
 
 type Logged = Pick<WorkerParts, 'logger' | 'metrics'>;
