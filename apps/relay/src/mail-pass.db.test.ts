@@ -104,6 +104,18 @@ describe('the mail pass', () => {
     for (const { emailId, delayMs } of jobs()) expect(delayMs).toBe(emailId === taken ? 10_000 : 0);
   });
 
+  test('queues it later also after a claim whose job could not be added', async () => {
+    await store.rows.email();
+    await run();
+    queue.lose();
+    await store.database.query(`update email_sends set taken_at = now(), leased_until = now()`);
+    queue.fail('addMail');
+    await expect(run()).rejects.toThrow(QueueUnavailableError);
+    queue.fail();
+    await run();
+    expect(jobs()).toMatchObject([{ delayMs: 10_000, leaseExpired: true }]);
+  });
+
   test('leaves a full queue as it is', async () => {
     for (let n = 0; n < 3; n += 1) await store.rows.email();
     queue.fill('mail', 'waiting', 128);

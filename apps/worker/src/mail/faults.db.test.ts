@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { retrySchedule } from '@postrider/domain';
 import type { EmailId } from '@postrider/domain';
 import { Semaphore } from '@postrider/limits';
@@ -50,6 +50,7 @@ afterAll(async () => {
   await provider.close();
   await rm(directory, { recursive: true });
 });
+afterEach(() => void jest.restoreAllMocks());
 beforeEach(async () => {
   log.clear();
   metrics = createMetrics('worker', { processMetrics: false });
@@ -70,6 +71,12 @@ function stagesOn(by: Database): MailStages {
     logger: log.logger,
     metrics,
   };
+}
+
+/** From now on, the monotonic clock of this process is ahead by so many leases. */
+function skipLeases(leases: number): void {
+  const now = performance.now.bind(performance);
+  jest.spyOn(performance, 'now').mockImplementation(() => now() + leases * stages.leaseSeconds * 1000);
 }
 
 /** The jobs of the next claim. Messages become due first, and leases end. */
@@ -152,8 +159,13 @@ test('a message that cannot be composed fails at once', async () => {
 test('a lock on the events is no internal fault, although Postgres answers others: the worker keeps trying to record', async () => {
   const sending = await withClient(database.url, async (session) => {
     await session.query('begin; lock table events in exclusive mode');
-    // The statement time-out would cancel it after 15 s. The lease ends at once.
-    const begun = [sendMail(await nextJob(), { ...stages, leaseSeconds: 0 })];
+    // The statement time-out would cancel it after 15 s. The lease ends with the provider's answer.
+    const send: MailStages['send'] = async (message) => {
+      const answer = await stages.send(message);
+      skipLeases(1);
+      return answer;
+    };
+    const begun = [sendMail(await nextJob(), { ...stages, send })];
     for (let tries = 0; tries < 3; tries += 1) {
       await untilWaitingForLock(database);
       await database.query(`select pg_cancel_backend(pid) from pg_stat_activity
@@ -279,16 +291,62 @@ test('an outage of Postgres after the take counts as no fault', async () => {
   expect(await database.query('select unrecorded from email_sends')).toEqual([{ unrecorded: 0 }]);
 });
 
+/** The next take ends after `share` of the lease, and something happens meanwhile. */
+function takeSlowly(share: number, meanwhile = async (): Promise<void> => undefined): void {
+  const take = stages.store.take.bind(stages.store);
+  stages.store.take = async (job) => {
+    const taken = await take(job);
+    await meanwhile();
+    skipLeases(share);
+    return taken;
+  };
+}
+
+test('the provider gets no message whose lease ended meanwhile, and that counts as no fault', async () => {
+  takeSlowly(1);
+  const send = jest.spyOn(stages, 'send');
+  await expect(sendMail(await nextJob(), stages)).rejects.toThrow('the lease ended before');
+  expect(send).not.toHaveBeenCalled();
+  expect(await database.query('select unrecorded from email_sends')).toEqual([{ unrecorded: 0 }]);
+});
+
+test('a lease of which a part is used up is renewed before the provider gets the message', async () => {
+  takeSlowly(1 / 2);
+  const renew = stages.store.renew.bind(stages.store);
+  let leases = 0;
+  stages.store.renew = async (email) => {
+    leases += 1;
+    return renew(email);
+  };
+  const { send } = stages;
+  await sendMail(await nextJob(), {
+    ...stages,
+    send: async (email) => {
+      expect(leases).toBe(1);
+      return send(email);
+    },
+  });
+  expect(await eventTypes()).toEqual(['email.sent']);
+});
+
+test('a message that another worker took during a slow load stays with that worker', async () => {
+  takeSlowly(1 / 2, async () => void (await database.query('update email_sends set claim = claim + 1')));
+  const send = jest.spyOn(stages, 'send');
+  await expect(sendMail(await nextJob(), stages)).rejects.toThrow('the lease ended before');
+  expect(send).not.toHaveBeenCalled();
+});
+
 test('a message accepted before an outage of Postgres that outlasts its lease is sent once', async () => {
   const line = await startFaultProxy(database.url);
   const byLine = openTestDatabase(line.url(database.url));
   try {
-    const onLine = { ...stagesOn(byLine), leaseSeconds: 0 };
+    const onLine = stagesOn(byLine);
     const sentIds: EmailId[] = [];
     const sendToProvider: MailStages['send'] = async (message) => {
       sentIds.push(message.emailId);
       const answer = await onLine.send(message);
       line.takeAway();
+      skipLeases(1);
       return answer;
     };
     const sending = sendMail(await nextJob(), { ...onLine, send: sendToProvider });

@@ -31,8 +31,13 @@ interface Answered {
 
 /** A message fails after this many internal faults, such as an outcome that cannot be recorded. */
 const FAULTS_MAX = 8;
-/** Two renewals may fail before the lease ends. */
-const RENEWALS_PER_LEASE = 3;
+/** Two renewals may fail: the third one comes before the lease ends. */
+const RENEWALS_PER_LEASE = 4;
+/** The lease ended before the hand-over: another worker may have the message. */
+class LeaseEndedError extends Error {
+  override readonly message = 'the lease ended before the provider got the message';
+}
+
 /** The list of unsubscribed recipients was deleted with the topic. So the message must not be sent. */
 const TOPIC_GONE: ProviderResult = { kind: 'refused', error: 'the topic of the message was deleted' };
 /** As when the provider is away: the message waits for `account resume` as long as the schedule lasts. */
@@ -50,9 +55,10 @@ export async function sendMail(job: SendJob, stages: MailStages): Promise<void> 
   try {
     await sendOnce(job, stages);
   } catch (error) {
-    if ((error instanceof StageFault ? error.cause : error) instanceof StoreUnavailableError) {
-      // Postgres is the cause, not the message, so the fault does not count. The count is in Postgres: wait
-      // until it is back.
+    const cause = error instanceof StageFault ? error.cause : error;
+    if (cause instanceof StoreUnavailableError || cause instanceof LeaseEndedError) {
+      // The message is not the cause, so the fault does not count. The count is in Postgres: wait until it is
+      // back.
       await untilLeaseEnds(Infinity, () => stages.store.forgiveFault(job));
     }
     throw error;
@@ -101,11 +107,27 @@ async function untilAnswered(
   stages: MailStages,
   onTaken: (email: TakenEmail) => void,
 ): Promise<Answered | null> {
+  const beganMs = performance.now();
   const email = await during('load', stages.store.take(job));
   if (email === null) return null;
   if (email.earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, email.earlyMs));
+  await during('hand_over', keepLease(email, performance.now() - beganMs - email.earlyMs, stages));
   onTaken(email);
   return { email, answer: refusalOf(email) ?? (await during('hand_over', stages.send(email))) };
+}
+
+/**
+ * A slow load or a frozen worker uses up the lease. The provider must not get the message after its end.
+ * @param usedMs time since the lease began
+ */
+async function keepLease(
+  email: TakenEmail,
+  usedMs: number,
+  { store, leaseSeconds }: MailStages,
+): Promise<void> {
+  const leaseMs = leaseSeconds * 1000;
+  if (usedMs >= leaseMs) throw new LeaseEndedError();
+  if (usedMs >= leaseMs / RENEWALS_PER_LEASE && !(await store.renew(email))) throw new LeaseEndedError();
 }
 
 /** Renews the lease. A provider may take minutes. A worker that dies must not hold its mail for so long. */

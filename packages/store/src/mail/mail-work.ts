@@ -9,7 +9,7 @@ import type {
   ReportedOutcome,
   RetriedEmail,
 } from './end-mail.ts';
-import { releaseUnbegunEmails, renewEmailLeases } from './sql/claim-emails.ts';
+import { releaseEmails, renewEmailLeases } from './sql/claim-emails.ts';
 import { awaitEmail, forgiveFault, lockEmails } from './sql/end-emails.ts';
 import { takeMail } from './take-mail.ts';
 import type { MailClaim, MailRules, TakenEmail } from './take-mail.ts';
@@ -72,7 +72,7 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules) {
     /** Frees messages that were not taken, for another worker. A stale job changes nothing. */
     async release(jobs: readonly MailClaim[]): Promise<void> {
       const ids = jobs.map(({ emailId }) => emailId);
-      await runOn(db.pool, releaseUnbegunEmails, [ids, jobs.map(({ claim }) => claim)]);
+      await runOn(db.pool, releaseEmails, [ids, jobs.map(({ claim }) => claim)]);
     },
     /** Renews the leases of messages. @returns the messages that still belonged to the caller. */
     async renew(emails: readonly TakenEmail[], leaseSeconds: number): Promise<ReadonlySet<TakenEmail>> {

@@ -20,7 +20,7 @@ export const claimEmails = statement('claim-emails')`
       for update of s skip locked
     )
     update email_sends s
-    set leased_until = greatest(s.due_at, now()) + make_interval(secs => $3), taken_at = null
+    set leased_until = greatest(s.due_at, now()) + make_interval(secs => $3)
     where s.email_id = any (array(select email_id from mine))
     returning s.email_id as "emailId", s.claim, s.unrecorded as faults,
               s.email_id = any (array(select email_id from mine where lease_expired)) as "leaseExpired",
@@ -28,22 +28,13 @@ export const claimEmails = statement('claim-emails')`
               greatest(0, ceil(extract(epoch from s.due_at - now()) * 1000))::int as "delayMs"`;
 
 /**
- * Frees mail when the relay could not add its jobs to the queue. It waits for locked rows. $1 email ids, $2
- * claims.
- */
-export const releaseEmails = statement('release-emails')`
-    update email_sends s
-    set leased_until = null
-    from unnest($1::text[], $2::int[]) u (id, claim)
-    where s.email_id = u.id and s.claim = u.claim and s.email_id = any ($1::text[])`;
-
-/**
- * Ends the leases of mail that a worker got jobs for and did not take. The relay leases it again as after an
- * expired lease: the old job may still be in the queue, which would drop a second job of the same id.
+ * Ends the leases of mail whose jobs the relay could not add, or no worker took. The relay leases it again as
+ * after an expired lease: the old job may still be in the queue, which would drop a second job of the same
+ * id.
  *
  * $1 email ids, $2 claims: see `endLeases`.
  */
-export const releaseUnbegunEmails = statement('release-unbegun-emails')`
+export const releaseEmails = statement('release-emails')`
     ${endLeases({ at: 'now()', table: 'email_sends', id: 'email_id', idType: 'text' })}`;
 
 /**
