@@ -393,8 +393,8 @@ describe('status', () => {
       const env = { DATABASE_URL: database.url, REDIS_URL: redisUrl, QUEUE_PREFIX: 'cli-status' };
       const announce = (kind: string, prefix: string, id: string) =>
         database.query(
-          `insert into workers (id, slots, queue_kind, queue_prefix, queue_id, heard_at)
-           values ($3, 1, $1, $2, $3, now() + interval '1 hour')`,
+          `insert into workers (id, number, slots, queue_kind, queue_prefix, queue_id, heard_at)
+           values ($3, 7, 1, $1, $2, $3, now() + interval '1 hour')`,
           [kind, prefix, id],
         );
       await announce('postgres', '', 'postgres');

@@ -96,8 +96,8 @@ export async function readStatus(
 /** The fault that workers run, and none takes jobs from the queue of this configuration. */
 function workersElsewhere(own: QueueIdentity | null, workers: readonly RunningWorker[]): string[] {
   if (own === null || workers.length === 0) return [];
-  if (workers.some(({ queue }) => queue === null || queue.id === own.id)) return [];
-  const names = new Set(workers.flatMap(({ queue }) => (queue === null ? [] : [queueInWords(queue)])));
+  if (workers.some(({ queue }) => queue.id === own.id)) return [];
+  const names = new Set(workers.map(({ queue }) => queueInWords(queue)));
   return [
     `no worker takes jobs from the queue in ${queueInWords(own)}: the workers use ${[...names].join(', ')}`,
   ];

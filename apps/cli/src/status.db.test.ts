@@ -27,7 +27,8 @@ test('status exits 1 and says so while no relay is active, or no worker announce
   await database.query('select pg_advisory_lock(72707373, 0)');
   expect(await cli('status')).toMatchObject({ code: 1, stderr: `postrider: ${noWorker}\n` });
   await database.query(
-    `insert into workers (id, slots, heard_at) values ('1', 1, now() + interval '1 hour')`,
+    `insert into workers (id, number, slots, queue_kind, queue_prefix, queue_id, heard_at)
+     values ('1', 1, 1, 'postgres', '', 'postgres', now() + interval '1 hour')`,
   );
   expect(await json('status')).toMatchObject({ ok: true, faults: [] });
   await database.query('select pg_advisory_unlock(72707373, 0)');

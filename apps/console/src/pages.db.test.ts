@@ -168,8 +168,8 @@ describe('the overview', () => {
     expect(words).toContain('Postrider has a fault No worker is running.');
     expect(words).toContain('1 endpoint is failing Failed deliveries to these endpoints are retried later.');
     await opened.database.query(
-      `insert into workers (id, slots, queue_kind, queue_prefix, heard_at)
-       values ('w1', 512, 'postgres', '', now() + interval '1 hour')`,
+      `insert into workers (id, number, slots, queue_kind, queue_prefix, heard_at)
+       values ('1', 1, 512, 'postgres', '', now() + interval '1 hour')`,
     );
     await opened.database.query('update webhooks set failing_since = null');
     const well = textOf(await show('/'));
@@ -230,7 +230,7 @@ describe('the overview', () => {
 
   test('an event that waits too long for its first attempt is our fault', async () => {
     await opened.database.query(
-      `insert into workers (id, slots, queue_kind, queue_prefix) values ('w1', 512, 'postgres', '')`,
+      `insert into workers (id, number, slots, queue_kind, queue_prefix) values ('1', 1, 512, 'postgres', '')`,
     );
     await opened.rows.deliveries(outage.healthy, { dueInMs: -301_000 });
     const words = textOf(await show('/'));

@@ -37,9 +37,9 @@ export function createFleetWatch(parts: FleetWatchParts) {
   let failedAtMs = -Infinity;
   let runsWithoutWorker = 0;
 
-  function compare(own: QueueIdentity, queues: readonly (QueueIdentity | null)[]): void {
+  function compare(own: QueueIdentity, queues: readonly QueueIdentity[]): void {
     if (own.id === null) return; // Redis is away
-    const sharing = queues.filter((each) => each === null || each.id === own.id).length;
+    const sharing = queues.filter(({ id }) => id === own.id).length;
     metrics.queueWorkers.set(sharing);
     if (sharing > 0 || queues.length === 0) {
       if (runsWithoutWorker >= RUNS_BEFORE_WARNING) logger.info('workers take jobs from this queue again');
@@ -56,7 +56,7 @@ export function createFleetWatch(parts: FleetWatchParts) {
 
   return {
     slots: () => (slots > 0 ? slots : slotsPerWorker),
-    /** Workers that died, for at least a minute after their death. */
+    /** Workers that died, for at least an hour after their death. */
     deadWorkers: () => dead,
     /** Runs once. @returns the pause before the next run, in milliseconds. */
     async run(): Promise<number> {
@@ -78,6 +78,6 @@ export function createFleetWatch(parts: FleetWatchParts) {
   };
 }
 
-function namesOf(queues: readonly (QueueIdentity | null)[]): string[] {
-  return [...new Set(queues.filter((each) => each !== null).map(queueInWords))];
+function namesOf(queues: readonly QueueIdentity[]): string[] {
+  return [...new Set(queues.map(queueInWords))];
 }

@@ -17,7 +17,7 @@ export function running(workers: readonly KnownWorker[]): readonly KnownWorker[]
 
 /** The lanes of the queue, and the workers of the last minute. */
 export function lanesSection(lanes: Lanes, workers: readonly KnownWorker[]): Html {
-  const kinds = new Set(workers.flatMap(({ queue }) => (queue === null ? [] : [queue.kind])));
+  const kinds = new Set(workers.map(({ queue }) => queue.kind));
   const side = html`<p class="small soft">${kinds.has('redis') ? 'Queue on Redis' : 'Queue on Postgres'}</p>`;
   return section(
     'lanes',
@@ -80,7 +80,7 @@ function workerTable(workers: readonly KnownWorker[]): Html {
     rows: workers
       .slice(0, WORKERS_SHOWN)
       .map((worker) => [
-        html`<code>${worker.number === null ? 'no number' : String(worker.number)}</code>`,
+        html`<code>${String(worker.number)}</code>`,
         count(worker.slots),
         silence(worker),
         state(SIGNS[worker.state], worker.state),

@@ -5,10 +5,13 @@ import { keepSession } from '../db/kept-session.ts';
 import type { KeptSession, KeptSessionOptions } from '../db/kept-session.ts';
 import { statement } from '../db/statement.ts';
 
-/** Also removes workers that were silent for a minute. Their leases are over. */
+/**
+ * Also removes workers that were silent for an hour. `LEASE_SECONDS` is an hour at most, so their leases are
+ * over.
+ */
 const ANNOUNCE = statement('announce-worker')`
     with killed as (
-      delete from workers where heard_at < now() - interval '1 minute' and id <> $1::int::text
+      delete from workers where heard_at < now() - interval '1 hour' and id <> $1::int::text
     )
     insert into workers (id, number, slots, queue_kind, queue_prefix, queue_id)
     values ($1::int::text, $1::int, $2, $3, $4, $5)
@@ -38,15 +41,14 @@ const LOCK = `select pg_advisory_lock_shared(${LOCK_CLASSES.worker}, $1)`;
  * Finds workers that died: they are silent, and nobody holds the lock on their number.
  *
  * Guarantee: a worker that is slow, frozen or overloaded holds its lock, so it is not dead. Neither is a
- * worker that lost the session of its lock: it still announces itself, every second. Workers without a number
- * never count as dead.
+ * worker that lost the session of its lock: it still announces itself, every second.
  *
  * Returns the numbers, and a time by which each had died.
  */
 const DEAD_WORKERS = statement('dead-workers')`
     select number, (heard_at + interval '2 seconds')::text as "diedBefore"
     from workers
-    where heard_at < now() - interval '2 seconds' and number is not null and ${IS_UNLOCKED}
+    where heard_at < now() - interval '2 seconds' and ${IS_UNLOCKED}
     order by heard_at`;
 
 const COLUMNS = `slots, queue_kind as "queueKind", queue_prefix as "queuePrefix", queue_id as "queueId"`;
@@ -59,7 +61,7 @@ const KNOWN_WORKERS = statement('known-workers')`
     select ${COLUMNS}, number, greatest(0, extract(epoch from now() - heard_at) * 1000)::float8 as "silentMs",
            case
              when ${IS_RUNNING} then 'running'
-             when number is not null and ${IS_UNLOCKED} then 'died'
+             when ${IS_UNLOCKED} then 'died'
              else 'silent'
            end as state
     from workers
@@ -78,15 +80,13 @@ export interface QueueIdentity {
 export interface RunningWorker {
   /** Slots that it announces, see `slotsPerWorker`. */
   readonly slots: number;
-  /** Null: the worker's release does not announce its queue. */
-  readonly queue: QueueIdentity | null;
+  readonly queue: QueueIdentity;
 }
 
 /** A worker that was heard of in the last minute. */
 export interface KnownWorker extends RunningWorker {
-  /** Null: the worker's release has none. */
-  readonly number: number | null;
-  /** `running` counts for 3 s. A `silent` worker is frozen, overloaded, or has no number. */
+  readonly number: number;
+  /** `running` counts for 3 s. A `silent` worker is frozen or overloaded. */
   readonly state: 'running' | 'silent' | 'died';
   /** The time since its last announcement. */
   readonly silentMs: number;
@@ -101,7 +101,7 @@ export interface DeadWorker {
 
 interface WorkerRow {
   readonly slots: number;
-  readonly queueKind: QueueIdentity['kind'] | null;
+  readonly queueKind: QueueIdentity['kind'];
   readonly queuePrefix: string;
   readonly queueId: string | null;
 }
@@ -112,7 +112,7 @@ function runningWorkerOf({
   queuePrefix: prefix,
   queueId: id,
 }: WorkerRow): RunningWorker {
-  return { slots, queue: kind === null ? null : { kind, prefix, id } };
+  return { slots, queue: { kind, prefix, id } };
 }
 
 /** The workers that run, by what they announce. */
@@ -148,7 +148,7 @@ export function createFleet(pool: Pool) {
         silentMs,
       }));
     },
-    /** @returns the workers that died in the last minute, the last one last */
+    /** @returns the workers that died in the last hour, the last one last */
     async deadWorkers(): Promise<DeadWorker[]> {
       return runOn<DeadWorker>(pool, DEAD_WORKERS, []);
     },
