@@ -41,9 +41,14 @@ function expiredLeases(locationOf: () => QueueLocation): void {
     const note = async (job: DeliveryJob) => void deliveries.push(job);
     const noteMail = async (job: MailJob) => void mails.push(job);
     consumers = [
-      new Consumer(locationOf(), 'fast', { concurrency: 1, handle: note, onError: quiet }),
-      new Consumer(locationOf(), 'slow', { concurrency: 1, handle: note, onError: quiet }),
-      new Consumer(locationOf(), 'mail', { concurrency: 1, handle: noteMail, onError: quiet }),
+      new Consumer(locationOf(), 'fast', { concurrency: 1, handle: note, lockSeconds: 30, onError: quiet }),
+      new Consumer(locationOf(), 'slow', { concurrency: 1, handle: note, lockSeconds: 30, onError: quiet }),
+      new Consumer(locationOf(), 'mail', {
+        concurrency: 1,
+        handle: noteMail,
+        lockSeconds: 30,
+        onError: quiet,
+      }),
     ];
     for (const consumer of consumers) consumer.start();
   });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { createMetrics } from '@postrider/runtime';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
-import { createPass } from './pass.ts';
+import { passMaker } from './pass.ts';
 
 const PAUSE_AFTER_ERROR_MS = 500;
 
@@ -14,17 +14,12 @@ test('a pass logs an outage once, and the recovery, and counts the failed runs',
   const results = [error, error, error, 10, error];
   const lines: LoggedLine[] = [];
   const metrics = createMetrics('relay', { processMetrics: false });
-  const pass = createPass({
-    name: 'mail',
-    async run() {
-      const result = results.shift() ?? 60_000;
-      if (result instanceof Error) throw result;
-      return result;
-    },
-    pauseAfterErrorMs: PAUSE_AFTER_ERROR_MS,
-    logger: keepingLogger(lines),
-    metrics,
-  });
+  async function run(): Promise<number> {
+    const result = results.shift() ?? 60_000;
+    if (result instanceof Error) throw result;
+    return result;
+  }
+  const pass = passMaker({ logger: keepingLogger(lines), metrics })('mail', run, PAUSE_AFTER_ERROR_MS);
   pass.start();
   await jest.advanceTimersByTimeAsync(5 * PAUSE_AFTER_ERROR_MS);
   await pass.stop();

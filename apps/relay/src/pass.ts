@@ -1,36 +1,38 @@
 import { periodicTask } from '@postrider/runtime';
 import type { Logger, Metrics, NoWork, PeriodicTask, RelayPass } from '@postrider/runtime';
 
-export interface PassOptions {
-  /** Names the pass in the log and in the metrics `passDuration` and `passesFailed`. */
-  readonly name: RelayPass;
-  /** Resolves to the pause before the next run, in milliseconds. */
-  readonly run: () => Promise<number | NoWork>;
-  readonly pauseAfterErrorMs: number;
+export interface PassMakerParts {
   readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>;
   readonly metrics: Pick<Metrics<'relay'>, 'passDuration' | 'passesFailed'>;
 }
 
+export type NewPass = ReturnType<typeof passMaker>;
+
 /**
- * A periodic task that measures each run and counts failed ones. It logs an outage once when it begins
- * and once when it ends.
+ * Returns the function that makes passes. A pass is a periodic task that measures each run and counts failed
+ * ones. It logs an outage once when it begins and once when it ends.
  */
-export function createPass({ name, run, pauseAfterErrorMs, logger, metrics }: PassOptions): PeriodicTask {
-  return periodicTask({
-    async run() {
-      const end = metrics.passDuration.startTimer({ pass: name });
-      try {
-        return await run();
-      } finally {
-        end();
-      }
-    },
-    pauseMs: pauseAfterErrorMs,
-    onError(error, again) {
-      metrics.passesFailed.inc({ pass: name });
-      if (again) logger.debug('pass failed again', { pass: name, error });
-      else logger.warn('pass failed', { pass: name, error });
-    },
-    onRecovery: () => logger.info('pass recovered', { pass: name }),
-  });
+export function passMaker({ logger, metrics }: PassMakerParts) {
+  /**
+   * @param name names the pass in the log and in the metrics `passDuration` and `passesFailed`
+   * @param run resolves to the pause before the next run, in milliseconds
+   */
+  return (name: RelayPass, run: () => Promise<number | NoWork>, pauseAfterErrorMs: number): PeriodicTask =>
+    periodicTask({
+      async run() {
+        const end = metrics.passDuration.startTimer({ pass: name });
+        try {
+          return await run();
+        } finally {
+          end();
+        }
+      },
+      pauseMs: pauseAfterErrorMs,
+      onError(error, again) {
+        metrics.passesFailed.inc({ pass: name });
+        if (again) logger.debug('pass failed again', { pass: name, error });
+        else logger.warn('pass failed', { pass: name, error });
+      },
+      onRecovery: () => logger.info('pass recovered', { pass: name }),
+    });
 }

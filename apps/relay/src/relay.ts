@@ -3,7 +3,7 @@ import { Semaphore } from '@postrider/limits';
 import { Producer } from '@postrider/queue';
 import type { QueueWatch } from '@postrider/queue';
 import { slotsPerWorker, systemClock } from '@postrider/runtime';
-import type { NoWork, PeriodicTask, ReadinessCheck, RelayPass, Shell } from '@postrider/runtime';
+import type { PeriodicTask, ReadinessCheck, Shell } from '@postrider/runtime';
 import {
   createAttemptLog,
   createAttemptSums,
@@ -39,7 +39,8 @@ import {
 import { MAIL_DELAYED_MAX, mailPass } from './mail-pass.ts';
 import type { RelayPools } from './open-pools.ts';
 import { operatorEndpoint, operatorEventsPass } from './operator-events.ts';
-import { createPass } from './pass.ts';
+import { passMaker } from './pass.ts';
+import type { NewPass } from './pass.ts';
 import { QueueDepths } from './queue-depths.ts';
 import { RecoveriesPass } from './recoveries-pass.ts';
 import { createEvictionWatch, REPORT_EVERY_MS, reportPass } from './reports.ts';
@@ -57,12 +58,6 @@ const PASS_PAUSE_AFTER_ERROR_MS = 500;
 const CLEANUP_PAUSE_AFTER_ERROR_MS = 60_000;
 /** A pass may hang when Postgres does not answer. */
 const STOP_TIMEOUT_MS = 5_000;
-
-type NewPass = (
-  name: RelayPass,
-  run: () => Promise<number | NoWork>,
-  pauseAfterErrorMs: number,
-) => PeriodicTask;
 
 /** What the passes share. */
 interface Shared extends RelayParts {
@@ -86,8 +81,7 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
     lifecycle.add('notices account', { start: () => notices.prepare() });
   }
 
-  const newPass: NewPass = (name, run, pauseAfterErrorMs) =>
-    createPass({ name, run, pauseAfterErrorMs, logger, metrics });
+  const newPass = passMaker(parts);
   const fleet = createFleetWatch({
     fleet: createFleet(pool),
     slotsPerWorker: slotsPerWorker(config),

@@ -42,7 +42,7 @@ const SHARED = {
   keepAlive: 10_000,
   // An unresponsive server does not delay the process's exit.
   disconnectTimeout: 200,
-  retryStrategy: (times: number) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_DELAY_MS_MAX),
+  retryStrategy: (times: number) => Math.min(50 * 2 ** times, RECONNECT_DELAY_MS_MAX),
   reconnectOnError: (error: Error) => CANNOT_WRITE.test(error.message),
   // The check would hold a connection as long as its server loads. Without it, the first command reports the
   // error.

@@ -13,10 +13,10 @@ export interface ConsumerOptions<Job> {
   /** Jobs handled at once. All jobs of a batch start together, and may exceed this. */
   readonly concurrency: number;
   /**
-   * Lock on a fetched job, in seconds (default 30). After it another worker gets the job. Until then adding
-   * the job again has no effect. So the lock should be no longer than the lease on its row.
+   * Lock on a fetched job, in seconds. After it another worker gets the job. Until then adding the job again
+   * has no effect. So the lock should be no longer than the lease on its row.
    */
-  readonly lockSeconds?: number;
+  readonly lockSeconds: number;
   /** Handles one job; the slot is free when it resolves. A failed delivery does not reject. */
   readonly handle: (job: Job) => Promise<void>;
   /** Receives errors of the queue itself. The consumer continues and reconnects. */
@@ -39,7 +39,6 @@ interface Connected {
 
 /** A job may stall any number of times: the row in Postgres decides whether it is still valid. */
 const STALLS_MAX = 1_000;
-const LOCK_SECONDS = 30;
 /** Checks for expired locks per lock duration. */
 const STALLED_CHECKS_PER_LOCK = 3;
 
@@ -129,7 +128,7 @@ export class Consumer<K extends QueueKey = QueueKey> {
 function connect(
   location: QueueLocation,
   name: string,
-  { lockSeconds = LOCK_SECONDS, onError }: Pick<ConsumerOptions<never>, 'lockSeconds' | 'onError'>,
+  { lockSeconds, onError }: Pick<ConsumerOptions<never>, 'lockSeconds' | 'onError'>,
 ): Connected {
   const lockDuration = lockSeconds * 1000;
   const options = {

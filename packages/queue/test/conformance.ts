@@ -80,6 +80,7 @@ function jobTests(bench: Bench): void {
     const mail = new Consumer(bench.backend.location, 'mail', {
       concurrency: 1,
       handle,
+      lockSeconds: 30,
       onError: () => undefined,
     });
     mail.start();
@@ -427,6 +428,7 @@ function fetchAfterStopTests(bench: Bench): void {
     await new Consumer(bench.backend.location, 'fast', {
       concurrency: 1,
       handle,
+      lockSeconds: 30,
       onError: () => undefined,
     }).stop(0);
   });

@@ -27,8 +27,9 @@ export function openQueue(location: QueueLocation): QueueUnderTest {
   const onError = (error: Error) => void errors.push(error);
   const producer = new Producer(location, onError);
   const consumers: Consumer[] = [];
-  const consume: QueueUnderTest['consume'] = (handle, { concurrency = 1, lane = 'fast', ...lock } = {}) => {
-    const consumer = new Consumer(location, lane, { concurrency, handle, onError, ...lock });
+  const consume: QueueUnderTest['consume'] = (handle, options = {}) => {
+    const { concurrency = 1, lane = 'fast', lockSeconds = 30 } = options;
+    const consumer = new Consumer(location, lane, { concurrency, handle, lockSeconds, onError });
     consumers.push(consumer);
     consumer.start();
     return consumer;

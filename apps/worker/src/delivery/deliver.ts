@@ -1,10 +1,11 @@
 import { decideOutcome } from '@postrider/domain';
-import type { DeliveryOutcome, RetrySchedule } from '@postrider/domain';
+import type { RetrySchedule } from '@postrider/domain';
 import type { DeliveryClaim } from '@postrider/store';
 import { during } from '../stage-fault.ts';
 import type { Attempt } from './attempt.ts';
 import type { LoadedDelivery } from './load.ts';
 import type { Recorder } from './record.ts';
+import type { Reporter } from './report.ts';
 
 /** The stages of a delivery. */
 export interface DeliveryStages {
@@ -14,13 +15,7 @@ export interface DeliveryStages {
   readonly attempt: (delivery: LoadedDelivery) => Promise<Attempt>;
   readonly record: Recorder;
   readonly schedule: RetrySchedule;
-  /** Reports each attempt with its outcome. `recorded` is false when the row was no longer this worker's. */
-  readonly report: (
-    delivery: LoadedDelivery,
-    attempt: Attempt,
-    outcome: DeliveryOutcome,
-    recorded: boolean,
-  ) => void;
+  readonly report: Reporter;
 }
 
 /**

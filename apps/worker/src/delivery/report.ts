@@ -15,11 +15,16 @@ export interface ReporterParts {
 
 type HealthChange = Parameters<DeliveryWork['markHealth']>[0][number];
 
+/** Reports each attempt with its outcome. `recorded` is false when the row was no longer this worker's. */
+export type Reporter = (
+  delivery: LoadedDelivery,
+  attempt: Attempt,
+  outcome: DeliveryOutcome,
+  recorded: boolean,
+) => void;
+
 /** Writes one log line and the metrics of each attempt. Stores the endpoint's health when it changes. */
-export function createReporter(
-  parts: ReporterParts,
-): (delivery: LoadedDelivery, attempt: Attempt, outcome: DeliveryOutcome, recorded: boolean) => void {
-  const { logger, metrics, store } = parts;
+export function createReporter({ logger, metrics, store }: ReporterParts): Reporter {
   const health = new HealthBook();
   // Many attempts may notice a change before it is stored. They share a statement, and only the first changes
   // the row.
