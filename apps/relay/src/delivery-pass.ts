@@ -41,8 +41,8 @@ export class DeliveryPass {
   readonly #depths: QueueDepths;
   readonly #nowMs: () => number;
   /**
-   * Webhooks that wake-ups named since the last run began. The next run reads them: the registry must not
-   * change during a claim.
+   * Webhooks that wake-ups named since the last run began. The next run reads them: the report of a claim
+   * sets the next check, and would overwrite a wake-up that came meanwhile.
    */
   readonly #woken = new Set<WebhookId>();
   readonly #found: SweptWebhook[] = [];
@@ -102,7 +102,7 @@ export class DeliveryPass {
     const nowMs = this.#nowMs();
     const requests = registry.takeDue(lanes, WEBHOOKS_PER_LANE, nowMs);
     try {
-      const claims = await store.claim(requests, {
+      const reports = await store.claim(requests, {
         lookAheadSeconds: LOOK_AHEAD_MS / 1000,
         fastRowsMax: this.#depths.free('fast'),
         slowRowsMax: this.#depths.free('slow'),
@@ -111,9 +111,9 @@ export class DeliveryPass {
         stuckAfterSeconds: STUCK_AFTER_SECONDS,
         deadWorkers: deadWorkers(),
       });
-      const leased = claims.flatMap((claim) => claim.leased);
+      const leased = reports.flatMap((report) => report.leased);
       await this.#enqueue(leased);
-      registry.observe(requests, claims, nowMs);
+      registry.observe(requests, reports, nowMs);
       onClaim(leased);
     } catch (error) {
       registry.putBack(requests);
@@ -132,7 +132,7 @@ export class DeliveryPass {
       }
     } catch (error) {
       // Otherwise these deliveries would wait for their leases to expire. Some jobs may be in the queue
-      // already. Adding them again has no effect.
+      // already. Added again in another batch, a job runs twice: the second take finds nothing.
       this.#depths.forget();
       await store.release(leased);
       throw error;

@@ -11,7 +11,7 @@ function account(inFlight = 0, busyWebhooks = 0): AccountCounts {
 }
 
 function webhook(more: Partial<Contender> = {}): Contender {
-  const known = { limit: 1_000, inFlight: 0, isQuick: false, lane: 'fast' } as const;
+  const known = { ownLimit: 1_000, inFlight: 0, isQuick: false, lane: 'fast' } as const;
   return { account: account(more.inFlight ?? 0, Number((more.inFlight ?? 0) > 0)), ...known, ...more };
 }
 
@@ -19,7 +19,7 @@ const several = (count: number, more: Partial<Contender>) =>
   Array.from({ length: count }, () => webhook(more));
 
 test('a webhook gets no more than its own limit', () => {
-  expect(fairShares([webhook({ limit: 8 })], BESIDE_OTHERS)).toEqual([8]);
+  expect(fairShares([webhook({ ownLimit: 8 })], BESIDE_OTHERS)).toEqual([8]);
 });
 
 test('an account has a quarter of the slots beside others, at least eight', () => {

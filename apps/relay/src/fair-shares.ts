@@ -23,7 +23,7 @@ export interface AccountCounts {
 export interface Contender {
   readonly account: AccountCounts;
   /** Its own history allows this many. */
-  readonly limit: number;
+  readonly ownLimit: number;
   readonly inFlight: number;
   /** Its answers come quickly, so a small number in flight is enough. */
   readonly isQuick: boolean;
@@ -40,10 +40,10 @@ export interface Capacity {
 /**
  * Returns the share of each webhook: how many of its deliveries may be due and in flight together.
  *
- * The share is the larger of two numbers, but not more than the webhook's own limit:
- * - The fair part: the account's limit, divided by its webhooks that are busy or ask. It is at least one.
- * - The deliveries that the webhook has in flight, and a part of the rest: what the account has left of its
- *   limit, divided by its webhooks that ask.
+ * - `fair` is the account's limit, divided by its webhooks that are busy or ask. It is at least one.
+ * - `spare` is what the account has left of its limit, divided by its webhooks that ask.
+ * - The share is the larger of `fair` and `spare` on top of what the webhook has in flight, but not more than
+ *   its own limit.
  */
 export function fairShares(asking: readonly Contender[], capacity: Capacity): number[] {
   const byAccount = Map.groupBy(asking, ({ account }) => account);
@@ -54,7 +54,7 @@ export function fairShares(asking: readonly Contender[], capacity: Capacity): nu
     const limit = accountLimit(webhook, capacity);
     const fair = Math.max(1, Math.floor(limit / (account.busyWebhooks + starting)));
     const spare = Math.ceil((limit - account.inFlight) / siblings.length);
-    return Math.min(ownLimit(webhook, capacity), Math.max(fair, inFlight + spare));
+    return Math.min(ownMax(webhook, capacity), Math.max(fair, inFlight + spare));
   });
 }
 
@@ -67,6 +67,6 @@ function accountLimit({ lane }: Contender, { slots, oneAccount }: Capacity): num
   return Math.max(LIMITS.first, Math.floor(slots * ACCOUNT_SHARE));
 }
 
-function ownLimit({ limit, isQuick }: Contender, { oneAccount }: Capacity): number {
-  return isQuick && !oneAccount ? Math.min(limit, LIMITS.quick) : limit;
+function ownMax({ ownLimit, isQuick }: Contender, { oneAccount }: Capacity): number {
+  return isQuick && !oneAccount ? Math.min(ownLimit, LIMITS.quick) : ownLimit;
 }

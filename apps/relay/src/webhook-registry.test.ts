@@ -160,12 +160,12 @@ describe('a webhook', () => {
     expect(requests()).toEqual([]);
     nowMs += 59_000;
     wake('a1');
-    expect(requests()).toMatchObject([{ limit: 24 }]);
+    expect(requests()).toMatchObject([{ share: 24 }]);
     claim();
     nowMs += 60_000;
     registry.lanesWithWork(nowMs);
     wake('a1');
-    expect(requests()).toMatchObject([{ limit: 8 }]);
+    expect(requests()).toMatchObject([{ share: 8 }]);
   });
 
   test('is forgotten when it was removed', () => {
@@ -190,45 +190,45 @@ describe('a claim', () => {
     wake('a1', 'b1');
     claim({ inFlight: 60 }); // another relay gave it more
     nowMs += 500;
-    expect(requests()).toMatchObject([{ limit: 8, rowsToRead: 60 }, {}]);
+    expect(requests()).toMatchObject([{ share: 8, rowsToRead: 60 }, {}]);
   });
 
   test('gives the only account all slots, and a quarter for two seconds after it claimed for another', () => {
     wake('a1');
-    for (const limit of [8, 8, 24, 40, 88]) {
-      expect(requests()).toMatchObject([{ limit }]);
-      claim({ due: 1_000, leased: leased(limit) });
+    for (const share of [8, 8, 24, 40, 88]) {
+      expect(requests()).toMatchObject([{ share }]);
+      claim({ due: 1_000, leased: leased(share) });
       nowMs += 1_000;
     }
-    expect(requests()).toMatchObject([{ limit: 128 }]);
+    expect(requests()).toMatchObject([{ share: 128 }]);
     wake('b1');
     claim(); // makes its account known
     wake('b1', 'a1');
-    expect(requests()).toMatchObject([{ limit: 8 }, { limit: 32 }]); // also beside the first claim of the other one
+    expect(requests()).toMatchObject([{ share: 8 }, { share: 32 }]); // also beside the first claim of the other one
     claim();
     wake('a1');
     nowMs += 1_999;
-    expect(requests().map(({ limit }) => limit)).toContain(32);
+    expect(requests().map(({ share }) => share)).toContain(32);
     nowMs += 1;
-    expect(requests().map(({ limit }) => limit)).toContain(128);
+    expect(requests().map(({ share }) => share)).toContain(128);
   });
 
   test('gives an account a quarter from the first claim for another on, even if that found nothing', () => {
     wake('a1');
-    for (const limit of [8, 8, 24, 40, 88]) {
-      claim({ due: 1_000, leased: leased(limit) });
+    for (const share of [8, 8, 24, 40, 88]) {
+      claim({ due: 1_000, leased: leased(share) });
       nowMs += 1_000;
     }
     wake('b1');
     claim();
     wake('a1');
-    expect(requests()).toMatchObject([{ limit: 32 }]);
+    expect(requests()).toMatchObject([{ share: 32 }]);
   });
 
   test('gives an account a quarter while slow deliveries of another one are in flight', () => {
     wake('a1');
-    for (const limit of [8, 8, 24, 40, 88]) {
-      claim({ due: 1_000, leased: leased(limit) });
+    for (const share of [8, 8, 24, 40, 88]) {
+      claim({ due: 1_000, leased: leased(share) });
       nowMs += 1_000;
     }
     wake('b1');
@@ -239,7 +239,7 @@ describe('a claim', () => {
       claim({ due: 1_000, inFlight: 8 });
     }
     nowMs += 500; // both are full, and checked again
-    expect(requests().map(({ limit }) => limit)).toContain(32);
+    expect(requests().map(({ share }) => share)).toContain(32);
   });
 
   test('gives an account a quarter while attempts of another one hang', () => {
@@ -248,13 +248,13 @@ describe('a claim', () => {
     nowMs += 3_000;
     claim({ inFlight: 8, stuck: 8 }); // from now on it uses the slow lane
     wake('a1');
-    for (const limit of [8, 8, 24, 40, 88]) {
-      claim({ due: 1_000, leased: leased(limit) });
+    for (const share of [8, 8, 24, 40, 88]) {
+      claim({ due: 1_000, leased: leased(share) });
       nowMs += 1_000;
       claim({ inFlight: 8, stuck: 8 }, 'slow');
     }
-    expect(requests()).toMatchObject([{ limit: 32 }]);
+    expect(requests()).toMatchObject([{ share: 32 }]);
     nowMs += 60_000; // no slot of the slow lane was free
-    expect(requests()).toMatchObject([{ limit: 32 }]);
+    expect(requests()).toMatchObject([{ share: 32 }]);
   });
 });

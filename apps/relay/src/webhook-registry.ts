@@ -66,13 +66,13 @@ export class WebhookRegistry {
   takeDue(lanes: readonly Lane[], webhooksPerLane: number, nowMs: number): WebhookRequest[] {
     const webhooks = lanes.flatMap((lane) => this.#take(lane, webhooksPerLane));
     for (const { account } of webhooks) account.claimedAtMs = nowMs;
-    const limits = fairShares(webhooks, { slots: this.#fleetSlots(), oneAccount: this.#isOneAccount(nowMs) });
+    const shares = fairShares(webhooks, { slots: this.#fleetSlots(), oneAccount: this.#isOneAccount(nowMs) });
     return webhooks.map((webhook, index) => {
       const { webhookId, account, inFlight, lane, scanFrom } = webhook;
-      const limit = limits[index] ?? 0;
-      const rowsToRead = Math.max(limit, inFlight);
+      const share = shares[index] ?? 0;
+      const rowsToRead = Math.max(share, inFlight);
       const slow = lane === 'slow';
-      return { webhook, webhookId, limit, rowsToRead, slow, scanFrom, accountInFlight: account.inFlight };
+      return { webhook, webhookId, share, rowsToRead, slow, scanFrom, accountInFlight: account.inFlight };
     });
   }
 
@@ -82,16 +82,16 @@ export class WebhookRegistry {
   }
 
   /** Takes in the result of a claim that began at `nowMs`. A webhook that it does not report was removed. */
-  observe(requests: readonly WebhookRequest[], claims: readonly WebhookReport[], nowMs: number): void {
-    const claimOf = new Map(claims.map((claim) => [claim.webhookId, claim]));
-    for (const { webhook, limit } of requests) {
-      const claim = claimOf.get(webhook.webhookId);
-      if (claim === undefined) {
+  observe(requests: readonly WebhookRequest[], reports: readonly WebhookReport[], nowMs: number): void {
+    const reportOf = new Map(reports.map((report) => [report.webhookId, report]));
+    for (const { webhook, share } of requests) {
+      const report = reportOf.get(webhook.webhookId);
+      if (report === undefined) {
         this.#forget(webhook);
         continue;
       }
-      this.#join(webhook, claim.accountId);
-      webhook.observe(claim, limit, nowMs);
+      this.#join(webhook, report.accountId);
+      webhook.observe(report, share, nowMs);
       this.#schedule(webhook, nowMs);
     }
   }

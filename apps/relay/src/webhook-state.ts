@@ -37,7 +37,7 @@ export class WebhookState implements Contender {
    */
   accountId: AccountId | null = null;
   account: AccountState = { inFlight: 0, busyWebhooks: 0, webhookCount: 0, claimedAtMs: -Infinity };
-  limit: number = LIMITS.first;
+  ownLimit: number = LIMITS.first;
   /** Due deliveries in the queue or in an attempt, after the last report. */
   inFlight = 0;
   /** The last claim found as many due deliveries as the webhook may have in flight. */
@@ -81,7 +81,7 @@ export class WebhookState implements Contender {
     this.#flightTime.add({ inFlight: this.inFlight, ended, elapsedMs });
     this.#noteHanging(report, share, ended, nowMs);
     this.#isFailing = report.failing;
-    this.limit = report.failing ? LIMITS.first : this.limit + GROWTH * ended;
+    this.ownLimit = report.failing ? LIMITS.first : this.ownLimit + GROWTH * ended;
     this.scanFrom = report.scanFrom;
     this.checkedAtMs = nowMs;
     if (leased > 0) this.#leasedAtMs = nowMs;

@@ -171,7 +171,7 @@ function addLane(
       logger.error('connected to a refused address', { address });
     },
   });
-  lifecycle.add('endpoint client', { stop: async () => client.close() });
+  lifecycle.add(`${lane} endpoint client`, { stop: async () => client.close() });
   const attemptParts = {
     client,
     secrets: createSecretBox(config.secretsKey),

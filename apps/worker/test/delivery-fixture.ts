@@ -202,7 +202,7 @@ function rowsOf(
         leaseSeconds: 30,
         stuckAfterSeconds: 1,
       };
-      const [claim] = await createDeliveryOutbox(db.pool).claim([{ webhookId, limit: 1 }], limits);
+      const [claim] = await createDeliveryOutbox(db.pool).claim([{ webhookId, share: 1 }], limits);
       const [job] = claim?.leased ?? [];
       if (job === undefined) throw new Error('nothing is outstanding for this webhook');
       return job;

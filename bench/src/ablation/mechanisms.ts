@@ -61,7 +61,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'first-limit': {
     without: 'a webhook that the relay does not know begins with its share of all slots',
-    changes: [change(WEBHOOK_STATE, 'limit: number = LIMITS.first;', 'limit = 1_000_000;')],
+    changes: [change(WEBHOOK_STATE, 'ownLimit: number = LIMITS.first;', 'ownLimit = 1_000_000;')],
   },
   growth: {
     without: 'the limit of a webhook grows to its share when its first delivery has ended',

@@ -16,7 +16,7 @@ export interface ComposedMessage {
 
 const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
 
-/** A line has 998 octets. The header's name and quotes take some of them. */
+/** A line has 998 octets, with the header's name and quotes. */
 const NAME_WORD_LENGTH_MAX = 970;
 /** The value of an empty `To` (RFC 5322 A.1.3). Some servers treat a message without `To` as spam. */
 const NOBODY_NAMED = 'undisclosed-recipients:;';

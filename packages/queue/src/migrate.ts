@@ -31,7 +31,7 @@ export async function migrateQueueSchema(databaseUrl: string): Promise<void> {
 
 /**
  * BullMQ makes a sequence when a queue first gets several jobs at once. The role of a process may not own the
- * schema, so the migration makes all of them.
+ * schema, so the migration makes them all.
  */
 async function missingSequences(client: Session): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(

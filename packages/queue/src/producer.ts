@@ -12,9 +12,9 @@ import type { DeliveryJob, JobToAdd, Lane, MailJob, QueueKey } from './jobs.ts';
 
 /** The depth counts each job in a batch. */
 export interface QueueDepth {
-  /** Jobs that can run now. */
+  /** Deliveries or messages whose job can run now. */
   readonly waiting: number;
-  /** Jobs with a delay that has not passed. */
+  /** Those whose job has a delay that has not passed. */
   readonly delayed: number;
 }
 
@@ -91,7 +91,10 @@ export class Producer {
         : postgresBackend(location, onError);
   }
 
-  /** Adding a job again has no effect, unless its lease had expired. @throws QueueUnavailableError */
+  /**
+   * A job that is added again in the same batch is added once. In another batch, or after its lease has
+   * expired, it is there twice. @throws QueueUnavailableError
+   */
   addDeliveries(lane: Lane, jobs: readonly JobToAdd<DeliveryJob>[]): Promise<void> {
     return this.#add(lane, jobs, deliveryJobId);
   }
@@ -173,7 +176,10 @@ export class Producer {
   }
 }
 
-/** Few jobs wait, and their ids tell how many jobs each batch carries. A delayed job is never a batch. */
+/**
+ * Few jobs wait, and their ids tell how many jobs each batch carries. A delayed job is never a batch. Relays
+ * of the last release add jobs with a priority.
+ */
 async function readDepth(queue: BullQueue): Promise<QueueDepth> {
   const [waiting, { delayed = 0 }] = await Promise.all([
     queue.getRanges(['waiting', 'prioritized'], 0, -1),

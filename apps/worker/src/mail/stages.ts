@@ -22,7 +22,7 @@ export interface MailParts extends Shell<'worker'> {
 /** Time to record the outcome, after the provider's own time limit. */
 const LEASE_MARGIN_SECONDS = 15;
 
-/** Builds the stages of the mail lane, and adds the provider to the stop list. */
+/** Builds the stages of mail, and adds the provider to the stop list. */
 export function addMailStages(parts: MailParts): MailStages {
   const { config, lifecycle, logger, metrics, database, mailProvider, stopped } = parts;
   const provider = createMailProvider({
@@ -39,7 +39,7 @@ export function addMailStages(parts: MailParts): MailStages {
     sesConfigurationSet: config.sesConfigurationSet,
     timeoutMs: config.mailTimeoutMs,
   });
-  lifecycle.add('mail provider', { stop: () => provider.close() });
+  lifecycle.add('mail provider client', { stop: () => provider.close() });
   const unsubscribeUrlOf = createUnsubscribeUrls({
     publicUrl: config.publicUrl,
     tokens: createUnsubscribeTokens(config.secretsKey),

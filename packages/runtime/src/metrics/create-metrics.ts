@@ -40,7 +40,7 @@ export function createMetrics<const P extends ProcessName>(
 
 /**
  * Creates a new registry for a process with several roles, with the instruments of each. Roles share an
- * instrument that several of them have. The label `service` is `all`.
+ * instrument that several have. The label `service` is `all`.
  */
 export function createSharedMetrics<const R extends Role>(roles: readonly R[]): Metrics<R> {
   const { registry } = createMetrics('all');

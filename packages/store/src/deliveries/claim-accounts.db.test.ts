@@ -32,12 +32,12 @@ const inFlightOf = new Map<WebhookId, number>();
 
 async function claim(
   webhooks: WebhookId | readonly WebhookId[],
-  limit = 8,
+  share = 8,
   limits: Partial<ClaimLimits> = {},
 ): Promise<LeasedDelivery[]> {
   const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
   const requests = asked.map((webhookId) => {
-    return { webhookId, limit, accountInFlight: inFlightOf.get(webhookId) ?? 0 };
+    return { webhookId, share, accountInFlight: inFlightOf.get(webhookId) ?? 0 };
   });
   return leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, ...limits }));
 }
@@ -99,8 +99,8 @@ describe('accounts', () => {
     /** @returns of 16 rows how many each account got */
     async function shares(asked: readonly WebhookId[], freeOfMany: number): Promise<number[]> {
       const requests = [...asked, single].map((webhookId, index) => {
-        const limit = webhookId === single ? 40 : ROOM + (index < freeOfMany ? 1 : 0);
-        return { webhookId, limit, accountInFlight: inFlightOf.get(webhookId) ?? 0 };
+        const share = webhookId === single ? 40 : ROOM + (index < freeOfMany ? 1 : 0);
+        return { webhookId, share, accountInFlight: inFlightOf.get(webhookId) ?? 0 };
       });
       const claimed = leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, fastRowsMax: 16 }));
       return [claimed.length - countOf(claimed, single), countOf(claimed, single)];

@@ -29,9 +29,9 @@ beforeEach(() => rows.clear());
 async function claimFrom(
   webhookId: WebhookId,
   scanFrom: DeliveryPosition | null,
-  limit = 8,
+  share = 8,
 ): Promise<WebhookReport> {
-  const [claim] = await outbox.claim([{ webhookId, limit, scanFrom }], CLAIM_LIMITS);
+  const [claim] = await outbox.claim([{ webhookId, share, scanFrom }], CLAIM_LIMITS);
   if (claim === undefined) throw new Error('the claim did not report the webhook');
   return claim;
 }
@@ -85,8 +85,8 @@ describe('the position where a claim starts', () => {
     const earlier = await rows.deliveries(other, { dueInMs: -60_000 });
     const claims = await outbox.claim(
       [
-        { webhookId: one, limit: 8, scanFrom: await positionOf(first) },
-        { webhookId: other, limit: 8 },
+        { webhookId: one, share: 8, scanFrom: await positionOf(first) },
+        { webhookId: other, share: 8 },
       ],
       CLAIM_LIMITS,
     );

@@ -35,7 +35,7 @@ beforeEach(async () => {
 });
 
 async function claim(deadWorkers: readonly DeadWorker[] = []): Promise<WebhookReport> {
-  const [report] = await createDeliveryOutbox(pool).claim([{ webhookId, limit: 8 }], {
+  const [report] = await createDeliveryOutbox(pool).claim([{ webhookId, share: 8 }], {
     ...CLAIM_LIMITS,
     deadWorkers,
   });
@@ -63,7 +63,7 @@ describe('when a worker has died', () => {
     const jobs = (await claim()).leased;
     await take(jobs.slice(0, 2), DYING);
     await take(jobs.slice(2, 3), LIVING);
-    await take(jobs.slice(3), null); // a worker of an older release
+    await take(jobs.slice(3), null);
     const dead = await death();
     const report = await claim(dead);
     expect(idsOf(report.leased)).toEqual(idsOf(jobs.slice(0, 2)));

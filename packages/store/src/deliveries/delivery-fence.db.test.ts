@@ -51,7 +51,7 @@ async function takenByAnother(held: HeldDelivery): Promise<TakenDelivery> {
   await database.query('update deliveries set leased_until = now() where id = $1', [held.deliveryId]);
   const lanes = { fastRowsMax: 9, slowRowsMax: 9, earlyRowsMax: 9 };
   const limits = { ...lanes, lookAheadSeconds: 0, leaseSeconds: 30, stuckAfterSeconds: 1 };
-  const claims = await createDeliveryOutbox(pool).claim([{ webhookId, limit: 9 }], limits);
+  const claims = await createDeliveryOutbox(pool).claim([{ webhookId, share: 9 }], limits);
   const [other] = await work.take(leasedBy(claims), LEASE_SECONDS);
   if (other === undefined) throw new Error('the other did not get it');
   return other;

@@ -28,17 +28,17 @@ beforeEach(() => rows.clear());
 
 async function claim(
   webhooks: WebhookId | readonly WebhookId[],
-  limit = 8,
+  share = 8,
   limits: Partial<ClaimLimits> = {},
 ): Promise<LeasedDelivery[]> {
   const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
-  const requests = asked.map((webhookId) => ({ webhookId, limit }));
+  const requests = asked.map((webhookId) => ({ webhookId, share }));
   return leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, ...limits }));
 }
 
 /** What a claim for up to eight deliveries reports of a webhook. */
-async function reportOf(webhookId: WebhookId, more: { limit?: number; rowsToRead?: number } = {}) {
-  const [claim] = await outbox.claim([{ webhookId, limit: 8, ...more }], CLAIM_LIMITS);
+async function reportOf(webhookId: WebhookId, more: { share?: number; rowsToRead?: number } = {}) {
+  const [claim] = await outbox.claim([{ webhookId, share: 8, ...more }], CLAIM_LIMITS);
   if (claim === undefined) throw new Error('the claim did not report the webhook');
   return claim satisfies WebhookReport;
 }
@@ -120,7 +120,7 @@ describe('fairness', () => {
 
 describe('the lane', () => {
   async function lanesOf(webhookId: WebhookId, slow: boolean): Promise<boolean[]> {
-    const claims = await outbox.claim([{ webhookId, limit: 8, slow }], CLAIM_LIMITS);
+    const claims = await outbox.claim([{ webhookId, share: 8, slow }], CLAIM_LIMITS);
     return leasedBy(claims).map((delivery) => delivery.slow);
   }
 
@@ -151,8 +151,8 @@ describe('the lane', () => {
     ];
     const all = [dawdler, healthy, failing];
     for (const id of all) await rows.deliveries(id, { count: 20 });
-    const claimAll = async (limit: number, limits: Partial<ClaimLimits>) => {
-      const requests = all.map((webhookId) => ({ webhookId, limit, slow: webhookId === dawdler }));
+    const claimAll = async (share: number, limits: Partial<ClaimLimits>) => {
+      const requests = all.map((webhookId) => ({ webhookId, share, slow: webhookId === dawdler }));
       return leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, ...limits }));
     };
     const noneSlow = await claimAll(10, { slowRowsMax: 0 });
@@ -251,7 +251,7 @@ describe('a lease', () => {
     for (const id of webhooks) await rows.deliveries(id, { count: 40 });
     const others = [openLeasePool(database.url), openLeasePool(database.url)];
     const relays = [outbox, ...others.map(createDeliveryOutbox)];
-    const requests = webhooks.map((webhookId) => ({ webhookId, limit: 40 }));
+    const requests = webhooks.map((webhookId) => ({ webhookId, share: 40 }));
     const seen: string[] = [];
     while (seen.length < 400) {
       const limits = { ...CLAIM_LIMITS, fastRowsMax: 30 };
@@ -310,9 +310,9 @@ describe('the report of a webhook', () => {
   test('counts what was due and in flight before the claim, in the rows that it read', async () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { count: 9 });
-    expect(await reportOf(webhookId, { limit: 3 })).toMatchObject({ due: 3, inFlight: 0 });
-    expect(await reportOf(webhookId, { limit: 5 })).toMatchObject({ due: 5, inFlight: 3 });
-    const beyond = await reportOf(webhookId, { limit: 2, rowsToRead: 7 });
+    expect(await reportOf(webhookId, { share: 3 })).toMatchObject({ due: 3, inFlight: 0 });
+    expect(await reportOf(webhookId, { share: 5 })).toMatchObject({ due: 5, inFlight: 3 });
+    const beyond = await reportOf(webhookId, { share: 2, rowsToRead: 7 });
     expect(beyond).toMatchObject({ due: 7, inFlight: 5, leased: [] });
   });
 
@@ -359,7 +359,7 @@ describe('the report of a webhook', () => {
     for (const id of [gone, removed]) await rows.deliveries(id);
     await database.query('delete from webhooks where id = $1', [gone]);
     await database.query('update webhooks set removed_at = now()');
-    const requests = [gone, removed].map((webhookId) => ({ webhookId, limit: 8 }));
+    const requests = [gone, removed].map((webhookId) => ({ webhookId, share: 8 }));
     expect(await outbox.claim(requests, CLAIM_LIMITS)).toEqual([]);
   });
 });

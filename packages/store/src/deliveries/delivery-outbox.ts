@@ -9,8 +9,8 @@ import { nextWebhook, sweepWebhook, sweepWebhooks } from './sql/sweep-webhooks.t
 /** A webhook to claim for, and how many of its deliveries may be due and in flight at once. */
 export interface ClaimRequest {
   readonly webhookId: WebhookId;
-  readonly limit: number;
-  /** Rows to read, at least `limit`: more when more are in flight. Default: `limit`. */
+  readonly share: number;
+  /** Rows to read, at least `share`: more when more are in flight. Default: `share`. */
   readonly rowsToRead?: number;
   /** Its deliveries go to the slow lane. Default false; those of a failing webhook always do. */
   readonly slow?: boolean;
@@ -139,8 +139,8 @@ export function createDeliveryOutbox(pool: Pool) {
       const { deadWorkers = [] } = limits;
       const rows = await runOn<ClaimRow>(pool, claimDeliveries, [
         requests.map(({ webhookId }) => webhookId),
-        requests.map(({ limit }) => limit),
-        requests.map(({ limit, rowsToRead }) => rowsToRead ?? limit),
+        requests.map(({ share }) => share),
+        requests.map(({ share, rowsToRead }) => rowsToRead ?? share),
         requests.map(({ slow }) => slow ?? false),
         requests.map(({ scanFrom }) => scanFrom?.dueAt ?? null),
         requests.map(({ scanFrom }) => scanFrom?.deliveryId ?? null),

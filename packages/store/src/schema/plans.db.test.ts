@@ -151,7 +151,7 @@ const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Pr
   [
     'claim',
     (held, webhookId) =>
-      createDeliveryOutbox(db.pool).claim([{ webhookId, limit: held.length }], {
+      createDeliveryOutbox(db.pool).claim([{ webhookId, share: held.length }], {
         ...CLAIM,
         fastRowsMax: held.length,
       }),
@@ -285,7 +285,7 @@ describe('on tables that grow', () => {
     async (when) => {
       const outbox = createDeliveryOutbox(db.pool);
       const webhookId = await rows.webhook();
-      const claim = async () => leasedBy(await outbox.claim([{ webhookId, limit: 48 }], CLAIM));
+      const claim = async () => leasedBy(await outbox.claim([{ webhookId, share: 48 }], CLAIM));
       if (when === 'after it was planned') await claim();
       await growDeliveries(webhookId, GROWN_BY);
       if (when === 'and is counted') await database.query('analyze');

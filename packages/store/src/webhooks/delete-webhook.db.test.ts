@@ -183,7 +183,7 @@ function finished({ deliveryId, claim, eventId, webhookId }: HeldDelivery): Fini
 }
 
 async function claimFor(webhookId: WebhookId): Promise<LeasedDelivery[]> {
-  const claims = await createDeliveryOutbox(store.db.pool).claim([{ webhookId, limit: 8 }], {
+  const claims = await createDeliveryOutbox(store.db.pool).claim([{ webhookId, share: 8 }], {
     lookAheadSeconds: 60,
     fastRowsMax: 100,
     slowRowsMax: 100,

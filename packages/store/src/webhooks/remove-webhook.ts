@@ -79,7 +79,7 @@ const CHUNK_OF_DEAD_LETTERS = `
  * Deletes the webhook itself, and the few rows that other transactions held or inserted meanwhile.
  *
  * The webhook goes first. This waits for causes and replays that hold its lock. The mark keeps new ones from
- * locking it, so the wait ends with the longest of them. Deliveries go before dead letters: a delivery that
+ * locking it, so the wait ends with the longest. Deliveries go before dead letters: a delivery that
  * becomes a dead letter at this moment is then found as a letter.
  */
 async function removeRest(pool: Pool, id: WebhookId): Promise<void> {

@@ -126,7 +126,7 @@ export async function claim(
   now: number,
 ): Promise<Act & { kind: 'claim' }> {
   const claims = await world.outbox.claim(
-    asked.map((webhookId) => ({ webhookId, limit })),
+    asked.map((webhookId) => ({ webhookId, share: limit })),
     {
       lookAheadSeconds: LOOK_AHEAD_UNITS * UNIT_SECONDS,
       leaseSeconds: LEASE_UNITS * UNIT_SECONDS,

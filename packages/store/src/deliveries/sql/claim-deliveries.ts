@@ -6,6 +6,8 @@ import { LOW_WATER_MARK } from './low-water-mark.ts';
  * Whether a row may be leased: it has no lease, its lease has expired, or the worker that had it died. A
  * worker that died may also have fetched jobs whose rows it had not taken yet. So leases from before its
  * death are over for every row that nobody has taken. A row whose job still waits in the queue then has two.
+ *
+ * $12 lease in seconds, $14 numbers of the dead workers, $15 a time by which all had died.
  */
 const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
                    or coalesce(d.worker = any ($14::int[]), false)
@@ -55,7 +57,7 @@ const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
  * - $11 rows at most that are not due yet, for each lane
  * - $12 lease in seconds, from the due time on
  * - $13 seconds after which an attempt in flight counts as stuck
- * - $14 numbers of workers that died, $15 when the last of them had died ('-infinity': none)
+ * - $14 numbers of workers that died, $15 a time by which all had died ('-infinity': none)
  *
  * Returns a row for each leased delivery. A webhook that got none has one row without a delivery. Each row
  * has the report of its webhook, as it was before the claim.
