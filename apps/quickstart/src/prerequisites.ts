@@ -5,7 +5,7 @@ import { openConsole } from './state/console-key.ts';
 import { keptSecretsKey } from './state/secrets-key.ts';
 import { checkRedis, migrateDatabase } from './system/database.ts';
 import type { Connections } from './system/environment.ts';
-import { givenPort, requirePort } from './system/ports.ts';
+import { choosePort, requirePort } from './system/ports.ts';
 import { supplyPostgres } from './system/postgres.ts';
 import { supplyRedis } from './system/redis.ts';
 import type { Terminal } from './terminal.ts';
@@ -24,10 +24,10 @@ export function createPrerequisites(settings: Settings, terminal: Terminal) {
   const port = new Resource(() => requirePort(settings.host, settings.port, 'PORT'));
   /** The port of the SMTP server. */
   const smtpPort = new Resource(() =>
-    givenPort(settings, settings.smtpHost, settings.smtpPort, 'INBOUND_SMTP_PORT'),
+    choosePort(settings, settings.smtpHost, settings.smtpPort, 'INBOUND_SMTP_PORT'),
   );
   const consolePort = new Resource(() =>
-    givenPort(settings, settings.consoleHost, settings.consolePort, 'CONSOLE_PORT'),
+    choosePort(settings, settings.consoleHost, settings.consolePort, 'CONSOLE_PORT'),
   );
   const consoleKey = new Resource(async () => openConsole(settings));
   const secretsKey = new Resource(

@@ -1,4 +1,5 @@
 import { relative, sep } from 'node:path';
+import { urlHost } from './system/ports.ts';
 
 export interface SummaryParts {
   readonly baseUrl: string;
@@ -32,7 +33,7 @@ export function summary(parts: SummaryParts): string {
     `  API      ${parts.baseUrl}`,
     `  console  ${parts.console.url}`,
     `  sign in  ${parts.console.key ?? 'with a key of CONSOLE_KEYS'}`,
-    `  SMTP     ${parts.smtp.host}:${parts.smtp.port}`,
+    `  SMTP     ${urlHost(parts.smtp.host)}:${parts.smtp.port}`,
     `  key      ${parts.key}`,
     `  account  ${parts.accountId}`,
     `  logs     ${shown(parts.logsDir)}`,

@@ -5,7 +5,7 @@ import { Resource } from '../resource.ts';
 import { databaseName } from '../settings.ts';
 import type { Settings } from '../settings.ts';
 import { DemonstrationFile } from '../state/demonstration-file.ts';
-import { reachableHost } from '../system/ports.ts';
+import { reachableHost, urlHost } from '../system/ports.ts';
 import type { Terminal } from '../terminal.ts';
 import { Arrivals } from './arrivals.ts';
 import { makeLoopbackCertificate, writeTrustFile } from './certificates.ts';
@@ -34,10 +34,10 @@ export function createDemonstration({ settings, prerequisites, terminal }: Demon
       arrivals,
       file,
       databaseUrl: prerequisites.connections().databaseUrl,
-      baseUrl: `http://${reachableHost(settings.host)}:${prerequisites.port.value}`,
+      baseUrl: `http://${urlHost(reachableHost(settings.host))}:${prerequisites.port.value}`,
       smtp: { host: reachableHost(settings.smtpHost), port: prerequisites.smtpPort.value },
       console: {
-        url: `http://${reachableHost(settings.consoleHost)}:${prerequisites.consolePort.value}`,
+        url: `http://${urlHost(reachableHost(settings.consoleHost))}:${prerequisites.consolePort.value}`,
         key: prerequisites.consoleKey.value.key,
       },
       receiver: receiver.value.receiver,

@@ -19,7 +19,7 @@ export interface RunParts {
   readonly databaseUrl: string;
   /** The API's URL without a trailing slash. */
   readonly baseUrl: string;
-  /** The SMTP server's address, such as `127.0.0.1:2525`. */
+  /** The SMTP server. The host is no URL's: `::1` has no brackets. */
   readonly smtp: { readonly host: string; readonly port: number };
   readonly console: { readonly url: string; readonly key: string | null };
   readonly receiver: Receiver;

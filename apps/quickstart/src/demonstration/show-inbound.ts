@@ -1,5 +1,6 @@
 import { createTransport } from 'nodemailer';
 import { StartError } from '../settings.ts';
+import { urlHost } from '../system/ports.ts';
 import type { ApiClient } from './api-client.ts';
 import type { Stage } from './show.ts';
 
@@ -21,7 +22,7 @@ export async function showInboundMail(
   // The same bytes would count as the same message, so each start sends different bytes.
   const messageId = `<${crypto.randomUUID()}@sandbox.postrider.example>`;
   const answer = await send(smtp, messageId);
-  terminal.say('demo', `SMTP ${smtp.host}:${smtp.port} took a message for ${INBOX}: ${answer}`);
+  terminal.say('demo', `SMTP ${urlHost(smtp.host)}:${smtp.port} took a message for ${INBOX}: ${answer}`);
   const arrival = await terminal.during('waiting for message.received', () =>
     arrivals.find(
       ({ event }) => event.type === 'message.received' && event.data.message_id === messageId,

@@ -1,19 +1,39 @@
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { startTcpListener } from '@postrider/testing';
+import { listen, startTcpListener } from '@postrider/testing';
 import type { Settings } from '../settings.ts';
-import { givenPort } from './ports.ts';
+import { choosePort, reachableHost, urlHost } from './ports.ts';
 
 test.each(['METRICS_PORT', 'INBOUND_SMTP_PORT'] as const)(
   'a taken port is refused when %s names it, and replaced when it is the default',
   async (variable) => {
     const listener = await startTcpListener();
     const { port } = listener;
-    const choose = (env: Settings['env']) => givenPort({ env } as Settings, '127.0.0.1', port, variable);
+    const choose = (env: Settings['env']) => choosePort({ env } as Settings, '127.0.0.1', port, variable);
     await expect(choose({ [variable]: String(port) })).rejects.toThrow(
       `port ${port} on 127.0.0.1 is taken; choose another: ${variable}=`,
     );
     expect(await choose({})).not.toBe(port);
     await listener.close();
     expect(await choose({})).toBe(port);
+  },
+);
+
+test.each(['127.0.0.1', '0.0.0.0', '::1', '::'])(
+  'a server on %s is reached with a socket and with a URL',
+  async (host) => {
+    const server = await listen(
+      createServer((_request, response) => response.end('here')),
+      { host },
+    );
+    const { port } = server;
+    const reachable = reachableHost(host);
+    await new Promise<void>((resolve, reject) => {
+      const socket = connect(port, reachable, () => socket.end(resolve)).once('error', reject);
+    });
+    const answer = await fetch(`http://${urlHost(reachable)}:${port}`);
+    expect(await answer.text()).toBe('here');
+    await server.close();
   },
 );

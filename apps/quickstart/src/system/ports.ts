@@ -2,7 +2,7 @@ import { freePort, portFault } from '@postrider/embedded';
 import { StartError } from '../settings.ts';
 import type { Settings } from '../settings.ts';
 
-/** The variables of the ports, with the variable of each host. */
+/** The variable of the host that belongs to each port variable. */
 const HOST_OF = {
   PORT: 'HOST',
   METRICS_PORT: 'METRICS_HOST',
@@ -29,8 +29,11 @@ export async function requirePort(host: string, port: number, variable: PortVari
   }
 }
 
-/** Requires a port that the user gave. Returns the default `port` if it is free, else any free port. */
-export async function givenPort(
+/**
+ * Returns the port that the user set, or throws if it is taken. Without a setting: the default `port`, or any
+ * free port.
+ */
+export async function choosePort(
   settings: Settings,
   host: string,
   port: number,
@@ -40,9 +43,13 @@ export async function givenPort(
   return (await portFault(host, port)) === null ? port : freePort();
 }
 
-/** The host part of a URL that reaches, from this machine, a server that listens on `host`. */
+/** The host to connect to, from this machine, for a server that listens on `host`. */
 export function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
-  if (host === '::' || host === '[::]') return '[::1]';
-  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+  return host === '::' ? '::1' : host;
+}
+
+/** `host` as a URL writes it. */
+export function urlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
 }

@@ -7,16 +7,16 @@ import type { Settings } from '../settings.ts';
 import type { Terminal } from '../terminal.ts';
 import { startChild } from './child.ts';
 import { systemEnvironment } from './environment.ts';
-import { givenPort, reachableHost } from './ports.ts';
+import { choosePort, reachableHost, urlHost } from './ports.ts';
 
-/** The program, its log file, and its lines on the terminal that are of no role. */
+/** Names the program, its log file, and the terminal lines that no role wrote. */
 const NAME = 'all';
 
 export interface SystemProcessParts {
   readonly settings: Settings;
   readonly prerequisites: Prerequisites;
   readonly terminal: Terminal;
-  /** The file that the receiver writes before this process starts. */
+  /** The receiver writes this file before the system process starts. */
   readonly trustFile: () => string;
 }
 
@@ -26,7 +26,7 @@ export function createSystemProcess(parts: SystemProcessParts): Part {
   return new Resource(
     async (signal) => {
       const { metricsHost } = settings;
-      const port = await givenPort(settings, metricsHost, settings.metricsPort, 'METRICS_PORT');
+      const port = await choosePort(settings, metricsHost, settings.metricsPort, 'METRICS_PORT');
       const options = {
         name: NAME,
         distDir: settings.distDir,
@@ -38,7 +38,7 @@ export function createSystemProcess(parts: SystemProcessParts): Part {
           CONSOLE_PORT: String(prerequisites.consolePort.value),
           CONSOLE_KEYS: prerequisites.consoleKey.value.keys,
         },
-        readyUrl: `http://${reachableHost(metricsHost)}:${port}/readyz`,
+        readyUrl: `http://${urlHost(reachableHost(metricsHost))}:${port}/readyz`,
         shutdownDeadlineMs: settings.shutdownDeadlineMs,
         logFile: join(logsDirOf(settings), `${NAME}.log`),
         terminal,
