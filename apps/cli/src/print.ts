@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { Option } from 'commander';
 import type { Io } from './io.ts';
 
-/** Entries of a list at most. */
+/** The most entries that a command lists. */
 export const LISTED_MAX = 100;
 
 /** The option that every command has. */

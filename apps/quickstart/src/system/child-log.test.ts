@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 test('a log keeps every line, shows a repeated warning once, and the last error without its stack', async () => {
   const file = join(folder, 'logs', 'worker.log');
   const shown: string[] = [];
-  const log = new ChildLog(file, (words, service) => shown.push(`${service}: ${words}`));
+  const log = new ChildLog(file, (words, role) => shown.push(`${role}: ${words}`));
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   log.follow(stdout, stderr);
   const warning = '{"level":"warn","msg":"pass failed","service":"relay"}';

@@ -3,7 +3,7 @@ import type { WriteStream } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { noteworthy, serviceOf } from './log-line.ts';
+import { roleOf, terminalText } from './log-line.ts';
 
 /**
  * The terminal shows a repeated line at most once in this time. An outage repeats the same line. After 1,000
@@ -11,7 +11,7 @@ import { noteworthy, serviceOf } from './log-line.ts';
  */
 const REPEAT_AFTER_MS = 10_000;
 
-type Show = (words: string, service: string | null) => void;
+type Show = (words: string, role: string | null) => void;
 
 /**
  * Writes the output of a process to `file`, and keeps the file of the last start as `FILE.1`. Passes warnings
@@ -37,8 +37,8 @@ export class ChildLog {
   follow(stdout: Readable, stderr: Readable): void {
     createInterface({ input: stdout }).on('line', (line) => {
       this.#write(line);
-      const words = noteworthy(line);
-      if (words !== null) this.#showOnce(words, serviceOf(line));
+      const words = terminalText(line);
+      if (words !== null) this.#showOnce(words, roleOf(line));
     });
     createInterface({ input: stderr }).on('line', (line) => {
       this.#write(line);
@@ -69,11 +69,11 @@ export class ChildLog {
 `);
   }
 
-  #showOnce(words: string, service: string | null): void {
+  #showOnce(words: string, role: string | null): void {
     const now = performance.now();
     if (now - (this.#shownAt.get(words) ?? -Infinity) < REPEAT_AFTER_MS) return;
     if (this.#shownAt.size > 1_000) this.#shownAt.clear();
     this.#shownAt.set(words, now);
-    this.#show(words, service);
+    this.#show(words, role);
   }
 }

@@ -49,8 +49,8 @@ export async function startChild(
   options: ChildOptions,
   signal: AbortSignal,
 ): Promise<{ stop(): Promise<void> }> {
-  const log = new ChildLog(options.logFile, (words, service) =>
-    options.terminal.say(service ?? options.name, words),
+  const log = new ChildLog(options.logFile, (words, role) =>
+    options.terminal.say(role ?? options.name, words),
   );
   const first = launch(options, log);
   try {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { noteworthy } from './log-line.ts';
+import { terminalText } from './log-line.ts';
 
 test.each([
   ['{"level":"info","msg":"started"}', null],
@@ -23,5 +23,5 @@ test.each([
   ['"a string"', '"a string"'],
   ['   ', null],
 ])('of a line of a log the terminal shows what matters: %s', (line, shown) => {
-  expect(noteworthy(line)).toBe(shown);
+  expect(terminalText(line)).toBe(shown);
 });

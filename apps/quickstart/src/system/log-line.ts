@@ -1,5 +1,5 @@
 /** Text for the terminal: a warning, an error, or a failed attempt. Null for all other lines. */
-export function noteworthy(line: string): string | null {
+export function terminalText(line: string): string | null {
   const entry = parse(line);
   if (entry === null) return line.trim() === '' ? null : line.trimEnd();
   if (entry['msg'] === 'delivery.attempted') return failedAttempt(entry);
@@ -10,12 +10,12 @@ export function noteworthy(line: string): string | null {
 }
 
 /** The role that wrote the line, or null. */
-export function serviceOf(line: string): string | null {
-  const service = parse(line)?.['service'];
-  return typeof service === 'string' ? service : null;
+export function roleOf(line: string): string | null {
+  const role = parse(line)?.['service'];
+  return typeof role === 'string' ? role : null;
 }
 
-/** Null when the endpoint took the event. */
+/** Null when the endpoint accepted the event. */
 function failedAttempt(entry: Record<string, unknown>): string | null {
   const { outcome, attempt, status, error, reason, retry_in_ms: retryInMs } = entry;
   if (outcome !== 'retry' && outcome !== 'dead') return null;
