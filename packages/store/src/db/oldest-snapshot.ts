@@ -12,11 +12,12 @@ interface Mark {
  * snapshots and transactions of sessions, the snapshots of standbys with `hot_standby_feedback`, and prepared
  * transactions. It ignores autovacuum workers, as Postgres does.
  *
- * Returns the next transaction id, and how many ids behind it the oldest transaction is. `age` counts from an
- * id that may be a few ahead of this snapshot, so the difference is subtracted.
+ * Returns the next transaction id, and how many ids behind it the oldest transaction is: 0 for none. `age()`
+ * counts from the next id at its call, which may be a few ids after this snapshot. We subtract that
+ * difference.
  */
 const OLDEST = `
-  with now_at as (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint as next),
+  with next_id as (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint as next),
   holders (xmin) as (
     select unnest(array[backend_xmin, backend_xid])
     from pg_stat_activity
@@ -27,7 +28,7 @@ const OLDEST = `
   )
   select next::float8,
          (select greatest(0, max(age(xmin)) - age((next % 4294967296)::text::xid)) from holders)::float8 as behind
-  from now_at`;
+  from next_id`;
 
 /**
  * Returns a function that measures the age of the oldest snapshot in seconds; 0 when there is none.
@@ -41,17 +42,17 @@ export function createSnapshotWatch(pool: Pool, nowMs = () => performance.now())
   let marks: Mark[] = [];
   return async () => {
     const atMs = nowMs();
-    const { rows } = await queryOn<{ next: number; behind: number | null }>(pool, OLDEST);
+    const { rows } = await queryOn<{ next: number; behind: number }>(pool, OLDEST);
     const [row] = rows;
-    if (row === undefined) throw new Error('the transaction ids were not told');
+    if (row === undefined) throw new Error('Postgres returned no transaction id');
     marks.push({ next: row.next, atMs });
-    const oldest = row.next - (row.behind ?? 0);
-    const since = Math.max(
+    const oldest = row.next - row.behind;
+    const first = Math.max(
       0,
       marks.findLastIndex(({ next }) => next <= oldest),
     );
     // Earlier marks are not needed again: the oldest snapshot only gets younger.
-    marks = marks.slice(since);
+    marks = marks.slice(first);
     return (atMs - (marks[0]?.atMs ?? atMs)) / 1000;
   };
 }
