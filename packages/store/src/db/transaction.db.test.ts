@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { inboundSubject, newId, recordEvent } from '@postrider/domain';
-import type { AccountId, EventDraft, EventType, WebhookId } from '@postrider/domain';
-import { newWebhook as createWebhook } from '@postrider/testing';
+import type { AccountId, EventDraft, WebhookId } from '@postrider/domain';
+import { createRows } from '@postrider/testing';
+import type { WebhookWish } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
-import { createWebhookStore } from '../webhooks/webhooks.ts';
 import type { Transaction } from './transaction.ts';
 
 const store = setupStore();
@@ -11,11 +11,8 @@ let accountId: AccountId;
 
 beforeEach(async () => void (accountId = await store.newAccount()));
 
-async function newWebhook(events: EventType[] = [], subject?: string, owner = accountId): Promise<WebhookId> {
-  const webhooks = createWebhookStore(store.db, store.secrets, store.clock);
-  const wish = { accountId: owner, endpoint: 'https://a.example/', events };
-  return (await createWebhook(webhooks, { ...wish, ...(subject === undefined ? {} : { subject }) })).webhook
-    .id;
+async function newWebhook(wish: WebhookWish = {}): Promise<WebhookId> {
+  return createRows(store.outside).webhook({ accountId, ...wish });
 }
 
 function sentEvent(more: { inboundRule?: string } = {}): EventDraft {
@@ -61,16 +58,16 @@ describe('an event', () => {
 
   test('has one delivery for each webhook that matches by account and type', async () => {
     const all = await newWebhook();
-    const named = await newWebhook(['email.failed', 'email.sent']);
-    await newWebhook(['email.failed']);
-    await newWebhook([], undefined, await store.newAccount());
+    const named = await newWebhook({ events: ['email.failed', 'email.sent'] });
+    await newWebhook({ events: ['email.failed'] });
+    await newWebhook({ accountId: await store.newAccount() });
     expect(await recorded()).toEqual([all, named].sort());
   });
 
   test('is told to a rule’s own webhooks only when it came by that rule', async () => {
     const all = await newWebhook();
-    const rule = await newWebhook([], inboundSubject(accountId, 'r1'));
-    await newWebhook([], inboundSubject(accountId, 'r2'));
+    const rule = await newWebhook({ subject: inboundSubject(accountId, 'r1') });
+    await newWebhook({ subject: inboundSubject(accountId, 'r2') });
     expect(await recorded()).toEqual([all]);
     expect(await recorded(sentEvent({ inboundRule: 'r1' }))).toEqual([all, rule].sort());
   });

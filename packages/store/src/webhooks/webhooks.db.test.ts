@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { inboundSubject, newId, recordEvent } from '@postrider/domain';
 import type { AccountId, EventType } from '@postrider/domain';
-import { ACTOR, newWebhook, waitFor } from '@postrider/testing';
+import { ACTOR, createRows, newWebhook, waitFor } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { createAccountStore } from '../accounts/accounts.ts';
 import { openDatabase } from '../db/database.ts';
@@ -22,6 +22,10 @@ beforeEach(async () => void (accountId = await store.newAccount()));
 
 async function created(events: EventType[] = []) {
   return (await newWebhook(webhooks, { accountId, endpoint: ENDPOINT, events })).webhook;
+}
+
+async function webhookOfRule() {
+  return createRows(store.outside).webhook({ accountId, subject: inboundSubject(accountId, 'r1') });
 }
 
 async function rowsOf(table: string, webhookId: string): Promise<number> {
@@ -60,14 +64,8 @@ describe('create', () => {
 });
 
 describe('the limit of an account', () => {
-  const asked = (perAccountMax: number, subject?: string) =>
-    webhooks.create({
-      accountId,
-      endpoint: ENDPOINT,
-      events: [],
-      perAccountMax,
-      ...(subject === undefined ? {} : { subject }),
-    });
+  const asked = (perAccountMax: number) =>
+    webhooks.create({ accountId, endpoint: ENDPOINT, events: [], perAccountMax });
 
   const limitTo = (max: number | null) =>
     createAccountStore(store.db, store.clock).limit(accountId, { webhooks: max }, ACTOR);
@@ -88,7 +86,7 @@ describe('the limit of an account', () => {
   test('counts those of inbound rules, and not those of other accounts', async () => {
     await created();
     accountId = await store.newAccount();
-    expect(await asked(2, inboundSubject(accountId, 'r1'))).toMatchObject({ kind: 'created' });
+    await webhookOfRule();
     expect(await asked(2)).toMatchObject({ kind: 'created' });
     expect(await asked(2)).toEqual({ kind: 'limit-reached', max: 2 });
   });
@@ -125,12 +123,7 @@ describe('list', () => {
     const first = await created(['email.sent']);
     store.clock.advance(1);
     const second = await created();
-    await newWebhook(webhooks, {
-      accountId,
-      endpoint: ENDPOINT,
-      events: [],
-      subject: inboundSubject(accountId, 'r1'),
-    });
+    await webhookOfRule();
     accountId = await store.newAccount();
     await created();
     const [owner] = await store.outside.query<{ account_id: AccountId }>(
@@ -185,10 +178,9 @@ describe('delete', () => {
   });
 
   test('the webhook of an inbound rule is not its account’s to delete: it reads as missing and stays', async () => {
-    const subject = inboundSubject(accountId, 'r1');
-    const { webhook } = await newWebhook(webhooks, { accountId, endpoint: ENDPOINT, events: [], subject });
-    expect(await webhooks.delete(accountId, webhook.id, ACTOR)).toBe(false);
-    expect(await store.outside.query('select 1 from webhooks where id = $1', [webhook.id])).toHaveLength(1);
+    const id = await webhookOfRule();
+    expect(await webhooks.delete(accountId, id, ACTOR)).toBe(false);
+    expect(await store.outside.query('select 1 from webhooks where id = $1', [id])).toHaveLength(1);
   });
 
   test('waits for a cause that has matched it, and then drops that delivery too', async () => {

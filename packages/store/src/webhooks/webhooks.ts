@@ -25,12 +25,10 @@ export interface NewWebhook {
   readonly endpoint: string;
   readonly events: readonly EventType[];
   readonly description?: string | null;
-  /** Each once, in lower-case ASCII, and at least one; null: every event. */
+  /** Null: every event. Else at least one domain, in lower-case ASCII, without duplicates. */
   readonly domains?: readonly string[] | null;
   /** Every attempt carries them. Checked by `webhookHeaderFault`. No answer shows them. */
   readonly headers?: WebhookHeaders | null;
-  /** The subject of a routing rule; absent: the account's own endpoint. */
-  readonly subject?: string;
   /** Applies to an account without a limit of its own. */
   readonly perAccountMax: number;
 }
@@ -69,14 +67,14 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
       });
       return rows.map(webhookOf);
     },
-    /** The health of webhooks that the account has. One that was removed meanwhile has none. */
+    /** The health of these webhooks, whichever account has them. The map lacks one whose row is deleted. */
     async health(ids: readonly WebhookId[]): Promise<ReadonlyMap<WebhookId, WebhookHealth>> {
       return readWebhookHealth(db, ids);
     },
     /**
      * Removes the webhook with its queued deliveries and dead letters. Once the promise resolves, none of
-     * them is visible or claimed. Of a large backlog, the rows are deleted later. @returns false when there
-     * is no such webhook.
+     * them is visible or claimed. The rows of a large backlog are deleted later. @returns false when there is
+     * no such webhook.
      */
     async delete(accountId: AccountId, id: WebhookId, by: Actor): Promise<boolean> {
       const isMarked = await db.transactions.run(async (tx) => {
@@ -107,7 +105,7 @@ async function createWebhook(
     const { row, signingSecret } = await insertWebhook(client, secrets, {
       ...wish,
       id: newId('webhook', clock),
-      subject: wish.subject ?? null,
+      subject: null,
       createdAt: clock.now(),
     });
     return { kind: 'created', webhook: webhookOf(row), signingSecret };
