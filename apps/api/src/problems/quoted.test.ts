@@ -23,6 +23,14 @@ test('a long value is cut between two characters', () => {
   expect(shortened('x'.repeat(101))).toBe(`${'x'.repeat(100)}…`);
 });
 
+test('an ellipsis stands for the entries after the twentieth', () => {
+  const numbers = Array.from({ length: 20 }, (_, n) => n);
+  expect(quoted(numbers)).toBe(`[${numbers.join()}]`);
+  expect(quoted([...numbers, 20])).toBe(`[${numbers.join()},…]`);
+  const members = Array.from('abcdefghijklmnopqrstu', (name) => [name, 1] as const);
+  expect(quoted(Object.fromEntries(members))).toMatch(/…$/);
+});
+
 test('what a terminal would obey is escaped', () => {
   expect(quoted('a\u007f\u009b\u2028\u202e\u2069b')).toBe('"a\\u007f\\u009b\\u2028\\u202e\\u2069b"');
   expect(shortened('a name\0\r\n')).toBe('a name\\u0000\\u000d\\u000a');

@@ -3,8 +3,8 @@ const ENTRIES_MAX = 20;
 const DEPTH_MAX = 3;
 
 /**
- * Writes a value of a parsed body as JSON, for a `detail`: one line, no control characters, at most 100
- * characters. Writes three levels, because a body may nest deeper than JSON.stringify can follow.
+ * Writes a value of a parsed body as JSON, for a `detail`: one line, no control characters, and `shortened`.
+ * Writes three levels, because a body may nest deeper than JSON.stringify can follow.
  */
 export function quoted(value: unknown): string {
   return shortened(rendered(value, DEPTH_MAX));
@@ -13,10 +13,10 @@ export function quoted(value: unknown): string {
 /** Characters that control a terminal or a log viewer: C0, DEL, C1, line separators, changes of direction. */
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
-/** Cuts a text after 100 characters. Escapes invisible characters as JSON does. */
+/** Cuts a text after 100 characters. Then escapes invisible characters as JSON does, so it may get longer. */
 export function shortened(text: string): string {
   // A character has at most two code units.
-  const characters = Array.from(text.slice(0, 2 * LENGTH_MAX + 2)).slice(0, LENGTH_MAX);
+  const characters = Array.from(text.slice(0, 2 * LENGTH_MAX)).slice(0, LENGTH_MAX);
   const head = characters.join('');
   const cut = head.length < text.length ? `${head}…` : text;
   return cut.replaceAll(UNSEEN, (unseen) => `\\u${unseen.charCodeAt(0).toString(16).padStart(4, '0')}`);
@@ -28,8 +28,10 @@ function rendered(value: unknown, depth: number): string {
   if (depth === 0) return '…';
   if (Array.isArray(value)) {
     const entries = value.slice(0, ENTRIES_MAX).map((entry) => rendered(entry, depth - 1));
+    if (value.length > ENTRIES_MAX) entries.push('…');
     return `[${entries.join()}]`;
   }
+  // Twenty members are longer than LENGTH_MAX, so the cut shows that some are missing.
   const entries = Object.entries(value).slice(0, ENTRIES_MAX);
   return `{${entries.map(([name, entry]) => `${JSON.stringify(name)}:${rendered(entry, depth - 1)}`).join()}}`;
 }
