@@ -15,7 +15,7 @@ export function createFile(file: string, text: string, mode = 0o644): boolean {
 }
 
 /** Makes or replaces the file in one step. */
-export function replaceFile(file: string, text: string, mode = 0o644): void {
+export function replaceFile(file: string, text: string, mode: number): void {
   fromDraft(file, text, mode, (draft) => renameSync(draft, file));
 }
 
