@@ -8,7 +8,10 @@ export interface BodyRule {
   readonly bytesMax: number;
   /** An empty body is allowed and parses as undefined. */
   readonly mayBeEmpty?: true;
-  /** The limit of the entries of an array. A longer array is refused for free, a large one unparsed. */
+  /**
+   * The limit of the entries of an array. A longer array is refused. The refusal costs nothing of the rate
+   * limit. A large array is refused before it is parsed.
+   */
   readonly entries?: { readonly max: number; readonly refusal: Answer };
   /** @param declaredBytes the Content-Length; null for a chunked body. */
   tooLarge(declaredBytes: number | null): Answer;
@@ -60,7 +63,10 @@ export const emailBody: BodyRule = {
   unreadable: (fault) => invalidFields([{ field: '', message: fault }]),
 };
 
-/** `POST /v1/emails/batch` always answers problem documents. A ruling makes too many messages free. */
+/**
+ * `POST /v1/emails/batch` always answers problem documents. A batch with too many messages costs nothing of
+ * the rate limit.
+ */
 export const batchBody: BodyRule = {
   bytesMax: LIMITS.batchBodyBytes,
   entries: {
@@ -73,7 +79,10 @@ export const batchBody: BodyRule = {
 
 /** Values in a body. A full batch with only known fields has a quarter of this. */
 const JSON_VALUES_MAX = 250_000;
-/** Numbers in the arrays of a body: the bytes that a message may have in base64. They parse in 0.3 s. */
+/**
+ * Numbers in the arrays of a body. A full message in base64 decodes to this many bytes, and a client may send
+ * each byte as a number. They parse in 0.3 s.
+ */
 const JSON_NUMBERS_MAX = (LIMITS.messageBytes / 4) * 3;
 
 const QUOTE = 0x22;
@@ -90,16 +99,16 @@ const NINE = 0x39;
 export interface JsonCounts {
   /** An upper bound of the values, without `numbers`. */
   readonly values: number;
-  /** Numbers in arrays. Each byte of an attachment may be one. They take little memory. */
+  /** Non-negative numbers in arrays. Each byte of an attachment may be one. They take little memory. */
   readonly numbers: number;
   /** Entries of the outermost array; 1 when it is empty. 0: the text is no array. */
   readonly entries: number;
 }
 
 /**
- * Counts the values in a JSON text without parsing it: every value except the first follows a comma or an
- * opening bracket. The parsed form of `[[],[],…]` takes fourteen times the memory of its text. The result has
- * no meaning when the text is not JSON.
+ * Counts the values in a JSON text without parsing it: every array entry and every object member follows a
+ * comma, an opening bracket or an opening brace. The parsed form of `[[],[],…]` takes fourteen times the
+ * memory of its text. The result has no meaning when the text is not JSON.
  */
 export function countJsonValues(text: Uint8Array): JsonCounts {
   let values = 1;
@@ -118,8 +127,9 @@ export function countJsonValues(text: Uint8Array): JsonCounts {
     else if (byte === COMMA || byte === OPENING_BRACKET) {
       if (byte === OPENING_BRACKET) depth += 1;
       if (depth === 1 && (byte === OPENING_BRACKET || entries > 0)) entries += 1;
-      // A digit behind a comma begins an entry of an array. A member of an object would begin with a quote.
-      while ((text[at + 1] ?? ZERO) <= SPACE) at += 1;
+      // A digit behind a comma or an opening bracket begins an entry of an array. A member of an object would
+      // begin with a quote.
+      while ((text[at + 1] ?? Infinity) <= SPACE) at += 1;
       const next = text[at + 1] ?? 0;
       if (next >= ZERO && next <= NINE) numbers += 1;
       else values += 1;
