@@ -51,9 +51,9 @@ const domainRequest = z
   })
   .meta({ id: 'DomainRequest' });
 
-/** A domain has no tracking to choose. The operator's SES may track all the same. */
+/** The customer cannot turn tracking on. The operator can, in SES. */
 function untracked(type: EventType) {
-  const description = `No tracking can be chosen by domain. Where the operator has SES track, \`${type}\` arrives all the same.`;
+  const description = `A domain has no tracking setting. If the operator turned tracking on in SES, \`${type}\` events still arrive.`;
   return z.literal(false).meta({ description });
 }
 
@@ -184,9 +184,12 @@ function verifyDomain(domains: Pick<SendingDomains, 'verify'> | null): Documente
   };
 }
 
-/** A field that accepts the one value that every domain has. */
-function fixed<const Value extends string | boolean>(value: Value) {
-  return z.literal(value, { error: `cannot be set: it is ${value} for every domain` }).optional();
+/** A field that accepts one value: the one that every domain has. */
+function fixed<const Value extends string | boolean>(
+  value: Value,
+  reason = `it is ${value} for every domain`,
+) {
+  return z.literal(value, { error: `cannot be set: ${reason}` }).optional();
 }
 
 const domainUpdate = strictFields({
@@ -194,7 +197,14 @@ const domainUpdate = strictFields({
   click_tracking: fixed(false),
   tls: fixed('opportunistic'),
   capabilities: z
-    .object({ sending: fixed('enabled'), receiving: fixed('enabled') }, { error: 'is not an object' })
+    .object(
+      {
+        sending: fixed('enabled'),
+        // The exception: a domain receives once it is verified.
+        receiving: fixed('enabled', 'it follows the status of the domain'),
+      },
+      { error: 'is not an object' },
+    )
     .optional(),
   tracking_subdomain: z
     .null({ error: 'is not supported: links are not rewritten' })
@@ -203,7 +213,7 @@ const domainUpdate = strictFields({
 }).meta({ id: 'DomainUpdate' });
 const updatedDomain = named('domain', 'dom').meta({ id: 'UpdatedDomain' });
 
-/** Accepts what every domain has, for Resend's SDK. No setting of a domain can be chosen. */
+/** Accepts the fixed values, for Resend's SDK. No setting of a domain can be chosen. */
 function updateDomain(domains: Pick<DomainStore, 'find'> | null): Documented<KeyedRoute> {
   return {
     ...MANAGE,
