@@ -25,7 +25,10 @@ export type DomainOutcome<Value> =
   | DomainLimitReached
   /** The key was revoked or changed while the request waited. Nothing was asked. */
   | { readonly kind: 'key-refused'; readonly answer: Answer }
-  /** The provider refused, did not answer, or could not be asked in time. Our rows have not changed. */
+  /**
+   * The provider refused, did not answer, or could not be asked in time. The domain was neither
+   * added nor removed here.
+   */
   | ({ readonly kind: 'refused' | 'unavailable' | 'not-asked' } & DomainFault);
 
 /** A customer's request. It may wait for minutes. */
@@ -44,11 +47,11 @@ export interface DomainParts {
 
 const MISSING = { kind: 'missing' } as const;
 const TAKEN = { kind: 'taken' } as const;
-const BUSY = {
+const NAME_BUSY = {
   kind: 'not-asked',
   detail: 'other requests for this domain are still being worked on',
 } as const;
-const QUEUED = {
+const ACCOUNT_BUSY = {
   kind: 'not-asked',
   detail: 'other requests of the account are still being worked on',
 } as const;
@@ -56,7 +59,8 @@ const NOT_THERE = { kind: 'refused', detail: 'it does not have the domain' } as 
 const TOO_LATE = { kind: 'not-asked', detail: 'the storage took too long' } as const;
 
 /**
- * One call per account at a time, so another account waits for at most one. The key's rate limits the calls.
+ * One call per account and process. So another account waits for at most one call of this account. The rate
+ * limit of the API key bounds the waiting calls.
  */
 const ACCOUNT_LIMITS = { inFlightMax: 1, waitingMax: Infinity, waitMs: 30_000, totalInFlightMax: Infinity };
 
@@ -65,9 +69,9 @@ const ACCOUNT_LIMITS = { inFlightMax: 1, waitingMax: Infinity, waitMs: 30_000, t
  * call.
  *
  * Changes to one name run in turn. So the provider's identity and the stored row belong to the same account:
- * the one that came first. After a crash between the two, the provider has an identity without a row. The
- * identity names the account, so that account's next try continues. A crash during a deletion leaves the row,
- * and the next try deletes it.
+ * the one that came first. After a crash between the provider's create and our insert, the provider has an
+ * identity without a row. The identity names the account, so that account's next try continues. A crash
+ * during a deletion leaves the row, and the next try deletes it.
  */
 export class SendingDomains {
   readonly #parts: DomainParts;
@@ -86,18 +90,18 @@ export class SendingDomains {
   }
 
   /** Asks the provider at once and stores its answer. */
-  async verify(request: DomainRequest, id: DomainId): Promise<DomainOutcome<DomainId>> {
+  async verify(request: DomainRequest, id: DomainId): Promise<DomainOutcome<null>> {
     const { accountId } = request.key;
     const domain = await this.#parts.store.find(accountId, id);
     if (domain === null) return MISSING;
     return this.#requestInTurns(request, domain.name, async (turn) => {
       const answer = await ask(this.#parts, turn, accountId, id);
       if (answer.kind !== 'ok') return answer;
-      return answer.value === null ? NOT_THERE : { kind: 'ok', value: id };
+      return answer.value === null ? NOT_THERE : { kind: 'ok', value: null };
     });
   }
 
-  async delete(request: DomainRequest, id: DomainId): Promise<DomainOutcome<DomainId>> {
+  async delete(request: DomainRequest, id: DomainId): Promise<DomainOutcome<null>> {
     const { accountId } = request.key;
     const domain = await this.#parts.store.find(accountId, id);
     if (domain === null) return MISSING;
@@ -116,12 +120,14 @@ export class SendingDomains {
   async finishRelease(name: string): Promise<DomainOutcome<null>> {
     const { store, provider } = this.#parts;
     return inTurn(this.#parts, name, async (turn) => {
-      // A name that an account has added since the release must stay: a process of the last release adds a
-      // name without removing the release note.
-      const isGone = !(await store.isReleased(name)) || (await store.isTaken(name));
+      // Keep a name that an account has added since the operator freed it. A process of the previous version
+      // adds a name without deleting its row in `released_domains`.
+      const mayDelete = (await store.isReleased(name)) && !(await store.isTaken(name));
       if (!turn.hasTimeLeft()) return TOO_LATE;
-      const answer = isGone ? null : await provider.delete(name);
-      if (answer !== null && answer.kind !== 'ok') return answer;
+      if (mayDelete) {
+        const answer = await provider.delete(name);
+        if (answer.kind !== 'ok') return answer;
+      }
       await store.forgetReleased(name);
       return { kind: 'ok', value: null };
     });
@@ -133,13 +139,13 @@ export class SendingDomains {
     name: string,
     work: (turn: DomainTurn) => Promise<DomainOutcome<Value>>,
   ): Promise<DomainOutcome<Value>> {
-    const inTurnOfName = async () => inTurn(this.#parts, name, work);
-    return (await this.#accountSlots.run(accountId, inTurnOfName)) ?? QUEUED;
+    const outcome = await this.#accountSlots.run(accountId, async () => inTurn(this.#parts, name, work));
+    return outcome ?? ACCOUNT_BUSY;
   }
 
   /**
-   * The same for a customer's request. It checks the key again after the wait. The log keeps the error code,
-   * which the customer is not shown.
+   * Like `#inTurns`, for a customer's request. It checks the key again after the wait. The log keeps the
+   * error code, which the customer is not shown.
    */
   async #requestInTurns<Value>(
     { key: { accountId }, recheckKey }: DomainRequest,
@@ -213,7 +219,7 @@ async function expire(
 ): Promise<DomainOutcome<'expired' | 'kept'>> {
   const before = await parts.store.find(accountId, id);
   if (before === null) return MISSING;
-  // A process of the last release verifies without setting `firstVerifiedAt`.
+  // A process of the previous version verifies without setting `firstVerifiedAt`.
   if (before.firstVerifiedAt !== null || before.status === 'verified') return { kind: 'ok', value: 'kept' };
   const answer = await ask(parts, turn, accountId, id);
   if (answer.kind !== 'ok') return answer;
@@ -236,13 +242,13 @@ async function remove(
   turn: DomainTurn,
   accountId: AccountId,
   { id, name }: Domain,
-): Promise<DomainOutcome<DomainId>> {
+): Promise<DomainOutcome<null>> {
   // Check again: while this call waited, the name may have been deleted and added as another domain.
   if ((await store.find(accountId, id)) === null) return MISSING;
   if (!turn.hasTimeLeft()) return TOO_LATE;
   const answer = await provider.delete(name);
   if (answer.kind !== 'ok') return answer;
-  return (await store.delete(accountId, id)) ? { kind: 'ok', value: id } : MISSING;
+  return (await store.delete(accountId, id)) ? { kind: 'ok', value: null } : MISSING;
 }
 
 async function inTurn<Value>(
@@ -251,15 +257,15 @@ async function inTurn<Value>(
   work: (turn: DomainTurn) => Promise<DomainOutcome<Value>>,
 ): Promise<DomainOutcome<Value>> {
   const result = await turns.during(name, work);
-  return result.kind === 'done' ? result.value : BUSY;
+  return result.kind === 'done' ? result.value : NAME_BUSY;
 }
 
 /**
  * SES sends for a domain as soon as it sends for a parent domain (SES guide, "Creating and verifying
  * identities"). Another account or the operator may have added that parent. So this status does not prove who
- * owns the name. The domain's own keys must be in the DNS, unless this account has verified the parent; the
- * store checks that. Keys that cannot be looked up do not count until a lookup has found them once. Until
- * then they show as pending.
+ * owns the name. So `verified` counts only with the domain's own keys in the DNS, or under a parent that this
+ * account has verified. `settleDomains` in the store enforces this. A key whose first lookup failed shows as
+ * `pending` until a lookup finds it.
  */
 function stateOf({ status, records }: SendingDomain, hadOwnKeys: boolean): DomainState {
   const isUnproved = ({ record, status: found }: DomainRecord): boolean =>
