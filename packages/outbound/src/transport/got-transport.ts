@@ -40,7 +40,10 @@ export function createGotTransport(agent: Agent): Transport {
         listener.onHead(response.statusCode ?? 0);
         stream.on('data', (chunk: Buffer) => listener.onBody(chunk));
         stream.once('end', () => listener.onEnd());
-        stream.once('close', () => listener.onEnd());
+        // Also after a cut, and after the connection broke.
+        stream.once('close', () => {
+          if (!stream.readableEnded) listener.onEnd();
+        });
       });
       return { isSent: () => native?.writableFinished !== false, cut: () => void stream.destroy() };
     },

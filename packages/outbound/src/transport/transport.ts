@@ -25,8 +25,8 @@ export interface OutgoingPost {
 }
 
 /**
- * A transport calls these methods for one request and its answer, in this order. An error may replace any
- * call. The end may follow an error. No call comes before `post` has returned.
+ * A transport calls these methods for one request and its answer, in this order. An error ends the sequence
+ * early; only `onEnd` may follow. No call comes before `post` has returned.
  */
 export interface ExchangeListener {
   /** The request has its connection, new or from the pool. No byte is written yet. */
@@ -36,7 +36,7 @@ export interface ExchangeListener {
   /** The complete final head arrived. A 101 is final, and its connection does not return to the pool. */
   onHead(statusCode: number): void;
   onBody(chunk: Buffer): void;
-  /** The body has ended, complete or not. */
+  /** The body has ended, complete or not. Called once. */
   onEnd(): void;
   /** The connection failed or broke. Called once, with Node's error. */
   onError(error: unknown): void;
