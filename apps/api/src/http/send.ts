@@ -17,7 +17,7 @@ export type Send = (request: IncomingMessage, response: ServerResponse, answer: 
 
 /** The memory budget for answers in progress. It counts what each holds beyond its first `bytesFree`. */
 const BUDGET = { bytesMax: 128 * 1024 * 1024, bytesFree: LIMITS.bodyBytes };
-/** The owner of answers that have neither a key nor an owner. No key has this id. */
+/** The budget owner of answers without an API key and without `owner`. No key has this id. */
 const KEYLESS = 'keyless';
 
 export function createSend(bases: ProblemBases, logger: Pick<Logger, 'warn'>): Send {
@@ -30,12 +30,12 @@ export function createSend(bases: ProblemBases, logger: Pick<Logger, 'warn'>): S
     }
     const { requestId, key } = contextOf(response);
     const head = answer.kind === 'file' ? answer : rendered(answer, bases, requestId);
-    const bytes = 'text' in head ? head.length : (head.heldBytes ?? 0);
-    const isLong = bytes > PIECE_BYTES;
+    const memoryBytes = 'text' in head ? head.length : (head.heldBytes ?? 0);
+    const isLong = memoryBytes > PIECE_BYTES;
     if (isLong) {
       const owner = answer.kind === 'file' ? answer.owner : undefined;
       const held = budget.open(key?.id ?? owner ?? KEYLESS);
-      if (!held.takeNow(bytes)) {
+      if (!held.takeNow(memoryBytes)) {
         if (answer.kind === 'file') answer.stream?.destroy();
         send(request, response, tooManyUnread);
         return;
@@ -74,8 +74,8 @@ function writeHead(response: ServerResponse, { status, mediaType, headers, lengt
 }
 
 /**
- * Answers a client that is still sending. The whole answer is written at once: the rest of the request may be
- * no HTTP, and then Node closes the connection.
+ * Answers a client that is still sending. If the rest of the request is malformed, Node closes the connection
+ * at once. So the whole answer is written first.
  */
 async function sendWhileReceiving(
   request: IncomingMessage,

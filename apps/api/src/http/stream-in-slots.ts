@@ -6,7 +6,7 @@ import type { FileAnswer } from './answer.ts';
 
 /** Bytes that one read takes from a store. */
 const READ_BYTES = 1024 * 1024;
-/** The end of a read may still be on its way when the next read arrives. */
+/** Two reads: the next may arrive before the client has taken all of the first. */
 const HELD_BYTES = 2 * READ_BYTES;
 
 /** Bytes in a store that can be read in part. */
@@ -47,7 +47,7 @@ async function* pieces(
     } finally {
       slot.release();
     }
-    if (piece === null || piece.length === 0) throw new Error('the rest of the bytes is deleted');
+    if (piece === null || piece.length === 0) throw new Error('the rest of the bytes was deleted');
     yield* inPieces(piece);
     at += piece.length;
   }

@@ -7,8 +7,8 @@ import { resourceBody } from '../http/body-rules.ts';
 import { lacksAll, parseFields, resourceFields } from '../http/fields.ts';
 import { inSlot } from '../http/in-slot.ts';
 import { listAnswer } from '../http/list-answer.ts';
+import { oneLineText } from '../http/one-line-text.ts';
 import { parsedText } from '../http/parsed-text.ts';
-import { shownText } from '../http/shown-text.ts';
 import { foreignInboundDomain, inboxExists, inboxLimit, noSuch, reservedName } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { count, deleted, idOf, named, nullableText, pageOf, text, time } from './schemas.ts';
@@ -43,7 +43,7 @@ const username = z
   })
   .meta({ pattern: PATTERNS.inboundName });
 
-const name = shownText(LIMITS.inboundNameLength);
+const name = oneLineText(LIMITS.inboundNameLength);
 const fromName = name.nullable().meta({ description: 'In From of its replies.' });
 const names = {
   name: name.nullish().meta({ description: 'Absent: the address.' }),

@@ -7,8 +7,8 @@ import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
+import { oneLineText } from '../http/one-line-text.ts';
 import { parsedText } from '../http/parsed-text.ts';
-import { shownText } from '../http/shown-text.ts';
 import {
   foreignInboundDomain,
   foreignWholeDomain,
@@ -60,7 +60,7 @@ export const ruleRequest = z
     events: requestedEventTypes(messageType).transform((types): readonly EventType[] =>
       types.length === 0 ? MESSAGE_TYPES : types,
     ),
-    name: shownText(LIMITS.inboundNameLength).nullish(),
+    name: oneLineText(LIMITS.inboundNameLength).nullish(),
   })
   .meta({ id: 'InboundRouteRequest' });
 

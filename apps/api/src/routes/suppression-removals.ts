@@ -6,8 +6,8 @@ import { json } from '../http/answer.ts';
 import { optionalBody, resourceBody } from '../http/body-rules.ts';
 import { parseFields, strictFields, suppressionFields } from '../http/fields.ts';
 import type { FieldsParse } from '../http/fields.ts';
+import { oneLineText } from '../http/one-line-text.ts';
 import { idField } from '../http/parsed-text.ts';
-import { shownText } from '../http/shown-text.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute } from './route.ts';
@@ -22,7 +22,7 @@ export function suppressionRemovalRoutes(suppressions: SuppressionStore): readon
 }
 
 /** A blank reason counts as none. */
-const reason = shownText(LIMITS.suppressionReasonLength)
+const reason = oneLineText(LIMITS.suppressionReasonLength)
   .nullish()
   .meta({ description: 'Needed to remove what a complaint has made.' })
   .transform((written) => {
@@ -31,7 +31,7 @@ const reason = shownText(LIMITS.suppressionReasonLength)
   });
 const removalRequest = z.object({ reason }).meta({ id: 'SuppressionRemoval' });
 const reasonQuery = z.object({
-  reason: shownText(LIMITS.suppressionReasonLength)
+  reason: oneLineText(LIMITS.suppressionReasonLength)
     .optional()
     .meta({ description: 'Where it is blank or missing, the `reason` of the body counts.' }),
 });

@@ -4,9 +4,9 @@ import { KeyedQueue } from '@postrider/limits';
 import { z } from 'zod';
 import { inSlot } from '../http/in-slot.ts';
 import { listAnswer } from '../http/list-answer.ts';
+import { oneLineText } from '../http/one-line-text.ts';
 import { parsedText } from '../http/parsed-text.ts';
 import { parseQuery } from '../http/query-fields.ts';
-import { shownText } from '../http/shown-text.ts';
 import { invalid } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { pageOf, text } from './schemas.ts';
@@ -29,7 +29,7 @@ const moment = parsedText(parseIsoMoment, 'is neither a date nor a time in ISO 8
 
 /** The parameters that may occur once. */
 const searchQuery = z.object({
-  query: shownText(LIMITS.searchLength)
+  query: oneLineText(LIMITS.searchLength)
     .optional()
     .meta({ description: 'In the subject, in an address, or in the first 16 KiB of the text.' }),
   has_attachment: isTrue,

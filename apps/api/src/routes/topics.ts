@@ -5,7 +5,7 @@ import { json } from '../http/answer.ts';
 import { topicBody } from '../http/body-rules.ts';
 import { lacksAll, parseFields, topicFields } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
-import { shownText } from '../http/shown-text.ts';
+import { oneLineText } from '../http/one-line-text.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { deleted, idOf, named, nullableText, pageOf, text, time } from './schemas.ts';
@@ -26,10 +26,10 @@ export function topicRoutes(topics: TopicStore): readonly Documented[] {
 
 const subscription = z.enum(['opt_in', 'opt_out'], { error: 'is neither opt_in nor opt_out' });
 
-const topicName = shownText(LIMITS.topicNameLength)
+const topicName = oneLineText(LIMITS.topicNameLength)
   .refine((name) => name.trim() !== '', { error: 'is blank' })
   .meta({ pattern: PATTERNS.shownLine });
-const topicDescription = shownText(LIMITS.topicDescriptionLength).nullable();
+const topicDescription = oneLineText(LIMITS.topicDescriptionLength).nullable();
 
 const topicRequest = z
   .object({

@@ -19,8 +19,8 @@ import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
 import type { FieldsParse } from '../http/fields.ts';
+import { oneLineText } from '../http/one-line-text.ts';
 import { parsedText } from '../http/parsed-text.ts';
-import { shownText } from '../http/shown-text.ts';
 import { noSuch, tooManyWebhooks } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import {
@@ -108,7 +108,7 @@ const requestedDomains = z
 export const webhookRequest = strictFields({
   endpoint: requestedEndpoint,
   events: requestedEventTypes(requestedEventType),
-  description: shownText(LIMITS.webhookDescriptionLength).nullish(),
+  description: oneLineText(LIMITS.webhookDescriptionLength).nullish(),
   domains: requestedDomains.nullish(),
   headers: requestedHeaders.optional(),
 }).meta({ id: 'WebhookRequest' });

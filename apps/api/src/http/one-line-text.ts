@@ -2,7 +2,7 @@ import { hasControlCharacter, isLongerThan, PATTERNS } from '@postrider/domain';
 import { z } from 'zod';
 
 /** A field for one line of text that Postgres can store. @param lengthMax in characters. */
-export function shownText(lengthMax: number) {
+export function oneLineText(lengthMax: number) {
   return z
     .string({ error: 'is not a string' })
     .refine((text) => !isLongerThan(text, lengthMax), { error: `is longer than ${lengthMax} characters` })
