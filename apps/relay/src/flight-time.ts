@@ -10,7 +10,7 @@ const ENDED_MIN = 32;
 const DOUBLES_AFTER_MS = 4_000;
 
 export interface FlightSample {
-  /** Deliveries in flight when the time began. */
+  /** Deliveries in flight at the start of `elapsedMs`. */
   readonly inFlight: number;
   readonly ended: number;
   readonly elapsedMs: number;
@@ -28,7 +28,8 @@ export class FlightTime {
     const kept = 2 ** (-elapsedMs / HALF_LIFE_MS);
     this.#inFlightMs = this.#inFlightMs * kept + inFlight * elapsedMs;
     this.#ended = this.#ended * kept + ended;
-    // With more in flight they queue in the worker. A long time then says nothing about the endpoint.
+    // Above this limit deliveries queue in the worker. A longer mean then says nothing about the endpoint, so
+    // the shortest mean does not grow.
     if (inFlight <= LIMITS.quick) this.#shortestMs *= 2 ** (elapsedMs / DOUBLES_AFTER_MS);
     if (this.#ended >= ENDED_MIN)
       this.#shortestMs = Math.min(this.#shortestMs, this.meanMs(inFlight - ended));

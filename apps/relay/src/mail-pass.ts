@@ -5,21 +5,22 @@ import type { QueueDepths } from './queue-depths.ts';
 export interface MailPassParts {
   readonly store: MailOutbox;
   readonly queue: Pick<Producer, 'addMail'>;
-  /** This pass alone uses it, and notes what it adds. */
+  /** Only this pass uses it. The pass notes the jobs that it adds. */
   readonly depths: QueueDepths;
   readonly leaseSeconds: number;
   readonly onClaim: (claimed: readonly ClaimedEmail[]) => void;
 }
 
 const LOOK_AHEAD_SECONDS = 60;
-/** Delayed jobs of mail. */
+/** The limit of delayed mail jobs in the queue. */
 export const MAIL_DELAYED_MAX = 10_000;
 /** A wake-up announces new mail. This pause bounds the wait for lost wake-ups and for retries. */
 const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 20;
 /**
- * After an outage of Postgres that outlasts the lease, the worker that sent the message still waits to record
- * the outcome. It connects for 5 s at most, and tries every 2 s. Its record then comes before the next take.
+ * A worker that sent a message may still wait to record the outcome: Postgres was away for longer than the
+ * lease. The worker retries after at most 2 s, and one connect takes at most 5 s. So it records before
+ * another worker takes the message.
  */
 const RECORDED_WITHIN_MS = 10_000;
 

@@ -10,6 +10,7 @@ import { parseEmailAddress, unquotedLocalPart } from './email-address.ts';
  */
 export function plainAddress(text: string): string | null {
   const parsed = parseEmailAddress(text);
+  // <a@b.example> parses with no name.
   if (parsed === null || parsed.name !== null || text !== text.trim() || text.endsWith('>')) return null;
   return plainForm(parsed.address);
 }
@@ -20,7 +21,10 @@ function plainForm(address: string): string {
   return `${unquotedLocalPart(address.slice(0, at))}${address.slice(at)}`.toLowerCase().normalize('NFC');
 }
 
-/** @param texts addresses, with or without names. @returns those that are addresses, each once */
+/**
+ * @param texts addresses, with or without names.
+ * @returns the plain form of each text that is an address, each once.
+ */
 export function plainAddresses(texts: readonly string[]): string[] {
   const parsed = texts.flatMap((text) => parseEmailAddress(text) ?? []);
   return [...new Set(parsed.map(({ address }) => plainForm(address)))];

@@ -17,7 +17,7 @@ export interface SpfResult {
 export async function checkSpf(envelope: Envelope, resolve: Resolve): Promise<SpfResult> {
   const { domain, status } = await spf({
     sender: envelope.mailFrom,
-    ip: envelope.remoteAddress.replace(/%.*$/, ''), // fe80::1%eth0
+    ip: envelope.remoteAddress.replace(/%.*$/, ''), // drops the zone of fe80::1%eth0
     helo: envelope.helo,
     resolver: resolve,
   });
