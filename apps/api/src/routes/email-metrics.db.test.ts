@@ -196,10 +196,10 @@ describe('GET /v1/emails/metrics', () => {
   });
 
   test.each([
-    ['?metrics=sent,suppressed', 'metrics "sent,suppressed" has a metric that is not counted.'],
-    ['?dimensions=broadcast', 'dimensions "broadcast" has a dimension that there is not.'],
+    ['?metrics=sent,suppressed', 'metrics "sent,suppressed" has an unknown metric.'],
+    ['?dimensions=broadcast', 'dimensions "broadcast" has an unknown dimension.'],
     ['?broadcast_id=1', '"broadcast_id" is not a parameter of this route; the nearest one is domain_id.'],
-    ['?granularity=yearly', 'granularity "yearly" is no granularity.'],
+    ['?granularity=yearly', 'granularity "yearly" is not hourly, daily, weekly or monthly.'],
     ['?timezone=Mars/Olympus', 'timezone "Mars/Olympus" is not a name of a time zone.'],
     ['?timezone=%27', `timezone "'" is not a name of a time zone.`],
     ['?email_id=1', 'email_id "1" is not a list of at most 50 ids.'],
