@@ -37,6 +37,26 @@ describe('a suppressed recipient', () => {
     expect(message).not.toHaveProperty('suppressed');
   });
 
+  test.each([
+    ['in needless quotes', '"ann"@example.net', 'ann@example.net'],
+    ['in quotes and with a name', 'Ann <"Ann"@example.net>', 'ann@example.net'],
+    ['with an escaped letter', '"a\\nn"@example.net', 'ann@example.net'],
+    ['with a decomposed letter', 'zoe\u0308@example.net', 'zo\u00eb@example.net'],
+    ['with a domain in Unicode', 'ann@b\u00fccher.example', 'ann@xn--bcher-kva.example'],
+  ])('gets nothing when the message writes the address %s', async (_form, written, suppressed) => {
+    const transport = recordingTransport();
+    const others = ['jane@example.net'];
+    await new MailProvider(transport).send(
+      outgoingMessage({ to: others, cc: [written], bcc: [written], suppressed: [suppressed] }),
+    );
+    await new MailProvider(transport).send(
+      outgoingMessage({ to: [written, ...others], only: [written, ...others], suppressed: [suppressed] }),
+    );
+    expect(transport.sent.map(({ to, cc, bcc }) => [...to, ...cc, ...bcc])).toEqual([others, others]);
+    const alone = outgoingMessage({ to: [written], suppressed: [suppressed] });
+    expect(await new MailProvider(transport).send(alone)).toMatchObject({ kind: 'refused' });
+  });
+
   test('is not one whose address only begins or ends alike', async () => {
     const transport = recordingTransport();
     const to = ['xgone@example.net', 'gone@example.net.test'];

@@ -1,4 +1,4 @@
-import { parseEmailAddress } from '@postrider/domain';
+import { plainAddresses } from '@postrider/domain';
 import type { AccountId, EmailDraft, EmailId, ProviderResult } from '@postrider/domain';
 
 /** A stored message on its way to a provider. */
@@ -13,7 +13,7 @@ export interface OutgoingMessage extends Pick<
   readonly attachments: readonly OutgoingAttachment[];
   /** Labels for the provider's own reports. They are not part of the message. */
   readonly tags: readonly { readonly name: string; readonly value: string }[];
-  /** Addresses to leave out of the envelope and the headers. Case does not matter. */
+  /** Addresses to leave out of the envelope and the headers. `plainAddress` tells which ones are the same. */
   readonly suppressed: readonly string[];
   /** The envelope's recipients: those that did not get the message yet. The headers name all. Null: all. */
   readonly only: readonly string[] | null;
@@ -79,11 +79,8 @@ export class MailProvider {
 
 /** @returns null when no recipient is left. */
 function withoutSuppressed({ suppressed, ...message }: OutgoingMessage): AddressedMessage | null {
-  const excluded = new Set(suppressed.map((address) => address.toLowerCase()));
-  const isReachable = (text: string): boolean => {
-    const address = parseEmailAddress(text)?.address;
-    return address === undefined || !excluded.has(address.toLowerCase());
-  };
+  const excluded = new Set(plainAddresses(suppressed));
+  const isReachable = (text: string) => !plainAddresses([text]).some((address) => excluded.has(address));
   const to = message.to.filter(isReachable);
   const cc = message.cc.filter(isReachable);
   const bcc = message.bcc.filter(isReachable);
