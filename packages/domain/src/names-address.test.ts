@@ -32,3 +32,13 @@ test.each([
 ])('%j does not', (value) => {
   expect(namesAddress(value, BOB)).toBe(false);
 });
+
+test.each([
+  ['zo\u00eb@b.example', 'zoe\u0308@b.example'],
+  ['zo\u00eb@b.example', 'smtp; 550 <zoe\u0308@b.example>: unknown user'],
+  ['bob@b.example', '"Bob"@b.example'],
+  ['bob@b.example', 'smtp; 550 <"bob"@b.example>: unknown user'],
+  ['"bob b"@b.example', 'smtp; 550 <"Bob B"@b.example>: unknown user'],
+])('%s is the address in %j', (address, text) => {
+  expect(namesAddress(text, address)).toBe(true);
+});

@@ -16,11 +16,17 @@ export function namesAddress(value: unknown, address: string): boolean {
 function textNames(text: string, address: string): boolean {
   const parsed = parseEmailAddress(text);
   if (parsed !== null) return plainAddress(parsed.address) === address;
-  const lower = text.toLowerCase();
-  for (let at = lower.indexOf(address); at !== -1; at = lower.indexOf(address, at + 1)) {
-    if (isWord(lower, at, at + address.length)) return true;
+  const words = unquoted(text.toLowerCase().normalize('NFC'));
+  const sought = unquoted(address);
+  for (let at = words.indexOf(sought); at !== -1; at = words.indexOf(sought, at + 1)) {
+    if (isWord(words, at, at + sought.length)) return true;
   }
   return false;
+}
+
+/** A longer text may write `"bob"@b.example` for `bob@b.example`. */
+function unquoted(text: string): string {
+  return text.replaceAll(/["\\]/g, '');
 }
 
 /**

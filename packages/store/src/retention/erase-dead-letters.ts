@@ -1,7 +1,7 @@
 import { namesAddress } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { inBoundedStep, lacks, ROWS_PER_STEP } from '../db/bounded-step.ts';
-import { needleOf, NOTHING, outcomeOf, subjectOf, together } from './erasure.ts';
+import { mayName, needleOf, NOTHING, outcomeOf, subjectOf, together } from './erasure.ts';
 import type { Erased, Erasure, Named } from './erasure.ts';
 
 /** Each step searches the attempts in every partition of the log, about forty. */
@@ -21,7 +21,7 @@ interface LetterRow extends Named {
 const PAGE = `
   select l.id, l.created_at::text as at, (extract(epoch from l.event_created_at) * 1000)::float8 as "createdMs",
          m.yes as "ofMail",
-         case when m.yes or (l.event_created_at <= $4::timestamptz and position($6 in lower(l.data)) > 0)
+         case when m.yes or (l.event_created_at <= $4::timestamptz and ${mayName('l.data', '$6')})
               then l.data end as data
   from (
     select id, created_at, event_created_at, data

@@ -1,7 +1,7 @@
 import { namesAddress } from '@postrider/domain';
 import type { Pool, PoolClient } from 'pg';
 import { inBoundedStep, lacks, ROWS_PER_STEP } from '../db/bounded-step.ts';
-import { needleOf, NOTHING, outcomeOf, subjectOf, together } from './erasure.ts';
+import { mayName, needleOf, NOTHING, outcomeOf, subjectOf, together } from './erasure.ts';
 import type { Erased, Erasure, Named } from './erasure.ts';
 import { FURTHER_RECIPIENTS } from './old-events.ts';
 
@@ -41,7 +41,7 @@ const PAGE = `
          (select coalesce(json_agg(json_build_object('id', id, 'data', data, 'ofMail', of_mail,
                                                      'createdMs', extract(epoch from created_at) * 1000)), '[]')
           from mine
-          where of_mail or (created_at <= $4::timestamptz and position($5 in lower(data)) > 0)) as found`;
+          where of_mail or (created_at <= $4::timestamptz and ${mayName('data', '$5')})) as found`;
 
 /** Runs after the lock, with a new snapshot: a replay writes its event before it adds the delivery. */
 const DELETE = `

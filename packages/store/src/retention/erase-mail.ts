@@ -4,7 +4,7 @@ import { inBoundedStep, lacks, MESSAGES_PER_STEP, ROWS_PER_STEP } from '../db/bo
 import { LockConflictError } from '../db/errors.ts';
 import { lockInbox } from '../inbound/sql/inboxes.ts';
 import { dropEmptyThreads } from './empty-threads.ts';
-import { needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
+import { mayName, needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
 import type { Erased, Erasure } from './erasure.ts';
 import { RECIPIENTS } from './old-mail.ts';
 import { RECEIVED_PER_STEP } from './old-messages.ts';
@@ -35,7 +35,7 @@ interface MailKind {
 /** The account's sent messages in index order, with their addresses only. */
 const SENT_PAGE = `
   select e.id, e.created_at::text as at, (extract(epoch from e.created_at) * 1000)::float8 as "createdMs",
-         case when position($5 in lower(array_to_string(a.list, ' '))) > 0 then a.list end as addresses,
+         case when ${mayName("array_to_string(a.list, ' ')", '$5')} then a.list end as addresses,
          (select s.inbox_id from inbox_sends s where s.email_id = e.id) as "inboxId"
   from (
     select id, created_at, from_address, to_addresses, cc_addresses, bcc_addresses, reply_to_addresses
@@ -72,7 +72,7 @@ const DELETE_SENT = `
 const RECEIVED_PAGE = `
   select m.id, m.created_at::text as at, (extract(epoch from m.created_at) * 1000)::float8 as "createdMs",
          case when coalesce(m.notified_at, m.created_at) <= $4::timestamptz
-                and position($5 in lower(array_to_string(a.list, ' '))) > 0 then a.list end as addresses, m.inbox_id as "inboxId"
+                and ${mayName("array_to_string(a.list, ' ')", '$5')} then a.list end as addresses, m.inbox_id as "inboxId"
   from (
     select p.*
     from unnest(enum_range(null::key_kind)) k (kind), unnest(enum_range(null::message_status)) s (status)

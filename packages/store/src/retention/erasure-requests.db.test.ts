@@ -1,14 +1,16 @@
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { recordEvent } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
 import { ACTOR, createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
+import { endDeliveries, sendMail, sendToProvider } from '../../test/ended-mail.ts';
 import { letTimePass } from '../../test/let-time-pass.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { NOTICES_ACCOUNT } from '../mail/send-emails.ts';
 import { createErasureStore } from './erasures.ts';
 import type { ErasureStore } from './erasures.ts';
 
-/* Several requests at the same time. */
+/* Several requests at the same time, and the forms in which mail writes an address. */
 
 const BOB = 'bob@b.example';
 
@@ -49,4 +51,34 @@ test('a message that two requests have erased stays noted for the other request'
   expect(await store.outside.query('select address from erased_emails')).toEqual([
     { address: 'eve@e.example' },
   ]);
+});
+
+describe('an address is erased', () => {
+  test.each([
+    ['in needless quotes', '"Bob"@b.example', BOB],
+    ['in the quotes that it needs', '"Bob B"@b.example', '"bob b"@b.example'],
+    ['with an escaped letter', '"b\\ob"@b.example', BOB],
+    ['with a decomposed letter', 'Zoe\u0308@b.example', 'zo\u00eb@b.example'],
+  ])('%s', async (_form, written, address) => {
+    const webhookId = await rows.webhook({ accountId });
+    for (const result of ['done', 'dead'] as const) {
+      await sendToProvider(store, await sendMail(store, accountId, { to: [written] }));
+      await endDeliveries(store, webhookId, result);
+    }
+    await store.outside.query('delete from events where id = (select min(id) from events)');
+    expect(await erasures.erase(accountId, address, ACTOR)).toMatchObject({
+      erased: { emails: 2, events: 1, deadLetters: 1 },
+    });
+  });
+
+  test('in an event that names no message', async () => {
+    await rows.webhook({ accountId });
+    const data = { email_id: null, to: '"bob"@b.example', topic: null, scope: 'all', source: 'api' } as const;
+    await store.db.transactions.run(async (tx) => {
+      const occurred = { ...data, occurred_at: '2026-03-01T12:00:00.000Z' };
+      await recordEvent(tx, { type: 'email.unsubscribed', accountId, data: occurred }, store.clock);
+    });
+    await store.outside.query('delete from deliveries');
+    expect(await erasures.erase(accountId, BOB, ACTOR)).toMatchObject({ erased: { events: 1 } });
+  });
 });

@@ -62,10 +62,17 @@ export function subjectOf(data: 'p.data' | 'l.data'): string {
   return `substring(${data} from '^[{]"(?:email_id|object":"message","id)":"([^"]+)"')`;
 }
 
+/** An SQL expression: true for each text that may name the address whose needle is the parameter. */
+export function mayName(text: string, needle: `$${number}`): string {
+  return `position(${needle} in lower(translate(${text}, '"\\', ''))) > 0`;
+}
+
 /**
- * A part that every text with the address contains. It ends before the domain, which can be written in two
- * ways.
+ * A part that every text with the address contains, once its quotes and backslashes are gone: mail may write
+ * `"ann"@`, and JSON escapes both. It begins after the last letter beyond ASCII, which may be decomposed. It
+ * ends before the domain, which can be written in two ways.
  */
 export function needleOf(address: string): string {
-  return address.slice(0, address.lastIndexOf('@') + 1);
+  const local = address.slice(0, address.lastIndexOf('@')).replaceAll(/["\\]/g, '');
+  return `${/[\u0020-\u007e]*$/.exec(local)?.[0] ?? ''}@`;
 }
