@@ -267,9 +267,12 @@ describe('events replay', () => {
 describe('emails', () => {
   test('find finds by each option, in every account, and shows no text', async () => {
     const { emailId, accountId } = acme;
+    const keyId = newId('apiKey', systemClock);
+    await database.query('update emails set api_key_id = $2 where id = $1', [emailId, keyId]);
     for (const by of [
       ['--address', 'bob@b.example'],
       ['--message-id', 'ses-req-1'],
+      ['--key', keyId],
       ['--request', 'req-1'],
     ]) {
       expect(await idsOf('emails', 'find', ...by)).toEqual([emailId]);
@@ -282,7 +285,7 @@ describe('emails', () => {
     );
     expect(JSON.stringify(await json('emails', 'find', '--request', 'req-1'))).not.toContain('Hello');
     expect((await cli('emails', 'find', '--request', 'req-3')).stdout).toBe('no emails\n');
-    for (const args of [[], ['--domain', 'no domain']])
+    for (const args of [[], ['--domain', 'no domain'], ['--key', 'no key']])
       expect(await cli('emails', 'find', ...args)).toMatchObject({ code: 2 });
   });
 

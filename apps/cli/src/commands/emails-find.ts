@@ -4,7 +4,7 @@ import type { EmailSearch, FoundEmail } from '@postrider/store';
 import type { Command } from 'commander';
 import { emailObject } from '../email-object.ts';
 import { UsageError } from '../failure.ts';
-import { optionalId } from '../ids.ts';
+import { optionalId, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { messageIdOf, onlyOne, requireAddress } from '../mail-search.ts';
 import { jsonOption, LISTED_MAX, note, printList } from '../print.ts';
@@ -12,7 +12,7 @@ import { printable } from '../printable.ts';
 import { withDatabase } from '../session.ts';
 
 const HEAD = ['ID', 'STORED', 'STATE', 'ACCOUNT', 'TO', 'SUBJECT'];
-const SEARCHES = ['address', 'domain', 'messageId', 'request'] as const;
+const SEARCHES = ['address', 'domain', 'messageId', 'key', 'request'] as const;
 
 interface Options extends Partial<Record<(typeof SEARCHES)[number], string>> {
   readonly account?: string;
@@ -23,10 +23,11 @@ interface Options extends Partial<Record<(typeof SEARCHES)[number], string>> {
 export function addEmailsFind(emails: Command, io: Io): void {
   emails
     .command('find')
-    .description(`the newest ${LISTED_MAX} sent messages to an address or a domain, or of a request`)
+    .description(`the newest ${LISTED_MAX} sent messages to an address or a domain, or of a key or a request`)
     .option('--address <address>', 'to this recipient: to, cc or bcc')
     .option('--domain <domain>', 'to a recipient at this domain')
     .option('--message-id <id>', 'with this Message-ID')
+    .option('--key <id>', 'that this API key sent: key_…')
     .option('--request <id>', 'that this request sent: its x-request-id')
     .option('--account <id>', 'only mail of this account')
     .addOption(jsonOption())
@@ -63,6 +64,8 @@ function searchOf(options: Options): EmailSearch {
     }
     case 'messageId':
       return { by, text: messageIdOf(value) };
+    case 'key':
+      return { by, text: requireId('apiKey', value.trim()) };
     case 'request':
       return { by, text: value.trim() };
   }

@@ -96,6 +96,7 @@ const KINDS = {
   address: 'this email address',
   messageId: 'this Message-ID',
   domain: 'this domain: recipients, endpoints and sending domains',
+  key: 'this key and the mail that it sent',
   other: 'a request with this id and an account with this name',
 } as const;
 

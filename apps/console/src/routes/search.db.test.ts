@@ -31,6 +31,21 @@ test('an id leads to its page, also in capitals and quotes', async () => {
   }
 });
 
+test('a key leads to the mail that it sent and its account, or without mail to the keys of its account', async () => {
+  const id = 'key_01jd0000000000000000000001';
+  const path = `/search?q=${id}`;
+  expect(await show(path)).toContain('No results');
+  await opened.database.query(
+    `insert into api_keys (id, account_id, kind, scopes, digest) values ($1, $2, 'live', '{}', '\\x01')`,
+    [id, outage.accountId],
+  );
+  expect((await ada.get(path)).location).toBe(`/accounts/${outage.accountId}#keys`);
+  await opened.database.query('update emails set api_key_id = $2 where id = $1', [outage.emailId, id]);
+  const page = await show(path);
+  expect(page).toContain(`/emails/${outage.emailId}`);
+  expect(page).toContain(`/accounts/${outage.accountId}`);
+});
+
 test('an address leads to its mail, sent and received, and not that of others', async () => {
   const other = await opened.rows.email();
   const words = await show(`/search?q=${RECIPIENT}`);

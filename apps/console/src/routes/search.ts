@@ -20,13 +20,14 @@ const fields = {
   account: idField('account', 'an account').optional(),
 };
 
-/** `/search?q=`: an id leads to its page at once. */
+/** `/search?q=`: an id leads to its page at once, that of a key to the mail that it sent. */
 export function search(db: Database, settings: Settings): PageHandler {
   return async (visit) => {
     const { q = '', account: accountId } = readFields(fields, visit.query);
-    const text = parseSearchText(q);
-    if (text === null) throw badRequest(['q is empty or too long.']);
-    if (text.kind === 'id') return { redirect: await pageOf(db, text) };
+    const read = parseSearchText(q);
+    if (read === null) throw badRequest(['q is empty or too long.']);
+    if (read.kind === 'id' && read.noun !== 'apiKey') return { redirect: await pageOf(db, read) };
+    const text: LookedUpText = read.kind === 'id' ? { kind: 'key', keyId: read.id } : read;
     const findings = await lookUp(db, text, { accountId, limit: SHOWN_MAX });
     const sole = accountId === undefined ? soleFinding(text, findings) : null;
     if (sole !== null) return { redirect: sole };
@@ -43,6 +44,8 @@ function soleFinding(
   const [account] = accounts;
   if (text.kind === 'other' && emails.length === 0 && accounts.length === 1 && account !== undefined)
     return `/accounts/${account.id}`;
+  if (text.kind === 'key')
+    return emails.length === 0 && account !== undefined ? `/accounts/${account.id}#keys` : null;
   const isSole = emails.length === 1 && messages.length + suppressions.length === 0;
   return isSole && email !== undefined ? `/emails/${email.id}` : null;
 }
@@ -54,10 +57,6 @@ async function pageOf({ prisma }: Database, { noun, id }: Id): Promise<string> {
   if (noun === 'deadLetter') {
     const letter = await prisma.deadLetter.findUnique({ where: { id }, select: { eventId: true } });
     if (letter !== null) return `/events/${letter.eventId}`;
-  }
-  if (noun === 'apiKey') {
-    const key = await prisma.apiKey.findUnique({ where: { id }, select: { accountId: true } });
-    if (key !== null) return `/accounts/${key.accountId}#keys`;
   }
   throw badRequest([`q ${id} has no page, or does not exist.`]);
 }

@@ -1,10 +1,11 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import type { AccountId, EmailId, EventId, WebhookId } from '@postrider/domain';
+import type { AccountId, ApiKeyId, EmailId, EventId, WebhookId } from '@postrider/domain';
 import type { TestDatabase } from '@postrider/testing';
 import { setupPlanStore } from '../../test/plan-store.ts';
 import { rowsRead } from '../../test/rows-read.ts';
 import type { Database } from '../db/database.ts';
 import { recipientKey, textKey } from '../db/sql/event-ctes.ts';
+import { searchEmails } from '../mail/find-emails.ts';
 import { searchEvents } from './find-events.ts';
 import { lookUp } from './look-up.ts';
 
@@ -40,9 +41,9 @@ const GROW = [
             case when n between 15000 and 15009 then '${BOB}' when n > 20000 then '${EVE}' else 'p' || n % 9000 || '@d' || n % 500 || '.example' end as address
      from generate_series(1, ${GROWN_BY}) n`,
   `insert into emails (id, account_id, kind, status, last_event, from_address, to_addresses, cc_addresses, bcc_addresses,
-                       reply_to_addresses, subject, headers, created_at, provider_message_id, request_id)
+                       reply_to_addresses, subject, headers, created_at, provider_message_id, request_id, api_key_id)
    select id, account, 'live', 'sent', 'sent', 'a@a.example', array[address], '{}', '{}', '{}', 'Hi', '{}',
-          now() - (${GROWN_BY} - n) * interval '1 s', 'ses-' || n, 'req-' || n
+          now() - (${GROWN_BY} - n) * interval '1 s', 'ses-' || n, 'req-' || n, case when n = 7 then 'key_7' when n > 20000 then 'key_0' end
    from sent`,
   `insert into email_recipients
    select id, ${textKey('address')}, ${textKey("split_part(address, '@', 2)")} from sent`,
@@ -98,6 +99,12 @@ const LOOK_UPS: [string, () => Promise<number>, number][] = [
   ['the host of an endpoint', found({ kind: 'domain', domain: 'h7.example' }), 1],
   ['a Message-ID of SES', found({ kind: 'messageId', messageId: 'ses-77@eu.amazonses.com' }), 1],
   ['a Message-ID of received mail', found({ kind: 'messageId', messageId: '77@mail.example' }), 1],
+  [
+    'a key with much mail',
+    async () => (await searchEmails(db, { by: 'key', text: 'key_0' }, { limit: LIMIT })).length,
+    LIMIT,
+  ],
+  ['a key with little mail', found({ kind: 'key', keyId: 'key_7' as ApiKeyId }), 1],
   ['a request', found({ kind: 'other', text: 'req-77' }), 1],
   [
     'events by their id',

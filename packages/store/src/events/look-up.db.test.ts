@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, notificationDetailOf, parseSearchText } from '@postrider/domain';
-import type { AccountId, EmailId } from '@postrider/domain';
+import type { AccountId, ApiKeyId, EmailId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { sendMail } from '../../test/ended-mail.ts';
 import { setupStore } from '../../test/open-store.ts';
@@ -181,6 +181,22 @@ describe('an account', () => {
     expect(found.counts.emails).toEqual(whole(1));
     expect(found.byAccount.get(acme)).toEqual(whole(1));
   });
+});
+
+test('a key leads to its mail and its account, also without mail', async () => {
+  const keyId = 'key_01jd0000000000000000000001' as ApiKeyId;
+  await store.outside.query(
+    `insert into api_keys (id, account_id, kind, scopes, digest) values ($1, $2, 'live', '{}', '\\x01')`,
+    [keyId, acme],
+  );
+  const key = () => lookUp(store.db, { kind: 'key', keyId }, { limit: 10 });
+  expect(await key()).toMatchObject({ emails: [], accounts: [{ id: acme, name: 'Acme Shop' }] });
+  const sent = await send('bob@b.example');
+  await send('eve@b.example');
+  await store.outside.query('update emails set api_key_id = $2 where id = $1', [sent, keyId]);
+  const found = await key();
+  expect(ids(found.emails)).toEqual([sent]);
+  expect(ids(found.accounts)).toEqual([acme]);
 });
 
 test('another text is a request, or else a part of an account’s name', async () => {

@@ -1,4 +1,4 @@
-import type { AccountId, SearchText } from '@postrider/domain';
+import type { AccountId, ApiKeyId, SearchText } from '@postrider/domain';
 import { searchAccounts } from '../accounts/accounts.ts';
 import type { Account } from '../accounts/accounts.ts';
 import type { Database } from '../db/database.ts';
@@ -13,7 +13,7 @@ import type { OwnedWebhook } from '../webhooks/webhook-look-ups.ts';
 import { readNewestEvents } from './find-events.ts';
 import type { NewestEvent } from './find-events.ts';
 
-/** What support finds by an address, a domain, a Message-ID, a request or a name. */
+/** What support finds by an address, a domain, a Message-ID, a key, a request or a name. */
 export interface Findings {
   /** The newest first, as the lists below. */
   readonly emails: readonly (FoundEmail & WithNewestEvent)[];
@@ -46,8 +46,11 @@ export interface OwnedSuppression extends Suppression {
   readonly accountId: AccountId;
 }
 
-/** A text to look up that is not an id. An id has one owner and its own page. */
-export type LookedUpText = Exclude<SearchText, { kind: 'id' }>;
+/** A text to look up. Of the ids, only that of a key is one: each other id has its own page. */
+export type LookedUpText =
+  | Exclude<SearchText, { kind: 'id' }>
+  /** The mail that an API key sent, and its account. */
+  | { readonly kind: 'key'; readonly keyId: ApiKeyId };
 
 interface Found {
   readonly emails: readonly FoundEmail[];
@@ -131,6 +134,8 @@ async function find(db: Database, text: LookedUpText, bounds: Bounds): Promise<P
       return byMessageId(db, text.messageId, bounds);
     case 'domain':
       return byDomain(db, text.domain, bounds);
+    case 'key':
+      return byKey(db, text.keyId, bounds);
     case 'other':
       return byOther(db, text.text, bounds);
   }
@@ -162,6 +167,14 @@ async function byDomain(db: Database, domain: string, bounds: Bounds): Promise<P
     searchAccounts(db, domain, bounds.limit),
   ]);
   return { emails, webhooks, accounts };
+}
+
+async function byKey(db: Database, keyId: ApiKeyId, bounds: Bounds): Promise<Partial<Found>> {
+  const [emails, key] = await Promise.all([
+    searchEmails(db, { by: 'key', text: keyId }, bounds),
+    db.prisma.apiKey.findUnique({ where: { id: keyId }, select: { accountId: true } }),
+  ]);
+  return { emails, accounts: key === null ? [] : await searchAccounts(db, key.accountId, 1) };
 }
 
 /** The text is a request id, or else a part of a name. */

@@ -143,6 +143,22 @@ test('a request leads to all of its mail, with its key', async () => {
   expect(await found(by('request', 'req-1'), { accountId: other })).toEqual([]);
 });
 
+test('a key leads to its mail in every account, the newest first', async () => {
+  const [first, second, third] = [
+    await send(['a@a.example']),
+    await send(['b@a.example'], { of: other }),
+    await send(['c@a.example']),
+  ];
+  await send(['d@a.example']);
+  await store.outside.query(`update emails set api_key_id = 'key_1' where id = any ($1)`, [
+    [first, second, third],
+  ]);
+  expect(await found(by('key', 'key_1'))).toEqual([third, second, first]);
+  expect(await found(by('key', 'key_1'), { limit: 2 })).toEqual([third, second]);
+  expect(await found(by('key', 'key_1'), { accountId: other })).toEqual([second]);
+  expect(await found(by('key', 'key_2'))).toEqual([]);
+});
+
 describe('what is known of recipients', () => {
   const keys = async () =>
     (await store.outside.query<{ id: string }>('select distinct email_id as id from email_recipients')).map(

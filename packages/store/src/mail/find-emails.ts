@@ -7,6 +7,7 @@ import {
   findEmailsByAddress,
   findEmailsByDomain,
   findEmailsById,
+  findEmailsByKey,
   findEmailsByMessageId,
   findEmailsByRequest,
 } from './sql/find-emails.ts';
@@ -29,6 +30,8 @@ export type EmailSearch =
   | { readonly by: 'domain'; readonly text: string }
   /** The Message-ID that its recipients see, or the provider's id. Without angle brackets. */
   | { readonly by: 'messageId'; readonly text: string }
+  /** The API key that sent it: its id. */
+  | { readonly by: 'key'; readonly text: string }
   /** The `x-request-id` of the request that sent it. */
   | { readonly by: 'request'; readonly text: string };
 
@@ -45,6 +48,7 @@ const BY: Readonly<Record<EmailSearch['by'], Statement>> = {
   address: findEmailsByAddress,
   domain: findEmailsByDomain,
   messageId: findEmailsByMessageId,
+  key: findEmailsByKey,
   request: findEmailsByRequest,
 };
 

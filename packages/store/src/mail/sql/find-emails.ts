@@ -75,6 +75,12 @@ export const findEmailsByRequest = find(
   'find-emails-by-request',
   `select m.id from emails m where m.request_id is not null and m.request_id = $1 order by greatest(m.id, '') desc`,
 );
+/** A key may have sent most of all mail. The index `emails_of_key` has the order of this expression. */
+export const findEmailsByKey = find(
+  'find-emails-by-key',
+  `select greatest(m.id, '') as id from emails m
+   where m.api_key_id is not null and m.api_key_id = $1 order by greatest(m.id, '') desc`,
+);
 /** $1: a list. The id of a message is the local part of its own Message-ID. */
 export const findEmailsByMessageId = find(
   'find-emails-by-message-id',
