@@ -32,11 +32,17 @@ export interface EmailDraft {
   readonly topicId: TopicId | null;
 }
 
+/** A fault of a message, with the value of its field. */
+export interface DraftFault extends FieldFault {
+  /** As written. Absent when the field is missing, or the fault is not about one value. */
+  readonly value?: unknown;
+}
+
 export type EmailDraftParse =
   | { readonly ok: true; readonly draft: EmailDraft }
   | {
       readonly ok: false;
-      readonly faults: readonly FieldFault[];
+      readonly faults: readonly DraftFault[];
       /** The requested topic, if its id is well-formed. A missing topic is a separate fault. */
       readonly topicId: TopicId | null;
     };
@@ -166,7 +172,7 @@ export function parseEmailDraft(body: unknown): EmailDraftParse {
  *
  * @returns one fault for each address, with its path.
  */
-export function smtpUtf8Faults({ from, to, cc, bcc, replyTo }: EmailDraft): FieldFault[] {
+export function smtpUtf8Faults({ from, to, cc, bcc, replyTo }: EmailDraft): DraftFault[] {
   const fields = { from: [from], to, cc, bcc, reply_to: replyTo };
   return Object.entries(fields).flatMap(([field, addresses]) =>
     addresses.flatMap((text, index) =>
@@ -175,19 +181,22 @@ export function smtpUtf8Faults({ from, to, cc, bcc, replyTo }: EmailDraft): Fiel
         : {
             field: field === 'from' ? field : `${field}[${index}]`,
             message: 'is an address with letters beyond ASCII, which the mail provider (SES) cannot deliver',
+            value: text,
           },
     ),
   );
 }
 
+export const TOO_MANY_RECIPIENTS: FieldFault = {
+  field: 'to',
+  message: `names more than ${LIMITS.recipients} recipients, cc and bcc included`,
+};
+
 /** The rules that need several fields, or the request as written. */
 function wholeMessageFaults(body: Record<string, unknown>): FieldFault[] {
   const faults: FieldFault[] = [];
   const recipients = RECIPIENT_FIELDS.reduce((sum, field) => sum + listLength(body[field]), 0);
-  if (recipients > LIMITS.recipients) {
-    const message = `names more than ${LIMITS.recipients} recipients, cc and bcc included`;
-    faults.push({ field: 'to', message });
-  }
+  if (recipients > LIMITS.recipients) faults.push(TOO_MANY_RECIPIENTS);
   if (listLength(body['reply_to']) > LIMITS.recipients) {
     faults.push({ field: 'reply_to', message: `names more than ${LIMITS.recipients} addresses` });
   }
@@ -243,8 +252,10 @@ export function byteLength(written: unknown): number {
   return typeof written === 'string' ? Buffer.byteLength(written) : 0;
 }
 
-function faultOf(issue: z.core.$ZodIssue, body: unknown): FieldFault {
+function faultOf(issue: z.core.$ZodIssue, body: unknown): DraftFault {
+  const field = fieldPath(issue.path, body);
   const parent = valueAt(body, issue.path.slice(0, -1));
-  const missing = isRecord(parent) && valueAt(body, issue.path) === undefined;
-  return { field: fieldPath(issue.path, body), message: missing ? 'is required' : issue.message };
+  const value = valueAt(body, issue.path);
+  if (isRecord(parent) && value === undefined) return { field, message: 'is required' };
+  return { field, message: issue.message, value: typeof parent === 'string' ? parent : value };
 }

@@ -1,6 +1,6 @@
 import type { AttachmentDraft } from './email-attachments.ts';
 import { byteLength, emailFields, isAbsent, parseEmailDraft } from './email-draft.ts';
-import type { EmailDraft } from './email-draft.ts';
+import type { DraftFault, EmailDraft } from './email-draft.ts';
 import { inWords, LIMITS } from './limits.ts';
 import { isMediaType } from './media-type.ts';
 import {
@@ -39,9 +39,7 @@ export interface ForwardedFile {
 
 export type ForwardParse =
   /** The draft without the files of the message. */
-  | { readonly ok: true; readonly draft: EmailDraft }
-  /** `fault` names the field and the rule. */
-  | { readonly ok: false; readonly fault: string };
+  { readonly ok: true; readonly draft: EmailDraft } | { readonly ok: false; readonly fault: DraftFault };
 
 const { shape } = emailFields;
 
@@ -94,18 +92,22 @@ export function parseForward(body: object, inbox: ReplyingInbox, original: Forwa
   return tooMuch === null ? { ok: true, draft } : { ok: false, fault: tooMuch };
 }
 
-function sizeFault({ text, html, attachments }: EmailDraft, files: readonly ForwardedFile[]): string | null {
+function sizeFault(
+  { text, html, attachments }: EmailDraft,
+  files: readonly ForwardedFile[],
+): DraftFault | null {
   if (attachments.length + files.length > LIMITS.attachments) {
-    return `attachments are more than ${LIMITS.attachments} together with those of the message.`;
+    const message = `are more than ${LIMITS.attachments} together with those of the message`;
+    return { field: 'attachments', message };
   }
   const bytes =
     byteLength(text) +
     byteLength(html) +
     attachments.reduce((sum, { content }) => sum + content.length, 0) +
     files.reduce((sum, { size }) => sum + encodedBytes(size), 0);
-  return bytes <= LIMITS.messageBytes
-    ? null
-    : `The forward exceeds ${inWords(LIMITS.messageBytes)} in base64, together with the message and its attachments.`;
+  const max = inWords(LIMITS.messageBytes);
+  const message = `exceeds ${max} in base64, together with the message and its attachments`;
+  return bytes <= LIMITS.messageBytes ? null : { field: 'The forward', message };
 }
 
 /** Text, HTML or both, as the customer's words and the message have them. */

@@ -12,7 +12,7 @@ export type { AttachmentDraft } from './email-attachments.ts';
 export { faultsOf, requestedBatch, requestedEmail } from './email-batch.ts';
 export type { RequestedEmail } from './email-batch.ts';
 export { emailRequest, smtpUtf8Faults, UNKNOWN_TOPIC } from './email-draft.ts';
-export type { EmailDraft } from './email-draft.ts';
+export type { DraftFault, EmailDraft } from './email-draft.ts';
 export type { EmailTag } from './email-tags.ts';
 export { failureRunAfter, isFailing } from './endpoint-health.ts';
 export type { EndedAttempt, FailureRun } from './endpoint-health.ts';

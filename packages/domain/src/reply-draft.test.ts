@@ -18,14 +18,15 @@ const RECEIVED: AnsweredMessage = {
 
 function draftOf(body: object, answered: Partial<AnsweredMessage> = {}, inbox = INBOX) {
   const parsed = parseReply({ text: 'Hello', ...body }, inbox, { ...RECEIVED, ...answered });
-  if (!parsed.ok) throw new Error(parsed.fault);
+  if (!parsed.ok) throw new Error(parsed.fault.message);
   return parsed.draft;
 }
 
 function faultOf(body: object, answered: Partial<AnsweredMessage> = {}): string {
   const parsed = parseReply(body, INBOX, { ...RECEIVED, ...answered });
   if (parsed.ok) throw new Error('it was taken');
-  return parsed.fault;
+  const { field, message, value } = parsed.fault;
+  return `${[field, ...(value === undefined ? [] : [JSON.stringify(value)]), message].join(' ')}.`;
 }
 
 describe('who gets a reply', () => {
@@ -165,11 +166,32 @@ describe('a reply is refused', () => {
       { text: 'a', headers: { 'REPLY-TO': 'a@b.example' } },
       /^headers\.REPLY-TO is set/,
     ],
-    ['with reply_all that is no boolean', { text: 'a', reply_all: 'yes' }, /^reply_all is not true or false/],
+    [
+      'with reply_all that is no boolean',
+      { text: 'a', reply_all: 'yes' },
+      /^reply_all "yes" is not true or false/,
+    ],
     ['without text and html', {}, /^text is required/],
-    ['with a broken cc', { text: 'a', cc: ['nobody'] }, /^cc/],
+    ['with a broken cc', { text: 'a', cc: ['nobody'] }, /^cc\[0\] "nobody" is not a valid email address\.$/],
+    ['with a broken cc that is no list', { text: 'a', cc: 'nobody' }, /^cc "nobody" is not/],
+    ['with a cc that is no address', { text: 'a', cc: 5 }, /^cc 5 must be an email address/],
+    [
+      'with a broken cc after the recipients of reply_all',
+      { text: 'a', reply_all: true, cc: ['dora@d.example', 'nobody'] },
+      /^cc\[1\] "nobody" is not/,
+    ],
+    [
+      'with 50 recipients and those of reply_all',
+      { text: 'a', reply_all: true, cc: Array.from({ length: 48 }, (_, n) => `c${n}@c.example`) },
+      /^to names more than 50 recipients, cc and bcc included\.$/,
+    ],
   ])('%s', (_, body, fault) => {
     expect(faultOf(body)).toMatch(fault);
+  });
+
+  test('with reply_all, 50 recipients are taken', () => {
+    const cc = Array.from({ length: 47 }, (_, n) => `c${n}@c.example`);
+    expect(draftOf({ reply_all: true, cc }).cc).toHaveLength(49);
   });
 
   test('over 512 KiB of text and HTML together, counted in bytes', () => {

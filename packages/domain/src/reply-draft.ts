@@ -1,12 +1,17 @@
 import { z } from 'zod';
 import { parseEmailAddress } from './email-address.ts';
-import { byteLength, emailFields, HTML_OR_TEXT, parseEmailDraft } from './email-draft.ts';
-import type { EmailDraft } from './email-draft.ts';
+import {
+  byteLength,
+  emailFields,
+  HTML_OR_TEXT,
+  parseEmailDraft,
+  TOO_MANY_RECIPIENTS,
+} from './email-draft.ts';
+import type { DraftFault, EmailDraft } from './email-draft.ts';
 import { headersSchema } from './email-headers.ts';
 import { inboundAddress } from './inbound-address.ts';
 import { inWords, LIMITS } from './limits.ts';
 import { newestIds } from './message-ids.ts';
-import type { FieldFault } from './problems.ts';
 
 /** The received or sent message that a reply answers. Ids have no angle brackets. */
 export interface AnsweredMessage {
@@ -38,9 +43,7 @@ export interface ReplyDraft {
 }
 
 export type ReplyParse =
-  | ({ readonly ok: true } & ReplyDraft)
-  /** `fault` names the field and the rule. */
-  | { readonly ok: false; readonly fault: string };
+  ({ readonly ok: true } & ReplyDraft) | { readonly ok: false; readonly fault: DraftFault };
 
 const { shape } = emailFields;
 const REPLY_MAX = inWords(LIMITS.replyBytes);
@@ -81,12 +84,13 @@ export function parseReply(body: object, inbox: ReplyingInbox, answered: Answere
   const fields = body as Readonly<Record<string, unknown>>;
   const { headers } = fields;
   const toAll = replyAll.safeParse(fields['reply_all']);
-  if (!toAll.success) return fault('reply_all', 'is not true or false');
+  if (!toAll.success) {
+    return fault({ field: 'reply_all', message: 'is not true or false', value: fields['reply_all'] });
+  }
   const broken = inboxMailFault(fields);
-  if (broken !== null) return { ok: false, fault: broken };
+  if (broken !== null) return fault(broken);
   const { to, skipped, others, unreadable } = recipientsOf(inbox, answered);
-  if (to.length === 0) return fault('The message', unanswerable(unreadable));
-  const toOthers = toAll.data === true ? others : [];
+  if (to.length === 0) return fault({ field: 'The message', message: unanswerable(unreadable) });
   const parsed = parseEmailDraft({
     html: fields['html'],
     text: fields['text'],
@@ -95,34 +99,36 @@ export function parseReply(body: object, inbox: ReplyingInbox, answered: Answere
     bcc: fields['bcc'],
     from: fromOf(inbox),
     to,
-    cc: [...toOthers, ...listOf(fields['cc'])],
+    cc: fields['cc'],
     subject: fields['subject'] ?? subjectWith('Re:', answered.subject),
   });
-  if (!parsed.ok) return { ok: false, fault: firstFault(parsed.faults) };
+  if (!parsed.ok) return fault(firstFault(parsed.faults));
+  const toOthers = toAll.data === true ? others : [];
+  const cc = [...toOthers, ...parsed.draft.cc];
+  if (to.length + cc.length + parsed.draft.bcc.length > LIMITS.recipients) return fault(TOO_MANY_RECIPIENTS);
   return {
     ok: true,
-    draft: { ...parsed.draft, headers: { ...parsed.draft.headers, ...threadHeaders(answered) } },
+    draft: { ...parsed.draft, cc, headers: { ...parsed.draft.headers, ...threadHeaders(answered) } },
     skipped,
     messages: answered.direction === 'outbound' ? 1 : to.length + toOthers.length,
   };
 }
 
 /** The rules of all mail that an inbox sends into a thread. @returns the first that the body breaks. */
-export function inboxMailFault(fields: Readonly<Record<string, unknown>>): string | null {
+export function inboxMailFault(fields: Readonly<Record<string, unknown>>): DraftFault | null {
   const reserved = namesOf(fields['headers']).find((name) => REPLY_HEADERS.has(name.toLowerCase()));
-  if (reserved !== undefined) return `headers.${reserved} is set by the service.`;
+  if (reserved !== undefined) return { field: `headers.${reserved}`, message: 'is set by the service' };
   if (byteLength(fields['text']) + byteLength(fields['html']) <= LIMITS.replyBytes) return null;
   const field = fields['html'] === undefined ? 'text' : 'html';
-  return `${field} exceeds ${REPLY_MAX} together with the other.`;
+  return { field, message: `exceeds ${REPLY_MAX} together with the other` };
 }
 
-export function firstFault([first]: readonly FieldFault[]): string {
-  const field = first === undefined || first.field === '' ? 'The body' : first.field;
-  return `${field} ${first?.message ?? 'breaks a rule'}.`;
+export function firstFault([first]: readonly DraftFault[]): DraftFault {
+  return first ?? { field: 'The body', message: 'breaks a rule' };
 }
 
-function fault(field: string, message: string): ReplyParse {
-  return { ok: false, fault: `${field} ${message}.` };
+function fault(found: DraftFault): ReplyParse {
+  return { ok: false, fault: found };
 }
 
 function recipientsOf(inbox: ReplyingInbox, { direction, from, to, cc, replyTo }: AnsweredMessage) {
@@ -181,9 +187,4 @@ export function threadHeaders({
 
 function namesOf(headers: unknown): string[] {
   return typeof headers === 'object' && headers !== null ? Object.keys(headers) : [];
-}
-
-function listOf(value: unknown): unknown[] {
-  if (value === undefined || value === null) return [];
-  return Array.isArray(value) ? (value as unknown[]) : [value];
 }

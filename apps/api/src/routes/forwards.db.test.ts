@@ -205,8 +205,12 @@ describe('a forward', () => {
 
 describe('a forward is refused, and stores nothing,', () => {
   test.each([
-    ['without a recipient', {}, 'to is required.'],
-    ['with a broken recipient', { to: ['a@b.example', 'nobody'] }, 'to[1] is not a valid email address.'],
+    ['with no recipient', { to: null }, 'to null names no recipient.'],
+    [
+      'with a broken recipient',
+      { to: ['a@b.example', 'nobody'] },
+      'to[1] "nobody" is not a valid email address.',
+    ],
     [
       'with a header of its own thread',
       { ...TO, headers: { references: '<1@x>' } },
@@ -222,11 +226,24 @@ describe('a forward is refused, and stores nothing,', () => {
       { ...TO, attachments: [{ filename: 'a', content: '', path: 'https://x.example/' }] },
       expect.stringContaining('is not supported'),
     ],
-    ['as a list', [TO], 'The body is not an object.'],
   ])('%s', async (_, body, detail) => {
     const path = await received();
     const before = await everythingStored(api.database);
     expect(expectProblem(await post(path, body), 'validation-failed')).toEqual(detail);
+    expect(await everythingStored(api.database)).toEqual(before);
+  });
+
+  test.each([
+    ['without a recipient', {}, 'The request body lacks the required field to.'],
+    ['as a list', [TO], 'The request body is not an object.'],
+    ['as null', 'null', 'The request body is not an object.'],
+    ['as a text', '"to"', 'The request body is not an object.'],
+  ])('%s, in plain text', async (_, body, text) => {
+    const path = await received();
+    const before = await everythingStored(api.database);
+    const response = await post(path, body);
+    expectPlainText(response, 422);
+    expect(response.text).toBe(text);
     expect(await everythingStored(api.database)).toEqual(before);
   });
 

@@ -1,12 +1,5 @@
 import type { BlobId } from '@postrider/blobs';
-import {
-  cutBody,
-  forwardedFile,
-  forwardRequest,
-  parseForward,
-  parseId,
-  smtpUtf8Faults,
-} from '@postrider/domain';
+import { cutBody, forwardedFile, forwardRequest, parseForward, parseId } from '@postrider/domain';
 import type { EmailId, ForwardedFile } from '@postrider/domain';
 import { KeyedQueue } from '@postrider/limits';
 import type { EmailStore, MessageStore, ThreadEmail } from '@postrider/store';
@@ -18,7 +11,13 @@ import { createdEmail } from './emails.ts';
 import type { BlobReader } from './links.ts';
 import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
 import { messageIdsOf } from './thread-emails.ts';
-import { findThreadSend, sendIntoThread, THREAD_SEND_REFUSALS } from './thread-sends.ts';
+import {
+  findThreadSend,
+  invalidDraft,
+  sendIntoThread,
+  THREAD_SEND_REFUSALS,
+  undeliverable,
+} from './thread-sends.ts';
 import type { ReplyRules, ThreadSendRequest, ThreadSendStores } from './thread-sends.ts';
 
 /** The files of a message may have 5 MiB in base64. So the API reads those of few messages at a time. */
@@ -53,7 +52,7 @@ export function forward(stores: ForwardStores, rules: ReplyRules, blobs: BlobRea
       refusals: THREAD_SEND_REFUSALS,
     },
     async handle(request) {
-      const found = await findThreadSend(stores, request, ROUTE);
+      const found = await findThreadSend(stores, request, { route: ROUTE, required: ['to'] });
       if (!found.ok) return found.refusal;
       return inSlot(queue, request, () => forwardNow({ stores, rules, blobs }, request, found.value));
     },
@@ -74,9 +73,9 @@ async function forwardNow(
   const files = await filesOf(stores, blobs, request, email);
   const original = { ...email, ids: messageIdsOf(email, rules.awsRegion), files };
   const parsed = parseForward(body, inbox, original);
-  if (!parsed.ok) return invalid(parsed.fault);
-  const [undeliverable] = rules.smtpUtf8 ? [] : smtpUtf8Faults(parsed.draft);
-  if (undeliverable !== undefined) return invalid(`${undeliverable.field} ${undeliverable.message}.`);
+  if (!parsed.ok) return invalidDraft(parsed.fault);
+  const refusal = undeliverable(rules, parsed.draft);
+  if (refusal !== null) return refusal;
   const attachments = [...parsed.draft.attachments];
   for (const file of files) {
     const content = await file.read();

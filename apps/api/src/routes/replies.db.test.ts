@@ -107,7 +107,7 @@ describe('a reply to a sender with letters beyond ASCII', () => {
     const answer = await reply(path, { text: 'Hi' });
     expectProblem(answer, 'validation-failed');
     expect((answer.body as { detail: string }).detail).toBe(
-      'to[0] is an address with letters beyond ASCII, which the mail provider (SES) cannot deliver.',
+      '"jürgen@shop.example" is an address with letters beyond ASCII, which the mail provider (SES) cannot deliver.',
     );
   });
 
@@ -143,6 +143,20 @@ describe('the body of a reply', () => {
 
   test('that is not JSON is refused in plain text', async () => {
     expectPlainText(await reply(await received('agent@mine.example'), '{'), 400);
+  });
+
+  test.each([[[]], ['null'], ['"text"']])('%j is no object, which is refused in plain text', async (body) => {
+    const response = await reply(await received('agent@mine.example'), body);
+    expectPlainText(response, 422);
+    expect(response.text).toBe('The request body is not an object.');
+  });
+
+  test('names its own fields, also with reply_all', async () => {
+    const path = await received('agent@mine.example', { cc: ['eve@e.example', 'dan@d.example'] });
+    const body = { text: 'Hi', reply_all: true, cc: ['bob@b.example', 'nobody'] };
+    expect(expectProblem(await reply(path, body), 'validation-failed')).toBe(
+      'cc[1] "nobody" is not a valid email address.',
+    );
   });
 });
 

@@ -1,11 +1,16 @@
-import { parseReply, replyRequest, smtpUtf8Faults } from '@postrider/domain';
+import { parseReply, replyRequest } from '@postrider/domain';
 import { replyBody } from '../http/body-rules.ts';
-import { invalid } from '../problems/answers.ts';
 import { createdEmail } from './emails.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { texts } from './schemas.ts';
 import { messageIdsOf } from './thread-emails.ts';
-import { findThreadSend, sendIntoThread, THREAD_SEND_REFUSALS } from './thread-sends.ts';
+import {
+  findThreadSend,
+  invalidDraft,
+  sendIntoThread,
+  THREAD_SEND_REFUSALS,
+  undeliverable,
+} from './thread-sends.ts';
 import type { ReplyRules, ThreadSendStores } from './thread-sends.ts';
 
 const createdReply = createdEmail
@@ -38,14 +43,14 @@ export function reply(stores: ThreadSendStores, rules: ReplyRules): Documented<K
       refusals: THREAD_SEND_REFUSALS,
     },
     async handle(request) {
-      const found = await findThreadSend(stores, request, ROUTE);
+      const found = await findThreadSend(stores, request, { route: ROUTE, required: [] });
       if (!found.ok) return found.refusal;
       const { inbox, email, body } = found.value;
       const answered = { ...email, ids: messageIdsOf(email, rules.awsRegion) };
       const parsed = parseReply(body, inbox, answered);
-      if (!parsed.ok) return invalid(parsed.fault);
-      const [undeliverable] = rules.smtpUtf8 ? [] : smtpUtf8Faults(parsed.draft);
-      if (undeliverable !== undefined) return invalid(`${undeliverable.field} ${undeliverable.message}.`);
+      if (!parsed.ok) return invalidDraft(parsed.fault);
+      const refusal = undeliverable(rules, parsed.draft);
+      if (refusal !== null) return refusal;
       return sendIntoThread(stores, rules, request, { ...found.value, ...parsed, route: ROUTE });
     },
   };

@@ -1,9 +1,11 @@
-import { parseId, requestDigest, senderDomain } from '@postrider/domain';
-import type { InboxId, ReplyDraft } from '@postrider/domain';
+import { parseId, requestDigest, senderDomain, smtpUtf8Faults } from '@postrider/domain';
+import type { DraftFault, EmailDraft, InboxId, ReplyDraft } from '@postrider/domain';
 import type { EmailStore, SendOutcome, ThreadEmail } from '@postrider/store';
-import { json } from '../http/answer.ts';
+import { json, plainText } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
+import { resourceFields } from '../http/fields.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
+import { quoted } from '../problems/quoted.ts';
 import type { Refusal, RouteRequest } from './route.ts';
 import { parseIdempotencyKey, sendRefusal } from './send-emails.ts';
 import type { SendRules } from './send-emails.ts';
@@ -23,6 +25,7 @@ export interface ReplyRules extends SendRules {
 
 export const THREAD_SEND_REFUSALS = [
   '400 text',
+  '422 text',
   'validation-failed',
   'not-found',
   'domain-not-verified',
@@ -38,20 +41,22 @@ export interface ThreadSendRequest extends InThread {
 }
 
 /**
- * Finds the message that the request names, and checks what all such requests have: a body that is an object,
- * and a valid idempotency key or none.
+ * Finds the message that the request names, and checks what all such requests have: a body that is an object
+ * with the required fields, and a valid idempotency key or none.
  */
 export async function findThreadSend(
   stores: ThreadSendStores,
   request: RouteRequest,
-  route: string,
+  { route, required }: { readonly route: string; readonly required: readonly string[] },
 ): Promise<Found<ThreadSendRequest>> {
   const found = await findThreadEmail(stores, request);
   if (!found.ok) return { ok: false, refusal: (await answerBefore(stores, request, route)) ?? found.refusal };
   const { body } = request;
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    return { ok: false, refusal: invalid('The body is not an object.') };
+    return { ok: false, refusal: plainText(422, 'The request body is not an object.') };
   }
+  const lacking = required.find((field) => !Object.hasOwn(body, field));
+  if (lacking !== undefined) return { ok: false, refusal: resourceFields.lacking(lacking) };
   const key = parseIdempotencyKey(request.headers);
   if (!key.ok) return { ok: false, refusal: invalid(`${key.fault.field} ${key.fault.message}.`) };
   return { ok: true, value: { ...found.value, body } };
@@ -72,6 +77,20 @@ async function answerBefore(
   if (idempotency === null) return null;
   const recalled = await stores.emails.recall(request.key, idempotency);
   return recalled === null ? null : answerOf(recalled);
+}
+
+/** The answer to a body that breaks a rule. It names the field, and the value when that is at fault. */
+export function invalidDraft({ field, message, value }: DraftFault): Answer {
+  return invalid(`${field}${value === undefined ? '' : ` ${quoted(value)}`} ${message}.`);
+}
+
+/**
+ * Refuses a message that the provider cannot deliver. The answer names the address and no field, because the
+ * mail thread may have the address.
+ */
+export function undeliverable({ smtpUtf8 }: Pick<ReplyRules, 'smtpUtf8'>, draft: EmailDraft): Answer | null {
+  const [fault] = smtpUtf8 ? [] : smtpUtf8Faults(draft);
+  return fault === undefined ? null : invalid(`${quoted(fault.value)} ${fault.message}.`);
 }
 
 /** @returns null without a valid idempotency key */

@@ -212,7 +212,9 @@ function judgeSound(aimed: Aimed, verdict: Judged): void {
   if (spec.harmful.length > 0) return;
   const kind = expectedRefusal(contract.body, bodyBytes(spec.body));
   const missing = contract.body.names === true ? ['404 not-found'] : [];
-  checkOneOf(kind === null ? [...outcomes, ...invalid, ...missing] : [kind], verdict.kind);
+  const { lacking } = contract.body;
+  const isSettled = kind !== null && !(absent && lacking?.afterPath === true && kind === lacking.kind);
+  checkOneOf(isSettled ? [kind] : [...outcomes, ...invalid, ...missing], verdict.kind);
 }
 
 function declaredBytes({ body, framing }: RequestSpec): number {

@@ -79,7 +79,16 @@ export interface BodyContract {
   /** Whether it is no matter what a body is. */
   readonly unparsed?: true;
   /** What a body must have, and the answer to one without; null where that is a fault like others. */
-  readonly lacking: { readonly fields: readonly string[]; readonly kind: string } | null;
+  readonly lacking: Lacking | null;
+}
+
+interface Lacking {
+  readonly fields: readonly string[];
+  readonly kind: string;
+  /** A body that is no object lacks them, too. */
+  readonly object?: true;
+  /** The route looks for what its path names first. */
+  readonly afterPath?: true;
 }
 
 /** A webhook of the live key's account, which bodies can name. */

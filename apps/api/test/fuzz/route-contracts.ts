@@ -332,7 +332,8 @@ export function expectedRefusal(contract: BodyContract, bytes: Buffer): string |
   if (lacking === null) return null;
   const has = (field: string): boolean =>
     typeof body === 'object' && body !== null && Object.hasOwn(body, field);
-  return lacking.fields.every(has) ? null : lacking.kind;
+  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
+  return (isObject || lacking.object !== true) && lacking.fields.every(has) ? null : lacking.kind;
 }
 
 function judgeWebhookWithHealth({

@@ -112,7 +112,7 @@ export const threadContracts: Readonly<Record<string, RouteContract>> = {
     success: '202 json',
     idempotent: true,
     refusals: [
-      ...['400 text', '422 validation-failed', '404 not-found', '413 request-too-large'],
+      ...['400 text', '422 text', '422 validation-failed', '404 not-found', '413 request-too-large'],
       ...['409 idempotency-conflict', '429 inbox-rate-limited', '429 thread-rate-limited'],
     ],
     body: {
@@ -123,7 +123,7 @@ export const threadContracts: Readonly<Record<string, RouteContract>> = {
       bytesMax: 4 * 1024 * 1024,
       tooLarge: '413 request-too-large',
       unreadable: '400 text',
-      lacking: null,
+      lacking: { fields: [], kind: '422 text', object: true, afterPath: true },
     },
     judge: (doc) => expect(doc).toEqual({ id: ID('em') }),
   },
@@ -132,7 +132,7 @@ export const threadContracts: Readonly<Record<string, RouteContract>> = {
     success: '202 json',
     idempotent: true,
     refusals: [
-      ...['400 text', '422 validation-failed', '404 not-found', '413 request-too-large'],
+      ...['400 text', '422 text', '422 validation-failed', '404 not-found', '413 request-too-large'],
       ...['409 idempotency-conflict', '429 inbox-rate-limited', '429 thread-rate-limited'],
     ],
     body: {
@@ -143,7 +143,7 @@ export const threadContracts: Readonly<Record<string, RouteContract>> = {
       bytesMax: 4 * 1024 * 1024,
       tooLarge: '413 request-too-large',
       unreadable: '400 text',
-      lacking: null,
+      lacking: { fields: ['to'], kind: '422 text', afterPath: true },
     },
     judge: (doc) => expect(doc).toEqual({ id: ID('em') }),
   },
