@@ -54,6 +54,7 @@ const shown = (id: MessageId) => ({
   received_for: ['a@in.example'],
   subject: 'Hi',
   message_id: `<${id}@mail.example>`,
+  complete: true,
   created_at: TIME,
   attachments: [],
 });
@@ -119,6 +120,13 @@ describe('GET /v1/emails/receiving/{id}', () => {
       ['x-a', '1'],
       ['__proto__', 'x'],
     ]);
+  });
+
+  test('says when a part of the message was not read, as the list does', async () => {
+    const id = await message();
+    await api.database.query('update messages set complete = false where id = $1', [id]);
+    expect((await ask(`/${id}`)).body).toMatchObject({ complete: false });
+    expect((await ask('')).body).toMatchObject({ data: [{ complete: false }] });
   });
 
   test('cuts text and HTML after 1 MiB, and says so', async () => {

@@ -19,7 +19,7 @@ import { link, linkTo } from './links.ts';
 import type { BlobReader, LinkMaker } from './links.ts';
 import { READ, withAttachment, withMessage } from './messages.ts';
 import type { Documented, KeyedRoute } from './route.ts';
-import { count, idOf, nullableText, pageOf, text, texts, time } from './schemas.ts';
+import { complete, count, idOf, nullableText, pageOf, text, texts, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 
 /** What the routes need to show the bytes of a message. */
@@ -48,6 +48,7 @@ const receivedFields = {
   received_for: texts,
   subject: text.meta({ description: 'Empty where the message has none.' }),
   message_id: nullableText,
+  complete,
   created_at: time,
   attachments: z.array(
     z.object({
@@ -161,6 +162,7 @@ function receivedObject(record: EventData<'message.received'>): AnswerOf<typeof 
     received_for: record.received_for,
     subject: record.subject ?? '',
     message_id: record.message_id,
+    complete: record.complete,
     created_at: record.received_at,
     attachments: record.attachments.map((file) => ({
       id: file.id,

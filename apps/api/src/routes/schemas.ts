@@ -22,6 +22,11 @@ export const count = z.int().min(0);
 export const time = z.string().meta({ format: 'date-time', description: 'ISO 8601 UTC with milliseconds' });
 export const url = z.string().meta({ format: 'uri' });
 
+/** Postrider read the whole message. */
+export const complete = z.boolean().meta({
+  description: 'False: a part of the message was not read. Its raw bytes have all of it.',
+});
+
 export const eventType = z.enum(EVENT_TYPES).meta({ id: 'EventType' });
 
 /** The answer to the creation of a webhook has these fields. No other answer has them. */

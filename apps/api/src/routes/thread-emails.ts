@@ -8,7 +8,7 @@ import { json } from '../http/answer.ts';
 import { parsePage, unknownCursor } from '../http/list-answer.ts';
 import { invalid } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
-import { count, nullableText, pageOf, text, texts, time } from './schemas.ts';
+import { complete, count, nullableText, pageOf, text, texts, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 import { findThread, findThreadEmail } from './threads.ts';
 import type { ThreadStores } from './threads.ts';
@@ -38,6 +38,7 @@ const threadEmail = z
     html_truncated: z.boolean(),
     text: nullableText,
     text_truncated: z.boolean(),
+    complete,
     attachments: z.array(z.object({ id: text, filename: nullableText, size: count })),
     read: z.boolean(),
     received_at: time,
@@ -113,6 +114,7 @@ function threadEmailObject(email: ThreadEmail, awsRegion: string | undefined): A
     html_truncated: html !== email.html,
     text: body,
     text_truncated: body !== email.text,
+    complete: email.complete,
     attachments: email.attachments,
     read: email.read,
     received_at: email.createdAt.toISOString(),

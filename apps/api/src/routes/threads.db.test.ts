@@ -166,6 +166,20 @@ describe('a mail thread', () => {
   });
 });
 
+test('a message of a thread says whether it was read whole; a sent one was', async () => {
+  const id = await inbox();
+  const first = await received({ messageId: '1@x' });
+  const path = `${id}/threads/${await onlyThread(id)}/emails`;
+  const reply = (await ask('post', `${path}/${first}/reply`, { text: 'Yes' })).body as { id: string };
+  await api.database.query('update messages set complete = false where id = $1', [first]);
+  const page = await ask('get', path);
+  expect((page.body as ListOf<object>).data).toMatchObject([
+    { id: reply.id, complete: true },
+    { id: first, complete: false },
+  ]);
+  expect((await ask('get', `${path}/${first}`)).body).toMatchObject({ complete: false });
+});
+
 describe('a reply', () => {
   test('goes to the sender, in the mail thread, with all references', async () => {
     const id = await inbox();

@@ -21,6 +21,7 @@ function judgeReceived({ attachments, ...doc }: Document): void {
     reply_to: [],
     received_for: ['a@in.example'],
     subject: 'Hi',
+    complete: true,
     created_at: TIME,
   });
   const file = {

@@ -43,6 +43,7 @@ function judgeThreadEmail(doc: Document): void {
     html_truncated: false,
     text: 'Hello',
     text_truncated: false,
+    complete: true,
     attachments: expect.any(Array),
     read: false,
     received_at: TIME,

@@ -57,6 +57,8 @@ export interface ThreadEmail {
   /** May be cut shortly after `LIMITS.messageBodyBytes`, and so may `text`. */
   readonly html: string | null;
   readonly text: string | null;
+  /** The message was read whole. A sent message always is. */
+  readonly complete: boolean;
   /** A page of messages has the first `LIMITS.recordEntries` of each. */
   readonly attachments: readonly {
     readonly id: string;

@@ -282,7 +282,7 @@ export const readThreadEmails = statement('read-thread-emails')`
     select m.id, 'inbound' as direction, m.from_address as "from", m.to_addresses as "to", m.cc_addresses as cc,
            '{}'::text[] as bcc, m.reply_to_addresses as "replyTo", m.subject, m.message_id as "messageId",
            coalesce(nullif(m.reference_ids, '{}'), array_remove(array[m.in_reply_to], null)) as "references",
-           null as "providerMessageId", left(m.html, $3::int) as html, left(m.text, $3::int) as text, m.read,
+           null as "providerMessageId", left(m.html, $3::int) as html, left(m.text, $3::int) as text, m.complete, m.read,
            m.created_at as "createdAt",
            (select coalesce(json_agg(json_build_object('id', a.id, 'filename', a.filename, 'size', a.size)
                                      order by a.position), '[]')
@@ -293,7 +293,7 @@ export const readThreadEmails = statement('read-thread-emails')`
     union all
     select e.id, 'outbound', e.from_address, e.to_addresses, e.cc_addresses, e.bcc_addresses, e.reply_to_addresses, e.subject,
            null, coalesce(nullif(${idsOfHeader('references')}, '{}'), ${idsOfHeader('in-reply-to')}),
-           e.provider_message_id, left(e.html, $3::int), left(e.text, $3::int), true, s.created_at,
+           e.provider_message_id, left(e.html, $3::int), left(e.text, $3::int), true, true, s.created_at,
            (select coalesce(json_agg(json_build_object('id', a.email_id || '.' || a.position, 'filename', a.filename,
                                                        'size', octet_length(a.content)) order by a.position), '[]')
             from (select * from email_attachments where email_id = e.id order by position limit $4::int) a)
