@@ -9,7 +9,7 @@ import {
 } from '@postrider/domain';
 import { createDomainProvider } from '@postrider/mail';
 import type { DomainProvider } from '@postrider/mail';
-import { logMailProvider, systemClock } from '@postrider/runtime';
+import { databaseReadiness, logMailProvider, systemClock } from '@postrider/runtime';
 import type { ReadinessCheck, Shell } from '@postrider/runtime';
 import {
   agreeOnMailProvider,
@@ -80,7 +80,7 @@ export function addApi(parts: ApiParts): ReadinessCheck {
   let server: ApiServer | null = null;
   const isReady: ReadinessCheck = async () => {
     if (server?.stopping === true) return { ready: false, reason: 'stopping' };
-    const state = await readiness(database.pool);
+    const state = await databaseReadiness(() => readiness(database.pool));
     return { ...state, parts: { ...state.parts, limiter: limiter.state(state.parts.postgres) } };
   };
   lifecycle

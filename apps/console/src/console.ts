@@ -1,5 +1,5 @@
 import { Producer, queueLocation } from '@postrider/queue';
-import { systemClock } from '@postrider/runtime';
+import { databaseReadiness, systemClock } from '@postrider/runtime';
 import type { ReadinessCheck, Shell } from '@postrider/runtime';
 import { readiness } from '@postrider/store';
 import type { Database, ReadDatabase } from '@postrider/store';
@@ -27,7 +27,7 @@ export function addConsole({
   reads,
 }: Shell<'console'> & ConsoleConnections): ReadinessCheck {
   const queue = new Producer(queueLocation(config), (error) => logger.debug('queue error', { error }));
-  const isReady = () => readiness(actions.pool);
+  const isReady = () => databaseReadiness(() => readiness(actions.pool));
   const app = createConsole({
     config,
     reads,

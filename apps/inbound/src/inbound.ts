@@ -4,7 +4,7 @@ import { createBlobStore, createObjectSource } from '@postrider/blobs';
 import { LIMITS, sharedInboundDomains } from '@postrider/domain';
 import { within } from '@postrider/limits';
 import { MessageParser } from '@postrider/received-mail';
-import { logMailProvider, systemClock } from '@postrider/runtime';
+import { databaseReadiness, logMailProvider, systemClock } from '@postrider/runtime';
 import type { ReadinessCheck, Shell } from '@postrider/runtime';
 import { ClamdScanner, RspamdScanner, SenderAuthentication } from '@postrider/screening';
 import {
@@ -69,7 +69,7 @@ export function addInbound(shell: InboundParts): ReadinessCheck {
         addIntake(parts, agreed.name);
       },
     });
-  return () => readiness(database.pool);
+  return () => databaseReadiness(() => readiness(database.pool));
 }
 
 /** Over LMTP the client is a mail server of the operator, not the sending machine. */

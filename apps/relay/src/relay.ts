@@ -2,7 +2,7 @@ import type { WebhookId } from '@postrider/domain';
 import { Semaphore } from '@postrider/limits';
 import { Producer } from '@postrider/queue';
 import type { QueueWatch } from '@postrider/queue';
-import { slotsPerWorker, systemClock } from '@postrider/runtime';
+import { databaseReadiness, slotsPerWorker, systemClock } from '@postrider/runtime';
 import type { PeriodicTask, ReadinessCheck, Shell } from '@postrider/runtime';
 import {
   createAttemptLog,
@@ -163,7 +163,7 @@ function createActivePasses(shared: Shared) {
 }
 
 async function readinessOf({ pool, queueWatch }: RelayParts): ReturnType<ReadinessCheck> {
-  const state = await readiness(pool);
+  const state = await databaseReadiness(() => readiness(pool));
   return { ...state, parts: { ...state.parts, queue: queueWatch.state(state.parts.postgres) } };
 }
 

@@ -5,7 +5,13 @@ import type { MailProviderOptions } from '@postrider/mail';
 import { AddressGuard, EndpointClient } from '@postrider/outbound';
 import { Consumer } from '@postrider/queue';
 import type { Lane, MailJob, QueueWatch } from '@postrider/queue';
-import { ATTEMPTS_PER_SLOT, logMailProvider, slotsPerWorker, systemClock } from '@postrider/runtime';
+import {
+  ATTEMPTS_PER_SLOT,
+  databaseReadiness,
+  logMailProvider,
+  slotsPerWorker,
+  systemClock,
+} from '@postrider/runtime';
 import type { ReadinessCheck, Shell } from '@postrider/runtime';
 import {
   agreeOnMailProvider,
@@ -62,7 +68,7 @@ export function addWorker(parts: WorkerParts): ReadinessCheck {
     },
   });
   return async () => {
-    const state = await readiness(database.pool);
+    const state = await databaseReadiness(() => readiness(database.pool));
     return { ...state, parts: { ...state.parts, queue: queueWatch.state(state.parts.postgres) } };
   };
 }

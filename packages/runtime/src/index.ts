@@ -12,6 +12,7 @@ export { ROLES, type Environment, type Role } from './config/setting.ts';
 export {
   createMetricsHandler,
   createReadinessHandler,
+  databaseReadiness,
   healthHandler,
   readinessOfAll,
   type ReadinessCheck,

@@ -19,7 +19,21 @@ export type Readiness =
 /** Checks that the process can work now. A check that rejects or hangs counts as not ready. */
 export type ReadinessCheck = () => Promise<Readiness>;
 
-const READINESS_TIMEOUT_MS = 2000;
+const READINESS_TIMEOUT_MS = 2_000;
+/** Less than the time for the whole answer, which then names the parts. */
+const DATABASE_TIMEOUT_MS = 1_900;
+
+type DatabaseReadiness = Readiness & { parts: Readonly<Record<'postgres' | 'migrations', string>> };
+
+/** Limits the time for the check of Postgres. A late answer is a fault of Postgres. */
+export async function databaseReadiness(
+  check: () => Promise<DatabaseReadiness>,
+  timeoutMs = DATABASE_TIMEOUT_MS,
+): Promise<DatabaseReadiness> {
+  const reason = `no answer within ${timeoutMs} ms`;
+  const parts = { postgres: reason, migrations: 'unknown' };
+  return within(check, timeoutMs, () => ({ ready: false, reason, parts }));
+}
 
 /** Ready when every check is ready; else the answer of the first that is not. It names the parts of all. */
 export function readinessOfAll(checks: readonly ReadinessCheck[]): ReadinessCheck {

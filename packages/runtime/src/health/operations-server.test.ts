@@ -4,7 +4,12 @@ import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createLogger } from '../logging/create-logger.ts';
 import { createMetrics } from '../metrics/create-metrics.ts';
-import { createReadinessHandler, type ReadinessCheck } from './handlers.ts';
+import {
+  createReadinessHandler,
+  databaseReadiness,
+  readinessOfAll,
+  type ReadinessCheck,
+} from './handlers.ts';
 import { OperationsServer } from './operations-server.ts';
 
 const log = new PassThrough();
@@ -131,6 +136,19 @@ describe('start and stop', () => {
     await server.stop();
     await closed;
     expect(() => server.port).toThrow('does not listen');
+  });
+});
+
+test('a check of Postgres that hangs counts as not ready, and all parts are named', async () => {
+  readiness = readinessOfAll([
+    () => databaseReadiness(() => new Promise<never>(() => undefined), 10),
+    async () => ({ ready: true, parts: { queue: 'ok' } }),
+  ]);
+  const reason = 'no answer within 10 ms';
+  const { status, text } = await ask('/readyz');
+  expect({ status, body: JSON.parse(text) as unknown }).toEqual({
+    status: 503,
+    body: { status: 'not-ready', reason, parts: { postgres: reason, migrations: 'unknown', queue: 'ok' } },
   });
 });
 
