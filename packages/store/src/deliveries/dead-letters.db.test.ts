@@ -92,10 +92,18 @@ describe('replay', () => {
     const { id, eventId } = await insert();
     expect(await deadLetters.replay(accountId, id, ACTOR)).toBe(true);
     expect(await deliveries()).toEqual([
-      { event_id: eventId, attempts: 0, claim: 0, last_status: null, leased_until: null, due: true },
+      { event_id: eventId, attempts: 0, claim: 0, last_status: 503, leased_until: null, due: true },
     ]);
     expect(await listed()).toEqual([]);
     expect(store.wakeUps.at(-1)).toEqual({ webhooks: [webhookId], mail: false });
+  });
+
+  test('keeps the last status that the endpoint answered, or that it never answered, whoever replays', async () => {
+    const one = (await insert(null)).id;
+    await insert(404);
+    await deadLetters.replay(accountId, one, ACTOR);
+    await deadLetters.replayMatching(accountId, { webhookId }, ACTOR);
+    expect((await deliveries()).map((row) => row['last_status'] as number | null)).toEqual([null, 404]);
   });
 
   test('writes an event back that retention has dropped, byte for byte, under its own id and time', async () => {

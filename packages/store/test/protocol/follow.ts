@@ -5,7 +5,7 @@ import type { Act, Ending } from './acts.ts';
 import { unitsOf } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
 import { copyOf, isFree, LEASE_UNITS, logLine, LOOK_AHEAD_UNITS, pairOf, UNIT_SECONDS } from './state.ts';
-import type { DeliveryState, End, State } from './state.ts';
+import type { DeliveryState, End, LetterState, State } from './state.ts';
 
 /** An answer that the protocol does not allow in this state. */
 export class Contradiction extends Error {}
@@ -61,13 +61,17 @@ function recorded(state: State, act: ActOf<'record'>, at: Circumstances): State 
       webhook.accountId === act.event.accountId &&
       (webhook.events.length === 0 || webhook.events.includes(act.event.type)) &&
       (webhook.subject === null || webhook.subject === act.subject);
-    if (matches) queue(state, act.eventId, webhookId, at);
+    if (matches) queue(state, { eventId: act.eventId, webhookId, statusCode: null }, at);
   }
   return state;
 }
 
-/** A fresh set of attempts, due now. */
-function queue(state: State, eventId: EventId, webhookId: WebhookId, { seen }: Circumstances): void {
+/** A fresh set of attempts, due now. A replay keeps the last status. */
+function queue(
+  state: State,
+  { eventId, webhookId, statusCode }: Pick<LetterState, 'eventId' | 'webhookId' | 'statusCode'>,
+  { seen }: Circumstances,
+): void {
   const pair = pairOf(eventId, webhookId);
   const set = state.sets.get(pair) ?? 0;
   const id = seen.made.get(pair)?.[set];
@@ -78,7 +82,7 @@ function queue(state: State, eventId: EventId, webhookId: WebhookId, { seen }: C
     webhookId,
     claim: 0,
     attempts: 0,
-    lastStatus: null,
+    lastStatus: statusCode,
     dueAt: state.now,
     leasedUntil: null,
     takenAt: null,
@@ -257,7 +261,7 @@ function replayed(state: State, act: ActOf<'replay'>, at: Circumstances): State 
   if (!found) return state;
   state.letters.delete(act.letterId);
   state.storedEvents.add(letter.eventId);
-  queue(state, letter.eventId, letter.webhookId, at);
+  queue(state, letter, at);
   return state;
 }
 

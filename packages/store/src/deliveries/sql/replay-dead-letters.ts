@@ -10,6 +10,8 @@ import type { Statement } from '../../db/statement.ts';
  * DELETE that is running is waited for, and then there is nothing to replay. A webhook that is marked as
  * removed has nothing to replay.
  *
+ * The delivery keeps the last status that the endpoint answered. The next letter shows it, too (2.4).
+ *
  * The update on conflict changes only the row's version. It locks an event that retention may be about to
  * drop. Retention compares the version, so it learns of the new delivery.
  *
@@ -26,7 +28,7 @@ export const replayDeadLetter = statement('replay-dead-letter')`
     letter as (
       delete from dead_letters d using replayable where d.id = $2 and d.webhook_id = replayable.id
       returning d.webhook_id, d.event_id, d.account_id, d.type, d.event_created_at, d.data,
-                d.id, d.reason, d.last_error, d.created_at
+                d.id, d.reason, d.last_error, d.status_code, d.created_at
     ),
     restored as (
       insert into events (id, account_id, type, created_at, data, position)
@@ -34,7 +36,7 @@ export const replayDeadLetter = statement('replay-dead-letter')`
       on conflict (id) do update set type = excluded.type
     ),
     queued as (
-      insert into deliveries (event_id, webhook_id) select event_id, webhook_id from letter
+      insert into deliveries (event_id, webhook_id, last_status) select event_id, webhook_id, status_code from letter
     )
     select id, webhook_id as "webhookId", event_id as "eventId", reason, last_error as "lastError",
            created_at as "createdAt"
@@ -77,7 +79,8 @@ function replayed(wanted: string, queued: string): string {
     ),
     letters as (
       delete from dead_letters d where d.id = any (array(select id from chosen))
-      returning d.id, d.created_at, d.webhook_id, d.event_id, d.account_id, d.type, d.event_created_at, d.data
+      returning d.id, d.created_at, d.webhook_id, d.event_id, d.account_id, d.type, d.event_created_at, d.data,
+                d.status_code
     ),
     restored as (
       insert into events (id, account_id, type, created_at, data, position)
@@ -113,8 +116,8 @@ export function replayDeadLetters(filters: readonly ReplayFilter[]): Statement {
     with ${replayed(
       wanted,
       `
-      insert into deliveries (event_id, webhook_id)
-      select event_id, webhook_id from letters order by created_at, id`,
+      insert into deliveries (event_id, webhook_id, last_status)
+      select event_id, webhook_id, status_code from letters order by created_at, id`,
     )}
     select (select count(*) from queued)::int as replayed,
            ((select count(*) from dead_letters d where d.webhook_id = replayable.id and ${wanted})
@@ -134,8 +137,8 @@ export function recoverDeadLetters(filters: readonly ReplayFilter[]): Statement 
     with ${replayed(
       matching(filters, 10),
       `
-      insert into deliveries (event_id, webhook_id, recovery_id, due_at)
-      select event_id, webhook_id, $8,
+      insert into deliveries (event_id, webhook_id, last_status, recovery_id, due_at)
+      select event_id, webhook_id, status_code, $8,
              (select clock_timestamp()) + make_interval(secs => (row_number() over w - 1) / $9::float8)
       from letters window w as (order by created_at, id) order by created_at, id`,
     )}
