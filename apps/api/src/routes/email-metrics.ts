@@ -1,22 +1,21 @@
 import { idPattern, LIMITS, listPattern, parseId, parseIsoMoment, PATTERNS } from '@postrider/domain';
 import type { Clock, EventType, Id, Noun } from '@postrider/domain';
-import { KeyedQueue } from '@postrider/limits';
 import type { EventCount, EventCountStore } from '@postrider/store';
 import { z } from 'zod';
+import { AccountSlots } from '../http/account-slots.ts';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { strictFields } from '../http/fields.ts';
-import { inSlot } from '../http/in-slot.ts';
 import { parsedText } from '../http/parsed-text.ts';
 import { parseQuery } from '../http/query-fields.ts';
-import { invalid } from '../problems/answers.ts';
+import { invalid, tooManyInFlight } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { text, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 
 /** A count reads up to 50,000 events. So the API does few at a time. */
-const COUNTS_IN_FLIGHT = { perKey: 1, total: 2 };
+const COUNTS = { inFlightMax: 1, waitingMax: Infinity, waitMs: 10_000, totalInFlightMax: 2 };
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** The range without `start_date`, as at Resend. */
 const DAYS_DEFAULT = 6;
@@ -181,7 +180,7 @@ export function getEmailMetrics(
   counts: Pick<EventCountStore, 'count'>,
   clock: Clock,
 ): Documented<KeyedRoute> {
-  const queue = new KeyedQueue(COUNTS_IN_FLIGHT);
+  const slots = new AccountSlots(COUNTS, null);
   return {
     scope: 'emails:read',
     limited: true,
@@ -199,7 +198,7 @@ export function getEmailMetrics(
       refusals: ['validation-failed'],
     },
     async handle(request) {
-      const { key, query } = request;
+      const { key, query, recheckKey, client } = request;
       const parsed = parseQuery(query, metricsQuery);
       if (!parsed.ok) return parsed.refusal;
       const asked = { ...parsed.fields, ...rangeOf(parsed.fields, clock.now()) };
@@ -207,7 +206,9 @@ export function getEmailMetrics(
       if (days < 0) return invalid('start_date is after end_date.');
       if (days > LIMITS.metricDays) return invalid(`The range is longer than ${LIMITS.metricDays} days.`);
       if (key.kind === 'test') return metricsAnswer(asked, []);
-      return inSlot(queue, request, async () => {
+      const work = async (): Promise<Answer> => {
+        const refusal = await recheckKey();
+        if (refusal !== null) return refusal;
         const counted = await counts.count(key.accountId, requestOf(asked));
         switch (counted.kind) {
           case 'counted':
@@ -217,7 +218,8 @@ export function getEmailMetrics(
           case 'unknown-time-zone':
             return invalid(`timezone ${quoted(asked.timezone)} is not a name of a time zone.`);
         }
-      });
+      };
+      return (await slots.run(key.accountId, work, client)) ?? tooManyInFlight;
     },
   };
 }

@@ -8,7 +8,7 @@ const COLUMNS = 'e.id, e.type, e.created_at, e.data, e.position';
  * $3 and $4: the last position that is too early, and the last one that is not too late. $5 and $6: since and
  * until. $7: rows. The time is in a form that `events_by_age` does not have, so that no plan uses that index.
  */
-const IN_RANGE = `e.position > $3::bigint and e.position <= $4::bigint
+export const IN_RANGE = `e.position > $3::bigint and e.position <= $4::bigint
       and greatest(e.created_at, '-infinity') >= $5::timestamptz and greatest(e.created_at, '-infinity') < $6::timestamptz`;
 
 /** The condition of the index `events_by_account`. Only statements that name it use that index. */
