@@ -91,6 +91,62 @@ describe('GET /v1/emails/metrics', () => {
     });
   });
 
+  test('divides messages by messages for a rate, whatever the number of their reports', async () => {
+    const [one, two] = [await email(), await email()];
+    for (const id of [one, two]) await event('email.sent', id);
+    for (let recipients = 0; recipients < 3; recipients += 1) await event('email.delivered', one);
+    for (const type of ['email.bounced', 'email.bounced', 'email.soft_bounced'] as const)
+      await event(type, two);
+    await event('email.opened', one);
+    for (const type of ['email.clicked', 'email.clicked', 'email.complained', 'email.complained'] as const)
+      await event(type, one);
+    const rates = 'delivery_rate,bounce_rate,open_rate,click_rate,complaint_rate';
+    const { totals, data } = await metrics(`${MARCH}&metrics=delivered,bounced,${rates}&dimensions=email`);
+    expect(totals).toEqual({
+      delivered: 3,
+      bounced: 3,
+      delivery_rate: 0.5,
+      bounce_rate: 0.5,
+      open_rate: 1,
+      click_rate: 1,
+      complaint_rate: 1,
+    });
+    expect(data).toContainEqual({
+      email_id: two,
+      delivered: 0,
+      bounced: 3,
+      delivery_rate: 0,
+      bounce_rate: 1,
+      open_rate: 0,
+      click_rate: 0,
+      complaint_rate: 0,
+    });
+  });
+
+  test('has a rate of 1 at most, also when the mail was sent before the range', async () => {
+    const [one, two] = [await email(), await email()];
+    await event('email.sent', one, '2026-02-28T23:59:59Z');
+    await event('email.sent', two);
+    for (const id of [one, two]) await event('email.delivered', id);
+    for (let n = 0; n < 3; n += 1) await event('email.unsubscribed', null);
+    expect((await metrics(`${MARCH}&metrics=delivery_rate,unsubscribe_rate`)).totals).toEqual({
+      delivery_rate: 1,
+      unsubscribe_rate: 1,
+    });
+  });
+
+  test('counts unsubscribes of no message: under null, and not with a domain or a message', async () => {
+    const id = await email();
+    await event('email.delivered', id);
+    await event('email.unsubscribed', null);
+    const query = `${MARCH}&metrics=unsubscribed`;
+    expect((await metrics(`${query}&dimensions=email`)).data).toContainEqual({
+      email_id: null,
+      unsubscribed: 1,
+    });
+    expect((await metrics(`${query}&email_id=${id}`)).totals).toEqual({ unsubscribed: 0 });
+  });
+
   test('without dates counts the last six days', async () => {
     const id = await email();
     const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();

@@ -316,9 +316,17 @@ function valuesOf(
 function valueOf(name: MetricName, counts: readonly EventCount[]): number {
   const metric = METRICS[name];
   if ('types' in metric) {
-    const own = counts.filter(({ type }) => metric.types.includes(type));
+    const own = counts.filter(({ type }) => type !== 'any_bounce' && metric.types.includes(type));
     return own.reduce((sum, { events, emails }) => sum + (metric.unique === true ? emails : events), 0);
   }
-  const whole = valueOf(metric.whole, counts);
-  return whole === 0 ? 0 : valueOf(metric.part, counts) / whole;
+  const whole = messagesOf(metric.whole, counts);
+  // A message from before the range may have reports in it.
+  return whole === 0 ? 0 : Math.min(1, messagesOf(metric.part, counts) / whole);
+}
+
+/** The number of different messages, for a rate. An unsubscribe names no message, so each one counts. */
+function messagesOf(name: MetricName, counts: readonly EventCount[]): number {
+  if (name === 'unsubscribed') return valueOf(name, counts);
+  const types: readonly EventCount['type'][] = name === 'bounced' ? ['any_bounce'] : typesOf(name);
+  return counts.reduce((sum, { type, emails }) => sum + (types.includes(type) ? emails : 0), 0);
 }

@@ -25,7 +25,8 @@ export interface EventCountRequest {
 
 /** The number of events of a type, for one value of each dimension. */
 export interface EventCount {
-  readonly type: EventType;
+  /** `any_bounce`: `email.bounced` and `email.soft_bounced` together. */
+  readonly type: EventType | 'any_bounce';
   /** True: over all dimensions. */
   readonly isTotal: boolean;
   /** The beginning of the period as local time, `2026-03-01T00:00:00`; null without periods. */

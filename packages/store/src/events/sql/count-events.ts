@@ -11,8 +11,9 @@ import { emailIdOf, hasPosition, IN_RANGE } from './list-events.ts';
  * by domain, $11 whether by message, $12 domains and $13 messages to which the count is limited (null: all),
  * $14 maximum number of values of the dimensions.
  *
- * Returns rows with `isTotal` for each type, and rows for each type and value of the dimensions. `isWhole` is
- * false when the range has $7 events or more.
+ * Returns rows with `isTotal` for each type, and rows for each type and value of the dimensions. Of the type
+ * `any_bounce` are bounces of both kinds, because a message may have both. `isWhole` is false when the range
+ * has $7 events or more.
  */
 export const countEvents = statement('count-events')`
     with found as materialized (
@@ -39,11 +40,17 @@ export const countEvents = statement('count-events')`
       ) d on true
       where (select count(*) from found) < $7
         and ($12::text[] is null or d.id = any ($12::text[])) and ($13::text[] is null or e.email_id = any ($13::text[]))
+    ),
+    counted as materialized (
+      select p.* from placed p
+      union all
+      select 'any_bounce', p.email_id, p.period, p.domain_id, p.domain_name
+      from placed p where p.type in ('email.bounced', 'email.soft_bounced')
     )
     select p.type, true as "isTotal", null as period, null as "domainId", null as "domainName", null as "emailId",
            count(*)::int as events, count(distinct p.email_id)::int as emails,
            (select count(*) from found) < $7 as "isWhole"
-    from placed p group by p.type
+    from counted p group by p.type
     union all
     select g.type, false, to_char(g.period, 'YYYY-MM-DD"T"HH24:MI:SS'), g.domain_id, g.domain_name, g.email_id,
            g.events, g.emails, true
@@ -55,7 +62,7 @@ export const countEvents = statement('count-events')`
         select p.type, p.period, p.email_id as counted_id, case when $10::bool then p.domain_id end as domain_id,
                case when $10::bool then p.domain_name end as domain_name,
                case when $11::bool then p.email_id end as email_id
-        from placed p
+        from counted p
         where $8::text is not null or $10::bool or $11::bool
       ) v
       group by v.type, v.period, v.domain_id, v.domain_name, v.email_id
