@@ -66,6 +66,26 @@ test('a search shows the subject of received mail, or says that it has none', as
   expect(words).toContain(`no subject from ${RECIPIENT}`);
 });
 
+test('a domain with one mail leads to the mail, unless an endpoint or an account has the domain', async () => {
+  const hasHost = async (host: string) =>
+    opened.database.query(`update webhooks set endpoint = 'https://' || $2 || '/in' where id = $1`, [
+      outage.failing,
+      host,
+    ]);
+  expect((await ada.get('/search?q=example.net')).location).toBe(`/emails/${outage.emailId}`);
+  await hasHost('example.net');
+  const page = await show('/search?q=example.net');
+  expect(page).toContain(`/webhooks/${outage.failing}`);
+  expect(page).toContain(`/emails/${outage.emailId}`);
+  await hasHost('example.org');
+  await opened.database.query(
+    `insert into domains (id, account_id, name, region, status, records, created_at)
+     values ('dom_00000000000000000000000001', $1, 'example.net', 'eu-west-1', 'verified', '[]', now())`,
+    [outage.accountId],
+  );
+  expect(await show('/search?q=example.net')).toContain(`/accounts/${outage.accountId}`);
+});
+
 test('a search for an address that several accounts have mail of can be narrowed to one', async () => {
   const account = `/search?q=${encodeURIComponent(RECIPIENT)}&amp;account=`;
   expect(await show(`/search?q=${RECIPIENT}`)).not.toContain(account);

@@ -38,7 +38,7 @@ export function search(db: Database, settings: Settings): PageHandler {
 /** The page of the one account or email that was found. Null: a list is needed. */
 function soleFinding(
   text: LookedUpText,
-  { emails, messages, suppressions, accounts }: Findings,
+  { emails, messages, suppressions, webhooks, accounts }: Findings,
 ): string | null {
   const [email] = emails;
   const [account] = accounts;
@@ -46,7 +46,8 @@ function soleFinding(
     return `/accounts/${account.id}`;
   if (text.kind === 'key')
     return emails.length === 0 && account !== undefined ? `/accounts/${account.id}#keys` : null;
-  const isSole = emails.length === 1 && messages.length + suppressions.length === 0;
+  const others = [messages, suppressions, webhooks, accounts];
+  const isSole = emails.length === 1 && others.every((list) => list.length === 0);
   return isSole && email !== undefined ? `/emails/${email.id}` : null;
 }
 
