@@ -6,7 +6,10 @@ const WAIT_MS = 60_000;
 /** Addresses in memory. A key has 256 random bits: the limit spares the log, not the keys. */
 const ADDRESSES_MAX = 10_000;
 
-/** Limits wrong keys: after five from one address, the address must wait for a minute. */
+/**
+ * Limits wrong keys: after five from one address, further ones are not logged for a minute. A right key is
+ * not asked to wait.
+ */
 export class SignInLimit {
   readonly #clock: Clock;
   readonly #wrong = new Map<string, { readonly keys: number; readonly lastMs: number }>();
@@ -15,7 +18,7 @@ export class SignInLimit {
     this.#clock = clock;
   }
 
-  /** @returns the seconds that this address must wait; 0 when it may try. */
+  /** @returns the seconds for which wrong keys of this address are too many; 0 when they are not. */
   waitSeconds(address: string): number {
     const { keys, lastMs } = this.#wrong.get(clientOf(address)) ?? { keys: 0, lastMs: 0 };
     if (keys < WRONG_MAX) return 0;

@@ -23,7 +23,7 @@ export interface SignInParts {
   readonly respond: Respond;
 }
 
-const WRONG_KEY = 'This key is not valid. After 5 wrong keys, your IP address must wait one minute.';
+const WRONG_KEY = 'This key is not valid.';
 
 /** `/sign-in` and `/sign-out`. */
 export function signInRoutes(parts: SignInParts): Router {
@@ -51,19 +51,21 @@ async function signIn(
   requireOwnOrigin(request, response);
   const { key: text, next } = fieldsOf(request);
   const address = request.socket.remoteAddress ?? '';
-  const waitSeconds = limit.waitSeconds(address);
-  const key = waitSeconds === 0 && typeof text === 'string' ? keyOf(keys, text.trim()) : null;
+  // Behind a proxy all users have one address. So a right key signs in, also while the address waits.
+  const key = typeof text === 'string' ? keyOf(keys, text.trim()) : null;
   if (key === null) {
-    if (waitSeconds === 0) limit.addWrong(address);
-    else response.set('retry-after', String(waitSeconds));
-    logger.warn('console.sign_in_refused', { address, waits: waitSeconds > 0 });
-    const fault =
-      waitSeconds === 0 ? WRONG_KEY : `After 5 wrong keys, your IP address must wait ${waitSeconds} s.`;
-    respond(
-      response,
-      signInPage({ status: waitSeconds === 0 ? 401 : 429, next: ownPath(next), fault }),
-      null,
-    );
+    const waitSeconds = limit.waitSeconds(address);
+    if (waitSeconds === 0) {
+      limit.addWrong(address);
+      logger.warn('console.sign_in_refused', { address });
+    } else {
+      response.set('retry-after', String(waitSeconds));
+    }
+    const [status, fault] =
+      waitSeconds === 0
+        ? [401, WRONG_KEY]
+        : [429, `${WRONG_KEY} It is one of many from your IP address. Wait ${waitSeconds} s.`];
+    respond(response, signInPage({ status, next: ownPath(next), fault }), null);
     return;
   }
   limit.forget(address);
