@@ -3,9 +3,9 @@ import {
   evicts,
   openQueueIdentity,
   Producer,
-  queueInWords,
   queueLocation,
   queueSchemaIsCurrent,
+  workersElsewhere,
 } from '@postrider/queue';
 import type { QueueDepth, QueueKey, QueueLocation } from '@postrider/queue';
 import { messageOf } from '@postrider/runtime';
@@ -84,23 +84,14 @@ export async function readStatus(
   const queue: QueueStatus = queueIsThere
     ? await readQueue(location, logger)
     : { depths: null, identity: null, faults: [] };
+  const elsewhere = queue.identity === null ? null : workersElsewhere(queue.identity, workers);
   const faults = [
     ...store.faults,
     ...(stopped ? [] : missing),
     ...queue.faults,
-    ...workersElsewhere(queue.identity, workers),
+    ...(elsewhere === null ? [] : [elsewhere]),
   ];
   return { backend: location.kind, ...store, depths: queue.depths, faults };
-}
-
-/** The fault that workers run, and none takes jobs from the queue of this configuration. */
-function workersElsewhere(own: QueueIdentity | null, workers: readonly RunningWorker[]): string[] {
-  if (own === null || workers.length === 0) return [];
-  if (workers.some(({ queue }) => queue.id === own.id)) return [];
-  const names = new Set(workers.map(({ queue }) => queueInWords(queue)));
-  return [
-    `no worker takes jobs from the queue in ${queueInWords(own)}: the workers use ${[...names].join(', ')}`,
-  ];
 }
 
 async function readStore(

@@ -25,7 +25,7 @@ import { releaseMessage, showMessage } from './routes/message.ts';
 import { createOneCount } from './routes/one-count.ts';
 import type { OneCount } from './routes/one-count.ts';
 import { showOverview } from './routes/overview.ts';
-import type { ReadQueueDepth } from './routes/overview.ts';
+import type { ConsoleQueue } from './routes/overview.ts';
 import { showRecover, startRecoveries } from './routes/recover.ts';
 import { listRecoveries, showRecovery, stopRecovery } from './routes/recoveries.ts';
 import { search } from './routes/search.ts';
@@ -40,7 +40,7 @@ export interface ConsoleParts {
   readonly actions: Database;
   readonly clock: Clock;
   readonly readiness: ReadinessCheck;
-  readonly readQueueDepth: ReadQueueDepth;
+  readonly queue: ConsoleQueue;
   readonly logger: Logger;
   readonly metrics: Metrics<'console'>;
 }
@@ -78,11 +78,11 @@ export function createConsole(parts: ConsoleParts): Express {
 }
 
 function pagesOf(
-  { config, reads, clock, readQueueDepth }: ConsoleParts,
+  { config, reads, clock, queue }: ConsoleParts,
   counting: OneCount,
 ): Readonly<Record<string, PageHandler>> {
   return {
-    '/': showOverview(reads, readQueueDepth),
+    '/': showOverview(reads, queue),
     '/accounts/:id': showAccount(reads, clock, config),
     '/audit': showAudit(reads, clock, config),
     '/dead-letters': showDeadLetters(reads, clock, config),

@@ -1,4 +1,4 @@
-import { Producer, queueLocation } from '@postrider/queue';
+import { openQueueIdentity, Producer, queueLocation } from '@postrider/queue';
 import { databaseReadiness, systemClock } from '@postrider/runtime';
 import type { ReadinessCheck, Shell } from '@postrider/runtime';
 import { readiness } from '@postrider/store';
@@ -26,7 +26,10 @@ export function addConsole({
   actions,
   reads,
 }: Shell<'console'> & ConsoleConnections): ReadinessCheck {
-  const queue = new Producer(queueLocation(config), (error) => logger.debug('queue error', { error }));
+  const location = queueLocation(config);
+  const onError = (error: Error) => logger.debug('queue error', { error });
+  const queue = new Producer(location, onError);
+  const identity = openQueueIdentity(location, onError);
   const isReady = () => databaseReadiness(() => readiness(actions.pool));
   const app = createConsole({
     config,
@@ -34,12 +37,16 @@ export function addConsole({
     actions,
     clock: systemClock,
     readiness: isReady,
-    readQueueDepth: () => queue.depth(),
+    queue: { depth: () => queue.depth(), identity: () => identity.read() },
     logger,
     metrics,
   });
   const server = new ConsoleServer(app);
-  lifecycle.add('queue', { stop: () => queue.close() }).add('HTTP server', {
+  const closeQueue = async () => {
+    identity.close();
+    await queue.close();
+  };
+  lifecycle.add('queue', { stop: closeQueue }).add('HTTP server', {
     async start() {
       const port = await server.listen(config.consolePort, config.consoleHost);
       logger.info('listening', { host: config.consoleHost, port });

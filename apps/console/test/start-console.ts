@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { PassThrough } from 'node:stream';
-import { Producer, queueLocation } from '@postrider/queue';
+import { openQueueIdentity, Producer, queueLocation } from '@postrider/queue';
 import { createLogger, createMetrics, loadConfig, systemClock } from '@postrider/runtime';
 import { createWakeUps, openDatabase, openReadDatabase, readiness } from '@postrider/store';
 import type { Database } from '@postrider/store';
@@ -43,13 +43,14 @@ async function startConsole(): Promise<TestConsole> {
     CONSOLE_KEYS: `ada:operator:${digestOf(KEYS.ada)},kim:reader:${digestOf(KEYS.kim)}`,
   });
   const queue = new Producer(queueLocation(config), () => undefined);
+  const identity = openQueueIdentity(queueLocation(config), () => undefined);
   const app = createConsole({
     config,
     reads,
     actions,
     clock: systemClock,
     readiness: () => readiness(actions.pool),
-    readQueueDepth: () => queue.depth(),
+    queue: { depth: () => queue.depth(), identity: () => identity.read() },
     logger,
     metrics: createMetrics('console', { processMetrics: false }),
   });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { QueueIdentity } from '@postrider/store';
+import type { QueueIdentity, RunningWorker } from '@postrider/store';
 import { connectRedis } from './connection.ts';
 import type { QueueLocation } from './connection.ts';
 
@@ -42,4 +42,16 @@ export function openQueueIdentity(location: QueueLocation, onError: (error: Erro
 export function queueInWords({ kind, prefix, id }: QueueIdentity): string {
   if (kind === 'postgres') return 'Postgres';
   return `Redis (prefix ${prefix}, ${id === null ? 'not reachable' : `id ${id}`})`;
+}
+
+/**
+ * The fault that workers run, and none takes jobs from this queue.
+ *
+ * @returns null when one does, when none runs, or when a worker's release does not announce its queue.
+ */
+export function workersElsewhere(own: QueueIdentity, workers: readonly RunningWorker[]): string | null {
+  if (workers.length === 0) return null;
+  if (workers.some(({ queue }) => queue === null || queue.id === own.id)) return null;
+  const names = new Set(workers.flatMap(({ queue }) => (queue === null ? [] : [queueInWords(queue)])));
+  return `no worker takes jobs from the queue in ${queueInWords(own)}: the workers use ${[...names].join(', ')}`;
 }

@@ -1,6 +1,6 @@
 import { html } from '@remix-run/html-template';
 import type { QueueDepth, QueueKey } from '@postrider/queue';
-import type { KnownWorker } from '@postrider/store';
+import type { KnownWorker, QueueIdentity } from '@postrider/store';
 import { section, state } from '../html/pieces.ts';
 import type { Html, Sign } from '../html/pieces.ts';
 import { numberTable } from '../html/table.ts';
@@ -8,11 +8,15 @@ import { count, counted, duration } from '../html/words.ts';
 
 /** The answer of the queue. */
 export type Lanes =
-  | { readonly depths: Readonly<Record<QueueKey, QueueDepth>>; readonly fault: null }
-  | { readonly depths: null; readonly fault: string };
+  | {
+      readonly depths: Readonly<Record<QueueKey, QueueDepth>>;
+      readonly identity: QueueIdentity;
+      readonly fault: null;
+    }
+  | { readonly depths: null; readonly identity: null; readonly fault: string };
 
-export function running(workers: readonly KnownWorker[]): readonly KnownWorker[] {
-  return workers.filter((worker) => worker.state === 'running');
+export function isRunning({ state: word }: KnownWorker): boolean {
+  return word === 'running';
 }
 
 /** The lanes of the queue, and the workers of the last minute. */
@@ -65,7 +69,7 @@ const SIGNS: Readonly<Record<KnownWorker['state'], Sign>> = { running: 'good', s
 
 /** Each worker by its number. The rows of `deliveries` that it took have the same number. */
 function workerTable(workers: readonly KnownWorker[]): Html {
-  const ready = running(workers);
+  const ready = workers.filter(isRunning);
   const slots = ready.reduce((sum, worker) => sum + worker.slots, 0);
   const more = workers.length - WORKERS_SHOWN;
   const table = numberTable({

@@ -8,6 +8,7 @@ import type {
   FoundRecovery,
   HeldCount,
   KnownWorker,
+  LateWebhook,
   Outstanding,
   readBusiestWebhooks,
   readiness,
@@ -16,20 +17,27 @@ import type {
 } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
-import { endpointText, facts, idLink, section, state, timeAgo } from '../html/pieces.ts';
+import { endpointText, facts, hostOf, idLink, section, state, timeAgo } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { numberTable, stackedTable } from '../html/table.ts';
 import { clockTime, count, counted, duration, latency, moment } from '../html/words.ts';
 import { countPlot, hourAxis } from '../html/plot.ts';
 import { counter, deadLetterLink } from './counter.ts';
-import { lanesSection, running } from './lanes.ts';
+import { isRunning, lanesSection } from './lanes.ts';
 import type { Lanes } from './lanes.ts';
 import { matchedText, startedBy, webhookCell } from './recoveries.ts';
 
 export interface OverviewParts {
   readonly readiness: Awaited<ReturnType<typeof readiness>>;
+  readonly relayIsActive: boolean;
+  /** No relay makes the days of the attempt log. */
+  readonly lacksDays: boolean;
   readonly lanes: Lanes;
+  /** The fault that the workers use another queue. Null: at least one uses this queue, or none runs. */
+  readonly elsewhere: string | null;
   readonly outstanding: Outstanding;
+  /** The two that wait longest, when an event waits longer than `FIRST_ATTEMPT_SECONDS_MAX`. */
+  readonly late: readonly LateWebhook[];
   readonly unsent: UnsentMail;
   /** Of the last 24 hours. */
   readonly deadLetters: DeadLetterCount;
@@ -93,33 +101,51 @@ function find(): Html {
 }
 
 /** The alert of docs/operations/observe.md has the same limit. */
-const FIRST_ATTEMPT_SECONDS_MAX = 300;
+export const FIRST_ATTEMPT_SECONDS_MAX = 300;
 
-/** Returns the first failed check as a sentence. Returns null when all checks pass. */
-function ownFault({ readiness: ready, lanes, workers, outstanding }: OverviewParts): string | null {
-  if (!ready.ready) return ready.reason;
-  if (lanes.fault !== null) return lanes.fault;
-  if (running(workers).length === 0) return 'No worker is running';
-  const waits = outstanding.oldestFirstAttemptSeconds;
-  return waits > FIRST_ATTEMPT_SECONDS_MAX
-    ? `An event has waited ${duration(waits)} for its first attempt`
-    : null;
+/** Returns the faults that keep Postrider from working, as sentences. `postrider status` has them, too. */
+function ownFaults(parts: OverviewParts): string[] {
+  const { readiness: ready, lanes, workers, late, elsewhere } = parts;
+  const [first, second] = late;
+  return [
+    ...(ready.ready ? [] : [ready.reason]),
+    ...(lanes.fault === null ? [] : [lanes.fault]),
+    ...(parts.relayIsActive ? [] : ['No relay is active: nothing is claimed']),
+    ...(parts.lacksDays ? ['No relay makes the days of the attempt log'] : []),
+    ...(workers.some(isRunning) ? [] : ['No worker is running']),
+    ...(elsewhere === null ? [] : [`${elsewhere.charAt(0).toUpperCase()}${elsewhere.slice(1)}`]),
+    ...(first === undefined || second === undefined
+      ? []
+      : [
+          `Events of several webhooks have waited for their first attempt, for up to ${duration(first.seconds)}`,
+        ]),
+  ];
+}
+
+function usVerdict(parts: OverviewParts): Html {
+  const faults = ownFaults(parts);
+  if (faults.length > 0)
+    return html`<p>${state('bad', 'Postrider has a fault')}</p>
+      ${faults.map((fault) => html`<p>${fault}.</p>`)}`;
+  const [late] = parts.late;
+  if (late !== undefined)
+    return html`<p>${state('wait', 'One webhook waits')}</p>
+      <p>
+        An event for <a href="/webhooks/${late.webhookId}">${hostOf(late.endpoint)}</a> has waited
+        ${duration(late.seconds)} for its first attempt. Other webhooks do not wait, so the endpoint may be
+        slow.
+      </p>`;
+  const workers = parts.workers.filter(isRunning).length;
+  return html`<p>${state('good', 'Postrider is healthy')}</p>
+    <p>
+      Postgres and the queue answer. Migrations are current. A relay is active. ${counted(workers, 'worker')}
+      ${workers === 1 ? 'runs' : 'run'}.
+    </p>`;
 }
 
 function nowSection(parts: OverviewParts, now: Date): Html {
   const { failing, hasMoreFailing, isLive } = parts;
-  const fault = ownFault(parts);
-  const workers = running(parts.workers).length;
   const number = count(failing.length, hasMoreFailing);
-  const us =
-    fault === null
-      ? html`<p>${state('good', 'Postrider is healthy')}</p>
-          <p>
-            Postgres and the queue answer. Migrations are current. ${counted(workers, 'worker')}
-            ${workers === 1 ? 'runs' : 'run'}.
-          </p>`
-      : html`<p>${state('bad', 'Postrider has a fault')}</p>
-          <p>${fault}.</p>`;
   const them =
     failing.length === 0
       ? html`<p>${state('good', 'No endpoint is failing')}</p>
@@ -136,7 +162,7 @@ function nowSection(parts: OverviewParts, now: Date): Html {
     'now',
     { title: 'Right now', side },
     html`<div class="card verdict">
-        <div>${us}</div>
+        <div>${usVerdict(parts)}</div>
         <div>${them}</div>
       </div>
       <div class="card">${figures(parts, now)}</div>`,

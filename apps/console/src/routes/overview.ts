@@ -1,4 +1,5 @@
 import { within } from '@postrider/limits';
+import { workersElsewhere } from '@postrider/queue';
 import type { QueueDepth, QueueKey } from '@postrider/queue';
 import { messageOf } from '@postrider/runtime';
 import {
@@ -7,24 +8,32 @@ import {
   countHeldMessages,
   createFleet,
   createRecoveryLookUps,
+  lacksDays,
   LOAD_COUNTED_MAX,
   readBusiestWebhooks,
   readFailingWebhooks,
   readiness,
+  readLateWebhooks,
   readOutstanding,
   readUnsentMail,
   readWebhookHealth,
+  relayIsActive,
 } from '@postrider/store';
-import type { Database } from '@postrider/store';
+import type { Database, QueueIdentity } from '@postrider/store';
 import type { AccountId } from '@postrider/domain';
 import { z } from 'zod';
 import { readFields } from '../http/fields.ts';
 import type { PageHandler } from '../http/serve-page.ts';
+import { isRunning } from '../pages/lanes.ts';
 import type { Lanes } from '../pages/lanes.ts';
-import { overviewPage } from '../pages/overview.ts';
+import { FIRST_ATTEMPT_SECONDS_MAX, overviewPage } from '../pages/overview.ts';
 
-/** The jobs in the queue. Rejects when the queue does not answer. */
-export type ReadQueueDepth = () => Promise<Readonly<Record<QueueKey, QueueDepth>>>;
+/** The queue of this console. Each call rejects when the queue does not answer. */
+export interface ConsoleQueue {
+  /** The waiting jobs. */
+  readonly depth: () => Promise<Readonly<Record<QueueKey, QueueDepth>>>;
+  readonly identity: () => Promise<QueueIdentity>;
+}
 
 const FAILING_MAX = 20;
 const RECOVERIES_MAX = 5;
@@ -34,7 +43,7 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
 /** `/` */
-export function showOverview(db: Database, readQueueDepth: ReadQueueDepth): PageHandler {
+export function showOverview(db: Database, queue: ConsoleQueue): PageHandler {
   const fleet = createFleet(db.pool);
   const recoveries = createRecoveryLookUps(db);
 
@@ -50,15 +59,23 @@ export function showOverview(db: Database, readQueueDepth: ReadQueueDepth): Page
     const busiest = await readBusiestWebhooks(db.pool, BUSIEST);
     const running = await recoveries.running(RECOVERIES_MAX + 1);
     const ids = failing.map(({ webhookId }) => webhookId);
+    const lanes = await lanesOf(queue);
+    const workers = await fleet.known();
+    const outstanding = await readOutstanding(db.pool);
+    const isLate = outstanding.oldestFirstAttemptSeconds > FIRST_ATTEMPT_SECONDS_MAX;
     const parts = {
       readiness: await readiness(db.pool),
-      lanes: await lanesOf(readQueueDepth),
-      outstanding: await readOutstanding(db.pool),
+      relayIsActive: await relayIsActive(db.pool),
+      lacksDays: await lacksDays(db.pool),
+      lanes,
+      elsewhere: lanes.identity === null ? null : workersElsewhere(lanes.identity, workers.filter(isRunning)),
+      outstanding,
+      late: isLate ? await readLateWebhooks(db.pool, FIRST_ATTEMPT_SECONDS_MAX, 2) : [],
       unsent: await readUnsentMail(db),
       deadLetters: await countFoundDeadLetters(db, { since }),
       letterHours: await countDeadLettersByHour(db, hoursTo(visit.now)),
       held: await countHeldMessages(db),
-      workers: await fleet.known(),
+      workers,
       failing: failing.slice(0, FAILING_MAX),
       hasMoreFailing: failing.length > FAILING_MAX,
       health: await readWebhookHealth(db, ids.slice(0, FAILING_MAX), LOAD_COUNTED_MAX),
@@ -79,14 +96,14 @@ function hoursTo(now: Date): Date[] {
   return Array.from({ length: 24 }, (_, n) => new Date(lastMs - (23 - n) * HOUR_MS));
 }
 
-async function lanesOf(readQueueDepth: ReadQueueDepth): Promise<Lanes> {
+async function lanesOf(queue: ConsoleQueue): Promise<Lanes> {
   try {
     return await within<Lanes>(
-      async () => ({ depths: await readQueueDepth(), fault: null }),
+      async () => ({ depths: await queue.depth(), identity: await queue.identity(), fault: null }),
       QUEUE_ANSWERS_WITHIN_MS,
-      () => ({ depths: null, fault: 'The queue does not answer' }),
+      () => ({ depths: null, identity: null, fault: 'The queue does not answer' }),
     );
   } catch (error) {
-    return { depths: null, fault: messageOf(error) };
+    return { depths: null, identity: null, fault: messageOf(error) };
   }
 }

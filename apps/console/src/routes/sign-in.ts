@@ -51,7 +51,7 @@ async function signIn(
   requireOwnOrigin(request, response);
   const { key: text, next } = fieldsOf(request);
   const address = request.socket.remoteAddress ?? '';
-  // Behind a proxy all users have one address. So a right key signs in, also while the address waits.
+  // A right key signs in, also while the address waits. All users behind a proxy have one address.
   const key = typeof text === 'string' ? keyOf(keys, text.trim()) : null;
   if (key === null) {
     const waitSeconds = limit.waitSeconds(address);

@@ -5,7 +5,7 @@ import type { Rows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
 import { createPool } from '../db/pool.ts';
-import { outstandingOf, readBacklog, readOutstanding } from './backlog.ts';
+import { outstandingOf, readBacklog, readLateWebhooks, readOutstanding } from './backlog.ts';
 
 const store = setupStore();
 let rows: Rows;
@@ -94,6 +94,19 @@ test('the oldest without an attempt is told whoever has it: one that is leased a
   expect((await readBacklog(store.db.pool)).oldestDueSeconds).toBe(0);
   await store.outside.query('delete from deliveries where id = $1', [stuck]);
   expect(await firstMinutes()).toBe(0);
+});
+
+test('the webhooks whose events wait for their first attempt are named, the longest wait first', async () => {
+  const [late, later] = [await rows.webhook(), await rows.webhook()];
+  await rows.deliveries(late, { count: 3, dueInMs: -400_000 });
+  await rows.deliveries(later, { dueInMs: -900_000, attempts: 1 });
+  await rows.deliveries(later, { dueInMs: -600_000 });
+  await rows.deliveries(await rows.webhook(), { dueInMs: -200_000 });
+  await rows.deliveries(await rows.webhook({ failing: true }), { dueInMs: -900_000 });
+  const named = async (limit: number) =>
+    (await readLateWebhooks(store.db.pool, 300, limit)).map(({ webhookId }) => webhookId);
+  expect(await named(5)).toEqual([later, late]);
+  expect(await named(1)).toEqual([later]);
 });
 
 describe('of a table beyond what is read whole', () => {

@@ -1,6 +1,7 @@
-import type { AccountId, DeadLetterReason } from '@postrider/domain';
+import type { AccountId, DeadLetterReason, WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
-import { queryOn } from '../db/database.ts';
+import { queryOn, runOn } from '../db/database.ts';
+import { statement } from '../db/statement.ts';
 
 /**
  * Deliveries that are neither done nor given up. In a very large table the counts are estimates, within a few
@@ -70,6 +71,22 @@ export async function outstandingOf(
   return Math.round((found * 100) / percent);
 }
 
+/** A webhook with an event that waits for its first attempt. */
+export interface LateWebhook {
+  readonly webhookId: WebhookId;
+  readonly endpoint: string;
+  /** Time since the event was due. */
+  readonly seconds: number;
+}
+
+/**
+ * The webhooks whose events have waited for their first attempt for this long. The longest wait comes first.
+ * A failing webhook is left out: its retries go first.
+ */
+export async function readLateWebhooks(pool: Pool, seconds: number, limit: number): Promise<LateWebhook[]> {
+  return runOn<LateWebhook>(pool, LATE_WEBHOOKS, [seconds, limit]);
+}
+
 const PAGES = `select (pg_relation_size('deliveries') / current_setting('block_size')::int)::int as pages`;
 
 const ALL = `
@@ -81,6 +98,43 @@ const ALL = `
            as "oldestFirstAttemptSeconds"
   from deliveries`;
 
+/** The webhooks with outstanding deliveries, by an index descent for each. The last row is null. */
+const WORKING = `
+  with recursive working (webhook_id) as (
+    (select webhook_id from deliveries order by webhook_id limit 1)
+    union all
+    select (select d.webhook_id from deliveries d where d.webhook_id > working.webhook_id order by d.webhook_id limit 1)
+    from working
+    where working.webhook_id is not null
+  )`;
+
+/**
+ * Reads each webhook's oldest 32 deliveries. If all of these were attempted, later ones are missed.
+ *
+ * $1 seconds, $2 webhooks. Cost: two index descents and 32 rows for each webhook with outstanding deliveries.
+ */
+const LATE_WEBHOOKS = statement('read-late-webhooks')`${WORKING}
+  select w.id as "webhookId", w.endpoint, extract(epoch from now() - late.due_at)::float8 as seconds
+  from working
+  cross join lateral (
+    select * from webhooks h where h.id = working.webhook_id and h.failing_since is null and h.removed_at is null offset 0
+  ) w
+  cross join lateral (
+    select oldest.due_at
+    from (
+      select d.due_at, d.attempts
+      from deliveries d
+      where d.webhook_id = w.id and d.due_at < now() - make_interval(secs => $1)
+      order by d.due_at
+      limit 32
+    ) oldest
+    where oldest.attempts = 0
+    order by oldest.due_at
+    limit 1
+  ) late
+  order by late.due_at
+  limit $2`;
+
 /**
  * The counts are those of the sample. A sample would miss a single forgotten delivery. Therefore index
  * descents find the oldest, at most three for each webhook with outstanding deliveries.
@@ -90,14 +144,7 @@ const ALL = `
  *
  * $1 percentage of the pages.
  */
-const SAMPLE = `
-  with recursive working (webhook_id) as (
-    (select webhook_id from deliveries order by webhook_id limit 1)
-    union all
-    select (select d.webhook_id from deliveries d where d.webhook_id > working.webhook_id order by d.webhook_id limit 1)
-    from working
-    where working.webhook_id is not null
-  )
+const SAMPLE = `${WORKING}
   select count(*)::float8 as outstanding,
          (count(*) filter (where due_at <= now()))::float8 as "dueNow",
          (select coalesce(extract(epoch from now() - min(first.due_at)), 0)

@@ -1,0 +1,144 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { HttpVisitor, textOf } from '../test/http-visitor.ts';
+import { makeOutage } from '../test/outage.ts';
+import type { Outage } from '../test/outage.ts';
+import { KEYS, setupConsole } from '../test/start-console.ts';
+
+const opened = setupConsole();
+let outage: Outage;
+let ada: HttpVisitor;
+beforeEach(async () => {
+  await opened.rows.clear();
+  outage = await makeOutage(opened.database, opened.rows);
+  // Each attempt would be a fault: no relay has made today.
+  await opened.database.query('truncate attempts');
+  ada = await new HttpVisitor(opened.url).signIn(KEYS.ada);
+});
+
+const show = (path: string) => ada.show(path);
+
+/** The words of the overview while an active relay and a worker of this queue run. */
+async function wordsOfRunning({ relay = true, queueId = 'postgres' } = {}): Promise<string> {
+  const { database } = opened;
+  await database.query(
+    `insert into workers (id, slots, queue_kind, queue_prefix, queue_id, heard_at)
+     values ('w1', 512, 'redis', 'postrider', $1, now() + interval '1 hour')`,
+    [queueId],
+  );
+  if (relay) await database.query('select pg_advisory_lock(72707373, 0)');
+  const words = textOf(await show('/'));
+  if (relay) await database.query('select pg_advisory_unlock(72707373, 0)');
+  await database.query('delete from workers');
+  return words;
+}
+
+describe('the overview', () => {
+  test('says whether it is us or them', async () => {
+    const words = textOf(await show('/'));
+    expect(words).toContain(
+      'Postrider has a fault No relay is active: nothing is claimed. No worker is running.',
+    );
+    expect(words).toContain('1 endpoint is failing Failed deliveries to these endpoints are retried later.');
+    await opened.database.query('update webhooks set failing_since = null');
+    const well = await wordsOfRunning();
+    expect(well).toContain('Postrider is healthy');
+    expect(well).toContain('A relay is active. 1 worker runs.');
+    expect(well).toContain('No endpoint is failing');
+    expect(well).toContain('Workers 1 with 512 slots, seen in the last 3 s');
+  });
+
+  test.each([
+    [{ relay: false }, 'Postrider has a fault No relay is active: nothing is claimed.'],
+    [
+      { queueId: 'other' },
+      'Postrider has a fault No worker takes jobs from the queue in Postgres: the workers use Redis (prefix postrider, id other).',
+    ],
+  ])('with %j names the fault that `postrider status` names', async (missing, words) => {
+    expect(await wordsOfRunning(missing)).toContain(words);
+  });
+
+  test('names a fault when no relay makes the days of the attempt log', async () => {
+    await opened.database.query(
+      `insert into attempts (started_at, delivery_id, attempt, event_id, webhook_id, type, duration_ms, status)
+       values (now(), 1, 1, $1, $2, 'email.bounced', 5, 200)`,
+      [outage.eventId, outage.healthy],
+    );
+    expect(await wordsOfRunning()).toContain(
+      'Postrider has a fault No relay makes the days of the attempt log.',
+    );
+  });
+
+  test('has a row for each worker of the last minute, and counts those that run', async () => {
+    await opened.database.query(
+      `insert into workers (id, number, slots, queue_kind, queue_prefix, heard_at)
+       values ('41', 41, 512, 'postgres', '', now()), ('42', 42, 256, 'postgres', '', now() - interval '20 s'),
+              ('43', 43, 128, 'postgres', '', now() - interval '61 s')`,
+    );
+    await opened.database.query('select pg_advisory_lock_shared(72707372, 42)');
+    const words = textOf(await show('/'));
+    await opened.database.query('select pg_advisory_unlock_shared(72707372, 42)');
+    expect(words).toContain('Workers 1 with 512 slots');
+    expect(words).toMatch(/ 41 512 \d\.\d s ago running /);
+    expect(words).toMatch(/ 42 256 \d+ s ago silent /);
+    expect(words).not.toContain(' 43 128');
+    expect(textOf(await show('/'))).toMatch(/ 42 256 \d+ s ago died /);
+    await opened.database.query(`update workers set heard_at = now() - interval '20 s'`);
+    expect(textOf(await show('/'))).toContain('No worker is running');
+    await opened.database.query('delete from workers');
+  });
+
+  test('marks the dead letters of 24 hours as cut only where more of them may exist', async () => {
+    await opened.database.query(
+      `insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data, attempts, reason, last_error)
+       select 'dl_01jd' || lpad(n::text, 22, '0'), account_id, webhook_id, 'evt_01jd' || lpad(n::text, 22, '0'), type,
+              now(), data, 8, 'rejected', last_error
+       from dead_letters, generate_series(1, 9998) n`,
+    );
+    expect(textOf(await show('/'))).toMatch(/Dead letters, 24 h 9,999 .* 9,999 in 24 h/);
+    await opened.database.query(
+      `insert into dead_letters select (json_populate_record(l, json_build_object('id', 'dl_' || n, 'event_id', 'evt_' || n))).*
+       from dead_letters l, generate_series(1, 2) n where event_id = $1`,
+      [outage.eventId],
+    );
+    expect(textOf(await show('/'))).toMatch(/Dead letters, 24 h 10,000\+ .* 10,000\+ in 24 h/);
+    await opened.database.query('update webhooks set removed_at = now() where id = $1', [outage.failing]);
+    expect(textOf(await show('/'))).toMatch(/Dead letters, 24 h 0\+ .* 0\+ in 24 h/);
+  });
+
+  test('counts what waits', async () => {
+    await opened.rows.email();
+    const words = textOf(await show('/'));
+    for (const figure of [
+      'Outstanding deliveries 3',
+      'Dead letters, 24 h 1',
+      'Mail not sent yet 1',
+      'Held mail 1',
+    ])
+      expect(words).toContain(figure);
+  });
+
+  test('names the one webhook whose events wait too long for their first attempt', async () => {
+    await opened.rows.deliveries(outage.failing, { dueInMs: -900_000 });
+    expect(await wordsOfRunning()).toContain('Postrider is healthy');
+    await opened.rows.deliveries(outage.healthy, { dueInMs: -301_000 });
+    const words = await wordsOfRunning();
+    expect(words).toContain(
+      'One webhook waits An event for crm.shop.example.com has waited 5 min 1 s for its first attempt.',
+    );
+    expect(words).not.toContain('Postrider has a fault');
+  });
+
+  test('calls it our fault when events of several webhooks wait too long for their first attempt', async () => {
+    await opened.rows.deliveries(outage.healthy, { dueInMs: -301_000 });
+    await opened.rows.deliveries(await opened.rows.webhook(), { dueInMs: -420_000 });
+    expect(await wordsOfRunning()).toContain(
+      'Postrider has a fault Events of several webhooks have waited for their first attempt, for up to 7 min.',
+    );
+  });
+
+  test('loads itself again only when asked', async () => {
+    expect((await ada.get('/')).headers).not.toHaveProperty('refresh');
+    expect((await ada.get('/?live=30')).headers['refresh']).toBe('30');
+    expect((await ada.get('/?live=1')).status).toBe(400);
+  });
+});
