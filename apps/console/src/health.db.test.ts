@@ -126,6 +126,32 @@ describe('the page of an account', () => {
       expect(words).toContain(part);
   });
 
+  test('marks a sum as cut when a count or the list of webhooks is', async () => {
+    await query(
+      `insert into dead_letters select (json_populate_record(l, json_build_object('id', 'dl_' || n, 'event_id', 'evt_' || n))).*
+       from dead_letters l, generate_series(1, 10000) n`,
+    );
+    await opened.rows.deliveries(outage.failing, { count: 9_997 });
+    await query('update webhooks set dead_letters_dropped = 44');
+    const cut = textOf(await show(`/accounts/${outage.accountId}`));
+    expect(cut).toContain('Dead letters 10,000+ Deleted by retention 88 ');
+    expect(cut).toContain('Outstanding 10,000+ of 1,000,000');
+    expect(cut).toContain('Outstanding deliveries 10,000+ 1,000,000');
+    await query('delete from deliveries');
+    await query('delete from dead_letters');
+    expect(textOf(await show(`/accounts/${outage.accountId}`))).toContain('Outstanding 0 of');
+    for (let n = 0; n < 99; n += 1) await opened.rows.webhook({ accountId: outage.accountId });
+    await query(
+      `insert into api_keys (id, account_id, digest, kind, scopes)
+       select 'key_' || lpad(n::text, 26, '0'), $1, int4send(n), 'live', '{}' from generate_series(1, 100) n`,
+      [outage.accountId],
+    );
+    const words = textOf(await show(`/accounts/${outage.accountId}`));
+    expect(words).toContain('Dead letters 0+ Deleted by retention ');
+    expect(words).toContain('Outstanding 0+ of');
+    expect(words).toMatch(/Keys 100 of 1\d\d/);
+  });
+
   test('says when it is suspended', async () => {
     await query('update accounts set suspended_at = now()');
     const words = textOf(await show(`/accounts/${outage.accountId}`));

@@ -1,6 +1,6 @@
 import { html } from '@remix-run/html-template';
 import { LIMITS } from '@postrider/domain';
-import { HELD_OF_ACCOUNT_COUNTED_MAX } from '@postrider/store';
+import { HELD_OF_ACCOUNT_COUNTED_MAX, LOAD_COUNTED_MAX } from '@postrider/store';
 import type {
   createAccountStore,
   ApiKey,
@@ -76,8 +76,20 @@ function suspension({ suspendedAt }: AccountDetails, now: Date): Html | null {
   </div>`;
 }
 
-function total({ health }: AccountParts, of: (each: WebhookHealth) => number): number {
-  return [...health.values()].reduce((sum, each) => sum + of(each), 0);
+/** The sum of counts that stop at `LOAD_COUNTED_MAX`, over the shown webhooks. Cut sums have a `+`. */
+function total(parts: AccountParts, of: (each: WebhookHealth) => number): string {
+  const numbers = [...parts.health.values()].map(of);
+  const isCut = lacksWebhooks(parts) || numbers.some((number) => number >= LOAD_COUNTED_MAX);
+  return count(sum(numbers), isCut);
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, each) => all + each, 0);
+}
+
+/** The page does not show all webhooks. */
+function lacksWebhooks({ account, webhooks }: AccountParts): boolean {
+  return account.webhooks > webhooks.length;
 }
 
 function accountFacts(parts: AccountParts, settings: Settings, now: Date): Html {
@@ -97,12 +109,15 @@ function accountFacts(parts: AccountParts, settings: Settings, now: Date): Html 
     {
       term: 'Dead letters',
       value: html`<a href="/dead-letters?account=${account.id}"
-        >${count(total(parts, ({ deadLetters }) => deadLetters))}</a
+        >${total(parts, ({ deadLetters }) => deadLetters)}</a
       >`,
     },
     {
       term: 'Deleted by retention',
-      value: count(parts.webhooks.reduce((sum, { deadLettersDropped }) => sum + deadLettersDropped, 0)),
+      value: count(
+        sum(parts.webhooks.map(({ deadLettersDropped }) => deadLettersDropped)),
+        lacksWebhooks(parts),
+      ),
     },
     {
       term: 'Held mail',
@@ -112,7 +127,7 @@ function accountFacts(parts: AccountParts, settings: Settings, now: Date): Html 
     },
     {
       term: 'Outstanding',
-      value: html`${count(total(parts, ({ outstanding }) => outstanding))}
+      value: html`${total(parts, ({ outstanding }) => outstanding)}
         <span class="rel">of ${count(settings.outstandingDeliveriesPerAccountMax)}</span>`,
     },
   ]);
@@ -175,9 +190,13 @@ function latencyCell(dayOf: AttemptDay): Html {
   return html`<span class="spark"><b>${latency(latest)}</b>${latencyPlot(dayOf, 'spark')}</span>`;
 }
 
+const KEYS_SHOWN_MAX = 100;
+
 function keysSection({ keys }: AccountParts, settings: Settings, now: Date): Html {
   const revoked = keys.filter((key) => key.revokedAt !== null).length;
-  const rows = keys.map((key) => [
+  const shown = keys.slice(0, KEYS_SHOWN_MAX);
+  const ofAll = shown.length < keys.length ? `${count(shown.length)} of ` : '';
+  const rows = shown.map((key) => [
     key.name === null ? idCode(key.id) : html`${key.name}<span class="sub">${idCode(key.id)}</span>`,
     key.kind,
     html`${key.scopes.map((scope) => html`<span class="tag">${scope}</span> `)}`,
@@ -203,7 +222,7 @@ function keysSection({ keys }: AccountParts, settings: Settings, now: Date): Htm
     'keys',
     {
       title: 'Keys',
-      more: `${count(keys.length)}${revoked === 0 ? '' : `, ${count(revoked)} revoked`}`,
+      more: `${ofAll}${count(keys.length)}${revoked === 0 ? '' : `, ${count(revoked)} revoked`}`,
       side: html`<p class="small soft">Last use is precise to the hour</p>`,
     },
     html`<div class="card">${rows.length === 0 ? nothing('This account has no API key.') : table}</div>`,
@@ -225,9 +244,9 @@ function limitsSection(parts: AccountParts, settings: Settings): Html {
   const { account, domains, attemptsLastMinute } = parts;
   const { limits } = account;
   const outstanding = total(parts, (each) => each.outstanding);
-  const row = (name: string, used: number, own: number | null, byDefault: number, fixed = false) => [
+  const row = (name: string, used: number | string, own: number | null, byDefault: number, fixed = false) => [
     name,
-    count(used),
+    typeof used === 'string' ? used : count(used),
     count(own ?? byDefault),
     own === null ? html`<span class="soft term">${fixed ? 'fixed' : 'default'}</span>` : 'this account',
   ];
@@ -235,7 +254,12 @@ function limitsSection(parts: AccountParts, settings: Settings): Html {
   const rows = [
     row('Webhooks', account.webhooks, limits.webhooks, settings.webhooksPerAccountMax),
     row('Sending domains', account.domains, limits.domains, settings.domainsPerAccountMax),
-    row('Unverified domains', unverified, limits.unverifiedDomains, settings.unverifiedDomainsPerAccountMax),
+    row(
+      'Unverified domains',
+      count(unverified, account.domains > domains.length),
+      limits.unverifiedDomains,
+      settings.unverifiedDomainsPerAccountMax,
+    ),
     row('Inboxes', account.inboxes, null, LIMITS.inboxes, true),
     row(
       'Deliveries per second',

@@ -39,7 +39,6 @@ export function showAccount(db: Database, clock: Clock, settings: Settings): Pag
     const owned = (await webhooks.list(id, first))?.entries ?? [];
     const ids = owned.map((webhook) => webhook.id);
     const domainList = (await domains.list(id, first))?.entries ?? [];
-    const keyList = await keys.list(id);
     const parts = {
       account,
       webhooks: owned,
@@ -48,7 +47,7 @@ export function showAccount(db: Database, clock: Clock, settings: Settings): Pag
       attemptsLastMinute: await readLastMinuteOf(db.pool, id),
       heldMessages: await countHeldOf(db, id),
       domains: domainList,
-      keys: keyList.slice(0, SHOWN_MAX),
+      keys: await keys.list(id),
       actions: (await listAudit(db, { accountId: id }, { limit: ACTIONS_SHOWN }))?.entries ?? [],
     };
     return accountPage(parts, settings, visit);
