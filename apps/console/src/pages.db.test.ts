@@ -44,6 +44,27 @@ describe('the story of an event', () => {
     expect(words.indexOf('hooks.')).toBeLessThan(words.lastIndexOf('crm.'));
   });
 
+  test('has the date of each day, of its cause and of its attempts', async () => {
+    await opened.database.query(
+      `update emails set created_at = '2026-11-24T23:59:58Z', sent_at = '2026-11-25T00:00:01Z'`,
+    );
+    await opened.database.query(
+      `update events set created_at = '2026-11-25T00:00:04Z', data = (data::jsonb || '{"occurred_at": "2026-11-25T00:00:03Z"}')::json`,
+    );
+    await opened.database.query('update dead_letters set created_at = $1', ['2026-11-26T06:00:00Z']);
+    await opened.database.query(
+      `update attempts set started_at = '2026-11-25T23:00:00Z'::timestamptz + attempt * interval '45 min' where webhook_id = $1`,
+      [outage.failing],
+    );
+    const words = textOf(await show(`/events/${outage.eventId}`));
+    expect(words).toContain('Cause UTC 24 Nov 2026 23:59:58.000 Request with');
+    expect(words).toContain('25 Nov 2026 after +3 s 00:00:01.000 Sent');
+    expect(words).toContain(' after +2 s 00:00:03.000 The provider');
+    expect(words).toContain('25 Nov 2026 23:45:00.000 Attempt 1 ');
+    expect(words).toContain('26 Nov 2026 after +45 min 00:30:00.000 Attempt 2 ');
+    expect(words).toContain('same response as 1 after +45 min 01:15:00.000 Attempt 3 ');
+  });
+
   test('shows what strangers wrote as text, with its line feeds', async () => {
     const page = await show(`/events/${outage.eventId}`);
     expect(page).not.toContain('<script>document');
@@ -94,7 +115,7 @@ describe('a replay', () => {
     expect(await queuedAgain()).toEqual([{ webhook_id: outage.failing }]);
     const words = textOf(await show(answer.location ?? ''));
     expect(words).toContain('1 event is queued for hooks.shop.example.com/postrider.');
-    expect(words).toContain('Replayed by ada in the console Note: ticket 7.');
+    expect(words).toMatch(/after \+\d+ (ms|s) [\d:.]+ Replayed by ada in the console Note: ticket 7\./);
     expect(words).toContain('Given up : attempts_exhausted , last error HTTP 503');
     const audit = textOf(await show('/audit?who=ada'));
     expect(audit).toContain('event.replay');

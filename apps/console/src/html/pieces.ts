@@ -58,8 +58,8 @@ export function time(
 }
 
 /** The time of a day that the page names. */
-export function timeOfDay(at: Date, precision: 'seconds' | 'milliseconds' = 'seconds'): Html {
-  return html`<time datetime="${at.toISOString()}">${clockTime(at, precision)}</time>`;
+export function timeOfDay(at: Date): Html {
+  return html`<time datetime="${at.toISOString()}">${clockTime(at, 'milliseconds')}</time>`;
 }
 
 export function timeAgo(

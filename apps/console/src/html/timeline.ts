@@ -1,7 +1,7 @@
 import { html } from '@remix-run/html-template';
 import { timeOfDay } from './pieces.ts';
 import type { Html, Part } from './pieces.ts';
-import { gap } from './words.ts';
+import { day, gap } from './words.ts';
 
 export type StepSign = 'good' | 'bad' | 'wait' | 'hand' | '';
 
@@ -17,16 +17,29 @@ export interface Step {
   readonly isWhole?: boolean;
 }
 
-/** The steps of a story, the oldest first. */
+/** Gives each step without an own gap the time since the step before. */
+export function withGaps(steps: readonly Step[]): Step[] {
+  return steps.map((step, index) => {
+    const before = steps[index - 1];
+    return before === undefined ? step : { afterMs: step.at.getTime() - before.at.getTime(), ...step };
+  });
+}
+
+/** The steps of a story, the oldest first. The first step of each day, in UTC, has its date. */
 export function timeline(steps: readonly Step[]): Html {
   return html`<ol class="line">
-    ${steps.map(({ at, sign, isEnd = false, afterMs = null, content, isWhole = false }) => {
+    ${steps.map(({ at, sign, isEnd = false, afterMs = null, content, isWhole = false }, index) => {
+      const before = steps[index - 1];
+      const date =
+        before !== undefined && day(before.at) === day(at)
+          ? null
+          : html`<span class="date">${day(at)}</span>`;
       const since =
         afterMs === null
           ? null
           : html`<span class="gap"><span class="vh">after </span>+${gap(afterMs)}</span>`;
       return html`<li class="${sign}${isEnd ? ' end' : ''}">
-        <div class="at">${since}${timeOfDay(at, 'milliseconds')}</div>
+        <div class="at">${date}${since}${timeOfDay(at)}</div>
         ${isWhole ? content : html`<div class="what">${content}</div>`}
       </li>`;
     })}

@@ -2,6 +2,7 @@ import { html } from '@remix-run/html-template';
 import type { StoryAttempt, StoryReplay, StoryWebhook } from '@postrider/store';
 import { idCode, preformatted, state } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
+import { withGaps } from '../html/timeline.ts';
 import type { Step } from '../html/timeline.ts';
 import { bytes, count } from '../html/words.ts';
 import { ACTED_THROUGH } from './actions.ts';
@@ -10,7 +11,8 @@ import { ACTED_THROUGH } from './actions.ts';
 export function attemptSteps(webhook: StoryWebhook): Step[] {
   const replays = webhook.replays.flatMap(replaySteps);
   const attempts = webhook.deliveries.flatMap(seriesSteps);
-  return [...replays, ...attempts].sort((one, other) => one.at.getTime() - other.at.getTime());
+  const steps = [...replays, ...attempts].sort((one, other) => one.at.getTime() - other.at.getTime());
+  return withGaps(steps);
 }
 
 function replaySteps({ at, by, note, target, isOfMany, deadLetter }: StoryReplay): Step[] {
@@ -45,7 +47,7 @@ function seriesSteps(attempts: readonly StoryAttempt[]): Step[] {
     return {
       at: attempt.startedAt,
       sign: isSuccess(attempt) ? 'good' : 'bad',
-      afterMs: before === undefined ? null : attempt.startedAt.getTime() - before.startedAt.getTime(),
+      ...(before === undefined ? {} : { afterMs: attempt.startedAt.getTime() - before.startedAt.getTime() }),
       content: attemptContent(attempt, same),
       isWhole: true,
     };

@@ -4,23 +4,19 @@ import type { EventStory } from '@postrider/store';
 import { searchPath } from '../html/links.ts';
 import { idCode, idLink, section } from '../html/pieces.ts';
 import type { Html, Part } from '../html/pieces.ts';
-import { timeline } from '../html/timeline.ts';
+import { timeline, withGaps } from '../html/timeline.ts';
 import type { Step } from '../html/timeline.ts';
-import { counted, day, subjectText } from '../html/words.ts';
+import { counted, subjectText } from '../html/words.ts';
 
 /** The request or report that caused the event, step by step. */
 export function causeSection(story: EventStory): Html {
   const steps = [...mailSteps(story), ...reportSteps(story), recordedStep(story)].sort(
     (one, other) => one.at.getTime() - other.at.getTime(),
   );
-  const withGaps = steps.map((step, index) => {
-    const before = steps[index - 1];
-    return before === undefined ? step : { ...step, afterMs: step.at.getTime() - before.at.getTime() };
-  });
   return section(
     'cause',
-    { title: 'Cause', side: html`<p class="small soft">${day(story.event.createdAt)}, UTC</p>` },
-    html`<div class="card pad">${timeline(withGaps)}</div>`,
+    { title: 'Cause', side: html`<p class="small soft">UTC</p>` },
+    html`<div class="card pad">${timeline(withGaps(steps))}</div>`,
   );
 }
 

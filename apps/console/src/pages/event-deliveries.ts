@@ -2,9 +2,10 @@ import { html } from '@remix-run/html-template';
 import type { StoryWebhook } from '@postrider/store';
 import { formTokens } from '../http/serve-form.ts';
 import type { Visit } from '../http/serve-page.ts';
-import { endpointName, endpointText, idCode, section, state, time, timeOfDay } from '../html/pieces.ts';
+import { endpointName, endpointText, idCode, section, state, time } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { timeline } from '../html/timeline.ts';
+import type { Step } from '../html/timeline.ts';
 import { ago, count, counted, dayAfter, duration } from '../html/words.ts';
 import type { Settings } from '../settings.ts';
 import { attemptPlot } from './attempt-plot.ts';
@@ -46,8 +47,7 @@ interface ArticleParts {
 function article(given: ArticleParts): Html {
   const { webhook, visit, label } = given;
   const isPending = webhook.fate === 'waiting' || webhook.fate === 'retrying';
-  const steps = attemptSteps(webhook);
-  const next = webhook.nextAttemptAt === null || webhook.fate !== 'retrying' ? null : webhook.nextAttemptAt;
+  const steps = [...attemptSteps(webhook), ...nextStep(webhook)];
   return html`<article class="dlv" aria-labelledby="${label}">
     <header>
       <h3 id="${label}">${name(given)} ${fatePill(webhook)}</h3>
@@ -55,18 +55,14 @@ function article(given: ArticleParts): Html {
     </header>
     <p>${explanation(given)}</p>
     ${attemptPlot(webhook, visit.now)} ${steps.length === 0 ? null : timeline(steps)}
-    ${
-      next === null
-        ? null
-        : html`<ol class="line">
-            <li class="wait">
-              <div class="at">${timeOfDay(next)}</div>
-              <div class="what"><p class="soft">Attempt ${webhook.attempts + 1} is due</p></div>
-            </li>
-          </ol>`
-    }
     ${isPending ? null : replayForm(given)}
   </article>`;
+}
+
+/** The retry that is due. */
+function nextStep({ nextAttemptAt: at, fate, attempts }: StoryWebhook): Step[] {
+  if (at === null || fate !== 'retrying') return [];
+  return [{ at, sign: 'wait', content: html`<p class="soft">Attempt ${attempts + 1} is due</p>` }];
 }
 
 function name({ webhook, parts }: ArticleParts): Html {
@@ -115,7 +111,7 @@ function dueAt(at: Date | null, now: Date): Html {
   if (at === null) return html`is running, or about to start`;
   const seconds = (at.getTime() - now.getTime()) / 1000;
   if (seconds <= 0) return html`is due now`;
-  return html`is due at ${timeOfDay(at)} <span class="rel">in ${duration(seconds)}</span>`;
+  return html`is due at ${time(at, now)} <span class="rel">in ${duration(seconds)}</span>`;
 }
 
 function failing({ failingSince }: StoryWebhook, now: Date): Html {

@@ -7,9 +7,9 @@ import type { Page } from '../html/layout.ts';
 import { addressLink } from '../html/links.ts';
 import { crumbs, facts, section, state, wholeId } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
-import { timeline } from '../html/timeline.ts';
+import { timeline, withGaps } from '../html/timeline.ts';
 import type { Step } from '../html/timeline.ts';
-import { bytes, count, counted, day, dayAfter, subjectText } from '../html/words.ts';
+import { bytes, count, counted, dayAfter, subjectText } from '../html/words.ts';
 import type { Settings } from '../settings.ts';
 import { deliveredOf, fatesInWords } from './fates.ts';
 import { HELD_WORDS } from './held-reason.ts';
@@ -107,15 +107,14 @@ function storySection({ message, newestEvent }: MessageParts): Html {
     steps.push({
       at: releasedAt,
       sign: 'hand',
-      afterMs: releasedAt.getTime() - receivedAt.getTime(),
       content: html`<p><b>Released</b> into its inbox</p>
         ${eventLine(newestEvent)}`,
     });
   }
   return section(
     'story',
-    { title: 'Story', side: html`<p class="small soft">${day(receivedAt)}, UTC</p>` },
-    html`<div class="card pad">${timeline(steps)}</div>`,
+    { title: 'Story', side: html`<p class="small soft">UTC</p>` },
+    html`<div class="card pad">${timeline(withGaps(steps))}</div>`,
   );
 }
 

@@ -25,7 +25,6 @@ import {
   state,
   time,
   timeAgo,
-  timeOfDay,
   wholeId,
 } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
@@ -287,6 +286,6 @@ function lastResult(
   const next =
     at === null
       ? null
-      : html`<span class="sub">${at <= now ? 'due now' : html`next ${timeOfDay(at)}`}</span>`;
+      : html`<span class="sub">${at <= now ? 'due now' : html`next ${time(at, now)}`}</span>`;
   return html`${result === null ? html`<span class="soft">no attempt</span>` : result} ${next}`;
 }
