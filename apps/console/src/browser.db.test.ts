@@ -104,6 +104,28 @@ describeWithChromium('in a browser', (executablePath) => {
     await opened.database.query('update recoveries set queued = 28412, ended_at = now()');
     await page.getByText('28,412 of 28,412 events queued').waitFor();
     await pause.waitFor({ state: 'detached' });
+    expect(await page.getByText('Stop…').count()).toBe(0);
+    await context.close();
+  });
+
+  test('a recovery says that its numbers are old while they are, and its form to stop has the current ones', async () => {
+    await opened.database.query('update recoveries set queued = 20000, ended_at = null');
+    const { page, context } = await signedIn(chromium, opened.url, KEYS.ada);
+    await page.goto(`/recoveries/${RECOVERY}`);
+    await page.getByText('Stop…').click();
+    const old = page.locator('[data-live-of]').getByText(/^Not updated since \d+ \w+ [\d:]+ UTC\.$/);
+    await old.waitFor(); // the form has the focus
+    await page.getByRole('heading', { name: 'Details' }).click();
+    await opened.database.query('update recoveries set queued = 28000');
+    await page.getByRole('button', { name: 'Stop with 412 events remaining' }).waitFor();
+    await old.waitFor({ state: 'detached' });
+    await context.setOffline(true);
+    await old.waitFor();
+    await context.setOffline(false);
+    await old.waitFor({ state: 'detached' });
+    await context.clearCookies();
+    await page.locator('[data-live-of]').getByText('You are signed out. Reload the page.').waitFor();
+    await opened.database.query('update recoveries set queued = 28412, ended_at = now()');
     await context.close();
   });
 

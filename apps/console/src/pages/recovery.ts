@@ -38,8 +38,7 @@ export function recoveryPage({ recovery, fresh, isLive }: RecoveryParts, visit: 
       </div>
       ${live}
     </div>
-    ${doneNote(visit.done)} ${progress(recovery, fresh, visit.now)}
-    ${isRunning && visit.mayAct ? stopForm(recovery, visit) : null} ${details(recovery, visit.now)}`;
+    ${doneNote(visit.done)} ${progress(recovery, fresh, visit)} ${details(recovery, visit.now)}`;
   return { title: `Recovery, ${share(recovery)} %`, current: '/dead-letters', main };
 }
 
@@ -49,7 +48,9 @@ function share({ status, queued, matched }: FoundRecovery): number {
   return matched === 0 ? 0 : Math.min(99, Math.floor((queued / matched) * 100));
 }
 
-function progress(recovery: FoundRecovery, fresh: FreshEvents | null, now: Date): Html {
+/** The part that the script replaces. */
+function progress(recovery: FoundRecovery, fresh: FreshEvents | null, visit: Visit): Html {
+  const { now } = visit;
   const { status, queued, matched, delivered, failed, inProgress, left, rate, webhookId } = recovery;
   const big = (value: number) => html`<span class="big">${count(value)}</span>`;
   const max = Math.max(1, status === 'finished' ? queued : matched);
@@ -100,6 +101,7 @@ function progress(recovery: FoundRecovery, fresh: FreshEvents | null, now: Date)
             100 since the start. An event that still waits counts with its wait so far.
           </p>`
     }
+    ${status === 'running' && visit.mayAct ? stopForm(recovery, visit) : null}
   </section>`;
 }
 
