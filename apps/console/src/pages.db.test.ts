@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createRecoveryStore } from '@postrider/store';
-import { systemClock } from '@postrider/testing';
+import { systemClock, untilWaitingForLock } from '@postrider/testing';
 import { HttpVisitor, textOf, tokensOf } from '../test/http-visitor.ts';
 import { HOSTILE_ANSWER, HOSTILE_SUBJECT, makeOutage, RECIPIENT } from '../test/outage.ts';
 import type { Outage } from '../test/outage.ts';
@@ -114,12 +114,38 @@ describe('a replay', () => {
     expect(answer.location).toMatch(new RegExp(`^/events/${outage.eventId}\\?done=[\\w-]{22}$`));
     expect(await queuedAgain()).toEqual([{ webhook_id: outage.failing }]);
     const words = textOf(await show(answer.location ?? ''));
-    expect(words).toContain('1 event is queued for hooks.shop.example.com/postrider.');
+    expect(words).toMatch(
+      /1 event was queued for hooks\.shop\.example\.com\/postrider at [\d:]{8} UTC\. The audit records the replay by ada, with the note\./,
+    );
     expect(words).toMatch(/after \+\d+ (ms|s) [\d:.]+ Replayed by ada in the console Note: ticket 7\./);
     expect(words).toContain('Given up : attempts_exhausted , last error HTTP 503');
     const audit = textOf(await show('/audit?who=ada'));
     expect(audit).toContain('event.replay');
     expect(audit).toContain('ticket 7');
+  });
+
+  test('that another operator makes at the same time queues the event once, and only that one is in the audit', async () => {
+    const { database } = opened;
+    await database.query('begin');
+    await database.query('select from events where id = $1 for no key update', [outage.eventId]);
+    const answers = [replayOf(outage)(ada), replayOf(outage)(ada)];
+    await untilWaitingForLock(database, 2);
+    await database.query('commit');
+    const pages = [];
+    for (const answer of answers) pages.push(textOf(await show((await answer).location ?? '')));
+    expect(pages.filter((page) => page.includes('1 event was queued'))).toHaveLength(1);
+    expect(pages.filter((page) => page.includes('Nothing changed. The event is pending'))).toHaveLength(1);
+    expect(await database.query(`select from audit where action = 'event.replay'`)).toHaveLength(1);
+  });
+
+  test('shows nothing of a note that the audit leaves out', async () => {
+    const answer = await replayOf(outage, { note: 'asked for by joe@example.org' })(ada);
+    const page = await show(answer.location ?? '');
+    expect(textOf(page)).toContain('Note: asked for by [address].');
+    expect(page).not.toContain('joe@example.org');
+    expect(
+      await opened.database.query('select from console_forms where outcome like $1', ['%joe@%']),
+    ).toEqual([]);
   });
 
   test.each([

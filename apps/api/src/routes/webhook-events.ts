@@ -205,9 +205,8 @@ function replayEvent(events: Pick<WebhookEventStore, 'replay'>): Documented<Keye
       const ids = webhookEventIds(request);
       if (ids === null) return noSuch('event of this webhook');
       const { accountId, webhookId, eventId } = ids;
-      if (!(await events.replay(accountId, webhookId, eventId, actorOf(request.key)))) {
-        return noSuch('event of this webhook');
-      }
+      const replay = await events.replay(accountId, webhookId, eventId, actorOf(request.key));
+      if (replay === 'missing') return noSuch('event of this webhook');
       return json<AnswerOf<typeof replayedEvent>>(200, { object: 'webhook_event', id: ids.eventId });
     },
   };

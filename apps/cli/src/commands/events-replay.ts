@@ -35,7 +35,7 @@ export function addEventsReplay(events: Command, io: Io): void {
             event,
             actorOf(io, options),
           );
-          if (!(await replay)) throw new Failure(`${event} is no event of a webhook ${webhook}`);
+          if ((await replay) === 'missing') throw new Failure(`${event} is no event of a webhook ${webhook}`);
           printAnswer(io, options.json, { event, webhook, account }, [
             `${event} is queued for ${webhook} of ${account}`,
           ]);

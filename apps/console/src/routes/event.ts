@@ -6,6 +6,7 @@ import { badRequest } from '../http/refusal.ts';
 import type { FormHandler } from '../http/serve-form.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { endpointName } from '../html/pieces.ts';
+import { clockTime } from '../html/words.ts';
 import { eventPage } from '../pages/event.ts';
 import type { Settings } from '../settings.ts';
 import { idOf, noSuch } from './ids.ts';
@@ -53,18 +54,18 @@ export function replayEvent(db: Database): FormHandler {
     if (story === null) throw noSuch('event', id, now);
     const target = story.webhooks.find((webhook) => webhook.webhookId === webhookId);
     const location = `/events/${id}`;
-    if (target !== undefined && ['waiting', 'retrying'].includes(target.fate)) {
-      return { location, outcome: 'Nothing changed. The event is pending there already.' };
-    }
     const by = { kind: 'console', name: visitor.name, note: why } as const;
-    if (!(await events.replay(story.event.accountId, webhookId, id, by))) {
+    const replay = await events.replay(story.event.accountId, webhookId, id, by);
+    if (replay === 'missing')
       throw badRequest([`webhook ${webhookId} does not get this event, or it was deleted.`]);
-    }
+    if (replay === 'pending')
+      return { location, outcome: 'Nothing changed. The event is pending there already.' };
     const host = endpointName(target?.endpoint ?? webhookId);
-    const noted = why === undefined ? '' : ` with the note “${why}”`;
+    // The page shows this for a day, and the audit keeps no address of a note.
+    const noted = why === undefined ? '' : ', with the note';
     return {
       location,
-      outcome: `1 event is queued for ${host}. The first attempt starts at once. The audit records the replay by ${visitor.name}${noted}.`,
+      outcome: `1 event was queued for ${host} at ${clockTime(now)} UTC. The audit records the replay by ${visitor.name}${noted}.`,
     };
   };
 }

@@ -186,7 +186,7 @@ test('an event of another domain is not replayed at a webhook', async () => {
   await sendToProvider(store, await message());
   const [eventId, events] = [await onlyEvent(), createWebhookEventStore(store.db)];
   await store.outside.query('delete from deliveries');
-  expect(await events.replay(accountId, webhooks.inbound, eventId, ACTOR)).toBe(false);
-  expect(await events.replay(accountId, webhooks.shop, eventId, ACTOR)).toBe(true);
+  expect(await events.replay(accountId, webhooks.inbound, eventId, ACTOR)).toBe('missing');
+  expect(await events.replay(accountId, webhooks.shop, eventId, ACTOR)).toBe('queued');
   expect(await deliveredTo()).toEqual([webhooks.shop]);
 });

@@ -137,31 +137,41 @@ export function createWebhookEventStore(db: Database) {
      * removed. An event whose delivery is outstanding is left as it is. Of concurrent replays, one queues the
      * event.
      *
-     * @returns false when there is no such webhook, or it does not get the event.
+     * @returns `pending` when a delivery was outstanding: nothing changed, and the audit has no entry.
+     * `missing` when there is no such webhook, or it does not get the event.
      */
-    async replay(accountId: AccountId, webhookId: WebhookId, eventId: EventId, by: Actor): Promise<boolean> {
+    async replay(
+      accountId: AccountId,
+      webhookId: WebhookId,
+      eventId: EventId,
+      by: Actor,
+    ): Promise<EventReplay> {
       const subscription = await subscriptionOf(db, accountId, webhookId);
-      if (subscription === null) return false;
+      if (subscription === null) return 'missing';
       const values = findValues(accountId, webhookId, eventId, subscription);
       return db.transactions.run((tx) => replayFound(tx, values, { accountId, webhookId, eventId }, by));
     },
   };
 }
 
+/** What a replay did. */
+type EventReplay = 'queued' | 'pending' | 'missing';
+
 async function replayFound(
   tx: Transaction,
   values: unknown[],
   { accountId, webhookId, eventId }: { accountId: AccountId; webhookId: WebhookId; eventId: EventId },
   by: Actor,
-): Promise<boolean> {
+): Promise<EventReplay> {
   const held = await runIn(tx.client, lockWebhook, [accountId, webhookId]);
-  if (held.length === 0) return false;
+  if (held.length === 0) return 'missing';
   await runIn(tx.client, lockDeadLetters, [webhookId, eventId]);
   await runIn(tx.client, lockEvent, [accountId, eventId]);
   const [found] = await runIn<WebhookEvent>(tx.client, findWebhookEvent, values);
-  if (found === undefined) return false;
-  if (found.delivery === 'queued') return true;
-  if (found.deadLetterId !== null) return replayLetter(tx, accountId, found.deadLetterId, by);
+  if (found === undefined) return 'missing';
+  if (found.delivery === 'queued') return 'pending';
+  if (found.deadLetterId !== null)
+    return (await replayLetter(tx, accountId, found.deadLetterId, by)) ? 'queued' : 'missing';
   await runIn(tx.client, queueDelivery, [eventId, webhookId]);
   const before = { delivery: found.delivery };
   await recordAudit(tx, by, {
@@ -173,7 +183,7 @@ async function replayFound(
     before,
   });
   tx.wakeWebhook(webhookId);
-  return true;
+  return 'queued';
 }
 
 /** The values of `findWebhookEvent`. */
