@@ -204,6 +204,7 @@ describe('the overview', () => {
       [outage.messageId],
     );
     expect(textOf(await show('/'))).toMatch(/Held mail 10,000\+ (?!oldest)/);
+    expect(textOf(await show('/held'))).toMatch(/All 10,000\+ .*virus 10,000\+ .*spam 0\+ /);
   });
 
   test('plots the dead letters of each hour, also of the one that is not over', async () => {

@@ -59,9 +59,9 @@ function reasonTabs({ counts, filter, released }: HeldParts): Html {
   const { account } = filter;
   const numberOf = (reason: string) => counts.find((each) => each.reason === reason)?.messages ?? 0;
   const all = counts.reduce((sum, { messages }) => sum + messages, 0);
-  // The counts are of all accounts.
+  // The counts are of all accounts. Beyond the maximum, each reason may have more.
   const more = (number: number) =>
-    account === undefined ? { more: count(number, number >= HELD_COUNTED_MAX) } : {};
+    account === undefined ? { more: count(number, all >= HELD_COUNTED_MAX) } : {};
   const tab = (name: string, reason: string | undefined, number: number) => ({
     name,
     ...more(number),

@@ -1,13 +1,13 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { createRows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
-import { countHeldOf, HELD_OF_ACCOUNT_COUNTED_MAX } from './held-messages.ts';
+import { countHeldMessages, countHeldOf, HELD_OF_ACCOUNT_COUNTED_MAX } from './held-messages.ts';
 
 const store = setupStore();
 const rows = () => createRows(store.outside);
 beforeEach(() => rows().clear());
 
-test('the held messages of an account are counted, live and test, without those of a deleted inbox', async () => {
+test('the held messages of an account, and of all, are counted, live and test, without those of a deleted inbox', async () => {
   const [accountId, other] = [await rows().account(), await rows().account()];
   for (const kind of ['live', 'live', 'test'] as const) await rows().message({ accountId, kind, held: true });
   await rows().message({ accountId });
@@ -16,6 +16,7 @@ test('the held messages of an account are counted, live and test, without those 
   await store.outside.query(`insert into removed_inboxes values ('in_deleted')`);
   expect([await countHeldOf(store.db, accountId), await countHeldOf(store.db, other)]).toEqual([3, 1]);
   expect(await countHeldOf(store.db, await rows().account())).toBe(0);
+  expect((await countHeldMessages(store.db)).map(({ messages }) => messages)).toEqual([4]);
 });
 
 test('they are counted up to a maximum', async () => {

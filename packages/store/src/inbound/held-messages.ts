@@ -74,10 +74,14 @@ const LIST_RELEASED = statement('list-released-messages')`
     where ${INBOX_IS_THERE}
     order by a.created_at desc, a.id desc`;
 
-/** Counts at most $1 held messages, by reason. */
+/** Counts at most $1 held messages, by reason. The rows of deleted inboxes are left out, as in the list. */
 const COUNT = statement('count-held-messages')`
     select held_reason as reason, count(*)::int as messages, min(created_at) as oldest
-    from (select held_reason, created_at from messages where status = 'held' order by created_at desc, id desc limit $1) h
+    from (
+      select m.held_reason, m.created_at from messages m
+      where m.status = 'held' and ${INBOX_IS_THERE}
+      order by m.created_at desc, m.id desc limit $1
+    ) h
     group by held_reason`;
 
 /**
