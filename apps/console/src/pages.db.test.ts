@@ -279,6 +279,22 @@ describe('lists', () => {
     expect(textOf(text)).toContain(words);
   });
 
+  test('a name that two accounts have is refused, however many newer ones contain it', async () => {
+    const path = '/dead-letters?account=meadow+shop';
+    expect(await show(path)).toContain(outage.eventId.slice(-7));
+    await opened.database.query(
+      `insert into accounts (id, name, created_at)
+       select 'acct_' || lpad(n::text, 26, '0'), 'Meadow Shop ' || n, now() + interval '1 hour' from generate_series(1, 9) n`,
+    );
+    expect(await show(path)).toContain(outage.eventId.slice(-7));
+    await opened.database.query(
+      `insert into accounts (id, name, created_at) values ('acct_' || repeat('0', 26), 'MEADOW SHOP', '2001-01-01')`,
+    );
+    const { status, text } = await ada.get(path);
+    expect(status).toBe(400);
+    expect(textOf(text)).toContain('account meadow shop fits several accounts. Give an id.');
+  });
+
   test('held mail shows its reason, and not that of others', async () => {
     expect(await show('/held')).toContain('clamd found a virus');
     expect(await show('/held?reason=virus')).toContain('Re: Your order');

@@ -22,12 +22,12 @@ export async function ownerNamed({ accounts, webhooks }: Owners, text: string): 
   return { webhook };
 }
 
-/** A name that fits more accounts is refused. */
-const SAME_NAME_MAX = 5;
+/** Three accounts may have the text as id, domain and inbox. Two with this name follow: enough to refuse. */
+const FOUND_MAX = 5;
 
 /** @throws Refusal when no account, or not exactly one, has the id or the name. */
 export async function accountNamed(accounts: Owners['accounts'], text: string): Promise<AccountId> {
-  const found = await accounts.search(text, SAME_NAME_MAX);
+  const found = await accounts.search(text, FOUND_MAX);
   const exact = found.filter(({ id, name }) => id === text || name.toLowerCase() === text.toLowerCase());
   const fitting = exact.length > 0 ? exact : found;
   const [only] = fitting;

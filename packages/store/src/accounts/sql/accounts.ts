@@ -5,7 +5,7 @@ import { statement } from '../../db/statement.ts';
  * all accounts.
  *
  * $1 id, $2 domain or null, $3 address of an inbox or null, $4 regular expression of the name, $5 maximum
- * number of accounts. Matches by id, domain or inbox come first, then the newest.
+ * number of accounts. Matches by id, domain or inbox come first, then by the whole name, then the newest.
  */
 export const findAccounts = statement('find-accounts')`
     with owners as (
@@ -17,7 +17,7 @@ export const findAccounts = statement('find-accounts')`
     from accounts a
     left join owners o on o.owner_id = a.id
     where o.owner_id is not null or a.name ~ $4::text
-    order by o.owner_id is null, a.created_at desc, a.id desc
+    order by o.owner_id is null, a.name !~ ('^(' || $4::text || ')$'), a.created_at desc, a.id desc
     limit $5`;
 
 /** Reads an account's limits and counts what it has. $1 account. Returns no row when it does not exist. */
