@@ -60,6 +60,15 @@ test('without --as, the person behind sudo acts, else the login', async () => {
   ]);
 });
 
+test('a terminal gets no control character of a note or a name', async () => {
+  await cli(...replay());
+  await database.query(`update audit set note = $1, actor = $2`, ['ticket\u001b[2J\u009b1m\nx', 'ada\u202e']);
+  const { stdout } = await cli('audit', 'list');
+  expect(stdout).toContain('ada\\u{202e} (cli)');
+  expect(stdout).toContain('ticket\\u{1b}[2J\\u{9b}1m\\nx');
+  expect(/[\p{Cc}\p{Cf}]/u.test(stdout.replaceAll('\n', ''))).toBe(false);
+});
+
 test('--all is an entry about the webhook for each batch', async () => {
   await database.query(`update dead_letters set created_at = '2001-01-01'`);
   await json('dead-letters', 'replay', '--all', '--webhook', webhook, '--account', account, '--as', 'ada');

@@ -5,6 +5,7 @@ import {
   createRecoveryStore,
   createWebhookLookUps,
   locateDeadLetters,
+  readPostgresTime,
 } from '@postrider/store';
 import type { Actor, Database, DeadLetterFilter, LocatedDeadLetter, OwnedWebhook } from '@postrider/store';
 import { Failure } from './failure.ts';
@@ -138,7 +139,7 @@ export async function replayAll(
   filter: DeadLetterFilter,
 ): Promise<void> {
   const store = createDeadLetterStore(database);
-  const before = io.clock.now();
+  const before = await readPostgresTime(database.pool);
   let replayed = 0;
   try {
     for (let remaining = 1; remaining > 0;) {

@@ -114,10 +114,18 @@ test.each([
   expect({ status, named: text.includes(words) }).toEqual({ status: 400, named: true });
 });
 
-test('a note with NUL is refused, and the form may be sent again', async () => {
+test('a note with control characters is refused, and the form may be sent again', async () => {
   const path = `/messages/${outage.messageId}/release`;
   const fields = valuesOf((await ada.get(`/messages/${outage.messageId}`)).text, path);
-  expect((await ada.post(path, { ...fields, note: 'a\0' })).status).toBe(400);
+  for (const [note, words] of [
+    ['a\0', 'note has a NUL character'],
+    ['a\u001b[2Jb', 'note has control characters'],
+    ['a\u009bb', 'note has control characters'],
+    ['a\nb', 'note has control characters'],
+  ] as const) {
+    const { status, text } = await ada.post(path, { ...fields, note });
+    expect([note, status, text.includes(words)]).toEqual([note, 400, true]);
+  }
   expect((await ada.post(path, { ...fields, note: 'a' })).status).toBe(303);
 });
 

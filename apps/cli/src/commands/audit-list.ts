@@ -8,6 +8,7 @@ import { Failure } from '../failure.ts';
 import { optionalId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { jsonOption, LISTED_MAX, noteMore, printList } from '../print.ts';
+import { printable } from '../printable.ts';
 import { withDatabase } from '../session.ts';
 
 const HEAD = ['ID', 'WHEN', 'WHO', 'ACTION', 'TARGET', 'COUNT', 'CHANGE OR NOTE'];
@@ -71,11 +72,11 @@ function rowOf(entry: ListedAuditEntry): string[] {
   return [
     String(entry.id),
     entry.createdAt.toISOString(),
-    `${entry.actor} (${entry.actorKind})`,
+    printable(`${entry.actor} (${entry.actorKind})`),
     entry.action,
-    entry.target,
+    printable(entry.target),
     String(entry.count),
-    [changeOf(entry), entry.note ?? ''].filter((text) => text !== '').join('; '),
+    printable([changeOf(entry), entry.note ?? ''].filter((text) => text !== '').join('; ')),
   ];
 }
 

@@ -67,4 +67,7 @@ export const emailAddress = freeText.transform((text, context) => {
 });
 
 const NOTE_LENGTH_MAX = 200;
-export const note = freeText.max(NOTE_LENGTH_MAX, { error: `has at most ${NOTE_LENGTH_MAX} characters` });
+/** One line. A terminal would obey control characters. */
+export const note = freeText
+  .max(NOTE_LENGTH_MAX, { error: `has at most ${NOTE_LENGTH_MAX} characters` })
+  .refine((text) => !/\p{Cc}/u.test(text), { error: 'has control characters' });
