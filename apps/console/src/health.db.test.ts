@@ -181,6 +181,13 @@ describe('the overview', () => {
     expect(words).toContain('55 s at 200/s ada');
     expect(words).toContain('611 611');
     expect(page).toContain(`href="/recoveries/${RECOVERY}"`);
+    expect(words).toContain('hooks.shop.example.com');
+    expect(words).toContain('crm.shop.example.com');
+  });
+
+  test('shows the host of an endpoint, and not its path, which may hold a token of the customer', async () => {
+    const words = textOf(await show('/'));
+    for (const path of ['/postrider', '/in/mail']) expect(words).not.toContain(path);
   });
 
   test('names the minute of the busiest webhooks, which may be long ago', async () => {

@@ -233,7 +233,7 @@ function failingSection({ failing, hasMoreFailing, health, names }: OverviewPart
       lastError = null,
     } = health.get(webhookId) ?? {};
     return [
-      html`<a href="/webhooks/${webhookId}">${endpointText(endpoint)}</a
+      html`<a href="/webhooks/${webhookId}">${endpointText(hostOf(endpoint))}</a
         ><span class="sub">${names.get(accountId) ?? accountId}</span>`,
       timeAgo(failingSince, now, 'minutes'),
       lastError === null ? '' : html`<code>${lastError}</code>`,
@@ -272,7 +272,7 @@ function recoveriesSection({ recoveries, hasMoreRecoveries }: OverviewParts, now
     const words = `${count(queued)} of ${matchedText(recovery)}`;
     return [
       idLink(id, `/recoveries/${id}`),
-      webhookCell(recovery),
+      webhookCell({ ...recovery, endpoint: hostOf(recovery.endpoint) }),
       html`${words}
         <progress
           value="${Math.min(queued, matched)}"
@@ -326,7 +326,7 @@ function letterSection({ letterHours, deadLetters }: OverviewParts, now: Date): 
 
 function busiestSection({ busiest, names }: OverviewParts, now: Date): Html {
   const rows = busiest.webhooks.map(({ webhookId, accountId, endpoint, attempts, successes, p95Ms }) => [
-    html`<a href="/webhooks/${webhookId}">${endpointText(endpoint)}</a
+    html`<a href="/webhooks/${webhookId}">${endpointText(hostOf(endpoint))}</a
       ><span class="sub">${names.get(accountId) ?? accountId}</span>`,
     count(attempts),
     count(attempts - successes),
