@@ -5,6 +5,7 @@ import { setupPlanStore } from '../../test/plan-store.ts';
 import { rowsRead } from '../../test/rows-read.ts';
 import { readLastMinuteOf } from '../attempt-sums/read-sums.ts';
 import type { Database } from '../db/database.ts';
+import { readLateWebhooks } from '../deliveries/backlog.ts';
 import {
   countDeadLettersByHour,
   countFoundDeadLetters,
@@ -185,6 +186,7 @@ const READS: [string, () => Promise<number>, number, number][] = [
   ],
   ['attempts in flight of a webhook', async () => readInFlight(db, WEBHOOK), 334, LIST_MAX * 2],
   ['failing webhooks', async () => (await readFailingWebhooks(db.pool, LIMIT)).length, 10, LIST_MAX],
+  ['webhooks with late events', async () => (await readLateWebhooks(db.pool, 300, 2)).length, 2, LIST_MAX],
   ['unsent mail', async () => (await readUnsentMail(db)).emails, 10_000, COUNT_MAX],
   [
     'the last results of events',
