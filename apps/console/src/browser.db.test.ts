@@ -80,15 +80,19 @@ describeWithChromium('in a browser', (executablePath) => {
     await query(`update emails set subject = 'Your order 10482', created_at = created_at - interval '189 s',
                    sent_at = created_at - interval '188 s'`);
     await query(
-      `insert into workers (id, number, slots, queue_kind, queue_prefix)
-       select n::text, n, 512, 'postgres', '' from unnest(array[1386602961, 407713542]) n`,
+      `insert into workers (id, number, slots, queue_kind, queue_prefix, queue_id)
+       select n::text, n, 512, 'postgres', '', 'postgres' from unnest(array[1386602961, 407713542]) n`,
     );
+    // An active relay holds this lock, and makes the days of the attempt log.
+    await query('select pg_advisory_lock(72707373, 0)');
+    await query(`select make_attempts_day((now() at time zone 'utc')::date + 1)`);
     const options = { viewport: { width: 1280, height: 800 }, colorScheme: 'light' } as const;
     const { page, context } = await signedIn(chromium, opened.url, KEYS.ada, options);
     keepScreenshot('console-overview.png', await page.screenshot());
     await page.goto(`/events/${outage.eventId}`);
     keepScreenshot('console-story.png', await page.screenshot());
     await query('delete from workers');
+    await query('select pg_advisory_unlock(72707373, 0)');
     await context.close();
   };
   // Otherwise it would only see that the pictures exist, as docs-links.test.ts does.
