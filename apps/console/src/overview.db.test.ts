@@ -21,8 +21,8 @@ const show = (path: string) => ada.show(path);
 async function wordsOfRunning({ relay = true, queueId = 'postgres' } = {}): Promise<string> {
   const { database } = opened;
   await database.query(
-    `insert into workers (id, slots, queue_kind, queue_prefix, queue_id, heard_at)
-     values ('w1', 512, 'redis', 'postrider', $1, now() + interval '1 hour')`,
+    `insert into workers (id, number, slots, queue_kind, queue_prefix, queue_id, heard_at)
+     values ('1', 1, 512, 'redis', 'postrider', $1, now() + interval '1 hour')`,
     [queueId],
   );
   if (relay) await database.query('select pg_advisory_lock(72707373, 0)');

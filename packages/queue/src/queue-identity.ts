@@ -47,11 +47,11 @@ export function queueInWords({ kind, prefix, id }: QueueIdentity): string {
 /**
  * The fault that workers run, and none takes jobs from this queue.
  *
- * @returns null when one does, when none runs, or when a worker's release does not announce its queue.
+ * @returns null when one does, or when none runs
  */
 export function workersElsewhere(own: QueueIdentity, workers: readonly RunningWorker[]): string | null {
   if (workers.length === 0) return null;
-  if (workers.some(({ queue }) => queue === null || queue.id === own.id)) return null;
-  const names = new Set(workers.flatMap(({ queue }) => (queue === null ? [] : [queueInWords(queue)])));
+  if (workers.some(({ queue }) => queue.id === own.id)) return null;
+  const names = new Set(workers.map(({ queue }) => queueInWords(queue)));
   return `no worker takes jobs from the queue in ${queueInWords(own)}: the workers use ${[...names].join(', ')}`;
 }
