@@ -178,7 +178,7 @@ describe('the overview', () => {
     const words = textOf(page);
     expect(words).toContain('HTTP 503');
     expect(words).toContain('17,240 of 28,412');
-    expect(words).toContain('55 s at 200/s ada');
+    expect(words).toContain('55 s left at 200/s ada');
     expect(words).toContain('611 611');
     expect(page).toContain(`href="/recoveries/${RECOVERY}"`);
     expect(words).toContain('hooks.shop.example.com');

@@ -25,7 +25,7 @@ import { countPlot, hourAxis } from '../html/plot.ts';
 import { counter, deadLetterLink } from './counter.ts';
 import { isRunning, lanesSection } from './lanes.ts';
 import type { Lanes } from './lanes.ts';
-import { matchedText, startedBy, webhookCell } from './recoveries.ts';
+import { isOpenEnded, matchedText, startedBy, timeLeft, webhookCell } from './recoveries.ts';
 
 export interface OverviewParts {
   readonly readiness: Awaited<ReturnType<typeof readiness>>;
@@ -268,18 +268,20 @@ function failingSection({ failing, hasMoreFailing, health, names }: OverviewPart
 function recoveriesSection({ recoveries, hasMoreRecoveries }: OverviewParts, now: Date): Html | null {
   if (recoveries.length === 0) return null;
   const rows = recoveries.map((recovery) => {
-    const { id, queued, matched, left, rate } = recovery;
+    const { id, queued, matched } = recovery;
     const words = `${count(queued)} of ${matchedText(recovery)}`;
     return [
       idLink(id, `/recoveries/${id}`),
       webhookCell({ ...recovery, endpoint: hostOf(recovery.endpoint) }),
-      html`${words}
-        <progress
-          value="${Math.min(queued, matched)}"
-          max="${Math.max(1, matched)}"
-          aria-label="${words} events queued"
-        ></progress>`,
-      `${duration(left / rate)} at ${count(rate)}/s`,
+      isOpenEnded(recovery)
+        ? words
+        : html`${words}
+            <progress
+              value="${Math.min(queued, matched)}"
+              max="${Math.max(1, matched)}"
+              aria-label="${words} events queued"
+            ></progress>`,
+      timeLeft(recovery),
       startedBy(recovery, now),
     ];
   });

@@ -61,6 +61,24 @@ describe('a dry run', () => {
     expect(page).toContain('/recover?webhook=wh_00000000000000000000000001&amp;since=2026-11-25+22%3A00');
   });
 
+  test.each([0, 3])(
+    'whose count was cut after %i events offers them, and has the number typed',
+    (matched) => {
+      const page = pageOf([target(1, { matched, hasMore: true }), target(2, {})]);
+      const words = textOf(page);
+      for (const part of [
+        `${matched}+ events for 1 webhook`,
+        'More may match',
+        `Type the number of events ${matched}+, with`,
+        `Recover ${matched}+ events`,
+      ])
+        expect(words).toContain(part);
+      expect(valuesOf(page, '/recoveries')).toMatchObject({
+        counted: `wh_00000000000000000000000001:${matched}+`,
+      });
+    },
+  );
+
   test('says how many events are left out because nobody knows whether they arrived', () => {
     const words = textOf(pageOf([target(1, { unknown: 3 })]));
     expect(words).toContain('3 events of h1.example.com/in are left out.');

@@ -56,7 +56,33 @@ export interface RecoverParts {
 }
 
 /** Above this number of events, the user types the number. */
-export const TYPED_ABOVE = 1_000;
+const TYPED_ABOVE = 1_000;
+
+/** What a dry run counted. */
+export interface CountedEvents {
+  readonly matched: number;
+  /** More events may match. The recovery sends them, too. */
+  readonly hasMore: boolean;
+}
+
+/** `1001`, or `3+` when the count was cut: what the user types to confirm. Null: nothing. */
+export function typedNumber(counts: readonly CountedEvents[]): string | null {
+  const { matched, hasMore } = sumOf(counts);
+  return hasMore || matched > TYPED_ABOVE ? `${matched}${hasMore ? '+' : ''}` : null;
+}
+
+/** `1 event`, `25,000+ events` */
+export function eventsInWords(counts: readonly CountedEvents[]): string {
+  const { matched, hasMore } = sumOf(counts);
+  return `${count(matched, hasMore)} ${matched === 1 && !hasMore ? 'event' : 'events'}`;
+}
+
+function sumOf(counts: readonly CountedEvents[]): CountedEvents {
+  return {
+    matched: counts.reduce((total, { matched }) => total + matched, 0),
+    hasMore: counts.some(({ hasMore }) => hasMore),
+  };
+}
 
 /** The address of a dry run. */
 export function recoverPath({ since, until, rate, only, ...rest }: RecoverFields): string {
@@ -125,13 +151,16 @@ function leftOut(
 }
 
 function included(targets: readonly RecoverTarget[], fields: RecoverFields): readonly RecoverTarget[] {
-  return targets.filter((target) => leftOut(target, fields) === null && target.count.matched > 0);
+  return targets.filter((target) => leftOut(target, fields) === null && mayMatch(target));
 }
 
-function sum(targets: readonly RecoverTarget[]): { readonly events: number; readonly words: string } {
-  const events = targets.reduce((total, target) => total + target.count.matched, 0);
-  const more = targets.some((target) => target.count.hasMore) ? '+' : '';
-  return { events, words: `${count(events)}${more} ${events === 1 ? 'event' : 'events'}` };
+/** A count that was cut looked at the oldest events. Newer ones may match. */
+function mayMatch({ count: { matched, hasMore } }: RecoverTarget): boolean {
+  return matched > 0 || hasMore;
+}
+
+function countsOf(targets: readonly RecoverTarget[]): readonly CountedEvents[] {
+  return targets.map((target) => target.count);
 }
 
 type DryRun = NonNullable<RecoverParts['dryRun']>;
@@ -144,12 +173,14 @@ function dryRunSection({ targets, account }: DryRun, fields: RecoverFields, now:
   }
   const name = account?.name ?? '';
   const sent = included(targets, fields);
-  const out = targets.filter((target) => leftOut(target, fields) !== null && target.count.matched > 0);
+  const out = targets.filter((target) => leftOut(target, fields) !== null && mayMatch(target));
   const asOf = targets[0]?.count.asOf ?? now;
   const table = stackedTable({
-    caption: `${sum(sent).words} for ${counted(sent.length, 'webhook')}`,
+    caption: `${eventsInWords(countsOf(sent))} for ${counted(sent.length, 'webhook')}`,
     captionMore:
-      out.length === 0 ? '' : `${sum(out).words} for ${counted(out.length, 'other webhook')} left out`,
+      out.length === 0
+        ? ''
+        : `${eventsInWords(countsOf(out))} for ${counted(out.length, 'other webhook')} left out`,
     columns: [
       { label: 'Webhook', isRoomy: true },
       { label: 'Endpoint now' },
@@ -196,11 +227,11 @@ function targetCells(target: RecoverTarget, account: string, fields: RecoverFiel
 
 function notesOf(target: RecoverTarget, fields: RecoverFields): Html | null {
   const { webhook, running } = target;
-  const { matched, hasMore, unknown } = target.count;
+  const { hasMore, unknown } = target.count;
   const name = endpointName(webhook.endpoint);
   const notes: Html[] = [];
   const reason = leftOut(target, fields);
-  if (reason === 'failing' && matched > 0) {
+  if (reason === 'failing' && mayMatch(target)) {
     notes.push(
       html`<b>${name} is left out because it is failing.</b> Events sent to it would fail again.
         <a href="${recoverPath({ ...fields, failing: 'include' })}">Include it anyway</a>.`,
@@ -214,10 +245,11 @@ function notesOf(target: RecoverTarget, fields: RecoverFields): Html | null {
   }
   if (hasMore) {
     notes.push(
-      html`<b>${name} has more events than the dry run counted.</b> The recovery sends them all.
+      html`<b>The dry run did not look at all events of ${name}.</b> More may match: the recovery sends them
+        all.
         ${
           fields.webhook === webhook.id
-            ? null
+            ? 'To count them all, shorten the time range.'
             : html`<a href="${recoverPath({ ...fields, webhook: webhook.id })}">Count this webhook alone</a>.`
         }`,
     );
@@ -237,13 +269,14 @@ function confirmSection({ targets }: DryRun, fields: RecoverFields, visit: Visit
   const sent = included(targets, fields);
   const [first] = sent;
   if (first === undefined || !visit.mayAct) return null;
-  const { events, words } = sum(sent);
+  const words = eventsInWords(countsOf(sent));
+  const typed = typedNumber(countsOf(sent));
   const { until, asOf } = first.count;
   const form = html`<form class="card pad narrow-page" method="post" action="/recoveries">
     ${formTokens(visit.visitor)} ${hiddenFields(fields, sent, asOf)}
     <ul class="dots">
       <li>
-        Postrider sends each of the <b>${words}</b> once, to <b>${counted(sent.length, 'webhook')}</b>, at
+        Postrider sends <b>${words}</b>, each once, to <b>${counted(sent.length, 'webhook')}</b>, at
         ${count(fields.rate)} per second. New events go first.
       </li>
       <li>Ids and bytes stay the same, so a receiver that removes duplicates processes no event twice.</li>
@@ -252,7 +285,7 @@ function confirmSection({ targets }: DryRun, fields: RecoverFields, visit: Visit
         after ${clockTime(asOf)}.
       </li>
     </ul>
-    ${events > TYPED_ABOVE ? typedCount(events) : null}
+    ${typed === null ? null : typedCount(typed)}
     <div>
       <label for="r-note">Note for the audit (optional)</label>
       <input id="r-note" name="note" maxlength="200" autocomplete="off" />
@@ -265,20 +298,21 @@ function confirmSection({ targets }: DryRun, fields: RecoverFields, visit: Visit
   return section('confirm', { title: 'Confirm' }, form);
 }
 
-function typedCount(events: number): Html {
+function typedCount(typed: string): Html {
+  const why = typed.endsWith('+')
+    ? 'The + stands for the events that the dry run did not look at. It may be many.'
+    : `Required above ${count(TYPED_ABOVE)} events.`;
   return html`<div>
     <label for="r-count">Type the number of events</label>
     <input
       id="r-count"
       name="count"
-      inputmode="numeric"
+      inputmode="${typed.endsWith('+') ? 'text' : 'numeric'}"
       autocomplete="off"
       required
       aria-describedby="r-count-hint"
     />
-    <p class="hint" id="r-count-hint">
-      ${String(events)}, with or without the comma. Required above ${count(TYPED_ABOVE)} events.
-    </p>
+    <p class="hint" id="r-count-hint">${typed}, with or without the comma. ${why}</p>
   </div>`;
 }
 
@@ -293,7 +327,9 @@ function hiddenFields(fields: RecoverFields, sent: readonly RecoverTarget[], asO
     only: fields.only,
     failing: fields.failing ?? '',
     at: asOf.toISOString(),
-    counted: sent.map(({ webhook, count: { matched } }) => `${webhook.id}:${matched}`).join(' '),
+    counted: sent
+      .map(({ webhook, count: { matched, hasMore } }) => `${webhook.id}:${matched}${hasMore ? '+' : ''}`)
+      .join(' '),
   };
   return html`${Object.entries(values).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,

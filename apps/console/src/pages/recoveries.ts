@@ -8,7 +8,7 @@ import { olderOf, pager, shownOf } from '../html/list.ts';
 import { crumbs, endpointText, idLink, state } from '../html/pieces.ts';
 import type { Html, Sign } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
-import { ago, clockTime, count, counted, moment } from '../html/words.ts';
+import { ago, clockTime, count, counted, duration, moment } from '../html/words.ts';
 
 export interface RecoveriesParts {
   readonly page: ListPage<FoundRecovery>;
@@ -77,14 +77,31 @@ function range({ since, until }: FoundRecovery, now: Date): string {
   return `${moment(since, now, 'minutes')} to ${end}`;
 }
 
-function progressText({ status, queued, ...recovery }: FoundRecovery): Html | string {
+/** `56 s left at 200/s` */
+export function timeLeft(recovery: FoundRecovery): string {
+  const { left, rate } = recovery;
+  const time = isOpenEnded(recovery) ? 'time left unknown' : `${duration(left / rate)} left`;
+  return `${time} at ${count(rate)}/s`;
+}
+
+function progressText(recovery: FoundRecovery): Html | string {
+  const { status, queued } = recovery;
   if (status === 'finished') return count(queued);
   return html`${count(queued)} <span class="sub">of ${matchedText(recovery)}</span>`;
 }
 
 /** `28,412`; `500,000+` when the count ended before the last event. */
-export function matchedText({ matched, hasMore }: Pick<FoundRecovery, 'matched' | 'hasMore'>): string {
-  return count(matched, hasMore);
+export function matchedText({
+  matched,
+  hasMore,
+  queued = 0,
+}: Pick<FoundRecovery, 'matched' | 'hasMore'> & { readonly queued?: number }): string {
+  return count(hasMore ? Math.max(matched, queued) : matched, hasMore);
+}
+
+/** The count was cut, so nobody knows how many events remain. */
+export function isOpenEnded({ status, hasMore }: Pick<FoundRecovery, 'status' | 'hasMore'>): boolean {
+  return hasMore && status !== 'finished';
 }
 
 const SIGNS: Readonly<Record<FoundRecovery['status'], Sign>> = {

@@ -6,9 +6,9 @@ import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
 import { crumbs, endpointName, endpointText, facts, section, timeAgo, wholeId } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
-import { clockTime, count, counted, duration, gap, moment } from '../html/words.ts';
+import { clockTime, count, counted, gap, moment } from '../html/words.ts';
 import { ACTED_THROUGH } from './actions.ts';
-import { matchedText, recoveryState } from './recoveries.ts';
+import { isOpenEnded, matchedText, recoveryState, timeLeft } from './recoveries.ts';
 
 export interface RecoveryParts {
   readonly recovery: FoundRecovery;
@@ -39,21 +39,33 @@ export function recoveryPage({ recovery, fresh, isLive }: RecoveryParts, visit: 
       ${live}
     </div>
     ${doneNote(visit.done)} ${progress(recovery, fresh, visit)} ${details(recovery, visit.now)}`;
-  return { title: `Recovery, ${share(recovery)} %`, current: '/dead-letters', main };
+  return {
+    title: `Recovery, ${isOpenEnded(recovery) ? `${count(recovery.queued)} queued` : share(recovery)}`,
+    current: '/dead-letters',
+    main,
+  };
 }
 
-/** The events that were queued, as a whole percentage. */
-function share({ status, queued, matched }: FoundRecovery): number {
-  if (status === 'finished') return 100;
-  return matched === 0 ? 0 : Math.min(99, Math.floor((queued / matched) * 100));
+/** The events that were queued, as a whole percentage: `66 %`. */
+function share({ status, queued, matched }: FoundRecovery): string {
+  if (status === 'finished') return '100 %';
+  return `${matched === 0 ? 0 : Math.min(99, Math.floor((queued / matched) * 100))} %`;
+}
+
+/** A bar needs the number of all events. */
+function bar(recovery: FoundRecovery): Html | null {
+  if (isOpenEnded(recovery)) return null;
+  const { status, queued, matched } = recovery;
+  const max = Math.max(1, status === 'finished' ? queued : matched);
+  return html`<progress value="${Math.min(queued, max)}" max="${max}" aria-labelledby="prog"></progress>`;
 }
 
 /** The part that the script replaces. */
 function progress(recovery: FoundRecovery, fresh: FreshEvents | null, visit: Visit): Html {
   const { now } = visit;
-  const { status, queued, matched, delivered, failed, inProgress, left, rate, webhookId } = recovery;
+  const { status, queued, delivered, failed, inProgress, left, rate, webhookId } = recovery;
+  const all = status === 'finished' && recovery.hasMore ? count(queued) : matchedText(recovery);
   const big = (value: number) => html`<span class="big">${count(value)}</span>`;
-  const max = Math.max(1, status === 'finished' ? queued : matched);
   return html`<section
     class="sec"
     id="progress"
@@ -62,12 +74,13 @@ function progress(recovery: FoundRecovery, fresh: FreshEvents | null, visit: Vis
   >
     <div class="sec-head">
       <h2 id="prog">
-        ${count(queued)} of ${matchedText(recovery)} events queued <span>${share(recovery)} %</span>
+        ${count(queued)} of ${all} events queued
+        ${isOpenEnded(recovery) ? null : html`<span>${share(recovery)}</span>`}
       </h2>
       <p>${recoveryState(recovery, 'pill')}</p>
     </div>
     <div class="card pad">
-      <progress value="${Math.min(queued, max)}" max="${max}" aria-labelledby="prog"></progress>
+      ${bar(recovery)}
       <p class="axis">
         <span>Started ${clockTime(recovery.createdAt)}</span><span>${endText(recovery, now)}</span>
       </p>
@@ -84,7 +97,10 @@ function progress(recovery: FoundRecovery, fresh: FreshEvents | null, visit: Vis
               : html`<a class="big" href="/dead-letters?webhook=${webhookId}">${count(failed)}</a>
                   <span class="rel">dead letters</span>`,
         },
-        { term: 'Remaining', value: big(left) },
+        {
+          term: 'Remaining',
+          value: isOpenEnded(recovery) ? html`<span class="soft">unknown</span>` : big(left),
+        },
         {
           term: 'Rate',
           value: html`<span class="big">${count(rate)}/s</span>
@@ -125,23 +141,28 @@ function waitText({ events, waiting }: FirstAttempts): Html | null {
   >`;
 }
 
-function endText({ status, endedAt, left, rate }: FoundRecovery, now: Date): string {
+function endText(recovery: FoundRecovery, now: Date): string {
+  const { status, endedAt } = recovery;
   if (endedAt !== null) return `${status === 'stopped' ? 'Stopped' : 'Finished'} ${moment(endedAt, now)}`;
-  return `${duration(left / rate)} left at ${count(rate)} per second`;
+  return timeLeft(recovery);
 }
 
-function stopForm({ id, left, queued }: FoundRecovery, { visitor }: Visit): Html {
+function stopForm(recovery: FoundRecovery, { visitor }: Visit): Html {
+  const { id, left, queued } = recovery;
+  const isCut = isOpenEnded(recovery);
   return html`<details class="ask">
     <summary class="btn">Stop…</summary>
     <form method="post" action="/recoveries/${id}/stop">
       ${formTokens(visitor)}
       <p>
-        Stopping leaves <b>${counted(left, 'event')}</b> as they are. Postrider still sends the
-        ${count(queued)} queued events. You cannot resume a stopped recovery. Start a new one for the
-        remaining events.
+        Stopping leaves <b>${isCut ? 'an unknown number of events' : counted(left, 'event')}</b> as they are.
+        Postrider still sends the ${count(queued)} queued events. You cannot resume a stopped recovery. Start
+        a new one for the remaining events.
       </p>
       <div class="acts">
-        <button class="btn danger">Stop with ${counted(left, 'event')} remaining</button>
+        <button class="btn danger">
+          Stop ${isCut ? 'the recovery' : `with ${counted(left, 'event')} remaining`}
+        </button>
       </div>
     </form>
   </details>`;

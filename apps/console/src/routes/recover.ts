@@ -16,9 +16,8 @@ import { badRequest } from '../http/refusal.ts';
 import type { FormHandler } from '../http/serve-form.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { endpointName } from '../html/pieces.ts';
-import { counted } from '../html/words.ts';
-import { recoverPage, recoverPath, TYPED_ABOVE } from '../pages/recover.ts';
-import type { RecoverFields } from '../pages/recover.ts';
+import { eventsInWords, recoverPage, recoverPath, typedNumber } from '../pages/recover.ts';
+import type { CountedEvents, RecoverFields } from '../pages/recover.ts';
 import type { OneCount } from './one-count.ts';
 import { ownerNamed } from './owner.ts';
 import type { Owners } from './owner.ts';
@@ -127,17 +126,17 @@ async function countAll(
   return counts;
 }
 
-/** `wh_…:28412 wh_…:85`, as the dry run counted them. */
+/** `wh_…:28412 wh_…:85+`, as the dry run counted them. */
 const countedEvents = freeText.transform((text, context) => {
-  const numbers = new Map<WebhookId, number>();
+  const numbers = new Map<WebhookId, CountedEvents>();
   for (const word of text.split(' ')) {
-    const [, written = '', number] = /^(\w+):(\d{1,9})$/.exec(word) ?? [];
+    const [, written = '', number, more] = /^(\w+):(\d{1,9})(\+?)$/.exec(word) ?? [];
     const id = parseId('webhook', written);
     if (id === null) {
       context.addIssue({ code: 'custom', message: 'is not the result of a dry run' });
       return z.NEVER;
     }
-    numbers.set(id, Number(number));
+    numbers.set(id, { matched: Number(number), hasMore: more === '+' });
   }
   return numbers;
 });
@@ -150,8 +149,7 @@ const startFields = {
   counted: countedEvents,
   count: freeText
     .transform((text) => text.replaceAll(',', ''))
-    .pipe(z.string().regex(/^\d{1,9}$/, { error: 'is not a number' }))
-    .transform(Number)
+    .pipe(z.string().regex(/^\d{1,9}\+?$/, { error: 'is not a number' }))
     .optional(),
   note: note.optional(),
 };
@@ -163,14 +161,13 @@ export function startRecoveries(db: Database, clock: Clock, counting: OneCount):
   return async ({ fields: given, visitor }) => {
     const { at: asOf, counted: numbers, count: typed, note: why, ...fields } = readFields(startFields, given);
     const request = { ...requestOf(fields), rate: fields.rate, asOf };
-    const total = [...numbers.values()].reduce((sum, number) => sum + number, 0);
-    if (total > TYPED_ABOVE && typed !== total)
-      throw badRequest([`count is not ${total}, the number of events.`]);
+    const total = typedNumber([...numbers.values()]);
+    if (total !== null && typed !== total) throw badRequest([`count is not ${total}, the number of events.`]);
     const by = { kind: 'console', name: visitor.name, note: why } as const;
     const recoveries = createRecoveryStore(db, clock, { eventsCountedMax: countedMax(fields.webhook) });
     const results = await counting(async () => {
       const starts: { endpoint: string; start: RecoveryStart }[] = [];
-      for (const [id, expected] of numbers) {
+      for (const [id, { matched: expected }] of numbers) {
         const webhook = await webhooks.find(id);
         const start =
           webhook === null
@@ -195,7 +192,7 @@ function resultOf(
   dryRun: string,
 ): { location: string; outcome: string } {
   const started = results.flatMap(({ start }) => (start.kind === 'started' ? [start] : []));
-  const events = started.reduce((sum, { count }) => sum + count.matched, 0);
+  const events = eventsInWords(started.map((start) => start.count));
   const refused = results.flatMap(({ endpoint, start }) =>
     start.kind === 'started' ? [] : [`${endpoint} ${REFUSALS[start.kind]}.`],
   );
@@ -206,6 +203,6 @@ function resultOf(
   const words = started.length === 1 ? '1 recovery runs' : `${started.length} recoveries run`;
   return {
     location: results.length === 1 ? `/recoveries/${first.id}` : '/recoveries',
-    outcome: `${words}, of ${counted(events, 'event')}. ${refused.join(' ')}`.trim(),
+    outcome: `${words}, of ${events}. ${refused.join(' ')}`.trim(),
   };
 }

@@ -60,9 +60,10 @@ export function stopRecovery(db: Database, clock: Clock): FormHandler {
     const by = { kind: 'console', name: visitor.name } as const;
     const stopped = await recoveries.stop(found.accountId, found.webhookId, id, by);
     if (stopped === null) throw noSuch('recovery', id, now);
-    return {
-      location,
-      outcome: `The recovery is stopped. ${counted(stopped.left, 'event')} of it ${stopped.left === 1 ? 'is' : 'are'} not queued. Postrider still sends what is queued.`,
-    };
+    const rest = stopped.hasMore
+      ? `It queued ${counted(stopped.queued, 'event')}. How many remain is unknown: the count was cut.`
+      : `${counted(stopped.left, 'event')} of it ${stopped.left === 1 ? 'is' : 'are'} not queued.`;
+    const sent = 'Postrider still sends what is queued.';
+    return { location, outcome: `The recovery is stopped. ${rest} ${sent}` };
   };
 }
