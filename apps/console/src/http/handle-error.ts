@@ -20,7 +20,8 @@ export function handleError(respond: Respond, clock: Clock, logger: Logger): Err
     }
     const visitor = (response.locals['visitor'] as Visitor | undefined) ?? null;
     const requestId = requestIdOf(response);
-    const page = refusalOf(error)?.page ?? failurePage(error, clock.now(), requestId);
+    const page =
+      refusalOf(error)?.page ?? failurePage(error, request.method === 'POST', clock.now(), requestId);
     if ((page.status ?? 200) >= 500) {
       logger.error('request failed', { method: request.method, request_id: requestId, error });
     }
@@ -36,16 +37,20 @@ function refusalOf(error: unknown): Refusal | null {
   return isTheirs ? badRequest(['The path or the form is too long or not well-formed.']) : null;
 }
 
-function failurePage(error: unknown, now: Date, requestId: string): Page {
+/** A form may have acted: its transaction may be committed, and the answer lost. */
+function failurePage(error: unknown, isForm: boolean, now: Date, requestId: string): Page {
   const isAway = isUnavailable(error);
   const status = isAway ? 503 : 500;
-  const title = isAway ? `Not loaded: ${unavailableInWords(error)}` : 'Something failed here';
+  const reason = isAway ? unavailableInWords(error) : null;
+  const title =
+    reason === null ? 'Something failed here' : `${isForm ? 'Not ended' : 'Not loaded'}: ${reason}`;
+  const effect = isForm
+    ? html`The console could not end this action. <b>It may have changed something.</b> Look into the
+        <a href="/audit">audit</a> before you try again.`
+    : html`The console could not load this page. Nothing changed.`;
   const main = html`<div class="narrow-page sec">
     <h1>${title}</h1>
-    <p>
-      The console could not load this page. Nothing changed: Postrider does each action in one transaction or
-      not at all.
-    </p>
+    <p>${effect}</p>
     <p>Deliveries wait, and none is lost. <code>postrider status</code> names the cause.</p>
     <p><a class="btn" href="">Try again</a></p>
     <p class="small soft">

@@ -31,7 +31,10 @@ export interface Submission {
   readonly now: Date;
 }
 
-/** Acts. @returns the page that says what was done. @throws Refusal when it did nothing. */
+/**
+ * Acts. @returns the page that says what was done. @throws Refusal when it did nothing. After another error
+ * it may have acted: Postgres may commit, and its answer may be lost.
+ */
 export type FormHandler = (submission: Submission) => Promise<FormResult>;
 
 export interface FormServing {
@@ -115,19 +118,21 @@ async function actOnce(
       title: 'Still at work',
       main: html`<div class="narrow-page sec">
         <h1>Still at work</h1>
-        <p>This form was sent twice. The first one has not ended yet. This one changed nothing.</p>
+        <p>
+          This form was sent twice. The first one has not ended yet, or it failed and may have acted. This one
+          changed nothing. The audit says what was done.
+        </p>
         <p><a class="btn" href="/audit">Audit</a></p>
       </div>`,
     });
   }
-  try {
-    const result = await act();
-    await forms.settle(once, result);
-    return result;
-  } catch (error) {
-    await forms.giveBack(once);
+  const result = await act().catch(async (error: unknown) => {
+    // After another error, a second click could act again.
+    if (error instanceof Refusal) await forms.giveBack(once);
     throw error;
-  }
+  });
+  await forms.settle(once, result);
+  return result;
 }
 
 function withDone(location: string, once: string): string {

@@ -7,6 +7,7 @@ import {
   createWebhookLookUps,
   readAttemptDays,
   readWebhookHealth,
+  isUnavailable,
   RECOVERED_EVENTS,
 } from '@postrider/store';
 import type { Database, OwnedWebhook, RecoveryCount, RecoveryRequest, RecoveryStart } from '@postrider/store';
@@ -166,14 +167,16 @@ export function startRecoveries(db: Database, clock: Clock, counting: OneCount):
     const by = { kind: 'console', name: visitor.name, note: why } as const;
     const recoveries = createRecoveryStore(db, clock, { eventsCountedMax: countedMax(fields.webhook) });
     const results = await counting(async () => {
-      const starts: { endpoint: string; start: RecoveryStart }[] = [];
+      const starts: Start[] = [];
       for (const [id, { matched: expected }] of numbers) {
-        const webhook = await webhooks.find(id);
-        const start =
-          webhook === null
-            ? ({ kind: 'no webhook' } as const)
-            : await recoveries.start(webhook.accountId, id, { ...request, expected }, by);
-        starts.push({ endpoint: endpointName(webhook?.endpoint ?? id), start });
+        let endpoint: string = id;
+        const start = await orUnknown(async () => {
+          const webhook = await webhooks.find(id);
+          if (webhook === null) return { kind: 'no webhook' };
+          endpoint = endpointName(webhook.endpoint);
+          return recoveries.start(webhook.accountId, id, { ...request, expected }, by);
+        });
+        starts.push({ endpoint, start });
       }
       return starts;
     });
@@ -181,16 +184,30 @@ export function startRecoveries(db: Database, clock: Clock, counting: OneCount):
   };
 }
 
-const REFUSALS: Readonly<Record<Exclude<RecoveryStart['kind'], 'started'>, string>> = {
+interface Start {
+  readonly endpoint: string;
+  /** Unknown: Postgres did not answer. The recovery may have started. */
+  readonly start: RecoveryStart | { readonly kind: 'unknown' };
+}
+
+/** Each webhook has its own transaction, so others start when one fails. */
+async function orUnknown(start: () => Promise<RecoveryStart>): Promise<Start['start']> {
+  try {
+    return await start();
+  } catch (error) {
+    if (isUnavailable(error)) return { kind: 'unknown' };
+    throw error;
+  }
+}
+
+const REFUSALS: Readonly<Record<Exclude<Start['start']['kind'], 'started'>, string>> = {
   'no webhook': 'was deleted',
   running: 'has a recovery that runs',
   changed: 'has another number of events now',
+  unknown: 'may have a recovery or not, because Postgres did not answer',
 };
 
-function resultOf(
-  results: readonly { readonly endpoint: string; readonly start: RecoveryStart }[],
-  dryRun: string,
-): { location: string; outcome: string } {
+function resultOf(results: readonly Start[], dryRun: string): { location: string; outcome: string } {
   const started = results.flatMap(({ start }) => (start.kind === 'started' ? [start] : []));
   const events = eventsInWords(started.map((start) => start.count));
   const refused = results.flatMap(({ endpoint, start }) =>
@@ -198,7 +215,9 @@ function resultOf(
   );
   const [first] = started;
   if (first === undefined) {
-    return { location: dryRun, outcome: `Nothing was started. ${refused.join(' ')} This is a new dry run.` };
+    const isSure = results.every(({ start }) => start.kind !== 'unknown');
+    const nothing = isSure ? 'Nothing was started.' : 'Nothing is known to have started.';
+    return { location: dryRun, outcome: `${nothing} ${refused.join(' ')} This is a new dry run.` };
   }
   const words = started.length === 1 ? '1 recovery runs' : `${started.length} recoveries run`;
   return {

@@ -1,0 +1,81 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { makeHistory, RECOVERY } from '../test/history.ts';
+import { HttpVisitor, textOf, valuesOf } from '../test/http-visitor.ts';
+import { makeOutage } from '../test/outage.ts';
+import type { Outage } from '../test/outage.ts';
+import { KEYS, setupConsole } from '../test/start-console.ts';
+
+/* Forms that Postgres serves in part, or not at all. */
+
+const opened = setupConsole();
+let outage: Outage;
+let ada: HttpVisitor;
+beforeEach(async () => {
+  await opened.rows.clear();
+  outage = await makeOutage(opened.database, opened.rows);
+  await makeHistory(opened.database, outage);
+  ada = await new HttpVisitor(opened.url).signIn(KEYS.ada);
+});
+
+const query = async (sql: string) => opened.database.query(sql);
+
+/** Postgres is out of memory for these rows while the work runs. @param when such as `insert on audit` */
+async function withoutMemory<T>(when: string, condition: string, work: () => Promise<T>): Promise<T> {
+  await query(
+    `create function refuse() returns trigger language plpgsql as
+     $$ begin raise exception 'out of memory' using errcode = '53200'; end $$`,
+  );
+  await query(
+    `create trigger refuse before ${when} for each row when (${condition}) execute function refuse()`,
+  );
+  try {
+    return await work();
+  } finally {
+    await query('drop function refuse cascade');
+  }
+}
+
+describe('recoveries of several webhooks', () => {
+  const path = () => `/recover?webhook=${outage.accountId}&failing=include&only=all`;
+  beforeEach(async () => void (await query('delete from recoveries')));
+
+  test.each([
+    ['one fails', (failing: string) => `new.webhook_id = '${failing}'`, '1 recovery runs', 1],
+    ['all fail', () => 'true', 'Nothing is known to have started.', 0],
+  ])('of which %s: the page names those that may run', async (_, condition, words, running) => {
+    const fields = valuesOf(await ada.show(path()), '/recoveries');
+    const { status, location } = await withoutMemory(
+      'insert on recoveries',
+      condition(outage.failing),
+      async () => ada.post('/recoveries', fields),
+    );
+    expect(status).toBe(303);
+    const page = textOf(await ada.show(location ?? ''));
+    expect(page).toContain(words);
+    expect(page).toContain(
+      'hooks.shop.example.com/postrider may have a recovery or not, because Postgres did not answer.',
+    );
+    expect(await query('select from recoveries')).toHaveLength(running);
+    expect((await ada.post('/recoveries', fields)).location).toBe(location);
+  });
+});
+
+test.each([
+  ['that failed', 'update on recoveries', 'new.stopped', 0],
+  ['that acted, and whose result was not stored', 'update on console_forms', 'true', 1],
+])(
+  'a form %s says that something may have changed, and does not act again',
+  async (_, when, condition, acted) => {
+    const path = `/recoveries/${RECOVERY}`;
+    const fields = valuesOf(await ada.show(path), `${path}/stop`);
+    const failed = await withoutMemory(when, condition, async () => ada.post(`${path}/stop`, fields));
+    expect(failed.status).toBe(503);
+    const words = textOf(failed.text);
+    expect(words).toContain('It may have changed something. Look into the audit before you try again.');
+    expect(words).not.toContain('Nothing changed');
+    const again = await ada.post(`${path}/stop`, fields);
+    expect(again.status).toBe(409);
+    expect(textOf(again.text)).toContain('it failed and may have acted');
+    expect(await query('select from recoveries where stopped')).toHaveLength(acted);
+  },
+);
