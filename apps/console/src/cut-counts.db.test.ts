@@ -1,7 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, WebhookId } from '@postrider/domain';
+import { systemClock } from '@postrider/testing';
 import { HttpVisitor, textOf, tokensOf, valuesOf } from '../test/http-visitor.ts';
 import { KEYS, setupConsole } from '../test/start-console.ts';
+import { createOneCount } from './routes/one-count.ts';
+import { showRecover, startRecoveries } from './routes/recover.ts';
 
 /* Recoveries whose count ended before the last event. */
 
@@ -52,6 +55,63 @@ describe('an outage behind more delivered events than a count looks at', () => {
   test('is counted to its end for the webhook alone', async () => {
     await outageAtTheEnd();
     expect(textOf(await ada.show(`/recover?webhook=${webhook}`))).toContain('Recover 3 events');
+  });
+});
+
+describe('a count that takes longer than its time', () => {
+  /** The clock of a count: it jumps over the limit after some looks. */
+  const clockOf = (looks: number) => () => ((looks -= 1) >= 0 ? 0 : 10_000);
+  const visit = {
+    visitor: { name: 'ada', role: 'operator', csrf: '' },
+    mayAct: true,
+    params: {},
+    url: '/recover',
+    now: new Date(),
+    done: null,
+  } as const;
+
+  /** The dry run of the account, and what its form starts. */
+  async function pageOf({ isConnected = true, looks }: { isConnected?: boolean; looks: number }) {
+    const show = showRecover(opened.db, systemClock, createOneCount(), clockOf(looks));
+    const page = await show({ ...visit, isConnected: () => isConnected, query: { webhook: accountId } });
+    return 'main' in page ? String(page.main) : '';
+  }
+  async function start(page: string, looks: number, more: Record<string, string> = {}) {
+    const { csrf: _, once: __, ...fields } = valuesOf(page, '/recoveries');
+    const post = startRecoveries(opened.db, systemClock, createOneCount(), clockOf(looks));
+    return post({ ...visit, fields: { ...fields, ...more }, requestId: 'req_1' });
+  }
+  beforeEach(async () => {
+    await query(
+      `insert into events (id, account_id, type, created_at, data)
+       select 'evt_' || lpad(n::text, 26, '0'), $1, 'email.sent', now() - interval '60 minutes', '{}'
+       from generate_series(1, 5001) n order by n`,
+      [accountId],
+    );
+  });
+
+  test('ends there, and the number has its +', async () => {
+    expect(textOf(await pageOf({ looks: 2 }))).toContain('Recover 5,000+ events');
+  });
+
+  test('ends when the browser disconnects', async () => {
+    expect(textOf(await pageOf({ isConnected: false, looks: 99 }))).toContain('0+ events for 1 webhook');
+  });
+
+  test('starts nothing when the number is not known by then', async () => {
+    const page = await pageOf({ looks: 99 });
+    for (const looks of [1, 3]) {
+      const { outcome } = await start(page, looks, { count: '5001' });
+      expect(outcome).toContain('Nothing was started. hooks.example/in was not counted within 10 s.');
+    }
+    expect(await query('select from recoveries')).toEqual([]);
+  });
+
+  test('starts the recovery of a number with a +, wherever the next count ends', async () => {
+    const page = await pageOf({ looks: 2 });
+    expect((await start(page, 99, { count: '5000+' })).outcome).toContain(
+      '1 recovery runs, of 5,001 events.',
+    );
   });
 });
 

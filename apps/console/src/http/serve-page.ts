@@ -20,6 +20,8 @@ export interface Visit {
   /** The path with its query. */
   readonly url: string;
   readonly now: Date;
+  /** False once the browser has disconnected. */
+  readonly isConnected: () => boolean;
   /** The result of the form that led here. */
   readonly done: FormResult | null;
 }
@@ -54,6 +56,7 @@ export function servePage(serving: PageServing, handler: PageHandler): RequestHa
         query,
         url: request.originalUrl,
         now: clock.now(),
+        isConnected: () => !response.destroyed,
         done,
       };
       return { visitor, page: await orRefusal(() => handler(visit)) };

@@ -15,6 +15,7 @@ const visit: Visit = {
   query: {},
   url: '/recover',
   now: AT,
+  isConnected: () => true,
   done: null,
 };
 const fields: RecoverFields = {

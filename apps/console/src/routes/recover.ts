@@ -26,6 +26,8 @@ import type { Owners } from './owner.ts';
 /** Webhooks of an account that a dry run counts. They share the events that one count looks at. */
 const WEBHOOKS_MAX = 20;
 const DAY_MS = 86_400_000;
+/** The counts of a dry run or of a start take a page of events more than this time at most. */
+const COUNT_MS = 10_000;
 
 const rate = z
   .string({ error: 'is given twice' })
@@ -63,8 +65,22 @@ function countedMax(owner: string): number {
     : LIMITS.recoveryEventsCounted;
 }
 
-/** `/recover`: counts, and starts nothing. */
-export function showRecover(db: Database, clock: Clock, counting: OneCount): PageHandler {
+/** Monotonic, in milliseconds. */
+const monotonicMs = (): number => performance.now();
+
+/** @returns false when the time of a count is over. */
+function timeLimit(nowMs: () => number): () => boolean {
+  const endMs = nowMs() + COUNT_MS;
+  return () => nowMs() < endMs;
+}
+
+/** `/recover`: counts, and starts nothing. The count ends when the browser disconnects. */
+export function showRecover(
+  db: Database,
+  clock: Clock,
+  counting: OneCount,
+  nowMs: () => number = monotonicMs,
+): PageHandler {
   const accounts = createAccountStore(db, clock);
   const webhooks = createWebhookLookUps(db);
   const lookUps = createRecoveryLookUps(db);
@@ -77,7 +93,11 @@ export function showRecover(db: Database, clock: Clock, counting: OneCount): Pag
     const owned = await webhooksOf({ accounts, webhooks }, owner);
     const ids = owned.map(({ id }) => id);
     const recoveries = createRecoveryStore(db, clock, { eventsCountedMax: countedMax(owner) });
-    const counts = await counting(async () => countAll(recoveries, owned, request));
+    const counts = await counting(async () => {
+      const hasTime = timeLimit(nowMs);
+      const mayGoOn = (): boolean => hasTime() && visit.isConnected();
+      return countAll(recoveries, owned, { ...request, mayGoOn });
+    });
     const days = await readAttemptDays(db.pool, ids, visit.now);
     const health = await readWebhookHealth(db, ids);
     const running = await lookUps.runningAt(ids);
@@ -156,7 +176,12 @@ const startFields = {
 };
 
 /** `POST /recoveries`: starts a recovery of each webhook, if the number of its events is still the same. */
-export function startRecoveries(db: Database, clock: Clock, counting: OneCount): FormHandler {
+export function startRecoveries(
+  db: Database,
+  clock: Clock,
+  counting: OneCount,
+  nowMs: () => number = monotonicMs,
+): FormHandler {
   const webhooks = createWebhookLookUps(db);
 
   return async ({ fields: given, visitor }) => {
@@ -167,16 +192,21 @@ export function startRecoveries(db: Database, clock: Clock, counting: OneCount):
     const by = { kind: 'console', name: visitor.name, note: why } as const;
     const recoveries = createRecoveryStore(db, clock, { eventsCountedMax: countedMax(fields.webhook) });
     const results = await counting(async () => {
+      const mayGoOn = timeLimit(nowMs);
       const starts: Start[] = [];
-      for (const [id, { matched: expected }] of numbers) {
+      for (const [id, { matched, hasMore }] of numbers) {
         let endpoint: string = id;
+        // A number that was cut says where the count ended. The next count may end elsewhere.
+        const expected = hasMore ? undefined : matched;
         const start = await orUnknown(async () => {
           const webhook = await webhooks.find(id);
           if (webhook === null) return { kind: 'no webhook' };
           endpoint = endpointName(webhook.endpoint);
-          return recoveries.start(webhook.accountId, id, { ...request, expected }, by);
+          if (!mayGoOn()) return { kind: 'late' };
+          return recoveries.start(webhook.accountId, id, { ...request, expected, mayGoOn }, by);
         });
-        starts.push({ endpoint, start });
+        const isLate = start.kind === 'changed' && start.count.hasMore && !mayGoOn();
+        starts.push({ endpoint, start: isLate ? { kind: 'late' } : start });
       }
       return starts;
     });
@@ -186,12 +216,16 @@ export function startRecoveries(db: Database, clock: Clock, counting: OneCount):
 
 interface Start {
   readonly endpoint: string;
-  /** Unknown: Postgres did not answer. The recovery may have started. */
-  readonly start: RecoveryStart | { readonly kind: 'unknown' };
+  readonly start:
+    | RecoveryStart
+    /** The time was over before the events were counted. */
+    | { readonly kind: 'late' }
+    /** Postgres did not answer. The recovery may have started. */
+    | { readonly kind: 'unknown' };
 }
 
 /** Each webhook has its own transaction, so others start when one fails. */
-async function orUnknown(start: () => Promise<RecoveryStart>): Promise<Start['start']> {
+async function orUnknown(start: () => Promise<Start['start']>): Promise<Start['start']> {
   try {
     return await start();
   } catch (error) {
@@ -204,6 +238,7 @@ const REFUSALS: Readonly<Record<Exclude<Start['start']['kind'], 'started'>, stri
   'no webhook': 'was deleted',
   running: 'has a recovery that runs',
   changed: 'has another number of events now',
+  late: 'was not counted within 10 s',
   unknown: 'may have a recovery or not, because Postgres did not answer',
 };
 
