@@ -101,7 +101,9 @@ describe('a dry run', () => {
     expect(textOf(page)).toContain('crm.example.com/in is left out because it is failing.');
     expect(textOf(page)).not.toContain('Confirm');
     const [, link = ''] = /href="([^"]*)">Include it anyway/.exec(page) ?? [];
-    expect(textOf(await show(link.replaceAll('&amp;', '&')))).toContain('Recover 2 events');
+    const words = textOf(await show(link.replaceAll('&amp;', '&')));
+    expect(words).toContain('Recover 2 events');
+    expect(words).toContain('2 s 1/s while it fails');
   });
 
   test('of an account counts each webhook, as does the name of the account', async () => {

@@ -99,7 +99,7 @@ export { readFreshEvents } from './recoveries/fresh-events.ts';
 export type { FirstAttempts, FreshEvents } from './recoveries/fresh-events.ts';
 export { RECOVERED, RECOVERED_EVENTS } from './recoveries/recovery-count.ts';
 export type { RecoveredEvents, RecoveryCount, RecoveryRequest } from './recoveries/recovery-count.ts';
-export { createRecoveryWork } from './recoveries/recovery-work.ts';
+export { createRecoveryWork, FAILING_STEP_SECONDS } from './recoveries/recovery-work.ts';
 export type { RecoveryWork } from './recoveries/recovery-work.ts';
 export { createErasureStore } from './retention/erasures.ts';
 export type { ErasureResult, ErasureStore } from './retention/erasures.ts';

@@ -2,7 +2,7 @@ import { html } from '@remix-run/html-template';
 import { EVENT_TYPES, LIMITS } from '@postrider/domain';
 import type { EventType, RecoveryId } from '@postrider/domain';
 import type {
-  Account,
+  AccountDetails,
   AttemptDay,
   OwnedWebhook,
   RecoveredEvents,
@@ -21,6 +21,7 @@ import type { Html, Part } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { clockTime, count, counted, duration, latency, moment, writtenTime } from '../html/words.ts';
 import { healthState } from './health.ts';
+import { paceOf } from './recoveries.ts';
 
 /** The fields of the dry run. */
 export interface RecoverFields {
@@ -50,7 +51,7 @@ export interface RecoverParts {
   /** Null: no account or webhook is given. */
   readonly dryRun: {
     readonly targets: readonly RecoverTarget[];
-    readonly account: Account | null;
+    readonly account: Pick<AccountDetails, 'name' | 'suspendedAt'> | null;
     readonly owner: string;
   } | null;
 }
@@ -171,7 +172,6 @@ function dryRunSection({ targets, account }: DryRun, fields: RecoverFields, now:
     const empty = html`<div class="empty"><p>This account has no webhook.</p></div>`;
     return section('dry', heading, html`<div class="card">${empty}</div>`);
   }
-  const name = account?.name ?? '';
   const sent = included(targets, fields);
   const out = targets.filter((target) => leftOut(target, fields) !== null && mayMatch(target));
   const asOf = targets[0]?.count.asOf ?? now;
@@ -190,7 +190,7 @@ function dryRunSection({ targets, account }: DryRun, fields: RecoverFields, now:
       { label: 'Oldest, newest' },
       { label: 'Duration', isNumber: true },
     ],
-    rows: targets.map((target) => targetCells(target, name, fields, now)),
+    rows: targets.map((target) => targetCells(target, account, fields, now)),
   });
   return section(
     'dry',
@@ -200,7 +200,12 @@ function dryRunSection({ targets, account }: DryRun, fields: RecoverFields, now:
   );
 }
 
-function targetCells(target: RecoverTarget, account: string, fields: RecoverFields, now: Date): Part[] {
+function targetCells(
+  target: RecoverTarget,
+  account: DryRun['account'],
+  fields: RecoverFields,
+  now: Date,
+): Part[] {
   const { webhook, day, health } = target;
   const { matched, deadLetters, oldest, newest, hasMore } = target.count;
   const more = hasMore ? '+' : '';
@@ -213,7 +218,7 @@ function targetCells(target: RecoverTarget, account: string, fields: RecoverFiel
     webhook.failingSince === null && p95 !== null ? html`<span class="sub">p95 ${latency(p95)}</span>` : null;
   return [
     html`<a href="/webhooks/${webhook.id}">${endpointText(webhook.endpoint)}</a
-      ><span class="sub">${account}</span>`,
+      ><span class="sub">${account?.name ?? ''}</span>`,
     html`${healthState(webhook, health, day, now)}${now95}`,
     events,
     count(deadLetters),
@@ -221,8 +226,21 @@ function targetCells(target: RecoverTarget, account: string, fields: RecoverFiel
     oldest === null || newest === null
       ? ''
       : html`${moment(oldest, now)} <span class="sub">${moment(newest, now)}</span>`,
-    `${duration(Math.ceil(matched / fields.rate))}${more}`,
+    durationText(target, account, fields),
   ];
+}
+
+/** The pace is that of the endpoint and the account now. */
+function durationText(
+  { webhook, count: { matched, hasMore } }: RecoverTarget,
+  account: DryRun['account'],
+  { rate }: RecoverFields,
+): Part {
+  if ((account?.suspendedAt ?? null) !== null) return 'waits';
+  const isFailing = webhook.failingSince !== null;
+  const perSecond = paceOf(rate, isFailing);
+  const time = `${duration(Math.ceil(matched / perSecond))}${hasMore ? '+' : ''}`;
+  return isFailing ? html`${time}<span class="sub">${count(perSecond)}/s while it fails</span>` : time;
 }
 
 function notesOf(target: RecoverTarget, fields: RecoverFields): Html | null {
@@ -265,7 +283,7 @@ function notesOf(target: RecoverTarget, fields: RecoverFields): Html | null {
     : html`${notes.map((text) => html`<div class="note wait"><p>${text}</p></div>`)}`;
 }
 
-function confirmSection({ targets }: DryRun, fields: RecoverFields, visit: Visit): Html | null {
+function confirmSection({ targets, account }: DryRun, fields: RecoverFields, visit: Visit): Html | null {
   const sent = included(targets, fields);
   const [first] = sent;
   if (first === undefined || !visit.mayAct) return null;
@@ -279,6 +297,13 @@ function confirmSection({ targets }: DryRun, fields: RecoverFields, visit: Visit
         Postrider sends <b>${words}</b>, each once, to <b>${counted(sent.length, 'webhook')}</b>, at
         ${count(fields.rate)} per second. New events go first.
       </li>
+      ${
+        (account?.suspendedAt ?? null) === null
+          ? null
+          : html`<li>
+              <b>The account is suspended.</b> The recovery waits until <code>account resume</code>.
+            </li>`
+      }
       <li>Ids and bytes stay the same, so a receiver that removes duplicates processes no event twice.</li>
       <li>
         The recovery leaves out events recorded after ${moment(until, visit.now)} and deliveries that fail

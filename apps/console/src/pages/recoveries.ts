@@ -1,5 +1,6 @@
 import { html } from '@remix-run/html-template';
 import type { WebhookId } from '@postrider/domain';
+import { FAILING_STEP_SECONDS } from '@postrider/store';
 import type { FoundRecovery, Page as ListPage } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
@@ -77,11 +78,18 @@ function range({ since, until }: FoundRecovery, now: Date): string {
   return `${moment(since, now, 'minutes')} to ${end}`;
 }
 
-/** `56 s left at 200/s` */
+/** `56 s left at 200/s`, `8 h left at 1/s: the endpoint fails` */
 export function timeLeft(recovery: FoundRecovery): string {
-  const { left, rate } = recovery;
-  const time = isOpenEnded(recovery) ? 'time left unknown' : `${duration(left / rate)} left`;
-  return `${time} at ${count(rate)}/s`;
+  if (recovery.isSuspended) return 'waits: the account is suspended';
+  const isFailing = recovery.failingSince !== null;
+  const perSecond = paceOf(recovery.rate, isFailing);
+  const time = isOpenEnded(recovery) ? 'time left unknown' : `${duration(recovery.left / perSecond)} left`;
+  return `${time} at ${count(perSecond)}/s${isFailing ? ': the endpoint fails' : ''}`;
+}
+
+/** Events per second. A failing endpoint gets them one by one. */
+export function paceOf(rate: number, isFailing: boolean): number {
+  return isFailing ? 1 / FAILING_STEP_SECONDS : rate;
 }
 
 function progressText(recovery: FoundRecovery): Html | string {

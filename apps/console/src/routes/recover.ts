@@ -106,7 +106,7 @@ export function showRecover(
       const parts = { day: days.get(webhook.id), health: health.get(webhook.id) };
       return count === undefined ? [] : [{ webhook, count, running: running.get(webhook.id), ...parts }];
     });
-    const account = owned[0] === undefined ? null : await accounts.find(owned[0].accountId);
+    const account = owned[0] === undefined ? null : await accounts.describe(owned[0].accountId);
     const dryRun = { targets, account, owner };
     return recoverPage({ fields: { ...fields, since }, dryRun }, visit);
   };

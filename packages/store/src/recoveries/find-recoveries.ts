@@ -12,13 +12,18 @@ export interface FoundRecovery extends Recovery {
   readonly accountId: AccountId;
   readonly accountName: string | null;
   readonly endpoint: string;
+  /** A failing endpoint gets one event in `FAILING_STEP_SECONDS`. Null: it does not fail. */
+  readonly failingSince: Date | null;
+  /** The recovery waits until `account resume`. */
+  readonly isSuspended: boolean;
   /** Null: the audit no longer has the entry. */
   readonly startedBy: (Pick<Actor, 'kind' | 'name'> & { readonly note: string | null }) | null;
 }
 
 /** The audit finds a recovery by its target, so the action is named in a form that no index has. */
 const describe = (recoveries: string): string => `
-    select ${SHOWN}, r.account_id as "accountId", w.endpoint,
+    select ${SHOWN}, r.account_id as "accountId", w.endpoint, w.failing_since as "failingSince",
+           coalesce((select a.suspended_at is not null from accounts a where a.id = r.account_id), false) as "isSuspended",
            (select a.name from accounts a where a.id = r.account_id) as "accountName",
            (select jsonb_build_object('kind', s.actor_kind, 'name', s.actor, 'note', s.note) from audit s
             where s.target = r.id and greatest(s.action, '') = 'recovery.start'
@@ -61,8 +66,16 @@ const RUNNING_AT = statement('running-recoveries-at')`
 type Row = RecoveryRow & Omit<FoundRecovery, keyof Recovery>;
 
 const foundOf = (row: Row): FoundRecovery => {
-  const { accountId, accountName, endpoint, startedBy } = row;
-  return { ...recoveryOf(row), accountId, accountName, endpoint, startedBy };
+  const { accountId, accountName, endpoint, failingSince, isSuspended, startedBy } = row;
+  return {
+    ...recoveryOf(row),
+    accountId,
+    accountName,
+    endpoint,
+    failingSince,
+    isSuspended,
+    startedBy,
+  };
 };
 
 /** Recoveries for an operator: those of every account. */

@@ -27,7 +27,7 @@ import {
 /** The events of a step are due within this time. */
 const STEP_SECONDS = 0.25;
 /** A failing endpoint gets one event in this time, to find out whether it answers again. */
-const FAILING_STEP_SECONDS = 1;
+export const FAILING_STEP_SECONDS = 1;
 /** A recovery of a suspended account waits. After `account resume` it goes on within this time. */
 const SUSPENDED_STEP_SECONDS = 10;
 /** After a step that failed, the account's other recoveries are done first. */
