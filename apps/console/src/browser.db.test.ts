@@ -107,6 +107,9 @@ describeWithChromium('in a browser', (executablePath) => {
     await page.getByText('20,000 of 28,412 events queued').waitFor();
     await opened.database.query('update recoveries set queued = 28412, ended_at = now()');
     await page.getByText('28,412 of 28,412 events queued').waitFor();
+    await page.getByText('has queued all').waitFor();
+    await opened.database.query('update recoveries set failed = 28412 - delivered');
+    await page.locator('#progress .bad', { hasText: 'finished' }).waitFor();
     await pause.waitFor({ state: 'detached' });
     expect(await page.getByText('Stop…').count()).toBe(0);
     await context.close();

@@ -293,7 +293,7 @@ describe('a recovery', () => {
       expect(words).toContain(part);
     expect(page).toContain(`href="/dead-letters?webhook=${webhook}"`);
     expect(page).toContain('data-live="2"');
-    await query('update recoveries set queued = 3, ended_at = now()');
+    await query('update recoveries set queued = 3, delivered = 2, ended_at = now()');
     const ended = await show(path);
     expect(textOf(ended)).toContain('3 of 3 events queued 100 %');
     expect(ended).not.toContain('data-live');

@@ -21,6 +21,32 @@ beforeEach(async () => {
 const query = async (sql: string, values: unknown[] = []) => opened.database.query(sql, values);
 const wordsOf = async (page: string) => textOf(await ada.show(page));
 
+describe('a recovery that has queued its last event', () => {
+  const list = async () => ada.show(`/recoveries?webhook=${outage.healthy}`);
+
+  test('is not finished while events are in progress, and its page goes on', async () => {
+    await query('update recoveries set queued = 17000, ended_at = now()');
+    for (const page of [await ada.show(path), await list()]) {
+      expect(page).toMatch(/<span class="st wait[^"]*">has queued all</);
+      expect(textOf(page)).not.toContain('finished');
+    }
+    expect(textOf(await list())).toContain('17,000 70 in progress 28 failed again');
+    expect(await ada.show(path)).toContain('data-live="2"');
+    expect((await ada.get(`${path}?live=5`)).headers['refresh']).toBe('5');
+  });
+
+  test.each([
+    [28, 'bad'],
+    [0, 'good'],
+  ])('with %i events that failed again has the sign %s', async (failed, sign) => {
+    await query('update recoveries set queued = delivered + $1, failed = $1, ended_at = now()', [failed]);
+    for (const page of [await ada.show(path), await list()]) {
+      expect(page).toMatch(new RegExp(`<span class="st ${sign}[^"]*">finished<`));
+      expect(page).not.toContain('data-live');
+    }
+  });
+});
+
 describe('the time left of a recovery', () => {
   test('of a healthy endpoint is that of its rate', async () => {
     for (const page of [path, '/']) expect(await wordsOf(page)).toContain('55 s left at 200/s ');

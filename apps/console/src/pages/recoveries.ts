@@ -7,7 +7,7 @@ import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
 import { olderOf, pager, shownOf } from '../html/list.ts';
 import { crumbs, endpointText, idLink, state } from '../html/pieces.ts';
-import type { Html, Sign } from '../html/pieces.ts';
+import type { Html } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { ago, clockTime, count, counted, duration, moment } from '../html/words.ts';
 
@@ -92,10 +92,14 @@ export function paceOf(rate: number, isFailing: boolean): number {
   return isFailing ? 1 / FAILING_STEP_SECONDS : rate;
 }
 
-function progressText(recovery: FoundRecovery): Html | string {
-  const { status, queued } = recovery;
-  if (status === 'finished') return count(queued);
-  return html`${count(queued)} <span class="sub">of ${matchedText(recovery)}</span>`;
+function progressText(recovery: FoundRecovery): Html {
+  const { status, queued, failed, inProgress } = recovery;
+  const notes = [
+    ...(status === 'finished' ? [] : [`of ${matchedText(recovery)}`]),
+    ...(inProgress === 0 ? [] : [`${count(inProgress)} in progress`]),
+    ...(failed === 0 ? [] : [`${count(failed)} failed again`]),
+  ];
+  return html`${count(queued)} ${notes.map((note) => html`<span class="sub">${note}</span>`)}`;
 }
 
 /** `28,412`; `500,000+` when the count ended before the last event. */
@@ -112,14 +116,16 @@ export function isOpenEnded({ status, hasMore }: Pick<FoundRecovery, 'status' | 
   return hasMore && status !== 'finished';
 }
 
-const SIGNS: Readonly<Record<FoundRecovery['status'], Sign>> = {
-  running: 'wait',
-  finished: 'good',
-  stopped: 'off',
-};
+/** A recovery ends when it has queued its last event, which may not be delivered yet. */
+export function isSettled({ status, inProgress }: FoundRecovery): boolean {
+  return status !== 'running' && inProgress === 0;
+}
 
-export function recoveryState({ status }: FoundRecovery, shape: 'pill' | 'plain' = 'plain'): Html {
-  return state(SIGNS[status], status, shape);
+export function recoveryState(recovery: FoundRecovery, shape: 'pill' | 'plain' = 'plain'): Html {
+  const { status, failed } = recovery;
+  if (status === 'finished' && !isSettled(recovery)) return state('wait', 'has queued all', shape);
+  if (status === 'finished') return state(failed === 0 ? 'good' : 'bad', status, shape);
+  return state(status === 'running' ? 'wait' : 'off', status, shape);
 }
 
 export function startedBy({ startedBy: by, createdAt }: FoundRecovery, now: Date): Html {

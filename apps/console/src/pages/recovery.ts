@@ -8,7 +8,7 @@ import { crumbs, endpointName, endpointText, facts, section, timeAgo, wholeId } 
 import type { Html } from '../html/pieces.ts';
 import { clockTime, count, counted, gap, moment } from '../html/words.ts';
 import { ACTED_THROUGH } from './actions.ts';
-import { isOpenEnded, matchedText, recoveryState, timeLeft } from './recoveries.ts';
+import { isOpenEnded, isSettled, matchedText, recoveryState, timeLeft } from './recoveries.ts';
 
 export interface RecoveryParts {
   readonly recovery: FoundRecovery;
@@ -24,7 +24,7 @@ export function recoveryPage({ recovery, fresh, isLive }: RecoveryParts, visit: 
   const path = `/recoveries/${id}`;
   const [host = ''] = endpointName(endpoint).split('/');
   const isRunning = status === 'running';
-  const live = isRunning
+  const live = !isSettled(recovery)
     ? html`<p class="small" data-live-of="progress">
         <a href="${isLive ? `${path}?live=5` : path}">Refresh</a> ·
         ${isLive ? html`<a href="${path}">stop</a>` : html`<a href="${path}?live=5">every 5 s</a>`}
@@ -69,7 +69,7 @@ function progress(recovery: FoundRecovery, fresh: FreshEvents | null, visit: Vis
   return html`<section
     class="sec"
     id="progress"
-    ${status === 'running' ? html`data-live="2"` : null}
+    ${isSettled(recovery) ? null : html`data-live="2"`}
     aria-labelledby="prog"
   >
     <div class="sec-head">
@@ -143,7 +143,8 @@ function waitText({ events, waiting }: FirstAttempts): Html | null {
 
 function endText(recovery: FoundRecovery, now: Date): string {
   const { status, endedAt } = recovery;
-  if (endedAt !== null) return `${status === 'stopped' ? 'Stopped' : 'Finished'} ${moment(endedAt, now)}`;
+  const end = status === 'stopped' ? 'Stopped' : 'All queued';
+  if (endedAt !== null) return `${end} ${moment(endedAt, now)}`;
   return timeLeft(recovery);
 }
 

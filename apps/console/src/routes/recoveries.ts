@@ -6,7 +6,7 @@ import { idField, readFields } from '../http/fields.ts';
 import type { FormHandler } from '../http/serve-form.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { counted } from '../html/words.ts';
-import { recoveriesPage } from '../pages/recoveries.ts';
+import { isSettled, recoveriesPage } from '../pages/recoveries.ts';
 import { recoveryPage } from '../pages/recovery.ts';
 import { idOf, noSuch } from './ids.ts';
 
@@ -41,7 +41,7 @@ export function showRecovery(db: Database): PageHandler {
     const { accountId, webhookId, createdAt: at } = recovery;
     const fresh = isRunning ? await readFreshEvents(db, { accountId, webhookId, at }) : null;
     const page = recoveryPage({ recovery, fresh, isLive: live !== undefined }, visit);
-    return live === undefined || !isRunning ? page : { ...page, refreshSeconds: 5 };
+    return live === undefined || isSettled(recovery) ? page : { ...page, refreshSeconds: 5 };
   };
 }
 
