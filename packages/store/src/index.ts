@@ -98,7 +98,7 @@ export type { FoundRecovery } from './recoveries/find-recoveries.ts';
 export { readFreshEvents } from './recoveries/fresh-events.ts';
 export type { FirstAttempts, FreshEvents } from './recoveries/fresh-events.ts';
 export { RECOVERED, RECOVERED_EVENTS } from './recoveries/recovery-count.ts';
-export type { RecoveredEvents, RecoveryCount, RecoveryRequest } from './recoveries/recovery-count.ts';
+export type { Recovered, RecoveryCount, RecoveryRequest } from './recoveries/recovery-count.ts';
 export { createRecoveryWork, FAILING_STEP_SECONDS } from './recoveries/recovery-work.ts';
 export type { RecoveryWork } from './recoveries/recovery-work.ts';
 export { createErasureStore } from './retention/erasures.ts';

@@ -64,18 +64,17 @@ export function deadLettersPage(parts: DeadLetterParts, settings: Settings, visi
 }
 
 /**
- * Leads to the dry run of a recovery of these events. A recovery has no filter by reason or status, and
+ * Leads to the dry run of a recovery of the dead letters that match. A recovery has no filter by status, and
  * belongs to an account: with other filters it would send more than the list shows.
  */
-function recoverButton({ filter, matching: { oldest, newest } }: DeadLetterParts, { mayAct }: Visit): Part {
-  const { owner, type, reason, status } = filter;
-  if (!mayAct || oldest === null || newest === null) return '';
-  if (owner === '' || reason !== undefined || status !== '') {
-    return html`<p class="small soft">To recover, filter by account or webhook, type and time only</p>`;
+function recoverButton({ filter }: DeadLetterParts, { mayAct }: Visit): Part {
+  const { owner, type, reason, status, since, until } = filter;
+  if (!mayAct) return '';
+  if (owner === '' || status !== '') {
+    return html`<p class="small soft">To recover, filter by account or webhook, and not by status</p>`;
   }
-  const until = new Date(newest.getTime() + 1);
-  const span = { since: writtenTime(oldest), until: writtenTime(until) };
-  const href = `/recover${queryOf({ webhook: owner, types: type, ...span })}`;
+  const span = { since: writtenTime(since), until: writtenTime(until) };
+  const href = `/recover${queryOf({ webhook: owner, only: 'dead_letters', types: type, reason, ...span })}`;
   return html`<a class="btn" href="${href}">Recover these…</a>`;
 }
 

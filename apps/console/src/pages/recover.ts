@@ -1,11 +1,11 @@
 import { html } from '@remix-run/html-template';
-import { EVENT_TYPES, LIMITS } from '@postrider/domain';
-import type { EventType, RecoveryId } from '@postrider/domain';
+import { DEAD_LETTER_REASONS, EVENT_TYPES, LIMITS } from '@postrider/domain';
+import type { DeadLetterReason, EventType, RecoveryId } from '@postrider/domain';
 import type {
   AccountDetails,
   AttemptDay,
   OwnedWebhook,
-  RecoveredEvents,
+  Recovered,
   RecoveryCount,
   WebhookHealth,
 } from '@postrider/store';
@@ -27,11 +27,14 @@ import { paceOf } from './recoveries.ts';
 export interface RecoverFields {
   /** An account or a webhook, as the user wrote it. */
   readonly webhook?: string | undefined;
+  /** The times when events were recorded, or dead letters were made. */
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
   readonly types?: EventType | undefined;
   readonly rate: number;
-  readonly only: RecoveredEvents;
+  readonly only: Recovered;
+  /** The reason of dead letters. Absent: any. */
+  readonly reason?: DeadLetterReason | undefined;
   /** Failing endpoints are not left out. */
   readonly failing?: 'include' | undefined;
 }
@@ -111,8 +114,8 @@ export function recoverPage({ fields, dryRun }: RecoverParts, visit: Visit): Pag
 }
 
 function askForm(fields: RecoverFields): Html {
-  const { webhook, types, rate, only } = fields;
-  const choice = (value: RecoveredEvents, words: string) =>
+  const { webhook, types, rate, only, reason } = fields;
+  const choice = (value: Recovered, words: string) =>
     html`<label
       ><input type="radio" name="only" value="${value}" ${value === only ? html`checked` : null} />
       ${words}</label
@@ -136,7 +139,18 @@ function askForm(fields: RecoverFields): Html {
         <legend>Which events</legend>
         ${choice('undelivered', 'Undelivered events, also those whose dead letter retention deleted')}
         ${choice('all', 'All events, also delivered ones (the endpoint gets those twice)')}
+        ${choice('dead_letters', 'Dead letters alone, by the time of giving up')}
       </fieldset>
+      ${
+        only === 'dead_letters'
+          ? choiceField('r-reason', {
+              name: 'reason',
+              label: 'Reason',
+              values: DEAD_LETTER_REASONS,
+              chosen: reason,
+            })
+          : null
+      }
       <div class="acts"><button class="btn">${webhook === undefined ? 'Count' : 'Count again'}</button></div>
     </div>
   </form>`;
@@ -186,8 +200,8 @@ function dryRunSection({ targets, account }: DryRun, fields: RecoverFields, now:
       { label: 'Endpoint now' },
       { label: 'Events', isNumber: true },
       { label: 'Dead letters', isNumber: true },
-      ...(fields.only === 'all' ? [] : [{ label: 'Deleted by retention', isNumber: true }]),
-      { label: 'Oldest, newest' },
+      ...(fields.only === 'undelivered' ? [{ label: 'Deleted by retention', isNumber: true }] : []),
+      { label: fields.only === 'dead_letters' ? 'Given up first, last' : 'Oldest, newest' },
       { label: 'Duration', isNumber: true },
     ],
     rows: targets.map((target) => targetCells(target, account, fields, now)),
@@ -222,7 +236,7 @@ function targetCells(
     html`${healthState(webhook, health, day, now)}${now95}`,
     events,
     count(deadLetters),
-    ...(fields.only === 'all' ? [] : [`${count(matched - deadLetters)}${more}`]),
+    ...(fields.only === 'undelivered' ? [`${count(matched - deadLetters)}${more}`] : []),
     oldest === null || newest === null
       ? ''
       : html`${moment(oldest, now)} <span class="sub">${moment(newest, now)}</span>`,
@@ -306,8 +320,12 @@ function confirmSection({ targets, account }: DryRun, fields: RecoverFields, vis
       }
       <li>Ids and bytes stay the same, so a receiver that removes duplicates processes no event twice.</li>
       <li>
-        The recovery leaves out events recorded after ${moment(until, visit.now)} and deliveries that fail
-        after ${clockTime(asOf)}.
+        ${
+          fields.only === 'dead_letters'
+            ? html`The recovery leaves out dead letters made after ${moment(until, visit.now)}.`
+            : html`The recovery leaves out events recorded after ${moment(until, visit.now)} and deliveries
+              that fail after ${clockTime(asOf)}.`
+        }
       </li>
     </ul>
     ${typed === null ? null : typedCount(typed)}
@@ -350,6 +368,7 @@ function hiddenFields(fields: RecoverFields, sent: readonly RecoverTarget[], asO
     types: fields.types ?? '',
     rate: String(fields.rate),
     only: fields.only,
+    reason: fields.reason ?? '',
     failing: fields.failing ?? '',
     at: asOf.toISOString(),
     counted: sent

@@ -1,4 +1,4 @@
-import { EVENT_TYPES, LIMITS, parseId } from '@postrider/domain';
+import { DEAD_LETTER_REASONS, EVENT_TYPES, LIMITS, parseId } from '@postrider/domain';
 import type { Clock, WebhookId } from '@postrider/domain';
 import {
   createAccountStore,
@@ -8,7 +8,7 @@ import {
   readAttemptDays,
   readWebhookHealth,
   isUnavailable,
-  RECOVERED_EVENTS,
+  RECOVERED,
 } from '@postrider/store';
 import type { Database, OwnedWebhook, RecoveryCount, RecoveryRequest, RecoveryStart } from '@postrider/store';
 import { z } from 'zod';
@@ -47,15 +47,19 @@ const asked = {
   until: utcTime.optional(),
   types: z.enum(EVENT_TYPES, { error: 'is not a type of event' }).optional(),
   rate: rate.default(LIMITS.recoveryRateDefault),
-  only: z
-    .enum(RECOVERED_EVENTS, { error: `is not one of ${RECOVERED_EVENTS.join(', ')}` })
-    .default('undelivered'),
+  only: z.enum(RECOVERED, { error: `is not one of ${RECOVERED.join(', ')}` }).default('undelivered'),
+  reason: z
+    .enum(DEAD_LETTER_REASONS, { error: `is not one of ${DEAD_LETTER_REASONS.join(', ')}` })
+    .optional(),
   failing: z.literal('include', { error: 'is not include' }).optional(),
 };
 
-function requestOf({ since, until, types, only }: RecoverFields & { readonly since: Date }): RecoveryRequest {
+function requestOf({ until, types, only, reason, ...fields }: RecoverFields): RecoveryRequest {
+  const { since = only === 'dead_letters' ? new Date(0) : undefined } = fields;
+  if (since === undefined) throw badRequest(['since is missing.']);
   if (until !== undefined && until <= since) throw badRequest(['until is not after since.']);
-  return { since, until, types: types === undefined ? [] : [types], only };
+  if (reason !== undefined && only !== 'dead_letters') throw badRequest(['reason needs only dead_letters.']);
+  return { since, until, types: types === undefined ? [] : [types], only, reason };
 }
 
 /** Dry run and start count up to the same maximum. Otherwise the numbers would differ. */
@@ -86,10 +90,12 @@ export function showRecover(
   const lookUps = createRecoveryLookUps(db);
 
   return async (visit) => {
-    const fields = readFields(asked, visit.query);
-    const { webhook: owner, since = dayBefore(visit.now) } = fields;
-    const request = requestOf({ ...fields, since });
-    if (owner === undefined) return recoverPage({ fields: { ...fields, since }, dryRun: null }, visit);
+    const given = readFields(asked, visit.query);
+    const isOfEvents = given.only !== 'dead_letters';
+    const fields = isOfEvents ? { ...given, since: given.since ?? dayBefore(visit.now) } : given;
+    const { webhook: owner } = fields;
+    const request = requestOf(fields);
+    if (owner === undefined) return recoverPage({ fields, dryRun: null }, visit);
     const owned = await webhooksOf({ accounts, webhooks }, owner);
     const ids = owned.map(({ id }) => id);
     const recoveries = createRecoveryStore(db, clock, { eventsCountedMax: countedMax(owner) });
@@ -108,7 +114,7 @@ export function showRecover(
     });
     const account = owned[0] === undefined ? null : await accounts.describe(owned[0].accountId);
     const dryRun = { targets, account, owner };
-    return recoverPage({ fields: { ...fields, since }, dryRun }, visit);
+    return recoverPage({ fields, dryRun }, visit);
   };
 }
 
@@ -165,7 +171,6 @@ const countedEvents = freeText.transform((text, context) => {
 const startFields = {
   ...asked,
   webhook: freeText,
-  since: utcTime,
   at: utcTime,
   counted: countedEvents,
   count: freeText

@@ -81,8 +81,7 @@ const lastFrom = (source: Source) => statement(`last-of-${source.name}`)`
     select l.created_at as "createdAt", l.id ${lookedAt(source)} order by l.age desc, l.id desc offset $7 - 1`;
 
 const countFrom = (source: Source) => statement(`count-${source.name}`)`
-    select count(*)::int as found, min(counted.event_created_at) as oldest, max(counted.event_created_at) as newest
-    from (select l.event_created_at ${matching(source)}) counted`;
+    select count(*)::int as found from (select l.id ${matching(source)}) counted`;
 
 /** A dead letter with its owner. */
 export interface LocatedDeadLetter {
@@ -144,25 +143,19 @@ async function lastLookedAt(
 export interface DeadLetterCount {
   /** At most `DEAD_LETTERS_COUNTED_MAX`. */
   readonly found: number;
-  /** When the first and the last event of them were recorded. Null: none matches. */
-  readonly oldest: Date | null;
-  readonly newest: Date | null;
   /** False: more may match. */
   readonly isWhole: boolean;
 }
-
-type CountRow = Omit<DeadLetterCount, 'isWhole'>;
 
 export async function countFoundDeadLetters(
   { pool }: { readonly pool: Pool },
   filter: FoundDeadLetterFilter,
 ): Promise<DeadLetterCount> {
   const statement = countFrom(sourceOf(filter));
-  const [row] = await runOn<CountRow>(pool, statement, valuesOf(filter, null));
-  const counted = row ?? { found: 0, oldest: null, newest: null };
-  const isCut =
-    counted.found >= DEAD_LETTERS_COUNTED_MAX || (await lastLookedAt(pool, filter, null)) !== null;
-  return { ...counted, isWhole: !isCut };
+  const [row] = await runOn<{ found: number }>(pool, statement, valuesOf(filter, null));
+  const found = row?.found ?? 0;
+  const isCut = found >= DEAD_LETTERS_COUNTED_MAX || (await lastLookedAt(pool, filter, null)) !== null;
+  return { found, isWhole: !isCut };
 }
 
 /** $1 the start of each hour, $2 dead letters counted per hour. Cost: $2 index entries and rows per hour. */

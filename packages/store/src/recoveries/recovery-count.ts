@@ -9,7 +9,6 @@ import { countRecoverable } from './sql/recoverable-events.ts';
 
 /** Which events a recovery sends: those that the endpoint did not take, or all. */
 export const RECOVERED_EVENTS = ['undelivered', 'all'] as const;
-export type RecoveredEvents = (typeof RECOVERED_EVENTS)[number];
 
 /** A recovery sends events, or dead letters alone, also those whose events are gone. */
 export const RECOVERED = [...RECOVERED_EVENTS, 'dead_letters'] as const;

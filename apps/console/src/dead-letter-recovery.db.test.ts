@@ -1,0 +1,83 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { AccountId, WebhookId } from '@postrider/domain';
+import { HttpVisitor, textOf, valuesOf } from '../test/http-visitor.ts';
+import { KEYS, setupConsole } from '../test/start-console.ts';
+
+/* What "Recover these…" over a list of dead letters sends. */
+
+const opened = setupConsole();
+let accountId: AccountId;
+let webhook: WebhookId;
+let ada: HttpVisitor;
+
+beforeEach(async () => {
+  await opened.rows.clear();
+  accountId = await opened.rows.account();
+  webhook = await opened.rows.webhook({ accountId });
+  await query(`update webhooks set created_at = now() - interval '30 days'`);
+  ada = await new HttpVisitor(opened.url).signIn(KEYS.ada);
+});
+
+const query = async (sql: string, values: unknown[] = []) => opened.database.query(sql, values);
+
+/** Dead letters of one day ago. Retention has deleted their events. */
+async function letters(reason: string, ids: readonly number[], age = '1 day'): Promise<void> {
+  await query(
+    `insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data, attempts, reason, last_error, created_at)
+     select 'dl_' || lpad(n::text, 26, '0'), $1, $2, 'evt_' || lpad(n::text, 26, '0'), 'email.sent', now() - interval '40 days', '{}', 8,
+            $3::dead_letter_reason, 'HTTP 503', now() - $4::interval
+     from unnest($5::int[]) n`,
+    [accountId, webhook, reason, age, ids],
+  );
+}
+
+/** Sends the form to which the button of a list leads. */
+async function recoverThese(list: string) {
+  const href = /href="(\/recover\?[^"]*only[^"]*)"/.exec(await ada.show(list))?.[1] ?? '';
+  const page = await ada.show(href.replaceAll('&amp;', '&'));
+  const { location } = await ada.post('/recoveries', valuesOf(page, '/recoveries'));
+  return { dryRun: textOf(page), result: textOf(await ada.show(location ?? '')) };
+}
+
+describe('a recovery of the dead letters of a list', () => {
+  test.each([
+    ['webhook', () => webhook],
+    ['account', () => accountId],
+  ])('of a %s has the filter of the list, and counts letters without an event', async (_, owner) => {
+    await letters('rejected', [1, 2]);
+    await letters('rejected', [3], '3 days');
+    await letters('attempts_exhausted', [4, 5]);
+    const since = new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 10);
+    const { dryRun, result } = await recoverThese(
+      `/dead-letters?webhook=${owner()}&reason=rejected&type=email.sent&since=${since}`,
+    );
+    expect(dryRun).toContain('Recover 2 events');
+    expect(dryRun).toContain('leaves out dead letters made after');
+    expect(result).toContain('1 recovery runs, of 2 events.');
+    expect(
+      await query('select matched, dead_letters_only as only, reason::text, types from recoveries'),
+    ).toEqual([{ matched: 2, only: true, reason: 'rejected', types: ['email.sent'] }]);
+  });
+
+  test('without a time is one of all that are left', async () => {
+    await letters('rejected', [1], '80 days');
+    await letters('attempts_exhausted', [2]);
+    expect((await recoverThese(`/dead-letters?webhook=${webhook}`)).result).toContain('of 2 events.');
+  });
+
+  test('with another number of dead letters by now starts nothing', async () => {
+    await letters('rejected', [1, 2]);
+    const fields = valuesOf(await ada.show(`/recover?webhook=${webhook}&only=dead_letters`), '/recoveries');
+    await query(`delete from dead_letters where id like '%1'`);
+    const { location } = await ada.post('/recoveries', fields);
+    const words = textOf(await ada.show(location ?? ''));
+    expect(words).toContain('has another number of events now.');
+    expect(words).toContain('Recover 1 event');
+  });
+
+  test('has a reason, and a recovery of events has none', async () => {
+    const { status, text } = await ada.get(`/recover?webhook=${webhook}&reason=rejected`);
+    expect(status).toBe(400);
+    expect(textOf(text)).toContain('reason needs only dead_letters');
+  });
+});
