@@ -54,6 +54,7 @@ describe('a recovery of the dead letters of a list', () => {
     expect(dryRun).toContain('Recover 2 events');
     expect(dryRun).toContain('leaves out dead letters made after');
     expect(result).toContain('1 recovery runs, of 2 events.');
+    expect(result).toContain('Which events dead letters with the reason rejected Started by');
     expect(
       await query('select matched, dead_letters_only as only, reason::text, types from recoveries'),
     ).toEqual([{ matched: 2, only: true, reason: 'rejected', types: ['email.sent'] }]);
@@ -62,7 +63,11 @@ describe('a recovery of the dead letters of a list', () => {
   test('without a time is one of all that are left', async () => {
     await letters('rejected', [1], '80 days');
     await letters('attempts_exhausted', [2]);
-    expect((await recoverThese(`/dead-letters?webhook=${webhook}`)).result).toContain('of 2 events.');
+    const { result } = await recoverThese(`/dead-letters?webhook=${webhook}`);
+    for (const part of ['of 2 events.', 'Given up until ', 'Which events dead letters Started by'])
+      expect(result).toContain(part);
+    expect(textOf(await ada.show('/recoveries'))).toMatch(/ Test until \d/);
+    for (const page of [result, textOf(await ada.show('/recoveries'))]) expect(page).not.toContain('1970');
   });
 
   test('with another number of dead letters by now starts nothing', async () => {

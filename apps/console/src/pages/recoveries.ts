@@ -71,8 +71,14 @@ export function webhookCell({ webhookId, endpoint, accountName, accountId }: Fou
     ><span class="sub">${accountName ?? accountId}</span>`;
 }
 
+/** A recovery of dead letters without a first time has the time 0. */
+export function isBeginning(since: Date): boolean {
+  return since.getTime() <= 0;
+}
+
 /** `25 Nov 22:00 to 26 Nov 06:00`, `24 Nov 13:10 to 15:40` */
 function range({ since, until }: FoundRecovery, now: Date): string {
+  if (isBeginning(since)) return `until ${moment(until, now, 'minutes')}`;
   const isOneDay = since.toISOString().slice(0, 10) === until.toISOString().slice(0, 10);
   const end = isOneDay ? clockTime(until, 'minutes') : moment(until, now, 'minutes');
   return `${moment(since, now, 'minutes')} to ${end}`;

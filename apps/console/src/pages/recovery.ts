@@ -8,7 +8,7 @@ import { crumbs, endpointName, endpointText, facts, section, timeAgo, wholeId } 
 import type { Html } from '../html/pieces.ts';
 import { clockTime, count, counted, gap, moment } from '../html/words.ts';
 import { ACTED_THROUGH } from './actions.ts';
-import { isOpenEnded, isSettled, matchedText, recoveryState, timeLeft } from './recoveries.ts';
+import { isBeginning, isOpenEnded, isSettled, matchedText, recoveryState, timeLeft } from './recoveries.ts';
 
 export interface RecoveryParts {
   readonly recovery: FoundRecovery;
@@ -185,8 +185,8 @@ function details(recovery: FoundRecovery, now: Date): Html {
           <a href="/webhooks/${webhookId}">${endpointText(endpoint)}</a> of
           <a href="/accounts/${accountId}">${accountName ?? accountId}</a>
         </dd>
-        <dt>Range</dt>
-        <dd>${moment(since, now)} to ${moment(until, now)} UTC</dd>
+        <dt>${recovery.only === 'dead_letters' ? 'Given up' : 'Range'}</dt>
+        <dd>${isBeginning(since) ? 'until' : `${moment(since, now)} to`} ${moment(until, now)} UTC</dd>
         <dt>Types</dt>
         <dd>${types.length === 0 ? 'all' : types.join(', ')}</dd>
         <dt>Which events</dt>
@@ -204,7 +204,8 @@ function details(recovery: FoundRecovery, now: Date): Html {
   );
 }
 
-function whichEvents({ only, deadLetters, matched, hasMore }: FoundRecovery): string {
+function whichEvents({ only, reason, deadLetters, matched, hasMore }: FoundRecovery): string {
+  if (only === 'dead_letters') return `dead letters${reason === null ? '' : ` with the reason ${reason}`}`;
   const letters = counted(deadLetters, 'dead letter');
   if (only === 'all')
     return `all, also delivered ones: ${matchedText({ matched, hasMore })}, with ${letters}`;
