@@ -73,6 +73,7 @@ test.each([
     const words = textOf(failed.text);
     expect(words).toContain('It may have changed something. Look into the audit before you try again.');
     expect(words).not.toContain('Nothing changed');
+    expect(failed.text).toContain(`<a class="btn" href="${path}">Back to the form</a>`);
     const again = await ada.post(`${path}/stop`, fields);
     expect(again.status).toBe(409);
     expect(textOf(again.text)).toContain('it failed and may have acted');

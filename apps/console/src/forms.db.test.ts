@@ -19,6 +19,8 @@ beforeEach(async () => {
 interface Form {
   readonly page: () => string;
   readonly action: () => string;
+  /** The page to return to, as a pattern. Absent: `page`. */
+  readonly back?: string;
   readonly fields?: () => Record<string, string>;
   /** The number of rows that the form has changed. */
   readonly acted: string;
@@ -41,6 +43,7 @@ const FORMS: Readonly<Record<string, Form>> = {
   'a recovery': {
     page: () => `/recover?webhook=${outage.failing}&failing=include&only=all`,
     action: () => '/recoveries',
+    back: '/recover\\?webhook=wh_.*&since=.*&rate=200&only=all&failing=include',
     acted: `select from recoveries where id <> '${RECOVERY}'`,
   },
   'a stop': {
@@ -107,10 +110,11 @@ const REFUSED: [string, number, Send][] = [
 describe.each(Object.entries(FORMS))('%s', (_, form) => {
   test.each(REFUSED)('by %s is refused, and changes nothing', async (__, expected, send) => {
     const { status, location } = await send(form, await fieldsOf(form));
-    expect({ status, location }).toEqual({
-      status: expected,
-      location: expected === 303 ? '/sign-in' : null,
-    });
+    expect(status).toBe(expected);
+    const [, next] = /^\/sign-in\?next=(.*)$/.exec(location ?? '') ?? [];
+    const back = new RegExp(`^${form.back ?? form.page()}$`);
+    if (expected === 303) expect(decodeURIComponent(next ?? '')).toMatch(back);
+    else expect(location).toBeNull();
     expect(await actedOf(form)).toBe(0);
   });
 

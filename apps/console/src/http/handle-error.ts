@@ -20,8 +20,8 @@ export function handleError(respond: Respond, clock: Clock, logger: Logger): Err
     }
     const visitor = (response.locals['visitor'] as Visitor | undefined) ?? null;
     const requestId = requestIdOf(response);
-    const page =
-      refusalOf(error)?.page ?? failurePage(error, request.method === 'POST', clock.now(), requestId);
+    const formPage = (response.locals['formPage'] as string | undefined) ?? null;
+    const page = refusalOf(error)?.page ?? failurePage(error, formPage, clock.now(), requestId);
     if ((page.status ?? 200) >= 500) {
       logger.error('request failed', { method: request.method, request_id: requestId, error });
     }
@@ -37,22 +37,29 @@ function refusalOf(error: unknown): Refusal | null {
   return isTheirs ? badRequest(['The path or the form is too long or not well-formed.']) : null;
 }
 
-/** A form may have acted: its transaction may be committed, and the answer lost. */
-function failurePage(error: unknown, isForm: boolean, now: Date, requestId: string): Page {
+/**
+ * A form may have acted: its transaction may be committed, and the answer lost.
+ *
+ * @param formPage the page of the form. Null: the request is for a page.
+ */
+function failurePage(error: unknown, formPage: string | null, now: Date, requestId: string): Page {
   const isAway = isUnavailable(error);
   const status = isAway ? 503 : 500;
   const reason = isAway ? unavailableInWords(error) : null;
   const title =
-    reason === null ? 'Something failed here' : `${isForm ? 'Not ended' : 'Not loaded'}: ${reason}`;
-  const effect = isForm
-    ? html`The console could not end this action. <b>It may have changed something.</b> Look into the
-        <a href="/audit">audit</a> before you try again.`
-    : html`The console could not load this page. Nothing changed.`;
+    reason === null
+      ? 'Something failed here'
+      : `${formPage === null ? 'Not loaded' : 'Not ended'}: ${reason}`;
+  const effect =
+    formPage !== null
+      ? html`The console could not end this action. <b>It may have changed something.</b> Look into the
+          <a href="/audit">audit</a> before you try again.`
+      : html`The console could not load this page. Nothing changed.`;
   const main = html`<div class="narrow-page sec">
     <h1>${title}</h1>
     <p>${effect}</p>
     <p>Deliveries wait, and none is lost. <code>postrider status</code> names the cause.</p>
-    <p><a class="btn" href="">Try again</a></p>
+    <p><a class="btn" href="${formPage ?? ''}">${formPage === null ? 'Try again' : 'Back to the form'}</a></p>
     <p class="small soft">
       ${status} at ${time(now, now)} UTC. The log line has the same <code>request_id</code>:
       <code class="id whole" data-copy="request id">${requestId}</code>

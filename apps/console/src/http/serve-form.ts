@@ -8,6 +8,7 @@ import type { ConsoleFormStore, ConsoleSessionStore, FormResult } from '@postrid
 import type { ConsoleKey } from '../access/console-keys.ts';
 import { hasCsrf, visitorOf } from '../access/sessions.ts';
 import type { Visitor } from '../access/sessions.ts';
+import { queryOf } from '../html/links.ts';
 import type { Html } from '../html/pieces.ts';
 import { isOwnOrigin } from './origin.ts';
 import { badRequest, forbidden, Refusal } from './refusal.ts';
@@ -60,9 +61,11 @@ export function formTokens({ csrf }: Visitor): Html {
 /** Serves a form. A second click gets the result of the first. */
 export function serveForm(serving: FormServing, handler: FormHandler): RequestHandler {
   return async (request, response) => {
+    const page = formPageOf(request);
+    response.locals['formPage'] = page;
     const visitor = await visitorOf(request, serving.sessions, serving.keys);
     if (visitor === null) {
-      response.redirect(303, '/sign-in');
+      response.redirect(303, `/sign-in?next=${encodeURIComponent(page)}`);
       return;
     }
     response.locals['visitor'] = visitor;
@@ -85,6 +88,19 @@ export function serveForm(serving: FormServing, handler: FormHandler): RequestHa
     });
     response.redirect(303, withDone(location, once));
   };
+}
+
+/** The fields of a dry run that the form of a recovery has, too. */
+const DRY_RUN = ['webhook', 'since', 'until', 'types', 'rate', 'only', 'reason', 'failing'];
+
+/** The page that has a form: `/events/evt_1` for `/events/evt_1/replay`, a dry run for `/recoveries`. */
+function formPageOf(request: Request): string {
+  const [, noun = '', id] = request.path.split('/');
+  if (id !== undefined) return `/${noun}/${id}`;
+  const fields = Object.entries(fieldsOf(request)).flatMap(([name, value]) =>
+    DRY_RUN.includes(name) && typeof value === 'string' ? [[name, value]] : [],
+  );
+  return `/recover${queryOf(Object.fromEntries(fields) as Record<string, string>)}`;
 }
 
 /** @throws Refusal for another site's form, a reader, or a form without valid tokens. */

@@ -214,7 +214,7 @@ export function startRecoveries(
         starts.push({ endpoint, start: isLate ? { kind: 'late' } : start });
       }
       return starts;
-    });
+    }, recoverPath(fields));
     return resultOf(results, recoverPath(fields));
   };
 }
