@@ -86,3 +86,19 @@ describe('a recovery of the dead letters of a list', () => {
     expect(textOf(text)).toContain('reason needs only dead_letters');
   });
 });
+
+test('the list of dead letters shows the newest recoveries of its webhook, and none of other accounts', async () => {
+  await letters('rejected', [1]);
+  await recoverThese(`/dead-letters?webhook=${webhook}`);
+  const other = await opened.rows.webhook();
+  for (const [filter, isShown] of [
+    ['', true],
+    [`?webhook=${webhook}`, true],
+    [`?webhook=${other}`, false],
+    [`?account=${accountId}`, false],
+    [`?webhook=${accountId}`, false],
+  ] as const) {
+    const page = await ada.show(`/dead-letters${filter}`);
+    expect([filter, page.includes('/recoveries/rec_')]).toEqual([filter, isShown]);
+  }
+});

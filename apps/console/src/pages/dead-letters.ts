@@ -32,7 +32,7 @@ export interface DeadLetterParts {
   readonly matching: DeadLetterCount;
   readonly filter: ShownFilter;
   readonly isFirst: boolean;
-  /** The newest. */
+  /** The newest of the webhook or of all accounts. None for an account. */
   readonly recoveries: readonly FoundRecovery[];
 }
 

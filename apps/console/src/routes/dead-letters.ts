@@ -72,13 +72,16 @@ export function showDeadLetters(db: Database, clock: Clock, settings: Settings):
     const { letters, olderFrom } = await findDeadLetters(db, filter, request);
     const matching = await countFoundDeadLetters(db, filter);
     const owner = webhook ?? account ?? '';
+    // No index has the recoveries of an account.
+    const { accountId, webhookId } = filter;
+    const newest = accountId === undefined ? await recoveries.list({ webhookId }, RECOVERIES_SHOWN) : [];
     const parts = {
       letters,
       olderFrom,
       matching,
       filter: { ...rest, owner, status: statusText(rest.status) },
       isFirst: from === undefined,
-      recoveries: await recoveries.list({ webhookId: filter.webhookId }, RECOVERIES_SHOWN),
+      recoveries: newest,
     };
     return deadLettersPage(parts, settings, visit);
   };
