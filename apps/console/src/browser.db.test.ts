@@ -44,6 +44,7 @@ describeWithChromium('in a browser', (executablePath) => {
     '/recover',
     `/recover?webhook=${outage.accountId}&only=all`,
     `/recover?webhook=${outage.failing}&failing=include`,
+    `/recover?webhook=${outage.failing}&failing=include&only=dead_letters`,
     '/recoveries',
     `/recoveries/${RECOVERY}`,
     '/nothing',
