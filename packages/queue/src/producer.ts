@@ -12,9 +12,9 @@ import type { DeliveryJob, JobToAdd, Lane, MailJob, QueueKey } from './jobs.ts';
 
 /** The depth counts each job in a batch. */
 export interface QueueDepth {
-  /** Deliveries or messages whose job can run now. */
+  /** Deliveries or messages with a job that can run now. */
   readonly waiting: number;
-  /** Those whose job has a delay that has not passed. */
+  /** Those with a job that has a delay left. */
   readonly delayed: number;
 }
 

@@ -264,7 +264,7 @@ async function inTurn<Value>(
  * SES sends for a domain as soon as it sends for a parent domain (SES guide, "Creating and verifying
  * identities"). Another account or the operator may have added that parent. So this status does not prove who
  * owns the name. So `verified` counts only with the domain's own keys in the DNS, or under a parent that this
- * account has verified. `settleDomains` in the store enforces this. A key whose first lookup failed shows as
+ * account has verified. `settleDomains` in the store enforces this. A key with a failed first lookup shows as
  * `pending` until a lookup finds it.
  */
 function stateOf({ status, records }: SendingDomain, hadOwnKeys: boolean): DomainState {

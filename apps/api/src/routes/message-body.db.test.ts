@@ -108,7 +108,7 @@ describe('a body that is on its way', () => {
     const answer = (await raw?.closed()) ?? '';
     expect(answer.toLowerCase()).toContain(`content-length: ${longer.length}\r\n`);
     expect(answer.length).toBeLessThan(longer.length);
-    expect(api.log()).toMatch(/"level":"warn".*answer broken off.*is deleted/);
+    expect(api.log()).toMatch(/"level":"warn".*answer broken off.*was deleted/);
   });
 
   test('takes memory of its key, until its client disconnects', async () => {

@@ -11,7 +11,7 @@ export interface Column {
 
 export interface TableParts {
   readonly caption: string;
-  /** Shown over the table; else for screen readers only. */
+  /** Shown over the table, or for screen readers only. */
   readonly captionMore?: string;
   readonly columns: readonly Column[];
   /** The first cell of a row names it. */

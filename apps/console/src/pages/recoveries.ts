@@ -117,7 +117,7 @@ export function matchedText({
   return count(hasMore ? Math.max(matched, queued) : matched, hasMore);
 }
 
-/** The count was cut, so nobody knows how many events remain. */
+/** The count was cut, so the number of remaining events is unknown. */
 export function isOpenEnded({ status, hasMore }: Pick<FoundRecovery, 'status' | 'hasMore'>): boolean {
   return hasMore && status !== 'finished';
 }

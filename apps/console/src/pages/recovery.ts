@@ -23,7 +23,6 @@ export function recoveryPage({ recovery, fresh, isLive }: RecoveryParts, visit: 
   const { id, status, endpoint } = recovery;
   const path = `/recoveries/${id}`;
   const [host = ''] = endpointName(endpoint).split('/');
-  const isRunning = status === 'running';
   const live = !isSettled(recovery)
     ? html`<p class="small" data-live-of="progress">
         <a href="${isLive ? `${path}?live=5` : path}">Refresh</a> ·

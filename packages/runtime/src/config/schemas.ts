@@ -230,7 +230,7 @@ export function oneOf<const Choice extends string>(...choices: Choice[]) {
   });
 }
 
-/** Reads `all` as itself, else a list of roles without repetitions. */
+/** Reads `all` as itself, and any other text as a list of roles without repetitions. */
 export const roles = z
   .string()
   .transform((value) => (value === 'all' ? value : value.split(',').map((entry) => entry.trim())))

@@ -80,7 +80,7 @@ export interface LateWebhook {
 }
 
 /**
- * The webhooks whose events have waited for their first attempt for this long. The longest wait comes first.
+ * Finds the webhooks where an event has waited this long for its first attempt. The longest wait comes first.
  * A failing webhook is left out: its retries go first.
  */
 export async function readLateWebhooks(pool: Pool, seconds: number, limit: number): Promise<LateWebhook[]> {

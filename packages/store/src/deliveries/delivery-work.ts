@@ -162,7 +162,7 @@ export function createDeliveryWork(leases: Pool, outcomes: Pool, listeners: List
   };
 }
 
-/** Ends deliveries whose event is gone. Never rejects. */
+/** Ends deliveries that have lost their event. Never rejects. */
 async function endOrphanRows(
   outcomes: Pool,
   orphans: readonly HeldDelivery[],
