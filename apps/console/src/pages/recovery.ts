@@ -20,7 +20,7 @@ export interface RecoveryParts {
 
 /** `/recoveries/:id` */
 export function recoveryPage({ recovery, fresh, isLive }: RecoveryParts, visit: Visit): Page {
-  const { id, status, endpoint } = recovery;
+  const { id, endpoint } = recovery;
   const path = `/recoveries/${id}`;
   const [host = ''] = endpointName(endpoint).split('/');
   const live = !isSettled(recovery)

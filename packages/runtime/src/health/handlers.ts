@@ -35,7 +35,7 @@ export async function databaseReadiness(
   return within(check, timeoutMs, () => ({ ready: false, reason, parts }));
 }
 
-/** Ready when every check is ready. Otherwise the answer of the first that is not. It names the parts of all. */
+/** Ready when every check is ready. Otherwise it gives the first refusal. It names all parts. */
 export function readinessOfAll(checks: readonly ReadinessCheck[]): ReadinessCheck {
   return async () => {
     const all = await Promise.all(checks.map((check) => check()));
