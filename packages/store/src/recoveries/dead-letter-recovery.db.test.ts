@@ -124,6 +124,18 @@ describe('a step', () => {
     expect(await read(id)).toMatchObject({ status: 'finished', queued: 3, left: 0 });
   });
 
+  test('keeps the last status', async () => {
+    await letter(2);
+    await letter(1);
+    await store.outside.query(
+      'update dead_letters set status_code = case when created_at < $1 then 503 end',
+      [hoursAgo(1.5)],
+    );
+    await outage.step(await started());
+    const queued = await store.outside.query('select last_status from deliveries order by id');
+    expect(queued).toEqual([{ last_status: 503 }, { last_status: null }]);
+  });
+
   test('leaves dead letters of another time, type or reason', async () => {
     const [old, bounced, rejected] = [
       await letter(9),

@@ -101,6 +101,21 @@ describe('a step', () => {
     expect(await outage.queued()).toEqual([wanted]);
   });
 
+  test('keeps the last status of a dead letter; a dropped event has none', async () => {
+    const dropped = await outage.event({ fate: 'dropped' });
+    const [answered, silent] = await outage.events(2);
+    await store.outside.query('update dead_letters set status_code = case event_id when $1 then 503 end', [
+      answered,
+    ]);
+    await outage.step(await started());
+    const queued = await store.outside.query('select event_id, last_status from deliveries order by id');
+    expect(queued).toEqual([
+      { event_id: dropped, last_status: null },
+      { event_id: answered, last_status: 503 },
+      { event_id: silent, last_status: null },
+    ]);
+  });
+
   test('leaves out what fails after the count', async () => {
     const failing = await outage.event({ fate: 'queued' });
     const retriedNow = await outage.event({ fate: 'dropped' });

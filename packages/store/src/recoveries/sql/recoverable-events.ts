@@ -93,7 +93,8 @@ export const lockEvents = statement('lock-events')`
 
 /**
  * Queues events again, those that are still wanted under the locks, and removes their dead letters. Their due
- * times are spread at the rate of the recovery. So a fresh event waits for few of these.
+ * times are spread at the rate of the recovery. So a fresh event waits for few of these. A delivery keeps the
+ * last status of its dead letter, as after a replay.
  *
  * $1 account, $2 events, $3 to $7 as $8 to $12 above, $8 recovery, $9 its rate. Returns how many were queued.
  */
@@ -109,10 +110,12 @@ export const queueRecovered = statement('queue-recovered')`
     ),
     letters as (
       delete from dead_letters where id = any (array(select dead_letter from wanted))
+      returning id, status_code
     ),
     queued as (
-      insert into deliveries (event_id, webhook_id, recovery_id, due_at)
-      select id, $3, $8, (select clock_timestamp()) + make_interval(secs => place / $9::float8) from wanted order by place
+      insert into deliveries (event_id, webhook_id, recovery_id, last_status, due_at)
+      select w.id, $3, $8, l.status_code, (select clock_timestamp()) + make_interval(secs => w.place / $9::float8)
+      from wanted w left join letters l on l.id = w.dead_letter order by w.place
       returning id
     )
     select count(*)::int as queued from queued`;
