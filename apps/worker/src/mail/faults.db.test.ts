@@ -32,6 +32,8 @@ import type { MailStages } from './send.ts';
 const GIVEN_UP = 'gave up after 8 internal faults';
 
 const log = keepLog();
+const monotonicMs = performance.now.bind(performance);
+let aheadMs: number;
 
 const database = setupDatabase();
 const rows = createRows(database);
@@ -53,6 +55,7 @@ afterAll(async () => {
 afterEach(() => void jest.restoreAllMocks());
 beforeEach(async () => {
   log.clear();
+  aheadMs = 0;
   metrics = createMetrics('worker', { processMetrics: false });
   stages = stagesOn(db);
   emailId = await rows.email();
@@ -73,10 +76,10 @@ function stagesOn(by: Database): MailStages {
   };
 }
 
-/** From now on, the monotonic clock of this process is ahead by so many leases. */
+/** From now on, the monotonic clock of this process is ahead by so many leases more. */
 function skipLeases(leases: number): void {
-  const now = performance.now.bind(performance);
-  jest.spyOn(performance, 'now').mockImplementation(() => now() + leases * stages.leaseSeconds * 1000);
+  aheadMs += leases * stages.leaseSeconds * 1000;
+  jest.spyOn(performance, 'now').mockImplementation(() => monotonicMs() + aheadMs);
 }
 
 /** The jobs of the next claim. Messages become due first, and leases end. */
@@ -305,7 +308,7 @@ function takeSlowly(share: number, meanwhile = async (): Promise<void> => undefi
 test('the provider gets no message whose lease ended meanwhile, and that counts as no fault', async () => {
   takeSlowly(1);
   const send = jest.spyOn(stages, 'send');
-  await expect(sendMail(await nextJob(), stages)).rejects.toThrow('the lease ended before');
+  await expect(sendMail(await nextJob(), stages)).rejects.toThrow('the lease was not held');
   expect(send).not.toHaveBeenCalled();
   expect(await database.query('select unrecorded from email_sends')).toEqual([{ unrecorded: 0 }]);
 });
@@ -329,10 +332,23 @@ test('a lease of which a part is used up is renewed before the provider gets the
   expect(await eventTypes()).toEqual(['email.sent']);
 });
 
+test('a renewal that ends after the lease comes too late', async () => {
+  takeSlowly(1 / 2);
+  const renew = stages.store.renew.bind(stages.store);
+  stages.store.renew = async (email) => {
+    const isHeld = await renew(email);
+    skipLeases(1 / 2);
+    return isHeld;
+  };
+  const send = jest.spyOn(stages, 'send');
+  await expect(sendMail(await nextJob(), stages)).rejects.toThrow('the lease was not held');
+  expect(send).not.toHaveBeenCalled();
+});
+
 test('a message that another worker took during a slow load stays with that worker', async () => {
   takeSlowly(1 / 2, async () => void (await database.query('update email_sends set claim = claim + 1')));
   const send = jest.spyOn(stages, 'send');
-  await expect(sendMail(await nextJob(), stages)).rejects.toThrow('the lease ended before');
+  await expect(sendMail(await nextJob(), stages)).rejects.toThrow('the lease was not held');
   expect(send).not.toHaveBeenCalled();
 });
 

@@ -33,16 +33,15 @@ interface Answered {
 const FAULTS_MAX = 8;
 /** Two renewals may fail: the third one comes before the lease ends. */
 const RENEWALS_PER_LEASE = 4;
-/** The lease ended before the hand-over: another worker may have the message. */
-class LeaseEndedError extends Error {
-  override readonly message = 'the lease ended before the provider got the message';
-}
-
 /** The list of unsubscribed recipients was deleted with the topic. So the message must not be sent. */
 const TOPIC_GONE: ProviderResult = { kind: 'refused', error: 'the topic of the message was deleted' };
 /** As when the provider is away: the message waits for `account resume` as long as the schedule lasts. */
 const SUSPENDED: ProviderResult = { kind: 'deferred', error: 'the account is suspended' };
 const GIVEN_UP: ProviderResult = { kind: 'refused', error: `gave up after ${FAULTS_MAX} internal faults` };
+
+class LeaseNotHeldError extends Error {
+  override readonly message = 'the lease was not held until the provider got the message';
+}
 
 /**
  * Sends one message to the provider, once, or releases it when the worker stops first.
@@ -56,9 +55,9 @@ export async function sendMail(job: SendJob, stages: MailStages): Promise<void> 
     await sendOnce(job, stages);
   } catch (error) {
     const cause = error instanceof StageFault ? error.cause : error;
-    if (cause instanceof StoreUnavailableError || cause instanceof LeaseEndedError) {
-      // The message is not the cause, so the fault does not count. The count is in Postgres: wait until it is
-      // back.
+    if (cause instanceof StoreUnavailableError || cause instanceof LeaseNotHeldError) {
+      // Postgres or the machine was too slow, so the fault does not count against the message. The count is
+      // in Postgres: wait until it is back.
       await untilLeaseEnds(Infinity, () => stages.store.forgiveFault(job));
     }
     throw error;
@@ -111,23 +110,26 @@ async function untilAnswered(
   const email = await during('load', stages.store.take(job));
   if (email === null) return null;
   if (email.earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, email.earlyMs));
-  await during('hand_over', keepLease(email, performance.now() - beganMs - email.earlyMs, stages));
+  await during('hand_over', keepLease(email, beganMs + email.earlyMs, stages));
   onTaken(email);
   return { email, answer: refusalOf(email) ?? (await during('hand_over', stages.send(email))) };
 }
 
 /**
- * A slow load or a frozen worker uses up the lease. The provider must not get the message after its end.
- * @param usedMs time since the lease began
+ * A slow load or a frozen worker uses up the lease. The provider gets the message only while the lease is
+ * held: another worker may have it afterwards.
+ *
+ * @param leasedAtMs a time before the lease began
  */
 async function keepLease(
   email: TakenEmail,
-  usedMs: number,
+  leasedAtMs: number,
   { store, leaseSeconds }: MailStages,
 ): Promise<void> {
-  const leaseMs = leaseSeconds * 1000;
-  if (usedMs >= leaseMs) throw new LeaseEndedError();
-  if (usedMs >= leaseMs / RENEWALS_PER_LEASE && !(await store.renew(email))) throw new LeaseEndedError();
+  const usedPart = () => (performance.now() - leasedAtMs) / (leaseSeconds * 1000);
+  if (usedPart() < 1 / RENEWALS_PER_LEASE) return;
+  const isHeld = usedPart() < 1 && (await store.renew(email)) && usedPart() < 1;
+  if (!isHeld) throw new LeaseNotHeldError();
 }
 
 /** Renews the lease. A provider may take minutes. A worker that dies must not hold its mail for so long. */
