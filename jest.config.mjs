@@ -20,6 +20,6 @@ export default {
   globalSetup: '<rootDir>/scripts/jest/global-setup.ts',
   globalTeardown: '<rootDir>/scripts/jest/global-teardown.ts',
   testTimeout: process.env.TEST_LONG === '1' ? 600_000 : 120_000, // a busy machine is slow, not wrong
-  maxWorkers: 4, // many files wait for processes and timers, so two cores serve four
+  maxWorkers: 5, // many files wait for processes and timers, so two cores serve five
   workerIdleMemoryLimit: '450MB', // of heap: a worker above it is replaced before its next file
 };
