@@ -132,7 +132,7 @@ export class DeliveryPass {
       }
     } catch (error) {
       // Otherwise these deliveries would wait for their leases to expire. Some jobs may be in the queue
-      // already. Added again in another batch, a job runs twice: the second take finds nothing.
+      // already. Added again in another batch, a job is there twice, and the second take finds nothing.
       this.#depths.forget();
       await store.release(leased);
       throw error;

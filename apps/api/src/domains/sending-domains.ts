@@ -120,7 +120,7 @@ export class SendingDomains {
   async finishRelease(name: string): Promise<DomainOutcome<null>> {
     const { store, provider } = this.#parts;
     return inTurn(this.#parts, name, async (turn) => {
-      // Keep a name that an account has added since the operator freed it. A process of the previous version
+      // Keep a name that an account has added since the operator freed it. A process of the last release
       // adds a name without deleting its row in `released_domains`.
       const mayDelete = (await store.isReleased(name)) && !(await store.isTaken(name));
       if (!turn.hasTimeLeft()) return TOO_LATE;
@@ -219,7 +219,7 @@ async function expire(
 ): Promise<DomainOutcome<'expired' | 'kept'>> {
   const before = await parts.store.find(accountId, id);
   if (before === null) return MISSING;
-  // A process of the previous version verifies without setting `firstVerifiedAt`.
+  // A process of the last release verifies without setting `firstVerifiedAt`.
   if (before.firstVerifiedAt !== null || before.status === 'verified') return { kind: 'ok', value: 'kept' };
   const answer = await ask(parts, turn, accountId, id);
   if (answer.kind !== 'ok') return answer;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { AccountId } from '@postrider/domain';
+import type { AccountId, EventId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { inTransaction } from '../db/pool.ts';
@@ -195,10 +195,11 @@ describe('a replay', () => {
     const [delivered, dead] = [await rows().event({ accountId }), await rows().event({ accountId })];
     const letter = await rows().deadLetter(webhookId, dead);
     const events = createWebhookEventStore(store.db);
-    for (const eventId of [delivered, delivered, dead]) {
-      expect(await events.replay(accountId, webhookId, eventId, BEN)).toBe(true);
-    }
-    expect(await events.replay(await rows().account(), webhookId, delivered, BEN)).toBe(false);
+    const replay = async (eventId: EventId) => events.replay(accountId, webhookId, eventId, BEN);
+    expect(await replay(delivered)).toBe('queued');
+    expect(await replay(delivered)).toBe('pending');
+    expect(await replay(dead)).toBe('queued');
+    expect(await events.replay(await rows().account(), webhookId, delivered, BEN)).toBe('missing');
     expect((await entries()).map(({ target, before }) => [target, before])).toEqual([
       [dead, { dead_letter: expect.objectContaining({ id: letter }) }],
       [delivered, { delivery: 'dropped' }],

@@ -6,7 +6,7 @@ import {
   retrySchedule,
 } from '@postrider/domain';
 import type { AccountId, AttemptResult, EventDraft, WebhookId } from '@postrider/domain';
-import { ACTOR, newWebhook } from '@postrider/testing';
+import { ACTOR, createRows } from '@postrider/testing';
 import type { DeliveryClaim, FinishedAttempt } from '../../src/deliveries/delivery-work.ts';
 import { dropOldEvents } from '../../src/retention/old-events.ts';
 import { leasedBy } from '../claim-ground.ts';
@@ -90,14 +90,10 @@ function startedOf(hands: readonly Hand[], now: number): Hand[] {
 async function register(plan: PlanOf<'register'>, world: World): Promise<Act[]> {
   const accountId = accountOf(world, plan.account);
   const subject = plan.rule ? inboundSubject(accountId, RULE) : null;
-  const { webhook } = await newWebhook(world.webhooks, {
-    accountId,
-    endpoint: 'https://hooks.example/in',
-    events: plan.events,
-    ...(subject === null ? {} : { subject }),
-  });
-  world.registered.push(webhook.id);
-  return [{ kind: 'register', webhookId: webhook.id, webhook: { accountId, events: plan.events, subject } }];
+  const wish = { accountId, events: plan.events, ...(subject === null ? {} : { subject }) };
+  const webhookId = await createRows(world.database).webhook(wish);
+  world.registered.push(webhookId);
+  return [{ kind: 'register', webhookId, webhook: { accountId, events: plan.events, subject } }];
 }
 
 async function record(plan: PlanOf<'record'>, world: World): Promise<Act[]> {

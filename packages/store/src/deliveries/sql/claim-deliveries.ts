@@ -18,7 +18,7 @@ const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
  * webhook. So the claim is also the scan.
  *
  * Guarantee, concurrency limit: a removed webhook gets nothing, and no report. Only rows among a webhook's
- * oldest are leased, as many as its limit, rows with a lease included. Deliveries that were leased before
+ * oldest are leased, as many as its share, rows with a lease included. Deliveries that were leased before
  * they were due come on top when they become due.
  *
  * Guarantee, fairness: rows are given round-robin, in each lane by itself. The account with fewer deliveries
@@ -46,7 +46,7 @@ const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
  * vacuum, and as long as an open snapshot may see them. A claim without a start position reads all of these.
  *
  * Takes, by webhook:
- * - $1 ids, $2 limits, $3 rows to read (the limit or more)
+ * - $1 ids, $2 shares, $3 rows to read (the share or more)
  * - $4 whether it uses the slow lane (a failing one does)
  * - $5 due times and $6 ids of the start positions, or nulls
  * - $7 deliveries in flight of its account
@@ -66,15 +66,15 @@ export const claimDeliveries = statement('claim-deliveries')`
     with asked as materialized (
       select a.webhook_id, w.account_id, a.account_in_flight, a.request_order, a.rows_to_read,
              coalesce(a.from_due_at, '-infinity') as from_due_at, coalesce(a.from_id, 0) as from_id,
-             w.failing_since is not null as failing, a.slow or w.failing_since is not null as slow, a.row_limit
+             w.failing_since is not null as failing, a.slow or w.failing_since is not null as slow, a.share
       from unnest($1::text[], $2::int[], $3::int[], $4::boolean[], $5::timestamptz[], $6::bigint[], $7::int[])
              with ordinality
-             a (webhook_id, row_limit, rows_to_read, slow, from_due_at, from_id, account_in_flight, request_order)
+             a (webhook_id, share, rows_to_read, slow, from_due_at, from_id, account_in_flight, request_order)
       cross join lateral (select * from webhooks where id = a.webhook_id offset 0) w
       where w.removed_at is null
     ),
     seen as materialized (
-      select a.webhook_id, a.account_id, a.account_in_flight, a.request_order, a.failing, a.slow, a.row_limit, k.*
+      select a.webhook_id, a.account_id, a.account_in_flight, a.request_order, a.failing, a.slow, a.share, k.*
       from asked a
       left join lateral (
         select x.at, x.id, x.due_at, x.due, x.leased, row_number() over (order by x.due_at, x.id) as age_rank,
@@ -100,7 +100,7 @@ export const claimDeliveries = statement('claim-deliveries')`
                + row_number() over (partition by due, slow, account_id order by age_rank, request_order)
                as account_rank
       from seen
-      where age_rank <= row_limit and not leased and due_at <= now() + make_interval(secs => $8)
+      where age_rank <= share and not leased and due_at <= now() + make_interval(secs => $8)
     ),
     picked as materialized (
       select in_lane.at, in_lane.slow
