@@ -281,7 +281,6 @@ CREATE TABLE emails (
 );
 CREATE INDEX emails_for_retention ON emails USING btree (GREATEST(created_at, '-infinity'::timestamp with time zone));
 CREATE INDEX emails_of_account ON emails USING btree (account_id, created_at DESC, id DESC);
-CREATE INDEX emails_of_key ON emails USING btree (api_key_id, GREATEST(id, ''::text) DESC) WHERE api_key_id IS NOT NULL;
 CREATE INDEX emails_of_provider_message ON emails USING btree (provider_message_id) WHERE provider_message_id IS NOT NULL;
 CREATE INDEX emails_of_request ON emails USING btree (request_id) WHERE request_id IS NOT NULL;
 CREATE INDEX emails_of_test_keys ON emails USING btree (GREATEST(account_id, ''::text), created_at DESC, id DESC) WHERE kind = 'test'::key_kind;

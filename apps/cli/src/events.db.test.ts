@@ -268,6 +268,10 @@ describe('emails', () => {
   test('find finds by each option, in every account, and shows no text', async () => {
     const { emailId, accountId } = acme;
     const keyId = newId('apiKey', systemClock);
+    await database.query(
+      `insert into api_keys (id, account_id, kind, scopes, digest) values ($1, $2, 'live', '{}', '\\x01')`,
+      [keyId, accountId],
+    );
     await database.query('update emails set api_key_id = $2 where id = $1', [emailId, keyId]);
     for (const by of [
       ['--address', 'bob@b.example'],

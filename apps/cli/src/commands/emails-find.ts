@@ -27,7 +27,7 @@ export function addEmailsFind(emails: Command, io: Io): void {
     .option('--address <address>', 'to this recipient: to, cc or bcc')
     .option('--domain <domain>', 'to a recipient at this domain')
     .option('--message-id <id>', 'with this Message-ID')
-    .option('--key <id>', 'that this API key sent: key_…')
+    .option('--key <id>', 'that this API key sent, of the newest 10,000 of its account: key_…')
     .option('--request <id>', 'that this request sent: its x-request-id')
     .option('--account <id>', 'only mail of this account')
     .addOption(jsonOption())

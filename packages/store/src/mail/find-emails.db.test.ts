@@ -143,20 +143,48 @@ test('a request leads to all of its mail, with its key', async () => {
   expect(await found(by('request', 'req-1'), { accountId: other })).toEqual([]);
 });
 
-test('a key leads to its mail in every account, the newest first', async () => {
-  const [first, second, third] = [
-    await send(['a@a.example']),
-    await send(['b@a.example'], { of: other }),
-    await send(['c@a.example']),
-  ];
-  await send(['d@a.example']);
-  await store.outside.query(`update emails set api_key_id = 'key_1' where id = any ($1)`, [
-    [first, second, third],
-  ]);
-  expect(await found(by('key', 'key_1'))).toEqual([third, second, first]);
-  expect(await found(by('key', 'key_1'), { limit: 2 })).toEqual([third, second]);
-  expect(await found(by('key', 'key_1'), { accountId: other })).toEqual([second]);
-  expect(await found(by('key', 'key_2'))).toEqual([]);
+describe('a key', () => {
+  const addKey = (id: string) =>
+    store.outside.query(
+      `insert into api_keys (id, account_id, kind, scopes, digest) values ($1, $2, 'live', '{}', convert_to($1, 'UTF8'))`,
+      [id, accountId],
+    );
+  const sentBy = (key: string, ids: readonly string[]) =>
+    store.outside.query('update emails set api_key_id = $1 where id = any ($2)', [key, ids]);
+
+  test('leads to its mail and not to other mail of its account, the newest first', async () => {
+    await addKey('key_1');
+    await addKey('key_2');
+    const [first, second] = [await send(['a@a.example']), await send(['b@a.example'])];
+    await send(['c@a.example']);
+    await send(['d@a.example'], { of: other });
+    await sentBy('key_1', [first, second]);
+    expect(await found(by('key', 'key_1'))).toEqual([second, first]);
+    expect(await found(by('key', 'key_1'), { limit: 1 })).toEqual([second]);
+    expect(await found(by('key', 'key_1'), { accountId })).toEqual([second, first]);
+    expect(await found(by('key', 'key_1'), { accountId: other })).toEqual([]);
+    expect(await found(by('key', 'key_2'))).toEqual([]);
+    expect(await found(by('key', 'key_3'))).toEqual([]);
+  });
+
+  test('leads to mail among the newest 10,000 of its account', async () => {
+    await addKey('key_1');
+    const mine = await send(['a@a.example']);
+    await sentBy('key_1', [mine]);
+    const copy = (from: number, to: number) =>
+      store.outside.query(
+        `insert into emails (id, account_id, kind, status, last_event, from_address, to_addresses, cc_addresses,
+                             bcc_addresses, reply_to_addresses, subject, headers, created_at)
+         select 'em_zz' || n, account_id, kind, 'sent', 'sent', from_address, '{}', '{}', '{}', '{}', '', '{}',
+                created_at + interval '1 s'
+         from emails, generate_series($2::int, $3::int) n where id = $1`,
+        [mine, from, to],
+      );
+    await copy(1, 9_999);
+    expect(await found(by('key', 'key_1'))).toEqual([mine]);
+    await copy(10_000, 10_000);
+    expect(await found(by('key', 'key_1'))).toEqual([]);
+  });
 });
 
 describe('what is known of recipients', () => {

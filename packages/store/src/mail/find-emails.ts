@@ -30,7 +30,7 @@ export type EmailSearch =
   | { readonly by: 'domain'; readonly text: string }
   /** The Message-ID that its recipients see, or the provider's id. Without angle brackets. */
   | { readonly by: 'messageId'; readonly text: string }
-  /** The API key that sent it: its id. */
+  /** The API key that sent it: its id. Of its account's messages, only the newest are looked at. */
   | { readonly by: 'key'; readonly text: string }
   /** The `x-request-id` of the request that sent it. */
   | { readonly by: 'request'; readonly text: string };
@@ -41,7 +41,7 @@ interface Bounds {
   readonly limit: number;
 }
 
-/** With an account, at most so many messages of all accounts are looked at. */
+/** With an account, so many messages of all accounts are looked at. With a key, so many of its account. */
 const LOOKED_AT_MAX = 10_000;
 
 const BY: Readonly<Record<EmailSearch['by'], Statement>> = {
