@@ -8,7 +8,7 @@ import type { Answer } from '../http/answer.ts';
 import { strictFields } from '../http/fields.ts';
 import { parsedText } from '../http/parsed-text.ts';
 import { parseQuery } from '../http/query-fields.ts';
-import { invalid, tooManyInFlight } from '../problems/answers.ts';
+import { invalid, othersCount } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { text, time } from './schemas.ts';
@@ -192,7 +192,8 @@ export function getEmailMetrics(
       description:
         `Counts events by the time at which they were recorded: at most ${LIMITS.metricEvents} events in at most ` +
         `${LIMITS.metricDays} days, with at most ${LIMITS.metricEntries} entries in \`data\`, else 422. ` +
-        `Mail of test keys has no events.`,
+        `Mail of test keys has no events. An account’s requests are counted one after the other, and few accounts at ` +
+        `a time. A request that waits over ${COUNTS.waitMs / 1_000} s for other counts is answered with 503.`,
       query: metricsQuery,
       success: { status: 200, body: emailMetrics },
       refusals: ['validation-failed'],
@@ -219,7 +220,7 @@ export function getEmailMetrics(
             return invalid(`timezone ${quoted(asked.timezone)} is not a name of a time zone.`);
         }
       };
-      return (await slots.run(key.accountId, work, client)) ?? tooManyInFlight;
+      return (await slots.run(key.accountId, work, client)) ?? othersCount;
     },
   };
 }
