@@ -113,6 +113,17 @@ test.each([
   expect(Object.keys(operationOf(name).responses['200']?.content ?? {})).toEqual(types);
 });
 
+test.each([
+  ['POST /v1/inboxes/:id/threads/:thread/emails/:email/reply', 'is not an object'],
+  ['POST /v1/inboxes/:id/threads/:thread/emails/:email/forward', 'is not an object'],
+  ['POST /v1/inbound/routes', 'lacks the required field match'],
+  ['PATCH /v1/inboxes/:id', 'lacks the required field name or from_name'],
+])('%s: the example of a 422 in plain text says that the body %s', (name, words) => {
+  expect(operationOf(name).responses['422']?.content).toMatchObject({
+    'text/plain; charset=utf-8': { example: `The request body ${words}.` },
+  });
+});
+
 test.each(ROUTES)('%s: the query has the parameters that are looked at', (name) => {
   const paging = ['limit', 'after', 'before'];
   const EVENT_PARAMETERS = ['type', 'since', 'until', 'after', 'limit'];

@@ -274,9 +274,11 @@ function refusalResponse(
   return { description: `${titles.join(', or ')}.`, content };
 }
 
-/** The fields that a body must have, or those of its first form. */
-function requiredFields(schema: ExampleSchema = {}): readonly string[] {
-  return schema.required ?? requiredFields(schema.anyOf?.[0] ?? { required: [] });
+/** The fields that a body must have, or those of its first form. `a or b`: one of two is enough. */
+function requiredFields({ required, anyOf = [], properties }: ExampleSchema = {}): readonly string[] {
+  if (required !== undefined) return required;
+  if (properties !== undefined) return [anyOf.flatMap(requiredFields).join(' or ')];
+  return anyOf[0] === undefined ? [] : requiredFields(anyOf[0]);
 }
 
 function delivery(type: EventType): Schema {

@@ -1,6 +1,8 @@
 import { LIMITS, problemDocument, PROBLEMS } from '@postrider/domain';
 import type { ProblemSlug } from '@postrider/domain';
 import type { Answer, ProblemAnswer } from '../http/answer.ts';
+import { replyBody } from '../http/body-rules.ts';
+import { notAnObject, resourceFields } from '../http/fields.ts';
 import * as answers from '../problems/answers.ts';
 import type { Documented } from '../routes/route.ts';
 
@@ -88,8 +90,13 @@ function listsFaults(route: Documented): boolean {
 
 /** The text that a route answers with this status. @param required the fields that its body must have */
 export function exampleOfText(route: Documented, status: string, required: readonly string[]): string {
-  if (status === '422') return `The request body lacks the required field ${required[0] ?? 'name'}.`;
-  const answer = status === '413' ? route.body?.tooLarge(null) : unreadable(route);
+  const answer = answerInText(route, status, required);
   if (answer?.kind !== 'plain-text') throw new Error(`${route.path} answers ${status} without a text`);
   return answer.text;
+}
+
+function answerInText(route: Documented, status: string, required: readonly string[]): Answer | undefined {
+  if (status === '413') return route.body?.tooLarge(null);
+  if (status !== '422') return unreadable(route);
+  return route.body === replyBody ? notAnObject : resourceFields.lacking(required[0] ?? 'name');
 }

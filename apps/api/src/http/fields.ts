@@ -19,6 +19,9 @@ export interface FieldRule {
 const lackingInPlainText = (field: string): Answer =>
   plainText(422, `The request body lacks the required field ${field}.`);
 
+/** Replies and forwards. All fields of a reply are optional. */
+export const notAnObject = plainText(422, 'The request body is not an object.');
+
 /** Webhook and domain routes (contract 7.1 and 7.2). */
 export const resourceFields: FieldRule = {
   lacking: lackingInPlainText,

@@ -1,9 +1,9 @@
 import { parseId, requestDigest, senderDomain, smtpUtf8Faults } from '@postrider/domain';
 import type { DraftFault, EmailDraft, InboxId, ReplyDraft } from '@postrider/domain';
 import type { EmailStore, SendOutcome, ThreadEmail } from '@postrider/store';
-import { json, plainText } from '../http/answer.ts';
+import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
-import { resourceFields } from '../http/fields.ts';
+import { notAnObject, resourceFields } from '../http/fields.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Refusal, RouteRequest } from './route.ts';
@@ -53,7 +53,7 @@ export async function findThreadSend(
   if (!found.ok) return { ok: false, refusal: (await answerBefore(stores, request, route)) ?? found.refusal };
   const { body } = request;
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    return { ok: false, refusal: plainText(422, 'The request body is not an object.') };
+    return { ok: false, refusal: notAnObject };
   }
   const lacking = required.find((field) => !Object.hasOwn(body, field));
   if (lacking !== undefined) return { ok: false, refusal: resourceFields.lacking(lacking) };
