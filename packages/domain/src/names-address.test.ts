@@ -38,7 +38,19 @@ test.each([
   ['zo\u00eb@b.example', 'smtp; 550 <zoe\u0308@b.example>: unknown user'],
   ['bob@b.example', '"Bob"@b.example'],
   ['bob@b.example', 'smtp; 550 <"bob"@b.example>: unknown user'],
+  ['bob@b.example', 'smtp; 550 <"b\\ob"@b.example>: unknown user'],
+  ['bob@b.example', 'the users "eve" and "bob"@b.example are unknown'],
   ['"bob b"@b.example', 'smtp; 550 <"Bob B"@b.example>: unknown user'],
 ])('%s is the address in %j', (address, text) => {
   expect(namesAddress(text, address)).toBe(true);
+});
+
+test.each([
+  ['b@b.example', 'smtp; 550 <"bob b"@b.example>: unknown user'],
+  ['bob@b.example', 'smtp; 550 <"jim bob"@b.example>: unknown user'],
+  ['bob@b.example', 'smtp; 550 <"jim\\"bob"@b.example>: unknown user'],
+  ['b@b.example', 'smtp; 550 <"b@b.example"@c.example>: unknown user'],
+  ['bob@b.example', 'smtp; 550 <zo\u00ebbob@b.example>: unknown user'],
+])('%s is not the address in %j', (address, text) => {
+  expect(namesAddress(text, address)).toBe(false);
 });

@@ -1,5 +1,8 @@
-import { parseEmailAddress } from './email-address.ts';
+import { parseEmailAddress, unquotedLocalPart } from './email-address.ts';
 import { plainAddress } from './plain-address.ts';
+
+/** The length limit keeps the time linear: each quote of a text may begin one. */
+const QUOTED_LOCAL_PARTS = /"(?:[^"\\]|\\.){1,998}"(?=@)/gu;
 
 /**
  * True when any text in a JSON value contains the address. The text may be the address, with or without a
@@ -16,22 +19,19 @@ export function namesAddress(value: unknown, address: string): boolean {
 function textNames(text: string, address: string): boolean {
   const parsed = parseEmailAddress(text);
   if (parsed !== null) return plainAddress(parsed.address) === address;
-  const words = unquoted(text.toLowerCase().normalize('NFC'));
-  const sought = unquoted(address);
-  for (let at = words.indexOf(sought); at !== -1; at = words.indexOf(sought, at + 1)) {
-    if (isWord(words, at, at + sought.length)) return true;
+  // A longer text may write `"bob"@b.example` for `bob@b.example`.
+  const words = text.toLowerCase().normalize('NFC').replaceAll(QUOTED_LOCAL_PARTS, unquotedLocalPart);
+  for (let at = words.indexOf(address); at !== -1; at = words.indexOf(address, at + 1)) {
+    if (isWord(words, at, at + address.length)) return true;
   }
   return false;
 }
 
-/** A longer text may write `"bob"@b.example` for `bob@b.example`. */
-function unquoted(text: string): string {
-  return text.replaceAll(/["\\]/g, '');
-}
-
 /**
- * `bob@b.example` is not a word in `jim.bob@b.example` or `bob@b.example.com`. A full stop may follow a word.
+ * `bob@b.example` is not a word in `jim.bob@b.example`, `bob@b.example.com` or `"bob@b.example"@c.example`. A
+ * full stop may follow a word.
  */
 function isWord(text: string, from: number, to: number): boolean {
-  return !/[\w.%+-]$/.test(text.slice(0, from)) && !/^(?:[\w-]|\.\w)/.test(text.slice(to));
+  const before = text.slice(Math.max(0, from - 2), from);
+  return !/[\p{L}\p{M}\p{N}_.%+-]$/u.test(before) && !/^(?:[\w-]|\.\w|"@)/.test(text.slice(to, to + 2));
 }
