@@ -58,6 +58,7 @@ describe('an address is erased', () => {
     ['in needless quotes', '"Bob"@b.example', BOB],
     ['in the quotes that it needs', '"Bob B"@b.example', '"bob b"@b.example'],
     ['with an escaped letter', '"b\\ob"@b.example', BOB],
+    ['with a decomposed letter at the end', 'Andre\u0301@b.example', 'andr\u00e9@b.example'],
     ['with a decomposed letter', 'Zoe\u0308@b.example', 'zo\u00eb@b.example'],
   ])('%s', async (_form, written, address) => {
     const webhookId = await rows.webhook({ accountId });
