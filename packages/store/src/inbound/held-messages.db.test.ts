@@ -30,3 +30,22 @@ test('they are counted up to a maximum', async () => {
   );
   expect(await countHeldOf(store.db, accountId)).toBe(HELD_OF_ACCOUNT_COUNTED_MAX);
 });
+
+test('the newest 10,000 are looked at, also when they are of a deleted inbox', async () => {
+  const accountId = await rows().account();
+  const message = await rows().message({ accountId, held: true });
+  await store.outside.query(`insert into removed_inboxes values ('in_deleted')`);
+  const add = (from: number, to: number, changes: object) =>
+    store.outside.query(
+      `insert into messages
+       select (jsonb_populate_record(m, $2 || jsonb_build_object(
+         'id', 'msg_' || n, 'created_at', m.created_at + n * interval '1 s'))).*
+       from messages m, generate_series($3::int, $4::int) n where m.id = $1`,
+      [message, JSON.stringify(changes), from, to],
+    );
+  await add(1, 9_998, { inbox_id: 'in_deleted' });
+  expect(await countHeldMessages(store.db)).toMatchObject([{ messages: 1, isCut: false }]);
+  await add(9_999, 10_000, {});
+  expect(await countHeldMessages(store.db)).toMatchObject([{ messages: 2, isCut: true }]);
+  expect(await countHeldOf(store.db, accountId)).toBe(2);
+});

@@ -74,27 +74,37 @@ const LIST_RELEASED = statement('list-released-messages')`
     where ${INBOX_IS_THERE}
     order by a.created_at desc, a.id desc`;
 
-/** Counts at most $1 held messages, by reason. The rows of deleted inboxes are left out, as in the list. */
+/**
+ * Counts the newest $1 held messages by reason, without the rows of deleted inboxes. A relay deletes few of
+ * these at a time, so the limit comes first: it bounds what is read.
+ */
 const COUNT = statement('count-held-messages')`
-    select held_reason as reason, count(*)::int as messages, min(created_at) as oldest
-    from (
-      select m.held_reason, m.created_at from messages m
-      where m.status = 'held' and ${INBOX_IS_THERE}
-      order by m.created_at desc, m.id desc limit $1
-    ) h
-    group by held_reason`;
+    with newest as materialized (
+      select inbox_id, held_reason, created_at from messages
+      where status = 'held' order by created_at desc, id desc limit $1
+    )
+    select m.held_reason as reason, count(*)::int as messages, min(m.created_at) as oldest,
+           (select count(*) from newest) = $1 as "isCut"
+    from newest m
+    where ${INBOX_IS_THERE}
+    group by m.held_reason`;
 
 /**
- * Counts at most $2 held messages of an account. $1 account. The status is a row, so that no plan uses the
- * index of the held messages of all accounts.
+ * Counts at most $2 held messages of an account. $1 account, $3 the newest of each kind that are looked at.
+ * The status is a row, so that no plan uses the index of the held messages of all accounts.
  */
 const COUNT_OF_ACCOUNT = statement('count-held-messages-of-account')`
     select count(*)::int as messages
     from unnest(enum_range(null::key_kind)) k (kind)
     cross join unnest('{held}'::message_status[]) s (status)
     cross join lateral (
-      select from messages m
-      where m.account_id = $1 and m.kind = k.kind and m.status = s.status and ${INBOX_IS_THERE}
+      select
+      from (
+        select r.inbox_id from messages r
+        where r.account_id = $1 and r.kind = k.kind and r.status = s.status
+        order by r.created_at desc, r.id desc limit $3
+      ) m
+      where ${INBOX_IS_THERE}
       limit $2
     ) h`;
 
@@ -106,6 +116,8 @@ export interface HeldCount {
   readonly reason: HeldReason;
   readonly messages: number;
   readonly oldest: Date;
+  /** There may be older ones. */
+  readonly isCut: boolean;
 }
 
 export async function listHeldMessages(
@@ -130,11 +142,15 @@ export async function countHeldMessages({ pool }: { readonly pool: Pool }): Prom
   return runOn<HeldCount>(pool, COUNT, [HELD_COUNTED_MAX]);
 }
 
-/** The held messages of an account, counted up to `HELD_OF_ACCOUNT_COUNTED_MAX`. */
+/**
+ * The held messages of an account, counted up to `HELD_OF_ACCOUNT_COUNTED_MAX`. Too few while the newest
+ * `HELD_COUNTED_MAX` are mostly of deleted inboxes.
+ */
 export async function countHeldOf({ pool }: { readonly pool: Pool }, accountId: AccountId): Promise<number> {
   const rows = await runOn<{ messages: number }>(pool, COUNT_OF_ACCOUNT, [
     accountId,
     HELD_OF_ACCOUNT_COUNTED_MAX,
+    HELD_COUNTED_MAX,
   ]);
   return Math.min(HELD_OF_ACCOUNT_COUNTED_MAX, rows[0]?.messages ?? 0);
 }
