@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { describeWithChromium, keepScreenshot, MAKES_SCREENSHOTS } from '@postrider/testing';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { expectAccessible, expectFits, setupBrowser, signedIn } from '../test/browser.ts';
 import { HOSTILE_NAME, makeHistory, RECOVERY } from '../test/history.ts';
 import { makeOutage, RECIPIENT } from '../test/outage.ts';
@@ -120,9 +120,14 @@ describeWithChromium('in a browser', (executablePath) => {
     await opened.database.query('update recoveries set queued = 20000, ended_at = null');
     const { page, context } = await signedIn(chromium, opened.url, KEYS.ada);
     await page.goto(`/recoveries/${RECOVERY}`);
-    await page.getByText('Stop…').click();
+    const clickWhileItLoads = async (route: Route) => {
+      await page.getByText('Stop…').click();
+      await route.continue();
+    };
+    await page.route(`**/recoveries/${RECOVERY}`, clickWhileItLoads, { times: 1 });
     const old = page.locator('[data-live-of]').getByText(/^Not updated since \d+ \w+ [\d:]+ UTC\.$/);
     await old.waitFor(); // the form has the focus
+    expect(await page.locator('summary:focus').count()).toBe(1);
     await page.getByRole('heading', { name: 'Details' }).click();
     await opened.database.query('update recoveries set queued = 28000');
     await page.getByRole('button', { name: 'Stop with 412 events remaining' }).waitFor();
