@@ -12,6 +12,7 @@ test('a wrong key is refused, and after five the log has no more of them', async
   expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401, 429, 429]);
   expect(answers.every(({ text }) => text.includes('This key is not valid.'))).toBe(true);
   expect(answers.every(({ setCookie }) => setCookie === null)).toBe(true);
+  expect(answers[5]?.text).toContain('Many wrong keys came from your IP address. A valid key works at once.');
   expect(Number(answers[5]?.headers['retry-after'])).toBeGreaterThan(0);
   expect(opened.log().match(/console\.sign_in_refused/g)).toHaveLength(5);
   expect(await opened.database.query('select 1 from console_sessions')).toEqual([]);

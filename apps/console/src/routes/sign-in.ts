@@ -64,7 +64,7 @@ async function signIn(
     const [status, fault] =
       waitSeconds === 0
         ? [401, WRONG_KEY]
-        : [429, `${WRONG_KEY} It is one of many from your IP address. Wait ${waitSeconds} s.`];
+        : [429, `${WRONG_KEY} Many wrong keys came from your IP address. A valid key works at once.`];
     respond(response, signInPage({ status, next: ownPath(next), fault }), null);
     return;
   }
