@@ -100,9 +100,12 @@ describe('a count that takes longer than its time', () => {
 
   test('starts nothing when the number is not known by then', async () => {
     const page = await pageOf({ looks: 99 });
-    for (const looks of [1, 3]) {
+    for (const [looks, name] of [
+      [1, webhook],
+      [3, 'hooks.example/in'],
+    ] as const) {
       const { outcome } = await start(page, looks, { count: '5001' });
-      expect(outcome).toContain('Nothing was started. hooks.example/in was not counted within 10 s.');
+      expect(outcome).toContain(`Nothing was started. ${name} was not counted within 10 s.`);
     }
     expect(await query('select from recoveries')).toEqual([]);
   });
@@ -112,6 +115,20 @@ describe('a count that takes longer than its time', () => {
     expect((await start(page, 99, { count: '5000+' })).outcome).toContain(
       '1 recovery runs, of 5,001 events.',
     );
+  });
+
+  test('starts the recovery of a number with a + without a count', async () => {
+    const page = await pageOf({ looks: 2 });
+    expect((await start(page, 1, { count: '5000+' })).outcome).toContain('1 recovery runs, of 0+ events.');
+  });
+
+  test('starts first what needs the count', async () => {
+    const page = await pageOf({ looks: 99 });
+    const other = await opened.rows.webhook({ accountId });
+    await query(`update webhooks set created_at = now() - interval '30 days'`);
+    const counted = `${webhook}:5000+ ${other}:5001`;
+    const { outcome } = await start(page, 4, { counted, count: '10001+', types: 'email.sent' });
+    expect(outcome).toBe('2 recoveries run, of 5,001+ events.');
   });
 });
 

@@ -80,10 +80,16 @@ describe('a recovery of the dead letters of a list', () => {
     expect(words).toContain('Recover 1 event');
   });
 
-  test('has a reason, and a recovery of events has none', async () => {
-    const { status, text } = await ada.get(`/recover?webhook=${webhook}&reason=rejected`);
+  test('keeps no reason when the user chooses events instead', async () => {
+    await letters('rejected', [1]);
+    await opened.rows.event({ accountId });
+    const page = await ada.show(`/recover?webhook=${webhook}&reason=rejected`);
+    expect(textOf(page)).toContain('Recover 1 event');
+    const fields = valuesOf(page, '/recoveries');
+    const { status, text } = await ada.post('/recoveries', { ...fields, reason: 'rejected' });
     expect(status).toBe(400);
     expect(textOf(text)).toContain('reason needs only dead_letters');
+    expect((await ada.post('/recoveries', fields)).location).toMatch(/^\/recoveries\/rec_/);
   });
 });
 

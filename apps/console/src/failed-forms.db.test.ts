@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { untilWaitingForLock } from '@postrider/testing';
 import { makeHistory, RECOVERY } from '../test/history.ts';
 import { HttpVisitor, textOf, valuesOf } from '../test/http-visitor.ts';
 import { makeOutage } from '../test/outage.ts';
@@ -57,6 +58,20 @@ describe('recoveries of several webhooks', () => {
     );
     expect(await query('select from recoveries')).toHaveLength(running);
     expect((await ada.post('/recoveries', fields)).location).toBe(location);
+  });
+
+  test('are not started when Postgres does not name the webhook', async () => {
+    const fields = valuesOf(await ada.show(`/recover?webhook=${outage.healthy}&only=all`), '/recoveries');
+    await query('begin');
+    await query('lock table webhooks in access exclusive mode');
+    const answer = ada.post('/recoveries', fields);
+    await untilWaitingForLock(opened.database);
+    await query('select pg_cancel_backend(pid) from pg_locks where not granted');
+    const { location } = await answer;
+    await query('commit');
+    expect(textOf(await ada.show(location ?? ''))).toContain(
+      `Nothing was started. ${outage.healthy} was not started, because Postgres did not answer.`,
+    );
   });
 });
 

@@ -92,7 +92,10 @@ export function showRecover(
   return async (visit) => {
     const given = readFields(asked, visit.query);
     const isOfEvents = given.only !== 'dead_letters';
-    const fields = isOfEvents ? { ...given, since: given.since ?? dayBefore(visit.now) } : given;
+    // The form keeps the reason of dead letters when the user chooses events.
+    const fields = isOfEvents
+      ? { ...given, reason: undefined, since: given.since ?? dayBefore(visit.now) }
+      : given;
     const { webhook: owner } = fields;
     const request = requestOf(fields);
     if (owner === undefined) return recoverPage({ fields, dryRun: null }, visit);
@@ -196,22 +199,34 @@ export function startRecoveries(
     if (total !== null && typed !== total) throw badRequest([`count is not ${total}, the number of events.`]);
     const by = { kind: 'console', name: visitor.name, note: why } as const;
     const recoveries = createRecoveryStore(db, clock, { eventsCountedMax: countedMax(fields.webhook) });
+    const startOne = async (
+      id: WebhookId,
+      { matched, hasMore }: CountedEvents,
+      mayGoOn: () => boolean,
+    ): Promise<Start> => {
+      const webhook = await orAway(() => webhooks.find(id));
+      if (webhook === 'away') return { endpoint: id, start: { kind: 'unread' } };
+      if (webhook === null) return { endpoint: id, start: { kind: 'no webhook' } };
+      const endpoint = endpointName(webhook.endpoint);
+      // A number that was cut says where the count ended. The next count may end elsewhere.
+      const wanted = { ...request, expected: hasMore ? undefined : matched, mayGoOn };
+      const start = await orAway(() => recoveries.start(webhook.accountId, id, wanted, by));
+      if (start === 'away') return { endpoint, start: { kind: 'unknown' } };
+      const isLate = start.kind === 'changed' && start.count.hasMore && !mayGoOn();
+      return { endpoint, start: isLate ? { kind: 'late' } : start };
+    };
     const results = await counting(async () => {
       const mayGoOn = timeLimit(nowMs);
       const starts: Start[] = [];
-      for (const [id, { matched, hasMore }] of numbers) {
-        let endpoint: string = id;
-        // A number that was cut says where the count ended. The next count may end elsewhere.
-        const expected = hasMore ? undefined : matched;
-        const start = await orUnknown(async () => {
-          const webhook = await webhooks.find(id);
-          if (webhook === null) return { kind: 'no webhook' };
-          endpoint = endpointName(webhook.endpoint);
-          if (!mayGoOn()) return { kind: 'late' };
-          return recoveries.start(webhook.accountId, id, { ...request, expected, mayGoOn }, by);
-        });
-        const isLate = start.kind === 'changed' && start.count.hasMore && !mayGoOn();
-        starts.push({ endpoint, start: isLate ? { kind: 'late' } : start });
+      let isAway = false;
+      for (const [id, counted] of cutLast(numbers)) {
+        // A number that was cut is not compared, so its recovery starts without a count, too.
+        const mayStart = mayGoOn() || (counted.hasMore && !isAway);
+        const one: Start = mayStart
+          ? await startOne(id, counted, mayGoOn)
+          : { endpoint: id, start: { kind: 'late' } };
+        isAway ||= one.start.kind === 'unread' || one.start.kind === 'unknown';
+        starts.push(one);
       }
       return starts;
     }, recoverPath(fields));
@@ -225,16 +240,27 @@ interface Start {
     | RecoveryStart
     /** The time was over before the events were counted. */
     | { readonly kind: 'late' }
+    /** Postgres did not answer before the recovery could start. */
+    | { readonly kind: 'unread' }
     /** Postgres did not answer. The recovery may have started. */
     | { readonly kind: 'unknown' };
 }
 
-/** Each webhook has its own transaction, so others start when one fails. */
-async function orUnknown(start: () => Promise<Start['start']>): Promise<Start['start']> {
+/** Webhooks whose number is compared need the time of the count. */
+function cutLast(numbers: ReadonlyMap<WebhookId, CountedEvents>): readonly [WebhookId, CountedEvents][] {
+  return [...numbers].sort(([, one], [, other]) => Number(one.hasMore) - Number(other.hasMore));
+}
+
+/**
+ * Each webhook has its own transaction, so others start when one fails.
+ *
+ * @returns 'away' when Postgres does not answer
+ */
+async function orAway<T>(work: () => Promise<T>): Promise<T | 'away'> {
   try {
-    return await start();
+    return await work();
   } catch (error) {
-    if (isUnavailable(error)) return { kind: 'unknown' };
+    if (isUnavailable(error)) return 'away';
     throw error;
   }
 }
@@ -244,6 +270,7 @@ const REFUSALS: Readonly<Record<Exclude<Start['start']['kind'], 'started'>, stri
   running: 'has a recovery that runs',
   changed: 'has another number of events now',
   late: 'was not counted within 10 s',
+  unread: 'was not started, because Postgres did not answer',
   unknown: 'may have a recovery or not, because Postgres did not answer',
 };
 
