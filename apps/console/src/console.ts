@@ -37,7 +37,7 @@ export function addConsole({
     actions,
     clock: systemClock,
     readiness: isReady,
-    queue: { depth: () => queue.depth(), identity: () => identity.read() },
+    queue: { depth: () => queue.depth(), identity: () => identity.find() },
     logger,
     metrics,
   });

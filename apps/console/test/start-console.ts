@@ -50,7 +50,7 @@ async function startConsole(): Promise<TestConsole> {
     actions,
     clock: systemClock,
     readiness: () => readiness(actions.pool),
-    queue: { depth: () => queue.depth(), identity: () => identity.read() },
+    queue: { depth: () => queue.depth(), identity: () => identity.find() },
     logger,
     metrics: createMetrics('console', { processMetrics: false }),
   });

@@ -6,10 +6,11 @@ import type { QueueLocation } from './connection.ts';
 /** The database of the `workers` table is the queue, so it needs no id of its own. */
 const IN_POSTGRES: QueueIdentity = { kind: 'postgres', prefix: '', id: 'postgres' };
 
-/** Opens a reader of the queue's identity. On Redis, a read also shows that Redis accepts writes. */
+/** Opens a reader of the queue's identity. On Redis, `read` also shows that Redis accepts writes. */
 export function openQueueIdentity(location: QueueLocation, onError: (error: Error) => void) {
   if (location.kind === 'postgres') {
-    return { last: () => IN_POSTGRES, read: async () => IN_POSTGRES, close: () => undefined };
+    const read = async () => IN_POSTGRES;
+    return { last: () => IN_POSTGRES, read, find: read, close: () => undefined };
   }
   const { redisUrl, prefix } = location;
   const redis = connectRedis(redisUrl, 'producer', onError);
@@ -33,6 +34,11 @@ export function openQueueIdentity(location: QueueLocation, onError: (error: Erro
         last = { ...last, id: null };
         throw error;
       }
+    },
+    /** Writes nothing, so it works on a replica and at Redis's memory limit. */
+    async find(): Promise<QueueIdentity> {
+      await firstTry;
+      return { kind: 'redis', prefix, id: (await redis.get(key)) ?? 'none' };
     },
     close: (): void => redis.disconnect(),
   };

@@ -6,14 +6,12 @@ import type { Html, Sign } from '../html/pieces.ts';
 import { numberTable } from '../html/table.ts';
 import { count, counted, duration } from '../html/words.ts';
 
-/** The answer of the queue. */
-export type Lanes =
-  | {
-      readonly depths: Readonly<Record<QueueKey, QueueDepth>>;
-      readonly identity: QueueIdentity;
-      readonly fault: null;
-    }
-  | { readonly depths: null; readonly identity: null; readonly fault: string };
+/** The answers of the queue. A value that could not be read is null, and `fault` names the reason. */
+export interface Lanes {
+  readonly depths: Readonly<Record<QueueKey, QueueDepth>> | null;
+  readonly identity: QueueIdentity | null;
+  readonly fault: string | null;
+}
 
 export function isRunning({ state: word }: KnownWorker): boolean {
   return word === 'running';
@@ -31,7 +29,7 @@ export function lanesSection(lanes: Lanes, workers: readonly KnownWorker[]): Htm
 }
 
 function laneTable({ depths, fault }: Lanes): Html {
-  if (fault !== null) {
+  if (depths === null) {
     return html`<div class="empty">
       <b>The queue does not answer</b>
       <p>${fault}</p>

@@ -28,7 +28,7 @@ import { isRunning } from '../pages/lanes.ts';
 import type { Lanes } from '../pages/lanes.ts';
 import { FIRST_ATTEMPT_SECONDS_MAX, overviewPage } from '../pages/overview.ts';
 
-/** The queue of this console. Each call rejects when the queue does not answer. */
+/** The queue of this console. The calls only read. Each rejects when the queue does not answer. */
 export interface ConsoleQueue {
   /** The waiting jobs. */
   readonly depth: () => Promise<Readonly<Record<QueueKey, QueueDepth>>>;
@@ -97,13 +97,22 @@ function hoursTo(now: Date): Date[] {
 }
 
 async function lanesOf(queue: ConsoleQueue): Promise<Lanes> {
+  const [depths, identity] = await Promise.all([inTime(queue.depth), inTime(queue.identity)]);
+  const ofIdentity = identity.fault === null ? null : `The id of the queue is not known: ${identity.fault}`;
+  return { depths: depths.value, identity: identity.value, fault: depths.fault ?? ofIdentity };
+}
+
+type Answer<T> =
+  { readonly value: T; readonly fault: null } | { readonly value: null; readonly fault: string };
+
+async function inTime<T>(read: () => Promise<T>): Promise<Answer<T>> {
   try {
-    return await within<Lanes>(
-      async () => ({ depths: await queue.depth(), identity: await queue.identity(), fault: null }),
+    return await within<Answer<T>>(
+      async () => ({ value: await read(), fault: null }),
       QUEUE_ANSWERS_WITHIN_MS,
-      () => ({ depths: null, identity: null, fault: 'The queue does not answer' }),
+      () => ({ value: null, fault: 'The queue does not answer' }),
     );
   } catch (error) {
-    return { depths: null, identity: null, fault: messageOf(error) };
+    return { value: null, fault: messageOf(error) };
   }
 }
