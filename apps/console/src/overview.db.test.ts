@@ -1,8 +1,11 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { WebhookId } from '@postrider/domain';
+import { openQueueIdentity, Producer } from '@postrider/queue';
 import { HttpVisitor, textOf } from '../test/http-visitor.ts';
 import { makeOutage } from '../test/outage.ts';
 import type { Outage } from '../test/outage.ts';
 import { KEYS, setupConsole } from '../test/start-console.ts';
+import { showOverview } from './routes/overview.ts';
 
 const opened = setupConsole();
 let outage: Outage;
@@ -17,6 +20,17 @@ beforeEach(async () => {
 
 const show = (path: string) => ada.show(path);
 
+/** A reader's visit, without HTTP. */
+const VISIT = {
+  visitor: { name: 'kim', role: 'reader', csrf: '' },
+  mayAct: false,
+  params: {},
+  query: {},
+  url: '/',
+  isConnected: () => true,
+  done: null,
+} as const;
+
 /** The words of the overview while an active relay and a worker of this queue run. */
 async function wordsOfRunning({ relay = true, queueId = 'postgres' } = {}): Promise<string> {
   const { database } = opened;
@@ -30,6 +44,21 @@ async function wordsOfRunning({ relay = true, queueId = 'postgres' } = {}): Prom
   if (relay) await database.query('select pg_advisory_unlock(72707373, 0)');
   await database.query('delete from workers');
   return words;
+}
+
+/** Attempts of a webhook in the last minute that was added up. */
+async function minuteWithAttempts(webhookId: WebhookId, age = '0 s'): Promise<void> {
+  await opened.database.query(
+    `insert into attempt_sums select true, t, t from date_trunc('minute', now() - $1::interval) t
+     on conflict (single) do update set settled_until = excluded.settled_until, summed_until = excluded.summed_until`,
+    [age],
+  );
+  await opened.database.query(
+    `insert into attempts_by_minute (webhook_id, begins_at, attempts, successes, durations, slowest_ms)
+     select $1, summed_until - interval '1 minute', 5, 0, array_fill(0, array[8]) || 5 || array_fill(0, array[16]), 118
+     from attempt_sums`,
+    [webhookId],
+  );
 }
 
 describe('the overview', () => {
@@ -55,6 +84,19 @@ describe('the overview', () => {
     ],
   ])('with %j names the fault that `postrider status` names', async (missing, words) => {
     expect(await wordsOfRunning(missing)).toContain(words);
+  });
+
+  test('keeps the depths of the queue when its id cannot be read, and names the fault', async () => {
+    const location = { kind: 'redis', redisUrl: 'redis://127.0.0.1:1', prefix: 'p' } as const;
+    const identity = openQueueIdentity(location, () => undefined);
+    const producer = new Producer({ kind: 'postgres', databaseUrl: opened.database.url }, () => undefined);
+    const queue = { depth: () => producer.depth(), identity: () => identity.find() };
+    const page = await showOverview(opened.db, queue)({ ...VISIT, now: new Date() });
+    identity.close();
+    await producer.close();
+    const words = 'main' in page ? textOf(String(page.main)) : '';
+    expect(words).toContain('Lanes of the job queue');
+    expect(words).toContain('Postrider has a fault The id of the queue is not known: ');
   });
 
   test('names a fault when no relay makes the days of the attempt log', async () => {
@@ -121,11 +163,24 @@ describe('the overview', () => {
     await opened.rows.deliveries(outage.failing, { dueInMs: -900_000 });
     expect(await wordsOfRunning()).toContain('Postrider is healthy');
     await opened.rows.deliveries(outage.healthy, { dueInMs: -301_000 });
+    await minuteWithAttempts(outage.failing);
     const words = await wordsOfRunning();
     expect(words).toContain(
-      'One webhook waits An event for crm.shop.example.com has waited 5 min 1 s for its first attempt.',
+      'One webhook waits An event for crm.shop.example.com has waited 5 min 1 s for its first attempt. Other webhooks had recent attempts, so the endpoint may be slow.',
     );
     expect(words).not.toContain('Postrider has a fault');
+  });
+
+  test.each([
+    ['nothing was attempted', async () => undefined],
+    ['only its own events were attempted', async () => minuteWithAttempts(outage.healthy)],
+    ['the last attempts are old', async () => minuteWithAttempts(outage.failing, '10 minutes')],
+  ])('calls it our fault that the events of one webhook wait when %s', async (_, attempt) => {
+    await opened.rows.deliveries(outage.healthy, { dueInMs: -301_000 });
+    await attempt();
+    expect(await wordsOfRunning()).toContain(
+      'Postrider has a fault An event for crm.shop.example.com has waited 5 min 1 s for its first attempt, and no recent attempt of another webhook is counted.',
+    );
   });
 
   test('calls it our fault when events of several webhooks wait too long for their first attempt', async () => {
