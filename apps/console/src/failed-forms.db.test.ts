@@ -75,6 +75,17 @@ describe('recoveries of several webhooks', () => {
   });
 });
 
+test('a form that could not begin says that nothing changed', async () => {
+  const path = `/recoveries/${RECOVERY}`;
+  const fields = valuesOf(await ada.show(path), `${path}/stop`);
+  const failed = await withoutMemory('insert on console_forms', 'true', async () =>
+    ada.post(`${path}/stop`, fields),
+  );
+  expect([failed.status, textOf(failed.text).includes('Nothing changed.')]).toEqual([503, true]);
+  expect(textOf(failed.text)).not.toContain('may have changed');
+  expect((await ada.post(`${path}/stop`, fields)).status).toBe(303);
+});
+
 test.each([
   ['that failed', 'update on recoveries', 'new.stopped', 0],
   ['that acted, and whose result was not stored', 'update on console_forms', 'true', 1],

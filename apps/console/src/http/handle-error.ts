@@ -21,7 +21,8 @@ export function handleError(respond: Respond, clock: Clock, logger: Logger): Err
     const visitor = (response.locals['visitor'] as Visitor | undefined) ?? null;
     const requestId = requestIdOf(response);
     const formPage = (response.locals['formPage'] as string | undefined) ?? null;
-    const page = refusalOf(error)?.page ?? failurePage(error, formPage, clock.now(), requestId);
+    const hasBegun = response.locals['hasBegun'] === true;
+    const page = refusalOf(error)?.page ?? failurePage(error, { formPage, hasBegun }, clock.now(), requestId);
     if ((page.status ?? 200) >= 500) {
       logger.error('request failed', { method: request.method, request_id: requestId, error });
     }
@@ -37,12 +38,14 @@ function refusalOf(error: unknown): Refusal | null {
   return isTheirs ? badRequest(['The path or the form is too long or not well-formed.']) : null;
 }
 
-/**
- * A form may have acted: its transaction may be committed, and the answer lost.
- *
- * @param formPage the page of the form. Null: the request is for a page.
- */
-function failurePage(error: unknown, formPage: string | null, now: Date, requestId: string): Page {
+interface FailedForm {
+  /** The page of the form. Null: the request is for a page. */
+  readonly formPage: string | null;
+  /** The form may have acted: its transaction may be committed, and the answer lost. */
+  readonly hasBegun: boolean;
+}
+
+function failurePage(error: unknown, { formPage, hasBegun }: FailedForm, now: Date, requestId: string): Page {
   const isAway = isUnavailable(error);
   const status = isAway ? 503 : 500;
   const reason = isAway ? unavailableInWords(error) : null;
@@ -50,11 +53,12 @@ function failurePage(error: unknown, formPage: string | null, now: Date, request
     reason === null
       ? 'Something failed here'
       : `${formPage === null ? 'Not loaded' : 'Not ended'}: ${reason}`;
-  const effect =
-    formPage !== null
-      ? html`The console could not end this action. <b>It may have changed something.</b> Look into the
-          <a href="/audit">audit</a> before you try again.`
-      : html`The console could not load this page. Nothing changed.`;
+  const effect = hasBegun
+    ? html`The console could not end this action. <b>It may have changed something.</b> Look into the
+        <a href="/audit">audit</a> before you try again.`
+    : formPage === null
+      ? html`The console could not load this page. Nothing changed.`
+      : html`The console could not begin this action. Nothing changed.`;
   const main = html`<div class="narrow-page sec">
     <h1>${title}</h1>
     <p>${effect}</p>

@@ -78,6 +78,7 @@ export function serveForm(serving: FormServing, handler: FormHandler): RequestHa
       now: serving.clock.now(),
     };
     const { location } = await actOnce(serving, once, async () => {
+      response.locals['hasBegun'] = true;
       const result = await handler(submission);
       serving.logger.info('console.acted', {
         user: visitor.name,
