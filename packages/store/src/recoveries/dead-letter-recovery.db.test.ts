@@ -79,7 +79,7 @@ test('a count has the dead letters of the time span, type and reason, and no oth
   expect([oldest, newest].map((at) => Math.round((Date.now() - Number(at)) / 3_600_000))).toEqual([30, 10]);
 });
 
-test('a count ends after a number of dead letters, and says so', async () => {
+test('a count ends after a number of dead letters, or when its caller wants no more, and says so', async () => {
   await outage.events(3);
   const counting = (eventsCountedMax: number) =>
     createRecoveryStore(store.db, store.clock, { eventsCountedMax }).count(
@@ -89,6 +89,7 @@ test('a count ends after a number of dead letters, and says so', async () => {
     );
   expect(await counting(2)).toMatchObject({ matched: 2, deadLetters: 2, hasMore: true });
   expect(await counting(3)).toMatchObject({ matched: 3, hasMore: false });
+  expect(await count({ mayGoOn: () => false })).toMatchObject({ matched: 0, hasMore: true });
 });
 
 test('a count needs a webhook of the account', async () => {

@@ -1,6 +1,7 @@
 import type { AccountId, DeadLetterReason, EventType, WebhookId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
+import { readPostgresTime } from '../db/postgres-time.ts';
 import { countDeadLetters } from '../deliveries/sql/replay-dead-letters.ts';
 import { POSITION_MAX, rangeOf, rangeValues } from '../events/events.ts';
 import { subscriptionOf } from '../events/webhook-events.ts';
@@ -26,7 +27,7 @@ export interface RecoveryRequest {
   readonly reason?: DeadLetterReason | undefined;
   /** The moment of an earlier count: what failed since is left out. Absent: now. */
   readonly asOf?: Date | undefined;
-  /** Asked before each page of a count of events. False: the count ends there. Absent: it goes on. */
+  /** Asked before each page of a count. False: the count ends there. Absent: it goes on. */
   readonly mayGoOn?: (() => boolean) | undefined;
 }
 
@@ -64,9 +65,6 @@ export interface RecoveryPlan {
   readonly asOf: Date;
 }
 
-/** Rounded up, because the rows that are compared with it may be rounded up as well. */
-const MOMENT = `select date_trunc('milliseconds', clock_timestamp()) + interval '1 ms' as "asOf"`;
-
 /** @returns null when the account has no such webhook, of its own or of a routing rule. */
 export async function planRecovery(
   db: Database,
@@ -76,8 +74,7 @@ export async function planRecovery(
 ): Promise<RecoveryPlan | null> {
   const subscription = await subscriptionOf(db, accountId, webhookId);
   if (subscription === null) return null;
-  const { rows } = await db.pool.query<{ asOf: Date }>(MOMENT);
-  const [{ asOf: now }] = rows as [{ asOf: Date }];
+  const now = await readPostgresTime(db.pool);
   const asOf = request.asOf === undefined || request.asOf > now ? now : request.asOf;
   const { since, until = asOf, only } = request;
   const isOfEvents = only !== 'dead_letters';
@@ -119,9 +116,12 @@ export function letterFilters({
   return { ...(type && { type }), ...(reason && { reason }) };
 }
 
+const NOTHING = { matched: 0, deadLetters: 0, unknown: 0, oldest: null, newest: null, hasMore: false };
+
 async function countLetters(db: Database, plan: RecoveryPlan, lettersMax: number): Promise<RecoveryCount> {
   const { accountId, webhookId, request, span, asOf } = plan;
   const filters = letterFilters(request);
+  if (request.mayGoOn?.() === false) return { ...span, asOf, ...NOTHING, hasMore: true };
   const times = [span.since.toISOString(), span.until.toISOString()];
   const [row] = await runOn<{ matched: number; oldest: Date | null; newest: Date | null }>(
     db.pool,
@@ -138,8 +138,7 @@ async function countEvents(db: Database, plan: RecoveryPlan, eventsMax: number):
   const { accountId, webhookId, subscription, request, span, range, asOf } = plan;
   const { rule, domains, types } = subscription;
   const rest = [webhookId, rule, domains, request.only === 'undelivered', asOf.toISOString()];
-  const nothing = { matched: 0, deadLetters: 0, unknown: 0, oldest: null, newest: null, hasMore: false };
-  let count: RecoveryCount = { ...span, asOf, ...nothing };
+  let count: RecoveryCount = { ...span, asOf, ...NOTHING };
   let left = eventsMax;
   for (const type of wantedTypes(types, request.types)) {
     for (let { after } = range, isLast = false; !isLast;) {
