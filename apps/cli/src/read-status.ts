@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  evicts,
+  evictionFault,
   openQueueIdentity,
   Producer,
   queueLocation,
@@ -150,8 +150,8 @@ async function readQueue(location: QueueLocation, logger: Logger): Promise<Queue
     for (;;) {
       try {
         const [depths, policy] = [await producer.depth(), await producer.evictionPolicy()];
-        const faults = evicts(policy) ? [evictionFault(policy)] : [];
-        return { depths, identity: await identity.read(), faults };
+        const fault = evictionFault(policy);
+        return { depths, identity: await identity.read(), faults: fault === null ? [] : [fault] };
       } catch (error) {
         if (performance.now() > deadline) {
           const { cause } = error as Error;
@@ -168,8 +168,4 @@ async function readQueue(location: QueueLocation, logger: Logger): Promise<Queue
     identity.close();
     await producer.close();
   }
-}
-
-function evictionFault(policy: string | null): string {
-  return `Redis may evict jobs (maxmemory-policy ${policy}): set it to noeviction`;
 }

@@ -37,7 +37,11 @@ export function addConsole({
     actions,
     clock: systemClock,
     readiness: isReady,
-    queue: { depth: () => queue.depth(), identity: () => identity.find() },
+    queue: {
+      depth: () => queue.depth(),
+      identity: () => identity.find(),
+      evictionPolicy: () => queue.evictionPolicy(),
+    },
     logger,
     metrics,
   });

@@ -86,17 +86,22 @@ describe('the overview', () => {
     expect(await wordsOfRunning(missing)).toContain(words);
   });
 
-  test('keeps the depths of the queue when its id cannot be read, and names the fault', async () => {
+  test('keeps the depths of the queue when its id cannot be read, and names each fault of Redis', async () => {
     const location = { kind: 'redis', redisUrl: 'redis://127.0.0.1:1', prefix: 'p' } as const;
     const identity = openQueueIdentity(location, () => undefined);
     const producer = new Producer({ kind: 'postgres', databaseUrl: opened.database.url }, () => undefined);
-    const queue = { depth: () => producer.depth(), identity: () => identity.find() };
+    const queue = {
+      depth: () => producer.depth(),
+      identity: () => identity.find(),
+      evictionPolicy: async () => 'allkeys-lru',
+    };
     const page = await showOverview(opened.db, queue)({ ...VISIT, now: new Date() });
     identity.close();
     await producer.close();
     const words = 'main' in page ? textOf(String(page.main)) : '';
     expect(words).toContain('Lanes of the job queue');
     expect(words).toContain('Postrider has a fault The id of the queue is not known: ');
+    expect(words).toContain('Redis may evict jobs (maxmemory-policy allkeys-lru): set it to noeviction.');
   });
 
   test('names a fault when no relay makes the days of the attempt log', async () => {

@@ -50,7 +50,11 @@ async function startConsole(): Promise<TestConsole> {
     actions,
     clock: systemClock,
     readiness: () => readiness(actions.pool),
-    queue: { depth: () => queue.depth(), identity: () => identity.find() },
+    queue: {
+      depth: () => queue.depth(),
+      identity: () => identity.find(),
+      evictionPolicy: () => queue.evictionPolicy(),
+    },
     logger,
     metrics: createMetrics('console', { processMetrics: false }),
   });

@@ -21,6 +21,11 @@ export function hideEvictionPolicy(redis: Redis): Redis {
   });
 }
 
+/** The fault of a Redis that may evict jobs. Null: it does not. */
+export function evictionFault(policy: string | null): string | null {
+  return evicts(policy) ? `Redis may evict jobs (maxmemory-policy ${policy}): set it to noeviction` : null;
+}
+
 /** Returns true when Redis may evict jobs under this policy. An unknown policy counts as safe. */
 export function evicts(policy: string | null): boolean {
   return policy !== null && policy !== 'noeviction';

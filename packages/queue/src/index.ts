@@ -1,6 +1,6 @@
 export { QUEUE_SCHEMA, type QueueLocation, queueLocation } from './connection.ts';
 export { Consumer } from './consumer.ts';
-export { evicts } from './eviction-policy.ts';
+export { evictionFault, evicts } from './eviction-policy.ts';
 export {
   type DeliveryJob,
   type JobToAdd,

@@ -11,6 +11,8 @@ export interface Lanes {
   readonly depths: Readonly<Record<QueueKey, QueueDepth>> | null;
   readonly identity: QueueIdentity | null;
   readonly fault: string | null;
+  /** Redis may evict jobs. */
+  readonly evictionFault: string | null;
 }
 
 export function isRunning({ state: word }: KnownWorker): boolean {

@@ -112,6 +112,7 @@ function ownFaults(parts: OverviewParts, now: Date): string[] {
   return [
     ...(ready.ready ? [] : [ready.reason]),
     ...(lanes.fault === null ? [] : [lanes.fault]),
+    ...(lanes.evictionFault === null ? [] : [lanes.evictionFault]),
     ...(parts.relayIsActive ? [] : ['No relay is active: nothing is claimed']),
     ...(parts.lacksDays ? ['No relay makes the days of the attempt log'] : []),
     ...(workers.some(isRunning) ? [] : ['No worker is running']),

@@ -1,5 +1,5 @@
 import { within } from '@postrider/limits';
-import { workersElsewhere } from '@postrider/queue';
+import { evictionFault, workersElsewhere } from '@postrider/queue';
 import type { QueueDepth, QueueKey } from '@postrider/queue';
 import { messageOf } from '@postrider/runtime';
 import {
@@ -33,6 +33,8 @@ export interface ConsoleQueue {
   /** The waiting jobs. */
   readonly depth: () => Promise<Readonly<Record<QueueKey, QueueDepth>>>;
   readonly identity: () => Promise<QueueIdentity>;
+  /** Redis's `maxmemory-policy`. Null: not reported, or the queue is on Postgres. */
+  readonly evictionPolicy: () => Promise<string | null>;
 }
 
 const FAILING_MAX = 20;
@@ -97,9 +99,15 @@ function hoursTo(now: Date): Date[] {
 }
 
 async function lanesOf(queue: ConsoleQueue): Promise<Lanes> {
-  const [depths, identity] = await Promise.all([inTime(queue.depth), inTime(queue.identity)]);
+  const reads = [inTime(queue.depth), inTime(queue.identity), inTime(queue.evictionPolicy)] as const;
+  const [depths, identity, policy] = await Promise.all(reads);
   const ofIdentity = identity.fault === null ? null : `The id of the queue is not known: ${identity.fault}`;
-  return { depths: depths.value, identity: identity.value, fault: depths.fault ?? ofIdentity };
+  return {
+    depths: depths.value,
+    identity: identity.value,
+    fault: depths.fault ?? ofIdentity,
+    evictionFault: evictionFault(policy.value),
+  };
 }
 
 type Answer<T> =
