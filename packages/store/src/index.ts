@@ -114,7 +114,6 @@ export type { BlockedSender, BlockedSenderStore } from './inbound/blocked-sender
 export {
   countHeldMessages,
   countHeldOf,
-  HELD_COUNTED_MAX,
   HELD_OF_ACCOUNT_COUNTED_MAX,
   listHeldMessages,
   listReleasedMessages,

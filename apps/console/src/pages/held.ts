@@ -1,6 +1,5 @@
 import { html } from '@remix-run/html-template';
 import { HELD_REASONS } from '@postrider/domain';
-import { HELD_COUNTED_MAX } from '@postrider/store';
 import type { HeldCount, HeldMessage, Page as ListPage, ReleasedMessage } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
@@ -59,9 +58,9 @@ function reasonTabs({ counts, filter, released }: HeldParts): Html {
   const { account } = filter;
   const numberOf = (reason: string) => counts.find((each) => each.reason === reason)?.messages ?? 0;
   const all = counts.reduce((sum, { messages }) => sum + messages, 0);
-  // The counts are of all accounts. Beyond the maximum, each reason may have more.
-  const more = (number: number) =>
-    account === undefined ? { more: count(number, all >= HELD_COUNTED_MAX) } : {};
+  const areCut = counts.some((each) => each.isCut);
+  // The counts are of all accounts. When they are cut, each reason may have more.
+  const more = (number: number) => (account === undefined ? { more: count(number, areCut) } : {});
   const tab = (name: string, reason: string | undefined, number: number) => ({
     name,
     ...more(number),

@@ -1,6 +1,6 @@
 import { html } from '@remix-run/html-template';
 import type { AccountId, WebhookId } from '@postrider/domain';
-import { DEAD_LETTERS_PER_HOUR_MAX, HELD_COUNTED_MAX, LOAD_COUNTED_MAX } from '@postrider/store';
+import { DEAD_LETTERS_PER_HOUR_MAX, LOAD_COUNTED_MAX } from '@postrider/store';
 import type {
   DeadLetterCount,
   DeadLetterHour,
@@ -187,7 +187,7 @@ function figures(parts: OverviewParts, now: Date): Html {
   const { outstanding, deadLetters, held, unsent } = parts;
   const big = (text: string) => html`<span class="big">${text}</span>`;
   const heldCount = held.reduce((sum, { messages }) => sum + messages, 0);
-  const isHeldCut = heldCount >= HELD_COUNTED_MAX;
+  const isHeldCut = held.some(({ isCut }) => isCut);
   // The count takes the newest messages. Beyond its maximum, the oldest is not among them.
   const oldestHeld = isHeldCut ? undefined : Math.min(...held.map(({ oldest }) => oldest.getTime()));
   const age = (ms: number | undefined) =>

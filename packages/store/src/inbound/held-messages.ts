@@ -108,7 +108,7 @@ const COUNT_OF_ACCOUNT = statement('count-held-messages-of-account')`
       limit $2
     ) h`;
 
-export const HELD_COUNTED_MAX = 10_000;
+const HELD_COUNTED_MAX = 10_000;
 /** For one account. */
 export const HELD_OF_ACCOUNT_COUNTED_MAX = 500;
 
