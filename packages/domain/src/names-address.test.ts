@@ -41,6 +41,10 @@ test.each([
   ['bob@b.example', 'smtp; 550 <"b\\ob"@b.example>: unknown user'],
   ['bob@b.example', 'the users "eve" and "bob"@b.example are unknown'],
   ['"bob b"@b.example', 'smtp; 550 <"Bob B"@b.example>: unknown user'],
+  ['bob@b.example', '550 \u6536\u4ef6\u4ebabob@b.example\u4e0d\u5b58\u5728'],
+  ['bob@b.example', '550 \u5b9b\u5148bob@b.example\u306f'],
+  ['bob@b.example', '550 \ub85cbob@b.example'],
+  ['bob@b.example', '550 \u2709\ufe0fbob@b.example'],
 ])('%s is the address in %j', (address, text) => {
   expect(namesAddress(text, address)).toBe(true);
 });

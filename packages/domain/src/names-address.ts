@@ -4,6 +4,9 @@ import { plainAddress } from './plain-address.ts';
 /** The length limit keeps the time linear: each quote of a text may begin one. */
 const QUOTED_LOCAL_PARTS = /"(?:[^"\\]|\\.){1,998}"(?=@)/gu;
 
+/** The end of a text that may continue as a local part. */
+const OF_LOCAL_PART = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Nd}_.%+-]$/u;
+
 /**
  * True when any text in a JSON value contains the address. The text may be the address, with or without a
  * name. It may also be a longer text with the address as a word, such as a mail server's diagnosis.
@@ -29,9 +32,9 @@ function textNames(text: string, address: string): boolean {
 
 /**
  * `bob@b.example` is not a word in `jim.bob@b.example`, `bob@b.example.com` or `"bob@b.example"@c.example`. A
- * full stop may follow a word.
+ * full stop may follow a word. Chinese and other scripts without spaces may write a letter before a word.
  */
 function isWord(text: string, from: number, to: number): boolean {
-  const before = text.slice(Math.max(0, from - 2), from);
-  return !/[\p{L}\p{M}\p{N}_.%+-]$/u.test(before) && !/^(?:[\w-]|\.\w|"@)/.test(text.slice(to, to + 2));
+  const before = text.slice(Math.max(0, from - 2), from); // a letter may take two code units
+  return !OF_LOCAL_PART.test(before) && !/^(?:[\w-]|\.\w|"@)/.test(text.slice(to, to + 2));
 }

@@ -69,12 +69,13 @@ export function mayName(text: string, needle: `$${number}`): string {
 
 /**
  * A part that every text with the address contains, once its quotes and backslashes are gone: mail may write
- * `"ann"@`, and JSON escapes both. Letters beyond ASCII are left out, each with the letter before it: a text
- * may have them decomposed. The part ends before the domain, which can be written in two ways. Cost: when
- * only the `@` is left, each text with one is read.
+ * `"ann"@`, and JSON escapes both. Letters beyond ASCII are left out: a text may have them decomposed. So is
+ * an `i` before one: `İ` becomes `i` and a dot here, and may stay one letter in Postgres. The part ends
+ * before the domain, which can be written in two ways. Cost: when only the `@` is left, each text with one
+ * is read.
  */
 export function needleOf(address: string): string {
   const local = address.slice(0, address.lastIndexOf('@')).replaceAll(/["\\]/g, '');
-  const parts = `${local}@`.split(/.?[^\u0020-\u007e]+/);
+  const parts = `${local}@`.split(/i?[^\u0020-\u007e]+/);
   return parts.reduce((longest, part) => (part.length > longest.length ? part : longest));
 }
