@@ -39,7 +39,7 @@ export function addConsole({
     readiness: isReady,
     queue: {
       depth: () => queue.depth(),
-      identity: () => identity.find(),
+      identity: () => identity.read(),
       evictionPolicy: () => queue.evictionPolicy(),
     },
     logger,

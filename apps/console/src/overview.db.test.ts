@@ -92,7 +92,7 @@ describe('the overview', () => {
     const producer = new Producer({ kind: 'postgres', databaseUrl: opened.database.url }, () => undefined);
     const queue = {
       depth: () => producer.depth(),
-      identity: () => identity.find(),
+      identity: () => identity.read(),
       evictionPolicy: async () => 'allkeys-lru',
     };
     const page = await showOverview(opened.db, queue)({ ...VISIT, now: new Date() });
@@ -100,7 +100,7 @@ describe('the overview', () => {
     await producer.close();
     const words = 'main' in page ? textOf(String(page.main)) : '';
     expect(words).toContain('Lanes of the job queue');
-    expect(words).toContain('Postrider has a fault The id of the queue is not known: ');
+    expect(words).toContain('Postrider has a fault The queue takes no writes, or its id is not known: ');
     expect(words).toContain('Redis may evict jobs (maxmemory-policy allkeys-lru): set it to noeviction.');
   });
 

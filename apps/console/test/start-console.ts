@@ -52,7 +52,7 @@ async function startConsole(): Promise<TestConsole> {
     readiness: () => readiness(actions.pool),
     queue: {
       depth: () => queue.depth(),
-      identity: () => identity.find(),
+      identity: () => identity.read(),
       evictionPolicy: () => queue.evictionPolicy(),
     },
     logger,

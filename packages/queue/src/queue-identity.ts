@@ -9,8 +9,7 @@ const IN_POSTGRES: QueueIdentity = { kind: 'postgres', prefix: '', id: 'postgres
 /** Opens a reader of the queue's identity. On Redis, `read` also shows that Redis accepts writes. */
 export function openQueueIdentity(location: QueueLocation, onError: (error: Error) => void) {
   if (location.kind === 'postgres') {
-    const read = async () => IN_POSTGRES;
-    return { last: () => IN_POSTGRES, read, find: read, close: () => undefined };
+    return { last: () => IN_POSTGRES, read: async () => IN_POSTGRES, close: () => undefined };
   }
   const { redisUrl, prefix } = location;
   const redis = connectRedis(redisUrl, 'producer', onError);
@@ -34,11 +33,6 @@ export function openQueueIdentity(location: QueueLocation, onError: (error: Erro
         last = { ...last, id: null };
         throw error;
       }
-    },
-    /** Writes nothing, so it works on a replica and at Redis's memory limit. */
-    async find(): Promise<QueueIdentity> {
-      await firstTry;
-      return { kind: 'redis', prefix, id: (await redis.get(key)) ?? 'none' };
     },
     close: (): void => redis.disconnect(),
   };

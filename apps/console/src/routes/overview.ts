@@ -101,7 +101,8 @@ function hoursTo(now: Date): Date[] {
 async function lanesOf(queue: ConsoleQueue): Promise<Lanes> {
   const reads = [inTime(queue.depth), inTime(queue.identity), inTime(queue.evictionPolicy)] as const;
   const [depths, identity, policy] = await Promise.all(reads);
-  const ofIdentity = identity.fault === null ? null : `The id of the queue is not known: ${identity.fault}`;
+  const ofIdentity =
+    identity.fault === null ? null : `The queue takes no writes, or its id is not known: ${identity.fault}`;
   return {
     depths: depths.value,
     identity: identity.value,
