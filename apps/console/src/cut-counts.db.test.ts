@@ -119,7 +119,9 @@ describe('a count that takes longer than its time', () => {
 
   test('starts the recovery of a number with a + without a count', async () => {
     const page = await pageOf({ looks: 2 });
-    expect((await start(page, 1, { count: '5000+' })).outcome).toContain('1 recovery runs, of 0+ events.');
+    expect((await start(page, 1, { count: '5000+' })).outcome).toContain(
+      '1 recovery runs, of 5,000+ events.',
+    );
   });
 
   test('starts first what needs the count', async () => {
@@ -128,7 +130,7 @@ describe('a count that takes longer than its time', () => {
     await query(`update webhooks set created_at = now() - interval '30 days'`);
     const counted = `${webhook}:5000+ ${other}:5001`;
     const { outcome } = await start(page, 4, { counted, count: '10001+', types: 'email.sent' });
-    expect(outcome).toBe('2 recoveries run, of 5,001+ events.');
+    expect(outcome).toBe('2 recoveries run, of 10,001+ events.');
   });
 });
 

@@ -81,7 +81,7 @@ test('a form that could not begin says that nothing changed', async () => {
   const failed = await withoutMemory('insert on console_forms', 'true', async () =>
     ada.post(`${path}/stop`, fields),
   );
-  expect([failed.status, textOf(failed.text).includes('Nothing changed.')]).toEqual([503, true]);
+  expect([failed.status, textOf(failed.text).includes('This request changed nothing.')]).toEqual([503, true]);
   expect(textOf(failed.text)).not.toContain('may have changed');
   expect((await ada.post(`${path}/stop`, fields)).status).toBe(303);
 });
@@ -98,7 +98,7 @@ test.each([
     expect(failed.status).toBe(503);
     const words = textOf(failed.text);
     expect(words).toContain('It may have changed something. Look into the audit before you try again.');
-    expect(words).not.toContain('Nothing changed');
+    expect(words).not.toContain('changed nothing');
     expect(failed.text).toContain(`<a class="btn" href="${path}">Back to the form</a>`);
     const again = await ada.post(`${path}/stop`, fields);
     expect(again.status).toBe(409);

@@ -52,13 +52,14 @@ function failurePage(error: unknown, { formPage, hasBegun }: FailedForm, now: Da
   const title =
     reason === null
       ? 'Something failed here'
-      : `${formPage === null ? 'Not loaded' : 'Not ended'}: ${reason}`;
+      : `${formPage === null ? 'Not loaded' : hasBegun ? 'Not ended' : 'Not begun'}: ${reason}`;
   const effect = hasBegun
     ? html`The console could not end this action. <b>It may have changed something.</b> Look into the
         <a href="/audit">audit</a> before you try again.`
     : formPage === null
       ? html`The console could not load this page. Nothing changed.`
-      : html`The console could not begin this action. Nothing changed.`;
+      : html`The console could not begin this action. This request changed nothing. After a double click, look
+          into the <a href="/audit">audit</a>.`;
   const main = html`<div class="narrow-page sec">
     <h1>${title}</h1>
     <p>${effect}</p>

@@ -58,8 +58,9 @@ function requestOf({ until, types, only, reason, ...fields }: RecoverFields): Re
   const { since = only === 'dead_letters' ? new Date(0) : undefined } = fields;
   if (since === undefined) throw badRequest(['since is missing.']);
   if (until !== undefined && until <= since) throw badRequest(['until is not after since.']);
-  if (reason !== undefined && only !== 'dead_letters') throw badRequest(['reason needs only dead_letters.']);
-  return { since, until, types: types === undefined ? [] : [types], only, reason };
+  // The form keeps the reason of dead letters when the user chooses events.
+  const reasonOf = only === 'dead_letters' ? reason : undefined;
+  return { since, until, types: types === undefined ? [] : [types], only, reason: reasonOf };
 }
 
 /** Dry run and start count up to the same maximum. Otherwise the numbers would differ. */
@@ -91,13 +92,10 @@ export function showRecover(
 
   return async (visit) => {
     const given = readFields(asked, visit.query);
-    const isOfEvents = given.only !== 'dead_letters';
-    // The form keeps the reason of dead letters when the user chooses events.
-    const fields = isOfEvents
-      ? { ...given, reason: undefined, since: given.since ?? dayBefore(visit.now) }
-      : given;
-    const { webhook: owner } = fields;
-    const request = requestOf(fields);
+    const { webhook: owner, only } = given;
+    const since = only === 'dead_letters' ? given.since : (given.since ?? dayBefore(visit.now));
+    const request = requestOf({ ...given, since });
+    const fields = { ...given, since, reason: request.reason };
     if (owner === undefined) return recoverPage({ fields, dryRun: null }, visit);
     const owned = await webhooksOf({ accounts, webhooks }, owner);
     const ids = owned.map(({ id }) => id);
@@ -212,8 +210,12 @@ export function startRecoveries(
       const wanted = { ...request, expected: hasMore ? undefined : matched, mayGoOn };
       const start = await orAway(() => recoveries.start(webhook.accountId, id, wanted, by));
       if (start === 'away') return { endpoint, start: { kind: 'unknown' } };
-      const isLate = start.kind === 'changed' && start.count.hasMore && !mayGoOn();
-      return { endpoint, start: isLate ? { kind: 'late' } : start };
+      if (start.kind === 'changed' && start.count.hasMore && !mayGoOn())
+        return { endpoint, start: { kind: 'late' } };
+      if (start.kind !== 'started') return { endpoint, start };
+      // This count may have ended before the one that the user saw.
+      const count = { ...start.count, matched: Math.max(matched, start.count.matched) };
+      return { endpoint, start: { ...start, count } };
     };
     const results = await counting(async () => {
       const mayGoOn = timeLimit(nowMs);
@@ -224,7 +226,7 @@ export function startRecoveries(
         const mayStart = mayGoOn() || (counted.hasMore && !isAway);
         const one: Start = mayStart
           ? await startOne(id, counted, mayGoOn)
-          : { endpoint: id, start: { kind: 'late' } };
+          : { endpoint: id, start: { kind: counted.hasMore ? 'unread' : 'late' } };
         isAway ||= one.start.kind === 'unread' || one.start.kind === 'unknown';
         starts.push(one);
       }
