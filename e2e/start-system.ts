@@ -69,6 +69,9 @@ export interface SystemOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/** The code of Postgres for a deadlock. */
+const DEADLOCK = '40P01';
+
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
   const directory = mkdtempSync(join(tmpdir(), 'postrider-e2e-'));
   const db = options.database ?? (await createTestDatabase());
@@ -118,7 +121,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       await Promise.all(processes.map(untilStarted));
       await untilMailSent(db);
       await untilDrained(db);
-      await createRows(db).clear();
+      await clearRows(db);
       receiver.reset();
       owner = await newOwner(database);
     },
@@ -172,6 +175,18 @@ async function recordEvents(
 async function countOutstanding(db: TestDatabase): Promise<number> {
   const [row] = await db.query<{ n: number }>('select count(*)::int as n from deliveries');
   return row?.n ?? 0;
+}
+
+/** Removes all rows. The running processes write meanwhile, and Postgres may end the removal as a deadlock. */
+async function clearRows(db: TestDatabase): Promise<void> {
+  for (;;) {
+    try {
+      await createRows(db).clear();
+      return;
+    } catch (error) {
+      if ((error as { readonly code?: unknown }).code !== DEADLOCK) throw error;
+    }
+  }
 }
 
 async function untilMailSent(db: TestDatabase): Promise<void> {
