@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, WebhookId } from '@postrider/domain';
 import { systemClock } from '@postrider/testing';
-import { HttpVisitor, textOf, tokensOf, valuesOf } from '../test/http-visitor.ts';
-import { KEYS, setupConsole } from '../test/start-console.ts';
+import { textOf, tokensOf, valuesOf } from '../test/http-visitor.ts';
+import type { HttpVisitor } from '../test/http-visitor.ts';
+import { makeOldWebhook } from '../test/old-webhook.ts';
+import { setupConsole } from '../test/start-console.ts';
 import { createOneCount } from './routes/one-count.ts';
 import { showRecover, startRecoveries } from './routes/recover.ts';
 
@@ -13,13 +15,7 @@ let accountId: AccountId;
 let webhook: WebhookId;
 let ada: HttpVisitor;
 
-beforeEach(async () => {
-  await opened.rows.clear();
-  accountId = await opened.rows.account();
-  webhook = await opened.rows.webhook({ accountId });
-  await query(`update webhooks set created_at = now() - interval '30 days'`);
-  ada = await new HttpVisitor(opened.url).signIn(KEYS.ada);
-});
+beforeEach(async () => void ({ accountId, webhook, ada } = await makeOldWebhook(opened)));
 
 const query = async (sql: string, values: unknown[] = []) => opened.database.query(sql, values);
 

@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, WebhookId } from '@postrider/domain';
-import { HttpVisitor, textOf, valuesOf } from '../test/http-visitor.ts';
-import { KEYS, setupConsole } from '../test/start-console.ts';
+import { textOf, valuesOf } from '../test/http-visitor.ts';
+import type { HttpVisitor } from '../test/http-visitor.ts';
+import { makeOldWebhook } from '../test/old-webhook.ts';
+import { setupConsole } from '../test/start-console.ts';
 
 /* What "Recover these…" over a list of dead letters sends. */
 
@@ -10,13 +12,7 @@ let accountId: AccountId;
 let webhook: WebhookId;
 let ada: HttpVisitor;
 
-beforeEach(async () => {
-  await opened.rows.clear();
-  accountId = await opened.rows.account();
-  webhook = await opened.rows.webhook({ accountId });
-  await query(`update webhooks set created_at = now() - interval '30 days'`);
-  ada = await new HttpVisitor(opened.url).signIn(KEYS.ada);
-});
+beforeEach(async () => void ({ accountId, webhook, ada } = await makeOldWebhook(opened)));
 
 const query = async (sql: string, values: unknown[] = []) => opened.database.query(sql, values);
 

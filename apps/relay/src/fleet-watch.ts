@@ -1,4 +1,4 @@
-import { queueInWords } from '@postrider/queue';
+import { queueInWords, queuesInWords } from '@postrider/queue';
 import type { Logger, Metrics } from '@postrider/runtime';
 import type { DeadWorker, Fleet, QueueIdentity } from '@postrider/store';
 
@@ -50,7 +50,7 @@ export function createFleetWatch(parts: FleetWatchParts) {
     if (runsWithoutWorker !== RUNS_BEFORE_WARNING) return;
     logger.warn('no worker takes jobs from this queue', {
       queue: queueInWords(own),
-      queues_of_workers: namesOf(queues),
+      queues_of_workers: queuesInWords(queues),
     });
   }
 
@@ -76,8 +76,4 @@ export function createFleetWatch(parts: FleetWatchParts) {
       return EVERY_MS;
     },
   };
-}
-
-function namesOf(queues: readonly QueueIdentity[]): string[] {
-  return [...new Set(queues.map(queueInWords))];
 }

@@ -10,6 +10,6 @@ export {
   type QueueKey,
 } from './jobs.ts';
 export { migrateQueueSchema, queueSchemaIsCurrent, requireQueueSchema } from './migrate.ts';
-export { openQueueIdentity, queueInWords, workersElsewhere } from './queue-identity.ts';
+export { openQueueIdentity, queueInWords, queuesInWords, workersElsewhere } from './queue-identity.ts';
 export { openQueueWatch, type QueueWatch } from './queue-watch.ts';
 export { Producer, type QueueDepth, QueueUnavailableError } from './producer.ts';

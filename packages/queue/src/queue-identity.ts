@@ -44,6 +44,11 @@ export function queueInWords({ kind, prefix, id }: QueueIdentity): string {
   return `Redis (prefix ${prefix}, ${id === null ? 'not reachable' : `id ${id}`})`;
 }
 
+/** Names each of these queues once. */
+export function queuesInWords(queues: readonly QueueIdentity[]): string[] {
+  return [...new Set(queues.map(queueInWords))];
+}
+
 /**
  * The fault that workers run, and none takes jobs from this queue.
  *
@@ -52,6 +57,6 @@ export function queueInWords({ kind, prefix, id }: QueueIdentity): string {
 export function workersElsewhere(own: QueueIdentity, workers: readonly RunningWorker[]): string | null {
   if (workers.length === 0) return null;
   if (workers.some(({ queue }) => queue.id === own.id)) return null;
-  const names = new Set(workers.map(({ queue }) => queueInWords(queue)));
-  return `no worker takes jobs from the queue in ${queueInWords(own)}: the workers use ${[...names].join(', ')}`;
+  const names = queuesInWords(workers.map(({ queue }) => queue)).join(', ');
+  return `no worker takes jobs from the queue in ${queueInWords(own)}: the workers use ${names}`;
 }

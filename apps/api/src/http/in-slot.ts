@@ -1,5 +1,6 @@
 import type { KeyedQueue } from '@postrider/limits';
 import type { RouteRequest } from '../routes/route.ts';
+import type { AccountSlots } from './account-slots.ts';
 import type { Answer } from './answer.ts';
 
 /** Runs the work in a slot of the request's account. After a wait it first checks the key again. */
@@ -19,4 +20,15 @@ export async function inSlot(
   } finally {
     slot.release();
   }
+}
+
+/** Does the same in slots with a limited wait. @param refusal the answer when none was free */
+export async function inAccountSlot(
+  slots: Pick<AccountSlots, 'run'>,
+  { key, recheckKey, client }: Pick<RouteRequest, 'key' | 'recheckKey' | 'client'>,
+  refusal: Answer,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  const afterCheck = async (): Promise<Answer> => (await recheckKey()) ?? work();
+  return (await slots.run(key.accountId, afterCheck, client)) ?? refusal;
 }

@@ -6,6 +6,7 @@ import { AccountSlots } from '../http/account-slots.ts';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { strictFields } from '../http/fields.ts';
+import { inAccountSlot } from '../http/in-slot.ts';
 import { parsedText } from '../http/parsed-text.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { invalid, othersCount } from '../problems/answers.ts';
@@ -199,7 +200,7 @@ export function getEmailMetrics(
       refusals: ['validation-failed'],
     },
     async handle(request) {
-      const { key, query, recheckKey, client } = request;
+      const { key, query } = request;
       const parsed = parseQuery(query, metricsQuery);
       if (!parsed.ok) return parsed.refusal;
       const asked = { ...parsed.fields, ...rangeOf(parsed.fields, clock.now()) };
@@ -207,9 +208,7 @@ export function getEmailMetrics(
       if (days < 0) return invalid('start_date is after end_date.');
       if (days > LIMITS.metricDays) return invalid(`The range is longer than ${LIMITS.metricDays} days.`);
       if (key.kind === 'test') return metricsAnswer(asked, []);
-      const work = async (): Promise<Answer> => {
-        const refusal = await recheckKey();
-        if (refusal !== null) return refusal;
+      return inAccountSlot(slots, request, othersCount, async () => {
         const counted = await counts.count(key.accountId, requestOf(asked));
         switch (counted.kind) {
           case 'counted':
@@ -219,8 +218,7 @@ export function getEmailMetrics(
           case 'unknown-time-zone':
             return invalid(`timezone ${quoted(asked.timezone)} is not a name of a time zone.`);
         }
-      };
-      return (await slots.run(key.accountId, work, client)) ?? othersCount;
+      });
     },
   };
 }

@@ -9,6 +9,7 @@ import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
+import { inAccountSlot } from '../http/in-slot.ts';
 import { idField, requestedTime } from '../http/parsed-text.ts';
 import { limitParameter, parseQuery } from '../http/query-fields.ts';
 import { countTakesLong, invalid, noSuch, tooManyInFlight } from '../problems/answers.ts';
@@ -121,21 +122,19 @@ function recover(
       success: { status: 202, body: startedRecovery },
       refusals: ['400 text', '422 text', 'validation-failed', 'not-found'],
     },
-    async handle({ key, id: written, body, recheckKey, client }) {
+    async handle(request) {
+      const { key, id: written, body, client } = request;
       const parsed = parseFields(body, recoveryRequest, ['since'], resourceFields);
       if (!parsed.ok) return parsed.refusal;
       const { since, until } = parsed.fields;
       if (until !== undefined && until <= since) return invalid('until is not after since.');
       const webhookId = parseId('webhook', written);
       if (webhookId === null) return noSuch('webhook');
-      const work = async (): Promise<Answer> => {
-        const refusal = await recheckKey();
-        if (refusal !== null) return refusal;
+      return inAccountSlot(slots, request, tooManyInFlight, async () => {
         const endMs = nowMs() + COUNT_MS;
         const mayGoOn = (): boolean => !client.destroyed && nowMs() < endMs;
         return countOrStart(recoveries, key, webhookId, { ...parsed.fields, mayGoOn });
-      };
-      return (await slots.run(key.accountId, work, client)) ?? tooManyInFlight;
+      });
     },
   };
 }

@@ -43,11 +43,6 @@ export function endpointName(endpoint: string): string {
   return endpoint.replace(/^https:\/\//, '');
 }
 
-/** `hooks.shop.example.com`. The path of an endpoint may hold a token of the customer. */
-export function hostOf(endpoint: string): string {
-  return new URL(endpoint).host;
-}
-
 /** A time as a machine and a person read it. */
 export function time(
   at: Date,

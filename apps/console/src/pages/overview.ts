@@ -1,4 +1,5 @@
 import { html } from '@remix-run/html-template';
+import { hostOf } from '@postrider/domain';
 import type { AccountId, WebhookId } from '@postrider/domain';
 import { DEAD_LETTERS_PER_HOUR_MAX, LOAD_COUNTED_MAX } from '@postrider/store';
 import type {
@@ -17,7 +18,7 @@ import type {
 } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
-import { endpointText, facts, hostOf, idLink, section, state, timeAgo } from '../html/pieces.ts';
+import { endpointText, facts, idLink, section, state, timeAgo } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { numberTable, stackedTable } from '../html/table.ts';
 import { clockTime, count, counted, duration, latency, moment } from '../html/words.ts';

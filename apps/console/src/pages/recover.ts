@@ -244,13 +244,17 @@ function targetCells(
   ];
 }
 
+function isSuspended(account: DryRun['account']): boolean {
+  return account !== null && account.suspendedAt !== null;
+}
+
 /** The pace is that of the endpoint and the account now. */
 function durationText(
   { webhook, count: { matched, hasMore } }: RecoverTarget,
   account: DryRun['account'],
   { rate }: RecoverFields,
 ): Part {
-  if ((account?.suspendedAt ?? null) !== null) return 'waits';
+  if (isSuspended(account)) return 'waits';
   const isFailing = webhook.failingSince !== null;
   const perSecond = paceOf(rate, isFailing);
   const time = `${duration(Math.ceil(matched / perSecond))}${hasMore ? '+' : ''}`;
@@ -312,11 +316,11 @@ function confirmSection({ targets, account }: DryRun, fields: RecoverFields, vis
         ${count(fields.rate)} per second. New events go first.
       </li>
       ${
-        (account?.suspendedAt ?? null) === null
-          ? null
-          : html`<li>
+        isSuspended(account)
+          ? html`<li>
               <b>The account is suspended.</b> The recovery waits until <code>account resume</code>.
             </li>`
+          : null
       }
       <li>Ids and bytes stay the same, so a receiver that removes duplicates processes no event twice.</li>
       <li>
