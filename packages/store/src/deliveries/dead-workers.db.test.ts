@@ -89,6 +89,18 @@ describe('when a worker has died', () => {
     expect(await take(report.leased, LIVING)).toHaveLength(1);
   });
 
+  test('a released delivery of it still had a lease: its first job may be stuck', async () => {
+    await rows.deliveries(webhookId, { count: 2 });
+    const jobs = (await claim()).leased;
+    await take(jobs.slice(0, 1), DYING);
+    await createDeliveryOutbox(pool).release(jobs.slice(1));
+    const { leased } = await claim(await death());
+    await createDeliveryOutbox(pool).release(leased);
+    const again = (await claim()).leased;
+    expect(again).toEqual(expect.arrayContaining([...leased]));
+    expect(idsOf(again.filter(({ leaseExpired }) => leaseExpired))).toEqual(idsOf(jobs.slice(0, 1)));
+  });
+
   test('a delayed job keeps its lease: no worker has fetched it', async () => {
     await rows.deliveries(webhookId, { dueInMs: 50_000 });
     expect((await claim()).leased).toHaveLength(1);

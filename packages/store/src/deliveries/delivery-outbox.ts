@@ -1,7 +1,6 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
-import type { DeliveryClaim } from './delivery-work.ts';
 import type { DeadWorker } from './fleet.ts';
 import { claimDeliveries, releaseDeliveries } from './sql/claim-deliveries.ts';
 import { nextWebhook, sweepWebhook, sweepWebhooks } from './sql/sweep-webhooks.ts';
@@ -157,10 +156,13 @@ export function createDeliveryOutbox(pool: Pool) {
       return [...Map.groupBy(rows, ({ webhookId }) => webhookId).values()].map(webhookReport);
     },
     /** Frees deliveries that were claimed and could not be added to the queue. */
-    async release(claimed: readonly DeliveryClaim[]): Promise<void> {
+    async release(
+      claimed: readonly Pick<LeasedDelivery, 'deliveryId' | 'claim' | 'leaseExpired'>[],
+    ): Promise<void> {
       await runOn(pool, releaseDeliveries, [
         claimed.map(({ deliveryId }) => deliveryId),
         claimed.map(({ claim }) => claim),
+        claimed.filter(({ leaseExpired }) => leaseExpired).map(({ deliveryId }) => deliveryId),
       ]);
     },
   };

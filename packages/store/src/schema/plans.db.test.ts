@@ -145,7 +145,10 @@ const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Pr
         })),
       ),
   ],
-  ['release', (held) => createDeliveryOutbox(db.pool).release(held)],
+  [
+    'release',
+    (held) => createDeliveryOutbox(db.pool).release(held.map((one) => ({ ...one, leaseExpired: true }))),
+  ],
   ['sweep', () => createDeliveryOutbox(db.pool).sweep('', 1_000, 60)],
   ['sweepOne', (_, webhookId) => createDeliveryOutbox(db.pool).sweepOne(webhookId, 60)],
   [

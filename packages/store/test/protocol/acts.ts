@@ -3,6 +3,8 @@ import type { LeasedDelivery } from '../../src/deliveries/delivery-outbox.ts';
 import type { DeliveryClaim, HeldDelivery, TakenDelivery } from '../../src/deliveries/delivery-work.ts';
 import type { EventState, WebhookState } from './state.ts';
 
+export type ReleasedJob = Pick<LeasedDelivery, 'deliveryId' | 'claim' | 'leaseExpired'>;
+
 /** A delivery that a simulated worker has taken. */
 export interface Hand extends HeldDelivery {
   readonly attemptsMade: number;
@@ -36,7 +38,7 @@ export type Act =
       readonly limit: number;
       readonly claimed: readonly LeasedDelivery[];
     }
-  | { readonly kind: 'release'; readonly jobs: readonly DeliveryClaim[] }
+  | { readonly kind: 'release'; readonly jobs: readonly ReleasedJob[] }
   | {
       readonly kind: 'take';
       readonly jobs: readonly DeliveryClaim[];

@@ -1,7 +1,7 @@
 import type { EventId, WebhookId } from '@postrider/domain';
 import type { LeasedDelivery } from '../../src/deliveries/delivery-outbox.ts';
 import type { DeliveryClaim, HeldDelivery } from '../../src/deliveries/delivery-work.ts';
-import type { Act, Ending } from './acts.ts';
+import type { Act, Ending, ReleasedJob } from './acts.ts';
 import { unitsOf } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
 import { copyOf, isFree, LEASE_UNITS, logLine, LOOK_AHEAD_UNITS, pairOf, UNIT_SECONDS } from './state.ts';
@@ -141,15 +141,20 @@ function claimable(state: State, webhookId: WebhookId, limit: number, order: rea
     .map(({ id }) => id);
 }
 
-/** A lease is given back if its row is there under the same claim; a row that is locked is let be. */
-function released(state: State, jobs: readonly DeliveryClaim[], { alone }: Circumstances): State[] {
+/**
+ * A lease ends if its row is there under the same claim; a row that is locked is skipped. A row whose earlier
+ * lease had expired keeps an expired lease.
+ */
+function released(state: State, jobs: readonly ReleasedJob[], { alone }: Circumstances): State[] {
   let states = [state];
+  const expired = new Set(jobs.flatMap((job) => (job.leaseExpired ? [job.deliveryId] : [])));
   for (const { deliveryId, claim } of jobs) {
     const delivery = state.deliveries.get(deliveryId);
-    if (delivery?.claim !== claim || delivery.leasedUntil === null) continue;
+    const leasedUntil = expired.has(deliveryId) ? state.now : null;
+    if (delivery?.claim !== claim || delivery.leasedUntil === leasedUntil) continue;
     const freed = states.map((one) => {
       const other = copyOf(one);
-      other.deliveries.set(deliveryId, { ...delivery, leasedUntil: null });
+      other.deliveries.set(deliveryId, { ...delivery, leasedUntil });
       return other;
     });
     states = alone ? freed : [...freed, ...states];

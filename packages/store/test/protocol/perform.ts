@@ -10,7 +10,7 @@ import { ACTOR, createRows } from '@postrider/testing';
 import type { DeliveryClaim, FinishedAttempt } from '../../src/deliveries/delivery-work.ts';
 import { dropOldEvents } from '../../src/retention/old-events.ts';
 import { leasedBy } from '../claim-ground.ts';
-import type { Act, Ending, Hand } from './acts.ts';
+import type { Act, Ending, Hand, ReleasedJob } from './acts.ts';
 import type { Plan, Way } from './plans.ts';
 import { unitsOf } from './snapshot.ts';
 import { LEASE_UNITS, LOOK_AHEAD_UNITS, UNIT_SECONDS, UNITS_PER_TICK } from './state.ts';
@@ -133,13 +133,13 @@ export async function claim(
     },
   );
   const claimed = leasedBy(claims);
-  for (const { deliveryId, claim: fence, delayMs } of claimed) {
-    world.jobs.push({ deliveryId, claim: fence, readyAt: now + unitsOf(delayMs / 1000) });
+  for (const { deliveryId, claim: fence, delayMs, leaseExpired } of claimed) {
+    world.jobs.push({ deliveryId, claim: fence, leaseExpired, readyAt: now + unitsOf(delayMs / 1000) });
   }
   return { kind: 'claim', asked, limit, claimed };
 }
 
-async function release(world: World, jobs: readonly DeliveryClaim[]): Promise<Act[]> {
+async function release(world: World, jobs: readonly ReleasedJob[]): Promise<Act[]> {
   await world.outbox.release(jobs);
   return [{ kind: 'release', jobs }];
 }

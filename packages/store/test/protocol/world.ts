@@ -24,6 +24,7 @@ import type { Tally } from './tally.ts';
 export interface Job extends DeliveryClaim {
   /** In units: the queue holds it back until then. */
   readonly readyAt: number;
+  readonly leaseExpired: boolean;
 }
 
 /** The store as api, relay and worker have it, and what they keep in their own hands. */

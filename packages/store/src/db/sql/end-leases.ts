@@ -15,7 +15,8 @@ export function endLeases({
   id,
   idType,
 }: {
-  readonly at: 'null' | 'now()' | 'now() + make_interval(secs => $3)';
+  readonly at:
+    'now()' | 'now() + make_interval(secs => $3)' | 'case when d.id = any ($3::bigint[]) then now() end';
   readonly table: string;
   readonly id: string;
   readonly idType: string;

@@ -135,6 +135,11 @@ export const claimDeliveries = statement('claim-deliveries')`
     from (select * from seen where age_rank is null or age_rank = 1) first
     left join leased on leased.webhook_id = first.webhook_id`;
 
-/** Frees deliveries whose jobs the relay could not add to the queue. $1 ids, $2 claims: see `endLeases`. */
+/**
+ * Frees deliveries whose jobs the relay could not add to the queue. Those whose earlier lease had expired are
+ * claimed as expired again: their first job may be stuck, so the next one needs an id of its own.
+ *
+ * $1 ids, $2 claims: see `endLeases`; $3 ids of those whose earlier lease had expired.
+ */
 export const releaseDeliveries = statement('release-deliveries')`
-    ${endLeases({ at: 'null', table: 'deliveries', id: 'id', idType: 'bigint' })}`;
+    ${endLeases({ at: 'case when d.id = any ($3::bigint[]) then now() end', table: 'deliveries', id: 'id', idType: 'bigint' })}`;
