@@ -59,6 +59,16 @@ test('a slot that waits for its key delays no other key, whatever its size', asy
   expect(await granted()).toBe('a1 b1');
 });
 
+test('keys take turns, however many slots one of them waits for; the slots of a key come in order', async () => {
+  const { join, granted } = queueOf(1, 1);
+  const names = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2'];
+  const slots = new Map(names.map((name) => [name, join(name, name.slice(0, 1), 1)]));
+  for (let served = 1; served < names.length; served += 1) {
+    slots.get((await granted()).slice(-2))?.release();
+  }
+  expect(await granted()).toBe('a1 a2 b1 c1 a3 b2 a4');
+});
+
 test('a slot that leaves the queue is never granted, and the next ones move up', async () => {
   const { join, granted } = queueOf(1, 100);
   const first = join('a1', 'a', 60);

@@ -24,13 +24,14 @@ interface Entry {
 }
 
 /**
- * Grants slots in the order of the calls. A slot that waits for its key lets the slots of other keys pass. A
+ * Grants the slots of a key in the order of the calls. Keys take turns. A key at its limit misses its turn. A
  * slot that waits for the total lets no slot pass, because smaller ones could delay it forever. So use the
  * total only for resources that a slow client cannot hold.
  */
 export class KeyedQueue {
   readonly #limits: QueueLimits;
-  readonly #waiting = new Set<Entry>();
+  /** By key. The key whose turn is next comes first. */
+  readonly #waiting = new Map<string, Set<Entry>>();
   /** Slots in use, by key. */
   readonly #granted = new Map<string, number>();
   #total = 0;
@@ -42,7 +43,7 @@ export class KeyedQueue {
   /** @param size the slot's part of the total. A slot larger than the total is never granted. */
   join(key: string, size: number): Slot {
     const entry: Entry = { key, size, state: 'waiting', grant: () => undefined };
-    this.#waiting.add(entry);
+    this.#waiting.set(key, (this.#waiting.get(key) ?? new Set()).add(entry));
     this.#grantNext();
     const granted =
       entry.state === 'granted' ? null : new Promise<void>((resolve) => (entry.grant = resolve));
@@ -56,7 +57,7 @@ export class KeyedQueue {
   }
 
   #release(entry: Entry): void {
-    if (entry.state === 'waiting') this.#waiting.delete(entry);
+    if (entry.state === 'waiting') this.#leave(entry);
     if (entry.state === 'granted') this.#count(entry, -1);
     if (entry.state === 'released') return;
     entry.state = 'released';
@@ -64,14 +65,22 @@ export class KeyedQueue {
   }
 
   #grantNext(): void {
-    for (const entry of this.#waiting) {
-      if ((this.#granted.get(entry.key) ?? 0) >= this.#limits.perKey) continue;
+    for (const [key, waiting] of this.#waiting) {
+      const [entry] = waiting;
+      if (entry === undefined || (this.#granted.get(key) ?? 0) >= this.#limits.perKey) continue;
       if (this.#total + entry.size > this.#limits.total) return;
-      this.#waiting.delete(entry);
+      this.#leave(entry);
+      if (this.#waiting.delete(key)) this.#waiting.set(key, waiting); // behind the other keys
       this.#count(entry, 1);
       entry.state = 'granted';
       entry.grant();
     }
+  }
+
+  #leave(entry: Entry): void {
+    const waiting = this.#waiting.get(entry.key);
+    waiting?.delete(entry);
+    if (waiting?.size === 0) this.#waiting.delete(entry.key);
   }
 
   #count({ key, size }: Entry, by: 1 | -1): void {

@@ -110,3 +110,11 @@ test('the number of values limits parsed bodies; small bodies do not wait', asyn
   inFlight[0]?.done();
   await waitFor(() => owners() === '/a /d /c', { what: 'the waiting body' });
 });
+
+test('the largest parsed bodies of one key leave room for the body of another', () => {
+  const { parsed } = new BodyLimits();
+  const largest = 93 * KIB * KIB;
+  const ofOneKey = Array.from({ length: 4 }, () => parsed.join('a', largest).granted);
+  expect(ofOneKey.filter((granted) => granted === null)).toHaveLength(2);
+  expect(parsed.join('b', 65 * KIB * KIB).granted).toBeNull();
+});

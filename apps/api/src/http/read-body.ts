@@ -21,14 +21,15 @@ interface BodyLimitValues {
 
 /**
  * Two batch bodies per key: one uploads while the other is stored. Bodies of other routes that fit into the
- * first 64 KiB are not counted. The largest body takes 93 MiB when it is parsed.
+ * first 64 KiB are not counted. The largest body takes 93 MiB when it is parsed. So one key cannot take the
+ * whole budget for parsed bodies.
  */
 const VALUES: BodyLimitValues = {
   batchesPerKey: 2,
   bytesMax: 8 * LIMITS.batchBodyBytes,
   bytesFree: LIMITS.bodyBytes,
   parsedBytesMax: 8 * LIMITS.batchBodyBytes,
-  parsedPerKey: 4,
+  parsedPerKey: 2,
 };
 
 /** A parsed value takes at most this much besides its text: an object with one member of a unique name. */

@@ -245,10 +245,10 @@ export const tooManyFromClient = problem(
   'Too many requests from this address are in flight at the moment. Send it again later.',
 );
 
-/** A part of the thread is deleted. */
+/** A part of the thread is changed or deleted. */
 export const threadIsLarge = problem(
   'not-ready',
-  'The thread has more messages than one request deletes. Send the request again.',
+  'The thread has more messages than one request changes. Send the request again.',
 );
 
 /** Postgres is away. */

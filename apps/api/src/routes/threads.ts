@@ -178,7 +178,7 @@ function updateThread(stores: ThreadStores, queue: KeyedQueue): Documented<Keyed
       const { inbox, thread } = found.value;
       const { read } = parsed.fields;
       return inSlot(queue, request, async () => {
-        await stores.threads.mark(inbox.id, thread.id, read);
+        if (!(await stores.threads.mark(inbox.id, thread.id, read))) return threadIsLarge;
         return json(200, summaryOf({ ...thread, read }));
       });
     },

@@ -24,15 +24,19 @@ beforeEach(async () => {
     [inbox, await store.newAccount()],
   );
   await store.outside.query(`insert into inbox_threads values ($1, $2, 'Hi', now(), now())`, [thread, inbox]);
+  await addMessages(MESSAGES);
+});
+
+async function addMessages(count: number): Promise<void> {
   await store.outside.query(
     `insert into messages (id, account_id, kind, inbox_id, thread_id, status, created_at, content_digest, blob, size, from_address,
        to_addresses, cc_addresses, reply_to_addresses, received_for, headers, spf, dkim, dmarc, automatic)
-     select $1 || n, i.account_id, 'live', i.id, $1, 'received', now() - make_interval(secs => n / 10), '', 'b', 1, 'a@a.example',
+     select $1 || gen_random_uuid(), i.account_id, 'live', i.id, $1, 'received', now() - make_interval(secs => n / 10), '', 'b', 1, 'a@a.example',
        '{}', '{}', '{}', '{}', '[]', 'none', 'none', 'none', false
      from inboxes i, generate_series(1, $3::int) n where i.id = $2`,
-    [thread, inbox, MESSAGES],
+    [thread, inbox, count],
   );
-});
+}
 
 const threads = (db = store.db) => createThreadStore(db, store.clock);
 
@@ -86,4 +90,13 @@ test('is found without its messages, read or unread', async () => {
     expect(found).toMatchObject({ id: thread, subject: 'Hi', read });
     expect(Math.max(...seen.map(({ rowsMax }) => rowsMax))).toBeLessThanOrEqual(1);
   }
+});
+
+test('of more than 10,000 messages is marked and deleted by two calls', async () => {
+  await addMessages(9_000);
+  expect(await threads().mark(inbox, thread, true)).toBe(false);
+  expect(await threads().mark(inbox, thread, true)).toBe(true);
+  expect(await marked(false)).toEqual([]);
+  expect(await threads().remove(inbox, thread)).toBe('unfinished');
+  expect(await threads().remove(inbox, thread)).toBe('removed');
 });

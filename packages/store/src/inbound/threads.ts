@@ -95,13 +95,13 @@ export interface FoundThread extends Thread {
 type ThreadRemoval =
   | 'removed'
   | 'missing'
-  /** A part is deleted. The thread has more messages than one call deletes: call again. */
+  /** A part is deleted: call again. */
   | 'unfinished';
 
 /** Messages per transaction, where a call changes all messages of a thread. */
 const STEP_MESSAGES = 500;
-/** One call deletes 10,000 messages. Each step holds the lock of the inbox. */
-const REMOVAL_STEPS = 20;
+/** One call changes 10,000 messages. Other accounts wait for it. */
+const STEPS_MAX = 20;
 
 export interface ThreadEmailsRequest {
   readonly limit: number;
@@ -160,9 +160,13 @@ export function createThreadStore(db: Database, clock: Clock) {
     async remove(inboxId: InboxId, id: ThreadId): Promise<ThreadRemoval> {
       return remove(db, newId('inbox', clock), inboxId, id);
     },
-    /** Marks all received messages as read or unread, in short transactions. */
-    async mark(inboxId: InboxId, id: ThreadId, read: boolean): Promise<void> {
-      await mark(db, inboxId, id, read);
+    /**
+     * Marks all received messages as read or unread, in short transactions.
+     *
+     * @returns false when some may be left: call again.
+     */
+    async mark(inboxId: InboxId, id: ThreadId, read: boolean): Promise<boolean> {
+      return mark(db, inboxId, id, read);
     },
     /**
      * The newest first. A page ends early when its texts would exceed `LIMITS.threadPageBytes`.
@@ -225,13 +229,15 @@ async function searchFrom(
 }
 
 /** It looks at each message once, so it also ends while another call marks them otherwise. */
-async function mark(db: Database, inboxId: InboxId, id: ThreadId, read: boolean): Promise<void> {
-  let last: { readonly createdAt: Date | string; readonly id: string } | undefined;
-  last = { createdAt: '-infinity', id: '' };
-  while (last !== undefined) {
+async function mark(db: Database, inboxId: InboxId, id: ThreadId, read: boolean): Promise<boolean> {
+  let last: { readonly createdAt: Date | string; readonly id: string } = { createdAt: '-infinity', id: '' };
+  for (let steps = 0; steps < STEPS_MAX; steps += 1) {
     const values: unknown[] = [inboxId, id, read, last.createdAt, last.id, STEP_MESSAGES];
-    [last] = await runOn<{ createdAt: Date; id: string }>(db.pool, markThread, values);
+    const [next] = await runOn<{ createdAt: Date; id: string }>(db.pool, markThread, values);
+    if (next === undefined) return true;
+    last = next;
   }
+  return false;
 }
 
 /** @param removed a new id: that of the deleted inbox which the thread becomes a part of. */
@@ -241,7 +247,7 @@ async function remove(
   inboxId: InboxId,
   id: ThreadId,
 ): Promise<ThreadRemoval> {
-  for (let steps = 0; steps < REMOVAL_STEPS; steps += 1) {
+  for (let steps = 0; steps < STEPS_MAX; steps += 1) {
     const [thread] = await inTransaction(db.pool, async (client) => {
       await run(client, lockInbox, [inboxId, null]);
       const values = [inboxId, id, removed, STEP_MESSAGES];
