@@ -252,6 +252,13 @@ describe('GET /v1/emails/metrics', () => {
   });
 
   test.each([
+    ['?end_date=0001-01-02', '0001-01-01T00:00:00.000Z', '0001-01-02T00:00:00.000Z'],
+    ['?start_date=9999-12-25&end_date=9999-12-31', '9999-12-25T00:00:00.000Z', '9999-12-31T00:00:00.000Z'],
+  ])('counts at the ends of the calendar: %s', async (query, start, end) => {
+    expect(await metrics(query)).toMatchObject({ start_date: start, end_date: end, totals: { sent: 0 } });
+  });
+
+  test.each([
     ['?metrics=sent,suppressed', 'metrics "sent,suppressed" has an unknown metric.'],
     ['?dimensions=broadcast', 'dimensions "broadcast" has an unknown dimension.'],
     ['?broadcast_id=1', '"broadcast_id" is not a parameter of this route; the nearest one is domain_id.'],

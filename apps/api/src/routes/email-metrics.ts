@@ -20,6 +20,8 @@ const COUNTS = { inFlightMax: 1, waitingMax: Infinity, waitMs: 10_000, totalInFl
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** The range without `start_date`, as at Resend. */
 const DAYS_DEFAULT = 6;
+/** Postgres has no year 0. */
+const FIRST_MS = Date.parse('0001-01-01T00:00:00Z');
 
 /** The events that a metric counts, or the two numbers that a rate divides. */
 type Metric =
@@ -231,7 +233,8 @@ interface Asked extends Fields {
 
 function rangeOf({ start_date: start, end_date: end }: Fields, now: Date): { since: Date; until: Date } {
   const until = end ?? now;
-  return { since: start ?? new Date(until.getTime() - DAYS_DEFAULT * DAY_MS), until };
+  const since = start ?? new Date(Math.max(FIRST_MS, until.getTime() - DAYS_DEFAULT * DAY_MS));
+  return { since, until };
 }
 
 function requestOf({
