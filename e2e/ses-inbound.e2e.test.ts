@@ -314,9 +314,11 @@ describe('mail that SES has put into a bucket', () => {
       const address = await newInbox();
       const trap = proxy.trap({ sees: 'COMMIT', in: 'toServer', holds });
       await tell({ recipients: [address], object: put(message('Twice held')) });
-      await (await trap.caught()).answered();
+      const caught = await trap.caught();
+      await caught.answered();
       await inbound.kill();
       expect({ messages: await messagesOf(address), waiting: await backlog() }).toEqual(left);
+      caught.cut(); // the proxy held back the end of the connection, too
       await startInbound();
       await system.db.query('update ses_mail set due_at = now()'); // two minutes later
       await expectOnce(address);
