@@ -8,7 +8,7 @@ export interface BlamedAddress {
 }
 
 /** Here the recipient's name chooses what happens to a message: see docs/api.md, "The sandbox provider". */
-export const SANDBOX_DOMAIN = 'sandbox.postrider.example';
+export const SANDBOX_RECIPIENT_DOMAIN = 'sandbox.postrider.example';
 
 const REASONS = new Map<string, BlamedAddress['reason']>([
   ['email.bounced', 'bounce'],
@@ -31,7 +31,7 @@ export function addressesToSuppress(blamed: readonly BlamedAddress[]): BlamedAdd
   const reasons = new Map<string, BlamedAddress['reason']>();
   for (const { address: written, reason } of blamed) {
     const address = plainAddress(written) ?? written.toLowerCase();
-    if (address.endsWith(`@${SANDBOX_DOMAIN}`)) continue;
+    if (address.endsWith(`@${SANDBOX_RECIPIENT_DOMAIN}`)) continue;
     if (reasons.get(address) !== 'complaint') reasons.set(address, reason);
   }
   return [...reasons].map(([address, reason]) => ({ address, reason }));

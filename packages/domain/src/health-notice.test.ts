@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { DEAD_LETTERS_COUNTED_MAX, healthNotice, operatorEvent } from './health-notice.ts';
+import { DEAD_LETTERS_IN_NOTICE_MAX, healthNotice, operatorEvent } from './health-notice.ts';
 import type { HealthChange } from './health-notice.ts';
 import type { AccountId, WebhookId } from './ids.ts';
 
@@ -48,7 +48,9 @@ describe('the mail about a failing webhook', () => {
   });
 
   test('says that more dead letters than counted may be kept', () => {
-    expect(noticeOf({ ...failing, deadLetters: DEAD_LETTERS_COUNTED_MAX }).text).toContain('1000 or more\n');
+    expect(noticeOf({ ...failing, deadLetters: DEAD_LETTERS_IN_NOTICE_MAX }).text).toContain(
+      '1000 or more\n',
+    );
   });
 
   test('has the error on one line of at most 200 characters', () => {

@@ -15,7 +15,7 @@ export interface HealthChange {
   readonly recoveredAt: Date | null;
   /** How the last attempt failed. null: it did not, or it is no longer logged. */
   readonly lastError: string | null;
-  /** Counted up to DEAD_LETTERS_COUNTED_MAX. */
+  /** Counted up to DEAD_LETTERS_IN_NOTICE_MAX. */
   readonly deadLetters: number;
 }
 
@@ -38,7 +38,7 @@ export interface DeadLetterRetention {
 }
 
 /** Counting a thousand rows of an index takes less than a millisecond. */
-export const DEAD_LETTERS_COUNTED_MAX = 1_000;
+export const DEAD_LETTERS_IN_NOTICE_MAX = 1_000;
 /** A TLS error may quote long names of a certificate. */
 const ERROR_LENGTH_MAX = 200;
 /** The attempts of an event last about an hour, so events from before the failure may be undelivered. */
@@ -138,7 +138,7 @@ function factsOf(change: HealthChange, ...more: readonly (readonly [name: string
     ['account', change.accountId],
     ['host', hostOf(change.endpoint)],
     ...more,
-    ['dead letters', deadLetters < DEAD_LETTERS_COUNTED_MAX ? `${deadLetters}` : `${deadLetters} or more`],
+    ['dead letters', deadLetters < DEAD_LETTERS_IN_NOTICE_MAX ? `${deadLetters}` : `${deadLetters} or more`],
   ];
   return facts.map(([name, value]) => `${`${name}:`.padEnd(15)}${value}`).join('\n');
 }

@@ -36,11 +36,15 @@ export type EventId = Id<'event'>;
 export type DeadLetterId = Id<'deadLetter'>;
 export type RecoveryId = Id<'recovery'>;
 export type EmailId = Id<'email'>;
+export type MessageId = Id<'message'>;
 export type DomainId = Id<'domain'>;
 export type TopicId = Id<'topic'>;
 export type SuppressionId = Id<'suppression'>;
 export type InboxId = Id<'inbox'>;
+export type ThreadId = Id<'thread'>;
+export type RoutingRuleId = Id<'routingRule'>;
 export type BlockedSenderId = Id<'blockedSender'>;
+export type AttachmentId = Id<'attachment'>;
 
 const ULID = /^[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}$/;
 

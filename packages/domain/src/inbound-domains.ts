@@ -1,4 +1,4 @@
-const SANDBOX_DOMAINS = ['inbound.postrider.example'];
+const SANDBOX_INBOUND_DOMAINS = ['inbound.postrider.example'];
 
 /**
  * Every account may have inboxes and routing rules on these domains.
@@ -9,5 +9,5 @@ export function sharedInboundDomains(
   configured: readonly string[] | undefined,
   mailProvider: string,
 ): readonly string[] {
-  return configured ?? (mailProvider === 'sandbox' ? SANDBOX_DOMAINS : []);
+  return configured ?? (mailProvider === 'sandbox' ? SANDBOX_INBOUND_DOMAINS : []);
 }

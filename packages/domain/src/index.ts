@@ -1,7 +1,7 @@
 export { apiKeyDigest, bearerKey, KEY_KINDS, newApiKey } from './api-key.ts';
 export type { KeyKind } from './api-key.ts';
 export { awsPartitionOf } from './aws-partitions.ts';
-export { blamedAddresses, SANDBOX_DOMAIN, addressesToSuppress } from './blamed-addresses.ts';
+export { blamedAddresses, SANDBOX_RECIPIENT_DOMAIN, addressesToSuppress } from './blamed-addresses.ts';
 export type { BlamedAddress } from './blamed-addresses.ts';
 export type { Clock } from './clock.ts';
 export { mailDomain, parseDomainName } from './domain-name.ts';
@@ -26,12 +26,13 @@ export type { EventType } from './event-types.ts';
 export { fieldPath, valueAt } from './field-path.ts';
 export { forwardedFile, forwardRequest, parseForward } from './forward-draft.ts';
 export type { ForwardedFile } from './forward-draft.ts';
-export { DEAD_LETTERS_COUNTED_MAX, healthNotice, operatorEvent } from './health-notice.ts';
-export type { DeadLetterRetention, HealthChange, OperatorEvent } from './health-notice.ts';
-export { idPattern, newId, parseId, parseNamedId, timeOfId } from './ids.ts';
+export { DEAD_LETTERS_IN_NOTICE_MAX, healthNotice, operatorEvent } from './health-notice.ts';
+export type { HealthChange, OperatorEvent } from './health-notice.ts';
+export { idPattern, newId, parseId, timeOfId } from './ids.ts';
 export type {
   AccountId,
   ApiKeyId,
+  AttachmentId,
   BlockedSenderId,
   DeadLetterId,
   DomainId,
@@ -39,9 +40,12 @@ export type {
   EventId,
   Id,
   InboxId,
+  MessageId,
   Noun,
   RecoveryId,
+  RoutingRuleId,
   SuppressionId,
+  ThreadId,
   TopicId,
   WebhookId,
 } from './ids.ts';
@@ -74,14 +78,7 @@ export type { AlsoStatus, FieldFault, ProblemBases, ProblemDocument, ProblemSlug
 export { RATE_WINDOW_MS, windowMs } from './rate-limit.ts';
 export type { RateDecision, RateLimiter } from './rate-limit.ts';
 export { cutBody, messageRecord, wholeMessageRecord } from './received-message.ts';
-export type {
-  AttachmentId,
-  RoutingRuleId,
-  MessageId,
-  ReceivedAttachment,
-  ReceivedMessage,
-  ThreadId,
-} from './received-message.ts';
+export type { ReceivedAttachment, ReceivedMessage } from './received-message.ts';
 export { inboundSubject, newEvents, recordEvent, ruleOfSubject } from './record-event.ts';
 export type { EventBatch, EventDraft, OutboxTransaction } from './record-event.ts';
 export { reportedContent, reportedEventDraft } from './reported-event.ts';

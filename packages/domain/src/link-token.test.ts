@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { createLinkTokens } from './link-token.ts';
-import type { AttachmentId, MessageId } from './received-message.ts';
 import { createUnsubscribeTokens } from './unsubscribe-token.ts';
-import type { AccountId, EmailId, TopicId } from './ids.ts';
+import type { AccountId, AttachmentId, EmailId, MessageId, TopicId } from './ids.ts';
 
 const FIRST = Buffer.alloc(32, 1);
 const SECOND = Buffer.alloc(32, 2);

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { Clock } from './clock.ts';
 import { parseId } from './ids.ts';
-import type { EmailId } from './ids.ts';
+import type { AttachmentId, EmailId, MessageId } from './ids.ts';
 import { LIMITS } from './limits.ts';
-import type { AttachmentId, MessageId } from './received-message.ts';
 import { createSealedTokens } from './sealed-token.ts';
 
 /** The bytes that a link's holder may read. */

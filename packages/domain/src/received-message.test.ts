@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { messageRecord, wholeMessageRecord } from './received-message.ts';
-import type { AttachmentId, MessageId, ReceivedMessage } from './received-message.ts';
-import type { AccountId } from './ids.ts';
+import type { ReceivedMessage } from './received-message.ts';
+import type { AccountId, AttachmentId, MessageId } from './ids.ts';
 
 const KIB = 1024;
 const ENVELOPE = '\u{1f4e8}'; // four bytes, two units of UTF-16

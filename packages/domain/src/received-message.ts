@@ -1,13 +1,8 @@
 import type { KeyKind } from './api-key.ts';
 import type { EventData } from './event-data.ts';
-import type { AccountId, Id, InboxId } from './ids.ts';
+import type { AccountId, AttachmentId, InboxId, MessageId, RoutingRuleId, ThreadId } from './ids.ts';
 import { LIMITS } from './limits.ts';
 import type { AuthResult, HeldReason } from './screening-words.ts';
-
-export type MessageId = Id<'message'>;
-export type ThreadId = Id<'thread'>;
-export type RoutingRuleId = Id<'routingRule'>;
-export type AttachmentId = Id<'attachment'>;
 
 export interface ReceivedAttachment {
   readonly id: AttachmentId;

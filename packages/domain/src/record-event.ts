@@ -3,9 +3,8 @@ import { EVENT_DATA, recipientsOf } from './event-data.ts';
 import type { EventData } from './event-data.ts';
 import type { EventType } from './event-types.ts';
 import { newId } from './ids.ts';
-import type { AccountId, EventId } from './ids.ts';
+import type { AccountId, EventId, RoutingRuleId } from './ids.ts';
 import { plainAddresses } from './plain-address.ts';
-import type { RoutingRuleId } from './received-message.ts';
 
 /** An event for the account's webhooks. */
 export type EventDraft = {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { SANDBOX_DOMAIN } from '@postrider/domain';
-import { REPORTING_NAMES, sandboxRecipients } from './sandbox-recipients.ts';
+import { SANDBOX_RECIPIENT_DOMAIN } from '@postrider/domain';
+import { NOTIFYING_NAMES, sandboxRecipients } from './sandbox-recipients.ts';
 
 /** The cells of a page's tables, row by row. */
 function rows(page: string): string[][] {
@@ -16,8 +16,8 @@ function rows(page: string): string[][] {
 }
 
 /** The event that each recipient causes, as `bounced@ email.bounced`. */
-const MADE = REPORTING_NAMES.flatMap((name) =>
-  sandboxRecipients({ to: [`${name}@${SANDBOX_DOMAIN}`], cc: [], bcc: [] }).notifications.map(
+const MADE = NOTIFYING_NAMES.flatMap((name) =>
+  sandboxRecipients({ to: [`${name}@${SANDBOX_RECIPIENT_DOMAIN}`], cc: [], bcc: [] }).notifications.map(
     ({ type }) => `${name}@ ${type}`,
   ),
 );

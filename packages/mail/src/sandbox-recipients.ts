@@ -1,9 +1,9 @@
-import { notificationDetailOf, parseEmailAddress, SANDBOX_DOMAIN } from '@postrider/domain';
+import { notificationDetailOf, parseEmailAddress, SANDBOX_RECIPIENT_DOMAIN } from '@postrider/domain';
 import type { NotificationDetail, ProviderNotification } from '@postrider/domain';
 import type { AddressedMessage } from './mail-provider.ts';
 
-/** The report that each special recipient causes, in the words of SES. */
-const REPORTS = {
+/** The notification that each special recipient causes, in the words of SES. */
+const NOTIFICATIONS = {
   delivered: () => ({
     type: 'email.delivered',
     detail: { smtp_response: '250 2.0.0 OK: queued by the sandbox' },
@@ -37,8 +37,8 @@ const REPORTS = {
   (address: string) => { type: ProviderNotification['type']; detail: Partial<NotificationDetail> }
 >;
 
-/** The local parts that cause a report. */
-export const REPORTING_NAMES = Object.keys(REPORTS) as (keyof typeof REPORTS)[];
+/** The local parts that cause a notification. */
+export const NOTIFYING_NAMES = Object.keys(NOTIFICATIONS) as (keyof typeof NOTIFICATIONS)[];
 
 /** A message's special recipients, grouped by their effect. */
 export interface SandboxRecipients {
@@ -46,7 +46,7 @@ export interface SandboxRecipients {
   readonly refused: readonly string[];
   /** `deferred@`, which SES does not have: the provider is unavailable on every attempt. */
   readonly deferred: readonly string[];
-  /** One report per kind of recipient, in a fixed order. Recipients with the same kind share it. */
+  /** One notification per kind of recipient, in a fixed order. Recipients with the same kind share it. */
   readonly notifications: readonly ProviderNotification[];
 }
 
@@ -59,19 +59,22 @@ export function sandboxRecipients(message: Pick<AddressedMessage, 'to' | 'cc' | 
   return {
     refused: named('refused'),
     deferred: named('deferred'),
-    notifications: REPORTING_NAMES.flatMap((name) => notificationOf(name, named(name))),
+    notifications: NOTIFYING_NAMES.flatMap((name) => notificationOf(name, named(name))),
   };
 }
 
-function notificationOf(name: keyof typeof REPORTS, recipients: readonly string[]): ProviderNotification[] {
+function notificationOf(
+  name: keyof typeof NOTIFICATIONS,
+  recipients: readonly string[],
+): ProviderNotification[] {
   const [first] = recipients;
   if (first === undefined) return [];
-  const { type, detail } = REPORTS[name](first);
+  const { type, detail } = NOTIFICATIONS[name](first);
   return [{ type, recipients, detail: notificationDetailOf(detail) }];
 }
 
 /** The local part without its `+tag`. Null when the address is not at the sandbox's domain. */
 function specialName(address: string): string | null {
   const [local = '', domain = ''] = address.toLowerCase().split('@');
-  return domain === SANDBOX_DOMAIN ? (local.split('+')[0] ?? null) : null;
+  return domain === SANDBOX_RECIPIENT_DOMAIN ? (local.split('+')[0] ?? null) : null;
 }

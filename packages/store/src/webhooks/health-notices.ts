@@ -1,4 +1,4 @@
-import { DEAD_LETTERS_COUNTED_MAX } from '@postrider/domain';
+import { DEAD_LETTERS_IN_NOTICE_MAX } from '@postrider/domain';
 import type { Clock, EmailDraft, EmailId, EventId, HealthChange, OperatorEvent } from '@postrider/domain';
 import type { Pool, PoolClient } from 'pg';
 import type { MailProviderName } from '../accounts/installation.ts';
@@ -118,7 +118,7 @@ async function notify(
 ): Promise<SentNotice[]> {
   // An erasure covers mail up to its request. So the mail has a time before the address is read.
   const at = clock.now();
-  const values = [afterSeconds, rowsMax, NOTICES_ACCOUNT, DEAD_LETTERS_COUNTED_MAX];
+  const values = [afterSeconds, rowsMax, NOTICES_ACCOUNT, DEAD_LETTERS_IN_NOTICE_MAX];
   const changes = await run<NoticeDue>(client, CLAIM, values);
   if (changes.length === 0) return [];
   const notices = changes.map((due) => ({ due, ...write(due) }));
