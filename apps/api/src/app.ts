@@ -60,12 +60,12 @@ export function createApp(options: AppOptions): RequestListener {
   app.use(createErrorHandler(send, logger, metrics));
 
   const log = createAccessLog(logger, metrics);
-  const route = app as RoutingListener;
+  const dispatch = app as RoutingListener;
   return (request, response) => {
     openRequest(request, response);
     log(request, response);
     // A target that is not a URL passes no middleware, so Express calls this function.
-    route(request, response, () => refuse(request, response));
+    dispatch(request, response, () => refuse(request, response));
   };
 }
 

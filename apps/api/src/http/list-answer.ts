@@ -1,46 +1,53 @@
 import { LIMITS, parseId } from '@postrider/domain';
-import type { AlsoStatus, Noun } from '@postrider/domain';
-import type { Page, PageRequest } from '@postrider/store';
+import type { AlsoStatus, Id, Noun } from '@postrider/domain';
+import type { Page } from '@postrider/store';
 import { invalid } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import { json } from './answer.ts';
 import type { Answer } from './answer.ts';
 import { isLimit } from './query-fields.ts';
 
-export interface PagedList<N extends Noun, Entry> {
-  /** The kind of entry. Entry ids are the cursors. */
-  readonly noun: N;
+/** The page that a query asks for. */
+interface AskedPage<Cursor extends string> {
+  readonly limit: number;
+  readonly cursor: { readonly side: 'after' | 'before'; readonly id: Cursor } | null;
+}
+
+interface PagedList<Cursor extends string, Entry> {
   /** @returns null when the list does not hold the cursor. */
-  readonly read: (request: PageRequest<N>) => Promise<Page<Entry> | null>;
+  readonly read: (request: AskedPage<Cursor>) => Promise<Page<Entry> | null>;
   /** The JSON of an entry. */
   readonly show: (entry: Entry) => object;
   /** The status of a refusal. Suppression and topic routes set it. */
   readonly refusalStatus?: AlsoStatus;
 }
 
-/** The page that a query asks for. `readId` has parsed the cursor. */
 type PageParse<Cursor extends string> =
-  | {
-      readonly ok: true;
-      readonly request: {
-        readonly limit: number;
-        readonly cursor: { readonly side: 'after' | 'before'; readonly id: Cursor } | null;
-      };
-    }
-  | { readonly ok: false; readonly fault: string };
+  { readonly ok: true; readonly request: AskedPage<Cursor> } | { readonly ok: false; readonly fault: string };
 
 const SIDES = ['after', 'before'] as const;
+
+/** Answers one page of a list with entries of one noun. Their ids are the cursors. */
+export async function listAnswer<N extends Noun, Entry>(
+  query: URLSearchParams,
+  list: PagedList<Id<N>, Entry> & { readonly noun: N },
+): Promise<Answer> {
+  return pageAnswer(query, (written) => parseId(list.noun, written), list);
+}
 
 /**
  * Answers one page of a list as Resend does: `{object: 'list', has_more, data}`. The query gives `limit`
  * (1–100, default 20) and `after` or `before`, the id of an entry. A malformed cursor, an unknown one and one
  * from another account get the same refusal.
+ *
+ * @param readId returns null for text that cannot be an entry's id.
  */
-export async function listAnswer<N extends Noun, Entry>(
+export async function pageAnswer<Cursor extends string, Entry>(
   query: URLSearchParams,
-  list: PagedList<N, Entry>,
+  readId: (written: string) => Cursor | null,
+  list: PagedList<Cursor, Entry>,
 ): Promise<Answer> {
-  const parsed = parsePage(query, (written) => parseId(list.noun, written));
+  const parsed = parsePage(query, readId);
   if (!parsed.ok) return invalid(parsed.fault, list.refusalStatus);
   const { cursor } = parsed.request;
   const page = await list.read(parsed.request);
@@ -56,7 +63,7 @@ export async function listAnswer<N extends Noun, Entry>(
  *
  * @param show makes the JSON of an entry.
  */
-export function answerWithin<Entry extends { readonly id: string }>(
+export function listAnswerFrom<Entry extends { readonly id: string }>(
   query: URLSearchParams,
   entries: readonly Entry[],
   show: (entry: Entry) => object,
@@ -72,8 +79,7 @@ export function answerWithin<Entry extends { readonly id: string }>(
   return json(200, { object: 'list', has_more: hasMore, data: entries.slice(start, end).map(show) });
 }
 
-/** @param readId returns null for text that cannot be an entry's id. */
-export function parsePage<Cursor extends string>(
+function parsePage<Cursor extends string>(
   query: URLSearchParams,
   readId: (written: string) => Cursor | null,
 ): PageParse<Cursor> {
@@ -97,7 +103,7 @@ export function parsePage<Cursor extends string>(
     : { ok: true, request: { ...asked, cursor: { side, id } } };
 }
 
-export function unknownCursor(side: string, written: string): string {
+function unknownCursor(side: string, written: string): string {
   return `${side} ${quoted(written)} is not the id of an entry of this list.`;
 }
 

@@ -1,5 +1,5 @@
-import { idPattern, parseId, parseIsoTime, PATTERNS } from '@postrider/domain';
-import type { Id, Noun } from '@postrider/domain';
+import { EVENT_TYPES, idPattern, isEventType, parseId, parseIsoTime, PATTERNS } from '@postrider/domain';
+import type { EventType, Id, Noun } from '@postrider/domain';
 import { z } from 'zod';
 
 /**
@@ -29,6 +29,19 @@ export const requestedTime = parsedText(parseIsoTime, 'is not a time in ISO 8601
   format: 'date-time',
   pattern: PATTERNS.isoTime,
 });
+
+export const requestedEventType = z
+  .string({ error: 'is not a string' })
+  .refine(isEventType, { error: 'is not a known event type' })
+  .meta({ enum: EVENT_TYPES });
+
+/** A list of event types. The validator keeps each type once, in the order given. An absent list is empty. */
+export function requestedEventTypes<Type extends z.ZodType<EventType>>(type: Type) {
+  return z
+    .array(type, { error: 'is not an array of event types' })
+    .default([])
+    .transform((types) => [...new Set(types)]);
+}
 
 /** A field that holds an id. @param inWords the noun with its article: `a webhook`. */
 export function idField<N extends Noun>(noun: N, inWords: string) {

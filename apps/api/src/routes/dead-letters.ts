@@ -6,14 +6,13 @@ import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { optionalBody, resourceBody } from '../http/body-rules.ts';
 import { noFields, parseFields, resourceFields, strictFields } from '../http/fields.ts';
-import { idField, parsedText, requestedTime } from '../http/parsed-text.ts';
+import { idField, parsedText, requestedEventType, requestedTime } from '../http/parsed-text.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { count, eventType, idOf, listOf, text, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
-import { requestedEventType } from './webhooks.ts';
 
 const MANAGE = { scope: 'webhooks:manage', limited: true } as const;
 

@@ -4,7 +4,7 @@ import { attachmentType } from '@postrider/mail';
 import type { EmailStore, ListedAttachment } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
-import { answerWithin } from '../http/list-answer.ts';
+import { listAnswerFrom } from '../http/list-answer.ts';
 import { noSuch } from '../problems/answers.ts';
 import { link, linkTo } from './links.ts';
 import type { LinkMaker } from './links.ts';
@@ -89,7 +89,7 @@ function listEmailAttachments(
     async handle({ key, id, origin, query }) {
       const found = await attachmentsOf(emails, key, id);
       if (found === null) return noSuch('email');
-      return answerWithin(query, found, (file) => sentObject(links, origin, file));
+      return listAnswerFrom(query, found, (file) => sentObject(links, origin, file));
     },
   };
 }

@@ -6,7 +6,7 @@ import { AccountSlots } from '../http/account-slots.ts';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { strictFields } from '../http/fields.ts';
-import { inAccountSlot } from '../http/in-slot.ts';
+import { inSlotOrRefuse } from '../http/in-slot.ts';
 import { parsedText } from '../http/parsed-text.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { invalid, othersCount } from '../problems/answers.ts';
@@ -78,7 +78,7 @@ const PERIODS = { hourly: 'hour', daily: 'day', weekly: 'week', monthly: 'month'
 const GRANULARITIES = Object.keys(PERIODS) as (keyof typeof PERIODS)[];
 
 /** A list that Resend's SDK joins with commas. @param pattern of an entry, without anchors */
-function listOf<Entry>(
+function commaList<Entry>(
   read: (written: string) => Entry | null,
   pattern: string,
   fault: string,
@@ -100,7 +100,7 @@ const oneOf =
   (written: string): Names[number] | null =>
     names.find((name) => name === written) ?? null;
 const idsOf = <N extends Noun>(noun: N) =>
-  listOf(
+  commaList(
     (written): Id<N> | null => parseId(noun, written),
     idPattern(noun).slice(1, -1),
     `is not a list of at most ${LIMITS.metricIds} ids`,
@@ -138,8 +138,8 @@ const metricsQuery = strictFields(
       .enum(GRANULARITIES, { error: 'is not hourly, daily, weekly or monthly' })
       .default('daily')
       .meta({ description: 'The length of a `period`.' }),
-    metrics: listOf(oneOf(METRIC_NAMES), METRIC_NAMES.join('|'), 'has an unknown metric', 'Absent: all.'),
-    dimensions: listOf(
+    metrics: commaList(oneOf(METRIC_NAMES), METRIC_NAMES.join('|'), 'has an unknown metric', 'Absent: all.'),
+    dimensions: commaList(
       oneOf(DIMENSIONS),
       DIMENSIONS.join('|'),
       'has an unknown dimension',
@@ -210,7 +210,7 @@ export function getEmailMetrics(
       if (days < 0) return invalid('start_date is after end_date.');
       if (days > LIMITS.metricDays) return invalid(`The range is longer than ${LIMITS.metricDays} days.`);
       if (key.kind === 'test') return metricsAnswer(asked, []);
-      return inAccountSlot(slots, request, othersCount, async () => {
+      return inSlotOrRefuse(slots, request, othersCount, async () => {
         const counted = await counts.count(key.accountId, requestOf(asked));
         switch (counted.kind) {
           case 'counted':
@@ -317,10 +317,7 @@ function valuesOf(
 
 function valueOf(name: MetricName, counts: readonly EventCount[]): number {
   const metric = METRICS[name];
-  if ('types' in metric) {
-    const own = counts.filter(({ type }) => type !== 'any_bounce' && metric.types.includes(type));
-    return own.reduce((sum, { events, emails }) => sum + (metric.unique === true ? emails : events), 0);
-  }
+  if ('types' in metric) return sumOf(metric.types, metric.unique === true ? 'emails' : 'events', counts);
   const whole = messagesOf(metric.whole, counts);
   // A message from before the range may have reports in it.
   return whole === 0 ? 0 : Math.min(1, messagesOf(metric.part, counts) / whole);
@@ -329,6 +326,13 @@ function valueOf(name: MetricName, counts: readonly EventCount[]): number {
 /** The number of different messages, for a rate. An unsubscribe names no message, so each one counts. */
 function messagesOf(name: MetricName, counts: readonly EventCount[]): number {
   if (name === 'unsubscribed') return valueOf(name, counts);
-  const types: readonly EventCount['type'][] = name === 'bounced' ? ['any_bounce'] : typesOf(name);
-  return counts.reduce((sum, { type, emails }) => sum + (types.includes(type) ? emails : 0), 0);
+  return sumOf(name === 'bounced' ? ['any_bounce'] : typesOf(name), 'emails', counts);
+}
+
+function sumOf(
+  types: readonly EventCount['type'][],
+  what: 'events' | 'emails',
+  counts: readonly EventCount[],
+): number {
+  return counts.reduce((sum, count) => sum + (types.includes(count.type) ? count[what] : 0), 0);
 }

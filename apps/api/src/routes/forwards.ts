@@ -1,11 +1,10 @@
 import type { BlobId } from '@postrider/blobs';
 import { cutBody, forwardedFile, forwardRequest, parseForward, parseId } from '@postrider/domain';
 import type { EmailId, ForwardedFile } from '@postrider/domain';
-import { KeyedQueue } from '@postrider/limits';
 import type { EmailStore, MessageStore, ThreadEmail } from '@postrider/store';
 import type { Answer } from '../http/answer.ts';
 import { replyBody } from '../http/body-rules.ts';
-import { inSlot } from '../http/in-slot.ts';
+import { createAccountQueue, inSlot } from '../http/in-slot.ts';
 import { invalid } from '../problems/answers.ts';
 import { createdEmail } from './emails.ts';
 import type { BlobReader } from './links.ts';
@@ -20,9 +19,6 @@ import {
 } from './thread-sends.ts';
 import type { ReplyRules, ThreadSendRequest, ThreadSendStores } from './thread-sends.ts';
 
-/** The files of a message may have 5 MiB in base64. So the API reads those of few messages at a time. */
-const READS_IN_FLIGHT = { perKey: 1, total: 2 };
-
 interface ForwardStores extends ThreadSendStores {
   readonly emails: Pick<EmailStore, 'send' | 'recall' | 'attachments' | 'attachmentPiece'>;
   readonly messages: Pick<MessageStore, 'find'>;
@@ -33,7 +29,8 @@ const ROUTE = 'POST /v1/inboxes/:id/threads/:thread/emails/:email/forward';
 
 /** Answers 202 once the forward is stored, in the thread of its message. */
 export function forward(stores: ForwardStores, rules: ReplyRules, blobs: BlobReader): Documented<KeyedRoute> {
-  const queue = new KeyedQueue(READS_IN_FLIGHT);
+  // The files of a message may have 5 MiB in base64. So the API reads those of few messages at a time.
+  const queue = createAccountQueue();
   return {
     method: 'post',
     path: '/v1/inboxes/:id/threads/:thread/emails/:email/forward',

@@ -1,11 +1,11 @@
 import { ADDRESS_LENGTH, hasControlCharacter, inboundAddress, LIMITS, PATTERNS } from '@postrider/domain';
-import { KeyedQueue } from '@postrider/limits';
+import type { KeyedQueue } from '@postrider/limits';
 import type { Inbox, InboxStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { lacksAll, parseFields, resourceFields } from '../http/fields.ts';
-import { inSlot } from '../http/in-slot.ts';
+import { createAccountQueue, inSlot } from '../http/in-slot.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { oneLineText } from '../http/one-line-text.ts';
 import { parsedText } from '../http/parsed-text.ts';
@@ -16,11 +16,10 @@ import type { AnswerOf } from './schemas.ts';
 
 const READ = { scope: 'inbound:read', limited: true } as const;
 const MANAGE = { scope: 'inbound:manage', limited: true } as const;
-/** A read counts all unread messages of its inboxes. So the API does few at a time. */
-const READS_IN_FLIGHT = { perKey: 1, total: 2 };
 
 export function inboxRoutes(inboxes: InboxStore): readonly Documented[] {
-  const queue = new KeyedQueue(READS_IN_FLIGHT);
+  // A read counts all unread messages of its inboxes. So the API does few at a time.
+  const queue = createAccountQueue();
   return [
     createInbox(inboxes),
     listInboxes(inboxes, queue),
@@ -43,11 +42,11 @@ const username = z
   })
   .meta({ pattern: PATTERNS.inboundName });
 
-const name = oneLineText(LIMITS.inboundNameLength);
-const fromName = name.nullable().meta({ description: 'In From of its replies.' });
+const requestedName = oneLineText(LIMITS.inboundNameLength);
+const requestedFromName = requestedName.nullable().meta({ description: 'In From of its replies.' });
 const names = {
-  name: name.nullish().meta({ description: 'Absent: the address.' }),
-  from_name: fromName.optional(),
+  name: requestedName.nullish().meta({ description: 'Absent: the address.' }),
+  from_name: requestedFromName.optional(),
 };
 const byAddress = z.object({ email_address: requestedAddress, ...names });
 const byParts = z
@@ -192,10 +191,12 @@ function getInbox(inboxes: Pick<InboxStore, 'find'>, queue: KeyedQueue): Documen
 
 const CHANGEABLE = ['name', 'from_name'] as const;
 
-const inboxUpdate = z.object({ name: name.exactOptional(), from_name: fromName.exactOptional() }).meta({
-  id: 'InboxUpdate',
-  anyOf: CHANGEABLE.map((field) => ({ required: [field] })),
-});
+const inboxUpdate = z
+  .object({ name: requestedName.exactOptional(), from_name: requestedFromName.exactOptional() })
+  .meta({
+    id: 'InboxUpdate',
+    anyOf: CHANGEABLE.map((field) => ({ required: [field] })),
+  });
 const updatedInbox = named('inbox', 'ibx').meta({ id: 'UpdatedInbox' });
 
 function updateInbox(inboxes: Pick<InboxStore, 'update'>): Documented<KeyedRoute> {
@@ -215,11 +216,11 @@ function updateInbox(inboxes: Pick<InboxStore, 'update'>): Documented<KeyedRoute
       if (lacksAll(body, CHANGEABLE)) return resourceFields.lacking(CHANGEABLE.join(' or '));
       const parsed = parseFields(body, inboxUpdate, [], resourceFields);
       if (!parsed.ok) return parsed.refusal;
-      const { from_name: newFromName, ...changes } = parsed.fields;
+      const { from_name: fromName, ...changes } = parsed.fields;
       const id = await inboxes.update(
         key,
         written,
-        newFromName === undefined ? changes : { ...changes, fromName: newFromName },
+        fromName === undefined ? changes : { ...changes, fromName },
       );
       if (id === null) return noSuch('inbox');
       return json<AnswerOf<typeof updatedInbox>>(200, { object: 'inbox', id });

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { BlobId, BlobStore } from '@postrider/blobs';
 import type { LinkTarget, LinkTokens, ReceivedBytes, SentAttachment } from '@postrider/domain';
-import { KeyedQueue } from '@postrider/limits';
+import type { KeyedQueue } from '@postrider/limits';
 import { attachmentType } from '@postrider/mail';
 import type { EmailStore, MessageStore } from '@postrider/store';
 import { z } from 'zod';
@@ -9,6 +9,7 @@ import { AccountSlots } from '../http/account-slots.ts';
 import type { Answer, FileAnswer } from '../http/answer.ts';
 import { byteRange } from '../http/byte-range.ts';
 import { downloadHeaders } from '../http/content-disposition.ts';
+import { createAccountQueue } from '../http/in-slot.ts';
 import { streamInSlots } from '../http/stream-in-slots.ts';
 import type { StoredBytes } from '../http/stream-in-slots.ts';
 import { linkExpired } from '../problems/answers.ts';
@@ -48,10 +49,6 @@ const PLAIN_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}\/[A-Za-z0-9][A-Za-z0
  * connections, so as many requests may wait.
  */
 const LOOKUPS = { inFlightMax: 8, waitingMax: 256, waitMs: 10_000, totalInFlightMax: 32 };
-/** Reads from Postgres, by account. They share its connections with all other routes. */
-const CONTENTS_IN_FLIGHT = { perKey: 1, total: 2 };
-/** Reads from the blob store, by account. */
-const BLOBS_IN_FLIGHT = { perKey: 4, total: 16 };
 
 interface LinkedStores {
   readonly messages: Pick<MessageStore, 'findLinked'>;
@@ -66,8 +63,9 @@ export function openLink(
   links: Pick<LinkMaker, 'tokens'>,
   blobs: BlobReader,
 ): Documented<KeylessRoute> {
-  const contentQueue = new KeyedQueue(CONTENTS_IN_FLIGHT);
-  const blobQueue = new KeyedQueue(BLOBS_IN_FLIGHT);
+  // Reads from Postgres share its connections with all other routes.
+  const contentQueue = createAccountQueue();
+  const blobQueue = createAccountQueue({ perAccount: 4, total: 16 });
   return {
     method: 'get',
     path: '/links/:id',

@@ -1,18 +1,15 @@
 import type { ByteRange } from '@postrider/blobs';
-import { KeyedQueue } from '@postrider/limits';
 import type { MessageStore } from '@postrider/store';
 import { z } from 'zod';
 import { downloadHeaders } from '../http/content-disposition.ts';
 import { parseQuery } from '../http/query-fields.ts';
+import { createAccountQueue } from '../http/in-slot.ts';
 import { streamInSlots } from '../http/stream-in-slots.ts';
 import { noSuch } from '../problems/answers.ts';
 import { READ, withMessage } from './messages.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 
 type BodyReader = Pick<MessageStore, 'find' | 'bodySize' | 'bodyPiece'>;
-
-/** Postgres takes some 40 ms for a read from a body of 10 MiB. So the API does few at a time. */
-const READS_IN_FLIGHT = { perKey: 1, total: 2 };
 
 const bodyQuery = z.object({
   part: z.enum(['text', 'html'], { error: 'is neither text nor html' }).meta({ description: 'Which body.' }),
@@ -25,7 +22,8 @@ const FORMS = {
 
 /** Streams a whole body. Its stream fails when the message is deleted, or the key revoked, meanwhile. */
 export function getMessageBody(messages: BodyReader): Documented<KeyedRoute> {
-  const queue = new KeyedQueue(READS_IN_FLIGHT);
+  // Postgres takes some 40 ms for a read from a body of 10 MiB. So the API does few at a time.
+  const queue = createAccountQueue();
   return {
     ...READ,
     method: 'get',

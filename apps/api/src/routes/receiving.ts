@@ -3,7 +3,7 @@ import type { EventData } from '@postrider/domain';
 import type { MessageAttachment, MessageDetails, MessageStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
-import { answerWithin, listAnswer } from '../http/list-answer.ts';
+import { listAnswer, listAnswerFrom } from '../http/list-answer.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { noSuch } from '../problems/answers.ts';
 import {
@@ -203,7 +203,7 @@ function listReceivedAttachments(
     },
     async handle(request) {
       return withMessage(messages, request, (message) =>
-        answerWithin(request.query, message.attachments, (file) =>
+        listAnswerFrom(request.query, message.attachments, (file) =>
           receivedFile(links, request.origin, message, file),
         ),
       );

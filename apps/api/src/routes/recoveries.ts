@@ -9,15 +9,14 @@ import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
-import { inAccountSlot } from '../http/in-slot.ts';
-import { idField, requestedTime } from '../http/parsed-text.ts';
+import { inSlotOrRefuse } from '../http/in-slot.ts';
+import { idField, requestedEventType, requestedEventTypes, requestedTime } from '../http/parsed-text.ts';
 import { limitParameter, parseQuery } from '../http/query-fields.ts';
 import { countTakesLong, invalid, noSuch, tooManyInFlight } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
 import { count, eventType, idOf, pageOf, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
-import { requestedEventType, requestedEventTypes } from './webhooks.ts';
 
 const MANAGE = { scope: 'webhooks:manage', limited: true } as const;
 
@@ -130,7 +129,7 @@ function recover(
       if (until !== undefined && until <= since) return invalid('until is not after since.');
       const webhookId = parseId('webhook', written);
       if (webhookId === null) return noSuch('webhook');
-      return inAccountSlot(slots, request, tooManyInFlight, async () => {
+      return inSlotOrRefuse(slots, request, tooManyInFlight, async () => {
         const endMs = nowMs() + COUNT_MS;
         const mayGoOn = (): boolean => !client.destroyed && nowMs() < endMs;
         return countOrStart(recoveries, key, webhookId, { ...parsed.fields, mayGoOn });

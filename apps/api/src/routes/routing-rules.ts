@@ -8,7 +8,7 @@ import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { oneLineText } from '../http/one-line-text.ts';
-import { parsedText } from '../http/parsed-text.ts';
+import { parsedText, requestedEventTypes } from '../http/parsed-text.ts';
 import {
   foreignInboundDomain,
   foreignWholeDomain,
@@ -30,7 +30,7 @@ import {
   url,
 } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
-import { requestedEndpoint, requestedEventTypes } from './webhooks.ts';
+import { requestedEndpoint } from './webhooks.ts';
 
 const MANAGE = { scope: 'inbound:manage', liveOnly: true, limited: true } as const;
 

@@ -5,8 +5,7 @@ import { isThreadEmailId } from '@postrider/store';
 import type { ThreadEmail } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
-import { parsePage, unknownCursor } from '../http/list-answer.ts';
-import { invalid } from '../problems/answers.ts';
+import { pageAnswer } from '../http/list-answer.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { complete, count, nullableText, pageOf, text, texts, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
@@ -64,16 +63,10 @@ function listThreadEmails(stores: ThreadStores, awsRegion: string | undefined): 
     async handle(request) {
       const found = await findThread(stores, request);
       if (!found.ok) return found.refusal;
-      const parsed = parsePage(request.query, (written) => (isThreadEmailId(written) ? written : null));
-      if (!parsed.ok) return invalid(parsed.fault);
-      const page = await stores.threads.emails(found.value.thread.id, parsed.request);
-      if (page !== null) {
-        const data = page.entries.map((email) => threadEmailObject(email, awsRegion));
-        return json<AnswerOf<typeof threadEmailPage>>(200, { object: 'list', has_more: page.hasMore, data });
-      }
-      const { cursor } = parsed.request;
-      if (cursor === null) throw new Error('a first page needs no cursor');
-      return invalid(unknownCursor(cursor.side, cursor.id));
+      return pageAnswer(request.query, (written) => (isThreadEmailId(written) ? written : null), {
+        read: (page) => stores.threads.emails(found.value.thread.id, page),
+        show: (email) => threadEmailObject(email, awsRegion),
+      });
     },
   };
 }

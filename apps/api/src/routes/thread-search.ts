@@ -1,8 +1,7 @@
 import { hasControlCharacter, LIMITS, parseIsoMoment, PATTERNS, wordsPattern } from '@postrider/domain';
 import type { FoundThread, ThreadSearch } from '@postrider/store';
-import { KeyedQueue } from '@postrider/limits';
 import { z } from 'zod';
-import { inSlot } from '../http/in-slot.ts';
+import { createAccountQueue, inSlot } from '../http/in-slot.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { oneLineText } from '../http/one-line-text.ts';
 import { parsedText } from '../http/parsed-text.ts';
@@ -13,9 +12,6 @@ import { pageOf, text } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 import { findInbox, listIn, selectsNone, threadEntry, threadObject, threadQuery } from './threads.ts';
 import type { ThreadStores } from './threads.ts';
-
-/** A search with a word reads up to 16 MiB of text. So the API does few at a time. */
-const SEARCHES_IN_FLIGHT = { perKey: 1, total: 2 };
 
 const LISTS = ['from', 'to', 'cc', 'bcc'] as const;
 
@@ -64,7 +60,8 @@ const foundThread = threadEntry.extend({
 const foundThreadPage = pageOf(foundThread).meta({ id: 'FoundThreadPage' });
 
 export function searchThreads(stores: ThreadStores): Documented<KeyedRoute> {
-  const queue = new KeyedQueue(SEARCHES_IN_FLIGHT);
+  // A search with a word reads up to 16 MiB of text. So the API does few at a time.
+  const queue = createAccountQueue();
   return {
     scope: 'inbound:read',
     limited: true,

@@ -1,5 +1,5 @@
 import { parseId } from '@postrider/domain';
-import { KeyedQueue } from '@postrider/limits';
+import type { KeyedQueue } from '@postrider/limits';
 import { isThreadEmailId } from '@postrider/store';
 import type {
   InboxIdentity,
@@ -14,7 +14,7 @@ import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields } from '../http/fields.ts';
-import { inSlot } from '../http/in-slot.ts';
+import { createAccountQueue, inSlot } from '../http/in-slot.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { invalid, noSuch, threadIsLarge } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
@@ -23,8 +23,6 @@ import { count, deleted, idOf, nullableText, pageOf, texts, time } from './schem
 import type { AnswerOf } from './schemas.ts';
 
 const READ = { scope: 'inbound:read', limited: true } as const;
-/** A list may read 100 whole threads. A change may write a whole thread. So the API does few at a time. */
-const WORK_IN_FLIGHT = { perKey: 1, total: 2 };
 
 /** The stores in which the routes of mail threads look up the parts of their paths. */
 export interface ThreadStores {
@@ -34,8 +32,8 @@ export interface ThreadStores {
 
 /** Mail threads: the conversations of an inbox. */
 export function threadRoutes(stores: ThreadStores): readonly Documented[] {
-  const lists = new KeyedQueue(WORK_IN_FLIGHT);
-  const changes = new KeyedQueue(WORK_IN_FLIGHT);
+  // A list may read 100 whole threads. A change may write a whole thread. So the API does few at a time.
+  const [lists, changes] = [createAccountQueue(), createAccountQueue()];
   return [
     listThreads(stores, lists),
     getThread(stores),

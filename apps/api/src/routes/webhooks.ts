@@ -1,7 +1,5 @@
 import {
-  EVENT_TYPES,
   fieldPath,
-  isEventType,
   LIMITS,
   mailDomain,
   parseEndpoint,
@@ -11,7 +9,7 @@ import {
   webhookHeaderFault,
   webhookHeadersSchema,
 } from '@postrider/domain';
-import type { EventType, WebhookHeaders } from '@postrider/domain';
+import type { WebhookHeaders } from '@postrider/domain';
 import type { Webhook, WebhookHealth, WebhookStore } from '@postrider/store';
 import { z } from 'zod';
 import { actorOf } from '../http/actor.ts';
@@ -20,7 +18,7 @@ import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
 import type { FieldsParse } from '../http/fields.ts';
 import { oneLineText } from '../http/one-line-text.ts';
-import { parsedText } from '../http/parsed-text.ts';
+import { parsedText, requestedEventType, requestedEventTypes } from '../http/parsed-text.ts';
 import { noSuch, tooManyWebhooks } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import {
@@ -67,19 +65,6 @@ export const requestedEndpoint = z
     context.addIssue(parsed.fault);
     return z.NEVER;
   });
-
-export const requestedEventType = z
-  .string({ error: 'is not a string' })
-  .refine(isEventType, { error: 'is not a known event type' })
-  .meta({ enum: EVENT_TYPES });
-
-/** A list of event types. The validator keeps each type once, in the order given. An absent list is empty. */
-export function requestedEventTypes<Type extends z.ZodType<EventType>>(type: Type) {
-  return z
-    .array(type, { error: 'is not an array of event types' })
-    .default([])
-    .transform((types) => [...new Set(types)]);
-}
 
 /** The handler checks them: our own names depend on a setting, and a refusal must not quote a value. */
 const requestedHeaders = z.unknown().meta(webhookHeadersSchema);
