@@ -40,7 +40,10 @@ const PASS_EVERY_MS = 60 * 60 * 1000;
 /** Deletes rows that are too old or too many. @returns how many rows. */
 type RetentionStep = () => Promise<number>;
 
-/** The steps by what they delete; the log uses these names. */
+/**
+ * The steps by what they delete; the log uses these names. `housekeeping.ts` of the store has the lifetime of
+ * idempotency keys, among others.
+ */
 export function retentionSteps({
   pool,
   config,

@@ -2,7 +2,7 @@ import { NOTIFICATION_ID_HOURS, UNCLAIMED_NOTIFICATION_HOURS } from '@postrider/
 import type { Pool } from 'pg';
 import { CONSOLE_FORM_HOURS } from '../console/console-forms.ts';
 import { dropAged, forRetention } from '../db/bounded-step.ts';
-import { RELEASED_ADDRESS_DAYS } from '../inbound/sql/inboxes.ts';
+import { ADDRESS_RESERVED_DAYS } from '../inbound/sql/inboxes.ts';
 import { finishRemovals } from '../webhooks/remove-webhook.ts';
 import type { Removals } from '../webhooks/remove-webhook.ts';
 import { removeInboxes } from './remove-inboxes.ts';
@@ -15,7 +15,7 @@ const RECOVERY_HOURS = 90 * 24;
  * An answer is remembered for 24 hours (contract 7.3). A notification is kept until its age makes it refused.
  * An unclaimed one is kept until its mail can no longer become known.
  * A form of the console that arrives again within a day gets its first result.
- * Afterwards any account may have a released address. An inbox's mail counts for an hour, by the API's clock.
+ * A deleted address is no longer reserved then. An inbox's mail counts for an hour, by the API's clock.
  * An event for the operator is given up within a day. One is left when OPERATOR_WEBHOOK_URL is no longer set.
  */
 const LIFETIMES = [
@@ -28,14 +28,14 @@ const LIFETIMES = [
   { table: 'operator_events', age: 'created_at', hours: 48 },
   { table: 'recoveries', age: 'ended_at', hours: RECOVERY_HOURS },
   { table: 'recovery_outcomes', age: 'recorded_at', hours: RECOVERY_HOURS },
-  { table: 'released_addresses', age: 'released_at', hours: RELEASED_ADDRESS_DAYS * 24 },
+  { table: 'released_addresses', age: 'released_at', hours: ADDRESS_RESERVED_DAYS * 24 },
 ] as const;
 
 export type Housekeeping = ReturnType<typeof createHousekeeping>;
 
 export function createHousekeeping(pool: Pool) {
   return {
-    /** Deletes remembered answers and notifications that have expired. @returns how many. */
+    /** Deletes rows whose lifetime in `LIFETIMES` is over. @returns how many. */
     dropExpired: async (): Promise<number> => dropExpired(pool),
     /** Finishes removals that a DELETE has left. A removal that fails does not stop the others. */
     finishRemovals: async (): Promise<Removals> => finishRemovals(pool),
@@ -44,7 +44,6 @@ export function createHousekeeping(pool: Pool) {
   };
 }
 
-/** Deletes records whose lifetime is over. @returns how many. */
 export async function dropExpired(pool: Pool): Promise<number> {
   let dropped = 0;
   for (const { table, age, hours } of LIFETIMES) {

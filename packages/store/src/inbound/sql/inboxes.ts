@@ -23,19 +23,21 @@ export const lockInbox = statement('lock-inbox')`
     rule as (select r.id from inbound_routes r where $1::text is null and r.id = $2::text for no key update)
     select id from inbox union all select id from rule`;
 
-/** After this time, another account may have a deleted address of a shared domain. */
-export const RELEASED_ADDRESS_DAYS = 30;
+/** A deleted address of a shared domain stays reserved for its account. */
+export const ADDRESS_RESERVED_DAYS = 30;
 
-/** A condition: another account has deleted the address, and may still have it again. */
-export function isReleasedByOther({
+/** A condition on an address of a shared domain: it belongs to no other account, and is reserved for none. */
+export function isFreeForAccount({
   address,
   account,
   now,
 }: Record<'address' | 'account' | 'now', `$${number}`>): string {
-  return `exists (
+  return `not exists (select from inboxes i where i.address = ${address} and i.account_id <> ${account})
+      and not exists (select from inbound_routes r where r.match = ${address} and r.account_id <> ${account})
+      and not exists (
         select from released_addresses a
         where a.address = ${address} and a.account_id <> ${account}
-          and a.released_at > ${now}::timestamptz - interval '${RELEASED_ADDRESS_DAYS} days')`;
+          and a.released_at > ${now}::timestamptz - interval '${ADDRESS_RESERVED_DAYS} days')`;
 }
 
 /**
@@ -53,9 +55,7 @@ export const addInbox = statement('add-inbox')`
     insert into inboxes (id, account_id, kind, address, name, from_name, created_at, updated_at)
     select $1, $2, $3::key_kind, $4, $5, $6, $7::timestamptz, $7::timestamptz
     where not $8::bool
-       or not exists (select from inboxes i where i.address = $4 and i.account_id <> $2)
-      and not exists (select from inbound_routes r where r.match = $4 and r.account_id <> $2)
-      and not ${isReleasedByOther({ address: '$4', account: '$2', now: '$7' })}
+       or ${isFreeForAccount({ address: '$4', account: '$2', now: '$7' })}
     on conflict (address, account_id) do nothing
     returning id`;
 
@@ -80,17 +80,17 @@ export const readInboxes = statement('read-inboxes')`
     where i.id = any ($1::text[])`;
 
 /**
- * A CTE that keeps addresses on shared domains from other accounts. The statement has the account as $1.
+ * A CTE that reserves addresses on shared domains for their account. The statement has the account as $1.
  *
- * @param from a query of the released addresses.
+ * @param from a query of the deleted addresses.
  */
-export function releaseAddress(given: {
+export function reserveAddress(given: {
   from: string;
   sharedDomains: `$${number}`;
   now: `$${number}`;
 }): string {
   return `
-    released as (
+    reserved as (
       insert into released_addresses (address, account_id, released_at)
       select f.address, $1, ${given.now}::timestamptz from (${given.from}) f (address)
       where split_part(f.address, '@', 2) = any (${given.sharedDomains}::text[])
@@ -100,8 +100,8 @@ export function releaseAddress(given: {
 
 /**
  * Deletes an inbox. Its messages and threads read as missing at once. A relay deletes their rows later, and
- * the rows in `inbox_sends`. The mail that the inbox sent stays. Its address goes on counting live mail for
- * an hour.
+ * the rows in `inbox_sends`. The mail that the inbox sent stays. For an hour, the row with 0 messages marks
+ * the address as a former inbox, so its mail still counts.
  *
  * Guarantee: the statement waits for the lock of the inbox, so no row is added to the inbox afterwards.
  *
@@ -115,5 +115,5 @@ export const deleteInbox = statement('delete-inbox')`
     counting as (
       insert into counted_sends (id, account_id, address, messages, counted_at)
       select id, $1, address, 0, $6::timestamptz from gone where $2::key_kind = 'live'
-    ),${releaseAddress({ from: 'select address from gone', sharedDomains: '$5', now: '$6' })}
+    ),${reserveAddress({ from: 'select address from gone', sharedDomains: '$5', now: '$6' })}
     insert into removed_inboxes (id) select id from gone returning id`;

@@ -1,5 +1,5 @@
 import { statement } from '../../db/statement.ts';
-import { isReleasedByOther, releaseAddress } from './inboxes.ts';
+import { isFreeForAccount, reserveAddress } from './inboxes.ts';
 
 /**
  * Adds a rule, unless the match is taken. A rule of the same account takes it. On a shared domain, an inbox
@@ -16,9 +16,7 @@ export const addRoutingRule = statement('add-routing-rule')`
     insert into inbound_routes (id, account_id, match, name, webhook_id, created_at)
     select $1, $2, $3, $4, $5, $6::timestamptz
     where not $7::bool
-       or not exists (select from inboxes i where i.address = $3 and i.account_id <> $2)
-      and not exists (select from inbound_routes r where r.match = $3 and r.account_id <> $2)
-      and not ${isReleasedByOther({ address: '$3', account: '$2', now: '$6' })}
+       or ${isFreeForAccount({ address: '$3', account: '$2', now: '$6' })}
     on conflict (match, account_id) do nothing
     returning id`;
 
@@ -32,7 +30,7 @@ export const addRoutingRule = statement('add-routing-rule')`
 export const deleteRoutingRule = statement('delete-routing-rule')`
     with gone as (
       delete from inbound_routes where account_id = $1 and id = $2 returning webhook_id, match
-    ),${releaseAddress({ from: 'select match from gone', sharedDomains: '$4', now: '$3' })},
+    ),${reserveAddress({ from: 'select match from gone', sharedDomains: '$4', now: '$3' })},
     marked as (
       update webhooks w set removed_at = $3::timestamptz where w.id = (select webhook_id from gone)
       returning w.id, w.endpoint
