@@ -67,12 +67,12 @@ export function problemExamples(): Readonly<Record<string, { readonly value: obj
 /** The examples of the problems that a route answers with one status. */
 export function examplesOfProblems(
   route: Documented,
-  status: string,
+  status: number,
   slugs: readonly ProblemSlug[],
 ): Readonly<Record<string, { readonly $ref: string }>> {
   const named = slugs.map((slug) => {
     if (slug !== 'validation-failed') return slug;
-    if (String(PROBLEMS[slug].status) !== status) return STATUS_400;
+    if (PROBLEMS[slug].status !== status) return STATUS_400;
     return listsFaults(route) ? SENDS : slug;
   });
   return Object.fromEntries(named.map((name) => [name, { $ref: `#/components/examples/${name}` }]));
@@ -89,14 +89,14 @@ function listsFaults(route: Documented): boolean {
 }
 
 /** The text that a route answers with this status. @param required the fields that its body must have */
-export function exampleOfText(route: Documented, status: string, required: readonly string[]): string {
+export function exampleOfText(route: Documented, status: number, required: readonly string[]): string {
   const answer = answerInText(route, status, required);
   if (answer?.kind !== 'plain-text') throw new Error(`${route.path} answers ${status} without a text`);
   return answer.text;
 }
 
-function answerInText(route: Documented, status: string, required: readonly string[]): Answer | undefined {
-  if (status === '413') return route.body?.tooLarge(null);
-  if (status !== '422') return unreadable(route);
+function answerInText(route: Documented, status: number, required: readonly string[]): Answer | undefined {
+  if (status === 413) return route.body?.tooLarge(null);
+  if (status !== 422) return unreadable(route);
   return route.body === replyBody ? notAnObject : resourceFields.lacking(required[0] ?? 'name');
 }
