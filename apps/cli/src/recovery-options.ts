@@ -3,11 +3,11 @@ import type { EventType } from '@postrider/domain';
 import { InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from './whole-number.ts';
 
-/** Options of what a relay sends at a rate. */
+/** Options of the commands that send many events again. */
 export const recoveryOptions = {
   types: () =>
     new Option('--types <list>', 'only events of these types, separated by commas').argParser(parseTypes),
-  /** @param absent what holds without it */
+  /** @param absent says what holds without the option. */
   rate: (absent: string) =>
     new Option('--rate <number>', `events a second at most; ${absent}`).argParser(parseRate),
   dryRun: () => new Option('--dry-run', 'count, and send nothing'),

@@ -3,34 +3,27 @@ import { createFileStore } from './file/file-store.ts';
 import { parseLocation } from './location.ts';
 import type { S3StoreOptions } from './s3/s3-store.ts';
 
-export interface BlobStoreOptions {
-  /** `s3`: time limit of a call with its retries, and for the next bytes of a stream. Default: 30 s. */
-  readonly timeoutMs?: number | undefined;
-}
-
-const TIMEOUT_MS = 30_000;
+const S3_TIMEOUT_MS = 30_000;
 
 /**
  * Makes no folder and opens no connection yet.
  *
  * @param location `file:/path`, `file:relative/folder` (in the working directory) or `s3://bucket/prefix`
+ * @param s3TimeoutMs limits a call with its retries, and the wait for the next bytes of a stream
  * @throws Error with a one-line message when `location` is invalid
  */
-export function createBlobStore(
-  location: string,
-  { timeoutMs = TIMEOUT_MS }: BlobStoreOptions = {},
-): BlobStore {
+export function createBlobStore(location: string, s3TimeoutMs = S3_TIMEOUT_MS): BlobStore {
   const parsed = parseLocation(location);
   switch (parsed.kind) {
     case 'file':
       return createFileStore(parsed.folder);
     case 's3':
-      return loadedWhenNeeded({ bucket: parsed.bucket, prefix: parsed.prefix, timeoutMs });
+      return s3StoreOnceLoaded({ bucket: parsed.bucket, prefix: parsed.prefix, timeoutMs: s3TimeoutMs });
   }
 }
 
 /** Starts loading the AWS SDK at once. A process without S3 never loads it: only this function imports it. */
-function loadedWhenNeeded(options: S3StoreOptions): BlobStore {
+function s3StoreOnceLoaded(options: S3StoreOptions): BlobStore {
   const loading = import('./s3/s3-store.ts').then(({ createS3Store }) => createS3Store(options));
   return {
     put: async (bytes) => (await loading).put(bytes),

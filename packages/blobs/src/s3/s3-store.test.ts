@@ -46,7 +46,7 @@ async function startS3(): Promise<FakeS3> {
 }
 
 function connect(timeoutMs = LONG_MS, location = LOCATION): BlobStore {
-  const store = createBlobStore(location, { timeoutMs });
+  const store = createBlobStore(location, timeoutMs);
   cleanups.push(() => store.close());
   return store;
 }
