@@ -31,7 +31,7 @@ export function dispositionOf(contentId: string | null): 'inline' | 'attachment'
 }
 
 /** As Resend does, an answer leaves out the name and the Content-ID that a file does not have. */
-const attachmentFields = {
+const emailAttachmentFields = {
   id: text,
   filename: text.exactOptional(),
   size: count.meta({ description: 'In bytes, decoded.' }),
@@ -40,11 +40,11 @@ const attachmentFields = {
   content_id: text.exactOptional(),
   ...link.shape,
 };
-/** An attachment of sent or received mail. */
-export const attachmentEntry = z.object(attachmentFields);
-export const attachmentPage = pageOf(attachmentEntry).meta({ id: 'EmailAttachmentPage' });
-export const oneAttachment = z
-  .object({ object: z.literal('attachment'), ...attachmentFields })
+/** An attachment of sent or received mail, in the shape of Resend. `messages.ts` has a shape of our own. */
+export const emailAttachmentEntry = z.object(emailAttachmentFields);
+export const emailAttachmentPage = pageOf(emailAttachmentEntry).meta({ id: 'EmailAttachmentPage' });
+export const oneEmailAttachment = z
+  .object({ object: z.literal('attachment'), ...emailAttachmentFields })
   .meta({ id: 'EmailAttachment' });
 
 interface ShownAttachment {
@@ -55,10 +55,10 @@ interface ShownAttachment {
   readonly contentId: string | null;
 }
 
-export function attachmentObject(
+export function emailAttachmentObject(
   { id, filename, size, contentType, contentId }: ShownAttachment,
   leading: AnswerOf<typeof link>,
-): AnswerOf<typeof attachmentEntry> {
+): AnswerOf<typeof emailAttachmentEntry> {
   return {
     id,
     ...(filename === null ? {} : { filename }),
@@ -82,7 +82,7 @@ function listEmailAttachments(
       operationId: 'listEmailAttachments',
       summary: 'List attachments of a message, each with a link',
       description: 'None once the contents are past their days.',
-      success: { status: 200, body: attachmentPage },
+      success: { status: 200, body: emailAttachmentPage },
       paged: true,
       refusals: ['validation-failed', 'not-found'],
     },
@@ -105,7 +105,7 @@ function getEmailAttachment(
     docs: {
       operationId: 'getEmailAttachment',
       summary: 'Read an attachment of a message, with a link',
-      success: { status: 200, body: oneAttachment },
+      success: { status: 200, body: oneEmailAttachment },
       refusals: ['not-found'],
     },
     async handle({ key, id, origin, params }) {
@@ -113,7 +113,7 @@ function getEmailAttachment(
       if (found === null) return noSuch('email');
       const file = found.find((each) => each.id === params['attachment']);
       if (file === undefined) return noSuch('attachment');
-      return json<AnswerOf<typeof oneAttachment>>(200, {
+      return json<AnswerOf<typeof oneEmailAttachment>>(200, {
         object: 'attachment',
         ...sentObject(links, origin, file),
       });
@@ -142,8 +142,8 @@ function sentObject(
   links: LinkMaker,
   origin: string,
   { emailId, position, ...file }: SentFile,
-): AnswerOf<typeof attachmentEntry> {
-  return attachmentObject(
+): AnswerOf<typeof emailAttachmentEntry> {
+  return emailAttachmentObject(
     { ...file, contentType: attachmentType(file) },
     linkTo(links, origin, { emailId, position }),
   );

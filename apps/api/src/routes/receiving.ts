@@ -7,13 +7,13 @@ import { listAnswer, listAnswerFrom } from '../http/list-answer.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { noSuch } from '../problems/answers.ts';
 import {
-  attachmentObject,
-  attachmentPage,
+  emailAttachmentObject,
+  emailAttachmentPage,
   disposition,
   dispositionOf,
-  oneAttachment,
+  oneEmailAttachment,
 } from './email-attachments.ts';
-import type { attachmentEntry } from './email-attachments.ts';
+import type { emailAttachmentEntry } from './email-attachments.ts';
 import { withInlineImages } from './inline-images.ts';
 import { link, linkTo } from './links.ts';
 import type { BlobReader, LinkMaker } from './links.ts';
@@ -197,7 +197,7 @@ function listReceivedAttachments(
     docs: {
       operationId: 'listReceivedEmailAttachments',
       summary: 'List attachments of a received message, each with a link, in the shape of Resend’s',
-      success: { status: 200, body: attachmentPage },
+      success: { status: 200, body: emailAttachmentPage },
       paged: true,
       refusals: ['validation-failed', 'not-found', 'held-needs-manage'],
     },
@@ -222,12 +222,12 @@ function getReceivedAttachment(
     docs: {
       operationId: 'getReceivedEmailAttachment',
       summary: 'Read an attachment of a received message, with a link, in the shape of Resend’s',
-      success: { status: 200, body: oneAttachment },
+      success: { status: 200, body: oneEmailAttachment },
       refusals: ['not-found', 'held-needs-manage'],
     },
     async handle(request) {
       return withAttachment(messages, request, (message, file) =>
-        json<AnswerOf<typeof oneAttachment>>(200, {
+        json<AnswerOf<typeof oneEmailAttachment>>(200, {
           object: 'attachment',
           ...receivedFile(links, request.origin, message, file),
         }),
@@ -241,6 +241,6 @@ function receivedFile(
   origin: string,
   { id: messageId }: MessageDetails,
   file: MessageAttachment,
-): AnswerOf<typeof attachmentEntry> {
-  return attachmentObject(file, linkTo(links, origin, { messageId, attachmentId: file.id }));
+): AnswerOf<typeof emailAttachmentEntry> {
+  return emailAttachmentObject(file, linkTo(links, origin, { messageId, attachmentId: file.id }));
 }
