@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ByteRange } from '@postrider/blobs';
-import type { KeyedQueue } from '@postrider/limits';
+import { KeyedQueue } from '@postrider/limits';
 import { inPieces } from './answer.ts';
 import type { FileAnswer } from './answer.ts';
 
@@ -8,6 +8,11 @@ import type { FileAnswer } from './answer.ts';
 const READ_BYTES = 1024 * 1024;
 /** Two reads: the next may arrive before the client has taken all of the first. */
 const HELD_BYTES = 2 * READ_BYTES;
+
+/** Limits the reads of a store, by account. */
+export function createReadQueue({ perAccount, total } = { perAccount: 1, total: 2 }): KeyedQueue {
+  return new KeyedQueue({ perKey: perAccount, total });
+}
 
 /** Bytes in a store that can be read in part. */
 export interface StoredBytes {

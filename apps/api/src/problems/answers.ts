@@ -227,10 +227,10 @@ export const tooManyInFlight = problem(
   'Too many requests of the account are in flight at the moment. Send it again later.',
 );
 
-/** The API counts for few accounts at a time. The account of this request may have no other in flight. */
-export const othersCount = problem(
+/** The API does costly work for few requests at a time. The account may have no other in flight. */
+export const noSlotInTime = problem(
   'not-ready',
-  'Counts of other requests took too long. Send the request again later.',
+  'Too many such requests are in flight at the moment, of this account or of others. Send it again later.',
 );
 
 /** The count of a recovery ended by time, so nobody knows whether the expected number matches. */

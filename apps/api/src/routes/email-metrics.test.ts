@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import type { ApiKey } from '@postrider/store';
-import { othersCount } from '../problems/answers.ts';
+import { noSlotInTime } from '../problems/answers.ts';
 import { getEmailMetrics } from './email-metrics.ts';
 
 test('a request whose client disconnects no longer waits for the counts of others', async () => {
@@ -36,7 +36,7 @@ test('a request whose client disconnects no longer waits for the counts of other
   const [waiting, next] = [send(), send()];
   await setImmediate();
   waiting.client.emit('close');
-  expect(await waiting.answer).toEqual(othersCount);
+  expect(await waiting.answer).toEqual(noSlotInTime);
   expect(counts).toHaveLength(2);
   counts[0]?.end();
   await first.answer;

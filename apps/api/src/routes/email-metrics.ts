@@ -6,10 +6,10 @@ import { AccountSlots } from '../http/account-slots.ts';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { strictFields } from '../http/fields.ts';
-import { inSlotOrRefuse } from '../http/in-slot.ts';
+import { inSlot } from '../http/in-slot.ts';
 import { parsedText } from '../http/parsed-text.ts';
 import { parseQuery } from '../http/query-fields.ts';
-import { invalid, othersCount } from '../problems/answers.ts';
+import { invalid } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { text, time } from './schemas.ts';
@@ -210,7 +210,7 @@ export function getEmailMetrics(
       if (days < 0) return invalid('start_date is after end_date.');
       if (days > LIMITS.metricDays) return invalid(`The range is longer than ${LIMITS.metricDays} days.`);
       if (key.kind === 'test') return metricsAnswer(asked, []);
-      return inSlotOrRefuse(slots, request, othersCount, async () => {
+      return inSlot(slots, request, async () => {
         const counted = await counts.count(key.accountId, requestOf(asked));
         switch (counted.kind) {
           case 'counted':

@@ -2,9 +2,10 @@ import type { BlobId } from '@postrider/blobs';
 import { cutBody, forwardedFile, forwardRequest, parseForward, parseId } from '@postrider/domain';
 import type { EmailId, ForwardedFile } from '@postrider/domain';
 import type { EmailStore, MessageStore, ThreadEmail } from '@postrider/store';
+import { AccountSlots } from '../http/account-slots.ts';
 import type { Answer } from '../http/answer.ts';
 import { replyBody } from '../http/body-rules.ts';
-import { createAccountQueue, inSlot } from '../http/in-slot.ts';
+import { COSTLY, inSlot } from '../http/in-slot.ts';
 import { invalid } from '../problems/answers.ts';
 import { createdEmail } from './emails.ts';
 import type { BlobReader } from './links.ts';
@@ -30,7 +31,7 @@ const ROUTE = 'POST /v1/inboxes/:id/threads/:thread/emails/:email/forward';
 /** Answers 202 once the forward is stored, in the thread of its message. */
 export function forward(stores: ForwardStores, rules: ReplyRules, blobs: BlobReader): Documented<KeyedRoute> {
   // The files of a message may have 5 MiB in base64. So the API reads those of few messages at a time.
-  const queue = createAccountQueue();
+  const slots = new AccountSlots(COSTLY, null);
   return {
     method: 'post',
     path: '/v1/inboxes/:id/threads/:thread/emails/:email/forward',
@@ -51,7 +52,7 @@ export function forward(stores: ForwardStores, rules: ReplyRules, blobs: BlobRea
     async handle(request) {
       const found = await findThreadSend(stores, request, { route: ROUTE, required: ['to'] });
       if (!found.ok) return found.refusal;
-      return inSlot(queue, request, () => forwardNow({ stores, rules, blobs }, request, found.value));
+      return inSlot(slots, request, () => forwardNow({ stores, rules, blobs }, request, found.value));
     },
   };
 }

@@ -1,11 +1,11 @@
 import { ADDRESS_LENGTH, hasControlCharacter, inboundAddress, LIMITS, PATTERNS } from '@postrider/domain';
-import type { KeyedQueue } from '@postrider/limits';
 import type { Inbox, InboxStore } from '@postrider/store';
 import { z } from 'zod';
+import { AccountSlots } from '../http/account-slots.ts';
 import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { lacksAll, parseFields, resourceFields } from '../http/fields.ts';
-import { createAccountQueue, inSlot } from '../http/in-slot.ts';
+import { COSTLY, inSlot } from '../http/in-slot.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { oneLineText } from '../http/one-line-text.ts';
 import { parsedText } from '../http/parsed-text.ts';
@@ -19,11 +19,11 @@ const MANAGE = { scope: 'inbound:manage', limited: true } as const;
 
 export function inboxRoutes(inboxes: InboxStore): readonly Documented[] {
   // A read counts all unread messages of its inboxes. So the API does few at a time.
-  const queue = createAccountQueue();
+  const slots = new AccountSlots(COSTLY, null);
   return [
     createInbox(inboxes),
-    listInboxes(inboxes, queue),
-    getInbox(inboxes, queue),
+    listInboxes(inboxes, slots),
+    getInbox(inboxes, slots),
     updateInbox(inboxes),
     deleteInbox(inboxes),
   ];
@@ -128,7 +128,7 @@ const inboxEntry = z.object(inboxFields);
 const inboxPage = pageOf(inboxEntry).meta({ id: 'InboxPage' });
 
 /** The inboxes of the key's kind, live or test. */
-function listInboxes(inboxes: Pick<InboxStore, 'list'>, queue: KeyedQueue): Documented<KeyedRoute> {
+function listInboxes(inboxes: Pick<InboxStore, 'list'>, slots: AccountSlots): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -141,7 +141,7 @@ function listInboxes(inboxes: Pick<InboxStore, 'list'>, queue: KeyedQueue): Docu
       refusals: ['validation-failed'],
     },
     async handle(request) {
-      return inSlot(queue, request, () =>
+      return inSlot(slots, request, () =>
         listAnswer(request.query, {
           noun: 'inbox',
           read: (page) => inboxes.list(request.key, page),
@@ -162,7 +162,7 @@ const oneInbox = z
   })
   .meta({ id: 'Inbox' });
 
-function getInbox(inboxes: Pick<InboxStore, 'find'>, queue: KeyedQueue): Documented<KeyedRoute> {
+function getInbox(inboxes: Pick<InboxStore, 'find'>, slots: AccountSlots): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -174,7 +174,7 @@ function getInbox(inboxes: Pick<InboxStore, 'find'>, queue: KeyedQueue): Documen
       refusals: ['not-found'],
     },
     async handle(request) {
-      return inSlot(queue, request, async () => {
+      return inSlot(slots, request, async () => {
         const inbox = await inboxes.find(request.key, request.id);
         if (inbox === null) return noSuch('inbox');
         return json<AnswerOf<typeof oneInbox>>(200, {

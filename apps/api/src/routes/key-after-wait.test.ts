@@ -102,7 +102,11 @@ async function read(answer: Awaited<ReturnType<KeyedRoute['handle']>>) {
   return answer;
 }
 
-function requestOf(recheckKey: RouteRequest['recheckKey']): RouteRequest {
+function newClient(): ServerResponse {
+  return new ServerResponse(new IncomingMessage(new Socket()));
+}
+
+function requestOf(recheckKey: RouteRequest['recheckKey'], client = newClient()): RouteRequest {
   const thread = newId('thread', systemClock);
   return {
     key: { kind: 'live', scopes: [], accountId: newId('account', systemClock) } as unknown as ApiKey,
@@ -114,7 +118,7 @@ function requestOf(recheckKey: RouteRequest['recheckKey']): RouteRequest {
     body: { since: '2026-01-01T00:00:00Z' },
     requestId: 'req_1',
     recheckKey,
-    client: new ServerResponse(new IncomingMessage(new Socket())),
+    client,
   };
 }
 
@@ -154,6 +158,27 @@ describe.each(ROUTES)('%s', (_, make) => {
     expect([begun, outcome.status]).toEqual([3, 'rejected']);
   });
 });
+
+test.each(ROUTES.filter(([name]) => name !== 'a body of received mail'))(
+  '%s: a request whose client leaves while it waits is not served',
+  async (_, make) => {
+    const gate = Promise.withResolvers<never>();
+    let begun = 0;
+    const route = make(() => {
+      begun += 1;
+      return gate.promise;
+    });
+    const client = newClient();
+    const good = async () => null;
+    const sent = [requestOf(good), requestOf(good), requestOf(good, client)].map((one) => route.handle(one));
+    const all = Promise.allSettled(sent);
+    await setImmediate();
+    client.emit('close');
+    gate.reject(new Error('ended'));
+    await all;
+    expect(begun).toBe(2);
+  },
+);
 
 test('a list of threads does not wait for changes of threads', async () => {
   const gate = Promise.withResolvers<never>();

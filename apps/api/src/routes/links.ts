@@ -9,8 +9,7 @@ import { AccountSlots } from '../http/account-slots.ts';
 import type { Answer, FileAnswer } from '../http/answer.ts';
 import { byteRange } from '../http/byte-range.ts';
 import { downloadHeaders } from '../http/content-disposition.ts';
-import { createAccountQueue } from '../http/in-slot.ts';
-import { streamInSlots } from '../http/stream-in-slots.ts';
+import { createReadQueue, streamInSlots } from '../http/stream-in-slots.ts';
 import type { StoredBytes } from '../http/stream-in-slots.ts';
 import { linkExpired } from '../problems/answers.ts';
 import type { Documented, KeylessRoute } from './route.ts';
@@ -64,8 +63,8 @@ export function openLink(
   blobs: BlobReader,
 ): Documented<KeylessRoute> {
   // Reads from Postgres share its connections with all other routes.
-  const contentQueue = createAccountQueue();
-  const blobQueue = createAccountQueue({ perAccount: 4, total: 16 });
+  const contentQueue = createReadQueue();
+  const blobQueue = createReadQueue({ perAccount: 4, total: 16 });
   return {
     method: 'get',
     path: '/links/:id',

@@ -3,8 +3,7 @@ import type { MessageStore } from '@postrider/store';
 import { z } from 'zod';
 import { downloadHeaders } from '../http/content-disposition.ts';
 import { parseQuery } from '../http/query-fields.ts';
-import { createAccountQueue } from '../http/in-slot.ts';
-import { streamInSlots } from '../http/stream-in-slots.ts';
+import { createReadQueue, streamInSlots } from '../http/stream-in-slots.ts';
 import { noSuch } from '../problems/answers.ts';
 import { READ, withMessage } from './messages.ts';
 import type { Documented, KeyedRoute } from './route.ts';
@@ -23,7 +22,7 @@ const FORMS = {
 /** Streams a whole body. Its stream fails when the message is deleted, or the key revoked, meanwhile. */
 export function getMessageBody(messages: BodyReader): Documented<KeyedRoute> {
   // Postgres takes some 40 ms for a read from a body of 10 MiB. So the API does few at a time.
-  const queue = createAccountQueue();
+  const queue = createReadQueue();
   return {
     ...READ,
     method: 'get',

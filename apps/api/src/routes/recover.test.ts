@@ -5,7 +5,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import type { ApiKey, RecoveryCount, RecoveryRequest, RecoveryStore } from '@postrider/store';
-import { countTakesLong, noSuch, tooManyInFlight } from '../problems/answers.ts';
+import { countTakesLong, noSlotInTime, noSuch } from '../problems/answers.ts';
 import { recoveryRoutes } from './recoveries.ts';
 import type { KeyedRoute } from './route.ts';
 
@@ -77,7 +77,7 @@ test('a request whose client disconnects no longer waits for the counts of other
   const next = send();
   await setImmediate();
   waiting.client.emit('close');
-  expect(await waiting.answer).toEqual(tooManyInFlight);
+  expect(await waiting.answer).toEqual(noSlotInTime);
   expect(counts).toHaveLength(2);
   counts[0]?.end();
   await others[0]?.answer;

@@ -9,10 +9,10 @@ import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
-import { inSlotOrRefuse } from '../http/in-slot.ts';
+import { inSlot } from '../http/in-slot.ts';
 import { idField, requestedEventType, requestedEventTypes, requestedTime } from '../http/parsed-text.ts';
 import { limitParameter, parseQuery } from '../http/query-fields.ts';
-import { countTakesLong, invalid, noSuch, tooManyInFlight } from '../problems/answers.ts';
+import { countTakesLong, invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
 import { count, eventType, idOf, pageOf, time } from './schemas.ts';
@@ -129,7 +129,7 @@ function recover(
       if (until !== undefined && until <= since) return invalid('until is not after since.');
       const webhookId = parseId('webhook', written);
       if (webhookId === null) return noSuch('webhook');
-      return inSlotOrRefuse(slots, request, tooManyInFlight, async () => {
+      return inSlot(slots, request, async () => {
         const endMs = nowMs() + COUNT_MS;
         const mayGoOn = (): boolean => !client.destroyed && nowMs() < endMs;
         return countOrStart(recoveries, key, webhookId, { ...parsed.fields, mayGoOn });

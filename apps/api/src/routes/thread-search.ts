@@ -1,7 +1,8 @@
 import { hasControlCharacter, LIMITS, parseIsoMoment, PATTERNS, wordsPattern } from '@postrider/domain';
 import type { FoundThread, ThreadSearch } from '@postrider/store';
 import { z } from 'zod';
-import { createAccountQueue, inSlot } from '../http/in-slot.ts';
+import { AccountSlots } from '../http/account-slots.ts';
+import { COSTLY, inSlot } from '../http/in-slot.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { oneLineText } from '../http/one-line-text.ts';
 import { parsedText } from '../http/parsed-text.ts';
@@ -10,15 +11,11 @@ import { invalid } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { pageOf, text } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
-import { findInbox, listIn, selectsNone, threadEntry, threadObject, threadQuery } from './threads.ts';
+import { findInbox, isTrue, listIn, selectsNone, threadEntry, threadObject, threadQuery } from './threads.ts';
 import type { ThreadStores } from './threads.ts';
 
 const LISTS = ['from', 'to', 'cc', 'bcc'] as const;
 
-const isTrue = z
-  .enum(['true', 'false'], { error: 'is not true or false' })
-  .transform((written) => written === 'true')
-  .optional();
 const moment = parsedText(parseIsoMoment, 'is neither a date nor a time in ISO 8601', {
   pattern: PATTERNS.isoMoment,
 }).optional();
@@ -61,7 +58,7 @@ const foundThreadPage = pageOf(foundThread).meta({ id: 'FoundThreadPage' });
 
 export function searchThreads(stores: ThreadStores): Documented<KeyedRoute> {
   // A search with a word reads up to 16 MiB of text. So the API does few at a time.
-  const queue = createAccountQueue();
+  const slots = new AccountSlots(COSTLY, null);
   return {
     scope: 'inbound:read',
     limited: true,
@@ -88,7 +85,7 @@ export function searchThreads(stores: ThreadStores): Documented<KeyedRoute> {
       if (fault !== null) return invalid(fault);
       const { has_attachment: hasAttachment, start_date: since, end_date: until, ...rest } = parsed.fields;
       const search: ThreadSearch = { ...rest, hasAttachment, since, until, ...listsOf(query) };
-      return inSlot(queue, request, () =>
+      return inSlot(slots, request, () =>
         listAnswer(query, {
           noun: 'thread',
           async read(page) {

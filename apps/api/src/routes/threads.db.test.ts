@@ -102,7 +102,13 @@ describe('a mail thread', () => {
     expect((await threadsOf(id, `?before=${second?.id ?? ''}`)).data.map((each) => each.id)).toEqual([
       first?.id,
     ]);
-    for (const query of [`?after=${newId('thread', systemClock)}`, '?limit=0', '?read=yes', '?after=x']) {
+    for (const query of [
+      `?after=${newId('thread', systemClock)}`,
+      '?limit=0',
+      '?read=yes',
+      '?read=true&read=false',
+      '?after=x',
+    ]) {
       expectProblem(await ask('get', `${id}/threads${query}`), 'validation-failed');
     }
   });

@@ -1,5 +1,4 @@
 import { parseId } from '@postrider/domain';
-import type { KeyedQueue } from '@postrider/limits';
 import { isThreadEmailId } from '@postrider/store';
 import type {
   InboxIdentity,
@@ -10,14 +9,15 @@ import type {
   ThreadSummary,
 } from '@postrider/store';
 import { z } from 'zod';
+import { AccountSlots } from '../http/account-slots.ts';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields } from '../http/fields.ts';
-import { createAccountQueue, inSlot } from '../http/in-slot.ts';
+import { COSTLY, inSlot } from '../http/in-slot.ts';
 import { listAnswer } from '../http/list-answer.ts';
+import { parseQuery } from '../http/query-fields.ts';
 import { invalid, noSuch, threadIsLarge } from '../problems/answers.ts';
-import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
 import { count, deleted, idOf, nullableText, pageOf, texts, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
@@ -33,7 +33,7 @@ export interface ThreadStores {
 /** Mail threads: the conversations of an inbox. */
 export function threadRoutes(stores: ThreadStores): readonly Documented[] {
   // A list may read 100 whole threads. A change may write a whole thread. So the API does few at a time.
-  const [lists, changes] = [createAccountQueue(), createAccountQueue()];
+  const [lists, changes] = [new AccountSlots(COSTLY, null), new AccountSlots(COSTLY, null)];
   return [
     listThreads(stores, lists),
     getThread(stores),
@@ -51,6 +51,11 @@ export const threadQuery = z.object({
   folders: z.string().optional().meta({ description: 'Comma-separated. Every thread is in `inbox`.' }),
   labels: z.string().optional().meta({ description: 'Comma-separated. No thread has one.' }),
 });
+
+export const isTrue = z
+  .enum(['true', 'false'], { error: 'is not true or false' })
+  .transform((written) => written === 'true')
+  .optional();
 
 const threadFields = {
   id: idOf('thr'),
@@ -76,7 +81,7 @@ const threadPage = pageOf(threadEntry).meta({ id: 'ThreadPage' });
  * The mail thread with the newest message is first. Every mail thread is in the folder `inbox` and has no
  * label. The filters `folders` and `labels` therefore select all mail threads or none.
  */
-function listThreads(stores: ThreadStores, queue: KeyedQueue): Documented<KeyedRoute> {
+function listThreads(stores: ThreadStores, slots: AccountSlots): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -93,16 +98,14 @@ function listThreads(stores: ThreadStores, queue: KeyedQueue): Documented<KeyedR
       const { query } = request;
       const inbox = await findInbox(stores, request);
       if (!inbox.ok) return inbox.refusal;
-      const read = query.get('read');
-      if (read !== null && read !== 'true' && read !== 'false') {
-        return invalid(`read ${quoted(read)} is not true or false.`);
-      }
-      return inSlot(queue, request, () =>
+      const parsed = parseQuery(query, z.object({ read: isTrue }));
+      if (!parsed.ok) return parsed.refusal;
+      const { read = null } = parsed.fields;
+      return inSlot(slots, request, () =>
         listAnswer(query, {
           noun: 'thread',
           async read(page) {
-            const isRead = read === null ? null : read === 'true';
-            const found = await stores.threads.list(inbox.value.id, isRead, page);
+            const found = await stores.threads.list(inbox.value.id, read, page);
             return selectsNone(query) && found !== null ? { entries: [], hasMore: false } : found;
           },
           show: threadObject,
@@ -150,7 +153,7 @@ const threadUpdate = z
   .meta({ id: 'ThreadUpdate', not: { required: ['folder'] } });
 
 /** Marks what the mail thread received as read or unread. A mail thread cannot change its folder. */
-function updateThread(stores: ThreadStores, queue: KeyedQueue): Documented<KeyedRoute> {
+function updateThread(stores: ThreadStores, slots: AccountSlots): Documented<KeyedRoute> {
   return {
     method: 'patch',
     path: '/v1/inboxes/:id/threads/:thread',
@@ -175,7 +178,7 @@ function updateThread(stores: ThreadStores, queue: KeyedQueue): Documented<Keyed
       if (!found.ok) return found.refusal;
       const { inbox, thread } = found.value;
       const { read } = parsed.fields;
-      return inSlot(queue, request, async () => {
+      return inSlot(slots, request, async () => {
         if (!(await stores.threads.mark(inbox.id, thread.id, read))) return threadIsLarge;
         return json(200, summaryOf({ ...thread, read }));
       });
@@ -185,7 +188,7 @@ function updateThread(stores: ThreadStores, queue: KeyedQueue): Documented<Keyed
 
 const deletedThread = deleted('inbox_thread', 'thr').meta({ id: 'DeletedThread' });
 
-function deleteThread(stores: ThreadStores, queue: KeyedQueue): Documented<KeyedRoute> {
+function deleteThread(stores: ThreadStores, slots: AccountSlots): Documented<KeyedRoute> {
   return {
     method: 'delete',
     path: '/v1/inboxes/:id/threads/:thread',
@@ -203,7 +206,7 @@ function deleteThread(stores: ThreadStores, queue: KeyedQueue): Documented<Keyed
       if (!inbox.ok) return inbox.refusal;
       const id = parseId('thread', request.params['thread'] ?? '');
       if (id === null) return noSuch('thread');
-      return inSlot(queue, request, async () => {
+      return inSlot(slots, request, async () => {
         const removal = await stores.threads.remove(inbox.value.id, id);
         if (removal === 'missing') return noSuch('thread');
         if (removal === 'unfinished') return threadIsLarge;
