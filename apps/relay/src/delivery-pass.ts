@@ -14,7 +14,7 @@ export interface DeliveryPassParts {
   readonly fleetSlots: () => number;
   /** Workers that died. Their deliveries are leased again. */
   readonly deadWorkers: () => readonly DeadWorker[];
-  /** Receives the deliveries of each claim, for the metrics. */
+  /** Receives the deliveries of each claim once their jobs are added, for the metrics. */
   readonly onClaim: (leased: readonly LeasedDelivery[]) => void;
   /** Monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;

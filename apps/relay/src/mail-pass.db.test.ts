@@ -66,14 +66,16 @@ describe('the mail pass', () => {
     expect(jobs()).toEqual([{ emailId, claim: 0, delayMs: 0, faults: 0, alone: false, leaseExpired: true }]);
   });
 
-  test('releases mail at once that could not be queued', async () => {
+  test('releases mail at once that could not be queued, and counts no claim of it', async () => {
     await store.rows.email();
     queue.fail('addMail');
     await expect(run()).rejects.toThrow(QueueUnavailableError);
     expect(await leased()).toBe(0);
+    expect(claims).toEqual([]);
     queue.fail();
     await run();
     expect(jobs()).toHaveLength(1);
+    expect(claims).toHaveLength(1);
   });
 
   test('claims nothing while the queue’s depth is unknown', async () => {

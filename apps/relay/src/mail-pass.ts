@@ -8,6 +8,7 @@ export interface MailPassParts {
   /** Only this pass uses it. The pass notes the jobs that it adds. */
   readonly depths: QueueDepths;
   readonly leaseSeconds: number;
+  /** Receives the mail of each claim once its jobs are added, for the metrics. */
   readonly onClaim: (claimed: readonly ClaimedEmail[]) => void;
 }
 
@@ -38,7 +39,6 @@ export async function mailPass(parts: MailPassParts): Promise<number> {
     rowsMax,
     leaseSeconds: parts.leaseSeconds,
   });
-  parts.onClaim(claimed);
   const jobs = claimed.map(jobOf);
   try {
     await parts.queue.addMail(jobs);
@@ -48,6 +48,7 @@ export async function mailPass(parts: MailPassParts): Promise<number> {
     throw error;
   }
   depths.noteAdded('mail', jobs);
+  parts.onClaim(claimed);
   return claimed.length === rowsMax ? BUSY_PAUSE_MS : IDLE_PAUSE_MS;
 }
 
