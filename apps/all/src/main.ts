@@ -23,7 +23,7 @@ let opened: QueueWatch | null = null;
 
 const ADD: Readonly<Record<Role, () => ReadinessCheck>> = {
   api: () => addApi({ ...shellOf('api'), database, storeConnections: shares.requests, keys, limiterPool }),
-  relay: () => addRelay({ ...shellOf('relay'), claims: leases, pool: counts, queueWatch: queueWatch() }),
+  relay: () => addRelay({ ...shellOf('relay'), leases, pool: counts, queueWatch: queueWatch() }),
   worker: () => addWorker({ ...shellOf('worker'), database, leases, queueWatch: queueWatch() }),
   inbound: () => addInbound({ ...shellOf('inbound'), database }),
   console: () => addConsole({ ...shellOf('console'), actions: database, reads }),

@@ -75,7 +75,7 @@ function expiredLeases(locationOf: () => QueueLocation): void {
 
   const newDeliveryPass = () =>
     new DeliveryPass({
-      store: createDeliveryOutbox(store.claims),
+      store: createDeliveryOutbox(store.leases),
       queue,
       leaseSeconds: LEASE_SECONDS,
       fleetSlots: () => 768,

@@ -25,7 +25,7 @@ test('each step runs, logs what it did, and repeats after an hour', async () => 
   );
   const steps = housekeepingSteps({
     attemptLog: createAttemptLog(store.pool),
-    attemptLogTurns: new Semaphore(1),
+    attemptLogMutex: new Semaphore(1),
     housekeeping: createHousekeeping(store.pool),
     config: { attemptRetentionDays: 30 },
   });

@@ -16,7 +16,7 @@ const REMOVALS_CONTINUE_AFTER_MS = 1000;
 export interface HousekeepingParts {
   readonly attemptLog: AttemptLog;
   /** Passes that lock the attempt log's default partition run one at a time, in the order of their start. */
-  readonly attemptLogTurns: Semaphore;
+  readonly attemptLogMutex: Semaphore;
   readonly housekeeping: Pick<Housekeeping, 'dropExpired'>;
   readonly config: Pick<ConfigurationOf<'relay'>, 'attemptRetentionDays'>;
 }
@@ -31,15 +31,15 @@ export interface HousekeepingStep {
 
 export function housekeepingSteps({
   attemptLog,
-  attemptLogTurns: turns,
+  attemptLogMutex: mutex,
   housekeeping,
   config,
 }: HousekeepingParts): HousekeepingStep[] {
   return [
-    { name: 'days_made', run: () => turns.run(() => attemptLog.makeDays()) },
+    { name: 'days_made', run: () => mutex.run(() => attemptLog.makeDays()) },
     {
       name: 'days_dropped',
-      run: () => turns.run(() => attemptLog.dropDays(config.attemptRetentionDays)),
+      run: () => mutex.run(() => attemptLog.dropDays(config.attemptRetentionDays)),
     },
     { name: 'records_expired', run: () => housekeeping.dropExpired() },
   ];

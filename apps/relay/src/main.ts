@@ -17,7 +17,7 @@ shell.lifecycle
       await requireDatabase(pools.pool, (line) => logger.warn(line));
       await requireQueueSchema(location);
     },
-    stop: () => Promise.all([pools.claims.end(), pools.pool.end()]),
+    stop: () => Promise.all([pools.leases.end(), pools.pool.end()]),
   })
   .add(
     'operations server',

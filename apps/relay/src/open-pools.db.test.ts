@@ -18,6 +18,6 @@ test('claims are planned once, other statements each time; no commit waits for t
     await pool.end();
     return rows[0];
   };
-  expect(await settingsOf(pools.claims)).toEqual({ plans: 'force_generic_plan', commits: 'off' });
+  expect(await settingsOf(pools.leases)).toEqual({ plans: 'force_generic_plan', commits: 'off' });
   expect(await settingsOf(pools.pool)).toEqual({ plans: 'force_custom_plan', commits: 'off' });
 });

@@ -6,13 +6,13 @@ export interface RelayPools {
    * Claims and the sweep use this pool. Postgres plans them once: at low rates, planning takes longer than
    * a claim.
    */
-  readonly claims: ReturnType<typeof createPool>;
+  readonly leases: ReturnType<typeof createPool>;
   /** All other statements. Counts and clean-ups may need a whole table, so each is planned anew. */
   readonly pool: ReturnType<typeof createPool>;
 }
 
 /** Connections for claims and the sweep, which run at the same time. */
-const CLAIM_POOL_SIZE = 2;
+const LEASE_POOL_SIZE = 2;
 
 /** The relay's connections to Postgres. Opens none before the first statement. */
 export function openRelayPools(
@@ -25,9 +25,9 @@ export function openRelayPools(
     durableCommits: false, // the relay repeats whatever a crash of Postgres undoes
     onError,
   };
-  const others = Math.max(1, config.databasePoolSize - CLAIM_POOL_SIZE);
+  const others = Math.max(1, config.databasePoolSize - LEASE_POOL_SIZE);
   return {
-    claims: createPool({ ...options, size: CLAIM_POOL_SIZE, plans: 'once' }),
+    leases: createPool({ ...options, size: LEASE_POOL_SIZE }),
     pool: createPool({ ...options, size: others, plans: 'each time' }),
   };
 }

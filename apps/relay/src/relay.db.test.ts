@@ -68,7 +68,7 @@ async function startRelay(): Promise<() => Promise<number>> {
     config,
     lifecycle,
     queueWatch: openQueueWatch(queueLocation(config), { client: 'queue', logger, metrics }),
-    claims: store.claims,
+    leases: store.leases,
     pool: store.pool,
     logger,
     metrics,

@@ -17,6 +17,7 @@ import {
   createRecoveryWork,
   createRelaySession,
   createSnapshotWatch,
+  makeNoticesAccount,
   outstandingOf,
   readiness,
   readOutstanding,
@@ -27,11 +28,12 @@ import { DeliveryPass } from './delivery-pass.ts';
 import { SweepPass } from './delivery-sweep-pass.ts';
 import { createFleetWatch } from './fleet-watch.ts';
 import type { FleetWatch } from './fleet-watch.ts';
+import { createEvictionWatch, GAUGES_EVERY_MS, gaugesPass } from './gauges.ts';
 import { healthNoticesPass } from './health-notices.ts';
 import {
   erasuresPass,
-  housekeepingSteps,
   housekeepingPass,
+  housekeepingSteps,
   inboxRemovalsPass,
   removalsPass,
   STEP_RETRY_AFTER_ERROR_MS,
@@ -43,7 +45,6 @@ import { passMaker } from './pass.ts';
 import type { NewPass } from './pass.ts';
 import { QueueDepths } from './queue-depths.ts';
 import { RecoveriesPass } from './recoveries-pass.ts';
-import { createEvictionWatch, REPORT_EVERY_MS, reportPass } from './reports.ts';
 import { retentionSteps, retentionPass } from './retention.ts';
 import { sumsPass } from './sums-pass.ts';
 
@@ -54,8 +55,9 @@ export interface RelayParts extends Shell<'relay'>, RelayPools {
   readonly stepRetryAfterErrorMs?: number;
 }
 
-const PASS_PAUSE_AFTER_ERROR_MS = 500;
-const CLEANUP_PAUSE_AFTER_ERROR_MS = 60_000;
+const PAUSE_AFTER_ERROR_MS = 500;
+/** For passes whose work may come a minute later. */
+const LONG_PAUSE_AFTER_ERROR_MS = 60_000;
 /** A pass may hang when Postgres does not answer. */
 const STOP_TIMEOUT_MS = 5_000;
 
@@ -77,8 +79,7 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
   lifecycle.add('queue', { stop: () => queue.close() });
   // The operator needs the account, to verify the domain of NOTICE_MAIL_FROM.
   if (config.noticeMailFrom !== undefined) {
-    const notices = createHealthNoticeStore(pool, systemClock);
-    lifecycle.add('notices account', { start: () => notices.prepare() });
+    lifecycle.add('notices account', { start: () => makeNoticesAccount(pool) });
   }
 
   const newPass = passMaker(parts);
@@ -89,8 +90,8 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
     logger,
     metrics,
   });
-  const report = createReportPass(parts, queue, newPass);
-  const always = passesOf([newPass('fleet', () => fleet.run(), PASS_PAUSE_AFTER_ERROR_MS), report]);
+  const report = createGaugesPass(parts, queue, newPass);
+  const always = passesOf([newPass('fleet', () => fleet.run(), PAUSE_AFTER_ERROR_MS), report]);
   lifecycle.add('passes of every relay', { start: async () => always.start(), stop: () => always.stop() });
 
   let active: ReturnType<typeof createActivePasses> | null = null;
@@ -130,33 +131,34 @@ function createActivePasses(shared: Shared) {
   const deliveries = createDeliveryPasses(shared);
   const mails = createMailPass(shared);
   const housekeeping = createHousekeeping(pool);
-  const attemptLogTurns = new Semaphore(1);
+  const attemptLogMutex = new Semaphore(1);
   const steps = housekeepingSteps({
     attemptLog: createAttemptLog(pool),
-    attemptLogTurns,
+    attemptLogMutex,
     housekeeping,
     config,
   });
-  const retention = retentionSteps({ pool, config, attemptLogTurns, metrics, logger });
+  const retention = retentionSteps({ pool, config, attemptLogMutex, metrics, logger });
   const erasures = createErasureStore(pool);
   const sums = createAttemptSums(pool, config);
   const stepRetryMs = shared.stepRetryAfterErrorMs ?? STEP_RETRY_AFTER_ERROR_MS;
   const passes = passesOf([
     ...deliveries.passes,
     mails,
-    createRecoveriesPass(shared, (webhookId) => deliveries.wake([webhookId], false)),
+    createRecoveriesPass(shared, (webhookId) => deliveries.wake([webhookId])),
     ...steps.map((step) => newPass(step.name, () => housekeepingPass(step, logger), stepRetryMs)),
-    newPass('retention', () => retentionPass(retention, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
-    newPass('erasures', () => erasuresPass(erasures, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
-    newPass('sums', () => sumsPass(sums), CLEANUP_PAUSE_AFTER_ERROR_MS),
-    newPass('removals', () => removalsPass(housekeeping, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
-    newPass('inbox_removals', () => inboxRemovalsPass(housekeeping, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
+    newPass('retention', () => retentionPass(retention, logger), LONG_PAUSE_AFTER_ERROR_MS),
+    newPass('erasures', () => erasuresPass(erasures, logger), LONG_PAUSE_AFTER_ERROR_MS),
+    newPass('sums', () => sumsPass(sums), LONG_PAUSE_AFTER_ERROR_MS),
+    newPass('removals', () => removalsPass(housekeeping, logger), LONG_PAUSE_AFTER_ERROR_MS),
+    newPass('inbox_removals', () => inboxRemovalsPass(housekeeping, logger), LONG_PAUSE_AFTER_ERROR_MS),
     ...createNoticePasses(shared, () => mails.wake()),
   ]);
   return {
     ...passes,
-    wake({ webhooks, mail, everything }: ParsedWakeUp): void {
-      deliveries.wake(webhooks, everything);
+    wake({ webhooks, mail, sweep }: ParsedWakeUp): void {
+      deliveries.wake(webhooks);
+      if (sweep) deliveries.sweepNow();
       if (mail) mails.wake();
     },
   };
@@ -174,12 +176,12 @@ function passesOf(passes: readonly PeriodicTask[]) {
   };
 }
 
-function createReportPass(
+function createGaugesPass(
   { pool, logger, metrics }: RelayParts,
   queue: Producer,
   newPass: NewPass,
 ): PeriodicTask {
-  const reported = {
+  const gauges = {
     metrics,
     queue,
     readOutstanding: () => readOutstanding(pool),
@@ -187,12 +189,12 @@ function createReportPass(
     oldestSnapshotSeconds: createSnapshotWatch(pool),
     onEvictionPolicy: createEvictionWatch(metrics, logger),
   };
-  return newPass('report', () => reportPass(reported), REPORT_EVERY_MS);
+  return newPass('report', () => gaugesPass(gauges), GAUGES_EVERY_MS);
 }
 
 /** The pass that claims, and the sweep that finds what was lost. */
-function createDeliveryPasses({ config, claims, metrics, queue, fleet, newPass }: Shared) {
-  const store = createDeliveryOutbox(claims);
+function createDeliveryPasses({ config, leases, metrics, queue, fleet, newPass }: Shared) {
+  const store = createDeliveryOutbox(leases);
   const pass = new DeliveryPass({
     store,
     queue,
@@ -204,7 +206,7 @@ function createDeliveryPasses({ config, claims, metrics, queue, fleet, newPass }
       metrics.reconciledRows.inc(leased.filter((delivery) => delivery.leaseExpired).length);
     },
   });
-  const passTask = newPass('deliveries', () => pass.run(), PASS_PAUSE_AFTER_ERROR_MS);
+  const passTask = newPass('deliveries', () => pass.run(), PAUSE_AFTER_ERROR_MS);
   const sweep = new SweepPass({
     store,
     onFound(webhooks) {
@@ -212,13 +214,14 @@ function createDeliveryPasses({ config, claims, metrics, queue, fleet, newPass }
       if (webhooks.length > 0) passTask.wake();
     },
   });
-  const sweepTask = newPass('sweep', () => sweep.run(), PASS_PAUSE_AFTER_ERROR_MS);
+  const sweepTask = newPass('sweep', () => sweep.run(), PAUSE_AFTER_ERROR_MS);
   return {
     passes: [passTask, sweepTask],
-    wake(webhooks: readonly WebhookId[], everything: boolean): void {
+    wake(webhooks: readonly WebhookId[]): void {
       pass.wake(webhooks);
       if (webhooks.length > 0) passTask.wake();
-      if (!everything) return;
+    },
+    sweepNow(): void {
       sweep.restart();
       sweepTask.wake();
     },
@@ -236,7 +239,7 @@ function createRecoveriesPass(
     onQueued,
     logger,
   });
-  return newPass('recoveries', () => recoveries.run(), PASS_PAUSE_AFTER_ERROR_MS);
+  return newPass('recoveries', () => recoveries.run(), PAUSE_AFTER_ERROR_MS);
 }
 
 function createMailPass({ config, pool, metrics, queue, newPass }: Shared): PeriodicTask {
@@ -250,7 +253,7 @@ function createMailPass({ config, pool, metrics, queue, newPass }: Shared): Peri
       leaseSeconds: config.leaseSeconds,
       onClaim: (claimed) => metrics.claimedRows.observe({ kind: 'mail' }, claimed.length),
     });
-  return newPass('mail', run, PASS_PAUSE_AFTER_ERROR_MS);
+  return newPass('mail', run, PAUSE_AFTER_ERROR_MS);
 }
 
 /** The pass that queues notices about webhooks, and the one that posts the operator's. */
@@ -261,20 +264,19 @@ function createNoticePasses(
   const store = createHealthNoticeStore(pool, systemClock);
   const operator = createOperatorEventStore(pool);
   const endpoint = operatorEndpoint(config);
-  const shared = { clock: systemClock, logger };
   const events =
     endpoint === null
       ? null
       : newPass(
           'operator_events',
-          () => operatorEventsPass({ ...shared, store: operator, endpoint, metrics }),
-          PASS_PAUSE_AFTER_ERROR_MS,
+          () => operatorEventsPass({ store: operator, endpoint, clock: systemClock, logger, metrics }),
+          PAUSE_AFTER_ERROR_MS,
         );
   function onQueued(): void {
     wakeMail();
     events?.wake();
   }
-  const run = () => healthNoticesPass({ ...shared, store, config, onQueued });
-  const notices = newPass('health_notices', run, PASS_PAUSE_AFTER_ERROR_MS);
+  const run = () => healthNoticesPass({ store, config, clock: systemClock, logger, onQueued });
+  const notices = newPass('health_notices', run, PAUSE_AFTER_ERROR_MS);
   return events === null ? [notices] : [notices, events];
 }

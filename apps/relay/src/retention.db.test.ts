@@ -67,7 +67,7 @@ test('each kind is deleted by its own setting, logged and counted, every hour', 
   const steps = retentionSteps({
     pool: store.pool,
     config: CONFIG,
-    attemptLogTurns: new Semaphore(1),
+    attemptLogMutex: new Semaphore(1),
     metrics,
     logger: keepingLogger(lines),
   });

@@ -30,7 +30,7 @@ export interface RetentionParts {
   readonly pool: ReturnType<typeof createPool>;
   readonly config: RetentionConfig;
   /** See `HousekeepingParts`. */
-  readonly attemptLogTurns: Semaphore;
+  readonly attemptLogMutex: Semaphore;
   readonly metrics: Pick<Metrics<'relay'>, 'deadLettersDropped' | 'receivedMessagesDropped'>;
   readonly logger: Logger;
 }
@@ -47,12 +47,12 @@ type RetentionStep = () => Promise<number>;
 export function retentionSteps({
   pool,
   config,
-  attemptLogTurns: turns,
+  attemptLogMutex: mutex,
   metrics,
   logger,
 }: RetentionParts): Record<string, RetentionStep> {
   return {
-    stray_attempts: () => turns.run(() => dropStrayAttempts(pool, config.attemptRetentionDays)),
+    stray_attempts: () => mutex.run(() => dropStrayAttempts(pool, config.attemptRetentionDays)),
     attempt_sums: () => dropOldSums(pool, config.attemptRetentionDays),
     // An event stays as long as its attempts.
     events: () => dropOldEvents(pool, Math.max(config.eventRetentionDays, config.attemptRetentionDays)),

@@ -53,7 +53,7 @@ beforeEach(async () => {
   pools = openRelayPools({ databaseUrl, databasePoolSize: 4 }, () => undefined);
 });
 afterEach(async () => {
-  await Promise.all([pools.claims.end(), pools.pool.end()]);
+  await Promise.all([pools.leases.end(), pools.pool.end()]);
   await database.drop();
   await roles.drop();
 });
@@ -99,7 +99,7 @@ async function insertOldRows(): Promise<void> {
 test('housekeeping needs no more than the rights of the processes', async () => {
   const { pool } = pools;
   const metrics = createMetrics('relay', { processMetrics: false });
-  const attemptLogTurns = new Semaphore(1);
+  const attemptLogMutex = new Semaphore(1);
   const housekeeping = createHousekeeping(pool);
   const oldDays = [FIRST_DAY, FIRST_DAY + 1];
   for (const fromToday of oldDays) await makeOldDay(fromToday);
@@ -110,10 +110,10 @@ test('housekeeping needs no more than the rights of the processes', async () => 
     const config = { ...RETENTION, attemptRetentionDays: -fromToday - 1 }; // another day is over
     const attemptLog = createAttemptLog(pool);
     const keeping = keepingLogger(lines);
-    for (const step of housekeepingSteps({ attemptLog, attemptLogTurns, housekeeping, config })) {
+    for (const step of housekeepingSteps({ attemptLog, attemptLogMutex, housekeeping, config })) {
       await housekeepingPass(step, keeping);
     }
-    await retentionPass(retentionSteps({ pool, config, attemptLogTurns, metrics, logger: keeping }), keeping);
+    await retentionPass(retentionSteps({ pool, config, attemptLogMutex, metrics, logger: keeping }), keeping);
     await removalsPass(housekeeping, keeping);
     await inboxRemovalsPass(housekeeping, keeping);
     await erasuresPass(createErasureStore(pool), keeping);

@@ -35,7 +35,7 @@ export class DeliveryFixture {
   }
 
   newRelay(): { pass: DeliveryPass; sweep: SweepPass } {
-    const outbox = createDeliveryOutbox(this.store.claims);
+    const outbox = createDeliveryOutbox(this.store.leases);
     const nowMs = () => this.#nowMs;
     const pass = new DeliveryPass({
       store: {

@@ -11,8 +11,8 @@ export interface RelayStore extends RelayPools {
 
 /** Registers hooks: one database for the test file with the relay's pools. Its tables are empty before each test. */
 export function setupRelayStore(): RelayStore {
-  const store = setup(openRelayStore, async ({ claims, pool, database }) => {
-    await Promise.all([claims.end(), pool.end()]);
+  const store = setup(openRelayStore, async ({ leases, pool, database }) => {
+    await Promise.all([leases.end(), pool.end()]);
     await database.drop();
   });
   beforeEach(() => store.rows.clear());

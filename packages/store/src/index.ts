@@ -193,6 +193,7 @@ export type { Rights } from './schema/rights.ts';
 export { makeRoles } from './schema/roles.ts';
 export type { Roles } from './schema/roles.ts';
 export { lacksMigrations, MIGRATE_FIRST, readiness, requireDatabase } from './schema/readiness.ts';
+export { makeNoticesAccount } from './mail/send-emails.ts';
 export { createSuppressionStore } from './mail/suppressions.ts';
 export type {
   AddedSuppression,

@@ -7,7 +7,7 @@ import type { ParsedWakeUp } from './wake-ups.ts';
 
 /** Nobody listens on the discard port. */
 const NOWHERE = 'postgres://nobody@127.0.0.1:9/none';
-const EVERYTHING: ParsedWakeUp = { webhooks: [], mail: true, everything: true };
+const AFTER_CONNECT: ParsedWakeUp = { webhooks: [], mail: true, sweep: true };
 
 /** A relay, as its session sees it. */
 interface Relay {
@@ -80,31 +80,31 @@ async function untilRefused(name: string): Promise<void> {
 }
 
 describe('the active relay', () => {
-  test('says "everything" when it begins to listen, and then what it hears', async () => {
+  test('asks for a sweep when it begins to listen, and then what it hears', async () => {
     const relay = startRelay();
     await untilHeard(relay, 1);
     for (const payload of ['wh_1,wh_2', 'wh_3,mail', '*,mail', 'mail', '']) await notify(payload);
     await untilHeard(relay, 6);
     expect(relay.heard).toEqual([
-      EVERYTHING,
-      { webhooks: ['wh_1', 'wh_2'], mail: false, everything: false },
-      { webhooks: ['wh_3'], mail: true, everything: false },
-      { webhooks: [], mail: true, everything: true },
-      { webhooks: [], mail: true, everything: false },
-      { webhooks: [], mail: false, everything: false },
+      AFTER_CONNECT,
+      { webhooks: ['wh_1', 'wh_2'], mail: false, sweep: false },
+      { webhooks: ['wh_3'], mail: true, sweep: false },
+      { webhooks: [], mail: true, sweep: true },
+      { webhooks: [], mail: true, sweep: false },
+      { webhooks: [], mail: false, sweep: false },
     ]);
   });
 
-  test('whose session is ended comes back, says "everything" again, and was active all the time', async () => {
+  test('whose session is ended comes back, asks for a sweep again, and was active all the time', async () => {
     const relay = startRelay();
     await untilHeard(relay, 1);
     for (const round of [1, 2]) {
       await terminate('relay-a');
       await untilHeard(relay, 2 * round);
-      expect(relay.heard.at(-1)).toEqual(EVERYTHING);
+      expect(relay.heard.at(-1)).toEqual(AFTER_CONNECT);
       await notify(`wh_${round}`);
       await untilHeard(relay, 2 * round + 1);
-      expect(relay.heard.at(-1)).toEqual({ webhooks: [`wh_${round}`], mail: false, everything: false });
+      expect(relay.heard.at(-1)).toEqual({ webhooks: [`wh_${round}`], mail: false, sweep: false });
     }
     expect(await pidsOf('relay-a')).toHaveLength(1);
     expect(relay.errors.length).toBeGreaterThan(0);
@@ -117,7 +117,7 @@ describe('the active relay', () => {
     await untilHeard(relay, 1);
     line.strand();
     await waitFor(() => relay.heard.length >= 2, { what: 'the new session', timeoutMs: 20_000 });
-    expect(relay.heard.at(-1)).toEqual(EVERYTHING);
+    expect(relay.heard.at(-1)).toEqual(AFTER_CONNECT);
     expect(relay).toMatchObject({ isActive: true, times: 1 });
     await relay.session.stop();
     await line.close();
@@ -133,7 +133,7 @@ describe('the active relay', () => {
     expect(relay).toMatchObject({ isActive: false, heard: [] });
     await database.query(`${readOnly} = off`);
     await untilHeard(relay, 1);
-    expect(relay.heard).toEqual([EVERYTHING]);
+    expect(relay.heard).toEqual([AFTER_CONNECT]);
   });
 });
 
@@ -148,7 +148,7 @@ describe('of two relays', () => {
     await first.session.stop();
     await untilActive(second);
     await untilHeard(second, 1);
-    expect(second.heard).toEqual([EVERYTHING]);
+    expect(second.heard).toEqual([AFTER_CONNECT]);
     await notify('wh_2');
     await untilHeard(second, 2);
     expect(first.heard).toHaveLength(2);

@@ -14,7 +14,7 @@ export interface RelaySessionOptions extends Pick<
   readonly onActive: () => void;
   /** Another relay has the lock. */
   readonly onStandby: () => void;
-  /** `everything` is true after each connect, too: wake-ups may have been missed. */
+  /** It asks for a sweep after each connect, too. */
   readonly onWakeUp: (wakeUp: ParsedWakeUp) => void;
 }
 
@@ -71,7 +71,7 @@ export function createRelaySession({
     refusals = 0;
     if (!isActive) onActive();
     isActive = true;
-    onWakeUp({ webhooks: [], mail: true, everything: true });
+    onWakeUp({ webhooks: [], mail: true, sweep: true });
   }
 
   function refuse(): void {

@@ -80,7 +80,7 @@ describe('the sender', () => {
     wakeUps = createWakeUps({ databaseUrl: NOWHERE, applicationName: 'unused', onError: () => undefined });
   });
 
-  test('names 2,000 webhooks, 200 at a time, and says "everything" in place of more', async () => {
+  test('names 2,000 webhooks, 200 at a time, and asks for a sweep in place of more', async () => {
     const ids = webhookIds(2_000);
     wakeUps.send({ webhooks: ids, mail: false });
     await until(10);

@@ -11,20 +11,18 @@ export interface WakeUp {
 }
 
 export interface ParsedWakeUp extends WakeUp {
-  /** It names no webhooks, because there were too many. */
-  readonly everything: boolean;
+  /** The relay should sweep now: there were too many webhooks to name, or wake-ups may have been missed. */
+  readonly sweep: boolean;
 }
 
 export const CHANNEL = 'postrider_wake';
-/**
- * Replaces the ids when there are too many. The relay then scans all webhooks with outstanding deliveries.
- */
-const EVERYTHING = '*';
+/** Replaces the ids when there are too many. The relay then sweeps. */
+const SWEEP = '*';
 const MAIL = 'mail';
-const WORDS: readonly string[] = [EVERYTHING, MAIL];
+const WORDS: readonly string[] = [SWEEP, MAIL];
 /** A payload must have less than 8,000 bytes. An id has 29, and a comma. */
 const WEBHOOKS_PER_NOTIFY = 200;
-/** Above this number, a scan of all webhooks costs less. */
+/** Above this number, a sweep costs less. */
 const WEBHOOKS_PER_WAKE_UP = 2_000;
 const WAKE_UP_INTERVAL_MS = 5;
 
@@ -46,7 +44,7 @@ export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'siz
 
   async function sendAll(): Promise<void> {
     while (webhooks.size > 0 || words.size > 0) {
-      const parts: string[] = webhooks.size > WEBHOOKS_PER_WAKE_UP ? [EVERYTHING] : [...webhooks];
+      const parts: string[] = webhooks.size > WEBHOOKS_PER_WAKE_UP ? [SWEEP] : [...webhooks];
       parts.push(...words);
       webhooks.clear();
       words.clear();
@@ -91,6 +89,6 @@ export function parseWakeUp(payload: string): ParsedWakeUp {
   return {
     webhooks: parts.filter((part) => !WORDS.includes(part)) as WebhookId[],
     mail: parts.includes(MAIL),
-    everything: parts.includes(EVERYTHING),
+    sweep: parts.includes(SWEEP),
   };
 }

@@ -5,7 +5,7 @@ import { createRows, systemClock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { createEmailStore } from '../mail/emails.ts';
-import { NOTICES_ACCOUNT } from '../mail/send-emails.ts';
+import { makeNoticesAccount, NOTICES_ACCOUNT } from '../mail/send-emails.ts';
 import { createSuppressionStore } from '../mail/suppressions.ts';
 import { createHealthNoticeStore } from './health-notices.ts';
 import type { HealthNoticeStore, NoticeDue, WrittenNotice } from './health-notices.ts';
@@ -263,7 +263,7 @@ describe('a notice knows', () => {
     ['about a topic', false, () => unsubscribe(accountId, ADDRESS)],
     ['only as another address', false, () => suppress(accountId, `x${ADDRESS}`)],
   ])('whether the address is suppressed: %s', async (_, suppressed, arrange) => {
-    await notices.prepare();
+    await makeNoticesAccount(store.db.pool);
     await failingWebhook(6);
     await arrange();
     expect(await due()).toMatchObject({ address: ADDRESS, suppressed });

@@ -4,7 +4,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { MailProviderName } from '../accounts/installation.ts';
 import { inBoundedStep } from '../db/bounded-step.ts';
 import { run, statement } from '../db/statement.ts';
-import { makeNoticesAccount, NOTICES_ACCOUNT, storeNotices } from '../mail/send-emails.ts';
+import { NOTICES_ACCOUNT, storeNotices } from '../mail/send-emails.ts';
 import { keepOperatorEvents } from './operator-events.ts';
 
 /**
@@ -102,10 +102,6 @@ export function createHealthNoticeStore(pool: Pool, clock: Clock) {
      */
     async notify(limits: NoticeLimits, write: (due: NoticeDue) => WrittenNotice): Promise<SentNotice[]> {
       return inBoundedStep(pool, (client) => notify(client, clock, limits, write));
-    },
-    /** Makes the account that sends the notices, so that it can verify its sending domain. */
-    async prepare(): Promise<void> {
-      await makeNoticesAccount(pool);
     },
   };
 }

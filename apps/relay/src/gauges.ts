@@ -3,10 +3,10 @@ import { evicts, QUEUE_KEYS } from '@postrider/queue';
 import type { Logger, Metrics } from '@postrider/runtime';
 import type { Outstanding, UnsentMail } from '@postrider/store';
 
-/** Time between two reports: gauges are at most this old. */
-export const REPORT_EVERY_MS = 15_000;
+/** Gauges are at most this old. */
+export const GAUGES_EVERY_MS = 15_000;
 
-export interface ReportParts {
+export interface GaugesParts {
   readonly metrics: Metrics<'relay'>;
   readonly queue: Pick<Producer, 'depth' | 'evictionPolicy'>;
   readonly readOutstanding: () => Promise<Outstanding>;
@@ -19,9 +19,9 @@ export interface ReportParts {
 /**
  * Sets the gauges for outstanding deliveries, unsent mail and queues.
  *
- * @returns the pause before the next report.
+ * @returns the pause before the next run, in milliseconds.
  */
-export async function reportPass(parts: ReportParts): Promise<number> {
+export async function gaugesPass(parts: GaugesParts): Promise<number> {
   const { metrics, queue } = parts;
   metrics.oldestSnapshotAge.set(await parts.oldestSnapshotSeconds());
   const deliveries = await parts.readOutstanding();
@@ -37,7 +37,7 @@ export async function reportPass(parts: ReportParts): Promise<number> {
     metrics.queueDepth.set({ queue: key, state: 'delayed' }, depths[key].delayed);
   }
   parts.onEvictionPolicy(await queue.evictionPolicy());
-  return REPORT_EVERY_MS;
+  return GAUGES_EVERY_MS;
 }
 
 /**

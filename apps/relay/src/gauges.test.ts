@@ -6,8 +6,8 @@ import type { Backlog } from '@postrider/store';
 import { inMemoryQueue } from '../test/in-memory-queue.ts';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
-import { createEvictionWatch, REPORT_EVERY_MS, reportPass } from './reports.ts';
-import type { ReportParts } from './reports.ts';
+import { createEvictionWatch, GAUGES_EVERY_MS, gaugesPass } from './gauges.ts';
+import type { GaugesParts } from './gauges.ts';
 
 const BACKLOG: Backlog = {
   outstanding: 12,
@@ -23,10 +23,10 @@ let metrics: Metrics<'relay'>;
 beforeEach(() => void (metrics = createMetrics('relay', { processMetrics: false })));
 
 const report = (
-  queue: ReportParts['queue'],
-  onEvictionPolicy: ReportParts['onEvictionPolicy'] = () => undefined,
+  queue: GaugesParts['queue'],
+  onEvictionPolicy: GaugesParts['onEvictionPolicy'] = () => undefined,
 ) =>
-  reportPass({
+  gaugesPass({
     metrics,
     queue,
     readOutstanding: async () => BACKLOG,
@@ -54,7 +54,7 @@ test('a report sets the gauges from the backlog and the queues', async () => {
   queue.fill('fast', 'waiting', 7);
   queue.fill('slow', 'delayed', 8);
   queue.fill('mail', 'waiting', 9);
-  expect(await report(queue)).toBe(REPORT_EVERY_MS);
+  expect(await report(queue)).toBe(GAUGES_EVERY_MS);
   expect(await samples('postrider_outstanding_deliveries')).toEqual({ '': 12 });
   expect(await samples('postrider_oldest_due_age_seconds')).toEqual({ '': 3.5 });
   expect(await samples('postrider_oldest_first_attempt_age_seconds')).toEqual({ '': 4.5 });
