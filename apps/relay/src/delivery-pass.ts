@@ -132,7 +132,7 @@ export class DeliveryPass {
       }
     } catch (error) {
       // Otherwise these deliveries would wait for their leases to expire. Some jobs may be in the queue
-      // already. Added again in another batch, a job is there twice, and the second take finds nothing.
+      // already. Added again in another batch, a job is there twice, and its second take finds nothing.
       this.#depths.forget();
       await store.release(leased);
       throw error;
@@ -141,9 +141,8 @@ export class DeliveryPass {
 }
 
 /**
- * A job of the fast lane carries several deliveries. In the slow lane each delivery has its own job, so a
- * worker starts them one by one as slots become free. Otherwise those that timed out together would start
- * together again.
+ * In the slow lane each job is a batch of its own, so a worker starts them one by one as slots become free.
+ * Otherwise those that timed out together would start together again.
  */
 function jobOf({ deliveryId, claim, delayMs, slow, leaseExpired }: LeasedDelivery) {
   return { deliveryId, claim, delayMs, alone: slow, leaseExpired };

@@ -34,7 +34,7 @@ beforeEach(() => {
       },
     },
     nowMs: () => nowMs,
-    slotsPerWorker: 768,
+    defaultSlots: 768,
     queue: () => own,
     logger: keepingLogger(lines),
     metrics,

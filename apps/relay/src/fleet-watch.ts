@@ -5,7 +5,7 @@ import type { DeadWorker, Fleet, QueueIdentity } from '@postrider/store';
 export interface FleetWatchParts {
   readonly fleet: Pick<Fleet, 'workers' | 'deadWorkers'>;
   /** The slots while no worker has announced itself, as when everything starts together. */
-  readonly slotsPerWorker: number;
+  readonly defaultSlots: number;
   /** The relay's own queue. */
   readonly queue: () => QueueIdentity;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
@@ -31,7 +31,7 @@ export type FleetWatch = ReturnType<typeof createFleetWatch>;
  * of them takes jobs from this relay's queue.
  */
 export function createFleetWatch(parts: FleetWatchParts) {
-  const { fleet, slotsPerWorker, queue, logger, metrics, nowMs = () => performance.now() } = parts;
+  const { fleet, defaultSlots, queue, logger, metrics, nowMs = () => performance.now() } = parts;
   let slots = 0;
   let dead: readonly DeadWorker[] = [];
   let failedAtMs = -Infinity;
@@ -55,7 +55,7 @@ export function createFleetWatch(parts: FleetWatchParts) {
   }
 
   return {
-    slots: () => (slots > 0 ? slots : slotsPerWorker),
+    slots: () => (slots > 0 ? slots : defaultSlots),
     /** Workers that died, for at least an hour after their death. */
     deadWorkers: () => dead,
     /** Runs once. @returns the pause before the next run, in milliseconds. */

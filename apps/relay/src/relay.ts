@@ -2,7 +2,7 @@ import type { WebhookId } from '@postrider/domain';
 import { Semaphore } from '@postrider/limits';
 import { Producer } from '@postrider/queue';
 import type { QueueWatch } from '@postrider/queue';
-import { databaseReadiness, slotsPerWorker, systemClock } from '@postrider/runtime';
+import { announcedSlots, databaseReadiness, systemClock } from '@postrider/runtime';
 import type { PeriodicTask, ReadinessCheck, Shell } from '@postrider/runtime';
 import {
   createAttemptLog,
@@ -85,7 +85,7 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
   const newPass = passMaker(parts);
   const fleet = createFleetWatch({
     fleet: createFleet(pool),
-    slotsPerWorker: slotsPerWorker(config),
+    defaultSlots: announcedSlots(config),
     queue: queueWatch.identity,
     logger,
     metrics,

@@ -97,7 +97,7 @@ export class WebhookState implements Contender {
     this.inFlight = count;
   }
 
-  /** Attempts that time out end, too. So only the end of a delivery that was leased later ends the hang. */
+  /** Attempts that time out end, too. So a hang is over when a delivery ends and one was leased since. */
   #noteHanging({ stuck }: WebhookReport, share: number, ended: number, nowMs: number): void {
     const hangs = this.#hungAtMs !== null || stuck >= Math.min(HANGS_AT_STUCK, share / 2);
     if (stuck > 0 && hangs) this.#hungAtMs = nowMs;

@@ -6,7 +6,7 @@ import type { Fleet, QueueIdentity } from '@postrider/store';
 export interface AnnouncementsParts {
   readonly fleet: Pick<Fleet, 'announce' | 'leave'>;
   readonly workerNumber: number;
-  /** See `slotsPerWorker`. */
+  /** See `announcedSlots`. */
   readonly slots: number;
   /** The queue that this worker takes jobs from. */
   readonly queue: () => QueueIdentity;

@@ -9,7 +9,7 @@ import {
   ATTEMPTS_PER_SLOT,
   databaseReadiness,
   logMailProvider,
-  slotsPerWorker,
+  announcedSlots,
   systemClock,
 } from '@postrider/runtime';
 import type { ReadinessCheck, Shell } from '@postrider/runtime';
@@ -110,7 +110,7 @@ function addConsumers(parts: WorkerParts, mailProvider: MailProviderOptions['pro
     createAnnouncements({
       fleet: createFleet(parts.leases),
       workerNumber,
-      slots: slotsPerWorker(config),
+      slots: announcedSlots(config),
       queue: queueWatch.identity,
       logger: parts.logger,
     }),

@@ -1,5 +1,5 @@
 import type { WebhookId } from '@postrider/domain';
-import { slotsPerWorker } from '@postrider/runtime';
+import { announcedSlots } from '@postrider/runtime';
 import { measureRounds } from '../figure.ts';
 import type { Figure, Fixture, Outcome } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
@@ -12,7 +12,7 @@ import type { RoleProcess } from '../roles/role-process.ts';
 /** Per worker and lane. */
 const SLOTS = 4;
 /** What the relay allows an account that is alone, for each worker. So few leave a core half idle. */
-const IN_FLIGHT = slotsPerWorker({ deliveryConcurrency: SLOTS, slowLaneConcurrency: SLOTS });
+const IN_FLIGHT = announcedSlots({ deliveryConcurrency: SLOTS, slowLaneConcurrency: SLOTS });
 const ENDPOINT_TAKES_SECONDS = 0.05;
 /** The rate of one worker if only the endpoints took time. */
 const CEILING_PER_SECOND = IN_FLIGHT / ENDPOINT_TAKES_SECONDS;

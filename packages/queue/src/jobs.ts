@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * The job catalogue. A job carries ids and its claim, never a body or a secret. The row in Postgres decides
- * whether the job is still valid.
+ * The job catalogue. A job is for one row. It carries ids and its claim, never a body or a secret. The row in
+ * Postgres decides whether the job is still valid.
  */
 export const deliveryJob = z.object({
   /** A bigint as text: ids exceed a JavaScript number. */
@@ -46,7 +46,7 @@ export function mailJobId(job: MailJob): string {
 /** A job to add. A worker gets it after `delayMs`. */
 export type JobToAdd<Job> = Job & {
   readonly delayMs: number;
-  /** It has a BullMQ job of its own. Otherwise up to 16 due jobs of one call share one. */
+  /** It is a batch of its own. Otherwise up to 16 due jobs of one call share a batch. */
   readonly alone?: boolean;
   /**
    * An earlier lease of its row ended, and that job may be stuck. So this one gets an id of its own.

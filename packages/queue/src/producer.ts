@@ -10,11 +10,11 @@ import { readEvictionPolicy } from './eviction-policy.ts';
 import { deliveryJobId, mailJobId, QUEUES } from './jobs.ts';
 import type { DeliveryJob, JobToAdd, Lane, MailJob, QueueKey } from './jobs.ts';
 
-/** The depth counts each job in a batch. */
+/** Counts jobs, not batches. */
 export interface QueueDepth {
-  /** Deliveries or messages with a job that can run now. */
+  /** Jobs that can run now. */
   readonly waiting: number;
-  /** Those with a job that has a delay left. */
+  /** Jobs with a delay left. */
   readonly delayed: number;
 }
 
@@ -27,23 +27,23 @@ export class QueueUnavailableError extends Error {
   }
 }
 
-interface NewJob {
+interface BullJob {
   readonly name: string;
   readonly data: unknown;
   readonly opts: JobsOptions;
 }
 
-interface AddedJob {
+interface AddedBullJob {
   readonly id?: string | undefined;
 }
 
 /** The part of BullMQ's queue that we use. Both back-ends have it. */
 interface BullQueue {
   waitUntilReady(): Promise<unknown>;
-  add(name: string, data: unknown, opts: JobsOptions): Promise<AddedJob>;
-  addBulk(jobs: NewJob[]): Promise<AddedJob[]>;
+  add(name: string, data: unknown, opts: JobsOptions): Promise<AddedBullJob>;
+  addBulk(jobs: BullJob[]): Promise<AddedBullJob[]>;
   getJobCounts(...types: 'delayed'[]): Promise<Record<string, number>>;
-  /** Returns job ids. */
+  /** Returns ids of BullMQ jobs. */
   getRanges(types: ('waiting' | 'prioritized')[], start: number, end: number): Promise<string[]>;
   close(): Promise<void>;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -142,9 +142,9 @@ export class Producer {
       const queues = await this.#queues();
       const idOfJob = (job: JobToAdd<Job>) =>
         job.leaseExpired === true ? `${idOf(job)}_${randomUUID()}` : idOf(job);
-      const batches = inBatches(jobs).map((batch) => newJob(key, batch, batchId(batch.map(idOfJob))));
+      const batches = inBatches(jobs).map((batch) => bullJob(key, batch, batchId(batch.map(idOfJob))));
       const added = await addTo(queues[key], batches);
-      // BullMQ's bulk add is a pipeline, not a transaction. A job that failed has an error code as its id.
+      // BullMQ's bulk add is a pipeline, not a transaction. One that failed has an error code as its id.
       const failed = added.filter(({ id }, index) => id !== batches[index]?.opts.jobId);
       if (failed.length > 0) throw new Error(`${failed.length} of ${batches.length} jobs were not added`);
     });
@@ -177,8 +177,8 @@ export class Producer {
 }
 
 /**
- * Few jobs wait, and their ids tell how many jobs each batch carries. A delayed job is never a batch. Relays
- * of the last release add jobs with a priority.
+ * Few batches wait, and the id of each tells how many jobs it carries. A delayed job is a batch of its own.
+ * Relays of the last release add batches with a priority.
  */
 async function readDepth(queue: BullQueue): Promise<QueueDepth> {
   const [waiting, { delayed = 0 }] = await Promise.all([
@@ -189,20 +189,20 @@ async function readDepth(queue: BullQueue): Promise<QueueDepth> {
 }
 
 /** A single add costs less than a bulk add. Under low load, jobs come one at a time. */
-async function addTo(queue: BullQueue, jobs: NewJob[]): Promise<AddedJob[]> {
-  const [job, ...more] = jobs;
-  if (job === undefined || more.length > 0) return queue.addBulk(jobs);
-  return [await queue.add(job.name, job.data, job.opts)];
+async function addTo(queue: BullQueue, batches: BullJob[]): Promise<AddedBullJob[]> {
+  const [batch, ...more] = batches;
+  if (batch === undefined || more.length > 0) return queue.addBulk(batches);
+  return [await queue.add(batch.name, batch.data, batch.opts)];
 }
 
 /** All jobs of a batch have the same delay. */
-function newJob(key: QueueKey, batch: Readonly<Batch<object>>, jobId: string): NewJob {
+function bullJob(key: QueueKey, batch: Readonly<Batch<object>>, jobId: string): BullJob {
   const [{ delayMs }] = batch;
   return {
     name: 'job',
     data: batchData(batch.map((job) => QUEUES[key].payload.parse(job))), // only the fields of the catalogue
-    // Whole milliseconds: the Postgres back-end refuses fractions. Finished jobs are removed: with a kept id,
-    // a later job with the same id would silently be dropped.
+    // Whole milliseconds: the Postgres back-end refuses fractions. Finished batches are removed: with a kept
+    // id, a later batch with the same id would silently be dropped.
     opts: {
       jobId,
       delay: Math.max(0, Math.ceil(delayMs)),

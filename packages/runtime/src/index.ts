@@ -6,7 +6,7 @@ export {
   DELIVERY_TIMEOUT_DEFAULT_MS,
   ACCOUNT_SHARE,
   ATTEMPTS_PER_SLOT,
-  slotsPerWorker,
+  announcedSlots,
 } from './config/settings/delivery.ts';
 export { ROLES, type Environment, type Role } from './config/setting.ts';
 export {

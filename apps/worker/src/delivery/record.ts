@@ -13,7 +13,7 @@ interface Entry {
 }
 
 /**
- * Records the outcome of an attempt, in batches. The claim is the fencing token.
+ * Records the outcome of an attempt, in batches.
  *
  * @returns false when the delivery was no longer this worker's: another worker took it, its webhook was
  * deleted, or an earlier try recorded it

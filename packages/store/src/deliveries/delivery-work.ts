@@ -21,8 +21,8 @@ export interface DeliveryClaim {
 }
 
 /**
- * What an outcome must match: the fencing token. After a restore or a failover, another event's row may have
- * the same id and claim. The ids of event and webhook are random, so they always differ.
+ * The fence, which an outcome must match. After a restore or a failover, another event's row may have the
+ * same id and claim. The ids of event and webhook are random, so they always differ.
  */
 export interface HeldDelivery extends DeliveryClaim {
   readonly eventId: EventId;

@@ -78,7 +78,7 @@ export interface QueueIdentity {
 }
 
 export interface RunningWorker {
-  /** Slots that it announces, see `slotsPerWorker`. */
+  /** Slots that it announces, see `announcedSlots`. */
   readonly slots: number;
   readonly queue: QueueIdentity;
 }
@@ -125,7 +125,7 @@ export function createFleet(pool: Pool) {
      * A worker says that it runs.
      *
      * @param worker its number, see `lockWorkerNumber`
-     * @param slots see `slotsPerWorker`
+     * @param slots see `announcedSlots`
      */
     async announce(worker: number, slots: number, { kind, prefix, id }: QueueIdentity): Promise<void> {
       await runOn(pool, ANNOUNCE, [worker, slots, kind, prefix, id]);

@@ -300,11 +300,11 @@ function isHeld(state: State, { deliveryId, claim }: DeliveryClaim): boolean {
  * lost: the row is claimed by a job of its own.
  */
 function isMissed(
-  fence: DeliveryClaim,
+  delivery: DeliveryClaim,
   found: ReadonlySet<string>,
   { begun, alone }: Circumstances,
 ): boolean {
-  return !alone && !found.has(fence.deliveryId) && !isHeld(begun, fence);
+  return !alone && !found.has(delivery.deliveryId) && !isHeld(begun, delivery);
 }
 
 /** A row of the restored history may have the id and the claim that another had in the lost one. */

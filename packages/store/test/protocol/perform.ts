@@ -133,8 +133,8 @@ export async function claim(
     },
   );
   const claimed = leasedBy(claims);
-  for (const { deliveryId, claim: fence, delayMs, leaseExpired } of claimed) {
-    world.jobs.push({ deliveryId, claim: fence, leaseExpired, readyAt: now + unitsOf(delayMs / 1000) });
+  for (const { deliveryId, claim: token, delayMs, leaseExpired } of claimed) {
+    world.jobs.push({ deliveryId, claim: token, leaseExpired, readyAt: now + unitsOf(delayMs / 1000) });
   }
   return { kind: 'claim', asked, limit, claimed };
 }
@@ -150,9 +150,9 @@ export async function take(
   now: number,
 ): Promise<{ act: Act; hands: readonly Hand[] }> {
   const taken = await world.work.take(jobs, LEASE_UNITS * UNIT_SECONDS);
-  const hands = taken.map(({ deliveryId, claim: fence, eventId, webhookId, attemptsMade, earlyMs }) => ({
+  const hands = taken.map(({ deliveryId, claim: token, eventId, webhookId, attemptsMade, earlyMs }) => ({
     deliveryId,
-    claim: fence,
+    claim: token,
     eventId,
     webhookId,
     attemptsMade,
@@ -223,10 +223,10 @@ async function finishBatch(
 
 function finishedOf({ hand, statusCode, endedAgoUnits }: Ending): FinishedAttempt {
   const endedAgoMs = endedAgoUnits * UNIT_SECONDS * 1000;
-  const { deliveryId, claim: fence, eventId, webhookId } = hand;
+  const { deliveryId, claim: token, eventId, webhookId } = hand;
   return {
     deliveryId,
-    claim: fence,
+    claim: token,
     eventId,
     webhookId,
     statusCode,
@@ -247,7 +247,7 @@ async function hold(
 ): Promise<{ acts: Act[]; hands: readonly Hand[] }> {
   const claimed = await claim(world, asked, limit, now);
   const due = claimed.claimed.filter(({ delayMs }) => delayMs === 0);
-  const jobs = due.map(({ deliveryId, claim: fence }) => ({ deliveryId, claim: fence }));
+  const jobs = due.map(({ deliveryId, claim: token }) => ({ deliveryId, claim: token }));
   if (jobs.length === 0) return { acts: [claimed], hands: [] };
   const { act, hands } = await take(world, jobs, now);
   return { acts: [claimed, act], hands };

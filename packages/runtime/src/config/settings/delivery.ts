@@ -20,10 +20,10 @@ export const ACCOUNT_SHARE = 1 / 4;
 const CONCURRENCY_DEFAULT = 256;
 
 /**
- * Attempts that one worker announces: twice the fast lane's slots, and the slow lane's. The fast lane runs
- * more, but that gives no account a larger share.
+ * The slots that one worker announces: twice `DELIVERY_CONCURRENCY`, and the slow lane's. The fast lane runs
+ * more attempts, but that gives no account a larger share.
  */
-export function slotsPerWorker(config: {
+export function announcedSlots(config: {
   readonly deliveryConcurrency: number;
   readonly slowLaneConcurrency: number;
 }): number {

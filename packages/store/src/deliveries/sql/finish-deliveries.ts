@@ -3,9 +3,9 @@ import { statement } from '../../db/statement.ts';
 /*
  * How attempts end. Each statement takes a batch and returns the ids of the deliveries that it changed.
  *
- * Guarantee of all four: a row is changed only while its claim is the given one (the fence), and only if
- * event and webhook are the given ones. After a restore or a failover, the sequence gives the same ids to
- * other rows. Rows are locked in the order of their ids, so two workers cannot deadlock.
+ * Guarantee of all four, the fence: a row is changed only while its claim, its event and its webhook are the
+ * given ones. After a restore or a failover, the sequence gives the same ids to other rows. Rows are locked
+ * in the order of their ids, so two workers cannot deadlock.
  *
  * Rows are written by the ids of the locked rows (`any (array(…))`), in one pass. A join with the locked rows
  * would scan them once for each row: a plan for any number of ids expects few.
