@@ -144,6 +144,6 @@ export class DeliveryPass {
  * In the slow lane each job is a batch of its own, so a worker starts them one by one as slots become free.
  * Otherwise those that timed out together would start together again.
  */
-function jobOf({ deliveryId, claim, delayMs, slow, leaseExpired }: LeasedDelivery) {
-  return { deliveryId, claim, delayMs, alone: slow, leaseExpired };
+function jobOf({ deliveryId, claim, dueInMs, slow, leaseExpired }: LeasedDelivery) {
+  return { deliveryId, claim, delayMs: dueInMs, alone: slow, leaseExpired };
 }

@@ -5,7 +5,7 @@ import { ACCOUNT_SHARE } from '@postrider/runtime';
  * How many deliveries may be in flight. A waiting attempt costs a socket, not a processor. So the limits keep
  * one account's endpoints from taking the slots of all others; they do not protect the workers.
  */
-export const LIMITS = {
+export const CONCURRENCY_LIMITS = {
   /** A webhook that is new to the relay, or failing. If it hangs, it holds these slots for ten seconds. */
   first: 8,
   /** A webhook that answers quickly, beside others: with 48 it gets 480 deliveries a second. */
@@ -64,9 +64,9 @@ export function fairShares(asking: readonly Contender[], capacity: Capacity): nu
  */
 function accountLimit({ lane }: Contender, { slots, oneAccount }: Capacity): number {
   if (oneAccount && lane === 'fast') return slots;
-  return Math.max(LIMITS.first, Math.floor(slots * ACCOUNT_SHARE));
+  return Math.max(CONCURRENCY_LIMITS.first, Math.floor(slots * ACCOUNT_SHARE));
 }
 
 function ownMax({ ownLimit, isQuick }: Contender, { oneAccount }: Capacity): number {
-  return isQuick && !oneAccount ? Math.min(ownLimit, LIMITS.quick) : ownLimit;
+  return isQuick && !oneAccount ? Math.min(ownLimit, CONCURRENCY_LIMITS.quick) : ownLimit;
 }

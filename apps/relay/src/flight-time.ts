@@ -1,4 +1,4 @@
-import { LIMITS } from './fair-shares.ts';
+import { CONCURRENCY_LIMITS } from './fair-shares.ts';
 
 /** An endpoint is quick when its deliveries are in flight no longer than this on average. */
 const QUICK_MS = 100;
@@ -30,7 +30,7 @@ export class FlightTime {
     this.#ended = this.#ended * kept + ended;
     // Above this limit deliveries queue in the worker. A longer mean then says nothing about the endpoint, so
     // the shortest mean does not grow.
-    if (inFlight <= LIMITS.quick) this.#shortestMs *= 2 ** (elapsedMs / DOUBLES_AFTER_MS);
+    if (inFlight <= CONCURRENCY_LIMITS.quick) this.#shortestMs *= 2 ** (elapsedMs / DOUBLES_AFTER_MS);
     if (this.#ended >= ENDED_MIN)
       this.#shortestMs = Math.min(this.#shortestMs, this.meanMs(inFlight - ended));
   }

@@ -54,6 +54,6 @@ export async function mailPass(parts: MailPassParts): Promise<number> {
 
 /** A message that failed internally before gets its own job: it may crash the worker. */
 function jobOf({ emailId, claim, faults, leaseExpired, ...email }: ClaimedEmail): JobToAdd<MailJob> {
-  const delayMs = email.wasTaken ? Math.max(email.delayMs, RECORDED_WITHIN_MS) : email.delayMs;
+  const delayMs = email.wasTaken ? Math.max(email.dueInMs, RECORDED_WITHIN_MS) : email.dueInMs;
   return { emailId, claim, delayMs, faults, alone: faults > 0, leaseExpired };
 }

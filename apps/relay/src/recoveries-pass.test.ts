@@ -5,12 +5,12 @@ import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
 import { RecoveriesPass } from './recoveries-pass.ts';
 
-type DueRecovery = Awaited<ReturnType<RecoveryWork['due']>>[number];
+type NextRecovery = Awaited<ReturnType<RecoveryWork['next']>>[number];
 type RecoveryStep = Awaited<ReturnType<RecoveryWork['step']>>;
 
 /** What a step found, by recovery. An error: the step fails. */
 let steps: Map<string, RecoveryStep | Error>;
-let due: DueRecovery[];
+let next: NextRecovery[];
 let outstanding: Map<string, number>;
 let nowMs: number;
 /** The steps that were done, with the events that they might queue. */
@@ -22,10 +22,10 @@ let pass: RecoveriesPass;
 
 beforeEach(() => {
   [steps, outstanding, nowMs] = [new Map<string, never>(), new Map<string, number>(), 0];
-  [due, done, counted, woken, lines] = [[], [], [], [], []];
+  [next, done, counted, woken, lines] = [[], [], [], [], []];
   pass = new RecoveriesPass({
     work: {
-      due: async (max) => due.slice(0, max),
+      next: async (max) => next.slice(0, max),
       step: async (id, eventsMax) => {
         done.push([id, eventsMax]);
         const step = steps.get(id) ?? null;
@@ -44,10 +44,10 @@ beforeEach(() => {
   });
 });
 
-const recovery = (id: string, waitMs = 0, accountId = `acct_${id}`): DueRecovery => ({
+const recovery = (id: string, dueInMs = 0, accountId = `acct_${id}`): NextRecovery => ({
   id: id as RecoveryId,
   accountId: accountId as AccountId,
-  waitMs,
+  dueInMs,
 });
 const step = (queued: number, ended: 'finished' | 'stopped' | null = null): RecoveryStep => ({
   webhookId: `wh_${queued}` as WebhookId,
@@ -56,7 +56,7 @@ const step = (queued: number, ended: 'finished' | 'stopped' | null = null): Reco
 });
 
 test('does the steps that are due, in order, and none that has to wait', async () => {
-  due = [recovery('b'), recovery('a'), recovery('c', 1)];
+  next = [recovery('b'), recovery('a'), recovery('c', 1)];
   expect(await pass.run()).toBe(10);
   expect(done).toEqual([
     ['b', 500],
@@ -65,22 +65,22 @@ test('does the steps that are due, in order, and none that has to wait', async (
 });
 
 test('does 50 steps in a run', async () => {
-  due = Array.from({ length: 60 }, (_, n) => recovery(String(n)));
+  next = Array.from({ length: 60 }, (_, n) => recovery(String(n)));
   await pass.run();
   expect(done).toHaveLength(50);
 });
 
 test('rests until the next step, and two seconds at most', async () => {
   expect(await pass.run()).toBe(2_000);
-  due = [recovery('a', 120), recovery('b', 80)];
+  next = [recovery('a', 120), recovery('b', 80)];
   expect(await pass.run()).toBe(80);
-  due = [recovery('a', 90_000)];
+  next = [recovery('a', 90_000)];
   expect(await pass.run()).toBe(2_000);
   expect(done).toEqual([]);
 });
 
 test('wakes the webhooks that got deliveries, and no others', async () => {
-  due = [recovery('a'), recovery('b'), recovery('c')];
+  next = [recovery('a'), recovery('b'), recovery('c')];
   steps = new Map([
     ['a', step(3)],
     ['b', step(0)],
@@ -90,7 +90,7 @@ test('wakes the webhooks that got deliveries, and no others', async () => {
 });
 
 test('logs how a recovery ended', async () => {
-  due = [recovery('a'), recovery('b'), recovery('c')];
+  next = [recovery('a'), recovery('b'), recovery('c')];
   steps = new Map([
     ['a', step(3, 'finished')],
     ['b', step(0, 'stopped')],
@@ -104,7 +104,7 @@ test('logs how a recovery ended', async () => {
 });
 
 test('a step that fails stops no other, and the run fails', async () => {
-  due = [recovery('a'), recovery('b'), recovery('c')];
+  next = [recovery('a'), recovery('b'), recovery('c')];
   steps = new Map<string, RecoveryStep | Error>([
     ['a', new Error('first')],
     ['b', new Error('second')],
@@ -116,7 +116,7 @@ test('a step that fails stops no other, and the run fails', async () => {
 });
 
 test('puts the steps of an account off that has its limit of deliveries', async () => {
-  due = [recovery('full'), recovery('free')];
+  next = [recovery('full'), recovery('free')];
   outstanding = new Map([
     ['acct_full', 10_000],
     ['acct_free', 9_999],
@@ -129,13 +129,13 @@ test('puts the steps of an account off that has its limit of deliveries', async 
 });
 
 test('an account gets 2,000 events a second, whatever the number of its recoveries', async () => {
-  due = [recovery('a', 0, 'acct')];
+  next = [recovery('a', 0, 'acct')];
   steps = new Map([
     ['a', step(500)],
     ['b', step(125)],
   ]);
   await pass.run();
-  due = [recovery('b', 0, 'acct'), recovery('c')];
+  next = [recovery('b', 0, 'acct'), recovery('c')];
   await pass.run();
   nowMs = 125;
   await pass.run();
@@ -159,7 +159,7 @@ test('an account gets 2,000 events a second, whatever the number of its recoveri
 });
 
 test('what an account got since it was counted is outstanding, too', async () => {
-  due = [recovery('a')];
+  next = [recovery('a')];
   steps = new Map([['a', step(30)]]);
   outstanding.set('acct_a', 9_940);
   for (const _ of [1, 2, 3]) await pass.run();
@@ -172,7 +172,7 @@ test('what an account got since it was counted is outstanding, too', async () =>
 });
 
 test('counts an account once in ten seconds, whatever the number of its recoveries', async () => {
-  due = [recovery('a', 0, 'acct'), recovery('b', 0, 'acct')];
+  next = [recovery('a', 0, 'acct'), recovery('b', 0, 'acct')];
   await pass.run();
   outstanding.set('acct', 10_000);
   nowMs = 9_999;
@@ -188,7 +188,7 @@ test('counts an account once in ten seconds, whatever the number of its recoveri
 });
 
 test('a new count of an account gives it no more than its rate', async () => {
-  due = [recovery('a')];
+  next = [recovery('a')];
   await pass.run();
   nowMs = 9_900;
   steps = new Map([['a', step(500)]]);
@@ -200,7 +200,7 @@ test('a new count of an account gives it no more than its rate', async () => {
 });
 
 test('an account that cannot be counted gets no step, and is counted again in the next run', async () => {
-  due = [recovery('a')];
+  next = [recovery('a')];
   outstanding = {
     get: () => {
       throw new Error('away');

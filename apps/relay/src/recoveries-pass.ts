@@ -51,9 +51,9 @@ export class RecoveriesPass {
    * milliseconds.
    */
   async run(): Promise<number> {
-    const recoveries = await this.#parts.work.due(STEPS_PER_RUN);
+    const recoveries = await this.#parts.work.next(STEPS_PER_RUN);
     if (recoveries.length === 0) this.#counts.clear();
-    const due = recoveries.filter(({ waitMs }) => waitMs === 0);
+    const due = recoveries.filter(({ dueInMs }) => dueInMs === 0);
     const faults: unknown[] = [];
     for (const { id, accountId } of due) {
       try {
@@ -64,7 +64,7 @@ export class RecoveriesPass {
     }
     if (faults.length > 0) throw faults[0];
     if (due.length > 0) return BUSY_PAUSE_MS;
-    return Math.min(IDLE_PAUSE_MS, ...recoveries.map(({ waitMs }) => waitMs));
+    return Math.min(IDLE_PAUSE_MS, ...recoveries.map(({ dueInMs }) => dueInMs));
   }
 
   async #step(id: RecoveryId, count: Count): Promise<void> {

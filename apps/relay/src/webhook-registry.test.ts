@@ -77,7 +77,7 @@ describe('the webhooks to claim for', () => {
 
   test('are those whose time has come', () => {
     wake('a1');
-    claim({ nextDueMs: 700 });
+    claim({ nextDueInMs: 700 });
     expect(registry.nextCheckMs(nowMs)).toBe(700);
     nowMs += 699;
     expect(claim()).toEqual([]);
@@ -88,9 +88,9 @@ describe('the webhooks to claim for', () => {
 
   test('are checked at the latest time that was set', () => {
     wake('a1');
-    claim({ nextDueMs: 700 });
+    claim({ nextDueInMs: 700 });
     wake('a1');
-    claim({ nextDueMs: 5_000 });
+    claim({ nextDueInMs: 5_000 });
     nowMs += 800;
     expect(claim()).toEqual([]);
     nowMs += 4_200;
@@ -128,7 +128,7 @@ describe('the sweep', () => {
 
   test('makes a webhook due that has a due delivery and no check within two seconds', () => {
     wake('a1');
-    claim({ nextDueMs: 10_000 });
+    claim({ nextDueInMs: 10_000 });
     registry.addFound({ webhookId: id('a1'), dueInMs: 10_000, scanFrom }, nowMs);
     expect(claim()).toEqual([]);
     registry.addFound({ webhookId: id('a1'), dueInMs: -1, scanFrom }, nowMs);

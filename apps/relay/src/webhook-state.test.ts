@@ -42,7 +42,7 @@ describe('the limit', () => {
   });
 
   test('does not grow by delayed jobs', () => {
-    claim({ leased: leased(8, { delayMs: 5_000 }), due: 0 });
+    claim({ leased: leased(8, { dueInMs: 5_000 }), due: 0 });
     claim();
     expect(webhook.ownLimit).toBe(8);
   });
@@ -169,13 +169,13 @@ describe('the next check', () => {
   });
 
   test('is when the next delivery is due, or comes within the look-ahead', () => {
-    expect(claim({ nextDueMs: 45_000 })).toBe(45_000);
-    expect(claim({ nextDueMs: 100_000 })).toBe(40_000);
+    expect(claim({ nextDueInMs: 45_000 })).toBe(45_000);
+    expect(claim({ nextDueInMs: 100_000 })).toBe(40_000);
   });
 
   test('is the earlier one of several', () => {
-    expect(claim({ inFlight: 1, nextDueMs: 100 })).toBe(100);
-    expect(claim({ leased: leased(1), nextDueMs: 50_000 })).toBe(250);
+    expect(claim({ inFlight: 1, nextDueInMs: 100 })).toBe(100);
+    expect(claim({ leased: leased(1), nextDueInMs: 50_000 })).toBe(250);
   });
 });
 

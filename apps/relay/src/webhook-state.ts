@@ -1,7 +1,7 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Lane } from '@postrider/queue';
 import type { DeliveryPosition, WebhookReport } from '@postrider/store';
-import { LIMITS } from './fair-shares.ts';
+import { CONCURRENCY_LIMITS } from './fair-shares.ts';
 import type { Contender } from './fair-shares.ts';
 import { FlightTime } from './flight-time.ts';
 
@@ -37,7 +37,7 @@ export class WebhookState implements Contender {
    */
   accountId: AccountId | null = null;
   account: AccountState = { inFlight: 0, busyWebhooks: 0, webhookCount: 0, claimedAtMs: -Infinity };
-  ownLimit: number = LIMITS.first;
+  ownLimit: number = CONCURRENCY_LIMITS.first;
   /** Due deliveries in the queue or in an attempt, after the last report. */
   inFlight = 0;
   /** The last claim found as many due deliveries as the webhook may have in flight. */
@@ -74,14 +74,14 @@ export class WebhookState implements Contender {
    * @param nowMs the start of the claim
    */
   observe(report: WebhookReport, share: number, nowMs: number): void {
-    const leased = report.leased.filter(({ delayMs }) => delayMs === 0).length;
+    const leased = report.leased.filter(({ dueInMs }) => dueInMs === 0).length;
     // An expired lease is no end of a delivery: its job or its worker was lost.
     const ended = Math.max(0, this.inFlight - report.inFlight - report.expired);
     const elapsedMs = nowMs - this.checkedAtMs;
     this.#flightTime.add({ inFlight: this.inFlight, ended, elapsedMs });
     this.#noteHanging(report, share, ended, nowMs);
     this.#isFailing = report.failing;
-    this.ownLimit = report.failing ? LIMITS.first : this.ownLimit + GROWTH * ended;
+    this.ownLimit = report.failing ? CONCURRENCY_LIMITS.first : this.ownLimit + GROWTH * ended;
     this.scanFrom = report.scanFrom;
     this.checkedAtMs = nowMs;
     if (leased > 0) this.#leasedAtMs = nowMs;
@@ -104,15 +104,15 @@ export class WebhookState implements Contender {
     else if (this.#hungAtMs !== null && ended > 0 && this.#leasedAtMs > this.#hungAtMs) this.#hungAtMs = null;
   }
 
-  #nextCheckMs({ nextDueMs }: WebhookReport, nowMs: number): number {
+  #nextCheckMs({ nextDueInMs }: WebhookReport, nowMs: number): number {
     if (this.isAtLimit) {
       const { part, maxMs } = AT_LIMIT_CHECK;
       return clamp(this.#flightTime.meanMs(this.inFlight) * part, CHECK_MS_MIN, maxMs);
     }
-    if (this.inFlight === 0) return untilDueMs(nextDueMs);
+    if (this.inFlight === 0) return untilDueMs(nextDueInMs);
     const { partOfTimeSinceLease, minMs, maxMs } = IN_FLIGHT_CHECK;
     const endsMs = clamp((nowMs - this.#leasedAtMs) * partOfTimeSinceLease, minMs, maxMs);
-    return Math.min(endsMs, untilDueMs(nextDueMs));
+    return Math.min(endsMs, untilDueMs(nextDueInMs));
   }
 }
 
@@ -120,9 +120,9 @@ export class WebhookState implements Contender {
  * The claim makes a delayed job of a delivery within the look-ahead. If too many jobs are delayed, the relay
  * claims it when it is due.
  */
-function untilDueMs(nextDueMs: number | null): number {
-  if (nextDueMs === null) return Infinity;
-  return nextDueMs > LOOK_AHEAD_MS ? nextDueMs - LOOK_AHEAD_MS : Math.max(0, nextDueMs);
+function untilDueMs(nextDueInMs: number | null): number {
+  if (nextDueInMs === null) return Infinity;
+  return nextDueInMs > LOOK_AHEAD_MS ? nextDueInMs - LOOK_AHEAD_MS : Math.max(0, nextDueInMs);
 }
 
 function clamp(value: number, min: number, max: number): number {

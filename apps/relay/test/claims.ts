@@ -12,7 +12,7 @@ export function claimOf(more: Partial<WebhookReport> = {}): WebhookReport {
     inFlight,
     stuck: 0,
     expired: 0,
-    nextDueMs: null,
+    nextDueInMs: null,
     scanFrom: { dueAt: '2026-01-01 00:00:00+00', deliveryId: '0' },
     leased,
     ...more,
@@ -27,7 +27,7 @@ export function leased(count: number, more: Partial<LeasedDelivery> = {}): Lease
     webhookId: 'wh_a' as WebhookId,
     slow: false,
     leaseExpired: false,
-    delayMs: 0,
+    dueInMs: 0,
     ...more,
   }));
 }

@@ -57,11 +57,11 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'failing-limit': {
     without: 'a failing endpoint keeps the limit that it had',
-    changes: [change(WEBHOOK_STATE, 'report.failing ? LIMITS.first : ', '')],
+    changes: [change(WEBHOOK_STATE, 'report.failing ? CONCURRENCY_LIMITS.first : ', '')],
   },
   'first-limit': {
     without: 'a webhook that the relay does not know begins with its share of all slots',
-    changes: [change(WEBHOOK_STATE, 'ownLimit: number = LIMITS.first;', 'ownLimit = 1_000_000;')],
+    changes: [change(WEBHOOK_STATE, 'ownLimit: number = CONCURRENCY_LIMITS.first;', 'ownLimit = 1_000_000;')],
   },
   growth: {
     without: 'the limit of a webhook grows to its share when its first delivery has ended',

@@ -7,7 +7,7 @@ import type { LoadedDelivery } from './load.ts';
 import type { Recorder } from './record.ts';
 import type { Reporter } from './report.ts';
 
-/** The stages of a delivery. */
+/** The stages of a delivery, except `decide`, which is a pure function. It needs the schedule. */
 export interface DeliveryStages {
   /** Returns null for a stale or duplicate job. */
   readonly load: (job: DeliveryClaim) => Promise<LoadedDelivery | null>;
@@ -29,7 +29,7 @@ export async function deliver(job: DeliveryClaim, stages: DeliveryStages): Promi
   const delivery = await during('load', stages.load(job));
   if (delivery === null) return;
   const ids = { event_id: delivery.eventId, webhook_id: delivery.webhookId };
-  await untilDue(delivery.earlyMs);
+  await untilDue(delivery.dueInMs);
   const attempt = await during('attempt', stages.attempt(delivery), ids);
   const outcome = decideOutcome(attempt.result, delivery.attemptsMade + 1, stages.schedule);
   const recorded = await during('record', stages.record(delivery, attempt, outcome), ids);
@@ -37,6 +37,6 @@ export async function deliver(job: DeliveryClaim, stages: DeliveryStages): Promi
 }
 
 /** The queue and Postgres use different clocks, so a job may arrive slightly early. */
-async function untilDue(earlyMs: number): Promise<void> {
-  if (earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, earlyMs));
+async function untilDue(dueInMs: number): Promise<void> {
+  if (dueInMs > 0) await new Promise((resolve) => setTimeout(resolve, dueInMs));
 }

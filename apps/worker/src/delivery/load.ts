@@ -1,7 +1,7 @@
 import type { DeliveryClaim, DeliveryWork, TakenDelivery } from '@postrider/store';
 import { Batcher } from '../batcher.ts';
 
-/** A delivery that this worker has taken, and when its lease ends (on this process's monotonic clock). */
+/** What the stage `load` returns: the taken delivery, and its lease on this process's monotonic clock. */
 export interface LoadedDelivery extends TakenDelivery {
   readonly takenAtMs: number;
   readonly leaseEndsAtMs: number;
@@ -26,7 +26,7 @@ export function createLoader(
       const row = taken.get(job.deliveryId);
       taken.delete(job.deliveryId); // of two jobs for one row, the first gets it
       if (row === undefined) return null;
-      return { ...row, takenAtMs, leaseEndsAtMs: takenAtMs + row.earlyMs + leaseSeconds * 1000 };
+      return { ...row, takenAtMs, leaseEndsAtMs: takenAtMs + row.dueInMs + leaseSeconds * 1000 };
     });
   });
   return (job) => batcher.add(job);

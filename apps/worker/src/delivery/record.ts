@@ -2,7 +2,7 @@ import { newId } from '@postrider/domain';
 import type { Clock, DeliveryOutcome } from '@postrider/domain';
 import type { DeadAttempt, DeliveryWork, FinishedAttempt, RetriedAttempt } from '@postrider/store';
 import { Batcher } from '../batcher.ts';
-import { untilLeaseEnds } from '../until-lease-ends.ts';
+import { untilPostgresAnswers } from '../until-postgres-answers.ts';
 import type { Attempt } from './attempt.ts';
 import type { LoadedDelivery } from './load.ts';
 
@@ -48,7 +48,7 @@ export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dea
   );
 
   return (delivery, attempt, outcome) =>
-    untilLeaseEnds(delivery.leaseEndsAtMs, () => {
+    untilPostgresAnswers(() => {
       switch (outcome.kind) {
         case 'done':
           return done.add({ delivery, attempt });
@@ -57,7 +57,7 @@ export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dea
         case 'dead':
           return dead.add({ delivery, attempt, outcome });
       }
-    });
+    }, delivery.leaseEndsAtMs);
 }
 
 /** Each entry resolves to true when its row was still this worker's. */

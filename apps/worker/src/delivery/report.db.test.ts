@@ -45,7 +45,7 @@ function delivery(more: Partial<LoadedDelivery> = {}): LoadedDelivery {
     secret: { keyId: 'the-key', sealed: Buffer.from('the-secret') },
     headers: { keyId: 'the-key', sealed: Buffer.from('the-headers') },
     failing: false,
-    earlyMs: 0,
+    dueInMs: 0,
     lateMs: 250,
     takenAtMs: 900,
     leaseEndsAtMs: 30_900,
@@ -141,7 +141,7 @@ test('a dead letter that was not recorded is not counted: another worker has the
 });
 
 test('the wait of an early job is not lateness', async () => {
-  report(delivery({ earlyMs: 100, lateMs: 0 }), attempt(), DONE, true);
+  report(delivery({ dueInMs: 100, lateMs: 0 }), attempt(), DONE, true);
   expect(await metrics.registry.metrics()).toContain(
     'postrider_delivery_lateness_seconds_sum{service="worker"} 0\n',
   );

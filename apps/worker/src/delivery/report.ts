@@ -13,7 +13,7 @@ export interface ReporterParts {
   readonly store: Pick<DeliveryWork, 'markHealth'>;
 }
 
-type HealthChange = Parameters<DeliveryWork['markHealth']>[0][number];
+type StoredHealth = Parameters<DeliveryWork['markHealth']>[0][number];
 
 /** Reports each attempt with its outcome. `recorded` is false when the row was no longer this worker's. */
 export type Reporter = (
@@ -28,7 +28,7 @@ export function createReporter({ logger, metrics, store }: ReporterParts): Repor
   const health = new HealthBook();
   // Many attempts may notice a change before it is stored. They share a statement, and only the first changes
   // the row.
-  const changes = new Batcher<HealthChange, ChangedWebhook | undefined>(async (batch) => {
+  const changes = new Batcher<StoredHealth, ChangedWebhook | undefined>(async (batch) => {
     const latest = new Map(batch.map((change) => [change.webhookId, change]));
     const stored = await store.markHealth([...latest.values()]);
     const changed = new Map(stored.map((webhook) => [webhook.webhookId, webhook]));
@@ -42,7 +42,7 @@ export function createReporter({ logger, metrics, store }: ReporterParts): Repor
     const durationMs = attempt.endedAtMs - attempt.startedAtMs;
     metrics.deliveryAttempts.inc({ result: outcome.kind });
     metrics.attemptDuration.observe(durationMs / 1000);
-    const waitedMs = attempt.startedAtMs - delivery.takenAtMs - delivery.earlyMs;
+    const waitedMs = attempt.startedAtMs - delivery.takenAtMs - delivery.dueInMs;
     metrics.deliveryLateness.observe(Math.max(0, delivery.lateMs + waitedMs) / 1000);
     if (outcome.kind === 'dead' && recorded) metrics.deadLetters.inc({ reason: outcome.reason });
     logger.info('delivery.attempted', lineOf(delivery, attempt, outcome, recorded));

@@ -7,7 +7,7 @@ import type { Logger, Metrics } from '@postrider/runtime';
 import { StoreUnavailableError } from '@postrider/store';
 import type { RecordedAttempt, TakenEmail } from '@postrider/store';
 import { during, StageFault } from '../stage-fault.ts';
-import { untilLeaseEnds } from '../until-lease-ends.ts';
+import { untilPostgresAnswers } from '../until-postgres-answers.ts';
 import type { MailBatches, SendJob } from './batches.ts';
 
 export interface MailStages {
@@ -58,7 +58,7 @@ export async function sendMail(job: SendJob, stages: MailStages): Promise<void> 
     if (cause instanceof StoreUnavailableError || cause instanceof LeaseNotHeldError) {
       // Postgres or the machine was too slow, so the fault does not count against the message. The count is
       // in Postgres: wait until it is back.
-      await untilLeaseEnds(Infinity, () => stages.store.forgiveFault(job));
+      await untilPostgresAnswers(() => stages.store.forgiveFault(job));
     }
     throw error;
   }
@@ -94,7 +94,7 @@ async function recordAnswer({ email, answer }: Answered, stages: MailStages): Pr
   const outcome = decideMailOutcome(answer, progress, stages.schedule);
   const recorded = await during(
     'record',
-    untilLeaseEnds(Infinity, () => stages.store.record(email, outcome)),
+    untilPostgresAnswers(() => stages.store.record(email, outcome)),
   );
   if (answer.kind === 'unconfirmed') stages.metrics.mailUnconfirmed.inc();
   report(email, outcome, recorded, stages);
@@ -109,8 +109,8 @@ async function untilAnswered(
   const beganMs = performance.now();
   const email = await during('load', stages.store.take(job));
   if (email === null) return null;
-  if (email.earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, email.earlyMs));
-  await during('hand_over', keepLease(email, beganMs + email.earlyMs, stages));
+  if (email.dueInMs > 0) await new Promise((resolve) => setTimeout(resolve, email.dueInMs));
+  await during('hand_over', keepLease(email, beganMs + email.dueInMs, stages));
   onTaken(email);
   return { email, answer: refusalOf(email) ?? (await during('hand_over', stages.send(email))) };
 }

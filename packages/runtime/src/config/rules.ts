@@ -49,7 +49,7 @@ const leaseOutlastsAttempt: Rule = ({ leaseSeconds, deliveryTimeoutMs }) =>
     : undefined;
 
 /** Otherwise three accounts, with their shares of the announced slots, could fill the fast lane. */
-const slowLaneIsHalfAtMost: Rule = ({ deliveryConcurrency, slowLaneConcurrency }) =>
+const slowLaneIsAtMostTwiceTheSlots: Rule = ({ deliveryConcurrency, slowLaneConcurrency }) =>
   deliveryConcurrency !== undefined &&
   slowLaneConcurrency !== undefined &&
   slowLaneConcurrency > 2 * deliveryConcurrency
@@ -76,7 +76,7 @@ export const rules: readonly Rule[] = [
   sesNeedsItsRegion,
   operatorEventsAreSigned,
   leaseOutlastsAttempt,
-  slowLaneIsHalfAtMost,
+  slowLaneIsAtMostTwiceTheSlots,
   certificateHasItsKey,
   signatureHeadersDiffer,
 ];

@@ -170,7 +170,7 @@ describe('what is claimed', () => {
     await rows.deliveries(webhookId, { dueInMs: 70_000 });
     const claimed = await claim(webhookId);
     expect(idsOf(claimed)).toEqual([due, soon]);
-    const delays = new Map(claimed.map((row) => [row.deliveryId, row.delayMs]));
+    const delays = new Map(claimed.map((row) => [row.deliveryId, row.dueInMs]));
     expect(delays.get(due)).toBe(0);
     // The test's own time is taken off the 50 s; the lease tells how much: it ends 30 s after the due time.
     expect(delays.get(soon)).toBeGreaterThan(0);
@@ -202,7 +202,7 @@ describe('what is claimed', () => {
     const claimed = await claim(webhooks, 8, limits);
     const counts = webhooks.map((id) => {
       const mine = claimed.filter(({ webhookId }) => webhookId === id);
-      return { due: mine.filter(({ delayMs }) => delayMs === 0).length, all: mine.length };
+      return { due: mine.filter(({ dueInMs }) => dueInMs === 0).length, all: mine.length };
     });
     expect(counts).toEqual([
       { due: 2, all: 6 },
@@ -301,7 +301,7 @@ describe('the report of a webhook', () => {
     const report = { webhookId, accountId, failing: true, due: 0, inFlight: 0, stuck: 0, expired: 0 };
     expect(await reportOf(webhookId)).toMatchObject({
       ...report,
-      nextDueMs: null,
+      nextDueInMs: null,
       leased: [],
     });
     expect(await reportOf(await rows.webhook())).toMatchObject({ failing: false });
@@ -327,12 +327,12 @@ describe('the report of a webhook', () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId);
     await rows.deliveries(webhookId, { dueInMs: 70_000 });
-    const { nextDueMs } = await reportOf(webhookId);
-    expect(nextDueMs).toBeGreaterThan(60_000);
-    expect(nextDueMs).toBeLessThanOrEqual(70_000);
+    const { nextDueInMs } = await reportOf(webhookId);
+    expect(nextDueInMs).toBeGreaterThan(60_000);
+    expect(nextDueInMs).toBeLessThanOrEqual(70_000);
     await rows.deliveries(webhookId, { dueInMs: 50_000 });
     await reportOf(webhookId); // leases it
-    expect((await reportOf(webhookId)).nextDueMs).toBeLessThanOrEqual(50_000);
+    expect((await reportOf(webhookId)).nextDueInMs).toBeLessThanOrEqual(50_000);
   });
 
   test('counts leases that expired', async () => {

@@ -56,7 +56,7 @@ export interface WebhookReport {
   /** Deliveries whose lease is over without an outcome: their job or their worker was lost. */
   readonly expired: number;
   /** Time until the next delivery is due, leased or not. Null: the claim read none. */
-  readonly nextDueMs: number | null;
+  readonly nextDueInMs: number | null;
   /** The next claim need not read before this position. */
   readonly scanFrom: DeliveryPosition;
   readonly leased: readonly LeasedDelivery[];
@@ -72,7 +72,7 @@ export interface LeasedDelivery {
   /** An earlier lease is over without an outcome. */
   readonly leaseExpired: boolean;
   /** Time until it is due. */
-  readonly delayMs: number;
+  readonly dueInMs: number;
 }
 
 /** One step of a sweep over all webhooks with outstanding deliveries. */
@@ -177,12 +177,12 @@ function sweptWebhooks({ webhookId, dueInMs, fromDueAt, fromId }: SweptRow): Swe
 
 function webhookReport(rows: readonly ClaimRow[]): WebhookReport {
   const [row] = rows as readonly [ClaimRow];
-  const { webhookId, accountId, failing, due, inFlight, stuck, expired, nextDueMs } = row;
+  const { webhookId, accountId, failing, due, inFlight, stuck, expired, nextDueInMs } = row;
   const scanFrom = { dueAt: row.fromDueAt, deliveryId: row.fromId };
   const leased = rows.flatMap((each) => (each.deliveryId === null ? [] : [leasedDelivery(each)]));
-  return { webhookId, accountId, failing, due, inFlight, stuck, expired, nextDueMs, scanFrom, leased };
+  return { webhookId, accountId, failing, due, inFlight, stuck, expired, nextDueInMs, scanFrom, leased };
 }
 
-function leasedDelivery({ deliveryId, claim, webhookId, slow, leaseExpired, delayMs }: LeasedDelivery) {
-  return { deliveryId, claim, webhookId, slow, leaseExpired, delayMs };
+function leasedDelivery({ deliveryId, claim, webhookId, slow, leaseExpired, dueInMs }: LeasedDelivery) {
+  return { deliveryId, claim, webhookId, slow, leaseExpired, dueInMs };
 }

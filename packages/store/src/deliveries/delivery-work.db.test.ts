@@ -94,7 +94,7 @@ describe('take', () => {
       secret: { keyId: 'k', sealed: Buffer.from([1]) },
       headers: null,
       failing: true,
-      earlyMs: 0,
+      dueInMs: 0,
       lateMs: expect.any(Number),
     });
     const [row] = await database.query(
@@ -180,8 +180,8 @@ describe('take', () => {
   test('before it is due gets it too, told how early, with a lease from the time it is due', async () => {
     const [deliveryId = ''] = await rows.deliveries(webhookId, { dueInMs: 20_000 });
     const [delivery] = await work.take([{ deliveryId, claim: 0 }], LEASE_SECONDS);
-    expect(delivery?.earlyMs).toBeGreaterThan(0);
-    expect(delivery?.earlyMs).toBeLessThanOrEqual(20_001);
+    expect(delivery?.dueInMs).toBeGreaterThan(0);
+    expect(delivery?.dueInMs).toBeLessThanOrEqual(20_001);
     const [row] = await database.query(
       `select leased_until = due_at + interval '30 s' as leased, taken_at = due_at as taken from deliveries`,
     );

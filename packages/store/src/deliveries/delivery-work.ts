@@ -43,7 +43,7 @@ export interface TakenDelivery extends HeldDelivery {
   readonly headers: SealedSecret | null;
   readonly failing: boolean;
   /** Time until it is due; 0 when it is due. */
-  readonly earlyMs: number;
+  readonly dueInMs: number;
   /** Time from its due time to the take. */
   readonly lateMs: number;
 }

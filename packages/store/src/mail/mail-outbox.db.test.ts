@@ -42,10 +42,10 @@ describe('claim', () => {
       faults: 0,
       leaseExpired: false,
       wasTaken: false,
-      delayMs: 0,
+      dueInMs: 0,
     });
-    expect(claimed.get(soon)?.delayMs).toBeGreaterThan(0);
-    expect(claimed.get(soon)?.delayMs).toBeLessThanOrEqual(50_000);
+    expect(claimed.get(soon)?.dueInMs).toBeGreaterThan(0);
+    expect(claimed.get(soon)?.dueInMs).toBeLessThanOrEqual(50_000);
     expect(await claim()).toEqual([]);
     const leases = await store.outside.query(
       `select leased_until = due_at + interval '30 s' as from_due from email_sends where email_id = $1`,

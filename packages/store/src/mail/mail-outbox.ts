@@ -7,7 +7,7 @@ import { claimEmails, releaseEmails } from './sql/claim-emails.ts';
 export interface ClaimedEmail {
   readonly emailId: EmailId;
   readonly claim: number;
-  readonly delayMs: number;
+  readonly dueInMs: number;
   /** Earlier send attempts without a recorded outcome. */
   readonly faults: number;
   /** It was leased before, and its last job may be lost or late. */

@@ -66,7 +66,7 @@ describe('take', () => {
       unconfirmed: 0,
       rest: null,
       createdAt: row?.['created_at'] as Date,
-      earlyMs: 0,
+      dueInMs: 0,
       attachments: [],
       suppressed: [],
       topicGone: false,
@@ -220,7 +220,7 @@ describe('take', () => {
   test('before the message is due returns it, with the time that is left', async () => {
     const later = await rows.email(20_000);
     const email = await takeOne(work, { emailId: later, claim: 0 });
-    expect(email?.earlyMs).toBeGreaterThan(0);
+    expect(email?.dueInMs).toBeGreaterThan(0);
   });
 
   test('returns null for another claim, and for a deleted message', async () => {

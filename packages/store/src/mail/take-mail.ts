@@ -38,7 +38,7 @@ export interface TakenEmail extends MailClaim {
   readonly accountSuspended: boolean;
   readonly createdAt: Date;
   /** Time until it is due; 0 when it is due. */
-  readonly earlyMs: number;
+  readonly dueInMs: number;
 }
 
 export interface StoredAttachment extends Omit<AttachmentDraft, 'content'> {
@@ -137,7 +137,7 @@ async function attachmentsOf(db: Database, { emailId, attachments }: TakenRow): 
 }
 
 function takenOf(row: TakenRow, checks: Checks, attachments: readonly StoredAttachment[]): TakenEmail {
-  const { emailId, claim, accountId, attemptsMade, faults, unconfirmed, rest, createdAt, earlyMs } = row;
+  const { emailId, claim, accountId, attemptsMade, faults, unconfirmed, rest, createdAt, dueInMs } = row;
   const { accountSuspended } = row;
   const { from, to, cc, bcc, replyTo, subject, html, text, headers, tags, topicId } = row;
   return {
@@ -153,6 +153,6 @@ function takenOf(row: TakenRow, checks: Checks, attachments: readonly StoredAtta
     ...checks,
     accountSuspended,
     createdAt,
-    earlyMs,
+    dueInMs,
   };
 }

@@ -77,8 +77,8 @@ test('a step does not wait for an outcome that housekeeping deletes', async () =
   expect(await read(id)).toMatchObject({ delivered: 1 });
 });
 
-describe('the recoveries whose step is due', () => {
-  const due = (max: number) => createRecoveryWork(store.db.pool).due(max);
+describe('the next recoveries', () => {
+  const next = (max: number) => createRecoveryWork(store.db.pool).next(max);
 
   test('are one of each account, its longest waiting one, and accounts that wait longest come first', async () => {
     const [many, few, idle] = [1, 2, 3].map(() => newId('account', store.clock)) as [
@@ -101,9 +101,9 @@ describe('the recoveries whose step is due', () => {
     await insert(few, 'f2', 60);
     await insert(few, 'f3', -60, true);
     await insert(idle, 'i1', 60);
-    const found = await due(9);
+    const found = await next(9);
     expect(found.map(({ id }) => id)).toEqual(['m1', 'f1', 'i1']);
-    expect(found.map(({ waitMs }) => waitMs > 0)).toEqual([false, false, true]);
-    expect((await due(2)).map(({ id }) => id)).toEqual(['m1', 'f1']);
+    expect(found.map(({ dueInMs }) => dueInMs > 0)).toEqual([false, false, true]);
+    expect((await next(2)).map(({ id }) => id)).toEqual(['m1', 'f1']);
   });
 });

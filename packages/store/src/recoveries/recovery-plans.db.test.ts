@@ -92,7 +92,7 @@ function actsOf(request: NewRecovery): Acts {
       if (started.kind !== 'started') throw new Error(started.kind);
       id = started.id;
     },
-    due: () => createRecoveryWork(db.pool).due(50),
+    next: () => createRecoveryWork(db.pool).next(50),
     find: () => recoveries.find(accountId, webhookId, id),
     list: () => recoveries.list(accountId, webhookId, { limit: 2, after: id }),
     async step() {

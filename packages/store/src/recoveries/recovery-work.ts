@@ -17,7 +17,7 @@ import { letterFilters, wantedTypes } from './recovery-count.ts';
 import { findRecoverable, lockDeadLettersOf, lockEvents, queueRecovered } from './sql/recoverable-events.ts';
 import {
   countWaiting,
-  dueRecoveries,
+  nextRecoveries,
   lockRecoveredWebhook,
   lockRecovery,
   putOffRecovery,
@@ -39,11 +39,11 @@ const STEP_SETTINGS = `
 /** Events that a step looks at. */
 const EVENTS_PER_STEP = 500;
 
-export interface DueRecovery {
+export interface NextRecovery {
   readonly id: RecoveryId;
   readonly accountId: AccountId;
-  /** Time until its next step; 0 when it is due. */
-  readonly waitMs: number;
+  /** Time until its next step is due; 0 when it is. */
+  readonly dueInMs: number;
 }
 
 /** The result of a step. Null: another relay has done it, or the recovery has ended. */
@@ -60,7 +60,7 @@ export type RecoveryWork = ReturnType<typeof createRecoveryWork>;
 export function createRecoveryWork(pool: Pool) {
   return {
     /** The running recoveries, by the time of their next step. One of each account. */
-    due: async (max: number): Promise<DueRecovery[]> => runOn<DueRecovery>(pool, dueRecoveries, [max]),
+    next: async (max: number): Promise<NextRecovery[]> => runOn<NextRecovery>(pool, nextRecoveries, [max]),
     /**
      * Queues the next events of a recovery. A step is one transaction: a relay that dies leaves no part of
      * it. Two relays never do the same step. When a step fails, the next one is put off.

@@ -39,11 +39,11 @@ async function planOf({ text }: Statement): Promise<PlanNode> {
 const WHOLE = [
   'count-domains: domain_turns', // turns that run
   'count-ses-mail: ses_mail_by_due_time', // counts them
-  'due-recoveries: recoveries_running',
   'find-accounts: accounts_pkey, domains_of_account, inboxes_of_account', // reads the names of all accounts
   'find-message-by-id: removed_inboxes_pkey', // inboxes that are being removed
   'find-recipients: inboxes_postmaster', // one row
   'lock-recovery: recoveries_running',
+  'next-recoveries: recoveries_running',
   'read-body-piece: removed_inboxes_pkey',
   'released-domain: released_domains_pkey', // takes a random one
   'size-of-body: removed_inboxes_pkey',

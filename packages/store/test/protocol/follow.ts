@@ -117,7 +117,7 @@ function checkClaimed(
   if (!isFree(delivery, state.now)) throw new Contradiction(`claimed ${job.deliveryId}, which is leased`);
   mustEqual(
     `the job of ${job.deliveryId}`,
-    [job.claim, job.webhookId, unitsOf(job.delayMs / 1000), job.leaseExpired],
+    [job.claim, job.webhookId, unitsOf(job.dueInMs / 1000), job.leaseExpired],
     [
       delivery.claim,
       delivery.webhookId,
@@ -179,7 +179,7 @@ function taken(state: State, act: ActOf<'take'>, at: Circumstances): State {
         got.eventType,
         got.eventData,
         got.webhookId,
-        unitsOf(got.earlyMs / 1000),
+        unitsOf(got.dueInMs / 1000),
       ],
       [
         ...[

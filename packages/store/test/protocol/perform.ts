@@ -133,8 +133,8 @@ export async function claim(
     },
   );
   const claimed = leasedBy(claims);
-  for (const { deliveryId, claim: token, delayMs, leaseExpired } of claimed) {
-    world.jobs.push({ deliveryId, claim: token, leaseExpired, readyAt: now + unitsOf(delayMs / 1000) });
+  for (const { deliveryId, claim: token, dueInMs, leaseExpired } of claimed) {
+    world.jobs.push({ deliveryId, claim: token, leaseExpired, readyAt: now + unitsOf(dueInMs / 1000) });
   }
   return { kind: 'claim', asked, limit, claimed };
 }
@@ -150,13 +150,13 @@ export async function take(
   now: number,
 ): Promise<{ act: Act; hands: readonly Hand[] }> {
   const taken = await world.work.take(jobs, LEASE_UNITS * UNIT_SECONDS);
-  const hands = taken.map(({ deliveryId, claim: token, eventId, webhookId, attemptsMade, earlyMs }) => ({
+  const hands = taken.map(({ deliveryId, claim: token, eventId, webhookId, attemptsMade, dueInMs }) => ({
     deliveryId,
     claim: token,
     eventId,
     webhookId,
     attemptsMade,
-    startsAt: now + unitsOf(earlyMs / 1000),
+    startsAt: now + unitsOf(dueInMs / 1000),
   }));
   world.hands.push(...hands);
   return { act: { kind: 'take', jobs, taken }, hands };
@@ -246,7 +246,7 @@ async function hold(
   now: number,
 ): Promise<{ acts: Act[]; hands: readonly Hand[] }> {
   const claimed = await claim(world, asked, limit, now);
-  const due = claimed.claimed.filter(({ delayMs }) => delayMs === 0);
+  const due = claimed.claimed.filter(({ dueInMs }) => dueInMs === 0);
   const jobs = due.map(({ deliveryId, claim: token }) => ({ deliveryId, claim: token }));
   if (jobs.length === 0) return { acts: [claimed], hands: [] };
   const { act, hands } = await take(world, jobs, now);

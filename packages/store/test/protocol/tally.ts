@@ -53,7 +53,7 @@ export function count(tally: Tally, act: Act): void {
       return;
     case 'take':
       tally.taken += act.taken.length;
-      tally.takenEarly += act.taken.filter(({ earlyMs }) => earlyMs > 0).length;
+      tally.takenEarly += act.taken.filter(({ dueInMs }) => dueInMs > 0).length;
       tally.staleJobsRefused += act.jobs.length - act.taken.length;
       return;
     case 'finish':

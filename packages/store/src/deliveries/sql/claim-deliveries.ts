@@ -129,9 +129,9 @@ export const claimDeliveries = statement('claim-deliveries')`
     select first.webhook_id as "webhookId", first.account_id as "accountId", first.failing,
            coalesce(first.due_rows, 0)::int as due, coalesce(first.in_flight, 0)::int as "inFlight",
            coalesce(first.stuck, 0)::int as stuck, coalesce(first.expired, 0)::int as expired,
-           (extract(epoch from first.next_due_at - now()) * 1000)::float8 as "nextDueMs", ${LOW_WATER_MARK},
+           (extract(epoch from first.next_due_at - now()) * 1000)::float8 as "nextDueInMs", ${LOW_WATER_MARK},
            leased.id as "deliveryId", leased.claim, leased.slow, leased.lease_expired as "leaseExpired",
-           leased.delay_ms as "delayMs"
+           leased.delay_ms as "dueInMs"
     from (select * from seen where age_rank is null or age_rank = 1) first
     left join leased on leased.webhook_id = first.webhook_id`;
 

@@ -37,7 +37,7 @@ export const takeDeliveries = statement('take-deliveries')`
            w.secret_key_id as "secretKeyId", w.secret_sealed as "secretSealed",
            w.headers_sealed as "headersSealed",
            w.failing_since is not null as failing,
-           greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as "earlyMs",
+           greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as "dueInMs",
            greatest(0, extract(epoch from now() - d.due_at) * 1000)::float8 as "lateMs"
     from taken d
     left join lateral (select * from events where id = d.event_id offset 0) e on true

@@ -25,7 +25,7 @@ export const claimEmails = statement('claim-emails')`
     returning s.email_id as "emailId", s.claim, s.unrecorded as faults,
               s.email_id = any (array(select email_id from mine where lease_expired)) as "leaseExpired",
               s.email_id = any (array(select email_id from mine where lease_expired and was_taken)) as "wasTaken",
-              greatest(0, ceil(extract(epoch from s.due_at - now()) * 1000))::int as "delayMs"`;
+              greatest(0, ceil(extract(epoch from s.due_at - now()) * 1000))::int as "dueInMs"`;
 
 /**
  * Ends the leases of mail whose jobs the relay could not add, or no worker took. The relay leases it again as

@@ -60,7 +60,7 @@ export const takeEmails = statement('take-emails')`
                      'filename', a.filename, 'contentType', a.content_type, 'contentId', a.content_id,
                      'bytes', length(a.content)) order by a.position), '[]')
             from email_attachments a where a.email_id = e.id) as attachments,
-           greatest(0, ceil(extract(epoch from t.due_at - now()) * 1000))::int as "earlyMs"
+           greatest(0, ceil(extract(epoch from t.due_at - now()) * 1000))::int as "dueInMs"
     from taken t
     cross join lateral (select * from emails where id = t.email_id offset 0) e`;
 

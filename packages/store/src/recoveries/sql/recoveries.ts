@@ -67,11 +67,11 @@ export const stopRecovery = statement('stop-recovery')`
  * Finds the running recovery of each account that waits longest, and thereof the accounts that wait longest.
  * An account with many recoveries does not delay others: it gets one step of a run.
  *
- * $1 rows. Also returns how long to wait for the next step, in milliseconds.
+ * $1 rows. Also returns the time until the next step is due, in milliseconds.
  */
-export const dueRecoveries = statement('due-recoveries')`
+export const nextRecoveries = statement('next-recoveries')`
     select x.id, x.account_id as "accountId",
-           greatest(0, extract(epoch from x.next_step_at - now()) * 1000)::float8 as "waitMs"
+           greatest(0, extract(epoch from x.next_step_at - now()) * 1000)::float8 as "dueInMs"
     from (
       select distinct on (r.account_id) r.id, r.account_id, r.next_step_at from recoveries r
       where r.ended_at is null

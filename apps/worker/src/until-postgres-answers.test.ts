@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { StoreUnavailableError } from '@postrider/store';
-import { untilLeaseEnds } from './until-lease-ends.ts';
+import { untilPostgresAnswers } from './until-postgres-answers.ts';
 
 const AWAY = new StoreUnavailableError(new Error('connect ECONNREFUSED'));
 
@@ -17,10 +17,10 @@ afterEach(() => void jest.useRealTimers());
 
 /** Records under a lease of `leaseMs`. An error that `answer` throws is Postgres's answer to that try. */
 async function recording(leaseMs: number, answer: (attempt: number) => string): Promise<unknown> {
-  const recorded = untilLeaseEnds(startMs + leaseMs, async () => {
+  const recorded = untilPostgresAnswers(async () => {
     tries.push(Math.round(performance.now() - startMs));
     return answer(tries.length);
-  }).catch((error: unknown) => error);
+  }, startMs + leaseMs).catch((error: unknown) => error);
   await jest.advanceTimersByTimeAsync(60_000);
   return recorded;
 }

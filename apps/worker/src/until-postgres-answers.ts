@@ -1,0 +1,21 @@
+import { StoreUnavailableError } from '@postrider/store';
+
+const FIRST_PAUSE_MS = 50;
+const PAUSE_MS_MAX = 2_000;
+
+/**
+ * Repeats `work` while Postgres is unavailable.
+ *
+ * @param deadlineMs such as the end of a lease: after that another worker may take the row.
+ * @throws the last StoreUnavailableError at the deadline; any other error at once.
+ */
+export async function untilPostgresAnswers<T>(work: () => Promise<T>, deadlineMs = Infinity): Promise<T> {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError) || performance.now() + pauseMs >= deadlineMs) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+  }
+}
