@@ -38,12 +38,13 @@ export interface Capacity {
 }
 
 /**
- * Returns the share of each webhook: how many of its deliveries may be due and in flight together.
+ * Returns the share of each webhook: how many due deliveries it may have in flight.
+ *
+ * share = min(own limit, max(fair, in flight + spare))
  *
  * - `fair` is the account's limit, divided by its webhooks that are busy or ask. It is at least one.
  * - `spare` is what the account has left of its limit, divided by its webhooks that ask.
- * - The share is the larger of `fair` and `spare` on top of what the webhook has in flight, but not more than
- *   its own limit.
+ * - Beside other accounts, the own limit of a quick webhook is 48 at most.
  */
 export function fairShares(asking: readonly Contender[], capacity: Capacity): number[] {
   const byAccount = Map.groupBy(asking, ({ account }) => account);

@@ -6,7 +6,7 @@ const QUICK_MS = 100;
 const HALF_LIFE_MS = 2_000;
 /** A mean of fewer ended deliveries says little. */
 const ENDED_MIN = 32;
-/** The shortest mean doubles in this time. A 5 ms endpoint that becomes slow is quick for 17 s more. */
+/** An old minimum fades: it doubles in this time. A slow endpoint that took 5 ms before is quick for 17 s. */
 const DOUBLES_AFTER_MS = 4_000;
 
 export interface FlightSample {
@@ -21,7 +21,7 @@ export class FlightTime {
   /** Deliveries in flight × milliseconds, and deliveries that ended. Both fade. */
   #inFlightMs = 0;
   #ended = 0;
-  /** A longer mean may be due to a busy worker, not to the endpoint. */
+  /** The minimum of the means. A longer one may be due to a busy worker, not to the endpoint. */
   #shortestMs = Infinity;
 
   add({ inFlight, ended, elapsedMs }: FlightSample): void {
@@ -29,7 +29,7 @@ export class FlightTime {
     this.#inFlightMs = this.#inFlightMs * kept + inFlight * elapsedMs;
     this.#ended = this.#ended * kept + ended;
     // Above this limit deliveries queue in the worker. A longer mean then says nothing about the endpoint, so
-    // the shortest mean does not grow.
+    // the minimum does not grow.
     if (inFlight <= CONCURRENCY_LIMITS.quick) this.#shortestMs *= 2 ** (elapsedMs / DOUBLES_AFTER_MS);
     if (this.#ended >= ENDED_MIN)
       this.#shortestMs = Math.min(this.#shortestMs, this.meanMs(inFlight - ended));

@@ -22,15 +22,15 @@ const BUSY_PAUSE_MS = 10;
 const RECOUNT_MS = 10_000;
 /** The recoveries of an account together queue as many events a second as one may. */
 const EVENTS_PER_MS = LIMITS.recoveryRateMax / 1_000;
-/** An account may queue a step of the highest rate at once. */
-const AHEAD_MS = 250;
+/** The burst: at once, an account may queue what the highest rate gives in this time. */
+const BURST_MS = 250;
 
 interface Count {
   readonly atMs: number;
   readonly outstanding: number;
   /** Events that recoveries have queued since. */
   queued: number;
-  /** At the account's rate, the events that recoveries have queued take until then. */
+  /** At the highest rate, the events that recoveries have queued would last until then. */
   pacedUntilMs: number;
 }
 
@@ -80,7 +80,7 @@ export class RecoveriesPass {
 
   #eventsMax({ outstanding, queued, pacedUntilMs }: Count): number {
     const aheadMs = Math.max(0, pacedUntilMs - this.#nowMs());
-    const rated = Math.floor((AHEAD_MS - aheadMs) * EVENTS_PER_MS);
+    const rated = Math.floor((BURST_MS - aheadMs) * EVENTS_PER_MS);
     return Math.max(0, Math.min(rated, this.#parts.outstandingMax - outstanding - queued));
   }
 

@@ -1,6 +1,6 @@
 import type { AttemptSums } from '@postrider/store';
 
-/** A minute that has ended is looked for this often. */
+/** The pass looks this often whether another minute has ended. */
 const EVERY_MS = 5_000;
 /** While there is more to do, the pass rests nine times as long as it worked: it uses a tenth of a core. */
 const REST_PER_WORK = 9;

@@ -148,7 +148,7 @@ export class WebhookRegistry {
     accounts.set(webhook.account, webhooks.add(webhook));
   }
 
-  /** The time of an appointment has come. Does nothing if the check was moved meanwhile. */
+  /** The time of a scheduled check has come. Does nothing if the check was moved meanwhile. */
   #onScheduled(webhook: WebhookState | undefined, nowMs: number): void {
     if (webhook === undefined || this.#webhooks.get(webhook.webhookId) !== webhook) return; // forgotten
     if (webhook.checkAtMs <= nowMs) this.#addDue(webhook);

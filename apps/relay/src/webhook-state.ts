@@ -44,8 +44,9 @@ export class WebhookState implements Contender {
   isAtLimit = false;
   /** Where its outstanding deliveries start (decision 0016). Null: unknown. */
   scanFrom: DeliveryPosition | null = null;
-  /** When the relay last claimed for it, or first heard of it; and when it claims again. */
+  /** When the relay last claimed for it, or first heard of it. */
   checkedAtMs: number;
+  /** When it claims again. */
   checkAtMs = Infinity;
   #isFailing = false;
   /** When the relay last leased a due delivery. */

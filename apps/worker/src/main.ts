@@ -21,14 +21,19 @@ const size = Math.max(1, config.databasePoolSize - LEASE_POOL_SIZE);
 const database = openDatabase({ ...connection, size }, wakeUps);
 const leases = createPool({ ...connection, size: LEASE_POOL_SIZE, durableCommits: false });
 
-shell.lifecycle.add('queue watch', queueWatch).add('database', {
-  async start() {
-    await requireDatabase(database.pool, (line) => logger.warn(line));
-    await requireQueueSchema(location);
-  },
-  stop: () => Promise.all([wakeUps.close(), leases.end(), database.close()]),
-});
+shell.lifecycle
+  .add('queue watch', queueWatch)
+  .add('database', {
+    async start() {
+      await requireDatabase(database.pool, (line) => logger.warn(line));
+      await requireQueueSchema(location);
+    },
+    stop: () => Promise.all([wakeUps.close(), leases.end(), database.close()]),
+  })
+  .add(
+    'operations server',
+    operationsServer(shell, () => readiness()),
+  );
 const readiness = addWorker({ ...shell, database, leases, queueWatch });
-shell.lifecycle.add('operations server', operationsServer(shell, readiness));
 
 await shell.lifecycle.run();

@@ -154,8 +154,8 @@ function createDeliveryStages(parts: WorkerParts, workerNumber: number): Omit<De
 
 /**
  * Builds a lane's consumer. Each lane has its own connections, so hanging endpoints block none of the fast
- * lane. A host has as many as the lane has attempts. Otherwise webhooks that share a host would wait for
- * each other, and time out.
+ * lane. One host may have as many connections as the lane makes attempts at once. Otherwise webhooks that
+ * share a host would wait for each other, and time out.
  */
 function addLane(
   parts: WorkerParts,
