@@ -114,7 +114,6 @@ export class DeliveryFixture {
       taken.map((delivery) => ({
         ...delivery,
         startedAgoMs: 1,
-        endedAgoMs: 0,
         durationMs: 1,
         statusCode: 200,
         answer: null,

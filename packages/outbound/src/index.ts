@@ -1,5 +1,6 @@
 export { createBoundedGet } from './bounded-get.ts';
 export { EndpointClient, HTTP_CLIENTS } from './client.ts';
 export type { HttpClient } from './client.ts';
+export type { EndpointAnswer } from './endpoint-answer.ts';
 export { AddressGuard } from './guard/address-guard.ts';
 export { NameResolver } from './resolve/name-resolver.ts';

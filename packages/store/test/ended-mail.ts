@@ -47,7 +47,6 @@ export async function endDeliveries(
   const ended = waiting.map((row, n) => ({
     ...row,
     startedAgoMs: 2,
-    endedAgoMs: 1,
     durationMs: 1,
     answer: null,
     statusCode: 410,

@@ -12,12 +12,12 @@ export function finished(
   more: Partial<FinishedAttempt> = {},
 ): FinishedAttempt {
   const held = { deliveryId, claim, eventId, webhookId };
-  const times = { startedAgoMs: 60_150, endedAgoMs: 60_000, durationMs: 150 };
+  const times = { startedAgoMs: 60_150, durationMs: 150 };
   return { ...held, ...times, eventType: 'email.sent', statusCode: 200, answer: null, ...more };
 }
 
 export function retried(delivery: HeldDelivery, more: Partial<RetriedAttempt> = {}): RetriedAttempt {
-  return { ...finished(delivery), statusCode: 503, error: 'HTTP 503', delayMs: 120_000, ...more };
+  return { ...finished(delivery), statusCode: 503, error: 'HTTP 503', dueInMs: 120_000, ...more };
 }
 
 export function died(delivery: HeldDelivery, more: Partial<DeadAttempt> = {}): DeadAttempt {

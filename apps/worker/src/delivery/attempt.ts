@@ -5,15 +5,13 @@ import {
   signatureHeader,
   standardWebhooksHeaders,
 } from '@postrider/domain';
-import type { AttemptResult, Clock, SecretBox } from '@postrider/domain';
-import type { EndpointClient } from '@postrider/outbound';
+import type { Clock, SecretBox } from '@postrider/domain';
+import type { EndpointAnswer, EndpointClient } from '@postrider/outbound';
 import type { TakenDelivery } from '@postrider/store';
 
 /** One attempt, made or refused. Times are on this process's monotonic clock, in milliseconds. */
 export interface Attempt {
-  readonly result: AttemptResult;
-  /** The first bytes of the response body. */
-  readonly excerpt: Buffer | null;
+  readonly result: EndpointAnswer;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
 }
@@ -44,14 +42,8 @@ export async function makeAttempt(delivery: TakenDelivery, parts: AttemptParts):
   });
   const headers = headersOf(delivery, body, parts);
   const startedAtMs = performance.now();
-  const answer = await parts.client.post({ endpoint: delivery.endpoint, body, headers });
-  const endedAtMs = performance.now();
-  return {
-    result: answer,
-    excerpt: answer.kind === 'answered' && answer.excerpt.length > 0 ? answer.excerpt : null,
-    startedAtMs,
-    endedAtMs,
-  };
+  const result = await parts.client.post({ endpoint: delivery.endpoint, body, headers });
+  return { result, startedAtMs, endedAtMs: performance.now() };
 }
 
 /** The headers of one attempt. The customer's come first, so that they never replace ours. */

@@ -6,7 +6,7 @@ import { untilPostgresAnswers } from '../until-postgres-answers.ts';
 import type { Attempt } from './attempt.ts';
 import type { LoadedDelivery } from './load.ts';
 
-/** An entry of a batch. Its times become "ago" when the statement is sent. */
+/** An entry of a batch. Its times count from the statement that records it. */
 interface Entry {
   readonly delivery: LoadedDelivery;
   readonly attempt: Attempt;
@@ -31,7 +31,7 @@ export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dea
       entries.map((entry): RetriedAttempt => ({
         ...finishedAttempt(entry),
         error: entry.outcome.lastError,
-        delayMs: entry.outcome.delayMs,
+        dueInMs: entry.attempt.endedAtMs + entry.outcome.delayMs - performance.now(),
       })),
     ),
   );
@@ -87,17 +87,17 @@ function latestClaims(entries: readonly Entry[]): Map<string, number> {
 }
 
 function finishedAttempt({ delivery, attempt }: Entry): FinishedAttempt {
-  const nowMs = performance.now();
+  const { result, startedAtMs, endedAtMs } = attempt;
+  const answered = result.kind === 'answered' ? result : null;
   return {
     deliveryId: delivery.deliveryId,
     claim: delivery.claim,
     eventId: delivery.eventId,
     webhookId: delivery.webhookId,
     eventType: delivery.eventType,
-    startedAgoMs: nowMs - attempt.startedAtMs,
-    endedAgoMs: nowMs - attempt.endedAtMs,
-    durationMs: Math.round(attempt.endedAtMs - attempt.startedAtMs),
-    statusCode: attempt.result.kind === 'answered' ? attempt.result.statusCode : null,
-    answer: attempt.excerpt,
+    startedAgoMs: performance.now() - startedAtMs,
+    durationMs: Math.round(endedAtMs - startedAtMs),
+    statusCode: answered?.statusCode ?? null,
+    answer: answered === null || answered.excerpt.length === 0 ? null : answered.excerpt,
   };
 }

@@ -56,9 +56,9 @@ function delivery(more: Partial<LoadedDelivery> = {}): LoadedDelivery {
 function attempt(statusCode: number | null = 200): Attempt {
   const result =
     statusCode === null
-      ? ({ kind: 'failed', error: 'timeout after 10000 ms' } as const)
-      : ({ kind: 'answered', statusCode } as const);
-  return { result, excerpt: Buffer.from('the-answer'), startedAtMs: 1_000, endedAtMs: 1_150.4 };
+      ? ({ kind: 'failed', error: 'timeout after 10000 ms', cause: 'timeout' } as const)
+      : ({ kind: 'answered', statusCode, excerpt: Buffer.from('the-answer') } as const);
+  return { result, startedAtMs: 1_000, endedAtMs: 1_150.4 };
 }
 
 const attempted = () => log.lines('delivery.attempted');

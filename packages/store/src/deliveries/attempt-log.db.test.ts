@@ -63,7 +63,6 @@ async function attemptOf(deliveryId: string): Promise<FinishedAttempt> {
     deliveryId,
     claim: 0,
     startedAgoMs: 5,
-    endedAgoMs: 0,
     durationMs: 5,
     statusCode: 200,
     answer: null,

@@ -112,7 +112,7 @@ describe('when a worker has died', () => {
     const work = createDeliveryWork(pool, pool);
     const [held] = await take((await claim()).leased, DYING);
     if (held === undefined) throw new Error('not taken');
-    await work.retry([retried(held, { delayMs: 0 })]);
+    await work.retry([retried(held, { dueInMs: 0 })]);
     await take((await claim()).leased, null);
     expect((await claim(await death())).leased).toEqual([]);
   });

@@ -254,9 +254,9 @@ describe('done', () => {
 });
 
 describe('retry', () => {
-  test('makes the row due the delay after the attempt ended, by Postgres’s clock alone', async () => {
+  test('makes the row due by Postgres’s clock alone', async () => {
     const held = await takenOne();
-    await work.retry([retried(held, { startedAgoMs: 60_150, endedAgoMs: 60_000, delayMs: 120_000 })]);
+    await work.retry([retried(held, { startedAgoMs: 60_150, dueInMs: 60_000 })]);
     // The log's start is 60.15 s before the statement and the due time 60 s after it: both of one now().
     const [row] = await database.query(
       `select d.due_at - a.started_at = interval '120.15 s' as exact from deliveries d, attempts a`,
@@ -286,11 +286,9 @@ describe('retry', () => {
     expect((await attempts()).map((row) => row['status'] as number | null)).toEqual([null, 404]);
   });
 
-  test('gives each row of a batch its own delay', async () => {
+  test('gives each row of a batch its own due time', async () => {
     const held = await taken({ count: 3 });
-    await work.retry(
-      held.map((one, n) => retried(one, { delayMs: 30_000 * 2 ** n, endedAgoMs: 0 })).reverse(),
-    );
+    await work.retry(held.map((one, n) => retried(one, { dueInMs: 30_000 * 2 ** n })).reverse());
     const gaps = await database.query(
       'select extract(epoch from due_at - min(due_at) over ())::int as gap from deliveries order by id',
     );

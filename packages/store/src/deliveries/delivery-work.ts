@@ -48,11 +48,10 @@ export interface TakenDelivery extends HeldDelivery {
   readonly lateMs: number;
 }
 
-/** An attempt to log. Times are milliseconds ago, so that only Postgres's clock counts. */
+/** An attempt to log. Its times count from the statement, so that only Postgres's clock counts. */
 export interface FinishedAttempt extends HeldDelivery {
   readonly eventType: EventType;
   readonly startedAgoMs: number;
-  readonly endedAgoMs: number;
   readonly durationMs: number;
   readonly statusCode: number | null;
   /** The first bytes of the answer's body; null when there is none. */
@@ -61,8 +60,8 @@ export interface FinishedAttempt extends HeldDelivery {
 
 export interface RetriedAttempt extends FinishedAttempt {
   readonly error: string;
-  /** Counts from the end of the attempt. */
-  readonly delayMs: number;
+  /** Time until it is due again; negative when that time has passed. */
+  readonly dueInMs: number;
 }
 
 export interface DeadAttempt extends FinishedAttempt {
@@ -136,8 +135,7 @@ export function createDeliveryWork(leases: Pool, outcomes: Pool, listeners: List
       return idsEnded(outcomes, finishRetry, [
         ...attemptColumns(attempts),
         attempts.map(({ error }) => error),
-        attempts.map(({ delayMs }) => delayMs),
-        attempts.map(({ endedAgoMs }) => endedAgoMs),
+        attempts.map(({ dueInMs }) => dueInMs),
       ]);
     },
     async dead(all: readonly DeadAttempt[]): Promise<string[]> {

@@ -5,6 +5,7 @@ import { ACTOR, createRows, createTestDatabase, runs, waitFor } from '@postrider
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { draftOf } from '../../test/draft.ts';
 import { growEmails, growSuppressions, growTopicsAndDomains } from '../../test/grow-tables.ts';
+import { died, finished, retried } from '../../test/outcomes.ts';
 import { takeHeld } from '../../test/taken-email.ts';
 import { rowsRead } from '../../test/rows-read.ts';
 import { openDatabase } from '../db/database.ts';
@@ -14,7 +15,7 @@ import { leasedBy } from '../../test/claim-ground.ts';
 import { createDeliveryOutbox } from '../deliveries/delivery-outbox.ts';
 import type { ClaimLimits } from '../deliveries/delivery-outbox.ts';
 import { createDeliveryWork } from '../deliveries/delivery-work.ts';
-import type { DeliveryWork, FinishedAttempt, HeldDelivery } from '../deliveries/delivery-work.ts';
+import type { DeliveryWork, HeldDelivery } from '../deliveries/delivery-work.ts';
 import { createEmailStore } from '../mail/emails.ts';
 import { createMailWork } from '../mail/mail-work.ts';
 import { createProviderNotificationStore } from '../mail/provider-notifications.ts';
@@ -100,11 +101,6 @@ async function ownerOf(webhookId: WebhookId): Promise<AccountId> {
   return owner.id;
 }
 
-function finished(held: HeldDelivery): FinishedAttempt {
-  const times = { startedAgoMs: 2, endedAgoMs: 1, durationMs: 1 };
-  return { ...held, ...times, eventType: 'email.sent', statusCode: 200, answer: null };
-}
-
 /** So many deliveries of one event, under their first claim. */
 async function held(webhookId: WebhookId, count: number): Promise<HeldDelivery[]> {
   const eventId = await rows.event();
@@ -127,24 +123,9 @@ async function takeReport(emailId: EmailId | null, providerMessageId: EmailId | 
 
 const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Promise<unknown>][] = [
   ['take', (held) => work.take(held, 30)],
-  ['done', (held) => work.done(held.map(finished))],
-  [
-    'retry',
-    (held) => work.retry(held.map((one) => ({ ...finished(one), error: 'HTTP 503', delayMs: 60_000 }))),
-  ],
-  [
-    'dead',
-    (held) =>
-      work.dead(
-        held.map((one) => ({
-          ...finished(one),
-          error: 'HTTP 410',
-          deadLetterId: newId('deadLetter', clock),
-          reason: 'rejected',
-          requestMade: true,
-        })),
-      ),
-  ],
+  ['done', (held) => work.done(held.map((one) => finished(one)))],
+  ['retry', (held) => work.retry(held.map((one) => retried(one)))],
+  ['dead', (held) => work.dead(held.map((one) => died(one)))],
   [
     'release',
     (held) => createDeliveryOutbox(db.pool).release(held.map((one) => ({ ...one, leaseExpired: true }))),

@@ -5,12 +5,13 @@ import { ACTOR, createRows, fakeClock, untilWaitingForLock } from '@postrider/te
 import type { Rows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { createImpatientPool } from '../../test/impatient-pool.ts';
+import { finished } from '../../test/outcomes.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
 import { createDeliveryOutbox } from '../deliveries/delivery-outbox.ts';
 import type { LeasedDelivery } from '../deliveries/delivery-outbox.ts';
 import { createDeliveryWork } from '../deliveries/delivery-work.ts';
-import type { DeliveryClaim, FinishedAttempt, HeldDelivery } from '../deliveries/delivery-work.ts';
+import type { DeliveryClaim } from '../deliveries/delivery-work.ts';
 import { createHousekeeping } from '../retention/housekeeping.ts';
 import { createWebhookStore } from './webhooks.ts';
 import type { WebhookStore } from './webhooks.ts';
@@ -72,7 +73,7 @@ test('a DELETE that has to wait for one of its deliveries keeps nobody from the 
     const work = createDeliveryWork(store.db.pool, store.db.pool);
     const taken = await work.take(claimsOf(first, ours), 30);
     expect(taken).toMatchObject([{ deliveryId: ours }]);
-    expect(await work.done(taken.map(finished))).toEqual([ours]);
+    expect(await work.done(taken.map((one) => finished(one)))).toEqual([ours]);
     await holder.query('rollback');
     expect(await deletion).toBe(true);
   });
@@ -174,12 +175,6 @@ test('a removal that fails is told of, and keeps no other from being finished', 
 
 function claimsOf(...ids: string[]): DeliveryClaim[] {
   return ids.map((deliveryId) => ({ deliveryId, claim: 0 }));
-}
-
-function finished({ deliveryId, claim, eventId, webhookId }: HeldDelivery): FinishedAttempt {
-  const held = { deliveryId, claim, eventId, webhookId };
-  const times = { startedAgoMs: 2, endedAgoMs: 1, durationMs: 1 };
-  return { ...held, ...times, eventType: 'email.sent', statusCode: 200, answer: null };
 }
 
 async function claimFor(webhookId: WebhookId): Promise<LeasedDelivery[]> {

@@ -196,7 +196,13 @@ async function finishBatch(
     return world.work.retry(
       endings.flatMap((ending) =>
         ending.outcome.kind === 'retry'
-          ? [{ ...finishedOf(ending), error: ending.outcome.lastError, delayMs: ending.outcome.delayMs }]
+          ? [
+              {
+                ...finishedOf(ending),
+                error: ending.outcome.lastError,
+                dueInMs: ending.outcome.delayMs - endedAgoMs(ending),
+              },
+            ]
           : [],
       ),
     );
@@ -221,8 +227,12 @@ async function finishBatch(
   return ended;
 }
 
-function finishedOf({ hand, statusCode, endedAgoUnits }: Ending): FinishedAttempt {
-  const endedAgoMs = endedAgoUnits * UNIT_SECONDS * 1000;
+function endedAgoMs({ endedAgoUnits }: Ending): number {
+  return endedAgoUnits * UNIT_SECONDS * 1000;
+}
+
+function finishedOf(ending: Ending): FinishedAttempt {
+  const { hand, statusCode } = ending;
   const { deliveryId, claim: token, eventId, webhookId } = hand;
   return {
     deliveryId,
@@ -232,8 +242,7 @@ function finishedOf({ hand, statusCode, endedAgoUnits }: Ending): FinishedAttemp
     statusCode,
     eventType: 'email.sent',
     answer: null,
-    startedAgoMs: endedAgoMs + 100,
-    endedAgoMs,
+    startedAgoMs: endedAgoMs(ending) + 100,
     durationMs: 100,
   };
 }

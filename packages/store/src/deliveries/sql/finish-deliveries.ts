@@ -77,22 +77,20 @@ export const finishDone = statement('finish-done')`
     returning delivery_id as id`;
 
 /**
- * Puts deliveries back whose attempt failed, and logs the attempts. They are due again after the delay, which
- * counts from the end of the attempt.
+ * Puts deliveries back whose attempt failed, and logs the attempts.
  *
- * $1 to $9 as above, $10 errors, $11 delays in ms, $12 end of the attempt in ms ago.
+ * $1 to $9 as above, $10 errors, $11 times until they are due again in ms.
  */
 export const finishRetry = statement('finish-retry')`
     with ${held([
       ['error', 'text'],
-      ['delay', 'float8'],
-      ['ended_ago', 'float8'],
+      ['due_in', 'float8'],
     ])},
     back as (
       update deliveries d
       set attempts = d.attempts + 1, claim = d.claim + 1, leased_until = null, taken_at = null,
           (last_status, due_at) = (
-            select coalesce(h.status, d.last_status), now() + make_interval(secs => (h.delay - h.ended_ago) / 1000)
+            select coalesce(h.status, d.last_status), now() + make_interval(secs => h.due_in / 1000)
             from held h where h.id = d.id
           )
       where d.id = any (array(select id from held))
