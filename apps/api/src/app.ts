@@ -39,7 +39,7 @@ type RoutingListener = (request: IncomingMessage, response: ServerResponse, noRo
 /** Builds the API and does not listen. A `HEAD` gets the answer of the `GET`, without the body. */
 export function createApp(options: AppOptions): RequestListener {
   const { logger, metrics, stores } = options;
-  const send = createSend(options.problemBases, logger);
+  const send = createSend(options.problemBases, logger, metrics);
   const services: StageServices = {
     apiKeys: stores.apiKeys,
     limiter: options.limiter,

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { createMetrics } from '@postrider/runtime';
 import { openRaw } from '../test/raw-request.ts';
 import { BASES } from '../test/start-api.ts';
 import { clientNetwork } from './connection.ts';
@@ -40,7 +41,7 @@ const TIMEOUTS = {
 };
 
 test('a client that reads a long answer a piece now and then gets all of it', async () => {
-  const send = createSend(BASES, { warn: () => undefined });
+  const send = createSend(BASES, { warn: () => undefined }, createMetrics('api', { processMetrics: false }));
   const server = new ApiServer(
     (request, response) => {
       openRequest(request, response);

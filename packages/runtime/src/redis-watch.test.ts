@@ -4,7 +4,8 @@ import { watchRedis } from './redis-watch.ts';
 const NOT_CONNECTED = new Error("Stream isn't writeable and enableOfflineQueue options is false");
 
 let lines: unknown[];
-let counted: number;
+/** Undefined: the counter has no sample. */
+let counted: number | undefined;
 let checks: number;
 /** The error of each check, or null. */
 let refusal: Error | null;
@@ -15,7 +16,7 @@ const elapse = async (ms: number) => jest.advanceTimersByTimeAsync(ms);
 beforeEach(async () => {
   jest.useFakeTimers();
   lines = [];
-  counted = 0;
+  counted = undefined;
   checks = 0;
   refusal = null;
   watch = watchRedis({
@@ -29,13 +30,17 @@ beforeEach(async () => {
       info: (msg) => void lines.push(msg),
       warn: (msg, fields) => void lines.push([msg, fields?.['reason']]),
     },
-    errors: { inc: (_labels, by = 1) => void (counted += by as number) },
+    errors: { inc: (_labels, by = 1) => void (counted = (counted ?? 0) + Number(by)) },
   });
   await watch.start();
 });
 afterEach(async () => {
   await watch.stop();
   jest.useRealTimers();
+});
+
+test('it counts 0 before the first error, so an alert sees that one', () => {
+  expect(counted).toBe(0);
 });
 
 test('a client that is still connecting is no outage, unless it takes 5 s', async () => {

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { SCOPES } from '@postrider/domain';
+import { fetchMetrics } from '@postrider/testing';
 import { tableNames } from '../../test/everything-stored.ts';
 import { EVERY_ROUTE, requestOf, titled } from '../../test/every-route.ts';
 import { expectProblem } from '../../test/expect-problem.ts';
@@ -21,9 +22,14 @@ beforeAll(async () => {
   for (const name of names) await api.database.query(`alter table ${name} rename to gone_${name}`);
 });
 
+async function internalFailures(): Promise<number> {
+  return (await fetchMetrics(api.port)).read('postrider_http_failures_total{problem="internal"}');
+}
+
 describe.each(titled(EVERY_ROUTE))('%s', (_, route) => {
   test('an unexpected error is a 500 without internals, and its cause is in the log', async () => {
     const asked = requestOf(api.url, route);
+    const before = await internalFailures();
     const response = await (route.scope === null ? asked : asked.set('authorization', authorization));
     expect(expectProblem(response, 'internal')).toBeUndefined();
     const id = String(response.headers['x-request-id']);
@@ -33,5 +39,6 @@ describe.each(titled(EVERY_ROUTE))('%s', (_, route) => {
       .find((each) => each.includes('request failed') && each.includes(id));
     expect(JSON.parse(line ?? '{}')).toMatchObject({ level: 'error', request_id: id });
     expect(line).toContain('does not exist');
+    expect(await internalFailures()).toBe(before + 1);
   });
 });

@@ -78,12 +78,13 @@ test.each([
   expectProblem(await (body === undefined ? test : test.send(body)), 'not-ready');
 });
 
-test('each of these answers counts as a Postgres error', async () => {
+test.each([
+  ['a Postgres error', /^postrider_postgres_errors_total\{.*\} (\d+)$/gm],
+  ['a failure of the API', /^postrider_http_failures_total\{problem="not-ready",.*\} (\d+)$/gm],
+])('each of these answers counts as %s', async (_, samples) => {
   const counted = async (): Promise<number> => {
     const { text } = await request(api.url).get('/metrics');
-    const values = [...text.matchAll(/^postrider_postgres_errors_total\{.*\} (\d+)$/gm)].map(([, n]) =>
-      Number(n),
-    );
+    const values = [...text.matchAll(samples)].map(([, n]) => Number(n));
     return values.reduce((sum, value) => sum + value, 0);
   };
   const key = await unknownYet();

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { LIMITS, problemDocument } from '@postrider/domain';
 import type { ProblemBases } from '@postrider/domain';
 import { FairByteBudget } from '@postrider/limits';
-import type { Logger } from '@postrider/runtime';
+import type { Logger, Metrics } from '@postrider/runtime';
 import { tooManyUnread } from '../problems/answers.ts';
 import { inPieces, PIECE_BYTES } from './answer.ts';
 import type { Answer, FileAnswer } from './answer.ts';
@@ -20,7 +20,11 @@ const BUDGET = { bytesMax: 128 * 1024 * 1024, bytesFree: LIMITS.bodyBytes };
 /** The budget owner of answers without an API key and without `owner`. No key has this id. */
 const KEYLESS = 'keyless';
 
-export function createSend(bases: ProblemBases, logger: Pick<Logger, 'warn'>): Send {
+export function createSend(
+  bases: ProblemBases,
+  logger: Pick<Logger, 'warn'>,
+  metrics: Pick<Metrics<'api'>, 'httpFailures'>,
+): Send {
   const budget = new FairByteBudget(BUDGET);
 
   const send: Send = (request, response, answer) => {
@@ -42,6 +46,7 @@ export function createSend(bases: ProblemBases, logger: Pick<Logger, 'warn'>): S
       }
       response.once('close', () => held.release());
     }
+    if (answer.kind === 'problem' && head.status >= 500) metrics.httpFailures.inc({ problem: answer.slug });
     writeHead(response, head);
     if (!('text' in head)) void sendStream(request, response, head.stream, logger);
     else if (hasUnreadBody(request, response)) void sendWhileReceiving(request, response, head.text);

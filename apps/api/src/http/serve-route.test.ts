@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { newApiKey, newId, SCOPES } from '@postrider/domain';
 import type { RateLimiter } from '@postrider/domain';
-import { systemClock } from '@postrider/runtime';
+import { createMetrics, systemClock } from '@postrider/runtime';
 import type { ActiveKey } from '@postrider/store';
 import { waitFor } from '@postrider/testing';
 import request from 'supertest';
@@ -32,6 +32,7 @@ afterEach(() => {
 function asked(): never {
   throw new Error('a keyless route was asked for a key or charged');
 }
+const METRICS = createMetrics('api', { processMetrics: false });
 const SMALL_LIMITS = { bytesMax: 100, bytesFree: 100, parsedBytesMax: 100, parsedPerKey: 1 };
 const KEYLESS_SERVICES: StageServices = {
   apiKeys: { findActive: asked },
@@ -70,7 +71,7 @@ async function listening(
   services: StageServices,
   failed = (): void => undefined,
 ): Promise<number> {
-  const serve = serveRoute(route, services, createSend(BASES, { warn: asked }));
+  const serve = serveRoute(route, services, createSend(BASES, { warn: asked }, METRICS));
   server = createServer((incoming, response) => {
     openRequest(incoming, response);
     const matched: IncomingMessage & { params: Record<string, string> } = Object.assign(incoming, {

@@ -1,5 +1,6 @@
-import { DEAD_LETTER_REASONS, HELD_REASONS } from '@postrider/domain';
+import { DEAD_LETTER_REASONS, HELD_REASONS, PROBLEMS } from '@postrider/domain';
 import type { ProcessName } from '../config/setting.ts';
+import { POSTGRES_CODES } from './error-code.ts';
 
 /*
  * Every metric: name, meaning and labels. Names follow Prometheus: the unit is the last word, and counters
@@ -15,10 +16,7 @@ interface Metric {
   name: string;
   help: string;
   labels: readonly string[];
-  /**
-   * Labels of a counter that shows 0 from the start. `increase()` is 0 for a sample that first appears with
-   * 1, so an alert would miss the first event of a process.
-   */
+  /** Labels of a counter that shows 0 from the start. `increase()` misses a sample that begins with 1. */
   known?: readonly Labels[];
   /** Upper bounds of a histogram, in the unit of the name. */
   buckets?: readonly number[];
@@ -29,6 +27,9 @@ const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 7.
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const PASS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 const BATCH_ROWS = [0, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000];
+
+/** Problems with a 5xx. */
+const FAILURES = Object.entries(PROBLEMS).flatMap(([slug, { status }]) => (status >= 500 ? [slug] : []));
 
 /** The relay's passes, and what each does. The names are the values of the label `pass`. */
 export const RELAY_PASSES = {
@@ -72,11 +73,19 @@ export const metricCatalogue = {
     help: 'Requests answered by the API, by route pattern, method and status code.',
     labels: ['method', 'route', 'status'],
   },
+  httpFailures: {
+    processes: ['api'],
+    kind: 'counter',
+    name: 'postrider_http_failures_total',
+    help: `Requests that the API answered with a 5xx, by problem: ${FAILURES.join(', ')}. Without /readyz.`,
+    labels: ['problem'],
+    known: each({ problem: FAILURES }),
+  },
   httpRequestDuration: {
     processes: ['api'],
     kind: 'histogram',
     name: 'postrider_http_request_duration_seconds',
-    help: 'Time from the request to the end of the answer, by route pattern and method.',
+    help: 'Time from the request to the end of the answer, by route pattern (unmatched: no such route) and method.',
     labels: ['method', 'route'],
     buckets: REQUEST_SECONDS,
   },
@@ -374,8 +383,9 @@ export const metricCatalogue = {
     processes: ['api', 'relay', 'worker', 'inbound', 'console'],
     kind: 'counter',
     name: 'postrider_postgres_errors_total',
-    help: 'Connections to Postgres that broke and wake-ups that failed, by SQLSTATE or connection error code. In the API also requests and charges of the limiter that Postgres did not serve. Other failed statements count in the metrics of their work: postrider_passes_failed_total, postrider_work_left_to_lease_total, postrider_inbound_messages_total.',
+    help: 'Connections to Postgres that broke and wake-ups that failed, by SQLSTATE or connection error code. The API also counts requests and limiter charges that failed because of Postgres. Other failed statements count in the metrics of their work: postrider_passes_failed_total, postrider_work_left_to_lease_total, postrider_inbound_messages_total.',
     labels: ['code'],
+    known: each({ code: POSTGRES_CODES }),
   },
   redisErrors: {
     processes: ['api', 'relay', 'worker', 'console'],

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { register } from 'prom-client';
+import { ROLES } from '../config/setting.ts';
 import { metricCatalogue } from './catalogue.ts';
 import { createMetrics, createSharedMetrics } from './create-metrics.ts';
 
@@ -26,6 +28,16 @@ test('a counter whose labels are known shows 0 from the start, so an alert sees 
   ]) {
     expect(text).toContain(sample);
   }
+});
+
+test('each counter of an alert shows 0 from the start', async () => {
+  const page = readFileSync(new URL('../../../../docs/operations/observe.md', import.meta.url), 'utf8');
+  const alerts = page.matchAll(/\b(?:rate|increase)\((postrider_\w+_total)\b/g);
+  const counters = [...new Set([...alerts].map(([, name = '']) => name))];
+  expect(counters.length).toBeGreaterThan(10);
+  const text = await createSharedMetrics(ROLES).registry.metrics();
+  const without = counters.filter((name) => !new RegExp(`^${name}\\{.*\\} 0$`, 'm').test(text));
+  expect(without).toEqual(['postrider_redis_errors_total']); // watchRedis adds the 0 of its client
 });
 
 test('two processes in one program have separate metrics, and the global registry stays empty', async () => {
