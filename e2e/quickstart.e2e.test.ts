@@ -280,7 +280,7 @@ describe('npm start', () => {
     const children = Object.values(killed.children).map(({ pid }) => pid);
     await waitFor(() => !children.some(isRunning), { what: 'its processes to notice' });
 
-    const third = npmStart();
+    const third = npmStart({ NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:1' });
     const taken = await untilShown(third);
     expect(taken.account).toBe(shown.account);
     expect(running().postgres.pid).toBe(killed.postgres.pid);

@@ -170,10 +170,10 @@ describe('status', () => {
 });
 
 describe('without a DATABASE_URL beside an `npm start`', () => {
-  const stateOf = (pid: number) =>
+  const stateOf = (pid: number, redisUrl: string | null = null) =>
     writeFileSync(
       join(folder, 'running.json'),
-      JSON.stringify({ postgres: { pid, url: nowhere.DATABASE_URL }, redisUrl: null }),
+      JSON.stringify({ postgres: { pid, url: nowhere.DATABASE_URL }, redisUrl }),
     );
 
   test('its Postgres is used while it runs, with a note on stderr', async () => {
@@ -183,6 +183,12 @@ describe('without a DATABASE_URL beside an `npm start`', () => {
     const [note, ...rest] = stderr.split('\n');
     expect(note).toBe('postrider: DATABASE_URL is not set: using the database of the running `npm start`');
     expect(rest.join('\n')).toMatch(REFUSED);
+  });
+
+  test('its Redis is used also when REDIS_URL is empty', async () => {
+    stateOf(process.pid, 'redis://127.0.0.1:1');
+    const { stdout } = await runInProcess(['status', '--json'], { REDIS_URL: ' ' }, folder);
+    expect(JSON.parse(stdout)).toMatchObject({ redis: { reachable: false } });
   });
 
   test('the file of an ended system is not used', async () => {

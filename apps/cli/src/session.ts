@@ -24,11 +24,11 @@ const CLOSE_TIMEOUT_MS = 3_000;
  * @throws ConfigurationError
  */
 export function configuration(io: Io): ConfigurationOf<'cli'> {
-  const given = (io.env['DATABASE_URL'] ?? '').trim() !== '';
-  const running = given ? null : findRunningSystem(io.dataDir);
+  const isGiven = (key: string): boolean => (io.env[key] ?? '').trim() !== '';
+  const running = isGiven('DATABASE_URL') ? null : findRunningSystem(io.dataDir);
   if (running === null) return loadConfig('cli', io.env);
   note(io, 'postrider: DATABASE_URL is not set: using the database of the running `npm start`');
-  const redisUrl = io.env['REDIS_URL'] ?? running.redisUrl;
+  const redisUrl = isGiven('REDIS_URL') ? io.env['REDIS_URL'] : running.redisUrl;
   return loadConfig('cli', { ...io.env, DATABASE_URL: running.databaseUrl, REDIS_URL: redisUrl });
 }
 

@@ -2,6 +2,7 @@ import type { Lifecycle, Part } from '@postrider/runtime';
 import { createDemonstration } from './demonstration/demonstration.ts';
 import { createPrerequisites } from './prerequisites.ts';
 import type { Settings } from './settings.ts';
+import { keptIn } from './summary.ts';
 import { createSystemProcess } from './system/system-process.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -14,7 +15,9 @@ export function addStack(lifecycle: Lifecycle, settings: Settings, terminal: Ter
   const demonstration = createDemonstration({ settings, prerequisites, terminal });
   const trustFile = () => demonstration.receiver.value.trustFile;
   const system = createSystemProcess({ settings, prerequisites, terminal, trustFile });
-  const { first, last } = farewell(settings, terminal);
+  const { first, last } = farewell(terminal, () =>
+    keptIn(settings.dataDir, prerequisites.postgres.value.dataDir),
+  );
   lifecycle
     .add('the farewell', last)
     .add('npm start', prerequisites.dataDir)
@@ -34,7 +37,7 @@ export function addStack(lifecycle: Lifecycle, settings: Settings, terminal: Ter
 }
 
 /** Prints the first and the last line of a stop. Prints nothing when the start fails. */
-function farewell(settings: Settings, terminal: Terminal): { first: Part; last: Part } {
+function farewell(terminal: Terminal, kept: () => string): { first: Part; last: Part } {
   let begun = false;
   return {
     first: {
@@ -46,7 +49,7 @@ function farewell(settings: Settings, terminal: Terminal): { first: Part; last: 
     },
     last: {
       async stop() {
-        if (begun) terminal.say('stop', `stopped; the data stays in ${settings.dataDir}`);
+        if (begun) terminal.say('stop', `stopped; the data stays in ${kept()}`);
       },
     },
   };

@@ -1,4 +1,4 @@
-import { relative, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { urlHost } from './system/ports.ts';
 
 export interface SummaryParts {
@@ -51,6 +51,16 @@ export function summary(parts: SummaryParts): string {
     'Ctrl-C stops everything; the data stays.',
   ];
   return lines.join('\n');
+}
+
+/**
+ * The folders that keep everything. The database may have one of its own: the user of Postgres cannot reach
+ * root's home.
+ *
+ * @param postgresDir undefined: the user's own Postgres
+ */
+export function keptIn(dataDir: string, postgresDir = join(dataDir, 'postgres')): string {
+  return [...new Set([dataDir, dirname(postgresDir)])].join(' and ');
 }
 
 /** The shorter of the absolute path and the path from the current folder. */

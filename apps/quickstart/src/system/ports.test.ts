@@ -21,6 +21,13 @@ test.each(['METRICS_PORT', 'INBOUND_SMTP_PORT'] as const)(
   },
 );
 
+test('a default port is left to the setting that names it', async () => {
+  const { port, close } = await startTcpListener();
+  await close();
+  const settings = { env: {}, port, consolePort: port } as unknown as Settings;
+  expect(await choosePort(settings, '127.0.0.1', port, 'CONSOLE_PORT')).not.toBe(port);
+});
+
 /** A machine may have no IPv6. */
 const HAS_IPV6 = Object.values(networkInterfaces())
   .flat()

@@ -31,7 +31,7 @@ export async function requirePort(host: string, port: number, variable: PortVari
 
 /**
  * Returns the port that the user set, or throws if it is taken. Without a setting: the default `port`, or any
- * free port.
+ * free port when the default is taken, or another setting names it.
  */
 export async function choosePort(
   settings: Settings,
@@ -40,7 +40,9 @@ export async function choosePort(
   variable: PortVariable,
 ): Promise<number> {
   if (settings.env[variable] !== undefined) return requirePort(host, port, variable);
-  return (await portFault(host, port)) === null ? port : freePort();
+  const { port: apiPort, smtpPort, consolePort, metricsPort } = settings;
+  const named = [apiPort, smtpPort, consolePort, metricsPort].filter((each) => each === port).length > 1;
+  return !named && (await portFault(host, port)) === null ? port : freePort();
 }
 
 /** The host to connect to, from this machine, for a server that listens on `host`. */

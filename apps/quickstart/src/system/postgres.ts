@@ -9,7 +9,7 @@ export async function supplyPostgres(
   settings: Settings,
   running: RunningFile,
   terminal: Terminal,
-): Promise<{ readonly url: string; stop?(): Promise<void> }> {
+): Promise<{ readonly url: string; readonly dataDir?: string; stop?(): Promise<void> }> {
   if (settings.databaseUrl !== undefined) {
     terminal.say('start', 'database: the one of DATABASE_URL');
     return { url: settings.databaseUrl };

@@ -26,7 +26,7 @@ export async function supplyRedis(
   if (findRedisServer() === null) {
     throw new StartError(
       'neither redis-server nor valkey-server is on PATH; apt-get install redis-server, or brew install redis, ' +
-        'or docker compose up redis and set REDIS_URL',
+        'or docker run -d -p 127.0.0.1:6379:6379 redis:8 and set REDIS_URL=redis://127.0.0.1:6379',
     );
   }
   const redis = await terminal.during('starting Redis', () => startRedis());

@@ -33,7 +33,7 @@ Reads the variables of api, relay, worker, inbound, console and all, except \`RO
 
 | variable | default | unit | meaning |
 | --- | --- | --- | --- |
-| \`POSTRIDER_DATA_DIR\` | \`.data\` in the repository | | Folder of the embedded Postgres, the keys, the sandbox's mail and the logs. |
+| \`POSTRIDER_DATA_DIR\` | \`.data\` in the repository | | Folder of the embedded Postgres, the keys, the sandbox's mail and the logs. As root, Postgres is in \`/var/lib/postrider-…\` when its user cannot reach this folder. |
 `;
 
 /** The page `docs/configuration.md`, in Markdown. */
