@@ -1,10 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { withLock } from './lock.mjs';
 import { ensureNode } from './node.mjs';
 import { during, exitOnSetupError, npmTool, run, say } from './setup-command.mjs';
-import { fingerprint, packageFolders, ROOT } from './workspace.mjs';
+import { fingerprint, isMain, packageFolders, ROOT } from './workspace.mjs';
 
 const STATE_FILE = join(ROOT, 'node_modules', '.setup.json');
 const GENERATED = join(ROOT, 'packages', 'store', 'src', 'generated');
@@ -112,4 +111,4 @@ function seconds(startedAt) {
   return `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await exitOnSetupError(bootstrap);
+if (isMain(import.meta.url)) await exitOnSetupError(bootstrap);

@@ -18,7 +18,7 @@ import { buildReceiver, RECEIVER_INPUTS } from './build-receiver.mjs';
 import { during, exitOnSetupError, say } from './setup-command.mjs';
 import { withLock } from './lock.mjs';
 import { NODE_FLOOR } from './node.mjs';
-import { fingerprint, packageFolders, ROOT } from './workspace.mjs';
+import { fingerprint, isMain, packageFolders, ROOT } from './workspace.mjs';
 
 const DIST = join(ROOT, 'dist');
 const STATE_FILE = join(DIST, '.build.json');
@@ -217,7 +217,7 @@ function filesUnder(folder) {
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1));
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+if (isMain(import.meta.url)) {
   await exitOnSetupError(async () => {
     await bootstrap();
     await buildIfStale();

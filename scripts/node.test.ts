@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 
 // By its address: TypeScript has no types of a script.
 const script = new URL('node.mjs', import.meta.url).href;
-const { isRecent, NODE_FLOOR } = (await import(script)) as {
+const { isRecent, NODE_FLOOR, NODE_PACKAGES } = (await import(script)) as {
   isRecent: (version: string) => boolean;
   NODE_FLOOR: readonly number[];
+  NODE_PACKAGES: Readonly<Record<string, string>>;
 };
 
 test.each([
@@ -27,8 +29,16 @@ test('engines in package.json names the same floor', () => {
   expect(engines.node).toBe(`>=${NODE_FLOOR.join('.')}`);
 });
 
+/** 40 packages of the lockfile have the engines `^22.18.0 || >=24.11.0`. */
+const MINOR_MIN: Readonly<Record<string, number>> = { 22: 18, 24: 11 };
+
+test.each(Object.values(NODE_PACKAGES))('%s runs every package of the lockfile', (name) => {
+  const [, major = '', minor = ''] = /@(\d+)\.(\d+)\./.exec(name) ?? [];
+  expect(Number(minor)).toBeGreaterThanOrEqual(MINOR_MIN[major] ?? Infinity);
+});
+
 /** Starts a process that runs itself again with this Node. The second process runs `work`. */
-function runningAgain(work: string) {
+function runningAgain(work: string, env: NodeJS.ProcessEnv = {}) {
   const code = `
     import { runAgain } from ${JSON.stringify(script)};
     if (process.env.AGAIN === undefined) {
@@ -38,6 +48,7 @@ function runningAgain(work: string) {
     }`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
   });
   const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   return { child, ended };
@@ -45,6 +56,24 @@ function runningAgain(work: string) {
 
 test('the exit code of the newer Node is the exit code of the script', async () => {
   expect(await runningAgain('process.exit(7)').ended).toEqual([7, null]);
+});
+
+test('an empty npm_config_globalconfig counts as not set', async () => {
+  const work = `process.exit(process.env.npm_config_globalconfig.endsWith('npmrc') ? 0 : 1)`;
+  expect(await runningAgain(work, { npm_config_globalconfig: '' }).ended).toEqual([0, null]);
+});
+
+test('a Node that this machine cannot run is one line, and exit code 1', async () => {
+  const code = `
+    import { runAgain } from ${JSON.stringify(script)};
+    import { exitOnSetupError } from ${JSON.stringify(new URL('setup-command.mjs', import.meta.url).href)};
+    await exitOnSetupError(() => runAgain('/nonexistent/node'));`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
+    stdio: ['ignore', 'inherit', 'pipe'],
+  });
+  const [ended, errors] = await Promise.all([once(child, 'exit'), text(child.stderr)]);
+  expect(ended).toEqual([1, null]);
+  expect(errors).toBe('[setup] /nonexistent/node does not run here (ENOENT): install Node 22.19 or newer\n');
 });
 
 test('a signal to the older Node reaches the newer one, which ends in its own way', async () => {

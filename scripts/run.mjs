@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { bootstrap } from './bootstrap.mjs';
 import { exitOnSetupError } from './setup-command.mjs';
 import { buildIfStale, bundleOf } from './build.mjs';
+import { isMain } from './workspace.mjs';
 
 /**
  * Runs an app's bundle in this very process, as `node dist/APP.js ARGS` would, so that signals reach it.
@@ -20,7 +21,7 @@ export async function runApp(app, args) {
   await import(pathToFileURL(bundle).href);
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+if (isMain(import.meta.url)) {
   const [app, ...args] = process.argv.slice(2);
   if (app === undefined) {
     process.stderr.write('usage: node scripts/run.mjs APP [ARGUMENTS]\n');

@@ -45,7 +45,7 @@ export function npmTool(name, args) {
 
 /**
  * Runs a command in the root folder and waits for its end. Piped output is collected in `output`.
- * @throws SetupError unless it ends with exit code 0
+ * @throws SetupError unless it starts and ends with exit code 0
  */
 export async function run(command, args, { stdio, output = [], env = {} }) {
   const environment = { ...process.env, ...env };
@@ -55,7 +55,7 @@ export async function run(command, args, { stdio, output = [], env = {} }) {
   child.stdout?.on('data', (chunk) => output.push(chunk));
   child.stderr?.on('data', (chunk) => output.push(chunk));
   const ended = await new Promise((resolve, reject) => {
-    child.once('error', reject);
+    child.once('error', ({ code }) => reject(new SetupError(`${command} does not run here (${code})`)));
     child.once('close', (code, signal) => resolve(signal ?? code));
   });
   if (ended !== 0) throw new SetupError(`${[command, ...args].join(' ')} ended with ${ended}`);

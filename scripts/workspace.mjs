@@ -1,10 +1,16 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The folder of the repository. */
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Whether Node runs the module with this `import.meta.url` itself, perhaps by a symbolic link. */
+export function isMain(url) {
+  const [, script] = process.argv;
+  return existsSync(script ?? '') && realpathSync(script) === fileURLToPath(url);
+}
 
 /** The folders of the workspace's packages, as the `packages:` line of pnpm-workspace.yaml names them. */
 export function packageFolders() {
