@@ -65,7 +65,7 @@ const allow = async () => Promise.resolve({ allowed: true } as const);
 function layered(has: (layer: ApiLayer) => boolean, apiKeys: ApiKeyStore): RequestListener {
   const logger = createLogger({ level: 'info', service: 'bench', stream: nowhere() });
   const metrics = createMetrics('api');
-  const send = createSend(BASES, logger);
+  const send = createSend(BASES, logger, metrics);
   const bodies = new BodyLimits();
   const slots = createUnmeteredSlots(CONNECTIONS, UNLIMITED);
 
