@@ -34,9 +34,9 @@ import { showWebhook } from './routes/webhook.ts';
 
 export interface ConsoleParts {
   readonly config: ConfigurationOf<'console'>;
-  /** For pages: every statement is in a read-only transaction. */
+  /** Pages use it: every statement is in a read-only transaction. */
   readonly reads: ReadDatabase;
-  /** For sign-in and actions. */
+  /** Sign-in and actions use it. */
   readonly actions: Database;
   readonly clock: Clock;
   readonly readiness: ReadinessCheck;

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { quickstart } from './quickstart.ts';
 
-// With NODE_USE_ENV_PROXY, fetch would ask a proxy for our own servers. Node prefers the lower-case name.
+// NODE_USE_ENV_PROXY makes fetch ask a proxy for our own servers, too. Node prefers the lower-case name.
 const noProxy = process.env['no_proxy'] === undefined ? 'NO_PROXY' : 'no_proxy';
 process.env[noProxy] = [process.env[noProxy] ?? '', 'localhost', '127.0.0.1', '::1'].join(',');
 

@@ -26,7 +26,7 @@ const TIMEOUT_MS = 10_000;
 const LEASE_SECONDS = 30;
 const RETRY_FIRST_SECONDS = 15;
 const RETRY_MAX_SECONDS = 3_600;
-/** With the delays above, about 16 hours. */
+/** The delays above add up to about 16 hours. */
 const ATTEMPTS_MAX = 24;
 const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 20;

@@ -56,7 +56,7 @@ export interface RelayParts extends Shell<'relay'>, RelayPools {
 }
 
 const PAUSE_AFTER_ERROR_MS = 500;
-/** For passes whose work may come a minute later. */
+/** Some passes may do their work a minute later. */
 const LONG_PAUSE_AFTER_ERROR_MS = 60_000;
 /** A pass may hang when Postgres does not answer. */
 const STOP_TIMEOUT_MS = 5_000;

@@ -1,7 +1,8 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Lane } from '@postrider/queue';
 import type { WebhookReport } from '@postrider/store';
+import TinyQueue from 'tinyqueue';
 import { claimOf, leased } from '../test/claims.ts';
 import { WebhookRegistry } from './webhook-registry.ts';
 import type { WebhookRequest } from './webhook-registry.ts';
@@ -96,7 +97,23 @@ describe('the webhooks to claim for', () => {
     nowMs += 4_200;
     expect(claim()).toEqual(['a1']);
   });
+
+  test('keep few times in mind, however often a webhook with a far retry has an event', () => {
+    const [push, pop] = [jest.spyOn(TinyQueue.prototype, 'push'), jest.spyOn(TinyQueue.prototype, 'pop')];
+    for (let second = 0; second < 600; second += 1) {
+      wake('a1');
+      claim({ leased: leased(1), nextDueInMs: 1_000_000 - nowMs });
+      nowMs += 500;
+      claim({ nextDueInMs: 1_000_000 - nowMs });
+      nowMs += 500;
+    }
+    expect(push.mock.calls.length - pop.mock.calls.length).toBeLessThan(4);
+    nowMs = 940_000;
+    expect(claim({ leased: leased(1) })).toEqual(['a1']); // a minute before the retry
+  });
 });
+
+afterEach(() => jest.restoreAllMocks());
 
 describe('a wake-up', () => {
   test('makes the check due at once', () => {

@@ -136,10 +136,13 @@ export class WebhookRegistry {
   }
 
   #schedule(webhook: WebhookState, nowMs: number): void {
-    const { checkAtMs } = webhook;
-    const atMs = checkAtMs === Infinity ? nowMs + FORGET_AFTER_MS : checkAtMs;
+    const { checkAtMs, checkedAtMs, scheduledAtMs } = webhook;
+    const atMs = checkAtMs === Infinity ? checkedAtMs + FORGET_AFTER_MS : checkAtMs;
     if (checkAtMs <= nowMs) this.#addDue(webhook);
-    else this.#scheduled.push({ atMs, webhook });
+    else if (atMs < (scheduledAtMs.at(-1) ?? Infinity)) {
+      scheduledAtMs.push(atMs);
+      this.#scheduled.push({ atMs, webhook });
+    }
   }
 
   #addDue(webhook: WebhookState): void {
@@ -148,12 +151,13 @@ export class WebhookRegistry {
     accounts.set(webhook.account, webhooks.add(webhook));
   }
 
-  /** The time of a scheduled check has come. Does nothing if the check was moved meanwhile. */
+  /** The earliest time of a webhook has come. Its check may have been moved meanwhile. */
   #onScheduled(webhook: WebhookState | undefined, nowMs: number): void {
+    webhook?.scheduledAtMs.pop();
     if (webhook === undefined || this.#webhooks.get(webhook.webhookId) !== webhook) return; // forgotten
-    if (webhook.checkAtMs <= nowMs) this.#addDue(webhook);
-    else if (webhook.checkAtMs === Infinity && webhook.checkedAtMs <= nowMs - FORGET_AFTER_MS)
+    if (webhook.checkAtMs === Infinity && webhook.checkedAtMs <= nowMs - FORGET_AFTER_MS)
       this.#forget(webhook);
+    else this.#schedule(webhook, nowMs);
   }
 
   /** A webhook's account is known from its first claim on. Until then it has one of its own. */

@@ -48,6 +48,8 @@ export class WebhookState implements Contender {
   checkedAtMs: number;
   /** When it claims again. */
   checkAtMs = Infinity;
+  /** The times at which the registry looks at it again, the earliest last. Each look schedules the next. */
+  readonly scheduledAtMs: number[] = [];
   #isFailing = false;
   /** When the relay last leased a due delivery. */
   #leasedAtMs = -Infinity;

@@ -30,7 +30,7 @@ interface Entry {
  */
 export class KeyedQueue {
   readonly #limits: QueueLimits;
-  /** By key. The key whose turn is next comes first. */
+  /** The key whose turn is next comes first. */
   readonly #waiting = new Map<string, Set<Entry>>();
   /** Slots in use, by key. */
   readonly #granted = new Map<string, number>();

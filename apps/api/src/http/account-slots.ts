@@ -141,7 +141,7 @@ export class AccountSlots {
 
 /** The slots of routes without a rate limit. */
 interface UnmeteredSlots {
-  /** With four connections and more, one account leaves a slot for others. */
+  /** If there are at least four connections, one account leaves a slot for others. */
   readonly accountSlots: AccountSlots;
   readonly clientSlots: AccountSlots;
 }
