@@ -1,31 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { after, answer, createRows, takingMs, waitFor } from '@postrider/testing';
-import type { SystemProcess } from '@postrider/testing';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
-/** An ordinary serverless handler that has just been started. */
-const TAKES_MS = 1_500;
 /**
- * Few slots: an endpoint or an account that takes more than its share is seen at once. The worker announces twice 16 for
+ * Few slots: an endpoint that takes more than its share is seen at once. The worker announces twice 16 for
  * the fast lane, and 32 for the slow lane. The fast lane attempts seven times its slots.
  */
 const SLOTS = { DELIVERY_CONCURRENCY: '16', SLOW_LANE_CONCURRENCY: '32' };
-const ACCOUNT_LIMIT = 64 / 4;
-/** A webhook that is new to the relay may have eight at once: the fair share of one of four webhooks. */
-const MORE_SLOTS = { DELIVERY_CONCURRENCY: '32', SLOW_LANE_CONCURRENCY: '64' };
 const FLOOD = 5_000;
 const QUIET = 50;
 
 let system: System;
-/** Relay and worker. */
-let all: SystemProcess;
 let release: () => void = () => undefined;
 
 beforeAll(async () => {
   system = await startSystem({ env: { ...SLOTS, ROLES: 'relay,worker', DELIVERY_TIMEOUT_MS: '60000' } });
-  all = await system.start('all');
+  await system.start('all');
 });
 afterAll(() => system.close());
 afterEach(async () => {
@@ -33,48 +25,12 @@ afterEach(async () => {
   await system.reset();
 });
 
-/** Endpoints that take long and answer 200, all of one host; counts what they have in flight. */
-function slowEndpoints(paths: readonly string[]) {
-  let inFlight = 0;
-  const seen = { most: 0 };
-  for (const path of paths) {
-    system.receiver.always(path, () => {
-      inFlight += 1;
-      seen.most = Math.max(seen.most, inFlight);
-      const answered = delay(TAKES_MS).then(() => {
-        inFlight -= 1;
-      });
-      return after(answered, answer(200));
-    });
-  }
-  return seen;
-}
-
-async function backlog(paths: readonly string[], count: number): Promise<void> {
-  const rows = createRows(system.db);
-  for (const path of paths) {
-    const { id } = await system.webhook(path, ['email.bounced']);
-    await rows.deliveries(id, { count });
-  }
-}
-
 async function webhookOfOtherAccount(path: string) {
   const { id } = await system.webhook(path, ['email.bounced']);
   const accountId = await createRows(system.db).account();
   await system.db.query('update webhooks set account_id = $2 where id = $1', [id, accountId]);
   return id;
 }
-
-test('an account whose slow endpoint answers may have a quarter of all slots beside another, and no more', async () => {
-  const seen = slowEndpoints(['/slow']);
-  slowEndpoints(['/other']);
-  // The other account is served for longer. Without one, an account may use the whole fast lane.
-  await createRows(system.db).deliveries(await webhookOfOtherAccount('/other'), { count: 240 });
-  await backlog(['/slow'], 120);
-  await system.drained(120_000);
-  expect(seen.most).toBeGreaterThan(ACCOUNT_LIMIT / 2);
-  expect(seen.most).toBeLessThanOrEqual(ACCOUNT_LIMIT);
-}, 180_000);
 
 test('accounts whose endpoints turn slow together do not keep another one’s quick endpoint waiting', async () => {
   // The first account is alone, and may have all 64 slots. Each other one may have 16. The fast lane has 112.
@@ -124,24 +80,6 @@ test('a flooding endpoint and a hanging one do not keep a quiet endpoint waiting
   expect(row?.n).toBeGreaterThan(FLOOD / 2);
   await system.db.query('delete from deliveries');
 });
-
-test('several webhooks of an account share what it may have in flight beside another account', async () => {
-  await all.stop();
-  const limit = 128 / 4;
-  const paths = ['/one', '/two', '/three', '/four'];
-  const seen = slowEndpoints(paths);
-  slowEndpoints(['/other']);
-  const other = await webhookOfOtherAccount('/other');
-  await createRows(system.db).deliveries(other, { count: 300 });
-  await backlog(paths, 60);
-  all = await system.start('all', MORE_SLOTS);
-  await system.drained(120_000);
-  expect(seen.most).toBeGreaterThan(limit / 2);
-  // A webhook may take its fair share at once. The others, if one of them has all of the limit, give it back
-  // later.
-  const fairShare = limit / paths.length;
-  expect(seen.most).toBeLessThanOrEqual(limit + (paths.length - 1) * fairShare);
-}, 180_000);
 
 /** Queues so many deliveries for the webhook of that path, in one statement. */
 async function queue(path: string, count: number): Promise<void> {

@@ -16,6 +16,9 @@ beforeEach(() => {
   nowMs = 1_000;
   registry = new WebhookRegistry(() => SLOTS);
 });
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 const id = (name: string) => `wh_${name}` as WebhookId;
 /** The account of a webhook is the first letter of its name. */
@@ -112,8 +115,6 @@ describe('the webhooks to claim for', () => {
     expect(claim({ leased: leased(1) })).toEqual(['a1']); // a minute before the retry
   });
 });
-
-afterEach(() => jest.restoreAllMocks());
 
 describe('a wake-up', () => {
   test('makes the check due at once', () => {

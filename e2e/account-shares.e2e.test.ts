@@ -1,0 +1,85 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { after, answer, createRows } from '@postrider/testing';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
+
+/*
+ * An account's share of the slots beside another account. The worker announces twice its slots of the fast lane, and once
+ * those of the slow lane.
+ */
+
+/** An ordinary serverless handler that has just been started. */
+const TAKES_MS = 1_500;
+
+let system: System;
+
+beforeEach(async () => {
+  system = await startSystem({ env: { ROLES: 'relay,worker', DELIVERY_TIMEOUT_MS: '60000' } });
+});
+afterEach(() => system.close());
+
+/** Starts relay and worker with few slots: an account that takes more than its share is seen at once. */
+const start = (slots: Readonly<Record<string, string>>) => system.start('all', slots);
+
+/** Endpoints that take long and answer 200, all of one host; counts what they have in flight. */
+function slowEndpoints(paths: readonly string[]) {
+  let inFlight = 0;
+  const seen = { most: 0 };
+  for (const path of paths) {
+    system.receiver.always(path, () => {
+      inFlight += 1;
+      seen.most = Math.max(seen.most, inFlight);
+      const answered = delay(TAKES_MS).then(() => {
+        inFlight -= 1;
+      });
+      return after(answered, answer(200));
+    });
+  }
+  return seen;
+}
+
+async function backlog(paths: readonly string[], count: number): Promise<void> {
+  const rows = createRows(system.db);
+  for (const path of paths) {
+    const { id } = await system.webhook(path, ['email.bounced']);
+    await rows.deliveries(id, { count });
+  }
+}
+
+async function webhookOfOtherAccount(path: string) {
+  const { id } = await system.webhook(path, ['email.bounced']);
+  const accountId = await createRows(system.db).account();
+  await system.db.query('update webhooks set account_id = $2 where id = $1', [id, accountId]);
+  return id;
+}
+
+test('an account whose slow endpoint answers may have a quarter of all slots beside another, and no more', async () => {
+  const limit = 64 / 4;
+  const seen = slowEndpoints(['/slow']);
+  slowEndpoints(['/other']);
+  // The other account is served for longer. Without one, an account may use the whole fast lane.
+  await createRows(system.db).deliveries(await webhookOfOtherAccount('/other'), { count: 240 });
+  await backlog(['/slow'], 120);
+  await start({ DELIVERY_CONCURRENCY: '16', SLOW_LANE_CONCURRENCY: '32' });
+  await system.drained(120_000);
+  expect(seen.most).toBeGreaterThan(limit / 2);
+  expect(seen.most).toBeLessThanOrEqual(limit);
+}, 180_000);
+
+test('several webhooks of an account share what it may have in flight beside another account', async () => {
+  const limit = 128 / 4; // a webhook may have eight at once: the fair share of one of four
+  const paths = ['/one', '/two', '/three', '/four'];
+  const seen = slowEndpoints(paths);
+  slowEndpoints(['/other']);
+  const other = await webhookOfOtherAccount('/other');
+  await createRows(system.db).deliveries(other, { count: 300 });
+  await backlog(paths, 60);
+  await start({ DELIVERY_CONCURRENCY: '32', SLOW_LANE_CONCURRENCY: '64' });
+  await system.drained(120_000);
+  expect(seen.most).toBeGreaterThan(limit / 2);
+  // A webhook may take its fair share at once. The others, if one of them has all of the limit, give it back
+  // later.
+  const fairShare = limit / paths.length;
+  expect(seen.most).toBeLessThanOrEqual(limit + (paths.length - 1) * fairShare);
+}, 180_000);

@@ -1,0 +1,10 @@
+import { runs } from '@postrider/testing';
+import { apiKilledBetweenCommitAndAnswer } from './experiments/02-api-killed-between-commit-and-answer.ts';
+import { flushAll } from './experiments/08-flushall.ts';
+import { sigtermWithRedisDown } from './experiments/40-sigterm-with-redis-down.ts';
+import { testExperiments } from './short-experiments.ts';
+
+/** Other tests of `npm test` show the same. */
+const MORE_IN_LONG = [apiKilledBetweenCommitAndAnswer, sigtermWithRedisDown];
+
+testExperiments([flushAll, ...MORE_IN_LONG.slice(runs({ usual: MORE_IN_LONG.length, long: 0 }))]);
