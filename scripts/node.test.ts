@@ -37,18 +37,18 @@ test.each(Object.values(NODE_PACKAGES))('%s runs every package of the lockfile',
   expect(Number(minor)).toBeGreaterThanOrEqual(MINOR_MIN[major] ?? Infinity);
 });
 
-/** Starts a process that runs itself again with this Node. The second process runs `work`. */
-function runningAgain(work: string, env: NodeJS.ProcessEnv = {}) {
+/** Starts a process that runs itself again with this Node. The first process runs `first`, the second `work`. */
+function runningAgain(work: string, first = '') {
   const code = `
     import { runAgain } from ${JSON.stringify(script)};
     if (process.env.AGAIN === undefined) {
       process.env.AGAIN = 'yes';
+      ${first}
       process.argv.splice(1, 0, '--input-type=module', '--eval', ${JSON.stringify(work)});
       await runAgain(process.execPath);
     }`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...env },
   });
   const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   return { child, ended };
@@ -60,7 +60,7 @@ test('the exit code of the newer Node is the exit code of the script', async () 
 
 test('an empty npm_config_globalconfig counts as not set', async () => {
   const work = `process.exit(process.env.npm_config_globalconfig.endsWith('npmrc') ? 0 : 1)`;
-  expect(await runningAgain(work, { npm_config_globalconfig: '' }).ended).toEqual([0, null]);
+  expect(await runningAgain(work, `process.env.npm_config_globalconfig = ''`).ended).toEqual([0, null]);
 });
 
 test('a Node that this machine cannot run is one line, and exit code 1', async () => {

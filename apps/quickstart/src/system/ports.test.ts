@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { expect, test } from '@jest/globals';
+import { freePort } from '@postrider/embedded';
 import { listen, startTcpListener } from '@postrider/testing';
 import type { Settings } from '../settings.ts';
 import { choosePort, reachableHost, urlHost } from './ports.ts';
@@ -22,8 +23,7 @@ test.each(['METRICS_PORT', 'INBOUND_SMTP_PORT'] as const)(
 );
 
 test('a default port is left to the setting that names it', async () => {
-  const { port, close } = await startTcpListener();
-  await close();
+  const port = await freePort();
   const settings = { env: {}, port, consolePort: port } as unknown as Settings;
   expect(await choosePort(settings, '127.0.0.1', port, 'CONSOLE_PORT')).not.toBe(port);
 });
