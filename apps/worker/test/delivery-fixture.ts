@@ -201,8 +201,11 @@ function rowsOf(
         lookAheadSeconds: 0,
         leaseSeconds: 30,
         stuckAfterSeconds: 1,
+        deadWorkers: [],
       };
-      const [claim] = await createDeliveryOutbox(db.pool).claim([{ webhookId, share: 1 }], limits);
+      const unknown = { slow: false, accountInFlight: 0, scanFrom: null };
+      const request = { webhookId, share: 1, rowsToRead: 1, ...unknown };
+      const [claim] = await createDeliveryOutbox(db.pool).claim([request], limits);
       const [job] = claim?.leased ?? [];
       if (job === undefined) throw new Error('nothing is outstanding for this webhook');
       return job;

@@ -1,6 +1,12 @@
 import type { Pool } from 'pg';
 import { createPool } from '../src/db/pool.ts';
-import type { ClaimLimits, LeasedDelivery, WebhookReport } from '../src/deliveries/delivery-outbox.ts';
+import type { WebhookId } from '@postrider/domain';
+import type {
+  ClaimLimits,
+  ClaimRequest,
+  LeasedDelivery,
+  WebhookReport,
+} from '../src/deliveries/delivery-outbox.ts';
 
 /** Room for all that a test has outstanding. */
 export const CLAIM_LIMITS: ClaimLimits = {
@@ -10,10 +16,17 @@ export const CLAIM_LIMITS: ClaimLimits = {
   earlyRowsMax: 1000,
   leaseSeconds: 30,
   stuckAfterSeconds: 1,
+  deadWorkers: [],
 };
 
 /** The same as values $8 to $15 of the statement. */
 export const CLAIM_LIMIT_VALUES = [60, 1000, 1000, 1000, 30, 1, [], '-infinity'] as const;
+
+/** Asks for deliveries of a webhook of which the caller knows nothing else. */
+export function requestFor(webhookId: WebhookId, share = 8, more: Partial<ClaimRequest> = {}): ClaimRequest {
+  const unknown = { slow: false, accountInFlight: 0, scanFrom: null };
+  return { webhookId, share, rowsToRead: share, ...unknown, ...more };
+}
 
 /** The deliveries that a claim leased, of all webhooks. */
 export function leasedBy(claims: readonly WebhookReport[]): LeasedDelivery[] {

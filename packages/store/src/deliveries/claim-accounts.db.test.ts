@@ -3,9 +3,9 @@ import type { WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
-import { CLAIM_LIMITS, leasedBy, openLeasePool } from '../../test/claim-ground.ts';
+import { CLAIM_LIMITS, leasedBy, openLeasePool, requestFor } from '../../test/claim-ground.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
-import type { ClaimLimits, DeliveryOutbox, LeasedDelivery } from './delivery-outbox.ts';
+import type { ClaimLimits, ClaimRequest, DeliveryOutbox, LeasedDelivery } from './delivery-outbox.ts';
 
 let database: TestDatabase;
 let rows: Rows;
@@ -36,10 +36,12 @@ async function claim(
   limits: Partial<ClaimLimits> = {},
 ): Promise<LeasedDelivery[]> {
   const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
-  const requests = asked.map((webhookId) => {
-    return { webhookId, share, accountInFlight: inFlightOf.get(webhookId) ?? 0 };
-  });
+  const requests = asked.map((webhookId) => requestOf(webhookId, share));
   return leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, ...limits }));
+}
+
+function requestOf(webhookId: WebhookId, share: number): ClaimRequest {
+  return requestFor(webhookId, share, { accountInFlight: inFlightOf.get(webhookId) ?? 0 });
 }
 
 function countOf(claimed: readonly LeasedDelivery[], webhookId: WebhookId): number {
@@ -100,7 +102,7 @@ describe('accounts', () => {
     async function shares(asked: readonly WebhookId[], freeOfMany: number): Promise<number[]> {
       const requests = [...asked, single].map((webhookId, index) => {
         const share = webhookId === single ? 40 : ROOM + (index < freeOfMany ? 1 : 0);
-        return { webhookId, share, accountInFlight: inFlightOf.get(webhookId) ?? 0 };
+        return requestOf(webhookId, share);
       });
       const claimed = leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, fastRowsMax: 16 }));
       return [claimed.length - countOf(claimed, single), countOf(claimed, single)];

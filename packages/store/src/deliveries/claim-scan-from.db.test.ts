@@ -3,7 +3,13 @@ import type { WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
-import { CLAIM_LIMIT_VALUES, CLAIM_LIMITS, leasedBy, openLeasePool } from '../../test/claim-ground.ts';
+import {
+  CLAIM_LIMIT_VALUES,
+  CLAIM_LIMITS,
+  leasedBy,
+  openLeasePool,
+  requestFor,
+} from '../../test/claim-ground.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
 import type { DeliveryOutbox, DeliveryPosition, LeasedDelivery, WebhookReport } from './delivery-outbox.ts';
@@ -31,7 +37,7 @@ async function claimFrom(
   scanFrom: DeliveryPosition | null,
   share = 8,
 ): Promise<WebhookReport> {
-  const [claim] = await outbox.claim([{ webhookId, share, scanFrom }], CLAIM_LIMITS);
+  const [claim] = await outbox.claim([requestFor(webhookId, share, { scanFrom })], CLAIM_LIMITS);
   if (claim === undefined) throw new Error('the claim did not report the webhook');
   return claim;
 }
@@ -83,13 +89,8 @@ describe('the position where a claim starts', () => {
     const [one, other] = [await rows.webhook(), await rows.webhook()];
     const [first] = await rows.deliveries(one, { dueInMs: -1_000 });
     const earlier = await rows.deliveries(other, { dueInMs: -60_000 });
-    const claims = await outbox.claim(
-      [
-        { webhookId: one, share: 8, scanFrom: await positionOf(first) },
-        { webhookId: other, share: 8 },
-      ],
-      CLAIM_LIMITS,
-    );
+    const requests = [requestFor(one, 8, { scanFrom: await positionOf(first) }), requestFor(other)];
+    const claims = await outbox.claim(requests, CLAIM_LIMITS);
     const leased = leasedBy(claims);
     expect(leased).toHaveLength(2);
     expect(idsOf(leased.filter(({ webhookId }) => webhookId === other))).toEqual(earlier);

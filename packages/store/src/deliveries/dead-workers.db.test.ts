@@ -3,7 +3,7 @@ import type { WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
-import { CLAIM_LIMITS, openLeasePool } from '../../test/claim-ground.ts';
+import { CLAIM_LIMITS, openLeasePool, requestFor } from '../../test/claim-ground.ts';
 import { finished, retried } from '../../test/outcomes.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
 import type { LeasedDelivery, WebhookReport } from './delivery-outbox.ts';
@@ -35,7 +35,7 @@ beforeEach(async () => {
 });
 
 async function claim(deadWorkers: readonly DeadWorker[] = []): Promise<WebhookReport> {
-  const [report] = await createDeliveryOutbox(pool).claim([{ webhookId, share: 8 }], {
+  const [report] = await createDeliveryOutbox(pool).claim([requestFor(webhookId)], {
     ...CLAIM_LIMITS,
     deadWorkers,
   });

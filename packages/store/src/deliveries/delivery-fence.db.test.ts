@@ -5,7 +5,7 @@ import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { died, finished, retried } from '../../test/outcomes.ts';
 import { createPool } from '../db/pool.ts';
-import { leasedBy } from '../../test/claim-ground.ts';
+import { CLAIM_LIMITS, leasedBy, requestFor } from '../../test/claim-ground.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type { DeliveryWork, HeldDelivery, TakenDelivery } from './delivery-work.ts';
@@ -49,9 +49,7 @@ async function takenOne(): Promise<TakenDelivery> {
 /** The lease of the one who holds the row runs out, and another takes it. */
 async function takenByAnother(held: HeldDelivery): Promise<TakenDelivery> {
   await database.query('update deliveries set leased_until = now() where id = $1', [held.deliveryId]);
-  const lanes = { fastRowsMax: 9, slowRowsMax: 9, earlyRowsMax: 9 };
-  const limits = { ...lanes, lookAheadSeconds: 0, leaseSeconds: 30, stuckAfterSeconds: 1 };
-  const claims = await createDeliveryOutbox(pool).claim([{ webhookId, share: 9 }], limits);
+  const claims = await createDeliveryOutbox(pool).claim([requestFor(webhookId)], CLAIM_LIMITS);
   const [other] = await work.take(leasedBy(claims), LEASE_SECONDS);
   if (other === undefined) throw new Error('the other did not get it');
   return other;

@@ -3,7 +3,13 @@ import type { WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
-import { CLAIM_LIMIT_VALUES, CLAIM_LIMITS, leasedBy, openLeasePool } from '../../test/claim-ground.ts';
+import {
+  CLAIM_LIMIT_VALUES,
+  CLAIM_LIMITS,
+  leasedBy,
+  openLeasePool,
+  requestFor,
+} from '../../test/claim-ground.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
 import type { ClaimLimits, DeliveryOutbox, LeasedDelivery, WebhookReport } from './delivery-outbox.ts';
@@ -32,13 +38,13 @@ async function claim(
   limits: Partial<ClaimLimits> = {},
 ): Promise<LeasedDelivery[]> {
   const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
-  const requests = asked.map((webhookId) => ({ webhookId, share }));
+  const requests = asked.map((webhookId) => requestFor(webhookId, share));
   return leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, ...limits }));
 }
 
 /** What a claim for up to eight deliveries reports of a webhook. */
 async function reportOf(webhookId: WebhookId, more: { share?: number; rowsToRead?: number } = {}) {
-  const [claim] = await outbox.claim([{ webhookId, share: 8, ...more }], CLAIM_LIMITS);
+  const [claim] = await outbox.claim([requestFor(webhookId, more.share, more)], CLAIM_LIMITS);
   if (claim === undefined) throw new Error('the claim did not report the webhook');
   return claim satisfies WebhookReport;
 }
@@ -120,7 +126,7 @@ describe('fairness', () => {
 
 describe('the lane', () => {
   async function lanesOf(webhookId: WebhookId, slow: boolean): Promise<boolean[]> {
-    const claims = await outbox.claim([{ webhookId, share: 8, slow }], CLAIM_LIMITS);
+    const claims = await outbox.claim([requestFor(webhookId, 8, { slow })], CLAIM_LIMITS);
     return leasedBy(claims).map((delivery) => delivery.slow);
   }
 
@@ -152,7 +158,7 @@ describe('the lane', () => {
     const all = [dawdler, healthy, failing];
     for (const id of all) await rows.deliveries(id, { count: 20 });
     const claimAll = async (share: number, limits: Partial<ClaimLimits>) => {
-      const requests = all.map((webhookId) => ({ webhookId, share, slow: webhookId === dawdler }));
+      const requests = all.map((id) => requestFor(id, share, { slow: id === dawdler }));
       return leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, ...limits }));
     };
     const noneSlow = await claimAll(10, { slowRowsMax: 0 });
@@ -251,7 +257,7 @@ describe('a lease', () => {
     for (const id of webhooks) await rows.deliveries(id, { count: 40 });
     const others = [openLeasePool(database.url), openLeasePool(database.url)];
     const relays = [outbox, ...others.map(createDeliveryOutbox)];
-    const requests = webhooks.map((webhookId) => ({ webhookId, share: 40 }));
+    const requests = webhooks.map((webhookId) => requestFor(webhookId, 40));
     const seen: string[] = [];
     while (seen.length < 400) {
       const limits = { ...CLAIM_LIMITS, fastRowsMax: 30 };
@@ -359,8 +365,7 @@ describe('the report of a webhook', () => {
     for (const id of [gone, removed]) await rows.deliveries(id);
     await database.query('delete from webhooks where id = $1', [gone]);
     await database.query('update webhooks set removed_at = now()');
-    const requests = [gone, removed].map((webhookId) => ({ webhookId, share: 8 }));
-    expect(await outbox.claim(requests, CLAIM_LIMITS)).toEqual([]);
+    expect(await outbox.claim([requestFor(gone), requestFor(removed)], CLAIM_LIMITS)).toEqual([]);
   });
 });
 

@@ -9,14 +9,14 @@ import { nextWebhook, sweepWebhook, sweepWebhooks } from './sql/sweep-webhooks.t
 export interface ClaimRequest {
   readonly webhookId: WebhookId;
   readonly share: number;
-  /** Rows to read, at least `share`: more when more are in flight. Default: `share`. */
-  readonly rowsToRead?: number;
-  /** Its deliveries go to the slow lane. Default false; those of a failing webhook always do. */
-  readonly slow?: boolean;
-  /** Deliveries in flight of its account, over all webhooks, requested or not. Default 0. */
-  readonly accountInFlight?: number;
-  /** The claim reads no delivery before this one. Default: it reads from the webhook's first. */
-  readonly scanFrom?: DeliveryPosition | null;
+  /** Rows to read, at least `share`: more when more are in flight. */
+  readonly rowsToRead: number;
+  /** Its deliveries go to the slow lane. Those of a failing webhook always do. */
+  readonly slow: boolean;
+  /** Deliveries in flight of its account, over all webhooks, requested or not. */
+  readonly accountInFlight: number;
+  /** The claim reads no delivery before this one. Null: it reads from the webhook's first. */
+  readonly scanFrom: DeliveryPosition | null;
 }
 
 /** A position among a webhook's outstanding deliveries, which are ordered by due time and id. */
@@ -38,7 +38,7 @@ export interface ClaimLimits {
   /** An attempt in flight for longer counts as stuck. */
   readonly stuckAfterSeconds: number;
   /** Their leases are over. */
-  readonly deadWorkers?: readonly DeadWorker[];
+  readonly deadWorkers: readonly DeadWorker[];
 }
 
 /** A claim saw this of a webhook in the rows that it read, before it leased any, and leased these. */
@@ -135,15 +135,15 @@ export function createDeliveryOutbox(pool: Pool) {
      * @returns one entry per webhook that still exists, in any order
      */
     async claim(requests: readonly ClaimRequest[], limits: ClaimLimits): Promise<WebhookReport[]> {
-      const { deadWorkers = [] } = limits;
+      const { deadWorkers } = limits;
       const rows = await runOn<ClaimRow>(pool, claimDeliveries, [
         requests.map(({ webhookId }) => webhookId),
         requests.map(({ share }) => share),
-        requests.map(({ share, rowsToRead }) => rowsToRead ?? share),
-        requests.map(({ slow }) => slow ?? false),
+        requests.map(({ rowsToRead }) => rowsToRead),
+        requests.map(({ slow }) => slow),
         requests.map(({ scanFrom }) => scanFrom?.dueAt ?? null),
         requests.map(({ scanFrom }) => scanFrom?.deliveryId ?? null),
-        requests.map(({ accountInFlight }) => accountInFlight ?? 0),
+        requests.map(({ accountInFlight }) => accountInFlight),
         limits.lookAheadSeconds,
         limits.fastRowsMax,
         limits.slowRowsMax,

@@ -11,9 +11,8 @@ import { rowsRead } from '../../test/rows-read.ts';
 import { openDatabase } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
 import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
-import { leasedBy } from '../../test/claim-ground.ts';
+import { CLAIM_LIMITS, leasedBy, requestFor } from '../../test/claim-ground.ts';
 import { createDeliveryOutbox } from '../deliveries/delivery-outbox.ts';
-import type { ClaimLimits } from '../deliveries/delivery-outbox.ts';
 import { createDeliveryWork } from '../deliveries/delivery-work.ts';
 import type { DeliveryWork, HeldDelivery } from '../deliveries/delivery-work.ts';
 import { createEmailStore } from '../mail/emails.ts';
@@ -33,14 +32,7 @@ const BATCH = 200;
 const READS_EACH_MAX = 15;
 
 /** What a relay asks for. */
-const CLAIM: ClaimLimits = {
-  lookAheadSeconds: 60,
-  fastRowsMax: 128,
-  slowRowsMax: 128,
-  earlyRowsMax: 128,
-  leaseSeconds: 30,
-  stuckAfterSeconds: 1,
-};
+const CLAIM = { ...CLAIM_LIMITS, fastRowsMax: 128, slowRowsMax: 128, earlyRowsMax: 128 };
 
 const clock = { now: () => new Date() };
 
@@ -135,7 +127,7 @@ const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Pr
   [
     'claim',
     (held, webhookId) =>
-      createDeliveryOutbox(db.pool).claim([{ webhookId, share: held.length }], {
+      createDeliveryOutbox(db.pool).claim([requestFor(webhookId, held.length)], {
         ...CLAIM,
         fastRowsMax: held.length,
       }),
@@ -269,7 +261,7 @@ describe('on tables that grow', () => {
     async (when) => {
       const outbox = createDeliveryOutbox(db.pool);
       const webhookId = await rows.webhook();
-      const claim = async () => leasedBy(await outbox.claim([{ webhookId, share: 48 }], CLAIM));
+      const claim = async () => leasedBy(await outbox.claim([requestFor(webhookId, 48)], CLAIM));
       if (when === 'after it was planned') await claim();
       await growDeliveries(webhookId, GROWN_BY);
       if (when === 'and is counted') await database.query('analyze');

@@ -3,6 +3,7 @@ import { createSecretBox, recordEvent } from '@postrider/domain';
 import type { AccountId, EventDraft, WebhookId } from '@postrider/domain';
 import { ACTOR, createRows, fakeClock, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
+import { CLAIM_LIMITS, leasedBy, requestFor } from '../../test/claim-ground.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { createImpatientPool } from '../../test/impatient-pool.ts';
 import { finished } from '../../test/outcomes.ts';
@@ -178,15 +179,7 @@ function claimsOf(...ids: string[]): DeliveryClaim[] {
 }
 
 async function claimFor(webhookId: WebhookId): Promise<LeasedDelivery[]> {
-  const claims = await createDeliveryOutbox(store.db.pool).claim([{ webhookId, share: 8 }], {
-    lookAheadSeconds: 60,
-    fastRowsMax: 100,
-    slowRowsMax: 100,
-    earlyRowsMax: 100,
-    leaseSeconds: 30,
-    stuckAfterSeconds: 1,
-  });
-  return claims.flatMap(({ leased }) => leased);
+  return leasedBy(await createDeliveryOutbox(store.db.pool).claim([requestFor(webhookId)], CLAIM_LIMITS));
 }
 
 /** As if what is marked had been marked so long ago that a relay takes it on. */

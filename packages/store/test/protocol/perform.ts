@@ -9,7 +9,7 @@ import type { AccountId, AttemptResult, EventDraft, WebhookId } from '@postrider
 import { ACTOR, createRows } from '@postrider/testing';
 import type { DeliveryClaim, FinishedAttempt } from '../../src/deliveries/delivery-work.ts';
 import { dropOldEvents } from '../../src/retention/old-events.ts';
-import { leasedBy } from '../claim-ground.ts';
+import { CLAIM_LIMITS, leasedBy, requestFor } from '../claim-ground.ts';
 import type { Act, Ending, Hand, ReleasedJob } from './acts.ts';
 import type { Plan, Way } from './plans.ts';
 import { unitsOf } from './snapshot.ts';
@@ -122,14 +122,11 @@ export async function claim(
   now: number,
 ): Promise<Act & { kind: 'claim' }> {
   const claims = await world.outbox.claim(
-    asked.map((webhookId) => ({ webhookId, share: limit })),
+    asked.map((webhookId) => requestFor(webhookId, limit)),
     {
+      ...CLAIM_LIMITS,
       lookAheadSeconds: LOOK_AHEAD_UNITS * UNIT_SECONDS,
       leaseSeconds: LEASE_UNITS * UNIT_SECONDS,
-      fastRowsMax: 1000,
-      slowRowsMax: 1000,
-      earlyRowsMax: 1000,
-      stuckAfterSeconds: 1,
     },
   );
   const claimed = leasedBy(claims);
