@@ -81,7 +81,7 @@ export class DeliveryPass {
     const lanes = registry.lanesWithWork(beganMs);
     if (lanes.length === 0) return { noWorkForMs: registry.nextCheckMs(beganMs) };
     await this.#depths.refresh(lanes);
-    const open = lanes.filter((lane) => this.#depths.free(lane) > 0);
+    const open = lanes.filter((lane) => this.#depths.rowsMax(lane) > 0);
     if (open.length > 0) await this.#claimFor(open);
     const endedMs = this.#nowMs();
     // Postgres rests as long as the run took. A wake-up does not shorten this.
@@ -104,9 +104,9 @@ export class DeliveryPass {
     try {
       const reports = await store.claim(requests, {
         lookAheadSeconds: LOOK_AHEAD_MS / 1000,
-        fastRowsMax: this.#depths.free('fast'),
-        slowRowsMax: this.#depths.free('slow'),
-        earlyRowsMax: this.#depths.freeForDelayed(),
+        fastRowsMax: this.#depths.rowsMax('fast'),
+        slowRowsMax: this.#depths.rowsMax('slow'),
+        earlyRowsMax: this.#depths.earlyRowsMax(),
         leaseSeconds,
         stuckAfterSeconds: STUCK_AFTER_SECONDS,
         deadWorkers: deadWorkers(),

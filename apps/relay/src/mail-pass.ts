@@ -32,10 +32,10 @@ const RECORDED_WITHIN_MS = 10_000;
 export async function mailPass(parts: MailPassParts): Promise<number> {
   const { depths } = parts;
   await depths.refresh(['mail']);
-  const rowsMax = depths.free('mail');
+  const rowsMax = depths.rowsMax('mail');
   if (rowsMax === 0) return BUSY_PAUSE_MS;
   const claimed = await parts.store.claim({
-    lookAheadSeconds: depths.freeForDelayed() === 0 ? 0 : LOOK_AHEAD_SECONDS,
+    lookAheadSeconds: depths.earlyRowsMax() === 0 ? 0 : LOOK_AHEAD_SECONDS,
     rowsMax,
     leaseSeconds: parts.leaseSeconds,
   });

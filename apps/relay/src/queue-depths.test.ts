@@ -22,30 +22,30 @@ const due = (count: number) => Array.from({ length: count }, () => ({ delayMs: 0
 
 describe('a lane', () => {
   test('takes nothing before the queue was asked', async () => {
-    expect([depths.free('fast'), depths.freeForDelayed()]).toEqual([0, 0]);
+    expect([depths.rowsMax('fast'), depths.earlyRowsMax()]).toEqual([0, 0]);
     await depths.refresh(['fast']);
-    expect([depths.free('fast'), depths.freeForDelayed()]).toEqual([128, 1_000]);
+    expect([depths.rowsMax('fast'), depths.earlyRowsMax()]).toEqual([128, 1_000]);
   });
 
   test('takes 128 waiting jobs', async () => {
     await depths.refresh(LANES);
     depths.noteAdded('fast', due(100));
-    expect([depths.free('fast'), depths.free('slow')]).toEqual([28, 128]);
+    expect([depths.rowsMax('fast'), depths.rowsMax('slow')]).toEqual([28, 128]);
     depths.noteAdded('fast', due(30));
-    expect([depths.free('fast'), depths.free('slow')]).toEqual([0, 128]);
+    expect([depths.rowsMax('fast'), depths.rowsMax('slow')]).toEqual([0, 128]);
   });
 
   test('shares 2,000 delayed jobs with the other', async () => {
     await depths.refresh(LANES);
     depths.noteAdded('slow', [...due(3), { delayMs: 5 }, { delayMs: 5 }]);
-    expect([depths.free('slow'), depths.freeForDelayed()]).toEqual([125, 999]);
+    expect([depths.rowsMax('slow'), depths.earlyRowsMax()]).toEqual([125, 999]);
     queue.fill('fast', 'delayed', 2_100);
     depths.forget();
     await depths.refresh(['fast']);
-    expect(depths.freeForDelayed()).toBe(0);
+    expect(depths.earlyRowsMax()).toBe(0);
     queue.fill('fast', 'delayed', 0); // they became waiting, and workers took them
     await depths.refresh(['slow']);
-    expect(depths.freeForDelayed()).toBe(1_000);
+    expect(depths.earlyRowsMax()).toBe(1_000);
   });
 });
 
@@ -66,16 +66,16 @@ describe('a queue', () => {
     depths.noteAdded('fast', due(130));
     queue.fill('fast', 'waiting', 130);
     for (let n = 0; n < 3; n += 1) await depths.refresh(LANES);
-    expect([asked, depths.free('fast')]).toEqual([['fast', 'fast', 'fast'], 0]);
+    expect([asked, depths.rowsMax('fast')]).toEqual([['fast', 'fast', 'fast'], 0]);
     queue.fill('fast', 'waiting', 10);
     await depths.refresh(['fast']);
-    expect(depths.free('fast')).toBe(118);
+    expect(depths.rowsMax('fast')).toBe(118);
   });
 
   test('is asked again after a call to it failed', async () => {
     await depths.refresh(['fast']);
     depths.forget();
-    expect(depths.free('fast')).toBe(0);
+    expect(depths.rowsMax('fast')).toBe(0);
     await depths.refresh(['fast']);
     expect(asked).toEqual(['fast', 'slow', 'fast', 'slow']);
   });

@@ -32,20 +32,20 @@ export class QueueDepths {
    */
   async refresh(used: readonly QueueKey[]): Promise<void> {
     const asked =
-      this.freeForDelayed() === 0
+      this.earlyRowsMax() === 0
         ? this.#keys
-        : this.#keys.filter((key) => used.includes(key) && this.free(key) === 0);
+        : this.#keys.filter((key) => used.includes(key) && this.rowsMax(key) === 0);
     await Promise.all(asked.map(async (key) => this.#known.set(key, await this.#queue.depthOf(key))));
   }
 
   /** Due rows that a queue takes now. */
-  free(queue: QueueKey): number {
+  rowsMax(queue: QueueKey): number {
     const waiting = this.#known.get(queue)?.waiting ?? Infinity;
     return Math.max(0, WAITING_MAX - waiting);
   }
 
-  /** Rows that each queue takes before they are due. */
-  freeForDelayed(): number {
+  /** Rows that each queue takes now and that are due later. */
+  earlyRowsMax(): number {
     const delayed = this.#keys.reduce((sum, key) => sum + (this.#known.get(key)?.delayed ?? Infinity), 0);
     return Math.max(0, Math.floor((this.#delayedMax - delayed) / this.#keys.length));
   }

@@ -17,8 +17,8 @@ export type Send = (request: IncomingMessage, response: ServerResponse, answer: 
 
 /** The memory budget for answers in progress. It counts what each holds beyond its first `bytesFree`. */
 const BUDGET = { bytesMax: 128 * 1024 * 1024, bytesFree: LIMITS.bodyBytes };
-/** The budget owner of answers without an API key and without `owner`. No key has this id. */
-const KEYLESS = 'keyless';
+/** The owner in a budget of what belongs to no API key. No key has this id. */
+export const KEYLESS = 'keyless';
 
 export function createSend(
   bases: ProblemBases,

@@ -22,6 +22,7 @@ import { Body, refuseIgnored } from './read-body.ts';
 import type { BodyLimits, BodyRead, NoBody } from './read-body.ts';
 import { clientOf, contextOf, paramsOf, queryOf, requestOrigin } from './request-context.ts';
 import type { MatchedRequest } from './request-context.ts';
+import { KEYLESS } from './send.ts';
 import type { Send } from './send.ts';
 
 /** The services that the stages before a handler use. */
@@ -44,8 +45,6 @@ const COST = 1;
 /** The cost is in the body, which is not read yet. */
 const UNREAD = null;
 const FREE = 0;
-/** All requests without a key share the limits of this owner. No key has this id. */
-const KEYLESS = 'keyless';
 const NO_BODY = Buffer.alloc(0);
 
 /** A request to a route, and what serves it. */
