@@ -25,11 +25,11 @@ const SETTINGS = 'packages/runtime/src/config/settings/delivery.ts';
 /** The names are the ones of `npm run bench -- --without NAME` and of docs/ablation.md. */
 export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   batches: {
-    without: 'a job carries one delivery in both lanes',
+    without: 'a BullMQ job carries one delivery in both lanes',
     changes: [change('packages/queue/src/batches.ts', 'BATCH_MAX = 16', 'BATCH_MAX = 1')],
   },
   'lone-slow-jobs': {
-    without: 'a job of the slow lane carries up to 16 deliveries, as one of the fast lane does',
+    without: 'a BullMQ job of the slow lane carries up to 16 deliveries, as one of the fast lane does',
     changes: [change(DELIVERY_PASS, 'alone: slow', 'alone: false')],
   },
   'fetches-at-once': {

@@ -96,7 +96,7 @@ export const deliverySettings = {
     key: 'DELIVERY_CONCURRENCY',
     description:
       `Slots of one worker process. It attempts ${ATTEMPTS_PER_SLOT} times as many deliveries at once, because most of ` +
-      'them wait for an answer. Up to 15 more may run, because one job may carry several. Set the same value on relay and workers.',
+      'them wait for an answer. Up to 15 more may run, because one BullMQ job may carry several. Set the same value on relay and workers.',
     unit: 'deliveries',
     schema: wholeNumber(1, 10_000),
     default: String(CONCURRENCY_DEFAULT),
