@@ -22,7 +22,7 @@ export interface HealthNoticesParts {
   readonly onQueued: () => void;
 }
 
-/** Outcomes of these webhooks' health wait for the locks of a step: some ten milliseconds. */
+/** A step locks these webhooks for some ten milliseconds. Changes of their health wait for it. */
 const NOTICES_PER_STEP = 20;
 const IDLE_PAUSE_MS = 5_000;
 const BUSY_PAUSE_MS = 20;

@@ -10,7 +10,7 @@ const WAITING_MAX = 128;
 /** Delayed jobs in both lanes. They become ready ahead of later work, and the relay cannot reorder them. */
 export const DELAYED_MAX = 2_000;
 
-/** How many jobs some queues hold: their last answers, and what this relay has added since. */
+/** How many jobs some queues hold: each queue's last answer, and what this relay has added since. */
 export class QueueDepths {
   readonly #queue: Pick<Producer, 'depthOf'>;
   readonly #keys: readonly QueueKey[];
@@ -24,9 +24,9 @@ export class QueueDepths {
   }
 
   /**
-   * Asks the queues that are unknown, and those in use that seem to be full: workers may have taken jobs.
-   * It asks all when too many jobs seem to be delayed: these become waiting without the relay. An idle
-   * relay asks nothing.
+   * Asks the used queues whose depth is unknown, or that seem to be full: workers may have taken jobs. It
+   * asks all when too many jobs seem to be delayed: these become waiting without the relay. An idle relay
+   * asks nothing.
    *
    * @throws QueueUnavailableError
    */

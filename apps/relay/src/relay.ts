@@ -74,7 +74,7 @@ interface Shared extends RelayParts {
  */
 export function addRelay(parts: RelayParts): ReadinessCheck {
   const { config, lifecycle, pool, queueWatch, logger, metrics } = parts;
-  // A new connection may lead to another Redis, with another eviction policy. So the relay reports again.
+  // A new connection may lead to another Redis, with another eviction policy. So the gauges are read again.
   const queue = new Producer(queueWatch.location, queueWatch.onError, () => report.wake());
   lifecycle.add('queue', { stop: () => queue.close() });
   // The operator needs the account, to verify the domain of NOTICE_MAIL_FROM.

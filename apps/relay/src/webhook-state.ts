@@ -13,9 +13,9 @@ const HANGS_AT_STUCK = 8;
 export const LOOK_AHEAD_MS = 60_000;
 /** The shortest pause that the relay sets itself. A wake-up may come sooner. */
 export const CHECK_MS_MIN = 10;
-/** The next check of a webhook at its limit: an eighth of its time in flight, at most this. */
+/** A webhook at its limit is checked after this part of its mean time in flight, or after `maxMs`. */
 const AT_LIMIT_CHECK = { part: 1 / 8, maxMs: 500 } as const;
-/** The next check of a webhook with deliveries in flight, to see them end. */
+/** A webhook with deliveries in flight is checked after this part of the time since its last lease. */
 export const IN_FLIGHT_CHECK = { partOfTimeSinceLease: 1 / 4, minMs: 250, maxMs: 2_000 } as const;
 
 /** The relay's knowledge of an account. */

@@ -15,7 +15,7 @@ export interface AnnouncementsParts {
 
 /** Relays count a worker for 3 s after each announcement. */
 const EVERY_MS = 1_000;
-/** A worker whose lock is free is dead after 2 s without an announcement. */
+/** Shorter, because a worker whose lock is free counts as dead after 2 s without an announcement. */
 const RETRY_MS = 250;
 const LEAVE_TIMEOUT_MS = 1_000;
 
