@@ -72,7 +72,9 @@ const BOUNCE_TYPES = {
 } as const;
 
 /** Mailbox codes of RFC 3463 3.2 and 3.3. 5.1.7 and 5.1.8 are about the sender. */
-const MAILBOX_GONE = /^(5\.1\.(?![78]$)\d+|5\.2\.1)$/;
+const MAILBOX_GONE = /^(5\.1\.(?![078]$)\d+|5\.2\.1)$/;
+/** "Other address status" (RFC 3463 3.2). Postfix also rejects a sender so. The text tells them apart. */
+const ANY_ADDRESS = '5.1.0';
 /** A reply without an enhanced code may say that the user does not exist. */
 const BARE_CODES = new Set([550, 551, 553]);
 const ABOUT_USER = /\b(user|mailbox|recipient|account|address|alias)\b/i;
@@ -90,10 +92,8 @@ function judgeRecipient({ response, responseCode = 0 }: RecipientFault): keyof t
   // RFC 5321 4.5.3.1.10: the older 552 for too many recipients means the same as 452.
   if (responseCode === 552 && (enhanced === '5.5.3' || /too many/i.test(text)))
     return 'email.delivery_delayed';
-  const isGone =
-    enhanced === undefined
-      ? BARE_CODES.has(responseCode) && ABOUT_USER.test(text) && !ABOUT_US.test(text)
-      : MAILBOX_GONE.test(enhanced);
+  const isOpen = enhanced === undefined ? BARE_CODES.has(responseCode) : enhanced === ANY_ADDRESS;
+  const isGone = isOpen ? ABOUT_USER.test(text) && !ABOUT_US.test(text) : MAILBOX_GONE.test(enhanced ?? '');
   return isGone ? 'email.bounced' : 'email.soft_bounced';
 }
 
