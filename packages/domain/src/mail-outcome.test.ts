@@ -153,6 +153,12 @@ describe('recipients that were deferred, while the provider accepted the message
       [softBounce(['b@b.example'], 'gave up after 3 attempts: 451 try later')],
     ],
     ['the message is refused', refused, {}, [softBounce(['b@b.example'], '550 no such user')]],
+    [
+      'each is refused, and named in another way',
+      { ...refused, notifications: [{ ...bounced, recipients: ['"B"@b.example'] }] },
+      {},
+      [{ ...bounced, recipients: ['"B"@b.example'] }],
+    ],
     ['each is refused in words of its own', { ...refused, notifications: [bounced] }, {}, [bounced]],
     ['each is suppressed meanwhile', refused, { recipients: [] }, []],
   ])('end with a report when %s', (_when, answer, progress, notifications) => {

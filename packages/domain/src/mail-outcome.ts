@@ -2,6 +2,7 @@ import { delayAfter } from './retry-schedule.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
 import { notificationDetailOf } from './event-data.ts';
 import type { EventData } from './event-data.ts';
+import { plainAddress } from './plain-address.ts';
 
 type ProviderEventType =
   | 'email.delivered'
@@ -153,8 +154,8 @@ function failed(
   notifications: readonly ProviderNotification[] = [],
 ): MailOutcome {
   const words = unconfirmed > 0 ? `${error}; an attempt without an answer may have delivered it` : error;
-  const named = new Set(notifications.flatMap((each) => each.recipients.map((name) => name.toLowerCase())));
-  const unnamed = isRest ? recipients.filter((address) => !named.has(address.toLowerCase())) : [];
+  const named = new Set(notifications.flatMap((each) => each.recipients.map(plainAddress)));
+  const unnamed = isRest ? recipients.filter((address) => !named.has(plainAddress(address))) : [];
   const bounces = reports('email.soft_bounced', unnamed, words);
   return { kind: 'failed', error: words, code, notifications: [...notifications, ...bounces] };
 }

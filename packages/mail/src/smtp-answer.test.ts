@@ -13,18 +13,19 @@ test.each<[Partial<SmtpFault> & { message: string }, string, string]>([
   [{ message: 'Missing credentials', code: 'EAUTH' }, NO_LOGIN, 'no reply'],
 ])('%j is deferred with a plain sentence, and its code for the operator', (fields, error, code) => {
   const fault: SmtpFault = Object.assign(new Error(fields.message), fields);
-  expect(resultOfFault(fault)).toEqual({ kind: 'deferred', error, code });
+  expect(resultOfFault(fault, [])).toEqual({ kind: 'deferred', error, code });
 });
 
 test('what the server said itself is told in its words, without a code', () => {
   const fault: SmtpFault = Object.assign(new Error('x'), { code: 'EPROTOCOL', response: '421 4.3.2 later' });
-  expect(resultOfFault(fault)).toEqual({ kind: 'deferred', error: '421 4.3.2 later' });
+  expect(resultOfFault(fault, [])).toEqual({ kind: 'deferred', error: '421 4.3.2 later' });
 });
 
 test('long words are cut between characters', () => {
   const response = `550 ${'x'.repeat(495)}🎉 and more`;
   const { error } = resultOfFault(
     Object.assign(new Error('x'), { code: 'EMESSAGE', responseCode: 550, response }),
+    [],
   ) as {
     error: string;
   };
@@ -34,7 +35,7 @@ test('long words are cut between characters', () => {
 const reported = (response: string) => {
   const responseCode = Number(response.slice(0, 3));
   const fault = Object.assign(new Error('x'), { recipient: 'a@b.example', response, responseCode });
-  return reportsOf([fault]).notifications[0]?.type;
+  return reportsOf([fault], ['a@b.example']).notifications[0]?.type;
 };
 
 test.each([

@@ -1,4 +1,4 @@
-import { notificationDetailOf } from '@postrider/domain';
+import { notificationDetailOf, plainAddress } from '@postrider/domain';
 import type { ProviderResult, ProviderNotification } from '@postrider/domain';
 import { oneLine } from './one-line.ts';
 
@@ -31,10 +31,10 @@ export function isReply(response: SmtpFault['response']): boolean {
  * sender or all its recipients. All other failures may succeed later: 4xx, no connection, a timeout, a 5xx
  * greeting, a failed login.
  */
-export function resultOfFault(fault: SmtpFault): ProviderResult {
+export function resultOfFault(fault: SmtpFault, recipients: readonly string[]): ProviderResult {
   const { error, code } = readText(fault);
   if (!isRefusal(fault)) return { kind: 'deferred', error, code };
-  const { notifications } = reportsOf(fault.rejectedErrors ?? []);
+  const { notifications } = reportsOf(fault.rejectedErrors ?? [], recipients);
   return notifications.length === 0 ? { kind: 'refused', error } : { kind: 'refused', error, notifications };
 }
 
@@ -43,12 +43,21 @@ interface RecipientReports {
   readonly deferred: string[];
 }
 
-/** @param rejected the server's replies to the recipients that it did not accept. */
-export function reportsOf(rejected: readonly RecipientFault[]): RecipientReports {
+/**
+ * @param rejected the server's replies to the recipients that it did not accept.
+ * @param recipients as the envelope writes them. The reports write them so too: nodemailer adds and removes
+ *   quotes, and changes the case and the script of domains.
+ */
+export function reportsOf(
+  rejected: readonly RecipientFault[],
+  recipients: readonly string[],
+): RecipientReports {
+  const written = new Map(recipients.map((address) => [plainAddress(address), address]));
   const reports: RecipientReports = { notifications: [], deferred: [] };
   for (const fault of rejected) {
-    const { recipient, response, message } = fault;
-    if (recipient === undefined) continue;
+    const { recipient: asked, response, message } = fault;
+    if (asked === undefined) continue;
+    const recipient = written.get(plainAddress(asked)) ?? asked;
     const verdict = judgeRecipient(fault);
     if (verdict === 'email.delivery_delayed') reports.deferred.push(recipient);
     const bounceType = BOUNCE_TYPES[verdict];

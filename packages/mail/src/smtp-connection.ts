@@ -75,17 +75,15 @@ export class SmtpConnection {
         signal: attempt.signal,
       };
       const sent = await this.#transport.sendMail(mail);
-      const { notifications, deferred } = reportsOf(sent.rejectedErrors ?? []);
-      const named = new Set(deferred.map((address) => address.toLowerCase()));
+      const { notifications, deferred } = reportsOf(sent.rejectedErrors ?? [], envelope.to);
       return {
         kind: 'accepted',
         providerMessageId: null, // SMTP has no such id: the server's reply is free text
         notifications,
-        // As our envelope writes them: nodemailer changes the case of domains.
-        deferred: envelope.to.filter((address) => named.has(address.toLowerCase())),
+        deferred,
       };
     } catch (error) {
-      return attempt.resultOf(error as SmtpFault);
+      return attempt.resultOf(error as SmtpFault, envelope.to);
     } finally {
       attempt.end();
       this.#attempt = null;
@@ -136,13 +134,13 @@ class SmtpAttempt {
     this.#limit(this.#timeouts.finalReplyTimeoutMs);
   }
 
-  resultOf(fault: SmtpFault): ProviderResult {
+  resultOf(fault: SmtpFault, recipients: readonly string[]): ProviderResult {
     const silence = `no answer from the mail server within ${this.#limitMs} ms`;
     if (this.#given && !isReply(fault.response)) {
       const closed = 'the mail server closed the connection';
       return { kind: 'unconfirmed', error: `${this.#expired ? silence : closed} after the message` };
     }
-    return this.#expired ? { kind: 'deferred', error: silence } : resultOfFault(fault);
+    return this.#expired ? { kind: 'deferred', error: silence } : resultOfFault(fault, recipients);
   }
 
   abort(): void {

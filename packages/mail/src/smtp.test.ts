@@ -209,12 +209,31 @@ describe('recipients of whom some are turned down', () => {
       kind: 'accepted',
       notifications: [
         report('email.bounced', 'bad', 'Permanent'),
-        report('email.delivery_delayed', 'busy', null),
+        { ...report('email.delivery_delayed', 'busy', null), recipients: ['busy@Example.net'] },
         report('email.soft_bounced', 'policy', 'Transient'),
       ],
       deferred: ['busy@Example.net'],
     });
     expect(server.taken[0]?.envelope.to).toEqual(['good@example.net']);
+  });
+
+  test.each([
+    ['a..b@docomo.ne.jp', '"a..b"@docomo.ne.jp'],
+    ['"ann"@example.net', 'ann@example.net'],
+    ['jürgen@xn--bcher-kva.example', 'jürgen@bücher.example'],
+  ])('%s is reported as we write it, though the server gets %s', async (address, asked) => {
+    const server = await rawServer('220 hello', (line) => {
+      if (line === 'DATA') return '354 go on';
+      if (line.startsWith('EHLO')) return '250-hello\r\n250 SMTPUTF8';
+      if (line === `RCPT TO:<${Buffer.from(asked).toString('latin1')}>`) return '451 4.7.1 Later';
+      return /^(MAIL|RCPT|\.$)/.test(line) ? '250 OK' : null;
+    });
+    const message = outgoingMessage({ to: ['good@example.net', address] });
+    expect(await provide(server.url).send(message)).toMatchObject({
+      kind: 'accepted',
+      notifications: [{ type: 'email.delivery_delayed', recipients: [address] }],
+      deferred: [address],
+    });
   });
 
   test('the rest of a message gets the bytes that the others got', async () => {
