@@ -74,6 +74,15 @@ test('a refused message reports the recipients that the provider named', () => {
   expect(decide({ ...refused, notifications: [bounced] })).toMatchObject({ notifications: [bounced] });
 });
 
+test('when its tries are used up, a message reports whom the provider turned down for good', () => {
+  const answer = { ...deferred, notifications: [{ ...bounced, recipients: ['a@a.example'] }] };
+  expect(decide(answer, { attempt: 3 })).toMatchObject({
+    kind: 'failed',
+    notifications: [{ type: 'email.bounced', recipients: ['a@a.example'] }],
+  });
+  expect(decide(answer)).toMatchObject({ kind: 'retry', notifications: [] });
+});
+
 describe('an attempt that the provider did not confirm', () => {
   test('waits the longest delay, and the event says that a copy may come', () => {
     expect(decide(silent)).toMatchObject({
@@ -153,6 +162,15 @@ describe('recipients that were deferred, while the provider accepted the message
       [softBounce(['b@b.example'], 'gave up after 3 attempts: 451 try later')],
     ],
     ['the message is refused', refused, {}, [softBounce(['b@b.example'], '550 no such user')]],
+    [
+      'the attempts are used up, and another is turned down for good',
+      { ...deferred, notifications: [{ ...bounced, recipients: ['A@a.example'] }] },
+      { attempt: 3, recipients: BOTH },
+      [
+        { ...bounced, recipients: ['A@a.example'] },
+        softBounce(['b@b.example'], 'gave up after 3 attempts: 451 try later'),
+      ],
+    ],
     [
       'each is refused, and named in another way',
       { ...refused, notifications: [{ ...bounced, recipients: ['"B"@b.example'] }] },

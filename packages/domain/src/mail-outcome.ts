@@ -38,8 +38,8 @@ export type ProviderResult =
     }
   /** The provider rejects the message for good. */
   | ({ readonly kind: 'refused'; readonly notifications?: readonly ProviderNotification[] } & MailFault)
-  /** The provider is away or busy, or it asks us to try later. */
-  | ({ readonly kind: 'deferred' } & MailFault)
+  /** The provider is away or busy, or it asks us to try later. It may reject some recipients for good. */
+  | ({ readonly kind: 'deferred'; readonly notifications?: readonly ProviderNotification[] } & MailFault)
   /** The provider got the whole message and gave no answer. It may deliver the message or not. */
   | ({ readonly kind: 'unconfirmed' } & MailFault);
 
@@ -111,7 +111,8 @@ export function decideMailOutcome(
   const delayMs = delayAfter(schedule, attempt);
   if (delayMs === null || unconfirmed >= UNCONFIRMED_MAX) {
     const words = `gave up after ${attempt} attempts: ${error}`;
-    return failed({ error: words, code }, { ...progress, unconfirmed });
+    const rejections = answer.kind === 'deferred' ? answer.notifications : [];
+    return failed({ error: words, code }, { ...progress, unconfirmed }, rejections);
   }
   const next = {
     delayMs: isUnconfirmed ? Math.max(...schedule.delaysMs) : delayMs,

@@ -33,9 +33,13 @@ export function isReply(response: SmtpFault['response']): boolean {
  */
 export function resultOfFault(fault: SmtpFault, recipients: readonly string[]): ProviderResult {
   const { error, code } = readText(fault);
-  if (!isRefusal(fault)) return { kind: 'deferred', error, code };
-  const { notifications } = reportsOf(fault.rejectedErrors ?? [], recipients);
-  return notifications.length === 0 ? { kind: 'refused', error } : { kind: 'refused', error, notifications };
+  const notifications = reportsOf(fault.rejectedErrors ?? [], recipients).notifications.filter(
+    ({ type }) => type !== 'email.delivery_delayed',
+  );
+  const reported = notifications.length === 0 ? {} : { notifications };
+  return isRefusal(fault)
+    ? { kind: 'refused', error, ...reported }
+    : { kind: 'deferred', error, code, ...reported };
 }
 
 interface RecipientReports {

@@ -248,12 +248,16 @@ describe('recipients of whom some are turned down', () => {
     expect(bytes[1]).toBe(bytes[0]);
   });
 
-  test('all turned down, one of them not for good: deferred', async () => {
+  test('all turned down, one of them not for good: deferred, with a report of the other', async () => {
     const server = await mailServer(options);
     const answer = await provide(server.url).send(
       outgoingMessage({ to: ['grey@example.net', 'bad@example.net'] }),
     );
-    expect(answer).toEqual({ kind: 'deferred', error: '450 4.7.1 Greylisted' });
+    expect(answer).toMatchObject({
+      kind: 'deferred',
+      error: '450 4.7.1 Greylisted',
+      notifications: [report('email.bounced', 'bad', 'Permanent')],
+    });
   });
 
   test('all turned down for good: refused, and each is reported', async () => {
