@@ -34,7 +34,8 @@ describe('a server that takes mail', () => {
     expect(mail.text?.trimEnd()).toBe('.\n..\n.leading dot\nend 🎉');
     expect(mail.html?.trimEnd()).toBe('<p>.</p>\n.');
     expect(mail.messageId).toBe('<em_01jd0000000000000000000001@mail.example.com>');
-    expect(taken.bytes.toString('latin1')).not.toMatch(/bcc|secret/i);
+    // A boundary is random, and may have `bcc` in it.
+    expect(taken.bytes.toString('latin1')).not.toMatch(/^bcc|secret/im);
   });
 
   test('gets a domain in Unicode as ASCII', async () => {
