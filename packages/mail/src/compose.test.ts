@@ -142,6 +142,17 @@ describe('a composed message', () => {
     expect(recipients).toEqual({ to: ['jane@example.net'], cc: ['c@example.net'], bcc: ['b@example.net'] });
   });
 
+  test('sends one copy to an address that it writes in two ways', async () => {
+    const twice = outgoingMessage({
+      to: ['Bob@X.example', 'bob@x.example'],
+      cc: ['"BOB"@x.example', 'c@x.example'],
+    });
+    const { envelope } = await composeMessage(twice);
+    expect(envelope.to).toEqual(['Bob@X.example', 'c@x.example']);
+    const rest = await composeMessage({ ...twice, only: ['bob@x.example'] });
+    expect(rest.envelope.to).toEqual(['Bob@X.example']);
+  });
+
   test('keeps the ASCII form of an international domain, in the envelope and the header', async () => {
     const address = 'info@xn--mller-kva.example';
     const { envelope, source, mail } = await composed({ to: [`Müller 株式会社 <${address}>`] });

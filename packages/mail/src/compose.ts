@@ -1,4 +1,4 @@
-import { parseEmailAddress } from '@postrider/domain';
+import { parseEmailAddress, plainAddress, plainAddresses } from '@postrider/domain';
 import type { ProviderResult } from '@postrider/domain';
 import { createTransport } from 'nodemailer';
 import { attachmentParts } from './attachment-parts.ts';
@@ -49,9 +49,7 @@ export async function withComposed(
 /** Writes the message in MIME. It never fetches a URL or reads a file that the message names. */
 export async function composeMessage(message: AddressedMessage): Promise<ComposedMessage> {
   const recipients = recipientsByField(message);
-  const only = message.only === null ? null : new Set(message.only);
-  const all = [...recipients.to, ...recipients.cc, ...recipients.bcc];
-  const to = all.filter((address) => only === null || only.has(address));
+  const to = [...recipients.to, ...recipients.cc, ...recipients.bcc];
   const envelope = { from: mailbox(message.from).address, to };
   const composed = await composer.sendMail({
     envelope,
@@ -74,12 +72,14 @@ export async function composeMessage(message: AddressedMessage): Promise<Compose
 }
 
 function recipientsByField(message: AddressedMessage): ComposedMessage['recipients'] {
+  const only = message.only === null ? null : new Set(plainAddresses(message.only));
   const seen = new Set<string>();
   const addresses = (field: readonly string[]): string[] =>
     field.flatMap((text) => {
       const { address } = mailbox(text);
-      if (seen.has(address)) return [];
-      seen.add(address);
+      const plain = plainAddress(address) ?? address;
+      if (seen.has(plain) || only?.has(plain) === false) return [];
+      seen.add(plain);
       return [address];
     });
   return { to: addresses(message.to), cc: addresses(message.cc), bcc: addresses(message.bcc) };

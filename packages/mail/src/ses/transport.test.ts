@@ -83,6 +83,19 @@ describe('a message that SES accepts', () => {
     expect(message?.raw.toString('latin1')).not.toMatch(/bcc|secret/i);
   });
 
+  test('goes to the rest of its recipients alone, when the others have it from another provider', async () => {
+    await provide().send(
+      outgoingMessage({ cc: ['c@example.net'], bcc: ['b@example.net'], only: ['c@example.net'] }),
+    );
+    const [message] = ses.messages;
+    expect(message?.destination).toEqual({
+      ToAddresses: [],
+      CcAddresses: ['c@example.net'],
+      BccAddresses: [],
+    });
+    expect(message?.mail.to).toMatchObject([{ address: 'jane@example.net' }]);
+  });
+
   test('carries our id and those tags of the customer that SES allows', async () => {
     const tags = [
       { name: 'category', value: 'welcome' },
