@@ -75,6 +75,16 @@ describe('who gets a reply', () => {
     expect(draft.cc).toEqual(['bob@b.example', 'Carl <CARL@c.example>', 'dora@d.example']);
   });
 
+  test('both of two +tags of a foreign domain, but none of the inbox', () => {
+    const tagged = ['case+1@t.example', 'case+2@t.example', 'CASE+1@t.example', 'support+1@shop.example'];
+    expect(draftOf({ reply_all: true }, { cc: tagged }).cc).toEqual([
+      'bob@b.example',
+      'case+1@t.example',
+      'case+2@t.example',
+    ]);
+    expect(draftOf({}, { replyTo: tagged }).to).toEqual(['case+1@t.example', 'case+2@t.example']);
+  });
+
   test('whom the inbox wrote to, when its own message is answered', () => {
     const draft = draftOf(
       { reply_all: true },
@@ -134,6 +144,18 @@ describe('what a reply says of itself', () => {
       { ids: ['own@x', 'ses@y'], references: ['0@a', 'own@x'] },
     );
     expect(headers).toEqual({ 'X-Case': '7', 'In-Reply-To': '<ses@y>', References: '<0@a> <own@x> <ses@y>' });
+  });
+
+  test('no id that its headers cannot hold: one beyond ASCII, or longer than a line', () => {
+    const longest = `${'x'.repeat(993)}@x`;
+    const ids = ['1@x', longest, `x${longest}`, 'é@x', 'a\u007Fb@x'];
+    const { headers } = draftOf({}, { ids, references: ['ü@x', '0@x'] });
+    const isHeld = headers['In-Reply-To'] === `<${longest}>`;
+    expect([isHeld, headers['References']?.replace(longest, 'longest')]).toEqual([
+      true,
+      '<0@x> <1@x> <longest>',
+    ]);
+    expect(draftOf({}, { ids: ['é@x'], references: ['0@x'] }).headers).toEqual({});
   });
 
   test('of a long chain the first id and the newest', () => {

@@ -12,6 +12,7 @@ import { headersSchema } from './email-headers.ts';
 import { inboundAddress } from './inbound-address.ts';
 import { inWords, LIMITS } from './limits.ts';
 import { newestIds } from './message-ids.ts';
+import { plainAddresses } from './plain-address.ts';
 
 /** The received or sent message that a reply answers. Ids have no angle brackets. */
 export interface AnsweredMessage {
@@ -72,6 +73,11 @@ export const replyRequest = emailFields
   })
   .meta({ id: 'ReplyRequest', anyOf: HTML_OR_TEXT });
 
+/**
+ * The ids that a header can hold. A line has 998 octets (RFC 5322 2.1.1): a space, the brackets and the id.
+ * An id beyond ASCII needs SMTPUTF8 (RFC 6531), which many servers lack.
+ */
+const WRITABLE_ID = /^[!-~]{1,995}$/;
 /** RFC 5322 3.6.4 lets References grow with the mail thread. */
 const REFERENCES_MAX = 100;
 
@@ -133,13 +139,14 @@ function fault(found: DraftFault): ReplyParse {
 
 function recipientsOf(inbox: ReplyingInbox, { direction, from, to, cc, replyTo }: AnsweredMessage) {
   const first = direction === 'outbound' ? to : replyTo.length > 0 ? replyTo : [from];
-  const seen = new Set([inbox.address]);
+  const seen = new Set<string>();
   const unseen = (list: readonly string[]): string[] =>
     list.filter((text) => {
-      const parsed = parseEmailAddress(text);
-      const key = parsed === null ? null : (inboundAddress(parsed.address) ?? parsed.address);
-      if (key === null || seen.has(key)) return false;
-      seen.add(key);
+      const [address] = plainAddresses([text]);
+      if (address === undefined || seen.has(address)) return false;
+      // The +tags of the inbox are the inbox. At another domain they may be other people.
+      if (inboundAddress(address) === inbox.address) return false;
+      seen.add(address);
       return true;
     });
   const chosen = unseen(first);
@@ -178,9 +185,10 @@ export function threadHeaders({
   ids,
   references,
 }: Pick<AnsweredMessage, 'ids' | 'references'>): Record<string, string> {
-  const last = ids.at(-1);
+  const writable = (list: readonly string[]) => list.filter((id) => WRITABLE_ID.test(id));
+  const last = writable(ids).at(-1);
   if (last === undefined) return {};
-  const chain = [...new Set([...references, ...ids])];
+  const chain = [...new Set(writable([...references, ...ids]))];
   const kept = newestIds(chain, REFERENCES_MAX);
   return { 'In-Reply-To': `<${last}>`, References: kept.map((id) => `<${id}>`).join(' ') };
 }
