@@ -93,6 +93,20 @@ test.each(ANSWERS)('%i, whose record was written but not confirmed, is recorded 
   await expectRecordedOnce(status);
 });
 
+test('200 is recorded before the lease ends, also when three idle connections died silently', async () => {
+  await database.close();
+  const url = new URL(line.url(fixture.database.url));
+  url.searchParams.set('query_timeout', '2000'); // three time limits are longer than the lease
+  database = openTestDatabase(url.href);
+  const clients = await Promise.all([1, 2, 3].map(async () => database.pool.connect()));
+  for (const client of clients) client.release();
+  const { recorded } = await attempting(200, 5);
+  line.strand();
+  gate.open();
+  await recorded;
+  await expectRecordedOnce(200);
+});
+
 test('while Postgres is away until the lease ends, nothing is recorded, and the next attempt is the first', async () => {
   const { recorded } = await attempting(503, 1);
   const rejected = expect(recorded).rejects.toMatchObject({

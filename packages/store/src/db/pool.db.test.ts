@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { createTestDatabase, waitFor } from '@postrider/testing';
+import { createTestDatabase, startFaultProxy, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { openDatabase } from './database.ts';
 import { isUnavailable, StoreUnavailableError } from './errors.ts';
@@ -196,6 +196,50 @@ describe('a server that only reads', () => {
     await waitFor(async () => writes().catch(() => false), { what: 'a new connection' });
     expect(db.pool.totalCount).toBe(1);
     await db.close();
+  });
+});
+
+describe('of connections that died silently', () => {
+  /** A pool of three connections through a proxy, with two seconds for an answer. */
+  async function withLine(
+    work: (pool: ReturnType<typeof createPool>, strand: () => void) => Promise<void>,
+  ): Promise<void> {
+    const line = await startFaultProxy(database.url);
+    const url = new URL(line.url(database.url));
+    url.searchParams.set('query_timeout', '2000');
+    try {
+      await withPool({ databaseUrl: url.href, size: 3 }, (pool) => work(pool, () => line.strand()));
+    } finally {
+      await line.close();
+    }
+  }
+
+  test('the first that does not answer ends all that were idle or held before its statement', async () => {
+    await withLine(async (pool, strand) => {
+      const clients = [await pool.connect(), await pool.connect(), await pool.connect()] as const;
+      const ended = clients.map((client) => new Promise((resolve) => client.once('end', resolve)));
+      const [oldest, idle, held] = clients;
+      idle.release();
+      oldest.release(); // the pool gives it out first
+      strand();
+      await expect(pool.query('select 1')).rejects.toThrow('Query read timeout');
+      await Promise.all(ended);
+      held.release();
+      expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    });
+  });
+
+  test('one that does not answer leaves those alone that were taken later', async () => {
+    await withLine(async (pool, strand) => {
+      await pool.query('select 1');
+      strand();
+      const silent = expect(pool.query('select 1')).rejects.toThrow('Query read timeout');
+      await waitFor(() => pool.idleCount === 0, { what: 'the dead connection to be taken' });
+      const later = await pool.connect();
+      await silent;
+      expect((await later.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+      later.release();
+    });
   });
 });
 

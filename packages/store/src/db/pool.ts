@@ -38,17 +38,18 @@ export interface PoolOptions {
 const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 15_000;
 const ANSWER_TIMEOUT_MS = 20_000;
+/**
+ * pg's error after ANSWER_TIMEOUT_MS. A server that works cancels a statement earlier. So this one vanished
+ * silently: connections that have been idle or held since then are dead, too.
+ */
+const NO_ANSWER = 'Query read timeout';
 
 export function createPool(options: PoolOptions): Pool {
   const settings = settingsOf(options);
+  /** Oldest first. */
   const opened = new Set<PoolClient>();
-  /** A server stopped writing: the connections before this one may lead to it, too. */
-  function endUpTo(last: unknown): void {
-    for (const client of opened) {
-      endSession(client);
-      if (client === last) return;
-    }
-  }
+  /** Least recently acquired first. */
+  const acquired = new Set<PoolClient>();
   const pool = new Pool({
     connectionString: options.databaseUrl,
     max: options.size,
@@ -60,7 +61,8 @@ export function createPool(options: PoolOptions): Pool {
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     // oxlint-disable-next-line typescript/no-misused-promises -- the pool waits for it
-    onConnect: (client) => prepareSession(client as unknown as Session, settings, () => endUpTo(client)),
+    onConnect: (client) =>
+      prepareSession(client as unknown as Session, settings, () => endUpTo(client, opened)),
   });
   pool.on('error', options.onError);
   // A connection that is checked out may break between two statements. Without a listener, the error event
@@ -69,8 +71,26 @@ export function createPool(options: PoolOptions): Pool {
     client.on('error', () => undefined);
     opened.add(client);
   });
-  pool.on('remove', (client) => void opened.delete(client));
+  pool.on('acquire', (client) => {
+    acquired.delete(client);
+    acquired.add(client);
+  });
+  pool.on('release', (error: Error | undefined, client) => {
+    if (error?.message === NO_ANSWER) endUpTo(client, acquired);
+  });
+  pool.on('remove', (client) => {
+    opened.delete(client);
+    acquired.delete(client);
+  });
   return pool;
+}
+
+/** A server stopped writing or vanished. The connections before `last` may lead to it, too. */
+function endUpTo(last: unknown, clients: ReadonlySet<PoolClient>): void {
+  for (const client of clients) {
+    endSession(client);
+    if (client === last) return;
+  }
 }
 
 /**
