@@ -43,6 +43,7 @@ describe('the mail about a failing webhook', () => {
       'dead letters:  12',
     ]);
     expect(text).toContain('kept for\n  90 days. A webhook keeps 10000 dead letters');
+    expect(text).toContain('After HTTP 410, or when\n  the address is refused, it does not try again.');
     expect(text).toContain('GET /v1/webhooks/wh_1/attempts');
     expect(text).toContain('POST /v1/webhooks/wh_1/recover {"since": "2026-11-26T02:00:00.000Z"}');
   });

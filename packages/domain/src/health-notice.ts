@@ -13,7 +13,7 @@ export interface HealthChange {
   readonly failingSince: Date | null;
   /** null: the webhook fails, or it is not known when it recovered. */
   readonly recoveredAt: Date | null;
-  /** How the last attempt failed. null: it did not, or it is no longer logged. */
+  /** How the last attempt failed, or why a delivery was refused since. null: it is well, or none is known. */
   readonly lastError: string | null;
   /** Counted up to DEAD_LETTERS_IN_NOTICE_MAX. */
   readonly deadLetters: number;
@@ -97,7 +97,8 @@ function failingText(change: HealthChange, failingSince: Date, retention: DeadLe
 ${factsOf(change, ['failing since', failingSince.toISOString()], ['last error', errorOf(change) ?? 'not logged'])}
 
 What happens next
-- Postrider tries each event again, with growing pauses.
+- Postrider tries each event again, with growing pauses. After HTTP 410, or when
+  the address is refused, it does not try again.
 - After the last try, the event becomes a dead letter. It is kept for
   ${retention.days} days. A webhook keeps ${retention.perWebhookMax} dead letters.
 - When the webhook is well again, you get one more mail.

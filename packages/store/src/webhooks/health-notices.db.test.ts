@@ -235,6 +235,9 @@ describe('a notice knows', () => {
       [id, other],
     );
     await rows.deadLetter(id, await rows.event());
+    await store.outside.query(
+      `update dead_letters set last_error = 'HTTP 504', created_at = now() - interval '10 s'`,
+    );
     for (let n = 0; n < 3; n += 1) await rows.deadLetter(other, await rows.event());
     expect(await due()).toEqual({
       webhookId: id,
@@ -248,6 +251,29 @@ describe('a notice knows', () => {
       suppressed: false,
       mailProvider: null,
     });
+  });
+
+  test.each([
+    ['no attempt', []],
+    ['an old success', [[200, null]]],
+    ['an old failure', [[503, 'HTTP 503']]],
+  ])('why deliveries are refused, behind %s: a refusal is no attempt', async (_, logged) => {
+    const id = await failingWebhook(6);
+    for (const [status, error] of logged) {
+      await store.outside.query(
+        `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error)
+         values (now() - interval '1 hour', 1, 'evt_1', $1, 1, 5, $2, $3)`,
+        [id, status, error],
+      );
+    }
+    await rows.deadLetter(id, await rows.event());
+    await store.outside.query(`update dead_letters set created_at = now() - interval '2 hours'`);
+    const refused = await rows.deadLetter(id, await rows.event());
+    const error = 'refused address 10.0.0.1 (private)';
+    await store.outside.query('update dead_letters set last_error = $2 where id = $1', [refused, error]);
+    expect(await due()).toMatchObject({ webhookId: id, lastError: error });
+    await setFailing(id, null);
+    expect(await due()).toMatchObject({ webhookId: id, lastError: null });
   });
 
   test("its own account's address, or that there is none", async () => {

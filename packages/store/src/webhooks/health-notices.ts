@@ -22,6 +22,8 @@ const IN_STATE_SINCE = `greatest(
  * Guarantee: the rows are locked until the transaction ends. Another relay skips them, and the state does not
  * change meanwhile. The index `webhooks_to_notice` has exactly the candidates.
  *
+ * A refused delivery made no attempt: its dead letter has the error.
+ *
  * $1 seconds that the state must have lasted, $2 rows at most, $3 the account of the notices, $4 dead letters
  * counted at most.
  */
@@ -37,8 +39,16 @@ const CLAIM = statement('claim-health-notices')`
     )
     select d.id as "webhookId", d.account_id as "accountId", d.endpoint, d.failing_since as "failingSince",
            d.recovered_at as "recoveredAt",
-           (select a.error from attempts a
-            where a.webhook_id = d.id order by a.started_at desc limit 1) as "lastError",
+           case when d.failing_since is not null then (
+             select f.error
+             from (
+               (select a.started_at as at, a.error from attempts a
+                where a.webhook_id = d.id order by a.started_at desc limit 1)
+               union all
+               (select l.created_at, l.last_error from dead_letters l
+                where l.webhook_id = d.id order by l.created_at desc, l.id desc limit 1)
+             ) f
+             order by f.at desc limit 1) end as "lastError",
            (select count(*) from (
               select from dead_letters l where l.webhook_id = d.id limit $4
             ) kept)::int as "deadLetters",
