@@ -185,3 +185,20 @@ test('another account’s webhook and recovery read as missing ones', async () =
   }
   expect((await ask('get', `${webhook}/recoveries/${id}`)).body).toMatchObject({ status: 'running' });
 });
+
+test('a recovery of another webhook reads as a missing one, under a webhook of one’s own', async () => {
+  const id = await started();
+  const missing = newId('recovery', systemClock);
+  const rows = createRows(api.database);
+  const other = await api.newCaller({ scopes: ['webhooks:manage'] });
+  for (const by of [caller, other]) {
+    const own = await rows.webhook({ accountId: by.accountId });
+    for (const method of ['get', 'delete'] as const) {
+      const answer = await ask(method, `${own}/recoveries/${id}`, by);
+      expectProblem(answer, 'not-found');
+      expect(wholeAnswer(answer)).toEqual(wholeAnswer(await ask(method, `${own}/recoveries/${missing}`, by)));
+    }
+    expectProblem(await ask('get', `${own}/recoveries?after=${id}`, by), 'validation-failed');
+  }
+  expect((await ask('get', `${webhook}/recoveries/${id}`)).body).toMatchObject({ status: 'running' });
+});
