@@ -49,8 +49,8 @@ interface RecipientReports {
 
 /**
  * @param rejected the server's replies to the recipients that it did not accept.
- * @param recipients as the envelope writes them. The reports write them so too: nodemailer adds and removes
- *   quotes, and changes the case and the script of domains.
+ * @param recipients as the envelope writes them. The reports write them so too: nodemailer adds quotes, and
+ *   changes the case and the script of domains.
  */
 export function reportsOf(
   rejected: readonly RecipientFault[],

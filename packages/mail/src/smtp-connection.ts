@@ -68,9 +68,14 @@ export class SmtpConnection {
     this.#attempt = attempt;
     try {
       const mail: SendMailOptions & { signal: AbortSignal; envelope: { size: number } } = {
-        // The server learns the size first (RFC 1870). It can refuse a message that is too large before it is
-        // sent.
-        envelope: { from: envelope.from, to: [...envelope.to], size: bytes.length },
+        envelope: {
+          // Nodemailer would parse a string, and send `" ann"@example.net` to `ann@example.net`.
+          from: asParsed(envelope.from),
+          to: envelope.to.map(asParsed),
+          // The server learns the size first (RFC 1870). It can refuse a message that is too large before it
+          // is sent.
+          size: bytes.length,
+        },
         raw: bytes,
         signal: attempt.signal,
       };
@@ -95,6 +100,10 @@ export class SmtpConnection {
     this.#attempt?.abort();
     this.#transport.close();
   }
+}
+
+function asParsed(address: string): { readonly name: string; readonly address: string } {
+  return { name: '', address };
 }
 
 /** The time limits of one attempt. Each step that ends starts the limit of the next one. */

@@ -220,7 +220,9 @@ describe('recipients of whom some are turned down', () => {
 
   test.each([
     ['a..b@docomo.ne.jp', '"a..b"@docomo.ne.jp'],
-    ['"ann"@example.net', 'ann@example.net'],
+    ['Ann@Example.net', 'Ann@example.net'],
+    ['" ann"@example.net', '" ann"@example.net'],
+    [String.raw`"ann\,bob"@example.net`, String.raw`"ann\,bob"@example.net`],
     ['jürgen@xn--bcher-kva.example', 'jürgen@bücher.example'],
   ])('%s is reported as we write it, though the server gets %s', async (address, asked) => {
     const server = await rawServer('220 hello', (line) => {
