@@ -83,6 +83,7 @@ describe('what is no address is refused', () => {
     'jane@x.1',
     '=?utf-8?q?=61?=@example.net',
     '"=?utf-8?q?=61?="@example.net',
+    String.raw`"=\?utf-8?q?=61\?="@example.net`,
     '""@example.net',
     '"a"b"@example.net',
     '"a>b"@example.net',

@@ -64,14 +64,20 @@ function withMailDomain(text: string): string | null {
 
 /** RFC 2047 5 (3): an address has no encoded word. A server that decodes one reads another address. */
 function isLocalPart(text: string): boolean {
-  if (text.includes('=?') && text.includes('?=')) return false;
+  const unescaped = text.replaceAll('\\', '');
+  if (unescaped.includes('=?') && unescaped.includes('?=')) return false;
   return LOCAL_PART.test(text) || QUOTED_LOCAL_PART.test(text);
 }
 
-/** `"ann"@` and `ann@` are the same mailbox (RFC 5321 4.1.2). @returns `ann` for both */
+/**
+ * `"ann"@` and `ann@` are the same mailbox, and so are `"a\ b"@` and `"a b"@` (RFC 5321 4.1.2).
+ *
+ * @returns the form with the fewest quotes and backslashes.
+ */
 export function unquotedLocalPart(text: string): string {
-  const content = QUOTED.exec(text)?.[1]?.replaceAll(/\\(.)/gu, '$1') ?? text;
-  return LOCAL_PART.test(content) ? content : text;
+  const content = QUOTED.exec(text)?.[1]?.replaceAll(/\\(.)/gu, '$1');
+  if (content === undefined) return text;
+  return LOCAL_PART.test(content) ? content : `"${content.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }
 
 /** JSON Schema counts code points, and so do we. */

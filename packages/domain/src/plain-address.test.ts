@@ -11,6 +11,8 @@ test.each([
   ['"Bob"@b.example', 'bob@b.example'],
   ['"b\\ob"@b.example', 'bob@b.example'],
   ['"Bob B"@b.example', '"bob b"@b.example'],
+  [String.raw`"Bob\ B\,"@b.example`, '"bob b,"@b.example'],
+  [String.raw`"b\"o\\b"@b.example`, String.raw`"b\"o\\b"@b.example`],
   ['bob@b.example.', 'bob@b.example'],
   ['.bob..@B_1.example', '.bob..@b_1.example'],
   ["O'Neil+tag@b.example", "o'neil+tag@b.example"],
