@@ -57,7 +57,8 @@ export async function listen(given: ListenArguments, io: Io): Promise<void> {
 
 /** @returns null without a key: events arrive at a port. */
 function eventSource({ key: given, api, port }: ListenArguments, { env }: Io): EventSource | null {
-  const key = given ?? (api === undefined ? undefined : env['POSTRIDER_API_KEY']);
+  const fromEnv = api === undefined || env['POSTRIDER_API_KEY'] === '' ? undefined : env['POSTRIDER_API_KEY'];
+  const key = given ?? fromEnv;
   if (key === undefined && api === undefined) return null;
   if (key === undefined) throw new UsageError('--key is missing');
   if (api === undefined) throw new UsageError('--api is missing');

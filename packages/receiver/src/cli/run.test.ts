@@ -57,6 +57,12 @@ test('a secret of the environment that is none is named by its variable', async 
   });
 });
 
+test('an empty key of the environment is none', async () => {
+  const env = { POSTRIDER_API_KEY: '' };
+  const { code, err } = await runCommand(['listen', '--api', 'http://a/'], { env });
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('--key is missing') });
+});
+
 test.each([['--help'], ['-h'], ['send', '--help'], ['listen', '--nonsense', '-h']])(
   '%s %s shows every option and event type',
   async (...args) => {
