@@ -165,6 +165,21 @@ describe('take', () => {
     await narrow.end();
   });
 
+  test('of a delivery whose event was gone leaves it, when the event is back before it ends', async () => {
+    const narrow = openPool(1);
+    const held = await narrow.connect();
+    const { jobs, orphan } = await wholeAndOrphan();
+    await createDeliveryWork(pool, narrow).take(jobs, LEASE_SECONDS);
+    await database.query(
+      `insert into events (id, account_id, type, created_at, data) values ($1, 'acct_1', 'email.sent', now(), '{}')`,
+      [orphan.eventId],
+    );
+    held.release();
+    await narrow.query('select 1'); // behind the statement that ends orphans
+    expect(await deliveries()).toMatchObject([{}, { id: orphan.deliveryId, claim: 1 }]);
+    await narrow.end();
+  });
+
   test('of a delivery whose event is gone, and which cannot be ended, says so and leaves it to its lease', async () => {
     const left: [HeldDelivery, unknown][] = [];
     const closed = openPool(1);
