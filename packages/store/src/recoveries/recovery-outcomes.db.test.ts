@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, EventId, RecoveryId } from '@postrider/domain';
-import { ACTOR, createRows } from '@postrider/testing';
+import { ACTOR, createRows, waitFor } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { createOutage } from '../../test/outage.ts';
 import type { Outage } from '../../test/outage.ts';
@@ -9,6 +9,7 @@ import { died, finished, retried } from '../../test/outcomes.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { findRecovery, startRecovery } from '../../test/start-recovery.ts';
 import { createDeliveryWork } from '../deliveries/delivery-work.ts';
+import type { DeliveryClaim } from '../deliveries/delivery-work.ts';
 import { createWebhookEventStore } from '../events/webhook-events.ts';
 import type { NewRecovery } from './recoveries.ts';
 import { createRecoveryWork } from './recovery-work.ts';
@@ -46,6 +47,18 @@ test('the outcomes of what it queued are counted, and those of a later replay ar
   await work.done([finished(await take(dead))]);
   await work.dead([died(await take(waiting))]);
   expect(await read(id)).toMatchObject({ queued: 3, delivered: 1, failed: 2, inProgress: 0 });
+});
+
+test('a delivery that ends because its event is gone counts as failed', async () => {
+  const [gone] = await outage.events(1);
+  const id = await started();
+  await outage.step(id);
+  const jobs = await store.outside.query<DeliveryClaim>('select id as "deliveryId", claim from deliveries');
+  await store.outside.query('delete from events where id = $1', [gone]);
+  expect(await createDeliveryWork(store.db.pool, store.db.pool).take(jobs, 30)).toEqual([]);
+  const deliveries = () => store.outside.query('select from deliveries');
+  await waitFor(async () => (await deliveries()).length === 0, { what: 'the delivery to end' });
+  expect(await read(id)).toMatchObject({ queued: 1, delivered: 0, failed: 1, inProgress: 0 });
 });
 
 test('each step adds up the outcomes', async () => {

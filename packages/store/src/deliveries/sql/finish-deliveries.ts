@@ -127,7 +127,7 @@ export const finishDead = statement('finish-dead')`
 
 /**
  * Removes deliveries whose event is gone. There is nothing to send, and their leases would expire again and
- * again.
+ * again. A recovery counts them as failed.
  *
  * Guarantee: a delivery whose event exists is never removed.
  *
@@ -135,7 +135,7 @@ export const finishDead = statement('finish-dead')`
  */
 export const endOrphans = statement('end-orphans')`
     with held as materialized (
-      select d.id
+      select d.id, d.recovery_id
       from deliveries d
       join unnest($1::bigint[], $2::int[], $3::text[], $4::text[]) u (id, claim, event_id, webhook_id)
         on u.id = d.id and u.claim = d.claim and ${isSameDelivery('u')}
@@ -143,6 +143,5 @@ export const endOrphans = statement('end-orphans')`
         and (select true from events e where e.id = d.event_id limit 1) is null
       order by d.id
       for update of d
-    )
-    delete from deliveries d where d.id = any (array(select id from held))
-    returning d.id`;
+    ),${GONE},${countOutcome('failed')}
+    select id from held`;
