@@ -21,19 +21,16 @@ const size = Math.max(1, config.databasePoolSize - LEASE_POOL_SIZE);
 const database = openDatabase({ ...connection, size }, wakeUps);
 const leases = createPool({ ...connection, size: LEASE_POOL_SIZE, durableCommits: false });
 
-shell.lifecycle
-  .add('queue watch', queueWatch)
-  .add('database', {
-    async start() {
-      await requireDatabase(database.pool, (line) => logger.warn(line));
-      await requireQueueSchema(location);
-    },
-    stop: () => Promise.all([wakeUps.close(), leases.end(), database.close()]),
-  })
-  .add(
-    'operations server',
-    operationsServer(shell, () => readiness()),
-  );
+shell.lifecycle.add('queue watch', queueWatch).add('database', {
+  async start() {
+    await requireDatabase(database.pool, (line) => logger.warn(line));
+    await requireQueueSchema(location);
+  },
+  stop: () => Promise.all([wakeUps.close(), leases.end(), database.close()]),
+});
 const readiness = addWorker({ ...shell, database, leases, queueWatch });
+// A worker with a wrong mail provider ends before it listens. The consumers start after this server, and stop
+// before it.
+shell.lifecycle.add('operations server', operationsServer(shell, readiness));
 
 await shell.lifecycle.run();

@@ -104,10 +104,7 @@ export function logMailProvider(
   }
 }
 
-/**
- * Health and metrics, for a process without an HTTP server of its own. Add it before the role: then it
- * answers before the work begins, and until the work has ended.
- */
+/** Health and metrics, for a process without an HTTP server of its own. */
 export function operationsServer(
   {
     config,

@@ -25,20 +25,22 @@ export type Recorder = (
 ) => Promise<boolean>;
 
 export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dead'>, clock: Clock): Recorder {
-  const done = batcherOf<Entry>((entries) => store.done(entries.map(finishedAttempt)));
-  const retry = batcherOf<Entry & { outcome: DeliveryOutcome & { kind: 'retry' } }>((entries) =>
+  const done = batcherOf<Entry>((entries, nowMs) =>
+    store.done(entries.map((entry) => finishedAttempt(entry, nowMs))),
+  );
+  const retry = batcherOf<Entry & { outcome: DeliveryOutcome & { kind: 'retry' } }>((entries, nowMs) =>
     store.retry(
       entries.map((entry): RetriedAttempt => ({
-        ...finishedAttempt(entry),
+        ...finishedAttempt(entry, nowMs),
         error: entry.outcome.lastError,
-        dueInMs: entry.attempt.endedAtMs + entry.outcome.delayMs - performance.now(),
+        dueInMs: entry.attempt.endedAtMs + entry.outcome.delayMs - nowMs,
       })),
     ),
   );
-  const dead = batcherOf<Entry & { outcome: DeliveryOutcome & { kind: 'dead' } }>((entries) =>
+  const dead = batcherOf<Entry & { outcome: DeliveryOutcome & { kind: 'dead' } }>((entries, nowMs) =>
     store.dead(
       entries.map((entry): DeadAttempt => ({
-        ...finishedAttempt(entry),
+        ...finishedAttempt(entry, nowMs),
         error: entry.outcome.lastError,
         reason: entry.outcome.reason,
         deadLetterId: newId('deadLetter', clock),
@@ -60,12 +62,12 @@ export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dea
     }, delivery.leaseEndsAtMs);
 }
 
-/** Each entry resolves to true when its row was still this worker's. */
+/** Times count from `nowMs`. Each entry resolves to true when its row was still this worker's. */
 function batcherOf<E extends Entry>(
-  finish: (entries: readonly E[]) => Promise<string[]>,
+  finish: (entries: readonly E[], nowMs: number) => Promise<string[]>,
 ): Batcher<E, boolean> {
   return new Batcher<E, boolean>(async (entries) => {
-    const ended = new Set(await finish(entries));
+    const ended = new Set(await finish(entries, performance.now()));
     const latest = latestClaims(entries);
     return entries.map(
       ({ delivery: { deliveryId, claim } }) => ended.has(deliveryId) && latest.get(deliveryId) === claim,
@@ -86,7 +88,7 @@ function latestClaims(entries: readonly Entry[]): Map<string, number> {
   return latest;
 }
 
-function finishedAttempt({ delivery, attempt }: Entry): FinishedAttempt {
+function finishedAttempt({ delivery, attempt }: Entry, nowMs: number): FinishedAttempt {
   const { result, startedAtMs, endedAtMs } = attempt;
   const answered = result.kind === 'answered' ? result : null;
   return {
@@ -95,7 +97,7 @@ function finishedAttempt({ delivery, attempt }: Entry): FinishedAttempt {
     eventId: delivery.eventId,
     webhookId: delivery.webhookId,
     eventType: delivery.eventType,
-    startedAgoMs: performance.now() - startedAtMs,
+    startedAgoMs: nowMs - startedAtMs,
     durationMs: Math.round(endedAtMs - startedAtMs),
     statusCode: answered?.statusCode ?? null,
     answer: answered === null || answered.excerpt.length === 0 ? null : answered.excerpt,
