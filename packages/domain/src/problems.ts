@@ -172,7 +172,7 @@ export const PROBLEMS = {
     status: 503,
     title: 'Service not ready',
     family: 'service',
-    when: 'The storage cannot be reached; or the key has too many unread answers; or a count of events waited too long for other counts; or, on a route without a limit, the API had no memory for a large body in time, or too many requests of the account or of the client’s address were in flight, or the account wrote too many deliveries.',
+    when: 'The storage cannot be reached; or the key has too many unread answers; or a request that does much work waited too long for others like it; or a mail thread has more messages than one request changes; or, on a route without a limit, the API had no memory for a large body in time, or too many requests of the account or of the client’s address were in flight, or the account wrote too many deliveries.',
     remedy: BACK_OFF,
   },
 } as const satisfies Record<string, ProblemDefinition>;
