@@ -15,15 +15,21 @@ export const postgresKilled: Experiment = {
     const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
     await world.start('relay');
     await world.start('worker');
-    const load = world.producer.load({ perSecond: 40 });
-    for (let crash = 1; crash <= world.scaled(CRASHES); crash += 1) {
-      await endpoint.arrived(endpoint.receipts.length + 20);
-      await world.fault('kill -9 postgres', { mayRepeat: true }, async () => {
+    const crash = (mayRepeat: boolean): Promise<void> =>
+      world.fault('kill -9 postgres', { mayRepeat }, async () => {
         world.postgres.kill();
         await delay(DOWN_MS);
         await world.postgres.start();
       });
+    const load = world.producer.load({ perSecond: 40 });
+    for (let nth = 1; nth <= world.scaled(CRASHES); nth += 1) {
+      await endpoint.arrived(endpoint.receipts.length + 20);
+      await crash(true);
     }
     await load.stop();
+    // Nobody else commits. An outcome that is not on disk yet is lost, and its event is sent again.
+    await world.producer.record(20);
+    await world.drained();
+    await crash(false);
   },
 };
