@@ -14,22 +14,23 @@ interface BodyLimitValues {
   /** The memory budget for unparsed bodies. It counts each body beyond its first `bytesFree`. */
   readonly bytesMax: number;
   readonly bytesFree: number;
-  /** The memory budget for parsed bodies, and the number per key. Bodies up to `bytesFree` do not count. */
+  /** The memory budget for parsed bodies. Bodies up to `bytesFree` do not count. */
   readonly parsedBytesMax: number;
+  /** Each key may have this many parsed bodies that count. */
   readonly parsedPerKey: number;
 }
 
 /**
  * Two batch bodies per key: one uploads while the other is stored. Bodies of other routes that fit into the
- * first 64 KiB are not counted. The largest body takes 93 MiB when it is parsed. So one key cannot take the
- * whole budget for parsed bodies.
+ * first 64 KiB are not counted. One parsed body per key: the largest takes 183 MiB, most of it numbers in
+ * arrays. Two of them would take the whole budget, and keep the bodies of all other keys waiting.
  */
 const VALUES: BodyLimitValues = {
   batchesPerKey: 2,
   bytesMax: 8 * LIMITS.batchBodyBytes,
   bytesFree: LIMITS.bodyBytes,
   parsedBytesMax: 8 * LIMITS.batchBodyBytes,
-  parsedPerKey: 2,
+  parsedPerKey: 1,
 };
 
 /** A parsed value takes at most this much besides its text: an object with one member of a unique name. */
@@ -52,7 +53,7 @@ export class BodyLimits {
   }
 }
 
-/** Why there is no body. An answer refuses it. */
+/** Why the body was not read. An `Answer` is the refusal to send. */
 export type NoBody = Answer | 'client gone' | 'no memory in time';
 
 export type BodyRead<Value> =
@@ -72,7 +73,7 @@ interface BodyParts {
   readonly owner: string;
   /**
    * True: the body waits for a batch slot. Routes that charge for the contents of a body need it. Before the
-   * charge, nothing else limits how many there are.
+   * charge, only this slot limits such bodies.
    */
   readonly isBatch: boolean;
 }
