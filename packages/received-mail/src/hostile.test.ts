@@ -110,6 +110,54 @@ describe('a body beyond the limits is not complete', () => {
     });
   });
 
+  describe('HTML that html-to-text would handle too often stays HTML:', () => {
+    const parseHtml = (html: string) => parse(`${FROM}Content-Type: text/html\r\n\r\n${html}`);
+
+    test.each([
+      ['quotes', '<blockquote>', ''],
+      ['ordered lists', '<ol start=1000000><li>', ''],
+      ['lists', '<ul><li>', ''],
+      ['links', '<a href=a>', ''],
+      ['headings', '<h1>', ''],
+      ['quotes that a comment seems to end', '<blockquote>', '<!-- </blockquote> -->'],
+      ['quotes that an attribute seems to end', '<blockquote>', '<b title="></blockquote>"></b>'],
+      ['quotes that a style seems to end', '<blockquote>', '<style></blockquote></style>'],
+    ])('%s', async (_, open, decoy) => {
+      const html = `${`${open}${decoy}`.repeat(450)}${'<p>x'.repeat(5_000)}`;
+      const message = await parseHtml(html);
+      expect({ textLength: message.text?.length, isComplete: message.complete }).toEqual({
+        isComplete: false,
+      });
+      expect(message.html).toHaveLength(html.length);
+    });
+
+    test('more elements than mailparser converts', async () => {
+      expect(await parseHtml('<b>'.repeat(50_000))).toMatchObject({ text: null, complete: false });
+    });
+
+    test('the parts of a message count together', async () => {
+      const part = `--b\r\nContent-Type: text/html\r\n\r\n${'x'.repeat(HTML_CHARACTERS_MAX - 100)}\r\n`;
+      const message = (count: number) =>
+        `${FROM}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nHi\r\n${part.repeat(count)}--b--\r\n`;
+      expect(await parse(message(2))).toMatchObject({ complete: true });
+      const { text, complete } = await parse(message(11));
+      expect({ text: text?.trim(), complete }).toEqual({ text: 'Hi', complete: false });
+    });
+
+    test('but 30 quotes around 1,000 lines become text', async () => {
+      const { text, complete } = await parseHtml(`${'<blockquote>'.repeat(30)}${'<p>A line '.repeat(1_000)}`);
+      expect(text?.match(/A line/g)).toHaveLength(1_000);
+      expect(complete).toBe(true);
+    });
+  });
+
+  test('a message of a few KB becomes no megabytes of text', async () => {
+    const html = '<hr>'.repeat(10_000);
+    const message = await parse(`${FROM}Content-Type: text/html\r\n\r\n${html}`);
+    expect({ textLength: message.text?.length, isComplete: message.complete }).toEqual({ isComplete: false });
+    expect(message.html).toHaveLength(html.length);
+  });
+
   test.each([
     ['without a boundary', 'Content-Type: multipart/mixed\r\n\r\n--b\r\n\r\nx\r\n--b--\r\n'],
     [

@@ -1,6 +1,7 @@
 import { MailParser } from 'mailparser';
-import type { AttachmentStream, HeaderLines, MessageText } from 'mailparser';
-import { HTML_CHARACTERS_MAX } from './limits.ts';
+import type { AttachmentStream, HeaderLines, MailParserOptions, MessageText } from 'mailparser';
+import { conversionSteps } from './conversion-steps.ts';
+import { HTML_CHARACTERS_MAX, HTML_STEPS_MAX, LONGER_TEXT_CHARACTERS_MAX } from './limits.ts';
 
 /** A message as mailparser reads it. */
 export interface ReadMail {
@@ -34,7 +35,7 @@ const OPTIONS = {
  * `simpleParser` would lose it.
  */
 export function readMail(bytes: Buffer): Promise<ReadMail> {
-  const parser = new MailParser(OPTIONS);
+  const parser = new BoundedMailParser(OPTIONS);
   const files: { part: AttachmentStream; chunks: Buffer[] }[] = [];
   let body: Partial<MessageText> = {};
   parser.on('data', (part: AttachmentStream | MessageText) => {
@@ -47,16 +48,19 @@ export function readMail(bytes: Buffer): Promise<ReadMail> {
     part.content.on('data', (chunk: Buffer) => chunks.push(chunk)).once('end', () => part.release?.());
   });
   return new Promise((resolve) => {
-    const settle = (isWhole: boolean): void =>
+    const settle = (isWhole: boolean): void => {
+      const { text = '' } = body;
+      const isTextKept = text.length <= Math.max(bytes.length, LONGER_TEXT_CHARACTERS_MAX);
       resolve({
         headerLines: parser.headerLines || [],
-        text: body.text ?? '',
+        text: isTextKept ? text : '',
         html: body.html ?? '',
         files: files.map(({ part: { filename = '', contentType, cid = '' }, chunks }) => {
           return { filename, contentType, cid, content: Buffer.concat(chunks) };
         }),
-        complete: isWhole && body.textConversionError === undefined && !hasLoss(parser),
+        complete: isWhole && isTextKept && body.textConversionError === undefined && !hasLoss(parser),
       });
+    };
     parser
       .once('end', () => settle(true))
       .on('error', () => settle(false))
@@ -64,15 +68,41 @@ export function readMail(bytes: Buffer): Promise<ReadMail> {
   });
 }
 
-/** A node of mailparser's tree of parts, which its types leave out. */
+/** A node of mailparser's tree of parts. */
 interface Node {
   readonly contentType: string | false;
   readonly headerLines: HeaderLines;
+  readonly textContent?: string;
   readonly children: readonly Node[];
 }
 
-function hasLoss(parser: object): boolean {
-  const { tree } = parser as { tree: Node | false };
+/** What mailparser's types leave out. */
+interface Internals {
+  readonly tree: Node | false;
+  /** Converts the parts into the texts of the message, at its end. */
+  getTextContent(): MessageText;
+}
+
+const Base = MailParser as unknown as new (options: MailParserOptions) => MailParser & Internals;
+
+/** mailparser, which leaves HTML as it is when it costs too much to convert. */
+class BoundedMailParser extends Base {
+  override getTextContent(): MessageText {
+    const steps = htmlOf(this.tree).reduce((sum, html) => sum + conversionSteps(html), 0);
+    if (steps > HTML_STEPS_MAX) this.options = { ...this.options, maxHtmlLengthToParse: -1 };
+    return super.getTextContent();
+  }
+}
+
+/** The HTML that mailparser may convert: not that of an alternative, which has its own text. */
+function htmlOf(tree: Node | false): string[] {
+  if (tree === false || tree.contentType === 'multipart/alternative') return [];
+  const { contentType, textContent = '', children } = tree;
+  const isConverted = contentType === 'text/html' && textContent.length <= HTML_CHARACTERS_MAX;
+  return [...(isConverted ? [textContent] : []), ...children.flatMap(htmlOf)];
+}
+
+function hasLoss({ tree }: Internals): boolean {
   return tree !== false && losesContent(tree);
 }
 

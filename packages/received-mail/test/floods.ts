@@ -1,4 +1,5 @@
 import { runs } from '@postrider/testing';
+import { HTML_CHARACTERS_MAX } from '../src/limits.ts';
 
 /** Size of a flood: the largest accepted message in the long run. Every limit of the parser is below a quarter of it. */
 const FLOOD_BYTES = runs({ usual: 2.5, long: 10 }) * 1024 * 1024;
@@ -8,10 +9,10 @@ const text = (parameters: string, extra = ''): string =>
   `Content-Type: text/plain${parameters}\r\n${extra}\r\n`;
 
 /** A header, then one piece repeated. */
-function flood(header: string, piece: string | Buffer): () => Buffer {
+function flood(header: string, piece: string | Buffer, size = FLOOD_BYTES): () => Buffer {
   return () => {
     const head = Buffer.from(`${HEADER}${header}`);
-    const bytes = Buffer.alloc(FLOOD_BYTES, head);
+    const bytes = Buffer.alloc(size, head);
     bytes.fill(piece, head.length);
     return bytes;
   };
@@ -62,6 +63,14 @@ export const floods: readonly (readonly [title: string, raw: () => Buffer])[] = 
   ['almost delimiters', flood('Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\n', '--bb\n')],
   ['parameters', flood('Content-Type: text/plain', '; a=b')],
   ['HTML quotes', flood(`Content-Type: text/html\r\n\r\n${'<blockquote>'.repeat(400)}`, 'x<br>')],
+  [
+    'quotes in HTML that becomes text',
+    flood(`Content-Type: text/html\r\n\r\n${'<blockquote>'.repeat(400)}`, 'x<br>', HTML_CHARACTERS_MAX),
+  ],
+  [
+    'links in HTML that becomes text',
+    flood(`Content-Type: text/html\r\n\r\n${'<a href=a>'.repeat(400)}`, 'x ', HTML_CHARACTERS_MAX),
+  ],
   ['HTML text', flood('Content-Type: text/html\r\n\r\n', 'x\n')],
   ['HTML links', flood('Content-Type: text/html\r\n\r\n', '<a href=http://a.example>b</a>')],
 ];
