@@ -126,6 +126,7 @@ async function receive(attachment: Buffer, sink = sinkWith()): Promise<string> {
     recipients: [INBOX],
     traceBytes: 0,
     sessionId: 's',
+    client: '192.0.2.1',
     remoteAddress: '192.0.2.1',
     helo: 'client.example',
     tls: false,

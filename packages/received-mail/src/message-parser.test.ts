@@ -74,7 +74,7 @@ const WHOLE = {
 describe('a parser of messages', () => {
   test('gives the same result in a worker thread as without one', async () => {
     await withParser({ threads: 2, timeoutMs: 20_000, script: pathToFileURL(REAL) }, async (parser, lost) => {
-      const parsed = await Promise.all(samples.map(({ raw }) => parser.parse(raw)));
+      const parsed = await Promise.all(samples.map(({ name, raw }) => parser.parse(raw, name)));
       for (const [index, { name, expected }] of samples.entries()) {
         const found = parsed[index];
         if (found === undefined) throw new Error(`nothing came back for ${name}`);
@@ -94,8 +94,8 @@ describe('a parser of messages', () => {
   ])('a message that %s harms no other message', async (_title, fault, cause) => {
     const timeoutMs = fault === 'memory' ? 20_000 : TIMEOUT_MS;
     await withParser({ threads: 2, memoryMb: 64, timeoutMs, script: faulty.path }, async (parser, lost) => {
-      const bad = parser.parse(message(`X-Fault: ${fault}`, 'never read'));
-      const beside = await Promise.all([parser.parse(GOOD), parser.parse(GOOD)]);
+      const bad = parser.parse(message(`X-Fault: ${fault}`, 'never read'), 'a');
+      const beside = await Promise.all([parser.parse(GOOD, 'b'), parser.parse(GOOD, 'b')]);
       for (const each of beside) expect(comparable(each)).toMatchObject(WHOLE);
       expect(await bad).toMatchObject(UNREAD);
       expect(lost).toEqual([expect.stringMatching(cause), expect.stringMatching(cause)]);
@@ -104,7 +104,7 @@ describe('a parser of messages', () => {
 
   test('a message that computes without end is unread', async () => {
     await withParser({ timeoutMs: 1_000, script: faulty.path }, async (parser, lost) => {
-      expect(await parser.parse(message('X-Fault: computing', 'never read'))).toMatchObject(UNREAD);
+      expect(await parser.parse(message('X-Fault: computing', 'never read'), 'a')).toMatchObject(UNREAD);
       expect(lost).toEqual(Array(2).fill(expect.stringMatching(/no answer within 1000 ms/)));
     });
   });
@@ -112,7 +112,7 @@ describe('a parser of messages', () => {
   test('a worker thread that is lost is replaced, and waiting messages are read', async () => {
     await withParser({ threads: 1, timeoutMs: 20_000, script: faulty.path }, async (parser, lost) => {
       const bad = message('X-Fault: throw', 'never read');
-      const answers = await Promise.all([bad, GOOD, bad, GOOD].map((raw) => parser.parse(raw)));
+      const answers = await Promise.all([bad, GOOD, bad, GOOD].map((raw) => parser.parse(raw, 'a')));
       for (const each of [answers[0], answers[2]]) expect(each).toMatchObject(UNREAD);
       for (const each of [answers[1], answers[3]])
         expect(each).toMatchObject({ text: 'all is well', complete: true });
@@ -126,17 +126,17 @@ describe('a parser of messages', () => {
       onThreadLost = resolve;
     });
     await withParser({ threads: 1, script: faulty.path, onThreadLost }, async (parser) => {
-      const late = await parser.parse(message('X-Fault: late', 'all is well'));
+      const late = await parser.parse(message('X-Fault: late', 'all is well'), 'a');
       expect(late).toMatchObject({ text: 'all is well', complete: true });
       expect((await lost).message).toBe('a fault after the answer');
-      expect(comparable(await parser.parse(GOOD))).toMatchObject(WHOLE);
+      expect(comparable(await parser.parse(GOOD, 'a'))).toMatchObject(WHOLE);
     });
   });
 
   test('a message whose worker thread is lost to another message is read whole', async () => {
     await withParser({ threads: 1, script: faulty.path }, async (parser, lost) => {
-      await parser.parse(message('X-Fault: next', ''));
-      expect(comparable(await parser.parse(GOOD))).toMatchObject(WHOLE);
+      await parser.parse(message('X-Fault: next', ''), 'a');
+      expect(comparable(await parser.parse(GOOD, 'a'))).toMatchObject(WHOLE);
       expect(lost).toEqual(['a fault of the message before']);
     });
   });
@@ -146,9 +146,9 @@ describe('a parser of messages', () => {
       const order: string[] = [];
       const note = (name: string) => (): void => void order.push(name);
       await Promise.all([
-        parser.parse(message('X-Fault: silence', '')).then(note('first')),
-        parser.parse(GOOD).then(note('second')),
-        parser.parse(GOOD).then(note('third')),
+        parser.parse(message('X-Fault: silence', ''), 'a').then(note('first')),
+        parser.parse(GOOD, 'a').then(note('second')),
+        parser.parse(GOOD, 'a').then(note('third')),
       ]);
       expect(order).toEqual(['first', 'second', 'third']);
     });
@@ -156,14 +156,14 @@ describe('a parser of messages', () => {
 
   test('a time limit that is too short for any thread reads nothing', async () => {
     await withParser({ timeoutMs: 1 }, async (parser) => {
-      expect(await parser.parse(GOOD)).toMatchObject(UNREAD);
+      expect(await parser.parse(GOOD, 'a')).toMatchObject(UNREAD);
     });
   });
 
   test('the bytes stay the caller’s', async () => {
     await withParser({}, async (parser) => {
       const raw = Buffer.alloc(GOOD.length, GOOD); // memory of its own, which could be transferred
-      expect(comparable(await parser.parse(raw))).toMatchObject(WHOLE);
+      expect(comparable(await parser.parse(raw, 'a'))).toMatchObject(WHOLE);
       expect(raw.equals(GOOD)).toBe(true);
     });
   });
@@ -172,10 +172,10 @@ describe('a parser of messages', () => {
     const lost: string[] = [];
     const options = { threads: 1, timeoutMs: TIMEOUT_MS, memoryMb: 128, script: faulty.path };
     const parser = new MessageParser({ ...options, onThreadLost: (error) => lost.push(error.message) });
-    const inFlight = [parser.parse(message('X-Fault: time', 'never read')), parser.parse(GOOD)];
+    const inFlight = [parser.parse(message('X-Fault: time', 'never read'), 'a'), parser.parse(GOOD, 'a')];
     const settled = Promise.allSettled(inFlight);
     await parser.close();
-    const later = [...(await settled), ...(await Promise.allSettled([parser.parse(GOOD)]))];
+    const later = [...(await settled), ...(await Promise.allSettled([parser.parse(GOOD, 'a')]))];
     for (const each of later)
       expect(each).toMatchObject({ status: 'rejected', reason: { message: 'the threads are closed' } });
     expect(lost).toEqual([]);

@@ -38,10 +38,11 @@ export class MessageParser {
 
   /**
    * A message that costs two threads is unread: nothing of it may run in the main thread.
+   * @param client the messages of one client take half of the threads at most
    * @throws Error when the parser is closed: the sender must send the message again
    */
-  async parse(raw: Buffer): Promise<ParsedMessage> {
-    const message = await this.#pool.run(() => transferOf(raw));
+  async parse(raw: Buffer, client: string): Promise<ParsedMessage> {
+    const message = await this.#pool.run(client, () => transferOf(raw));
     return message === null ? UNREAD : withBuffers(message);
   }
 

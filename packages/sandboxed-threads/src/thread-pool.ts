@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { Semaphore } from '@postrider/limits';
+import { KeyedQueue } from '@postrider/limits';
 import type { Transfer } from './answer-jobs.ts';
 
 /**
@@ -14,7 +14,10 @@ const YOUNG_GENERATION_MB = 16;
 const IDLE_MS = 60_000;
 
 export interface ThreadPoolOptions {
-  /** Number of worker threads. Further jobs wait in order; their time limit does not run yet. */
+  /**
+   * Number of worker threads. The jobs of one client take half of them at most. Further jobs wait; their time
+   * limit does not run yet.
+   */
   readonly threads: number;
   /** Time limit per try of a job, in milliseconds. It includes the start of a new thread. */
   readonly timeoutMs: number;
@@ -47,7 +50,7 @@ export class ThreadPool<Job, Answer> {
   readonly #idle = new Map<Worker, NodeJS.Timeout>();
   readonly #path: string;
   readonly #options: ThreadPoolOptions;
-  readonly #slots: Semaphore;
+  readonly #queue: KeyedQueue;
   #closed = false;
 
   /** @throws Error when the script does not exist: every job would end a thread */
@@ -56,19 +59,26 @@ export class ThreadPool<Job, Answer> {
     this.#path = script instanceof URL ? fileURLToPath(script) : script;
     if (!existsSync(this.#path)) throw new Error(`no script for the threads at ${this.#path}`);
     this.#options = options;
-    this.#slots = new Semaphore(threads);
+    this.#queue = new KeyedQueue({ perKey: Math.ceil(threads / 2), total: threads });
   }
 
   /**
    * Runs the job in a thread. If that thread is lost, another thread tries the job once more: the previous
    * job may have caused the fault.
    *
+   * @param client its jobs run in order, and take turns with those of other clients
    * @param job called before each try: the first try has used up the transferred memory
    * @returns null when two threads were lost to the job
    * @throws Error when the pool is closed. The job may or may not have run.
    */
-  async run(job: () => Transfer<Job>): Promise<Answer | null> {
-    return this.#slots.run(async () => (await this.#runInThread(job)) ?? this.#runInThread(job));
+  async run(client: string, job: () => Transfer<Job>): Promise<Answer | null> {
+    const slot = this.#queue.join(client, 1);
+    try {
+      await slot.granted;
+      return (await this.#runInThread(job)) ?? (await this.#runInThread(job));
+    } finally {
+      slot.release();
+    }
   }
 
   /** The threads that run at the moment, busy or idle. */

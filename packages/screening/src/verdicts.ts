@@ -23,6 +23,8 @@ export interface Verdicts extends Omit<SenderVerdict, 'isAuthorUnavailable'> {
 
 /** The envelope that the SMTP session gave. */
 export interface Envelope {
+  /** The messages of one client take half of the worker threads at most. */
+  readonly client: string;
   /** IPv4 or IPv6, in the form that a socket reports. */
   readonly remoteAddress: string;
   readonly helo: string;

@@ -10,6 +10,7 @@ import type { Envelope, SenderVerdict } from '../src/verdicts.ts';
 export const SENDING_ADDRESS = '192.0.2.10';
 
 export const ENVELOPE: Envelope = {
+  client: SENDING_ADDRESS,
   remoteAddress: SENDING_ADDRESS,
   helo: 'mx.example.com',
   mailFrom: 'bounces@example.com',

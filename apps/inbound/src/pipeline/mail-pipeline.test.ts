@@ -95,6 +95,7 @@ async function take({
   return pipeline.process({
     raw: Buffer.concat([Buffer.from(TRACE), CONTENT]),
     content: CONTENT,
+    client: '192.0.2.1',
     mailFrom: 'bounce@mailer.example',
     recipients: ['a@in.example'],
     logFields: { session_id: 's1' },

@@ -34,6 +34,8 @@ export interface Mail {
   readonly raw: Buffer;
   /** The message as its sender wrote it. A repeat of the message has the same bytes here. */
   readonly content: Buffer;
+  /** Messages of different clients take turns at the worker threads. */
+  readonly client: string;
   /** The envelope sender. '' is the null sender. */
   readonly mailFrom: string;
   /** The envelope recipients, as written. */
@@ -107,7 +109,7 @@ async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception>
   const { raw, content, mailFrom, recipients } = mail;
   const [blob, { attachments, automatic, fromAddresses, headers, ...parsed }, screened] = await settleAll([
     timed(metrics, 'blobs', parts.blobs.put(raw)),
-    timed(metrics, 'parse', parts.parser.parse(content)),
+    timed(metrics, 'parse', parts.parser.parse(content, mail.client)),
     mail.screen(metrics),
   ]);
   const message: IncomingMessage = {

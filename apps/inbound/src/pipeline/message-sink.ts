@@ -4,6 +4,8 @@ import type { Screening } from './screening.ts';
 
 /** The envelope of a message. The client chose most values, so do not trust them. */
 export interface ReceivedEnvelope {
+  /** The network of the TCP client. Over LMTP, the session. */
+  readonly client: string;
   /** Address of the TCP client. An IPv4 address over IPv6 is written as IPv4. */
   readonly remoteAddress: string;
   /**
@@ -58,11 +60,12 @@ export class MessageSink {
    */
   async receive(raw: Buffer, envelope: ReceivedEnvelope): Promise<PipelineOutcome> {
     const { pipeline, screening } = this.#parts;
-    const { mailFrom, recipients, sessionId } = envelope;
+    const { client, mailFrom, recipients, sessionId } = envelope;
     const content = raw.subarray(envelope.traceBytes);
     return pipeline.process({
       raw,
       content,
+      client,
       mailFrom,
       recipients,
       logFields: { session_id: sessionId },

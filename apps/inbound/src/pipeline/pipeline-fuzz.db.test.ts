@@ -99,7 +99,7 @@ beforeAll(async () => {
   const pipeline = new MailPipeline({
     store: { ...store, receive: (message, claim) => store.receive(carry(message), claim) },
     blobs: { put: (bytes) => blobs.put(carry(bytes)) },
-    parser: { parse: async (raw) => carry(await parser.parse(raw)) },
+    parser: { parse: async (...of) => carry(await parser.parse(...of)) },
     logger: createLogger({ level: 'error', service: 'inbound' }),
     metrics: createMetrics('inbound', { processMetrics: false }),
   });

@@ -5,7 +5,7 @@ import { ScreeningUnavailableError } from '@postrider/screening';
 import type { SenderVerdict } from '@postrider/screening';
 import { Screening } from './screening.ts';
 
-const ENVELOPE = { remoteAddress: '203.0.113.7', helo: 'a.example', mailFrom: 'a@a.example' };
+const ENVELOPE = { client: 'a', remoteAddress: '203.0.113.7', helo: 'a.example', mailFrom: 'a@a.example' };
 const NONE: SenderVerdict = {
   auth: { spf: 'none', dkim: 'none', dmarc: 'none' },
   dmarcPolicy: 'none',

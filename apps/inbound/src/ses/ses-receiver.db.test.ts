@@ -233,7 +233,7 @@ describe('mail waits during an outage, and is stored afterwards:', () => {
     });
     await parser.close();
     await keep(CONTENT);
-    const receiver = startReceiver(10, HOUR_MS, (raw) => parser.parse(raw));
+    const receiver = startReceiver(10, HOUR_MS, (raw) => parser.parse(raw, 'a'));
     await waitFor(async () => (await count('ses_mail where claim > 1')) === 1, { what: 'a second try' });
     await receiver.stop();
     expect(await count(`ses_mail where due_at < now() + interval '1 minute'`)).toBe(1);

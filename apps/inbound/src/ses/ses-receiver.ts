@@ -178,6 +178,7 @@ async function store(
   return pipeline.process({
     raw,
     content: raw,
+    client: mail.notificationId, // SES does not say who sent the message
     mailFrom,
     recipients,
     claim: mail,

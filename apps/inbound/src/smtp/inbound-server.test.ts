@@ -24,6 +24,7 @@ describe('a message', () => {
     if (received === undefined) throw new Error('nothing was received');
     const { envelope, message, raw } = received;
     expect(envelope).toEqual({
+      client: '127.0.0.1',
       remoteAddress: '127.0.0.1',
       helo: 'client.example',
       mailFrom: 'sender@client.example',

@@ -196,7 +196,7 @@ export class InboundServer {
     if (session.mailCommands > this.#limits.messagesPerSessionMax) {
       const words = 'Too many messages in one session';
       done(session.refuse(new Refusal(421, 'messages_per_session', words)));
-    } else if (!this.#budget.hasSpace(this.#ownerOf(of), declared)) {
+    } else if (!this.#budget.hasSpace(this.#clientOf(of), declared)) {
       done(session.refuse(new Refusal(451, 'memory', 'Too much mail at a time, try again later')));
     } else done();
   }
@@ -233,8 +233,9 @@ export class InboundServer {
     const { sink, hostname, logger, protocol, clock = systemClock } = this.#options;
     const session = this.#session(of);
     session.pauseCommandTimeout();
-    const bytes = this.#budget.open(this.#ownerOf(of));
-    const receiving = { sink, hostname, logger, clock, bytes, limits: this.#limits };
+    const client = this.#clientOf(of);
+    const bytes = this.#budget.open(client);
+    const receiving = { sink, hostname, logger, clock, client, bytes, limits: this.#limits };
     const outcome = await receiveMessage(receiving, stream, of);
     if (outcome === null) return;
     const answers = protocol === 'lmtp' ? session.recipientsTaken : 1;
@@ -244,8 +245,8 @@ export class InboundServer {
     else done(null, answer);
   }
 
-  /** Messages of one client share the byte budget. Over LMTP one mail server sends everything. */
-  #ownerOf({ id, remoteAddress }: SMTPServerSession): string {
+  /** Clients share the byte budget and the worker threads. Over LMTP one mail server sends everything. */
+  #clientOf({ id, remoteAddress }: SMTPServerSession): string {
     return this.#options.protocol === 'lmtp' ? id : (networkOf(remoteAddress) ?? remoteAddress);
   }
 

@@ -11,6 +11,8 @@ import { traceHeader } from './trace-header.ts';
 
 export interface ReceivingParts {
   readonly sink: Pick<MessageSink, 'receive'>;
+  /** See `ReceivedEnvelope`. */
+  readonly client: string;
   /** The memory of this message. */
   readonly bytes: HeldBytes;
   readonly limits: InboundLimits;
@@ -38,7 +40,7 @@ export async function receiveMessage(
     buffer.release();
     return fault === 'disconnected' ? null : faultOf(fault, limits);
   }
-  const envelope = envelopeOf(session, trace.length);
+  const envelope = envelopeOf(session, receiving.client, trace.length);
   return passToSink(receiving, buffer, envelope, id);
 }
 
@@ -154,9 +156,10 @@ function traceOf({ hostname, clock }: ReceivingParts, session: SMTPServerSession
   return Buffer.from(traceHeader(fields), 'latin1');
 }
 
-function envelopeOf(session: SMTPServerSession, traceBytes: number): ReceivedEnvelope {
+function envelopeOf(session: SMTPServerSession, client: string, traceBytes: number): ReceivedEnvelope {
   const { mailFrom, rcptTo } = session.envelope;
   return {
+    client,
     remoteAddress: session.remoteAddress,
     helo: session.hostNameAppearsAs,
     mailFrom: mailFrom === false ? '' : mailFrom.address,

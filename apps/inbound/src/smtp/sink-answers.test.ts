@@ -117,6 +117,16 @@ describe('over LMTP', () => {
     expect(server.received[0]?.raw.toString()).toContain('with LMTP id');
   });
 
+  test('each session is a client of its own', async () => {
+    const server = await servers.start({ protocol: 'lmtp' });
+    for (const client of [await server.greet(), await server.greet()]) {
+      await beginMessage(client);
+      await client.say('.');
+    }
+    const envelopes = server.received.map(({ envelope }) => envelope);
+    expect(new Set(envelopes.map(({ client }) => client)).size).toBe(2);
+  });
+
   const recipients = [
     TO,
     'RCPT TO:<b@inbox.example>',

@@ -13,7 +13,7 @@ import {
 } from '../../test/sender-fixture.ts';
 import { SenderAuthentication } from './sender-authentication.ts';
 
-const ENVELOPE = { remoteAddress: '192.0.2.1', helo: 'mail.example', mailFrom: '', rcptTo: [] };
+const ENVELOPE = { client: 'a', remoteAddress: '192.0.2.1', helo: 'mail.example', mailFrom: '', rcptTo: [] };
 const PASS = {
   auth: { spf: 'pass', dkim: 'pass', dmarc: 'pass' },
   dmarcPolicy: 'none',

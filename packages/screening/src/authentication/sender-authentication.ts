@@ -42,7 +42,7 @@ export class SenderAuthentication {
    * @throws Error when this is closed: the sender must send the message again
    */
   async authenticate(raw: Buffer, envelope: Envelope): Promise<SenderVerdict> {
-    const verdict = await this.#pool.run(() => {
+    const verdict = await this.#pool.run(envelope.client, () => {
       const bytes = new Uint8Array(raw);
       return { value: { raw: bytes, envelope, options: this.#options }, transferList: [bytes.buffer] };
     });
