@@ -19,9 +19,16 @@ test('a quarter is reserved for the first bytes of each holding', () => {
   expect([third?.take(10), third?.take(1), fourth?.take(10), fifth?.take(1)]).toEqual([
     true,
     false,
-    true,
     false,
+    true,
   ]);
+});
+
+test('however many holdings one owner has, the next owner finds reserved bytes', () => {
+  const budget = new ByteBudget({ bytesMax: 160, smallBytes: 10 });
+  const taken = Array.from({ length: 4 }, () => budget.open('a').take(10));
+  expect(taken).toEqual([true, true, false, false]); // 40 bytes are reserved
+  expect([budget.hasSpace('a', 1), budget.hasSpace('b', 10)]).toEqual([false, true]);
 });
 
 test('a released holding gives its bytes back once', () => {

@@ -8,7 +8,7 @@ interface BudgetLimits {
 
 /** The bytes of one message. */
 export interface HeldBytes {
-  /** @returns false, and takes nothing, when the budget has too few bytes for this owner. */
+  /** @returns false when the budget has too few bytes for this owner. Release the holding then. */
   take(bytes: number): boolean;
   /** Gives all bytes back. */
   release(): void;
@@ -17,34 +17,33 @@ export interface HeldBytes {
 /**
  * Bytes that several owners share. Who finds too few gets none.
  *
- * A quarter is reserved for the first `smallBytes` of each holding. A `FairByteBudget` shares the others.
+ * A quarter is reserved for the first `smallBytes` of each holding. In both parts, an owner may hold as many
+ * bytes as are still free: see `FairByteBudget`.
  */
 export class ByteBudget {
   readonly #smallBytes: number;
+  readonly #reserved: FairByteBudget;
   readonly #shared: FairByteBudget;
-  #reservedFree: number;
 
   constructor({ bytesMax, smallBytes }: BudgetLimits) {
     this.#smallBytes = smallBytes;
-    this.#reservedFree = bytesMax / 4;
-    this.#shared = new FairByteBudget({ bytesMax: bytesMax - this.#reservedFree, bytesFree: smallBytes });
+    this.#reserved = new FairByteBudget({ bytesMax: bytesMax / 4, bytesFree: 0 });
+    this.#shared = new FairByteBudget({ bytesMax: bytesMax * (3 / 4), bytesFree: smallBytes });
   }
 
   /** @param owner one owner's holdings count together. */
   open(owner: string): HeldBytes {
+    const reserved = this.#reserved.open(owner);
     const shared = this.#shared.open(owner);
-    let reserved = 0;
+    let smallBytes = this.#smallBytes;
     return {
       take: (bytes) => {
-        const more = Math.min(bytes, this.#smallBytes - reserved);
-        if (more > this.#reservedFree || !shared.takeNow(bytes)) return false;
-        this.#reservedFree -= more;
-        reserved += more;
-        return true;
+        const small = Math.min(bytes, smallBytes);
+        smallBytes -= small;
+        return reserved.takeNow(small) && shared.takeNow(bytes);
       },
       release: () => {
-        this.#reservedFree += reserved;
-        reserved = 0;
+        reserved.release();
         shared.release();
       },
     };
