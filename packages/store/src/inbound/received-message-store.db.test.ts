@@ -205,6 +205,26 @@ describe('a message', () => {
     expect(await stored()).toHaveLength(1);
     expect(await events()).toEqual([]);
   });
+
+  test.each(['a@shop.example', '*@shop.example'])(
+    'to a test inbox is stored for the rule %s too, which goes on receiving live mail',
+    async (match) => {
+      await ownDomain('shop.example');
+      const ruleId = await rule(match);
+      const address = 'a@shop.example';
+      const made = await inboxes.create({ accountId, kind: 'test', address, name: 'a', fromName: null });
+      await intake.receive(incoming({ recipients: [address] }));
+      const found = await store.outside.query('select kind, inbox_id, rule_id, received_for from messages');
+      expect(found).toHaveLength(2);
+      expect(found).toEqual(
+        expect.arrayContaining([
+          { kind: 'test', inbox_id: 'id' in made && made.id, rule_id: null, received_for: [address] },
+          { kind: 'live', inbox_id: null, rule_id: ruleId, received_for: [address] },
+        ]),
+      );
+      expect(await events()).toHaveLength(1);
+    },
+  );
 });
 
 describe('an address', () => {

@@ -2,11 +2,12 @@ import { statement } from '../../db/statement.ts';
 
 /**
  * Finds the inbox and the rule for each address. A rule for the exact address comes before a rule for the
- * domain. On a domain that is not shared, only the account counts that has verified the domain now. Mail to
- * `postmaster`, alone or on a shared domain, is for the inbox that the operator named.
+ * domain. A rule gets live mail only: beside a test inbox it has a row of its own. On a domain that is not
+ * shared, only the account counts that has verified the domain now. Mail to `postmaster`, alone or on a
+ * shared domain, is for the inbox that the operator named.
  *
- * $1 addresses, normalised by inboundAddress, $2 shared domains. Returns a row for each address that has an
- * inbox or a rule: address, account, kind of the inbox (live without an inbox), inbox or null, rule or null.
+ * $1 addresses, normalised by inboundAddress, $2 shared domains. Returns one or two rows for each address
+ * that has an inbox or a rule: address, account, kind (live without an inbox), inbox or null, rule or null.
  */
 export const findRecipients = statement('find-recipients')`
     with asked as materialized (
@@ -18,8 +19,7 @@ export const findRecipients = statement('find-recipients')`
               where d.name = split_part(a.address, '@', 2) and d.status = 'verified') as owner
       from unnest($1::text[]) a (address)
     )
-    select a.address, coalesce(i.account_id, r.account_id) as "accountId", coalesce(i.kind, 'live')::text as kind,
-           i.id as "inboxId", r.id as "ruleId"
+    select a.address, t.account_id as "accountId", t.kind::text as kind, t.inbox as "inboxId", t.rule as "ruleId"
     from asked a
     left join lateral (
       select i.id, i.account_id, i.kind from inboxes i
@@ -36,7 +36,13 @@ export const findRecipients = statement('find-recipients')`
       order by r.match = a.address desc
       limit 1
     ) r on true
-    where i.id is not null or r.id is not null`;
+    cross join lateral (
+      select i.account_id, i.kind, i.id as inbox, case when i.kind = 'live' then r.id end as rule
+      where i.id is not null
+      union all
+      select r.account_id, 'live', null, r.id
+      where r.id is not null and i.kind is distinct from 'live'
+    ) t`;
 
 /**
  * Checks a message before it is stored for an inbox, or for a rule without an inbox. `repeated`: the same
