@@ -38,7 +38,7 @@ export class MessageParser {
 
   /**
    * A message that costs two threads is unread: nothing of it may run in the main thread.
-   * @param client the messages of one client take half of the threads at most
+   * @param client clients take turns at the threads
    * @throws Error when the parser is closed: the sender must send the message again
    */
   async parse(raw: Buffer, client: string): Promise<ParsedMessage> {

@@ -14,10 +14,7 @@ const YOUNG_GENERATION_MB = 16;
 const IDLE_MS = 60_000;
 
 export interface ThreadPoolOptions {
-  /**
-   * Number of worker threads. The jobs of one client take half of them at most. Further jobs wait; their time
-   * limit does not run yet.
-   */
+  /** Number of worker threads. Further jobs wait. Their time limit does not run yet. */
   readonly threads: number;
   /** Time limit per try of a job, in milliseconds. It includes the start of a new thread. */
   readonly timeoutMs: number;
@@ -59,7 +56,7 @@ export class ThreadPool<Job, Answer> {
     this.#path = script instanceof URL ? fileURLToPath(script) : script;
     if (!existsSync(this.#path)) throw new Error(`no script for the threads at ${this.#path}`);
     this.#options = options;
-    this.#queue = new KeyedQueue({ perKey: Math.ceil(threads / 2), total: threads });
+    this.#queue = new KeyedQueue({ perKey: threads, total: threads });
   }
 
   /**
