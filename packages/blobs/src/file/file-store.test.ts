@@ -10,6 +10,7 @@ import {
   readlink,
   rm,
   stat,
+  symlink,
   utimes,
   writeFile,
 } from 'node:fs/promises';
@@ -18,7 +19,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { blobStoreConformance } from '../../test/conformance.ts';
-import { blobIdOf, createBlobStore } from '../index.ts';
+import { blobIdOf, BlobStoreUnavailableError, createBlobStore } from '../index.ts';
 import type { BlobId, BlobStore } from '../index.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -63,6 +64,14 @@ describe('a blob store in a folder', () => {
       ['a file above its folder', () => fileAsRoot('blobs')],
     ],
   });
+});
+
+/** Such a link leads to a disk that is not mounted. */
+test.each(['.', 'blobs'])('a dangling link above its folder (%s) makes a put fail', async (below) => {
+  const folder = await newFolder();
+  await symlink(join(folder, 'missing'), join(folder, 'link'));
+  const store = createBlobStore(`file:${join(folder, 'link', below)}`);
+  await expect(store.put(Buffer.from('x'))).rejects.toThrow(BlobStoreUnavailableError);
 });
 
 describe('a folder of blobs', () => {

@@ -5,17 +5,31 @@ import { isErrno } from './errno.ts';
 /** Received mail is private: no other user of the machine may read these folders. */
 const OWNER_FOLDER = 0o700;
 
-/** Makes the folder and its missing parents. Each is durable before the next one is made. */
+/**
+ * Makes the folder and its missing parents. Each is durable before the next one is made.
+ *
+ * @throws ENOENT below a dangling link: `mkdir` finds it there (EEXIST), but cannot make a folder in it
+ */
 export async function makeFolder(path: string): Promise<void> {
   try {
-    await mkdir(path, { mode: OWNER_FOLDER });
+    if (!(await makeOne(path))) return;
   } catch (error) {
-    if (isErrno(error, 'EEXIST')) return;
     if (!isErrno(error, 'ENOENT')) throw error;
     await makeFolder(dirname(path));
-    return makeFolder(path);
+    await makeOne(path);
   }
   await syncFolder(dirname(path));
+}
+
+/** Returns false when the name exists. */
+async function makeOne(path: string): Promise<boolean> {
+  try {
+    await mkdir(path, { mode: OWNER_FOLDER });
+    return true;
+  } catch (error) {
+    if (isErrno(error, 'EEXIST')) return false;
+    throw error;
+  }
 }
 
 /** Makes the names in a folder durable. Until then, a power failure can undo a rename. */
