@@ -178,6 +178,46 @@ describe('GET /v1/emails/metrics', () => {
     expect(await by('&granularity=monthly')).toEqual([{ period: '2026-03-01', sent: 2, delivered: 1 }]);
   });
 
+  test.each([
+    ['EET', '2026-07-01T21:30:00Z'],
+    ['CET', '2026-07-01T22:30:00Z'],
+    ['met', '2026-07-01T22:30:00Z'],
+    ['WET', '2026-07-01T23:30:00Z'],
+  ])('knows the summer time of %s', async (name, at) => {
+    await event('email.sent', null, at);
+    const query = `?start_date=2026-07-01&end_date=2026-07-05&metrics=sent&dimensions=period&timezone=${name}`;
+    expect((await metrics(query)).data).toEqual([{ period: '2026-07-02', sent: 1 }]);
+  });
+
+  test.each(['GB-Eire', 'NZ-CHAT', 'W-SU', 'GMT%2B0', 'GMT-0', 'Etc/GMT%2B5', 'EST5EDT', 'ROK'])(
+    'knows the time zone %s',
+    async (name) => {
+      await event('email.sent', null);
+      const { data } = await metrics(`${MARCH}&metrics=sent&dimensions=period&timezone=${name}`);
+      expect(data).toHaveLength(1);
+    },
+  );
+
+  test('never counts by an abbreviation of Postgres that means another time to Intl', async () => {
+    const at = '2026-07-01T12:30:00Z';
+    await event('email.sent', null, at);
+    const abbreviations = await api.database.query<{ name: string }>(
+      'select distinct abbrev as name from pg_timezone_abbrevs',
+    );
+    let counted = 0;
+    for (const { name } of abbreviations) {
+      const query =
+        '?start_date=2026-07-01&end_date=2026-07-05&metrics=sent&dimensions=period&granularity=hourly';
+      const response = await ask(`${query}&timezone=${encodeURIComponent(name)}`);
+      if (response.status === 422) continue;
+      const local = new Date(at).toLocaleString('sv', { timeZone: name });
+      const period = `${local.slice(0, 13).replace(' ', 'T')}:00:00`;
+      expect([name, (response.body as Metrics).data]).toEqual([name, [{ period, sent: 1 }]]);
+      counted += 1;
+    }
+    expect(counted).toBeGreaterThan(5);
+  });
+
   test('breaks the count down by domain and by message, and narrows it to some', async () => {
     await api.rows.domain(caller.accountId, 'a.example');
     const [domain] = await api.database.query<{ id: string }>('select id from domains');
@@ -264,6 +304,8 @@ describe('GET /v1/emails/metrics', () => {
     ['?broadcast_id=1', '"broadcast_id" is not a parameter of this route; the nearest one is domain_id.'],
     ['?granularity=yearly', 'granularity "yearly" is not hourly, daily, weekly or monthly.'],
     ['?timezone=Mars/Olympus', 'timezone "Mars/Olympus" is not a name of a time zone.'],
+    ['?timezone=AST', 'timezone "AST" is not a name of a time zone.'],
+    ['?timezone=%2B01:00', 'timezone "+01:00" is not a name of a time zone.'],
     ['?timezone=%27', `timezone "'" is not a name of a time zone.`],
     ['?email_id=1', 'email_id "1" is not a list of at most 50 ids.'],
     ['?start_date=soon', 'start_date "soon" is neither a date nor a time in ISO 8601.'],

@@ -111,15 +111,36 @@ const momentOf = (description: string) =>
     .optional()
     .meta({ description });
 
-/** A name of the IANA database. */
-const ZONE_NAME = /^[A-Za-z]\w*(?:\/[A-Za-z][\w+-]*){0,2}$/;
+/** A name of the tz database. Intl also takes offsets. */
+const ZONE_NAME = /^[A-Za-z][\w+-]*(?:\/[A-Za-z][\w+-]*){0,2}$/;
+/**
+ * The tz database's names of three letters, and the zones to which it links them. Postgres reads such a name
+ * as an abbreviation, and its CET has no summer time. Intl also takes other names: its AST is Alaska's time.
+ */
+const ZONES_OF_SHORT_NAMES: ReadonlyMap<string, string> = new Map([
+  ['CET', 'Europe/Brussels'],
+  ['EET', 'Europe/Athens'],
+  ['EST', 'America/Panama'],
+  ['GMT', 'UTC'],
+  ['HST', 'Pacific/Honolulu'],
+  ['MET', 'Europe/Brussels'],
+  ['MST', 'America/Phoenix'],
+  ['PRC', 'Asia/Shanghai'],
+  ['ROC', 'Asia/Taipei'],
+  ['ROK', 'Asia/Seoul'],
+  ['UCT', 'UTC'],
+  ['UTC', 'UTC'],
+  ['WET', 'Europe/Lisbon'],
+]);
 
-function isTimeZone(name: string): boolean {
+/** Returns the name of a zone as Postgres knows it, or null. */
+function parseTimeZone(name: string): string | null {
+  if (name.length === 3) return ZONES_OF_SHORT_NAMES.get(name.toUpperCase()) ?? null;
   try {
     Intl.DateTimeFormat('en', { timeZone: name }); // throws for an unknown zone
-    return true;
+    return ZONE_NAME.test(name) ? name : null;
   } catch {
-    return false;
+    return null;
   }
 }
 
@@ -128,12 +149,9 @@ const metricsQuery = strictFields(
   {
     start_date: momentOf('Recorded at this time or later. Absent: 6 days before `end_date`.'),
     end_date: momentOf('Recorded before this time. Absent: now.'),
-    timezone: z
-      .string()
-      // Intl also takes offsets.
-      .refine((name) => ZONE_NAME.test(name) && isTimeZone(name), { error: 'is not a name of a time zone' })
-      .default('UTC')
-      .meta({ pattern: ZONE_NAME.source, description: 'A name of the tz database, in which periods begin.' }),
+    timezone: parsedText(parseTimeZone, 'is not a name of a time zone', { pattern: ZONE_NAME.source })
+      .prefault('UTC')
+      .meta({ description: 'A name of the tz database, in which periods begin.' }),
     granularity: z
       .enum(GRANULARITIES, { error: 'is not hourly, daily, weekly or monthly' })
       .default('daily')
