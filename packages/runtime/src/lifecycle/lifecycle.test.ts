@@ -262,6 +262,41 @@ test('an uncaught exception is logged, stops gracefully and exits 1', async () =
   expect(logger.lines.filter((line) => line === 'error: an exception that nobody caught')).toHaveLength(2);
 });
 
+describe('a signal while the process already stops for another reason', () => {
+  /** The second signal must end the process at once, the first one must not. */
+  function expectSecondToEnd(): void {
+    control.signal('SIGTERM');
+    expect(control.exitCodes).toEqual([]);
+    control.signal('SIGTERM');
+    expect(control.exitCodes).toEqual([143]);
+  }
+
+  test('lets it drain after an uncaught exception', async () => {
+    await lifecycle().add('a', { stop: forever }).run();
+    control.fail(new Error('boom'));
+    expectSecondToEnd();
+  });
+
+  test('lets it drain after a failed start', async () => {
+    const stopping = new Promise<void>((begin) => {
+      const slow = { stop: () => (begin(), forever()) };
+      const refused = { start: async () => Promise.reject(new Error('refused')) };
+      void lifecycle().add('a', slow).add('b', refused).run();
+    });
+    await stopping;
+    expectSecondToEnd();
+  });
+
+  test('leaves the exit code at 1', async () => {
+    await lifecycle().add('a', recorded('a')).run();
+    control.fail(new Error('boom'));
+    control.signal('SIGTERM');
+    await expect(control.exited).resolves.toBe(1);
+    expect(steps).toEqual(['start a', 'stop a']);
+    expect(control.exitCodes).toEqual([1]);
+  });
+});
+
 /** A separate function, so that no reference stays on the stack. */
 function letGo(): WeakRef<object> {
   return new WeakRef({ garbage: true });

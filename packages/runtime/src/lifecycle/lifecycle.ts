@@ -19,6 +19,7 @@ export class Lifecycle extends PartList {
   readonly #logger: Logger;
   readonly #deadlineMs: number;
   readonly #control: ProcessControl;
+  #signalled = false;
 
   constructor({ logger, deadlineMs, control = nodeProcess }: LifecycleOptions) {
     super(logger);
@@ -48,13 +49,14 @@ export class Lifecycle extends PartList {
   }
 
   #onSignal(signal: StopSignal): void {
-    if (this.isStopping()) {
+    if (this.#signalled) {
       this.#logger.warn('stopped at once by a second signal', { signal });
       this.#control.exit(SIGNAL_EXIT_CODES[signal]);
       return;
     }
+    this.#signalled = true;
     this.#logger.info('stopping', { signal });
-    void this.#stopAndExit(0);
+    if (!this.isStopping()) void this.#stopAndExit(0);
   }
 
   #onFatal(error: unknown): void {
