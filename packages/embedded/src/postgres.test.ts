@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -117,17 +118,27 @@ describe('a private Postgres', () => {
     expect(await ask(second, 'SELECT n FROM kept')).toBe(42);
   });
 
-  test('starts although a stale postmaster.pid names a living process', async () => {
+  test.each<[string, (dataDir: string) => string[]]>([
+    ['a living process', () => []],
+    ['the server of a folder with a longer name', (dataDir) => ['-D', `${dataDir}2`, '-c', 'port=1']],
+    ['a process that names the folder', (dataDir) => [`${dataDir}.log`, dataDir]],
+  ])('starts although a stale postmaster.pid names %s', async (_what, argumentsFor) => {
     const first = await start();
     await first.stop();
-    writeFileSync(
-      join(first.dataDir, 'postmaster.pid'),
-      `${process.pid}\n${first.dataDir}\n1\n1\n\n\n\nready\n`,
-    );
-    const second = await start();
+    const script = 'setInterval(() => undefined, 1_000_000)';
+    const stranger = spawn(process.execPath, ['-e', script, '--', ...argumentsFor(first.dataDir)]);
+    try {
+      writeFileSync(
+        join(first.dataDir, 'postmaster.pid'),
+        `${stranger.pid}\n${first.dataDir}\n1\n1\n\n\n\nready\n`,
+      );
+      const second = await start();
 
-    expect(second.adopted).toBe(false);
-    expect(await ask(second, 'SELECT 1 AS one')).toBe(1);
+      expect(second.adopted).toBe(false);
+      expect(await ask(second, 'SELECT 1 AS one')).toBe(1);
+    } finally {
+      stranger.kill('SIGKILL');
+    }
   });
 
   test('uses the requested port, and another one when its last port is taken', async () => {

@@ -25,6 +25,9 @@ export function lastPort(dataDir: string): number | null {
   return found === null ? null : Number(found[1]);
 }
 
+/** Separates the arguments in `commandLine`. */
+const GAP = process.platform === 'linux' ? '\0' : ' ';
+
 /**
  * Checks that `pid` is the server of this data directory. After a reboot, or in a new container, the number
  * in a stale file often belongs to another program.
@@ -32,14 +35,18 @@ export function lastPort(dataDir: string): number | null {
 export function isPostmasterOf(dataDir: string, pid: number): boolean {
   if (!isRunning(pid)) return false;
   const command = commandLine(pid);
-  return command === null || command.includes(dataDir);
+  return command === null || command.includes(`${GAP}-D${GAP}${dataDir}${GAP}`);
 }
 
-/** Returns null when the system does not show it. Postgres then decides whether the file is stale. */
+/**
+ * The arguments, each with a `GAP` after it. Returns null when the system does not show them. Postgres then
+ * decides whether the file is stale.
+ */
 function commandLine(pid: number): string | null {
   if (process.platform === 'linux') return readOrNull(`/proc/${pid}/cmdline`);
   try {
-    return execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
+    const shown = execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
+    return `${shown.trimEnd()}${GAP}`;
   } catch {
     return null;
   }
