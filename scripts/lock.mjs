@@ -77,8 +77,10 @@ function identity(pid) {
   if (process.platform !== 'linux') return String(pid);
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // Field 22 of proc(5). The name in field 2 may hold anything, so the count begins behind it.
-    return `${pid} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`;
+    // From field 3 of proc(5) on: the name in field 2 may contain anything.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (fields[0] === 'Z') return null; // killed, but its parent has not reaped it
+    return `${pid} ${fields[19]}`;
   } catch {
     return null; // gone between the two looks
   }
