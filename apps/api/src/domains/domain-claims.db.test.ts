@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId } from '@postrider/domain';
@@ -18,6 +20,7 @@ import type { FakeIdentity, SesReaction, TestDatabase } from '@postrider/testing
 import { requestBy, startFakeDomains } from '../../test/fake-domains.ts';
 import type { FakeDomains } from '../../test/fake-domains.ts';
 import { createDomainClaims } from './domain-claims.ts';
+import type { DomainClaimsOptions } from './domain-claims.ts';
 import { SendingDomains } from './sending-domains.ts';
 
 const NAME = 'b.example';
@@ -81,12 +84,21 @@ function identity(name: string): FakeIdentity {
   return found;
 }
 
-function startClaims(intervalMs = INTERVAL_MS): void {
-  const stream = new PassThrough().resume();
+/** Returns the stream of the log. */
+function startClaims(intervalMs = INTERVAL_MS, using: DomainClaimsOptions['domains'] = domains): PassThrough {
+  const stream = new PassThrough();
   const logger = createLogger({ level: 'info', service: 'api', stream });
   const clock = { now: () => new Date() };
-  claims = createDomainClaims({ store, domains, claimDays: DAYS, clock, logger, intervalMs });
+  claims = createDomainClaims({ store, domains: using, claimDays: DAYS, clock, logger, intervalMs });
   claims.start();
+  return stream;
+}
+
+/** The first line of the log, without its time and such. */
+async function firstLine(log: PassThrough): Promise<Readonly<Record<string, unknown>>> {
+  const [line] = (await once(createInterface(log), 'line')) as [string];
+  const { msg, domain, domain_id, detail } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+  return { msg, domain, domain_id, detail };
 }
 
 async function untilFree(name: string): Promise<void> {
@@ -200,6 +212,44 @@ describe('a domain that was never verified', () => {
     Object.assign(identity(NAME), { VerifiedForSendingStatus: true, VerificationStatus: 'SUCCESS' });
     startClaims();
     await untilFree(NAME);
+  });
+});
+
+describe('the log says what the provider did not do', () => {
+  const denied = sesError(403, 'AccessDeniedException', 'not you');
+  const detail = expect.stringContaining('AccessDenied');
+
+  test('when it does not judge a domain', async () => {
+    const { id } = await claimed(NAME, DAYS + 1);
+    fake.ses.script('GetEmailIdentity', [denied]);
+    const msg = 'the provider did not judge a domain';
+    expect(await firstLine(startClaims())).toEqual({ msg, domain_id: id, detail });
+  });
+
+  test('when it does not delete a domain that it has judged', async () => {
+    const { id } = await claimed(NAME, DAYS + 1);
+    fake.ses.script('DeleteEmailIdentity', [denied]);
+    const msg = 'the provider did not delete a domain';
+    expect(await firstLine(startClaims())).toEqual({ msg, domain_id: id, detail });
+  });
+
+  test('when it does not delete a released domain', async () => {
+    await outside.query('insert into released_domains (name) values ($1)', [NAME]);
+    fake.ses.script('DeleteEmailIdentity', [denied]);
+    const msg = 'the provider did not delete a domain';
+    expect(await firstLine(startClaims())).toEqual({ msg, domain: NAME, detail });
+  });
+
+  test('when nobody asked it', async () => {
+    const { id } = await claimed(NAME, DAYS + 1);
+    const busy = { kind: 'not-asked', detail: 'other requests are being worked on' } as const;
+    const using = { expire: async () => busy, finishRelease: async () => busy };
+    const msg = 'the provider was not asked about a domain';
+    expect(await firstLine(startClaims(INTERVAL_MS, using))).toEqual({
+      msg,
+      domain_id: id,
+      detail: busy.detail,
+    });
   });
 });
 

@@ -19,7 +19,7 @@ export interface DomainClaimsOptions {
 /** A pass asks the provider about one claim. SES answers a few such requests per second for all accounts. */
 const INTERVAL_MS = 10_000;
 /** Domains of an older release have no claim yet. One statement begins this many claims. */
-const BEGUN_AT_ONCE = 100;
+const CLAIMS_BEGUN_PER_PASS = 100;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
@@ -39,27 +39,33 @@ export function createDomainClaims(options: DomainClaimsOptions): PeriodicTask {
   });
 
   async function expireClaim(): Promise<void> {
-    await store.beginClaims(BEGUN_AT_ONCE);
+    await store.beginClaims(CLAIMS_BEGUN_PER_PASS);
     const claim = await store.expiredClaim(new Date(clock.now().getTime() - claimDays * DAY_MS));
     if (claim === null || task.stopping.aborted) return;
     const outcome = await domains.expire(claim);
     const fields = { domain_id: claim.id, account_id: claim.accountId };
     if (outcome.kind === 'ok' && outcome.value === 'expired') {
       logger.info('domain taken back: it was never verified', fields);
-    } else tellFault(logger, outcome, fields);
+    } else logFault(logger, outcome, fields);
   }
 
   async function finishRelease(): Promise<void> {
     const name = await store.releasedName();
-    if (name !== null) tellFault(logger, await domains.finishRelease(name), { domain: name });
+    if (name !== null) logFault(logger, await domains.finishRelease(name), { domain: name });
   }
 
   return task;
 }
 
 /** `missing` is not a fault: another process was faster. */
-function tellFault(logger: Logger, outcome: DomainOutcome<unknown>, fields: object): void {
+function logFault(logger: Logger, outcome: DomainOutcome<unknown>, fields: object): void {
   if (outcome.kind === 'ok' || outcome.kind === 'missing') return;
   const detail = 'detail' in outcome ? withCode(outcome.detail, outcome.code) : outcome.kind;
-  logger.warn('the provider did not judge a domain', { ...fields, detail });
+  logger.warn(messageFor(outcome), { ...fields, detail });
+}
+
+function messageFor(outcome: DomainOutcome<unknown>): string {
+  if (outcome.kind === 'not-asked') return 'the provider was not asked about a domain';
+  if ('duringDeletion' in outcome) return 'the provider did not delete a domain';
+  return 'the provider did not judge a domain';
 }

@@ -29,7 +29,11 @@ export type DomainOutcome<Value> =
    * The provider refused, did not answer, or could not be asked in time. The domain was neither
    * added nor removed here.
    */
-  | ({ readonly kind: 'refused' | 'unavailable' | 'not-asked' } & DomainFault);
+  | ({
+      readonly kind: 'refused' | 'unavailable' | 'not-asked';
+      /** The provider did not delete the domain. */
+      readonly duringDeletion?: true;
+    } & DomainFault);
 
 /** A customer's request. It may wait for minutes. */
 export interface DomainRequest extends Pick<RouteRequest, 'recheckKey'> {
@@ -126,7 +130,7 @@ export class SendingDomains {
       if (!turn.hasTimeLeft()) return TOO_LATE;
       if (mayDelete) {
         const answer = await provider.delete(name);
-        if (answer.kind !== 'ok') return answer;
+        if (answer.kind !== 'ok') return { ...answer, duringDeletion: true };
       }
       await store.forgetReleased(name);
       return { kind: 'ok', value: null };
@@ -247,7 +251,7 @@ async function remove(
   if ((await store.find(accountId, id)) === null) return MISSING;
   if (!turn.hasTimeLeft()) return TOO_LATE;
   const answer = await provider.delete(name);
-  if (answer.kind !== 'ok') return answer;
+  if (answer.kind !== 'ok') return { ...answer, duringDeletion: true };
   return (await store.delete(accountId, id)) ? { kind: 'ok', value: null } : MISSING;
 }
 
