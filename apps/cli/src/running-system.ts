@@ -4,7 +4,7 @@ import { localServers, RUNNING_FILE } from '@postrider/runtime';
 import type { LocalServers } from '@postrider/runtime';
 
 /** The servers of a running system. */
-export interface RunningSystem {
+interface RunningSystem {
   readonly databaseUrl: string;
   readonly redisUrl: string | undefined;
 }

@@ -1,6 +1,6 @@
 import type { DomainProvider } from './domain-provider.ts';
 
-export interface DomainProviderOptions {
+interface DomainProviderOptions {
   readonly provider: 'sandbox' | 'smtp' | 'ses';
   /** Required for `ses`. */
   readonly awsRegion?: string | undefined;

@@ -1,7 +1,7 @@
 import type { EmailId } from '@postrider/domain';
 import { messageIdOf } from './compose.ts';
 
-export interface SentMessage {
+interface SentMessage {
   readonly emailId: EmailId;
   readonly from: string;
   /** The provider's id. Null when it gave none, or when no attempt was made yet. */

@@ -2,13 +2,8 @@ export { systemClock } from './clock.ts';
 export type { ConfigurationOf } from './config/configuration.ts';
 export { SHARED_POOL_MIN } from './config/settings/connections.ts';
 export { ConfigurationError, loadConfig, loadSharedConfig } from './config/load.ts';
-export {
-  DELIVERY_TIMEOUT_DEFAULT_MS,
-  ACCOUNT_SHARE,
-  ATTEMPTS_PER_SLOT,
-  announcedSlots,
-} from './config/settings/delivery.ts';
-export { ROLES, type Environment, type Role } from './config/setting.ts';
+export { ACCOUNT_SHARE, ATTEMPTS_PER_SLOT, announcedSlots } from './config/settings/delivery.ts';
+export type { Environment, Role } from './config/setting.ts';
 export {
   createMetricsHandler,
   createReadinessHandler,

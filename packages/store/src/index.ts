@@ -4,7 +4,7 @@ export { createApiKeyStore } from './accounts/api-keys.ts';
 export type { ActiveKey, ApiKey, ApiKeyStore } from './accounts/api-keys.ts';
 export { suspendAccount } from './accounts/suspension.ts';
 export { AUDIT_ACTIONS, listAudit } from './audit/audit.ts';
-export type { Actor, AuditAction, AuditFilter, ListedAuditEntry } from './audit/audit.ts';
+export type { Actor, AuditAction, ListedAuditEntry } from './audit/audit.ts';
 export { readAttemptDays, readBusiestWebhooks, readLastMinuteOf } from './attempt-sums/read-sums.ts';
 export type { AttemptDay, AttemptHour, AttemptSum, BusyWebhook } from './attempt-sums/read-sums.ts';
 export { createAttemptSums } from './attempt-sums/sum-attempts.ts';
@@ -148,13 +148,7 @@ export type {
   ThreadSummary,
 } from './inbound/threads.ts';
 export { createMessageStore } from './inbound/messages.ts';
-export type {
-  BodyPart,
-  LinkedBytes,
-  MessageAttachment,
-  MessageDetails,
-  MessageStore,
-} from './inbound/messages.ts';
+export type { MessageAttachment, MessageDetails, MessageStore } from './inbound/messages.ts';
 export {
   agreeOnMailProvider,
   MAIL_PROVIDER_DEFAULT,
@@ -169,7 +163,7 @@ export { createMailOutbox } from './mail/mail-outbox.ts';
 export type { ClaimedEmail, MailOutbox } from './mail/mail-outbox.ts';
 export { createMailWork } from './mail/mail-work.ts';
 export type { MailWork } from './mail/mail-work.ts';
-export type { AcceptedAnswer, EndedEmail, RecordedAttempt, RetriedEmail } from './mail/end-mail.ts';
+export type { EndedEmail, RecordedAttempt, RetriedEmail } from './mail/end-mail.ts';
 export type { MailClaim, TakenEmail } from './mail/take-mail.ts';
 export { migrate, pendingMigrations } from './schema/migrate.ts';
 export { dropStrayAttempts } from './retention/old-attempts.ts';

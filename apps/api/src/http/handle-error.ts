@@ -33,4 +33,4 @@ function isMalformedPath(error: unknown): boolean {
   return error instanceof URIError && 'status' in error && error.status === 400;
 }
 
-export type ErrorMetrics = Pick<Metrics<'api'>, 'postgresErrors'>;
+type ErrorMetrics = Pick<Metrics<'api'>, 'postgresErrors'>;

@@ -7,7 +7,7 @@ import { parsedAs, text, texts } from './notification-shape.ts';
  * receiving".
  */
 
-export type ReceivedReading =
+type ReceivedReading =
   { readonly kind: 'received'; readonly mail: SesMail } | { readonly kind: 'ignored'; readonly why: string };
 
 const verdict = z.object({ status: text }).nullable().catch(null);

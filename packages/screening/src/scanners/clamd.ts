@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import type { NetConnectOpts, Socket } from 'node:net';
 import { ScreeningUnavailableError } from './screening-unavailable-error.ts';
 
-export interface ClamdOptions {
+interface ClamdOptions {
   /** `host:port`, `[::1]:port` or `unix:/path`. */
   readonly address: string;
   /** Time limit of a scan, connecting included. */

@@ -4,7 +4,7 @@ import { runOn } from '../db/database.ts';
 import { statement } from '../db/statement.ts';
 
 /** Who signed in, and the SHA-256 of the key that did. */
-export interface ConsoleSession {
+interface ConsoleSession {
   readonly userName: string;
   readonly keyDigest: Buffer;
 }

@@ -48,7 +48,7 @@ export interface MessageDetails extends Omit<ReceivedMessage, 'text'> {
   readonly attachments: readonly MessageAttachment[];
 }
 
-export type BodyPart = 'text' | 'html';
+type BodyPart = 'text' | 'html';
 
 interface MessageBodies {
   readonly text: string | null;
@@ -67,7 +67,7 @@ export interface MessageFilter {
 }
 
 /** The bytes behind a link: a raw message or an attachment. */
-export interface LinkedBytes {
+interface LinkedBytes {
   readonly accountId: AccountId;
   readonly blob: string;
   /** null for the raw message, and for an attachment without a name. */

@@ -2,7 +2,7 @@ import { delaysSeconds, httpToken, networks, oneOf, trueOrFalse, wholeNumber } f
 import { type Environment, defineSetting } from '../setting.ts';
 
 /** Time limit of one attempt, unless the operator sets another. */
-export const DELIVERY_TIMEOUT_DEFAULT_MS = 10_000;
+const DELIVERY_TIMEOUT_DEFAULT_MS = 10_000;
 const LEASE_DEFAULT_SECONDS = 30;
 /** A lease outlasts its attempt by more than this, so that the worker has time to record the outcome. */
 export const LEASE_MARGIN_SECONDS = 5;
