@@ -3,8 +3,8 @@ import type { ConfigurationOf, Part } from '@postrider/runtime';
 import { connectionShares } from './connection-shares.ts';
 
 /**
- * Opens the connections to Postgres that the roles of one process share. Sessions differ in their commits and
- * plans, so each kind of session has a pool. No pool connects before its first statement.
+ * Opens the connections to Postgres that the roles of one process share. Sessions need different settings for
+ * commits and query plans, so each kind has its own pool. No pool connects before its first statement.
  */
 export function openConnections(config: ConfigurationOf<'all'>, onError: (error: Error) => void) {
   const shares = connectionShares(config.sharedPoolSize, config.redisUrl === undefined);
@@ -17,7 +17,7 @@ export function openConnections(config: ConfigurationOf<'all'>, onError: (error:
     database: openDatabase({ ...postgres, size: shares.stores }, wakeUps),
     keys: openDatabase({ ...postgres, size: shares.keys }, wakeUps),
     limiterPool: { ...postgres, size: shares.limiter },
-    /** The relay claims with it, and the worker takes. */
+    /** The relay claims deliveries with it. The worker takes them with it. */
     leases: createPool({ ...postgres, size: shares.leases, durableCommits: false }),
     /** Postgres plans its counts and housekeeping each time. */
     counts: createPool({ ...postgres, size: shares.counts, durableCommits: false, plans: 'each time' }),

@@ -69,7 +69,7 @@ type ApiParts = Shell<'api'> & ApiConnections;
 /** The routes share these. */
 type RouteResources = ReturnType<typeof openResources>;
 
-/** Builds the API and adds it to its start list. @returns whether it can work now. */
+/** Builds the API and adds it to its start list. @returns a check that tells whether it can work now. */
 export function addApi(parts: ApiParts): ReadinessCheck {
   const { config, database, lifecycle, logger } = parts;
   const resources = openResources(parts);
@@ -78,7 +78,7 @@ export function addApi(parts: ApiParts): ReadinessCheck {
     logger.warn('DEVELOPMENT ONLY: notifications are checked with the certificate of SNS_SIGNING_CERT_FILE');
   }
   let server: ApiServer | null = null;
-  const isReady: ReadinessCheck = async () => {
+  const checkReadiness: ReadinessCheck = async () => {
     if (server?.stopping === true) return { ready: false, reason: 'stopping' };
     const state = await databaseReadiness(() => readiness(database.pool));
     return { ...state, parts: { ...state.parts, limiter: limiter.state(state.parts.postgres) } };
@@ -91,10 +91,10 @@ export function addApi(parts: ApiParts): ReadinessCheck {
       async start() {
         const agreed = await agreeOnMailProvider(database, config.mailProvider);
         logMailProvider(parts, agreed);
-        server = addServer(parts, resources, { provider: agreed.name, isReady });
+        server = addServer(parts, resources, { provider: agreed.name, checkReadiness });
       },
     });
-  return isReady;
+  return checkReadiness;
 }
 
 function openResources({ config, database, limiterPool, logger, metrics }: ApiParts) {
@@ -110,7 +110,10 @@ function openResources({ config, database, limiterPool, logger, metrics }: ApiPa
 function addServer(
   parts: ApiParts,
   resources: RouteResources,
-  { provider, isReady }: { readonly provider: MailProviderName; readonly isReady: ReadinessCheck },
+  {
+    provider,
+    checkReadiness,
+  }: { readonly provider: MailProviderName; readonly checkReadiness: ReadinessCheck },
 ): ApiServer {
   const { config, database, lifecycle, logger, metrics } = parts;
   const { sendingDomains, domainWork } = openSendingDomains(parts, resources.domains, provider);
@@ -131,7 +134,7 @@ function addServer(
     problemBases: problemBasesOf(config),
     rules: rulesFor(config, provider),
     sns: resources.sns,
-    readiness: isReady,
+    readiness: checkReadiness,
     clock: systemClock,
     logger,
     metrics,
@@ -200,7 +203,7 @@ function openSendingDomains(
   domains: DomainStore,
   provider: MailProviderName,
 ) {
-  const domainProvider = openDomains({ config, logger }, provider);
+  const domainProvider = openDomainProvider({ config, logger }, provider);
   if (domainProvider === null) return { sendingDomains: null, domainWork: {} };
   const sendingDomains = new SendingDomains({
     store: domains,
@@ -228,7 +231,7 @@ function openSendingDomains(
 }
 
 /** Without a region, the routes of sending domains answer 503. Live mail still needs a verified domain. */
-function openDomains(
+function openDomainProvider(
   { config, logger }: Pick<ApiParts, 'config' | 'logger'>,
   provider: MailProviderName,
 ): DomainProvider | null {

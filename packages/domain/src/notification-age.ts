@@ -1,7 +1,7 @@
 /*
  * A signature never expires, so an attacker could send a copy of a notification at any time. We store its id
- * for a limited time. After that, its age refuses the copy. SNS itself repeats a notification for hours at
- * most.
+ * for a limited time. After that, we refuse the copy because it is too old. SNS itself repeats a notification
+ * for hours at most.
  */
 
 /** An older notification is refused. */
@@ -12,6 +12,6 @@ export const NOTIFICATION_ID_HOURS = NOTIFICATION_AGE_HOURS_MAX + 24;
 
 /**
  * Notifications for an unknown message are stored for this long. A report can arrive before the worker
- * commits the provider's answer. That commit happens within a lease or never.
+ * commits the provider's answer. The worker commits within its lease, or not at all.
  */
 export const UNCLAIMED_NOTIFICATION_HOURS = 1;

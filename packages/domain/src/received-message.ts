@@ -33,7 +33,7 @@ export interface ReceivedMessage {
   /** The envelope recipients that led to this inbox or rule, with their tags. */
   readonly receivedFor: readonly string[];
   readonly subject: string | null;
-  /** The plain text, or the HTML converted to text. May be cut after the bytes that its record holds. */
+  /** The plain text, or the HTML converted to text. The store may cut it above a record's limit. */
   readonly text: string | null;
   readonly receivedAt: Date;
   /** Bytes as received. */
@@ -68,7 +68,7 @@ export function messageRecord(message: ReceivedMessage): EventData<'message.rece
   return recordWithin(BOUNDED, message);
 }
 
-/** The record for a request of this message. Lists and names are whole. Text and HTML have 1 MiB each. */
+/** The record that answers a request for one message. Only text and HTML are cut, each after 1 MiB. */
 export function wholeMessageRecord(
   message: ReceivedMessage,
   html: string | null,

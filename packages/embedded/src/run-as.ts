@@ -12,7 +12,7 @@ const NOBODY: RunAs = { uid: 65_534, gid: 65_534 };
 
 /**
  * Chooses the user that runs Postgres, because Postgres refuses to run as root. Root uses the owner of an
- * existing data directory, or `nobody`. Any other user runs it directly (undefined).
+ * existing data directory, or `nobody`. Any other user runs Postgres itself: undefined.
  */
 export function runAsFor(dataDir: string): RunAs | undefined {
   if (process.getuid?.() !== 0) return undefined;

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { AccountId } from '@postrider/domain';
 import { KeyedQueue, Semaphore } from '@postrider/limits';
 
-/** The limits on what one account's requests without a rate limit write. */
+/** Limits the deliveries that an account's unmetered requests write. */
 export interface DeliveryLimits {
   /** On average. */
   readonly perSecond: number;
@@ -28,11 +28,11 @@ export type WaitingClient = Pick<ServerResponse, 'destroyed' | 'once' | 'off'>;
 
 /** The limits on routes without a rate limit. */
 const UNMETERED = { inFlightMax: 4, waitingMax: 32, waitMs: 10_000 };
-/** One in so many slots is for clients without a key: unsubscribing waits for no account. */
+/** Every fourth slot is for clients without a key, so unsubscribing waits for no account. */
 const SLOTS_PER_CLIENT_SLOT = 4;
 
 /** The outstanding deliveries are counted when an account has written a hundredth of their limit. */
-const STEPS = 100;
+const COUNTS_PER_LIMIT = 100;
 /** Pause before the next count, while there are too many or a count fails. */
 const RECOUNT_MS = 1_000;
 
@@ -74,7 +74,8 @@ export class AccountSlots {
    *
    * @param owner an account, or the address of a client without a key.
    * @param client whoever waits for the answer. The wait ends when the client disconnects.
-   * @param writtenBy the number of deliveries that the work has written. A row without one counts like one.
+   * @param writtenBy the number of deliveries that the work has written. A suppression or topic without a
+   * delivery counts as 1.
    * @returns null when too much work waits already, the wait takes too long, or the client disconnects first.
    */
   async run<T>(
@@ -123,7 +124,7 @@ export class AccountSlots {
     use.written += written;
     const waitMs = use.pacedUntilMs - now;
     if (waitMs >= 1) await pause(waitMs, undefined, { ref: false });
-    if (use.written >= outstandingMax / STEPS) {
+    if (use.written >= outstandingMax / COUNTS_PER_LIMIT) {
       use.written = 0;
       use.counting ??= this.#untilFew(async () => outstandingOf(accountId), outstandingMax).finally(() => {
         use.counting = null;

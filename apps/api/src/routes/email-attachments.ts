@@ -57,7 +57,7 @@ interface ShownAttachment {
 
 export function emailAttachmentObject(
   { id, filename, size, contentType, contentId }: ShownAttachment,
-  leading: AnswerOf<typeof link>,
+  downloadLink: AnswerOf<typeof link>,
 ): AnswerOf<typeof emailAttachmentEntry> {
   return {
     id,
@@ -66,7 +66,7 @@ export function emailAttachmentObject(
     content_type: contentType,
     content_disposition: dispositionOf(contentId),
     ...(contentId === null ? {} : { content_id: contentId }),
-    ...leading,
+    ...downloadLink,
   };
 }
 

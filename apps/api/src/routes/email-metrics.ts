@@ -16,7 +16,7 @@ import { text, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 
 /** A count reads up to 50,000 events. So the API does few at a time. */
-const COUNTS = { inFlightMax: 1, waitingMax: Infinity, waitMs: 10_000, totalInFlightMax: 2 };
+const COUNT_SLOTS = { inFlightMax: 1, waitingMax: Infinity, waitMs: 10_000, totalInFlightMax: 2 };
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** The range without `start_date`, as at Resend. */
 const DAYS_DEFAULT = 6;
@@ -144,7 +144,7 @@ function parseTimeZone(name: string): string | null {
   }
 }
 
-/** Unknown parameters are refused: without a misspelt filter the count would be too large. */
+/** We refuse unknown parameters. If we ignored a misspelt filter, the count would be too large. */
 const metricsQuery = strictFields(
   {
     start_date: momentOf('Recorded at this time or later. Absent: 6 days before `end_date`.'),
@@ -169,7 +169,7 @@ const metricsQuery = strictFields(
   'parameter',
 );
 
-const values = Object.fromEntries(
+const metricFields = Object.fromEntries(
   METRIC_NAMES.map((name) => [name, z.number().min(0).exactOptional()] as const),
 ) as Record<MetricName, z.ZodExactOptional<z.ZodNumber>>;
 const emailMetrics = z
@@ -180,7 +180,9 @@ const emailMetrics = z
     metrics: z.array(z.enum(METRIC_NAMES)),
     dimensions: z.array(z.enum(DIMENSIONS)),
     granularity: z.enum(GRANULARITIES),
-    totals: z.object(values).meta({ description: 'A rate is from 0 to 1. It is 0 when its divisor is 0.' }),
+    totals: z
+      .object(metricFields)
+      .meta({ description: 'A rate is from 0 to 1. It is 0 when its divisor is 0.' }),
     data: z
       .array(
         z.object({
@@ -188,7 +190,7 @@ const emailMetrics = z
           domain_id: text.nullable().exactOptional(),
           domain_name: text.nullable().exactOptional(),
           email_id: text.nullable().exactOptional(),
-          ...values,
+          ...metricFields,
         }),
       )
       .exactOptional()
@@ -197,11 +199,8 @@ const emailMetrics = z
   .meta({ id: 'EmailMetrics' });
 
 /** Must come before `/v1/emails/:id`. */
-export function getEmailMetrics(
-  counts: Pick<EventCountStore, 'count'>,
-  clock: Clock,
-): Documented<KeyedRoute> {
-  const slots = new AccountSlots(COUNTS, null);
+export function getEmailMetrics(store: Pick<EventCountStore, 'count'>, clock: Clock): Documented<KeyedRoute> {
+  const slots = new AccountSlots(COUNT_SLOTS, null);
   return {
     scope: 'emails:read',
     limited: true,
@@ -214,7 +213,7 @@ export function getEmailMetrics(
         `Counts events by the time at which they were recorded: at most ${LIMITS.metricEvents} events in at most ` +
         `${LIMITS.metricDays} days, with at most ${LIMITS.metricEntries} entries in \`data\`, else 422. ` +
         `Mail of test keys has no events. An account’s requests are counted one after the other, and few accounts at ` +
-        `a time. A request that waits over ${COUNTS.waitMs / 1_000} s for other counts is answered with 503.`,
+        `a time. A request that waits over ${COUNT_SLOTS.waitMs / 1_000} s for other counts is answered with 503.`,
       query: metricsQuery,
       success: { status: 200, body: emailMetrics },
       refusals: ['validation-failed'],
@@ -229,7 +228,7 @@ export function getEmailMetrics(
       if (days > LIMITS.metricDays) return invalid(`The range is longer than ${LIMITS.metricDays} days.`);
       if (key.kind === 'test') return metricsAnswer(asked, []);
       return inSlot(slots, request, async () => {
-        const counted = await counts.count(key.accountId, requestOf(asked));
+        const counted = await store.count(key.accountId, requestOf(asked));
         switch (counted.kind) {
           case 'counted':
             return metricsAnswer(asked, counted.counts);
@@ -317,7 +316,7 @@ function metricsAnswer(asked: Asked, counts: readonly EventCount[]): Answer {
 }
 
 function dimensionsOf([first]: readonly EventCount[], { dimensions = [], granularity }: Fields) {
-  if (first === undefined) throw new Error('a group has a count');
+  if (first === undefined) throw new Error('a group has no count');
   const { period, domainId, domainName, emailId } = first;
   return {
     ...(period === null ? {} : { period: granularity === 'hourly' ? period : period.slice(0, 10) }),

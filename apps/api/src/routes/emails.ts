@@ -101,12 +101,12 @@ function createBatch(emails: Sending, rules: SendRules): Documented<KeyedRoute> 
 
 /** Each message costs 1. A body that is no array costs 1. `batchBody` refuses too many messages. */
 function batchCost(body: unknown): BodyCost {
-  if (!Array.isArray(body)) return refusal('must be a JSON array of messages');
-  if (body.length === 0) return refusal('has no message');
+  if (!Array.isArray(body)) return costOfRefused('must be a JSON array of messages');
+  if (body.length === 0) return costOfRefused('has no message');
   return { cost: body.length, refusal: null };
 }
 
-function refusal(message: string): BodyCost {
+function costOfRefused(message: string): BodyCost {
   return { cost: 1, refusal: invalidFields([{ field: '', message }]) };
 }
 
@@ -121,9 +121,9 @@ const emailFields = {
   created_at: time,
   scheduled_at: z.null(),
   message_id: nullableText.meta({
-    description: 'The provider’s, or its Message-ID; null before it is sent.',
+    description: 'The provider’s id. With SMTP and the sandbox: the Message-ID. Null before it is sent.',
   }),
-  last_event: text.meta({ description: 'The most telling of what is known of it, as `delivered`.' }),
+  last_event: text.meta({ description: 'The most important event so far, such as `delivered`.' }),
   topic_id: nullableText,
 };
 const emailEntry = z.object(emailFields);
@@ -207,10 +207,7 @@ function emailObject(email: ListedEmail): AnswerOf<typeof emailEntry> {
   };
 }
 
-/**
- * The Message-ID that recipients see: the provider's, if it sets one. Null before the provider took the
- * message.
- */
+/** The provider's id, or our Message-ID if it gave none. Null before the provider took the message. */
 function messageIdAfter(email: ListedEmail): string | null {
   if (email.status !== 'sent') return null;
   return email.providerMessageId ?? messageIdOf({ emailId: email.id, from: email.from });

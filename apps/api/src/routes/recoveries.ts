@@ -97,7 +97,7 @@ const startedRecovery = z
  * A count looks at up to half a million events, so each account gets one at a time. All accounts of this
  * process get two: each uses a connection to Postgres.
  */
-const COUNTS = { inFlightMax: 1, waitingMax: 0, waitMs: 10_000, totalInFlightMax: 2 };
+const COUNT_SLOTS = { inFlightMax: 1, waitingMax: 0, waitMs: 10_000, totalInFlightMax: 2 };
 /** A count takes a page more than this time at most. */
 const COUNT_MS = 10_000;
 
@@ -105,7 +105,7 @@ function recover(
   recoveries: Pick<RecoveryStore, 'count' | 'start'>,
   nowMs: () => number,
 ): Documented<KeyedRoute> {
-  const slots = new AccountSlots(COUNTS, null);
+  const slots = new AccountSlots(COUNT_SLOTS, null);
   return {
     ...MANAGE,
     method: 'post',

@@ -11,8 +11,8 @@ export type ProcessName = Role | 'all' | 'cli';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The value of a variable that is not set, as text. It is the same in every process, or one per process, or
- * `from` computes it from other variables. `text` describes a computed default in the documentation.
+ * The value of a variable that is not set, as text: one for all processes, one per process, or computed by
+ * `from` from other variables. `text` describes a computed default in the documentation.
  */
 export type Default =
   | string
@@ -48,7 +48,7 @@ export function defineSetting<Value, const Process extends ProcessName>(
 export function defineOptionalSetting<Value, const Process extends ProcessName>(
   setting: Omit<Setting<Value, Process>, 'optional' | 'default'>,
 ): Setting<Value | undefined, Process> {
-  return { ...setting, schema: setting.schema, optional: true };
+  return { ...setting, optional: true };
 }
 
 /** The default of `setting` as text, or undefined. @param env null: as the documentation shows it. */

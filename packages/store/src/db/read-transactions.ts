@@ -11,12 +11,12 @@ export interface ReadTransactions {
   readonly read: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** Sends one statement after the other: a connection takes only one. */
+/** Sends a statement after the last one ended: a connection runs one statement at a time. */
 type Send = (...args: unknown[]) => Promise<unknown>;
 
 /**
- * Gives a pool to work that only reads. Each call of `read` has one read-only transaction. All its statements
- * see the same rows, and Postgres refuses every write. Stores and Prisma use the pool as any other.
+ * Restricts a pool to read-only transactions, one for each call of `read`. All its statements see the same
+ * rows, and Postgres refuses every write. Stores and Prisma use the pool as any other.
  *
  * @param pool for this use alone. Outside `read` it refuses every statement.
  */

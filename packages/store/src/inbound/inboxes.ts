@@ -12,7 +12,7 @@ import { lockAccount } from '../db/sql/lock-account.ts';
 import { run } from '../db/statement.ts';
 import { ownsDomain } from '../domains/sql/domains.ts';
 import type { Inbox as InboxRow } from '../generated/client.ts';
-import { addInbox, deleteInbox, lockInboundAddress, readInboxes } from './sql/inboxes.ts';
+import { addInbox, deleteInbox, lockInboundAddress, readInboxMail } from './sql/inboxes.ts';
 
 export interface NewInbox {
   readonly accountId: AccountId;
@@ -161,11 +161,11 @@ function whereIs({ accountId, kind }: MailReader, idOrAddress: string) {
   return address === null ? null : { accountId, kind, address };
 }
 
-/** A row of `read-inboxes`. */
+/** A row of `read-inbox-mail`. */
 type InboxMail = Pick<Inbox, 'unread' | 'lastReceived' | 'domainId'> & { readonly id: string };
 
 async function withMail(db: Database, rows: readonly InboxRow[]): Promise<Inbox[]> {
-  const mail = await runOn<InboxMail>(db.pool, readInboxes, [rows.map(({ id }) => id)]);
+  const mail = await runOn<InboxMail>(db.pool, readInboxMail, [rows.map(({ id }) => id)]);
   const byId = new Map(mail.map((each) => [each.id, each]));
   return rows.flatMap((row) => {
     const found = byId.get(row.id);

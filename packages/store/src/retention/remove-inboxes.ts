@@ -3,8 +3,8 @@ import { inBoundedStep, lacks, lacksMessages, ROWS_PER_STEP } from '../db/bounde
 import { queryOn } from '../db/database.ts';
 import { RECEIVED_PER_STEP } from './old-messages.ts';
 
-/** For one inbox: about half a second of work. The next call continues. */
-const STEPS_PER_CALL = 200;
+/** Steps per inbox in one pass: up to two seconds of work. The next pass continues. */
+const STEPS_PER_PASS = 200;
 
 /** The result of a pass over deleted inboxes. */
 export interface InboxRemovals {
@@ -27,7 +27,7 @@ export async function removeInboxes(pool: Pool): Promise<InboxRemovals> {
 
 /** @returns whether the inbox has no rows left. */
 async function removeRows(pool: Pool, id: string): Promise<boolean> {
-  for (let steps = 0; steps < STEPS_PER_CALL; steps += 1) {
+  for (let steps = 0; steps < STEPS_PER_PASS; steps += 1) {
     if (!(await inBoundedStep(pool, (client) => step(client, id)))) break;
   }
   return ((await queryOn(pool, FORGET, [id])).rowCount ?? 0) > 0;
@@ -40,10 +40,10 @@ async function step(client: PoolClient, id: string): Promise<boolean> {
   return false;
 }
 
-function dropSome(table: string, key: string, rows: number, but = ''): string {
+function dropSome(table: string, key: string, rows: number, condition = ''): string {
   return `
     with mine as materialized (
-      select ${key} from ${table} r where r.inbox_id = $1 ${but} limit ${rows} for update skip locked
+      select ${key} from ${table} r where r.inbox_id = $1 ${condition} limit ${rows} for update skip locked
     )
     delete from ${table} where ${key} = any (array(select ${key} from mine))`;
 }

@@ -7,7 +7,7 @@ export const noticeSettings = {
     key: 'WEBHOOK_FAILING_NOTICE_MINUTES',
     description:
       'How long a webhook fails before its account’s notice address gets a mail and `OPERATOR_WEBHOOK_URL` an event. ' +
-      'It must be healthy for as long before they get the second notice. Fractions are allowed. Set this and the three settings below alike on every relay.',
+      'The second notice follows when the webhook has been healthy for the same time. Fractions are allowed. Set this and the three settings below alike on every relay.',
     unit: 'min',
     schema: minutes,
     default: '5',

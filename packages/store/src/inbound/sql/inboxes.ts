@@ -42,8 +42,8 @@ export function isFreeForAccount({
 
 /**
  * Adds an inbox, unless the address is taken. An inbox of the same account takes it. On a shared domain, an
- * inbox or a rule of another account takes it, too, and for 30 days one that another account deleted. On an
- * account's own domain, entries of other accounts do not count: they belong to former owners.
+ * inbox or a rule of another account takes it, too. A deleted one of another account takes it for 30 days. On
+ * an account's own domain, entries of other accounts do not count: they belong to former owners.
  *
  * Guarantee: an address belongs to one inbox. Run it under the account's lock and, on a shared domain, under
  * the address's lock.
@@ -65,7 +65,7 @@ export const addInbox = statement('add-inbox')`
  * $1 inboxes. Returns a row for each inbox that exists, with the id of its verified domain. The id is null
  * when the domain is shared, or no longer verified by the account.
  */
-export const readInboxes = statement('read-inboxes')`
+export const readInboxMail = statement('read-inbox-mail')`
     select i.id,
            (select count(*) from messages m where m.inbox_id = i.id and not m.read and m.status <> 'held')::int as unread,
            (select max(newest.created_at)
@@ -100,8 +100,8 @@ export function reserveAddress(given: {
 
 /**
  * Deletes an inbox. Its messages and threads read as missing at once. A relay deletes their rows later, and
- * the rows in `inbox_sends`. The mail that the inbox sent stays. For an hour, the row with 0 messages marks
- * the address as a former inbox, so its mail still counts.
+ * the rows in `inbox_sends`. The mail that the inbox sent stays. For an hour, a row of `counted_sends` with 0
+ * messages keeps the hourly send limit on the address.
  *
  * Guarantee: the statement waits for the lock of the inbox, so no row is added to the inbox afterwards.
  *

@@ -3,7 +3,7 @@ import { isFreeForAccount, reserveAddress } from './inboxes.ts';
 
 /**
  * Adds a rule, unless the match is taken. A rule of the same account takes it. On a shared domain, an inbox
- * or a rule of another account takes it, too, and for 30 days one that another account deleted. On an
+ * or a rule of another account takes it, too. A deleted one of another account takes it for 30 days. On an
  * account's own domain, entries of other accounts do not count: they belong to former owners.
  *
  * Guarantee: an address belongs to one account. Run it under the account's lock and, on a shared domain,
