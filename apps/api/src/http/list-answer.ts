@@ -5,7 +5,7 @@ import { invalid } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import { json } from './answer.ts';
 import type { Answer } from './answer.ts';
-import { isLimit } from './query-fields.ts';
+import { isLimit, LIMIT_FAULT, repetitionIn } from './query-fields.ts';
 
 /** The page that a query asks for. */
 interface AskedPage<Cursor extends string> {
@@ -83,13 +83,10 @@ function parsePage<Cursor extends string>(
   query: URLSearchParams,
   readId: (written: string) => Cursor | null,
 ): PageParse<Cursor> {
-  const doubled = ['limit', ...SIDES].find((name) => query.getAll(name).length > 1);
-  if (doubled !== undefined)
-    return fault(`${doubled} ${quoted(query.getAll(doubled))} is given more than once.`);
+  const repetition = repetitionIn(query, ['limit', ...SIDES]);
+  if (repetition !== null) return fault(repetition);
   const limit = query.get('limit');
-  if (limit !== null && !isLimit(limit)) {
-    return fault(`limit ${quoted(limit)} is not a whole number from 1 to ${LIMITS.pageEntries}.`);
-  }
+  if (limit !== null && !isLimit(limit)) return fault(`limit ${quoted(limit)} ${LIMIT_FAULT}.`);
   const [side, other] = SIDES.filter((name) => query.has(name));
   if (side !== undefined && other !== undefined) {
     return fault(`${other} ${quoted(query.get(other))} cannot be used together with ${side}.`);

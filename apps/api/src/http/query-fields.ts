@@ -14,11 +14,12 @@ const queryFields: FieldRule = {
 export function isLimit(text: string): boolean {
   return /^[1-9]\d{0,2}$/.test(text) && Number(text) <= LIMITS.pageEntries;
 }
+export const LIMIT_FAULT = `is not a whole number from 1 to ${LIMITS.pageEntries}`;
 
 /** The parameter `limit` of a list: digits. */
 export const limitParameter = z
   .string()
-  .refine(isLimit, { error: `is not a whole number from 1 to ${LIMITS.pageEntries}` })
+  .refine(isLimit, { error: LIMIT_FAULT })
   .default(String(LIMITS.pageEntriesDefault))
   .meta({
     description: 'Entries at the most.',
@@ -27,6 +28,12 @@ export const limitParameter = z
     maximum: LIMITS.pageEntries,
     default: LIMITS.pageEntriesDefault,
   });
+
+/** The fault of a query that has one of these parameters more than once, or null. */
+export function repetitionIn(query: URLSearchParams, names: readonly string[]): string | null {
+  const name = names.find((each) => query.getAll(each).length > 1);
+  return name === undefined ? null : `${name} ${quoted(query.getAll(name))} is given more than once.`;
+}
 
 /**
  * Parses the query parameters that `schema` names. Each may occur once. A schema of `strictFields` refuses
@@ -39,10 +46,7 @@ export function parseQuery<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   required: readonly string[] = [],
 ): FieldsParse<z.output<z.ZodObject<Shape>>> {
-  const doubled = Object.keys(schema.shape).find((name) => query.getAll(name).length > 1);
-  if (doubled !== undefined) {
-    const refusal = invalid(`${doubled} ${quoted(query.getAll(doubled))} is given more than once.`);
-    return { ok: false, refusal };
-  }
+  const repetition = repetitionIn(query, Object.keys(schema.shape));
+  if (repetition !== null) return { ok: false, refusal: invalid(repetition) };
   return parseFields(Object.fromEntries(query), schema, required, queryFields);
 }

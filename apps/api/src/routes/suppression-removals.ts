@@ -8,8 +8,8 @@ import { parseFields, strictFields, suppressionFields } from '../http/fields.ts'
 import type { FieldsParse } from '../http/fields.ts';
 import { oneLineText } from '../http/one-line-text.ts';
 import { idField } from '../http/parsed-text.ts';
+import { repetitionIn } from '../http/query-fields.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
-import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { deleted } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
@@ -136,12 +136,9 @@ type ReasonParse = FieldsParse<{ readonly reason: string | null }>;
  * is one.
  */
 function removalReason(query: URLSearchParams, body: unknown): ReasonParse {
-  const [inQuery, ...more] = query.getAll('reason');
-  if (more.length > 0) {
-    const detail = `reason ${quoted([inQuery, ...more])} is given more than once.`;
-    return { ok: false, refusal: suppressionFields.breaking(detail) };
-  }
-  const asked = reasonOf({ reason: inQuery });
+  const repetition = repetitionIn(query, ['reason']);
+  if (repetition !== null) return { ok: false, refusal: suppressionFields.breaking(repetition) };
+  const asked = reasonOf({ reason: query.get('reason') ?? undefined });
   if (!asked.ok || asked.fields.reason !== null) return asked;
   const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
   return reasonOf(isObject ? body : {});
