@@ -15,7 +15,7 @@ export function openConnections(config: ConfigurationOf<'all'>, onError: (error:
     wakeUps,
     /** Its commits are durable: requests, outcomes, received mail, actions. */
     database: openDatabase({ ...postgres, size: shares.stores }, wakeUps),
-    keys: openDatabase({ ...postgres, size: shares.keys }, wakeUps),
+    keyDatabase: openDatabase({ ...postgres, size: shares.keys }, wakeUps),
     limiterPool: { ...postgres, size: shares.limiter },
     /** The relay claims deliveries with it. The worker takes them with it. */
     leases: createPool({ ...postgres, size: shares.leases, durableCommits: false }),
@@ -27,7 +27,7 @@ export function openConnections(config: ConfigurationOf<'all'>, onError: (error:
 
 /** Checks the database before a role starts. Closes all connections after every role has stopped. */
 export function databasePart(
-  { database, keys, leases, counts, reads, wakeUps }: ReturnType<typeof openConnections>,
+  { database, keyDatabase, leases, counts, reads, wakeUps }: ReturnType<typeof openConnections>,
   warn: (line: string) => void,
 ): Part {
   return {
@@ -35,7 +35,7 @@ export function databasePart(
     stop: () =>
       Promise.all([
         database.close(),
-        keys.close(),
+        keyDatabase.close(),
         reads.close(),
         leases.end(),
         counts.end(),

@@ -16,13 +16,14 @@ const shared = sharedShell((config) => ({ queue: queueLocation(config).kind }));
 const { config, roles, lifecycle, logger, metrics, onPostgresError } = shared;
 const location = queueLocation(config);
 const connections = openConnections(config, onPostgresError);
-const { database, keys, limiterPool, leases, counts, reads, shares } = connections;
+const { database, keyDatabase, limiterPool, leases, counts, reads, shares } = connections;
 /** The start list of each role. */
 const lists: PartList[] = [];
 let opened: QueueWatch | null = null;
 
 const ADD: Readonly<Record<Role, () => ReadinessCheck>> = {
-  api: () => addApi({ ...shellOf('api'), database, storeConnections: shares.requests, keys, limiterPool }),
+  api: () =>
+    addApi({ ...shellOf('api'), database, storeConnections: shares.requests, keyDatabase, limiterPool }),
   relay: () => addRelay({ ...shellOf('relay'), leases, pool: counts, queueWatch: queueWatch() }),
   worker: () => addWorker({ ...shellOf('worker'), database, leases, queueWatch: queueWatch() }),
   inbound: () => addInbound({ ...shellOf('inbound'), database }),

@@ -59,7 +59,7 @@ export interface ApiConnections {
   /** The connections of `database` that all routes together may take. */
   readonly storeConnections: number;
   /** Authentication has its own connections, so the work of accounts cannot block it. */
-  readonly keys: Database;
+  readonly keyDatabase: Database;
   /** The limiter uses it without Redis. A charge has 250 ms, so it does not wait for other statements. */
   readonly limiterPool: LimiterOptions['postgres'];
 }
@@ -151,7 +151,7 @@ function addServer(
 }
 
 function openStores(
-  { config, database, keys }: ApiParts,
+  { config, database, keyDatabase }: ApiParts,
   domains: DomainStore,
   provider: MailProviderName,
 ): AppOptions['stores'] {
@@ -161,7 +161,7 @@ function openStores(
     reservedNames: [...RESERVED_NAMES, ...config.inboundReservedNames],
   };
   return {
-    apiKeys: createApiKeyStore(keys, systemClock),
+    apiKeys: createApiKeyStore(keyDatabase, systemClock),
     webhooks: createWebhookStore(database, secrets, systemClock),
     attempts: createAttemptStore(database),
     events: createEventStore(database),

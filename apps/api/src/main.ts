@@ -17,17 +17,17 @@ const postgres = {
 };
 const wakeUps = createWakeUps(postgres);
 const database = openDatabase({ ...postgres, size: shares.stores }, wakeUps);
-const keys = openDatabase({ ...postgres, size: shares.keys }, wakeUps);
+const keyDatabase = openDatabase({ ...postgres, size: shares.keys }, wakeUps);
 
 shell.lifecycle.add('database', {
   start: () => requireDatabase(database.pool, (line) => logger.warn(line)),
-  stop: () => Promise.all([wakeUps.close(), database.close(), keys.close()]),
+  stop: () => Promise.all([wakeUps.close(), database.close(), keyDatabase.close()]),
 });
 addApi({
   ...shell,
   database,
   storeConnections: shares.stores,
-  keys,
+  keyDatabase,
   limiterPool: { ...postgres, size: shares.limiter },
 });
 

@@ -62,7 +62,7 @@ test('the limits are those of contract section 8 and its rulings', () => {
     metricEvents: 50_000,
     metricDays: 31,
     metricEntries: 10_000,
-    metricIds: 50,
+    metricListEntries: 50,
   });
   expect(RATE_WINDOW_MS).toBe(60_000);
 });

@@ -79,8 +79,8 @@ export const LIMITS = {
   metricDays: 31,
   /** Entries of the answer about metrics: periods, domains and messages. */
   metricEntries: 10_000,
-  /** Ids in one filter of metrics. */
-  metricIds: 50,
+  /** Entries of a parameter with a list, such as `metrics` or `email_id`. */
+  metricListEntries: 50,
   /** Data of the events on one page of a list, or records of received messages. */
   eventPageBytes: 8 * 1024 * 1024,
   /** A link to an attachment or a raw message is valid for seven days. */

@@ -113,7 +113,7 @@ export class Producer {
   }
 
   depthOf(key: QueueKey): Promise<QueueDepth> {
-    return mappingUnavailable(async () => readDepth((await this.#queues())[key]));
+    return orUnavailable(async () => readDepth((await this.#queues())[key]));
   }
 
   /**
@@ -121,7 +121,7 @@ export class Producer {
    * QueueUnavailableError
    */
   evictionPolicy(): Promise<string | null> {
-    return mappingUnavailable(() => this.#backend.evictionPolicy());
+    return orUnavailable(() => this.#backend.evictionPolicy());
   }
 
   async close(): Promise<void> {
@@ -138,7 +138,7 @@ export class Producer {
     idOf: (job: JobToAdd<Job>) => string,
   ): Promise<void> {
     if (jobs.length === 0) return;
-    await mappingUnavailable(async () => {
+    await orUnavailable(async () => {
       const queues = await this.#queues();
       const idOfJob = (job: JobToAdd<Job>) =>
         job.leaseExpired === true ? `${idOf(job)}_${randomUUID()}` : idOf(job);
@@ -249,7 +249,8 @@ function postgresBackend(
   };
 }
 
-async function mappingUnavailable<T>(work: () => Promise<T>): Promise<T> {
+/** Maps every error of `work` to QueueUnavailableError. */
+async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -86,11 +86,11 @@ function commaList<Entry>(
 ) {
   return parsedText((written): Entry[] | null => {
     const entries = written.split(',').map(read);
-    return entries.length > LIMITS.metricIds || entries.includes(null) ? null : (entries as Entry[]);
+    return entries.length > LIMITS.metricListEntries || entries.includes(null) ? null : (entries as Entry[]);
   }, fault)
     .optional()
     .meta({
-      pattern: listPattern(pattern, LIMITS.metricIds),
+      pattern: listPattern(pattern, LIMITS.metricListEntries),
       description: `Comma-separated. ${description}`,
     });
 }
@@ -103,7 +103,7 @@ const idsOf = <N extends Noun>(noun: N) =>
   commaList(
     (written): Id<N> | null => parseId(noun, written),
     idPattern(noun).slice(1, -1),
-    `is not a list of at most ${LIMITS.metricIds} ids`,
+    `is not a list of at most ${LIMITS.metricListEntries} ids`,
     'Counts only these.',
   );
 const momentOf = (description: string) =>
