@@ -6,7 +6,7 @@ const QUICK_MS = 100;
 const HALF_LIFE_MS = 2_000;
 /** A mean of fewer ended deliveries says little. */
 const ENDED_MIN = 32;
-/** An old minimum fades: it doubles in this time. A slow endpoint that took 5 ms before is quick for 17 s. */
+/** The shortest mean fades: it doubles in this time. A 5 ms endpoint that turns slow is quick for 17 s. */
 const DOUBLES_AFTER_MS = 4_000;
 
 export interface FlightSample {

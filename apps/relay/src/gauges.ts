@@ -3,7 +3,7 @@ import { evicts, QUEUE_KEYS } from '@postrider/queue';
 import type { Logger, Metrics } from '@postrider/runtime';
 import type { Outstanding, UnsentMail } from '@postrider/store';
 
-/** Gauges are at most this old. */
+/** Gauges are at most this old, while the pass succeeds. */
 export const GAUGES_EVERY_MS = 15_000;
 
 export interface GaugesParts {
@@ -17,7 +17,7 @@ export interface GaugesParts {
 }
 
 /**
- * Sets the gauges for outstanding deliveries, unsent mail and queues.
+ * Sets the gauges for outstanding deliveries, unsent mail and queues. Logs and metrics call it `report`.
  *
  * @returns the pause before the next run, in milliseconds.
  */

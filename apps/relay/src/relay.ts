@@ -75,7 +75,7 @@ interface Shared extends RelayParts {
 export function addRelay(parts: RelayParts): ReadinessCheck {
   const { config, lifecycle, pool, queueWatch, logger, metrics } = parts;
   // A new connection may lead to another Redis, with another eviction policy. So the gauges are read again.
-  const queue = new Producer(queueWatch.location, queueWatch.onError, () => report.wake());
+  const queue = new Producer(queueWatch.location, queueWatch.onError, () => gauges.wake());
   lifecycle.add('queue', { stop: () => queue.close() });
   // The operator needs the account, to verify the domain of NOTICE_MAIL_FROM.
   if (config.noticeMailFrom !== undefined) {
@@ -90,8 +90,8 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
     logger,
     metrics,
   });
-  const report = createGaugesPass(parts, queue, newPass);
-  const always = passesOf([newPass('fleet', () => fleet.run(), PAUSE_AFTER_ERROR_MS), report]);
+  const gauges = createGaugesPass(parts, queue, newPass);
+  const always = passesOf([newPass('fleet', () => fleet.run(), PAUSE_AFTER_ERROR_MS), gauges]);
   lifecycle.add('passes of every relay', { start: async () => always.start(), stop: () => always.stop() });
 
   let active: ReturnType<typeof createActivePasses> | null = null;

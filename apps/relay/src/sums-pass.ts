@@ -1,6 +1,6 @@
 import type { AttemptSums } from '@postrider/store';
 
-/** The pass looks this often whether another minute has ended. */
+/** The pass looks every 5 s for a minute that has ended. */
 const EVERY_MS = 5_000;
 /** While there is more to do, the pass rests nine times as long as it worked: it uses a tenth of a core. */
 const REST_PER_WORK = 9;

@@ -186,6 +186,15 @@ describe('a webhook', () => {
     expect(requests()).toMatchObject([{ share: 8 }]);
   });
 
+  test('is forgotten, and not looked at for ever, when its minute ends between two numbers of a clock', () => {
+    nowMs = 1_009_641.925289;
+    wake('a1');
+    claim();
+    nowMs = 1_069_641.925289; // a minute later, rounded down
+    expect(registry.lanesWithWork(nowMs)).toEqual([]);
+    expect(registry.nextCheckMs(nowMs + 1)).toBeGreaterThan(0);
+  });
+
   test('is forgotten when it was removed', () => {
     wake('a1', 'a2');
     claim({ leased: leased(3) });

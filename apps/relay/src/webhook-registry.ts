@@ -136,8 +136,8 @@ export class WebhookRegistry {
   }
 
   #schedule(webhook: WebhookState, nowMs: number): void {
-    const { checkAtMs, checkedAtMs, scheduledAtMs } = webhook;
-    const atMs = checkAtMs === Infinity ? checkedAtMs + FORGET_AFTER_MS : checkAtMs;
+    const { checkAtMs, scheduledAtMs } = webhook;
+    const atMs = checkAtMs === Infinity ? forgetAtMs(webhook) : checkAtMs;
     if (checkAtMs <= nowMs) this.#addDue(webhook);
     else if (atMs < (scheduledAtMs.at(-1) ?? Infinity)) {
       scheduledAtMs.push(atMs);
@@ -151,12 +151,11 @@ export class WebhookRegistry {
     accounts.set(webhook.account, webhooks.add(webhook));
   }
 
-  /** The earliest time of a webhook has come. Its check may have been moved meanwhile. */
+  /** The earliest of a webhook's scheduled times has come. Its check may have been moved meanwhile. */
   #onScheduled(webhook: WebhookState | undefined, nowMs: number): void {
     webhook?.scheduledAtMs.pop();
     if (webhook === undefined || this.#webhooks.get(webhook.webhookId) !== webhook) return; // forgotten
-    if (webhook.checkAtMs === Infinity && webhook.checkedAtMs <= nowMs - FORGET_AFTER_MS)
-      this.#forget(webhook);
+    if (webhook.checkAtMs === Infinity && forgetAtMs(webhook) <= nowMs) this.#forget(webhook);
     else this.#schedule(webhook, nowMs);
   }
 
@@ -190,4 +189,8 @@ export class WebhookRegistry {
     }
     return true;
   }
+}
+
+function forgetAtMs({ checkedAtMs }: WebhookState): number {
+  return checkedAtMs + FORGET_AFTER_MS;
 }

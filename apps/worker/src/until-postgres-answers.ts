@@ -4,17 +4,19 @@ const FIRST_PAUSE_MS = 50;
 const PAUSE_MS_MAX = 2_000;
 
 /**
- * Repeats `work` while Postgres is unavailable.
+ * Repeats `work` while Postgres is unavailable, or a lock is not free in time. It begins no try after the
+ * deadline.
  *
- * @param deadlineMs such as the end of a lease: after that another worker may take the row.
- * @throws the last StoreUnavailableError at the deadline; any other error at once.
+ * @param deadlineAtMs on the monotonic clock. After the end of a lease, another worker may take the row.
+ * @throws the last StoreUnavailableError; any other error at once.
  */
-export async function untilPostgresAnswers<T>(work: () => Promise<T>, deadlineMs = Infinity): Promise<T> {
+export async function untilPostgresAnswers<T>(work: () => Promise<T>, deadlineAtMs = Infinity): Promise<T> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof StoreUnavailableError) || performance.now() + pauseMs >= deadlineMs) throw error;
+      if (!(error instanceof StoreUnavailableError) || performance.now() + pauseMs >= deadlineAtMs)
+        throw error;
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }

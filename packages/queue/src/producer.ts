@@ -146,7 +146,8 @@ export class Producer {
       const added = await addTo(queues[key], batches);
       // BullMQ's bulk add is a pipeline, not a transaction. One that failed has an error code as its id.
       const failed = added.filter(({ id }, index) => id !== batches[index]?.opts.jobId);
-      if (failed.length > 0) throw new Error(`${failed.length} of ${batches.length} jobs were not added`);
+      if (failed.length > 0)
+        throw new Error(`${failed.length} of ${batches.length} batches of jobs were not added`);
     });
   }
 

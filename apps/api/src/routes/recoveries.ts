@@ -199,7 +199,9 @@ const recovery = z
     ...countedFields,
     queued: count.meta({ description: 'Delivered, failed and in progress together.' }),
     delivered: count.meta({ description: 'Answered with a 2xx.' }),
-    failed: count.meta({ description: 'Given up again: dead letters.' }),
+    failed: count.meta({
+      description: 'Given up again: dead letters, and events that were deleted meanwhile.',
+    }),
     in_progress: count.meta({ description: 'Waits for its first attempt or for another one.' }),
     left: count.meta({ description: 'Not queued yet; of a stopped recovery: not queued.' }),
     created_at: time,

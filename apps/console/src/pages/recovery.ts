@@ -94,7 +94,7 @@ function progress(recovery: FoundRecovery, fresh: FreshEvents | null, visit: Vis
             failed === 0
               ? big(0)
               : html`<a class="big" href="/dead-letters?webhook=${webhookId}">${count(failed)}</a>
-                  <span class="rel">dead letters</span>`,
+                  <span class="rel">see the dead letters</span>`,
         },
         {
           term: 'Remaining',

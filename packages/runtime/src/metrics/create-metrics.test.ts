@@ -32,12 +32,19 @@ test('a counter whose labels are known shows 0 from the start, so an alert sees 
 
 test('each counter of an alert shows 0 from the start', async () => {
   const page = readFileSync(new URL('../../../../docs/operations/observe.md', import.meta.url), 'utf8');
-  const alerts = page.matchAll(/\b(?:rate|increase)\((postrider_\w+_total)\b/g);
-  const counters = [...new Set([...alerts].map(([, name = '']) => name))];
-  expect(counters.length).toBeGreaterThan(10);
+  const alerts = page.matchAll(/\b(?:rate|increase)\((postrider_\w+_total)(?:\{(\w+="\w+")\})?/g);
+  const counters = [...new Set([...alerts].map(([, name = '', label = '']) => `${name}\\{.*${label}`))];
+  const results = [
+    ...page.matchAll(
+      /`(bad_signature|unknown_topic|untrusted_certificate|confirmation_refused|unsubscribed)`/g,
+    ),
+  ];
+  for (const [, result = ''] of results)
+    counters.push(`postrider_provider_notifications_total\\{.*result="${result}"`);
+  expect(counters.length).toBeGreaterThan(15);
   const text = await createSharedMetrics(ROLES).registry.metrics();
-  const without = counters.filter((name) => !new RegExp(`^${name}\\{.*\\} 0$`, 'm').test(text));
-  expect(without).toEqual(['postrider_redis_errors_total']); // watchRedis adds the 0 of its client
+  const without = counters.filter((sample) => !new RegExp(`^${sample}.*\\} 0$`, 'm').test(text));
+  expect(without).toEqual([String.raw`postrider_redis_errors_total\{.*`]); // watchRedis adds the 0 of its client
 });
 
 test('two processes in one program have separate metrics, and the global registry stays empty', async () => {

@@ -1,8 +1,34 @@
 /** The usual results of `errorCode` when Postgres is away, stops, starts, is full or refuses a login. */
 export const POSTGRES_CODES = [
-  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'],
-  ...['57P01', '57P02', '57P03', '57014', '53100', '53200', '53300', '25006', '55P03', '28P01', '28000'],
-  ...['P1001', 'P1008', 'P1017', 'P2024', 'P2028', 'other'],
+  ...[
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'EPIPE',
+    'ETIMEDOUT',
+    'ENOTFOUND',
+    'EAI_AGAIN',
+    'EHOSTUNREACH',
+    'ENETUNREACH',
+  ],
+  ...[
+    '57P01',
+    '57P02',
+    '57P03',
+    '57014',
+    '53100',
+    '53200',
+    '53300',
+    '25006',
+    '55P03',
+    '28P01',
+    '28000',
+    '08000',
+    '08001',
+    '08003',
+    '08004',
+    '08006',
+  ],
+  ...['P1001', 'P1002', 'P1008', 'P1011', 'P1017', 'P2024', 'P2028', 'P2037', 'other'],
 ] as const;
 
 const CAUSES_MAX = 8;

@@ -229,6 +229,21 @@ describe('of connections that died silently', () => {
     });
   });
 
+  test('so does one whose error the store has wrapped', async () => {
+    await withLine(async (pool, strand) => {
+      const clients = [await pool.connect(), await pool.connect(), await pool.connect()] as const;
+      const ended = clients.map((client) => new Promise((resolve) => client.once('end', resolve)));
+      const [oldest, idle, last] = clients;
+      oldest.release();
+      idle.release();
+      strand();
+      const error: unknown = await last.query('select 1').catch((fault: unknown) => fault);
+      last.release(new StoreUnavailableError(error));
+      await Promise.all(ended);
+      expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    });
+  });
+
   test('one that does not answer leaves those alone that were taken later', async () => {
     await withLine(async (pool, strand) => {
       await pool.query('select 1');

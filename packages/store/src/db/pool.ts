@@ -40,7 +40,8 @@ const STATEMENT_TIMEOUT_MS = 15_000;
 const ANSWER_TIMEOUT_MS = 20_000;
 /**
  * pg's error after ANSWER_TIMEOUT_MS. A server that works cancels a statement earlier. So this one vanished
- * silently: connections that have been idle or held since then are dead, too.
+ * silently: connections that were acquired earlier, idle or held, are probably dead, too. Prisma hides this
+ * error of its transactions.
  */
 const NO_ANSWER = 'Query read timeout';
 
@@ -76,13 +77,18 @@ export function createPool(options: PoolOptions): Pool {
     acquired.add(client);
   });
   pool.on('release', (error: Error | undefined, client) => {
-    if (error?.message === NO_ANSWER) endUpTo(client, acquired);
+    if (hasNoAnswer(error)) endUpTo(client, acquired);
   });
   pool.on('remove', (client) => {
     opened.delete(client);
     acquired.delete(client);
   });
   return pool;
+}
+
+/** Whether the error or one of its causes is pg's: the store wraps the errors of statements. */
+function hasNoAnswer(error: unknown): boolean {
+  return error instanceof Error && (error.message === NO_ANSWER || hasNoAnswer(error.cause));
 }
 
 /** A server stopped writing or vanished. The connections before `last` may lead to it, too. */

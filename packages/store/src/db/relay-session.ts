@@ -14,7 +14,7 @@ export interface RelaySessionOptions extends Pick<
   readonly onActive: () => void;
   /** Another relay has the lock. */
   readonly onStandby: () => void;
-  /** It asks for a sweep after each connect, too. */
+  /** Receives wake-ups. After each connect it receives one that asks for a sweep. */
   readonly onWakeUp: (wakeUp: ParsedWakeUp) => void;
 }
 

@@ -41,7 +41,7 @@ export interface Recovery {
   /** Events that were queued again. Each is delivered, failed, or in progress. */
   readonly queued: number;
   readonly delivered: number;
-  /** Events that became dead letters again. */
+  /** Events that became dead letters again, or were deleted meanwhile. */
   readonly failed: number;
   readonly inProgress: number;
   /** Events that are not queued yet; those that a stopped recovery did not queue. */
