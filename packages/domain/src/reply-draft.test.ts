@@ -155,7 +155,7 @@ describe('what a reply says of itself', () => {
       true,
       '<0@x> <1@x> <longest>',
     ]);
-    expect(draftOf({}, { ids: ['é@x'], references: ['0@x'] }).headers).toEqual({});
+    expect(draftOf({}, { ids: ['é@x'], references: ['0@x'] }).headers).toEqual({ References: '<0@x>' });
   });
 
   test('of a long chain the first id and the newest', () => {
@@ -176,8 +176,10 @@ describe('what a reply says of itself', () => {
     });
   });
 
-  test('nothing of a message without an id', () => {
-    expect(draftOf({}, { ids: [], references: ['0@a.example'] }).headers).toEqual({});
+  test('the references of a message without an id, and nothing when it has none', () => {
+    const { headers } = draftOf({}, { ids: [], references: ['0@a.example'] });
+    expect(headers).toEqual({ References: '<0@a.example>' });
+    expect(draftOf({}, { ids: [], references: [] }).headers).toEqual({});
   });
 });
 

@@ -144,7 +144,7 @@ function recipientsOf(inbox: ReplyingInbox, { direction, from, to, cc, replyTo }
     list.filter((text) => {
       const [address] = plainAddresses([text]);
       if (address === undefined || seen.has(address)) return false;
-      // The +tags of the inbox are the inbox. At another domain they may be other people.
+      // The +tags of the inbox are the inbox. Those of other addresses may be other people.
       if (inboundAddress(address) === inbox.address) return false;
       seen.add(address);
       return true;
@@ -186,11 +186,12 @@ export function threadHeaders({
   references,
 }: Pick<AnsweredMessage, 'ids' | 'references'>): Record<string, string> {
   const writable = (list: readonly string[]) => list.filter((id) => WRITABLE_ID.test(id));
+  const headers: Record<string, string> = {};
   const last = writable(ids).at(-1);
-  if (last === undefined) return {};
-  const chain = [...new Set(writable([...references, ...ids]))];
-  const kept = newestIds(chain, REFERENCES_MAX);
-  return { 'In-Reply-To': `<${last}>`, References: kept.map((id) => `<${id}>`).join(' ') };
+  if (last !== undefined) headers['In-Reply-To'] = `<${last}>`;
+  const chain = newestIds([...new Set(writable([...references, ...ids]))], REFERENCES_MAX);
+  if (chain.length > 0) headers['References'] = chain.map((id) => `<${id}>`).join(' ');
+  return headers;
 }
 
 function namesOf(headers: unknown): string[] {

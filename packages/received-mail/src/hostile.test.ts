@@ -144,6 +144,14 @@ describe('a body beyond the limits is not complete', () => {
       expect({ text: text?.trim(), complete }).toEqual({ text: 'Hi', complete: false });
     });
 
+    test('but names of places, which old generators leave open, are no links', async () => {
+      const html = `${'<a name="s">'.repeat(450)}${'<p>A line '.repeat(5_000)}`;
+      const { text, complete } = await parseHtml(html);
+      expect(text?.match(/A line/g)).toHaveLength(5_000);
+      expect(complete).toBe(true);
+      expect(await parseHtml(html.replaceAll('name', 'href'))).toMatchObject({ complete: false });
+    });
+
     test('but 30 quotes around 1,000 lines become text', async () => {
       const { text, complete } = await parseHtml(`${'<blockquote>'.repeat(30)}${'<p>A line '.repeat(1_000)}`);
       expect(text?.match(/A line/g)).toHaveLength(1_000);

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LIMITS } from '@postrider/domain';
-import { BlockBuffer, FairByteBudget, KeyedQueue } from '@postrider/limits';
+import { BlockBuffer, FairByteBudget, KeyedQueue, settlesWithin } from '@postrider/limits';
 import type { BodyBytes, Slot } from '@postrider/limits';
 import { tooLarge } from '../problems/answers.ts';
 import type { Answer } from './answer.ts';
@@ -16,22 +16,21 @@ interface BodyLimitValues {
   readonly bytesFree: number;
   /** The memory budget for parsed bodies. Bodies up to `bytesFree` do not count. */
   readonly parsedBytesMax: number;
-  /** Each key may have this many parsed bodies that count. */
-  readonly parsedPerKey: number;
 }
 
 /**
  * Two batch bodies per key: one uploads while the other is stored. Bodies of other routes that fit into the
- * first 64 KiB are not counted. One parsed body per key: the largest takes 183 MiB, most of it numbers in
- * arrays. Two of them would take the whole budget, and keep the bodies of all other keys waiting.
+ * first 64 KiB are not counted. The largest parsed body takes 183 MiB, most of it numbers in arrays: one such
+ * body at a time exceeds its budget.
  */
 const VALUES: BodyLimitValues = {
   batchesPerKey: 2,
   bytesMax: 8 * LIMITS.batchBodyBytes,
   bytesFree: LIMITS.bodyBytes,
-  parsedBytesMax: 8 * LIMITS.batchBodyBytes,
-  parsedPerKey: 1,
+  parsedBytesMax: 4 * LIMITS.batchBodyBytes,
 };
+/** A body waits at most this long for memory to be parsed: as long as it may take to arrive. */
+const PARSE_WAIT_MS = 30_000;
 
 /** A parsed value takes at most this much besides its text: an object with one member of a unique name. */
 const VALUE_BYTES = 256;
@@ -43,13 +42,13 @@ export class BodyLimits {
   readonly values: BodyLimitValues;
   readonly batches: KeyedQueue;
   readonly budget: FairByteBudget;
-  readonly parsed: KeyedQueue;
+  readonly parsed: FairByteBudget;
 
   constructor(values = VALUES) {
     this.values = values;
     this.batches = new KeyedQueue({ perKey: values.batchesPerKey, total: Infinity });
     this.budget = new FairByteBudget(values);
-    this.parsed = new KeyedQueue({ perKey: values.parsedPerKey, total: values.parsedBytesMax });
+    this.parsed = new FairByteBudget({ bytesMax: values.parsedBytesMax, bytesFree: 0 });
   }
 }
 
@@ -144,8 +143,8 @@ export class Body {
     if (tooMany !== null) return tooMany;
     const excess = refusalOfCounts(counts, rule);
     if (excess !== null) return { ok: false, why: excess };
-    const isAdmitted = await this.#waitToParse(body.length, counts);
-    return isAdmitted ? { ok: true, body } : { ok: false, why: 'client gone' };
+    const fault = await this.#waitToParse(body.length, counts);
+    return fault === null ? { ok: true, body } : { ok: false, why: fault };
   }
 
   /** Frees the slots and the bytes. A body that still waits for them is then never read. */
@@ -198,12 +197,13 @@ export class Body {
     });
   }
 
-  /** Waits until the API has memory for the parsed body. @returns false when the client has disconnected. */
-  async #waitToParse(bytes: number, { values, numbers }: JsonCounts): Promise<boolean> {
-    const { parsed, values: limits } = this.#parts.limits;
-    const size = Math.min(bytes + values * VALUE_BYTES + numbers * NUMBER_BYTES, limits.parsedBytesMax);
-    await this.#wait(this.#hold(parsed.join(this.#parts.owner, size)).granted);
-    return this.#end === null;
+  /** Waits until the API has memory for the parsed body. @returns null: it has. */
+  async #waitToParse(bytes: number, { values, numbers }: JsonCounts): Promise<NoBody | null> {
+    const size = bytes + values * VALUE_BYTES + numbers * NUMBER_BYTES;
+    const granted = this.#hold(this.#parts.limits.parsed.open(this.#parts.owner)).take(size);
+    const waited = granted === null ? null : Promise.race([granted, this.#ended]);
+    if (waited !== null && !(await settlesWithin(PARSE_WAIT_MS, waited))) return 'no memory in time';
+    return this.#end === null ? null : 'client gone';
   }
 }
 

@@ -33,7 +33,7 @@ function asked(): never {
   throw new Error('a keyless route was asked for a key or charged');
 }
 const METRICS = createMetrics('api', { processMetrics: false });
-const SMALL_LIMITS = { bytesMax: 100, bytesFree: 100, parsedBytesMax: 100, parsedPerKey: 1 };
+const SMALL_LIMITS = { bytesMax: 100, bytesFree: 100, parsedBytesMax: 100 };
 const KEYLESS_SERVICES: StageServices = {
   apiKeys: { findActive: asked },
   limitOf: asked,

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { ByteBudget } from '@postrider/limits';
 import { waitFor } from '@postrider/testing';
 import type { SmtpClient } from '@postrider/testing';
 import {
@@ -291,9 +292,12 @@ describe('one client that holds many messages open', () => {
     expect(await next.say(large)).toMatch(/^250 /);
   });
 
-  test('cannot fill the reserved quarter: every session may send a small message', () => {
-    const { sessionsMax, smallMessageBytes, bytesUnderWayMax } = DEFAULT_LIMITS;
+  test('cannot fill the reserved quarter: every session of an address may send a small message', () => {
+    const { sessionsPerAddressMax, sessionsMax, smallMessageBytes, bytesUnderWayMax } = DEFAULT_LIMITS;
     expect(sessionsMax * smallMessageBytes).toBeLessThanOrEqual(bytesUnderWayMax / 4);
+    const budget = new ByteBudget({ bytesMax: bytesUnderWayMax, smallBytes: smallMessageBytes });
+    for (let n = 0; n < sessionsPerAddressMax; n += 1)
+      expect(budget.open('a').take(smallMessageBytes)).toBe(true);
   });
 });
 

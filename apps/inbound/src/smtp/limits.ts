@@ -36,8 +36,8 @@ export const DEFAULT_LIMITS = {
   /**
    * Bytes of all messages in flight. A quarter is reserved for the first `smallMessageBytes` of each message.
    * In both parts, one client address, or one IPv6 /64, may hold as many as are still free. Beyond these
-   * limits, MAIL or DATA gets 451. Space for nine of the largest messages, and for 256 small ones. Parsing
-   * needs about as much again.
+   * limits, MAIL or DATA gets 451. Space for nine of the largest messages, and for 256 small ones, half
+   * of these for one client. Parsing needs about as much again.
    */
   bytesUnderWayMax: 128 * MIB,
   /** Two blocks of the message buffer. In all sessions together they fit into the reserved quarter. */

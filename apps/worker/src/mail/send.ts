@@ -190,9 +190,15 @@ function refusalOf({
   return { kind: 'refused', error: `the account has not verified the domain ${unverifiedDomain}` };
 }
 
-/** The addresses that this attempt is for. */
+/** The addresses that this attempt is for. One that is written in two ways is one. */
 function recipientsOf({ draft, rest, suppressed }: TakenEmail): string[] {
   const written = rest ?? [...draft.to, ...draft.cc, ...draft.bcc];
-  const addresses = written.flatMap((text) => parseEmailAddress(text)?.address ?? []);
-  return [...new Set(addresses)].filter((address) => !suppressed.includes(plainAddress(address) ?? address));
+  const byPlain = new Map<string, string>();
+  for (const text of written) {
+    const address = parseEmailAddress(text)?.address;
+    if (address === undefined) continue;
+    const plain = plainAddress(address) ?? address;
+    if (!suppressed.includes(plain) && !byPlain.has(plain)) byPlain.set(plain, address);
+  }
+  return [...byPlain.values()];
 }

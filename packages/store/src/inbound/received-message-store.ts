@@ -24,7 +24,7 @@ import { threadOf } from './thread-of.ts';
 
 /**
  * The block list is checked for at most this many senders. Each sender has up to 128 names, 17 KB together,
- * and one transaction checks up to 50 targets. A message has one author, seldom two.
+ * and one transaction checks up to 100 targets. A message has one author, seldom two.
  */
 const SENDERS_MAX = 20;
 
