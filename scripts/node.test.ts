@@ -29,8 +29,8 @@ test('engines in package.json names the same floor', () => {
   expect(engines.node).toBe(`>=${NODE_FLOOR.join('.')}`);
 });
 
-/** 40 packages of the lockfile have the engines `^22.18.0 || >=24.11.0`. */
-const MINOR_MIN: Readonly<Record<string, number>> = { 22: 18, 24: 11 };
+/** The floor is Node 22.19. 40 packages of the lockfile have the engines `^22.18.0 || >=24.11.0`. */
+const MINOR_MIN: Readonly<Record<string, number>> = { 22: 19, 24: 11 };
 
 test.each(Object.values(NODE_PACKAGES))('%s runs every package of the lockfile', (name) => {
   const [, major = '', minor = ''] = /@(\d+)\.(\d+)\./.exec(name) ?? [];
