@@ -186,7 +186,7 @@ describe('a webhook', () => {
     expect(requests()).toMatchObject([{ share: 8 }]);
   });
 
-  test('is forgotten, and not looked at for ever, when its minute ends between two numbers of a clock', () => {
+  test('is forgotten also when rounding makes the end of its minute differ from its age', () => {
     nowMs = 1_009_641.925289;
     wake('a1');
     claim();

@@ -106,3 +106,14 @@ test('a body that is released while it waits never resumes, and gives its bytes 
     false,
   ]);
 });
+
+test('an owner whose bodies fill the budget does not keep the body of another waiting behind them', async () => {
+  const { open, waiting } = budgetOf(100);
+  const [held, exempt] = [open('a1', 'a'), open('a2', 'a')];
+  expect([held.take(50), exempt.take(50)]).toEqual([true, false]);
+  for (const name of ['a3', 'a4']) open(name, 'a').take(50);
+  open('b1', 'b').take(60);
+  expect(await waiting()).toBe('a3 a4 b1');
+  exempt.release();
+  expect(await waiting()).toBe('a3 a4');
+});

@@ -33,8 +33,8 @@ interface Body {
  *
  * An owner may hold as many bytes as are still free. So one owner alone gets half of the budget, two get a
  * third each, and there is always space for one more owner. A body without space waits and must be read no
- * further. The first waiting body continues in any case, to its end, so that not all bodies wait for each
- * other.
+ * further. One waiting body continues in any case, to its end, so that not all bodies wait for each other. It
+ * is the first of the owner that holds least.
  */
 export class FairByteBudget {
   readonly #limits: BudgetLimits;
@@ -92,12 +92,18 @@ export class FairByteBudget {
   }
 
   #resumeNext(): void {
+    this.#resumeFitting();
+    if (this.#exempt !== null || this.#waiting.size === 0) return;
+    const heldFor = ({ owner }: Body): number => this.#held.get(owner) ?? 0;
+    const next = [...this.#waiting].reduce((least, body) => (heldFor(body) < heldFor(least) ? body : least));
+    this.#exempt = next;
+    this.#count(next, -next.counted);
+    this.#resumeFitting();
+  }
+
+  #resumeFitting(): void {
     for (const body of this.#waiting) {
-      if (!this.#admit(body)) {
-        if (this.#exempt !== null) continue;
-        this.#exempt = body;
-        this.#count(body, -body.counted);
-      }
+      if (!this.#admit(body)) continue;
       this.#waiting.delete(body);
       body.resume();
     }

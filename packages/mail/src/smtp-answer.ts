@@ -90,7 +90,7 @@ const MAILBOX_GONE = /^(5\.1\.(?![078]$)\d+|5\.2\.1)$/;
 const ANY_ADDRESS = '5.1.0';
 /** A reply without an enhanced code may say that the user does not exist. */
 const BARE_CODES = new Set([550, 551, 553]);
-const ABOUT_USER = /\b(user|mailbox|recipient|account|address|alias|local part|does not exist|no such)\b/i;
+const ABOUT_USER = /\b(user|mailbox|recipient|account|address|alias|local part)\b/i;
 const ABOUT_US =
   /\b(relay|polic|spam|block|black|reput|quota|full|limit|rate|auth|login|sender|spf|dkim|dmarc|rbl|denied|reject.*(content|message))/i;
 
@@ -98,11 +98,7 @@ const ABOUT_US =
  * A bounce suppresses its address. So only a reply about the mailbox itself is one: not about policy, quota,
  * size or reputation.
  */
-function judgeRecipient({
-  response,
-  responseCode = 0,
-  recipient = '',
-}: RecipientFault): keyof typeof BOUNCE_TYPES {
+function judgeRecipient({ response, responseCode = 0 }: RecipientFault): keyof typeof BOUNCE_TYPES {
   const text = response || '';
   const enhanced = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(text)?.[1];
   if (!isPermanent(responseCode) || LOGIN_CODES.has(responseCode)) return 'email.delivery_delayed';
@@ -111,7 +107,7 @@ function judgeRecipient({
     return 'email.delivery_delayed';
   const isOpen = enhanced === undefined ? BARE_CODES.has(responseCode) : enhanced === ANY_ADDRESS;
   // An address in the reply may contain any word.
-  const words = text.replaceAll(/<[^<>]*>/g, ' ').replaceAll(recipient, ' ');
+  const words = text.replaceAll(/<[^<>]*@[^<>]*>|\S*@\S*/g, ' ');
   const isGone = isOpen ? ABOUT_USER.test(words) && !ABOUT_US.test(words) : MAILBOX_GONE.test(enhanced ?? '');
   return isGone ? 'email.bounced' : 'email.soft_bounced';
 }

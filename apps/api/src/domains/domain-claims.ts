@@ -65,7 +65,7 @@ function logFault(logger: Logger, outcome: DomainOutcome<unknown>, fields: objec
 }
 
 function messageFor(outcome: DomainOutcome<unknown>): string {
-  if (outcome.kind === 'not-asked') return 'the provider was not asked about a domain';
   if ('duringDeletion' in outcome) return 'the provider did not delete a domain';
+  if (outcome.kind === 'not-asked') return 'the provider was not asked about a domain';
   return 'the provider did not judge a domain';
 }

@@ -127,7 +127,7 @@ export class SendingDomains {
       // Keep a name that an account has added since the operator freed it. A process of the last release
       // adds a name without deleting its row in `released_domains`.
       const mayDelete = (await store.isReleased(name)) && !(await store.isTaken(name));
-      if (!turn.hasTimeLeft()) return TOO_LATE;
+      if (!turn.hasTimeLeft()) return { ...TOO_LATE, duringDeletion: true };
       if (mayDelete) {
         const answer = await provider.delete(name);
         if (answer.kind !== 'ok') return { ...answer, duringDeletion: true };
@@ -249,7 +249,7 @@ async function remove(
 ): Promise<DomainOutcome<null>> {
   // Check again: while this call waited, the name may have been deleted and added as another domain.
   if ((await store.find(accountId, id)) === null) return MISSING;
-  if (!turn.hasTimeLeft()) return TOO_LATE;
+  if (!turn.hasTimeLeft()) return { ...TOO_LATE, duringDeletion: true };
   const answer = await provider.delete(name);
   if (answer.kind !== 'ok') return { ...answer, duringDeletion: true };
   return (await store.delete(accountId, id)) ? { kind: 'ok', value: null } : MISSING;

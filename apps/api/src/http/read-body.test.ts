@@ -12,7 +12,7 @@ import { Body, BodyLimits, breakBody } from './read-body.ts';
 import { openRequest } from './request-context.ts';
 
 const KIB = 1024;
-const LIMITS = { bytesMax: 512 * KIB, bytesFree: 64 * KIB, parsedBytesMax: 1024 * KIB };
+const LIMITS = { bytesMax: 512 * KIB, bytesFree: 64 * KIB, parsedBytesMax: 1024 * KIB, parseWaitMs: 60_000 };
 /** More than Node and the system buffer for a reader that has stopped. */
 const LONG = 8 * KIB * KIB;
 
@@ -26,8 +26,8 @@ afterEach(() => {
 });
 
 /** A server with small limits, where the path names the owner. Requests whose body is read stay in flight. */
-async function listening() {
-  const limits = new BodyLimits({ ...LIMITS, batchesPerKey: 1 });
+async function listening(parseWaitMs = LIMITS.parseWaitMs) {
+  const limits = new BodyLimits({ ...LIMITS, batchesPerKey: 1, parseWaitMs });
   const incoming: IncomingMessage[] = [];
   let gone = 0;
   const inFlight: { owner: string; done: () => void }[] = [];
@@ -112,6 +112,16 @@ test('the number of values limits parsed bodies, but for one; small bodies do no
   await waitFor(() => all.gone() === 1, { what: 'the disconnect to be noticed' });
   inFlight[0]?.done();
   await waitFor(() => owners() === '/a /b /e /d', { what: 'the waiting body' });
+});
+
+test('a body that gets no memory to be parsed in time is refused', async () => {
+  const { send, owners } = await listening(1);
+  const wide = `[${'[],'.repeat(1_000)}${textOf(90 * KIB)}]`;
+  await send('/a', wide);
+  await waitFor(() => owners() === '/a', { what: 'the first body' });
+  await send('/b', wide);
+  await waitFor(() => owners() === '/a /b', { what: 'the body that may exceed the budget' });
+  await (await send('/c', wide)).until('no memory in time');
 });
 
 test('the largest parsed bodies of one key leave room for the body of another', () => {

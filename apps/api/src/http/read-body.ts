@@ -16,21 +16,22 @@ interface BodyLimitValues {
   readonly bytesFree: number;
   /** The memory budget for parsed bodies. Bodies up to `bytesFree` do not count. */
   readonly parsedBytesMax: number;
+  /** A body waits at most this long for memory to be parsed. */
+  readonly parseWaitMs: number;
 }
 
 /**
  * Two batch bodies per key: one uploads while the other is stored. Bodies of other routes that fit into the
- * first 64 KiB are not counted. The largest parsed body takes 183 MiB, most of it numbers in arrays: one such
- * body at a time exceeds its budget.
+ * first 64 KiB are not counted. The largest parsed body takes 183 MiB, half of it numbers in arrays. One body
+ * at a time may exceed the budget.
  */
 const VALUES: BodyLimitValues = {
   batchesPerKey: 2,
   bytesMax: 8 * LIMITS.batchBodyBytes,
   bytesFree: LIMITS.bodyBytes,
   parsedBytesMax: 4 * LIMITS.batchBodyBytes,
+  parseWaitMs: 30_000, // as long as a body may take to arrive
 };
-/** A body waits at most this long for memory to be parsed: as long as it may take to arrive. */
-const PARSE_WAIT_MS = 30_000;
 
 /** A parsed value takes at most this much besides its text: an object with one member of a unique name. */
 const VALUE_BYTES = 256;
@@ -199,10 +200,11 @@ export class Body {
 
   /** Waits until the API has memory for the parsed body. @returns null: it has. */
   async #waitToParse(bytes: number, { values, numbers }: JsonCounts): Promise<NoBody | null> {
+    const { parsed, values: limits } = this.#parts.limits;
     const size = bytes + values * VALUE_BYTES + numbers * NUMBER_BYTES;
-    const granted = this.#hold(this.#parts.limits.parsed.open(this.#parts.owner)).take(size);
+    const granted = this.#hold(parsed.open(this.#parts.owner)).take(size);
     const waited = granted === null ? null : Promise.race([granted, this.#ended]);
-    if (waited !== null && !(await settlesWithin(PARSE_WAIT_MS, waited))) return 'no memory in time';
+    if (waited !== null && !(await settlesWithin(limits.parseWaitMs, waited))) return 'no memory in time';
     return this.#end === null ? null : 'client gone';
   }
 }

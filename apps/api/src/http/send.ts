@@ -28,14 +28,12 @@ export function createSend(
   const budget = new FairByteBudget(BUDGET);
 
   const send: Send = (request, response, answer) => {
-    const { requestId, key } = contextOf(response);
-    const head = answer.kind === 'file' ? answer : rendered(answer, bases, requestId);
-    // A failure counts also when its client has left: it may have waited too long.
-    if (answer.kind === 'problem' && head.status >= 500) metrics.httpFailures.inc({ problem: answer.slug });
     if (response.headersSent || response.destroyed) {
       if (answer.kind === 'file') answer.stream?.destroy();
       return;
     }
+    const { requestId, key } = contextOf(response);
+    const head = answer.kind === 'file' ? answer : rendered(answer, bases, requestId);
     const memoryBytes = 'text' in head ? head.length : (head.heldBytes ?? 0);
     const isLong = memoryBytes > PIECE_BYTES;
     if (isLong) {
@@ -48,6 +46,7 @@ export function createSend(
       }
       response.once('close', () => held.release());
     }
+    if (answer.kind === 'problem' && head.status >= 500) metrics.httpFailures.inc({ problem: answer.slug });
     writeHead(response, head);
     if (!('text' in head)) void sendStream(request, response, head.stream, logger);
     else if (hasUnreadBody(request, response)) void sendWhileReceiving(request, response, head.text);

@@ -33,7 +33,7 @@ function asked(): never {
   throw new Error('a keyless route was asked for a key or charged');
 }
 const METRICS = createMetrics('api', { processMetrics: false });
-const SMALL_LIMITS = { bytesMax: 100, bytesFree: 100, parsedBytesMax: 100 };
+const SMALL_LIMITS = { bytesMax: 100, bytesFree: 100, parsedBytesMax: 100, parseWaitMs: 60_000 };
 const KEYLESS_SERVICES: StageServices = {
   apiKeys: { findActive: asked },
   limitOf: asked,
@@ -242,7 +242,8 @@ describe('a body that gets no memory in time', () => {
   /** More than the memory budget, without the last byte. */
   const LARGE = `"${'x'.repeat(2_000)}`;
   const HEAD = `POST / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${newApiKey('live')}\r\n`;
-  const TOO_MANY = 'Too many bodies of other requests are in flight at the moment, so this one was not read.';
+  const TOO_MANY =
+    'Too many bodies of other requests are in flight at the moment: there was no memory for this one.';
 
   /**
    * A route whose memory budget one large body fills.

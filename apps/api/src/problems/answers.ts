@@ -54,7 +54,7 @@ export function limitUnknown(cost: number | null, limitPerMinute: number): Probl
 }
 
 const NO_CAPACITY =
-  'Too many bodies of other requests are in flight at the moment, so this one was not read. Send it again later.';
+  'Too many bodies of other requests are in flight at the moment: there was no memory for this one. Send it again later.';
 
 /**
  * The API got no memory for the body, or for the rest, in time.

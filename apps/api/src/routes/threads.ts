@@ -163,7 +163,7 @@ function updateThread(stores: ThreadStores, slots: AccountSlots): Documented<Key
     docs: {
       operationId: 'updateThread',
       summary: 'Mark what a thread received as read or unread',
-      description: 'A thread of 10,000 messages or more is marked in parts: 503 until all are marked.',
+      description: 'More than 10,000 messages are marked in parts: 503 until all are marked.',
       request: threadUpdate,
       success: { status: 200, body: threadSummary },
       refusals: ['400 text', '422 text', 'validation-failed', 'not-found'],
