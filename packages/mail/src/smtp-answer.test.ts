@@ -85,6 +85,10 @@ test.each([
   expect(reported(response)).toBe('email.soft_bounced');
 });
 
+test('a reply of a megabyte is judged by its beginning', () => {
+  expect(reported(`550 5.1.0 User unknown ${'x'.repeat(1_000_000)}`)).toBe('email.bounced');
+});
+
 test.each([
   '450 4.7.1 Greylisted',
   '452 4.5.3 Too many recipients',

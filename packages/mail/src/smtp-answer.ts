@@ -88,6 +88,8 @@ const BOUNCE_TYPES = {
 const MAILBOX_GONE = /^(5\.1\.(?![078]$)\d+|5\.2\.1)$/;
 /** "Other address status" (RFC 3463 3.2). Postfix also rejects a sender so. The text tells them apart. */
 const ANY_ADDRESS = '5.1.0';
+/** A line of a reply has 512 bytes at most (RFC 5321 4.5.3.1.5). More text would only cost time. */
+const JUDGED_CHARACTERS = 2_000;
 /** A reply without an enhanced code may say that the user does not exist. */
 const BARE_CODES = new Set([550, 551, 553]);
 const ABOUT_USER = /\b(user|mailbox|recipient|account|address|alias|local part)\b/i;
@@ -99,7 +101,7 @@ const ABOUT_US =
  * size or reputation.
  */
 function judgeRecipient({ response, responseCode = 0 }: RecipientFault): keyof typeof BOUNCE_TYPES {
-  const text = response || '';
+  const text = (response || '').slice(0, JUDGED_CHARACTERS);
   const enhanced = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(text)?.[1];
   if (!isPermanent(responseCode) || LOGIN_CODES.has(responseCode)) return 'email.delivery_delayed';
   // RFC 5321 4.5.3.1.10: the older 552 for too many recipients means the same as 452.
