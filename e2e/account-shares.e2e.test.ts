@@ -47,19 +47,12 @@ async function backlog(paths: readonly string[], count: number): Promise<void> {
   }
 }
 
-async function webhookOfOtherAccount(path: string) {
-  const { id } = await system.webhook(path, ['email.bounced']);
-  const accountId = await createRows(system.db).account();
-  await system.db.query('update webhooks set account_id = $2 where id = $1', [id, accountId]);
-  return id;
-}
-
 test('an account whose slow endpoint answers may have a quarter of all slots beside another, and no more', async () => {
   const limit = 64 / 4;
   const seen = slowEndpoints(['/slow']);
   slowEndpoints(['/other']);
   // The other account is served for longer. Without one, an account may use the whole fast lane.
-  await createRows(system.db).deliveries(await webhookOfOtherAccount('/other'), { count: 240 });
+  await createRows(system.db).deliveries(await system.webhookOfOtherAccount('/other'), { count: 240 });
   await backlog(['/slow'], 120);
   await start({ DELIVERY_CONCURRENCY: '16', SLOW_LANE_CONCURRENCY: '32' });
   await system.drained(120_000);
@@ -72,7 +65,7 @@ test('several webhooks of an account share what it may have in flight beside ano
   const paths = ['/one', '/two', '/three', '/four'];
   const seen = slowEndpoints(paths);
   slowEndpoints(['/other']);
-  const other = await webhookOfOtherAccount('/other');
+  const other = await system.webhookOfOtherAccount('/other');
   await createRows(system.db).deliveries(other, { count: 300 });
   await backlog(paths, 60);
   await start({ DELIVERY_CONCURRENCY: '32', SLOW_LANE_CONCURRENCY: '64' });

@@ -25,18 +25,11 @@ afterEach(async () => {
   await system.reset();
 });
 
-async function webhookOfOtherAccount(path: string) {
-  const { id } = await system.webhook(path, ['email.bounced']);
-  const accountId = await createRows(system.db).account();
-  await system.db.query('update webhooks set account_id = $2 where id = $1', [id, accountId]);
-  return id;
-}
-
 test('accounts whose endpoints turn slow together do not keep another one’s quick endpoint waiting', async () => {
   // The first account is alone, and may have all 64 slots. Each other one may have 16. The fast lane has 112.
   const rows = createRows(system.db);
   const paths = ['/one', '/two', '/three'];
-  const webhooks = await Promise.all(paths.map((path) => webhookOfOtherAccount(path)));
+  const webhooks = await Promise.all(paths.map((path) => system.webhookOfOtherAccount(path)));
   await system.webhook('/quick', ['email.sent']);
   for (const id of webhooks) await rows.deliveries(id, { count: 100 });
   await system.drained();

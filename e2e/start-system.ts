@@ -50,6 +50,8 @@ export interface System {
   reset(): Promise<void>;
   /** A webhook of the account that delivers to the receiver's path, or to any endpoint. */
   webhook(pathOrUrl: string, events?: Webhook['events']): Promise<{ id: WebhookId; signingSecret: string }>;
+  /** A webhook of a new account, for `email.bounced`, that delivers to the receiver's path. */
+  webhookOfOtherAccount(path: string): Promise<WebhookId>;
   /** Records events, one transaction each. @returns their ids. */
   record(count: number, subject?: string): Promise<string[]>;
   outstanding(): Promise<number>;
@@ -133,6 +135,12 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
         events,
       });
       return { id: webhook.id, signingSecret };
+    },
+    async webhookOfOtherAccount(path) {
+      const accountId = await createRows(db).account();
+      const endpoint = receiver.url(path);
+      const { webhook } = await newWebhook(webhooks, { accountId, endpoint, events: ['email.bounced'] });
+      return webhook.id;
     },
     record: (count, subject = 'e2e') => recordEvents(database, owner.accountId, count, subject),
     outstanding: () => countOutstanding(db),

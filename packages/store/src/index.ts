@@ -173,7 +173,7 @@ export { dropOldSums } from './retention/old-sums.ts';
 export { dropOldEvents } from './retention/old-events.ts';
 export { dropMailContents, dropOldMail } from './retention/old-mail.ts';
 export { pageOf } from './db/page.ts';
-export type { Page, PageRequest } from './db/page.ts';
+export type { Page, PageAt, PageRequest } from './db/page.ts';
 export { readPostgresTime } from './db/postgres-time.ts';
 export { createRelaySession, relayIsActive } from './db/relay-session.ts';
 export { createPool } from './db/pool.ts';

@@ -1,21 +1,15 @@
 import { LIMITS, parseId } from '@postrider/domain';
 import type { AlsoStatus, Id, Noun } from '@postrider/domain';
-import type { Page } from '@postrider/store';
+import type { Page, PageAt } from '@postrider/store';
 import { invalid } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import { json } from './answer.ts';
 import type { Answer } from './answer.ts';
 import { isLimit, LIMIT_FAULT, repetitionIn } from './query-fields.ts';
 
-/** The page that a query asks for. */
-interface AskedPage<Cursor extends string> {
-  readonly limit: number;
-  readonly cursor: { readonly side: 'after' | 'before'; readonly id: Cursor } | null;
-}
-
 interface PagedList<Cursor extends string, Entry> {
   /** @returns null when the list does not hold the cursor. */
-  readonly read: (request: AskedPage<Cursor>) => Promise<Page<Entry> | null>;
+  readonly read: (request: PageAt<Cursor>) => Promise<Page<Entry> | null>;
   /** The JSON of an entry. */
   readonly show: (entry: Entry) => object;
   /** The status of a refusal. Suppression and topic routes set it. */
@@ -23,7 +17,7 @@ interface PagedList<Cursor extends string, Entry> {
 }
 
 type PageParse<Cursor extends string> =
-  { readonly ok: true; readonly request: AskedPage<Cursor> } | { readonly ok: false; readonly fault: string };
+  { readonly ok: true; readonly request: PageAt<Cursor> } | { readonly ok: false; readonly fault: string };
 
 const SIDES = ['after', 'before'] as const;
 

@@ -20,7 +20,7 @@ beforeEach(async () => {
   inbox = await newInbox(ADDRESS);
 });
 
-const ask = (method: 'get' | 'post' | 'delete', path: string, by = caller) =>
+const ask = (method: 'get' | 'post' | 'patch' | 'delete', path: string, by = caller) =>
   request(api.url)[method](`/v1/${path}`).set('authorization', by.authorization);
 
 async function newInbox(address: string): Promise<string> {
@@ -80,7 +80,7 @@ describe('DELETE /v1/inboxes/{id}/threads/{thread}', () => {
     expect(await listed(`inboxes/${inbox}/threads`)).toEqual([await threadOf(answer)]);
   });
 
-  test('of more than 10,000 messages is done in parts', async () => {
+  test('of more than 10,000 messages is done in parts, and so is marking them', async () => {
     const first = await received({ messageId: '1@x' });
     await api.database.query(
       `insert into messages
@@ -89,9 +89,13 @@ describe('DELETE /v1/inboxes/{id}/threads/{thread}', () => {
       [first],
     );
     const thread = await threadOf(first);
-    expectProblem(await remove(thread), 'not-ready');
-    expect((await remove(thread)).status).toBe(200);
+    const mark = () => ask('patch', `inboxes/${inbox}/threads/${thread}`).send({ read: true });
+    for (const change of [mark, () => remove(thread)]) {
+      expect(expectProblem(await change(), 'not-ready')).toContain('more messages than one request changes');
+      expect((await change()).status).toBe(200);
+    }
     expect(await listed('inbound/messages')).toEqual([]);
+    expectProblem(await mark(), 'not-found');
     expectProblem(await remove(thread), 'not-found');
   });
 

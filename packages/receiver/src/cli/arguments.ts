@@ -20,11 +20,17 @@ export function httpUrl(option: string, text: string): URL {
   throw new UsageError(`${option} must be a URL that begins with http:// or https://, not ${text}`);
 }
 
+/** @returns undefined when the variable is not set, or empty. */
+export function fromEnvironment(name: string, { env }: Io): string | undefined {
+  return env[name] === '' ? undefined : env[name];
+}
+
 /** @returns undefined when neither the option nor the environment has one. */
-export function signingSecret(given: string | undefined, { env }: Io): string | undefined {
+export function signingSecret(given: string | undefined, io: Io): string | undefined {
+  const variable = 'POSTRIDER_WEBHOOK_SECRET';
   const [name, secret] =
-    given === undefined ? ['POSTRIDER_WEBHOOK_SECRET', env['POSTRIDER_WEBHOOK_SECRET']] : ['--secret', given];
-  if (secret === undefined || (given === undefined && secret === '')) return undefined;
+    given === undefined ? [variable, fromEnvironment(variable, io)] : ['--secret', given];
+  if (secret === undefined) return undefined;
   if (!/^whsec_[\x21-\x7e]+$/.test(secret)) {
     throw new UsageError(`${name} must be a whole signing secret: it begins with whsec_`);
   }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { SignatureVerificationError } from '../signature-error.ts';
 import { parseEvent } from '../verify-signature.ts';
 import type { WebhookEvent } from '../webhook-event.ts';
-import { headerPrefix, httpUrl, signingSecret } from './arguments.ts';
+import { fromEnvironment, headerPrefix, httpUrl, signingSecret } from './arguments.ts';
 import type { Arguments } from './arguments.ts';
 import { BODY_BYTES_MAX, forward, readBody } from './forward.ts';
 import type { Delivery } from './forward.ts';
@@ -56,9 +56,8 @@ export async function listen(given: ListenArguments, io: Io): Promise<void> {
 }
 
 /** @returns null without a key: events arrive at a port. */
-function eventSource({ key: given, api, port }: ListenArguments, { env }: Io): EventSource | null {
-  const fromEnv = api === undefined || env['POSTRIDER_API_KEY'] === '' ? undefined : env['POSTRIDER_API_KEY'];
-  const key = given ?? fromEnv;
+function eventSource({ key: given, api, port }: ListenArguments, io: Io): EventSource | null {
+  const key = given ?? (api === undefined ? undefined : fromEnvironment('POSTRIDER_API_KEY', io));
   if (key === undefined && api === undefined) return null;
   if (key === undefined) throw new UsageError('--key is missing');
   if (api === undefined) throw new UsageError('--api is missing');

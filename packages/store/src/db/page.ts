@@ -1,12 +1,14 @@
 import type { Id, Noun } from '@postrider/domain';
 
 /** One page of a list that runs from the newest entry to the oldest. */
-export interface PageRequest<N extends Noun> {
+export interface PageAt<EntryId extends string> {
   /** Entries at most; 1 or more. */
   readonly limit: number;
   /** The page after this entry, or the page that ends before it; null: the first page. */
-  readonly cursor: { readonly side: 'after' | 'before'; readonly id: Id<N> } | null;
+  readonly cursor: { readonly side: 'after' | 'before'; readonly id: EntryId } | null;
 }
+
+export type PageRequest<N extends Noun> = PageAt<Id<N>>;
 
 export interface Page<Entry> {
   /** The newest first, on either side of the cursor. */

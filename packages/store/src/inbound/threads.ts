@@ -3,7 +3,7 @@ import type { Clock, EmailId, InboxId, MessageId, ThreadId } from '@postrider/do
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { pageOf, pageWithin } from '../db/page.ts';
-import type { Page, PageRequest } from '../db/page.ts';
+import type { Page, PageAt, PageRequest } from '../db/page.ts';
 import { inTransaction } from '../db/pool.ts';
 import { run } from '../db/statement.ts';
 import { lockInbox } from './sql/inboxes.ts';
@@ -103,12 +103,6 @@ const STEP_MESSAGES = 500;
 /** One call changes 10,000 messages. Other accounts wait for it. */
 const STEPS_MAX = 20;
 
-export interface ThreadEmailsRequest {
-  readonly limit: number;
-  /** The id is a received message or a sent email. */
-  readonly cursor: { readonly side: 'after' | 'before'; readonly id: string } | null;
-}
-
 export type ThreadStore = ReturnType<typeof createThreadStore>;
 
 export function createThreadStore(db: Database, clock: Clock) {
@@ -170,13 +164,11 @@ export function createThreadStore(db: Database, clock: Clock) {
     },
     /**
      * The newest first. A page ends early when its texts would exceed `LIMITS.threadPageBytes`.
+     * The cursor is a received message or a sent email.
      *
      * @returns null when the cursor is not a message of the thread.
      */
-    async emails(
-      threadId: ThreadId,
-      { limit, cursor }: ThreadEmailsRequest,
-    ): Promise<Page<ThreadEmail> | null> {
+    async emails(threadId: ThreadId, { limit, cursor }: PageAt<string>): Promise<Page<ThreadEmail> | null> {
       const at = cursor === null ? null : await email(threadId, cursor.id);
       if (cursor !== null && at === null) return null;
       const upwards = cursor?.side === 'before';
