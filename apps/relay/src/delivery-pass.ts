@@ -100,7 +100,7 @@ export class DeliveryPass {
     const { store, leaseSeconds, deadWorkers, onClaim } = this.#parts;
     const registry = this.#registry;
     const nowMs = this.#nowMs();
-    const requests = registry.takeDue(lanes, WEBHOOKS_PER_LANE, nowMs);
+    const requests = registry.takeDue(lanes, WEBHOOKS_PER_LANE);
     try {
       const reports = await store.claim(requests, {
         lookAheadSeconds: LOOK_AHEAD_MS / 1000,

@@ -2,9 +2,8 @@ import { expect, test } from '@jest/globals';
 import { fairShares } from './fair-shares.ts';
 import type { AccountCounts, Contender, Capacity } from './fair-shares.ts';
 
-/** An account may use 32 of these slots beside others. */
-const BESIDE_OTHERS: Capacity = { slots: 128, oneAccount: false };
-const ALONE: Capacity = { slots: 128, oneAccount: true };
+/** An account may use 32 of these slots while another one needs its share. */
+const BESIDE_OTHERS: Capacity = { slots: 128, oneAccount: false, atShare: new Set([account(32, 1)]) };
 
 function account(inFlight = 0, busyWebhooks = 0): AccountCounts {
   return { inFlight, busyWebhooks };
@@ -22,18 +21,25 @@ test('a webhook gets no more than its own limit', () => {
   expect(fairShares([webhook({ ownLimit: 8 })], BESIDE_OTHERS)).toEqual([8]);
 });
 
-test('an account has a quarter of the slots beside others, at least eight', () => {
+test('an account has a quarter of the slots while another one has its share, at least eight', () => {
   expect(fairShares([webhook()], BESIDE_OTHERS)).toEqual([32]);
-  expect(fairShares([webhook()], { slots: 4, oneAccount: false })).toEqual([8]);
+  expect(fairShares([webhook()], { ...BESIDE_OTHERS, slots: 4 })).toEqual([8]);
 });
 
-test('the only account has all slots, but not of the slow lane', () => {
-  expect(fairShares([webhook()], ALONE)).toEqual([128]);
-  expect(fairShares([webhook({ lane: 'slow' })], ALONE)).toEqual([32]);
+test('an account has all slots while no other one has its share, but not of the slow lane', () => {
+  const own = account(40, 1);
+  for (const atShare of [new Set<AccountCounts>(), new Set([own])]) {
+    const asking = [webhook({ account: own, inFlight: 40 })];
+    expect(fairShares(asking, { ...BESIDE_OTHERS, atShare })).toEqual([128]);
+    const slow = asking.map((contender) => ({ ...contender, lane: 'slow' as const }));
+    expect(fairShares(slow, { ...BESIDE_OTHERS, atShare })).toEqual([32]);
+  }
+  const atShare = new Set([own, account(32, 1)]);
+  expect(fairShares([webhook({ account: own, inFlight: 40 })], { ...BESIDE_OTHERS, atShare })).toEqual([32]);
 });
 
 test('a quick webhook has 48 beside others', () => {
-  const wide: Capacity = { slots: 1_000, oneAccount: false };
+  const wide: Capacity = { slots: 1_000, oneAccount: false, atShare: new Set() };
   expect(fairShares([webhook({ isQuick: true })], wide)).toEqual([48]);
   expect(fairShares([webhook({ isQuick: true })], { ...wide, oneAccount: true })).toEqual([1_000]);
 });

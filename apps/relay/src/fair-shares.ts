@@ -33,8 +33,10 @@ export interface Contender {
 export interface Capacity {
   /** Slots that all workers together announce. */
   readonly slots: number;
-  /** The relay serves one account only. Then no other account waits for its slots. */
+  /** The relay knows one account only. */
   readonly oneAccount: boolean;
+  /** The accounts that have their share in flight, or more. */
+  readonly atShare: ReadonlySet<AccountCounts>;
 }
 
 /**
@@ -59,13 +61,18 @@ export function fairShares(asking: readonly Contender[], capacity: Capacity): nu
   });
 }
 
-/**
- * A slow attempt may hold its slot for ten seconds. So an account that is alone gets a quarter of the slow
- * lane, too.
- */
-function accountLimit({ lane }: Contender, { slots, oneAccount }: Capacity): number {
-  if (oneAccount && lane === 'fast') return slots;
+/** An account may have this many deliveries in flight, whatever others have. */
+export function accountShare(slots: number): number {
   return Math.max(CONCURRENCY_LIMITS.first, Math.floor(slots * ACCOUNT_SHARE));
+}
+
+/**
+ * The share limits an account only while another one needs its share, too: an idle slot serves nobody. A slow
+ * attempt may hold its slot for ten seconds, so in the slow lane the share always applies.
+ */
+function accountLimit({ account, lane }: Contender, { slots, atShare }: Capacity): number {
+  const others = atShare.size - Number(atShare.has(account));
+  return lane === 'fast' && others === 0 ? slots : accountShare(slots);
 }
 
 function ownMax({ ownLimit, isQuick }: Contender, { oneAccount }: Capacity): number {

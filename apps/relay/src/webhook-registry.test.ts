@@ -31,7 +31,7 @@ function wake(...names: string[]): void {
 /** Claims for the next webhooks of a lane. @returns their names, in the order of the claim */
 function claim(more: Partial<WebhookReport> = {}, lane: Lane = 'fast', webhooksMax = 100): string[] {
   registry.lanesWithWork(nowMs);
-  const requests = registry.takeDue([lane], webhooksMax, nowMs);
+  const requests = registry.takeDue([lane], webhooksMax);
   const reports = requests.map(({ webhookId }) =>
     claimOf({ webhookId, accountId: accountOf(webhookId), ...more }),
   );
@@ -42,7 +42,7 @@ function claim(more: Partial<WebhookReport> = {}, lane: Lane = 'fast', webhooksM
 /** What the next claim of a lane would ask for. The webhooks stay due. */
 function requests(lane: Lane = 'fast'): WebhookRequest[] {
   registry.lanesWithWork(nowMs);
-  const requests = registry.takeDue([lane], 100, nowMs);
+  const requests = registry.takeDue([lane], 100);
   registry.putBack(requests);
   return requests;
 }
@@ -75,7 +75,7 @@ describe('the webhooks to claim for', () => {
 
   test('stay due when the claim fails', () => {
     wake('a1', 'b1');
-    registry.putBack(registry.takeDue(['fast'], 100, nowMs));
+    registry.putBack(registry.takeDue(['fast'], 100));
     expect(claim()).toEqual(['a1', 'b1']);
   });
 
@@ -199,7 +199,7 @@ describe('a webhook', () => {
     wake('a1', 'a2');
     claim({ leased: leased(3) });
     wake('a1');
-    registry.observe(registry.takeDue(['fast'], 100, nowMs), [], nowMs);
+    registry.observe(registry.takeDue(['fast'], 100), [], nowMs);
     wake('a2');
     expect(requests()).toMatchObject([{ webhookId: id('a2'), accountInFlight: 3 }]);
   });
@@ -220,68 +220,78 @@ describe('a claim', () => {
     expect(requests()).toMatchObject([{ share: 8, rowsToRead: 60 }, {}]);
   });
 
-  test('gives the only account all slots, and a quarter for two seconds after it claimed for another', () => {
-    wake('a1');
+  /** The only webhook so far gets as much as it may have, five times. */
+  function grow(name: string): void {
+    wake(name);
     for (const share of [8, 8, 24, 40, 88]) {
-      expect(requests()).toMatchObject([{ share }]);
+      expect(requests()).toMatchObject([{ webhookId: id(name), share }]);
       claim({ due: 1_000, leased: leased(share) });
       nowMs += 1_000;
     }
-    expect(requests()).toMatchObject([{ share: 128 }]);
-    wake('b1');
-    claim(); // makes its account known
-    wake('b1', 'a1');
-    expect(requests()).toMatchObject([{ share: 8 }, { share: 32 }]); // also beside the first claim of the other one
-    claim();
-    wake('a1');
-    nowMs += 1_999;
-    expect(requests().map(({ share }) => share)).toContain(32);
-    nowMs += 1;
-    expect(requests().map(({ share }) => share)).toContain(128);
+  }
+
+  /** The share that the next claim would give. */
+  const shareOf = (name: string) => requests().find(({ webhookId }) => webhookId === id(name))?.share;
+
+  /** Claims for one webhook alone: the others stay due. @param more null: it was removed */
+  function claimFor(name: string, more: Partial<WebhookReport> | null): void {
+    registry.lanesWithWork(nowMs);
+    const taken = registry.takeDue(['fast'], 100);
+    const own = taken.filter(({ webhookId }) => webhookId === id(name));
+    registry.putBack(taken.filter((request) => !own.includes(request)));
+    const report = claimOf({ webhookId: id(name), accountId: accountOf(id(name)), ...more });
+    registry.observe(own, more === null ? [] : [report], nowMs);
+  }
+
+  test('gives an account all slots while the others need less than their share', () => {
+    grow('a1');
+    wake('b1', 'c1');
+    claimFor('b1', { inFlight: 31 });
+    claimFor('c1', { inFlight: 31 });
+    expect(shareOf('a1')).toBe(128);
   });
 
-  test('gives an account a quarter from the first claim for another on, even if that found nothing', () => {
-    wake('a1');
-    for (const share of [8, 8, 24, 40, 88]) {
-      claim({ due: 1_000, leased: leased(share) });
-      nowMs += 1_000;
-    }
+  test('gives an account a quarter while another one has its share in flight', () => {
+    grow('a1');
     wake('b1');
-    claim();
-    wake('a1');
-    expect(requests()).toMatchObject([{ share: 32 }]);
+    claimFor('b1', { inFlight: 32 });
+    expect(shareOf('a1')).toBe(32);
+    nowMs += 500; // both are checked again
+    claimFor('b1', { inFlight: 31 });
+    expect(shareOf('a1')).toBe(128);
   });
 
-  test('gives an account a quarter while slow deliveries of another one are in flight', () => {
-    wake('a1');
-    for (const share of [8, 8, 24, 40, 88]) {
-      claim({ due: 1_000, leased: leased(share) });
-      nowMs += 1_000;
-    }
+  test('gives an account all slots when the other one’s webhook was removed', () => {
+    grow('a1');
     wake('b1');
-    claim({ due: 1_000, leased: leased(8) });
-    for (let check = 0; check < 3; check += 1) {
-      nowMs += 1_000;
-      wake('b1');
-      claim({ due: 1_000, inFlight: 8 });
-    }
-    nowMs += 500; // both are full, and checked again
-    expect(requests().map(({ share }) => share)).toContain(32);
+    claimFor('b1', { inFlight: 32 });
+    nowMs += 500;
+    claimFor('b1', null);
+    expect(shareOf('a1')).toBe(128);
   });
 
-  test('gives an account a quarter while attempts of another one hang', () => {
+  test('gives an account a quarter while a quarter of another one hangs', () => {
+    grow('a1');
     wake('b1');
-    claim({ leased: leased(8) });
+    claimFor('b1', { inFlight: 32 });
     nowMs += 3_000;
-    claim({ inFlight: 8, stuck: 8 }); // from now on it uses the slow lane
+    claimFor('b1', { inFlight: 32, stuck: 32 }); // from now on it uses the slow lane
+    expect(requests('slow')).toMatchObject([]);
+    expect(shareOf('a1')).toBe(32);
+  });
+
+  test('gives a quick webhook all slots only while the relay knows no other account', () => {
+    registry = new WebhookRegistry(() => 1_000);
     wake('a1');
-    for (const share of [8, 8, 24, 40, 88]) {
-      claim({ due: 1_000, leased: leased(share) });
-      nowMs += 1_000;
-      claim({ inFlight: 8, stuck: 8 }, 'slow');
+    for (let check = 0; check < 7; check += 1) {
+      claim({ due: 10_000, leased: leased(requests()[0]?.share ?? 0) });
+      nowMs += 20;
     }
-    expect(requests()).toMatchObject([{ share: 32 }]);
-    nowMs += 60_000; // no slot of the slow lane was free
-    expect(requests()).toMatchObject([{ share: 32 }]);
+    expect(shareOf('a1')).toBeGreaterThan(100);
+    wake('b1');
+    claimFor('b1', {});
+    expect(shareOf('a1')).toBe(48);
+    nowMs += 60_000; // the relay forgets the other one
+    expect(shareOf('a1')).toBeGreaterThan(100);
   });
 });

@@ -2,15 +2,13 @@ import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Lane } from '@postrider/queue';
 import type { ClaimRequest, SweptWebhook, WebhookReport } from '@postrider/store';
 import TinyQueue from 'tinyqueue';
-import { fairShares } from './fair-shares.ts';
+import { accountShare, fairShares } from './fair-shares.ts';
 import { LANES } from './queue-depths.ts';
 import { IN_FLIGHT_CHECK, LOOK_AHEAD_MS, WebhookState } from './webhook-state.ts';
 import type { AccountState } from './webhook-state.ts';
 
 /** The relay forgets a webhook that had nothing to do for this time. It starts again at the first limit. */
 const FORGET_AFTER_MS = 60_000;
-/** An account is active for this time after a claim for it, and while it has deliveries in flight. */
-const ACTIVE_MS = 2_000;
 
 /** What a claim asks for a webhook. */
 export interface WebhookRequest extends ClaimRequest {
@@ -28,6 +26,8 @@ export class WebhookRegistry {
   readonly #fleetSlots: () => number;
   readonly #webhooks = new Map<WebhookId, WebhookState>();
   readonly #accounts = new Map<AccountId, AccountState>();
+  /** The accounts that had their share in flight after their last claim. */
+  readonly #atShare = new Set<AccountState>();
   /** The webhooks that are due for a check. The accounts take turns, and so do the webhooks of each. */
   readonly #due: Readonly<Record<Lane, Map<AccountState, Set<WebhookState>>>> = {
     fast: new Map(),
@@ -63,10 +63,10 @@ export class WebhookRegistry {
   }
 
   /** Takes the next webhooks of these lanes that are due for a check. @returns what to claim for each */
-  takeDue(lanes: readonly Lane[], webhooksPerLane: number, nowMs: number): WebhookRequest[] {
+  takeDue(lanes: readonly Lane[], webhooksPerLane: number): WebhookRequest[] {
     const webhooks = lanes.flatMap((lane) => this.#take(lane, webhooksPerLane));
-    for (const { account } of webhooks) account.claimedAtMs = nowMs;
-    const shares = fairShares(webhooks, { slots: this.#fleetSlots(), oneAccount: this.#isOneAccount(nowMs) });
+    const oneAccount = this.#accounts.size < 2;
+    const shares = fairShares(webhooks, { slots: this.#fleetSlots(), oneAccount, atShare: this.#atShare });
     return webhooks.map((webhook, index) => {
       const { webhookId, account, inFlight, lane, scanFrom } = webhook;
       const share = shares[index] ?? 0;
@@ -92,6 +92,7 @@ export class WebhookRegistry {
       }
       this.#join(webhook, report.accountId);
       webhook.observe(report, share, nowMs);
+      this.#noteShareOf(webhook.account);
       this.#schedule(webhook, nowMs);
     }
   }
@@ -171,23 +172,16 @@ export class WebhookRegistry {
 
   #forget(webhook: WebhookState): void {
     webhook.setInFlight(0);
+    this.#noteShareOf(webhook.account);
     webhook.account.webhookCount -= 1;
     this.#webhooks.delete(webhook.webhookId);
     if (webhook.accountId !== null && webhook.account.webhookCount === 0)
       this.#accounts.delete(webhook.accountId);
   }
 
-  /**
-   * Whether at most one account is active. A webhook whose account is not known yet does not count: it has
-   * its first limit, which is small.
-   */
-  #isOneAccount(nowMs: number): boolean {
-    let active = 0;
-    for (const { inFlight, claimedAtMs } of this.#accounts.values()) {
-      if (inFlight > 0 || nowMs - claimedAtMs < ACTIVE_MS) active += 1;
-      if (active > 1) return false;
-    }
-    return true;
+  #noteShareOf(account: AccountState): void {
+    if (account.inFlight < accountShare(this.#fleetSlots())) this.#atShare.delete(account);
+    else this.#atShare.add(account);
   }
 }
 

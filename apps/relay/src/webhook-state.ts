@@ -24,8 +24,6 @@ export interface AccountState {
   busyWebhooks: number;
   /** Its webhooks that the relay knows. */
   webhookCount: number;
-  /** When the relay last claimed for any webhook of the account. */
-  claimedAtMs: number;
 }
 
 /** The relay's knowledge of a webhook. It is in memory only: after a restart the relay learns it again. */
@@ -36,7 +34,7 @@ export class WebhookState implements Contender {
    * another account's use of all slots.
    */
   accountId: AccountId | null = null;
-  account: AccountState = { inFlight: 0, busyWebhooks: 0, webhookCount: 0, claimedAtMs: -Infinity };
+  account: AccountState = { inFlight: 0, busyWebhooks: 0, webhookCount: 0 };
   ownLimit: number = CONCURRENCY_LIMITS.first;
   /** Due deliveries in the queue or in an attempt, after the last report. */
   inFlight = 0;

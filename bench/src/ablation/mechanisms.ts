@@ -86,8 +86,8 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
     changes: [change(FAIR_SHARES, 'Math.max(1, Math.floor(limit / (account.busyWebhooks + starting)))', '0')],
   },
   'one-account': {
-    without: 'an account that is alone is limited as beside others',
-    changes: [change(`${RELAY}/webhook-registry.ts`, 'this.#isOneAccount(nowMs)', 'false')],
+    without: 'the share of an account limits it also while no other account needs its share',
+    changes: [change(FAIR_SHARES, "lane === 'fast' && others === 0 ? slots : ", '')],
   },
   'low-water-marks': {
     without: 'each claim reads the index of a webhook from its start',
