@@ -27,12 +27,11 @@ afterEach(async () => {
 test('accounts whose endpoints turn slow together do not keep another one’s quick endpoint waiting', async () => {
   // The first account may have all 64 slots. Each other one may have 16. The fast lane has 112.
   const rows = createRows(system.db);
-  const paths = ['/one', '/two', '/three'];
-  const webhooks = await Promise.all(paths.map((path) => system.webhookOfOtherAccount(path)));
   await system.webhook('/quick', ['email.sent']);
   const opened = new Promise<void>((resolve) => (release = resolve));
-  for (const [index, path] of paths.entries()) {
-    const queueHundred = () => rows.deliveries(webhooks[index] ?? '', { count: 100 });
+  for (const path of ['/one', '/two', '/three']) {
+    const webhookId = await system.webhookOfOtherAccount(path);
+    const queueHundred = () => rows.deliveries(webhookId, { count: 100 });
     const untilRequests = (count: number) =>
       system.receiver.waitForRequests(count, { path, withinMs: 60_000 });
     await queueHundred(); // the endpoint is quick, so the limit of the webhook grows
