@@ -168,6 +168,23 @@ describe('of two relays', () => {
     await line.close();
   });
 
+  test('the other takes over also when wake-ups fill the socket of the frozen one', async () => {
+    const line = await startFaultProxy(database.url);
+    const first = startRelay('relay-a', line.url(database.url));
+    await untilActive(first);
+    const second = startRelay('relay-b');
+    await untilRefused('relay-b');
+    line.freeze();
+    await database.query(
+      `select pg_notify('postrider_wake', lpad(n::text, 7000, 'x')) from generate_series(1, 2000) n`,
+    );
+    await untilActive(second);
+    line.pass();
+    await waitFor(() => !first.isActive, { what: 'the first to stand by' });
+    await first.session.stop();
+    await line.close();
+  });
+
   test('an active one whose session broke works on until it has asked seven times in vain', async () => {
     const first = startRelay('relay-a');
     await untilActive(first);

@@ -84,7 +84,9 @@ export function createRelaySession({
   return keepSession({
     probeIntervalMs: ASK_EVERY_MS,
     ...session,
-    settings: { idle_session_timeout: String(SILENT_MS) },
+    // While a write to the session blocks, Postgres looks at no timeout of its own. Wake-ups fill the socket of
+    // a frozen relay, and the kernel ends it.
+    settings: { idle_session_timeout: String(SILENT_MS), tcp_user_timeout: String(SILENT_MS) },
     onConnect: ask,
     onProbe: ask,
   });

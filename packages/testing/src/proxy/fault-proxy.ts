@@ -27,6 +27,8 @@ export interface FaultProxy {
   hold(...directions: Direction[]): void;
   /** Bytes vanish and no side learns it, not even of an end: the half-open connection. */
   drop(...directions: Direction[]): void;
+  /** No byte is read: the process at the other end is frozen. */
+  freeze(): void;
   /** Everything goes on again, held bytes first. Dropped bytes are gone. */
   pass(): void;
   /** Open connections carry nothing any more, and never end by themselves. New ones work. */
@@ -155,6 +157,7 @@ export async function startFaultProxy(
     },
     hold: (...directions) => setModes('hold', directions),
     drop: (...directions) => setModes('drop', directions),
+    freeze: () => setModes('unread', BOTH),
     pass: () => setModes('pass', BOTH),
     strand() {
       for (const link of links) {

@@ -2,8 +2,11 @@ import type { Socket } from 'node:net';
 
 export type Direction = 'toServer' | 'toClient';
 
-/** The bytes of one direction go on, wait, or vanish. When they vanish, no side learns it. */
-export type FlowMode = 'pass' | 'hold' | 'drop';
+/**
+ * The bytes of one direction go on, wait, vanish, or stay unread. When they vanish, no side learns it. When
+ * they stay unread, the sender's socket fills.
+ */
+export type FlowMode = 'pass' | 'hold' | 'drop' | 'unread';
 
 /** One direction of a proxied connection. */
 export interface Flow {
@@ -58,7 +61,8 @@ export function createFlow(source: Socket, target: Socket, options: FlowOptions)
       parcels.shift();
       send(next);
     }
-    if (heldBytes < HELD_BYTES_MAX && !target.writableNeedDrain) source.resume();
+    if (mode === 'unread') source.pause();
+    else if (heldBytes < HELD_BYTES_MAX && !target.writableNeedDrain) source.resume();
   }
 
   function take(chunk: Buffer | null): void {
