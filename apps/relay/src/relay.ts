@@ -109,6 +109,7 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
     databaseUrl: config.databaseUrl,
     applicationName: 'postrider-relay',
     onError: parts.onPostgresError,
+    canWork: queueWatch.works,
     onActive() {
       logger.info('relay is active');
       metrics.relayActive.set(1);
@@ -116,7 +117,11 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
       active.start();
     },
     onStandby() {
-      logger.info('relay stands by: another one is active');
+      logger.info(
+        queueWatch.works()
+          ? 'relay stands by: another one is active'
+          : 'relay stands by: it does not reach its queue, and another one does',
+      );
       void standBy();
     },
     onWakeUp: (wakeUp) => active?.wake(wakeUp),

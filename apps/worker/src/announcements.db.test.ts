@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createFleet, createPool } from '@postrider/store';
-import { createTestDatabase, waitFor } from '@postrider/testing';
+import { createTestDatabase, startFaultProxy, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { keepLog } from '../test/kept-log.ts';
 import { createAnnouncements } from './announcements.ts';
@@ -66,6 +66,34 @@ test('it stops while Postgres is unavailable', async () => {
   await announcements.start();
   await announcements.stop();
   await away.end();
+});
+
+test('it counts as announced only while Postgres takes its announcements', async () => {
+  const proxy = await startFaultProxy(db.url);
+  const proxied = openPool(proxy.url(db.url));
+  const announcements = createAnnouncements({
+    fleet: createFleet(proxied),
+    workerNumber: 8,
+    slots: 1,
+    queue,
+    logger: log.logger,
+  });
+  const untilAnnounced = (is: boolean) =>
+    waitFor(() => announcements.isAnnounced() === is, { what: `isAnnounced to be ${is}` });
+  expect(announcements.isAnnounced()).toBe(false);
+  await announcements.start();
+  await untilAnnounced(true);
+  proxy.takeAway();
+  await untilAnnounced(false);
+  proxy.restore();
+  await untilAnnounced(true);
+  proxy.hold(); // no answer and no error
+  await untilAnnounced(false);
+  proxy.restore();
+  await untilAnnounced(true);
+  await announcements.stop();
+  await proxied.end();
+  await proxy.close();
 });
 
 async function heardAt(): Promise<string | undefined> {

@@ -13,8 +13,9 @@ export interface AnnouncementsParts {
   readonly logger: Pick<Logger, 'debug' | 'info'>;
 }
 
-/** Relays count a worker for 3 s after each announcement. */
 const EVERY_MS = 1_000;
+/** Relays count a worker for this time after each announcement. */
+const COUNTS_FOR_MS = 3_000;
 /** Shorter, because a worker whose lock is free counts as dead after 2 s without an announcement. */
 const RETRY_MS = 250;
 const LEAVE_TIMEOUT_MS = 1_000;
@@ -24,17 +25,27 @@ const LEAVE_TIMEOUT_MS = 1_000;
  * workers, warn when no worker shares their queue, and give the deliveries of a worker that died to others.
  */
 export function createAnnouncements({ fleet, workerNumber, slots, queue, logger }: AnnouncementsParts) {
+  let announcedAtMs = -Infinity;
   const task = periodicTask({
     async run() {
-      const startedAt = performance.now();
+      const startedAtMs = performance.now();
       await fleet.announce(workerNumber, slots, queue());
-      return Math.max(0, EVERY_MS - (performance.now() - startedAt));
+      announcedAtMs = startedAtMs;
+      return Math.max(0, EVERY_MS - (performance.now() - startedAtMs));
     },
     pauseMs: RETRY_MS,
-    onError: (error) => logger.debug('worker not announced', { error }),
+    onError(error) {
+      announcedAtMs = -Infinity;
+      logger.debug('worker not announced', { error });
+    },
   });
 
   return {
+    /**
+     * False: this worker does not reach Postgres. Each job that it fetched would fail at once, so it would
+     * take the jobs of the whole fleet.
+     */
+    isAnnounced: (): boolean => performance.now() - announcedAtMs < COUNTS_FOR_MS,
     /** The log says which process has the number that the console and the rows of `deliveries` show. */
     async start(): Promise<void> {
       logger.info('worker announces itself', { worker: workerNumber, slots });

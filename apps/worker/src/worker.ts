@@ -81,10 +81,18 @@ function addConsumers(parts: WorkerParts, mailProvider: MailProviderOptions['pro
   const stages = createDeliveryStages(parts, workerNumber);
   const stopping = new AbortController();
   const mailStages = addMailStages({ ...parts, mailProvider, stopped: stopping.signal });
+  const announcements = createAnnouncements({
+    fleet: createFleet(parts.leases),
+    workerNumber,
+    slots: announcedSlots(config),
+    queue: queueWatch.identity,
+    logger: parts.logger,
+  });
+  const mayFetch = announcements.isAnnounced;
 
   const consumers = {
-    fast: addLane(parts, 'fast', ATTEMPTS_PER_SLOT * config.deliveryConcurrency, stages),
-    slow: addLane(parts, 'slow', config.slowLaneConcurrency, stages),
+    fast: addLane(parts, 'fast', ATTEMPTS_PER_SLOT * config.deliveryConcurrency, stages, mayFetch),
+    slow: addLane(parts, 'slow', config.slowLaneConcurrency, stages, mayFetch),
     mail: new Consumer(location, 'mail', {
       concurrency: MAIL_JOBS_PER_SLOT * config.mailConcurrency,
       handle: loggingFaults<MailJob>(
@@ -93,6 +101,7 @@ function addConsumers(parts: WorkerParts, mailProvider: MailProviderOptions['pro
         quarantineFaulty((job) => sendMail({ ...job, emailId: job.emailId as EmailId }, mailStages)),
         (job) => ({ email_id: job.emailId }),
       ),
+      mayFetch,
       lockSeconds: mailStages.leaseSeconds,
       onError: onQueueError,
     }),
@@ -105,16 +114,7 @@ function addConsumers(parts: WorkerParts, mailProvider: MailProviderOptions['pro
       await Promise.all(Object.values(consumers).map((each) => each.stop(remainingMs - STOP_RESERVE_MS)));
     },
   });
-  lifecycle.add(
-    'announcements',
-    createAnnouncements({
-      fleet: createFleet(parts.leases),
-      workerNumber,
-      slots: announcedSlots(config),
-      queue: queueWatch.identity,
-      logger: parts.logger,
-    }),
-  );
+  lifecycle.add('announcements', announcements);
 }
 
 /** The number that this worker writes into the rows that it takes. Its lock says that the worker lives. */
@@ -162,6 +162,7 @@ function addLane(
   lane: Lane,
   attemptsMax: number,
   sharedStages: Omit<DeliveryStages, 'attempt'>,
+  mayFetch: () => boolean,
 ): Consumer<Lane> {
   const { config, lifecycle, logger, metrics, queueWatch } = parts;
   const client = new EndpointClient({
@@ -197,6 +198,7 @@ function addLane(
       (job) => deliver(job, stages),
       (job) => ({ delivery_id: job.deliveryId }),
     ),
+    mayFetch,
     lockSeconds: config.leaseSeconds,
     onError: queueWatch.onError,
   });

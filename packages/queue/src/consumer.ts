@@ -19,6 +19,8 @@ export interface ConsumerOptions<Job> {
   readonly lockSeconds: number;
   /** Handles one job; the slot is free when it resolves. A failed delivery does not reject. */
   readonly handle: (job: Job) => Promise<void>;
+  /** Asked before each fetch. Default: it may always. */
+  readonly mayFetch?: () => boolean;
   /** Receives errors of the queue itself. The consumer continues and reconnects. */
   readonly onError: (error: Error) => void;
 }
@@ -73,6 +75,7 @@ export class Consumer<K extends QueueKey = QueueKey> {
         // A job has no data when Redis lost its hash. Its rows come back when their leases expire.
         return parsed.success ? parsed.data.map((job) => options.handle(job)) : [];
       },
+      mayFetch: options.mayFetch ?? (() => true),
       stopped: this.#stopped.signal,
       onError: options.onError,
     });

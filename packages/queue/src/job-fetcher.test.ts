@@ -67,6 +67,7 @@ let begun: number[];
 let endWork: Map<number, () => void>;
 let run: Promise<void>;
 let fetcher: JobFetcher;
+let mayFetch: boolean;
 
 beforeEach(() => {
   queue = new FakeQueue();
@@ -74,6 +75,7 @@ beforeEach(() => {
   errors = [];
   begun = [];
   endWork = new Map();
+  mayFetch = true;
 });
 afterEach(async () => {
   stop.abort();
@@ -84,6 +86,7 @@ afterEach(async () => {
 function start(slots: number): void {
   fetcher = new JobFetcher({
     slots,
+    mayFetch: () => mayFetch,
     stopped: stop.signal,
     onError: (error) => errors.push(error),
     start(data) {
@@ -120,6 +123,19 @@ describe('a job fetcher', () => {
     queue.wake();
     await until(() => queue.fetches === 1, 'the next fetch');
     expect(queue.fetchesMax).toBe(1);
+  });
+
+  test('fetches nothing while it may not, and returns the job that a waiting fetch brings', async () => {
+    start(64);
+    await until(() => queue.fetches === 1, 'the first fetch');
+    mayFetch = false;
+    queue.add(1);
+    await until(() => queue.returned.length === 1, 'the job to be returned');
+    queue.add(2);
+    expect(queue).toMatchObject({ fetches: 0, returned: [1], waiting: [2] });
+    mayFetch = true;
+    await until(() => begun.length === 1, 'the next job');
+    expect(begun).toEqual([2]);
   });
 
   test('fetches one at a time after a single job', async () => {
@@ -249,6 +265,7 @@ test.each([16, 24, 100])(
     const ends: (() => void)[] = [];
     fetcher = new JobFetcher({
       slots,
+      mayFetch: () => true,
       stopped: stop.signal,
       onError: (error) => errors.push(error),
       start(data) {

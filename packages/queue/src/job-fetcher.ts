@@ -20,6 +20,8 @@ export interface JobFetcherOptions {
    * means the data is not ours: the BullMQ job is completed at once.
    */
   readonly start: (data: unknown) => readonly Promise<void>[];
+  /** False: fetches no jobs, and returns one that a waiting fetch brings. */
+  readonly mayFetch: () => boolean;
   readonly stopped: AbortSignal;
   readonly onError: (error: Error) => void;
 }
@@ -28,6 +30,8 @@ export interface JobFetcherOptions {
 const FETCHES_AT_ONCE = 4;
 /** The queue is busy when two fetches in a row brought a job. After a lone job there is often none. */
 const BUSY_AFTER = 2;
+/** Pause until it asks again whether it may fetch. */
+const NOT_NOW_MS = 100;
 /** Pause after the queue could not be reached. */
 const RETRY_MS = 1_000;
 /**
@@ -65,10 +69,14 @@ export class JobFetcher {
 
   /** Fetches jobs until the stop. */
   async run(source: JobSource): Promise<void> {
-    const { slots, stopped } = this.#options;
+    const { slots, mayFetch, stopped } = this.#options;
     let fetchesWithJob = 0;
     let wasEmpty = false;
     while (!stopped.aborted) {
+      if (!mayFetch()) {
+        await pause(NOT_NOW_MS, stopped);
+        continue;
+      }
       const free = slots - this.#slotsInUse;
       if (free <= 0) {
         await new Promise<void>((resolve) => (this.#onSlotFree = resolve));
@@ -97,14 +105,13 @@ export class JobFetcher {
 
   /** @returns whether it got a job. After a failure it pauses first. */
   async #fetch(source: JobSource): Promise<boolean> {
-    const { stopped, onError } = this.#options;
+    const { mayFetch, stopped, onError } = this.#options;
     const token = randomUUID();
     try {
       const job = await source.getNextJob(token);
       if (job === undefined) return false;
-      if (stopped.aborted)
-        await job.moveToWait(token); // if this fails, its lock expires
-      else this.#start(job, token);
+      if (!stopped.aborted && mayFetch()) this.#start(job, token);
+      else await job.moveToWait(token); // if this fails, its lock expires
       return true;
     } catch (error) {
       if (stopped.aborted) return false; // the stop closes connections

@@ -18,6 +18,8 @@ export interface QueueWatch {
   readonly identity: () => QueueIdentity;
   /** Receives the errors of the queue's clients. */
   readonly onError: (error: Error) => void;
+  /** False: Redis is away, or refuses this process. A queue in Postgres works while Postgres does. */
+  readonly works: () => boolean;
   /** `ok`, or the fault in public words. @param postgres the state of Postgres. */
   readonly state: (postgres: string) => string;
   readonly start: () => Promise<void>;
@@ -33,6 +35,7 @@ export function openQueueWatch(
       location,
       identity: openQueueIdentity(location, () => undefined).last,
       onError: (error) => logger.debug('queue error', { error }),
+      works: () => true,
       state: (postgres) => postgres,
       start: async () => undefined,
       stop: async () => undefined,
@@ -44,6 +47,7 @@ export function openQueueWatch(
     location,
     identity: identity.last,
     onError: watch.onError,
+    works: () => !watch.isFailing(),
     state: () => (watch.isFailing() ? 'Redis is not available: nothing is delivered' : 'ok'),
     start: () => watch.start(),
     async stop() {

@@ -1,5 +1,6 @@
 import type { DeliveryClaim, DeliveryWork, TakenDelivery } from '@postrider/store';
 import { Batcher } from '../batcher.ts';
+import { untilPostgresAnswers } from '../until-postgres-answers.ts';
 
 /** What the stage `load` returns: the taken delivery, and its lease on this process's monotonic clock. */
 export interface LoadedDelivery extends TakenDelivery {
@@ -8,7 +9,8 @@ export interface LoadedDelivery extends TakenDelivery {
 }
 
 /**
- * Takes the delivery of a job. One statement takes the deliveries of all concurrent jobs.
+ * Takes the delivery of a job. One statement takes the deliveries of all concurrent jobs. While Postgres does
+ * not answer, it tries again for as long as the relay's lease may last.
  *
  * @returns null for a stale or duplicate job.
  */
@@ -29,5 +31,5 @@ export function createLoader(
       return { ...row, takenAtMs, leaseEndsAtMs: takenAtMs + row.dueInMs + leaseSeconds * 1000 };
     });
   });
-  return (job) => batcher.add(job);
+  return (job) => untilPostgresAnswers(() => batcher.add(job), performance.now() + leaseSeconds * 1000);
 }

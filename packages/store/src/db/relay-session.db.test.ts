@@ -15,6 +15,10 @@ interface Relay {
   readonly heard: ParsedWakeUp[];
   readonly errors: Error[];
   isActive: boolean;
+  /** Whether it reaches its queue. */
+  canWork: boolean;
+  /** How often it was asked that. */
+  asked: number;
   /** How often it became the active one. */
   times: number;
 }
@@ -37,6 +41,10 @@ function startRelay(name = 'relay-a', databaseUrl = database.url): Relay {
     applicationName: name,
     probeIntervalMs: 200,
     onError: (error) => errors.push(error),
+    canWork() {
+      relay.asked += 1;
+      return relay.canWork;
+    },
     onWakeUp: (wakeUp) => heard.push(wakeUp),
     onActive() {
       relay.isActive = true;
@@ -44,7 +52,7 @@ function startRelay(name = 'relay-a', databaseUrl = database.url): Relay {
     },
     onStandby: () => void (relay.isActive = false),
   });
-  const relay: Relay = { session, heard, errors, isActive: false, times: 0 };
+  const relay: Relay = { session, heard, errors, isActive: false, canWork: true, asked: 0, times: 0 };
   relays.push(relay);
   session.start();
   return relay;
@@ -199,6 +207,60 @@ describe('of two relays', () => {
     await second.session.stop();
     await untilActive(first);
     expect(first.times).toBe(2);
+  });
+});
+
+describe('of two relays, one loses its queue', () => {
+  test('the active one gives the lock to the other, and gets it back when that one loses it', async () => {
+    const first = startRelay('relay-a');
+    await untilActive(first);
+    const second = startRelay('relay-b');
+    await untilRefused('relay-b');
+    first.canWork = false;
+    await untilActive(second);
+    expect(first.isActive).toBe(false);
+    await untilHeard(second, 1);
+    await notify('wh_1');
+    await untilHeard(second, 2);
+    expect(first.heard).toHaveLength(1);
+
+    first.canWork = true;
+    second.canWork = false;
+    await untilActive(first);
+    expect(second.isActive).toBe(false);
+    await untilHeard(first, 2);
+    await notify('wh_2');
+    await untilHeard(first, 3);
+    expect(second.heard).toHaveLength(2);
+    expect(first.heard.at(-1)).toMatchObject({ webhooks: ['wh_2'] });
+  });
+
+  test('the one that has lost it does not ask for the lock while the other has the queue', async () => {
+    const first = startRelay('relay-a');
+    await untilActive(first);
+    const second = startRelay('relay-b');
+    second.canWork = false;
+    const third = startRelay('relay-c');
+    await untilRefused('relay-b');
+    await untilRefused('relay-c');
+    await first.session.stop();
+    await untilActive(third);
+    expect(second.times).toBe(0);
+  });
+
+  test('while none has it, the active one stays active, and another takes over when it stops', async () => {
+    const first = startRelay('relay-a');
+    await untilActive(first);
+    const second = startRelay('relay-b');
+    await untilRefused('relay-b');
+    second.canWork = false;
+    first.canWork = false;
+    await untilHeard(first, 1);
+    const asked = first.asked;
+    await waitFor(() => first.asked > asked + 20, { what: 'twice the patience of the relay' });
+    expect(first).toMatchObject({ isActive: true, times: 1 });
+    await first.session.stop();
+    await untilActive(second);
   });
 });
 

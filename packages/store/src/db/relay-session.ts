@@ -10,6 +10,8 @@ export interface RelaySessionOptions extends Pick<
   KeptSessionOptions,
   'databaseUrl' | 'applicationName' | 'onError' | 'probeIntervalMs'
 > {
+  /** Whether the relay reaches its queue. Only then does it stay active beside another relay that does. */
+  readonly canWork: () => boolean;
   /** This relay has the lock: it is the active one. */
   readonly onActive: () => void;
   /** Another relay has the lock. */
@@ -18,14 +20,24 @@ export interface RelaySessionOptions extends Pick<
   readonly onWakeUp: (wakeUp: ParsedWakeUp) => void;
 }
 
-const LOCK = `select pg_try_advisory_lock(${LOCK_CLASSES.activeRelay}, 0) as mine`;
+/** The active relay holds the first lock. All relays that can work share the second. */
+const [ACTIVE, ABLE] = [0, 1];
 
-const IS_ACTIVE = `
-  select exists (
+const heldBy = (lock: number, others = ''): string => `exists (
     select from pg_locks
-    where locktype = 'advisory' and classid = ${LOCK_CLASSES.activeRelay} and objid = 0 and objsubid = 2 and granted
-      and database = (select oid from pg_database where datname = current_database())
-  ) as active`;
+    where locktype = 'advisory' and classid = ${LOCK_CLASSES.activeRelay} and objid = ${lock} and objsubid = 2 and granted
+      and database = (select oid from pg_database where datname = current_database()) ${others}
+  )`;
+const ANOTHER_IS_ABLE = heldBy(ABLE, 'and pid <> pg_backend_pid()');
+
+const LOCK = `
+  select case when $1 or not ${ANOTHER_IS_ABLE}
+    then pg_try_advisory_lock(${LOCK_CLASSES.activeRelay}, ${ACTIVE}) else false end as mine`;
+const UNLOCK = `
+  select pg_advisory_unlock(${LOCK_CLASSES.activeRelay}, ${ACTIVE}) as ended where ${ANOTHER_IS_ABLE}`;
+const BE_ABLE = `select pg_advisory_lock_shared(${LOCK_CLASSES.activeRelay}, ${ABLE})`;
+const BE_UNABLE = `select pg_advisory_unlock_shared(${LOCK_CLASSES.activeRelay}, ${ABLE})`;
+const IS_ACTIVE = `select ${heldBy(ACTIVE)} as active`;
 
 const ASK_EVERY_MS = 1_000;
 /**
@@ -38,29 +50,42 @@ const SILENT_MS = 5_000;
  * broken session may still hold it.
  */
 const REFUSALS_MAX = 7;
+/** All relays may lose a queue for some seconds. Then none of them has to take over from another. */
+const UNABLE_MAX = 10;
 
 /**
  * The relay's own session. It holds the lock of the active relay, and listens for wake-ups. A relay without
- * the lock asks for it every second, and hears no wake-ups.
+ * the lock asks for it every second, and hears no wake-ups. An active relay that loses its queue gives the
+ * lock to one that has it.
  *
  * Two relays may be active for some seconds. The claim keeps their work apart; they only work twice.
  */
 export function createRelaySession({
+  canWork,
   onActive,
   onStandby,
   onWakeUp,
   ...session
 }: RelaySessionOptions): KeptSession {
   let listening: Client | null = null;
+  let able: Client | null = null;
   let isActive = false;
   let refusals = 0;
+  let timesUnable = 0;
 
   async function ask(client: Client): Promise<void> {
+    const isAble = canWork();
+    timesUnable = isAble ? 0 : timesUnable + 1;
+    if (isAble !== (able === client)) {
+      await client.query(isAble ? BE_ABLE : BE_UNABLE);
+      able = isAble ? client : null;
+    }
     if (client === listening) {
-      await client.query('select 1');
+      if (timesUnable < UNABLE_MAX) await client.query('select 1');
+      else await giveToAnother(client);
       return;
     }
-    const { rows } = await client.query<{ mine: boolean }>(LOCK);
+    const { rows } = await client.query<{ mine: boolean }>(LOCK, [isAble]);
     if (rows[0]?.mine !== true) {
       refuse();
       return;
@@ -76,7 +101,19 @@ export function createRelaySession({
 
   function refuse(): void {
     refusals += 1;
-    if (!isActive || refusals < REFUSALS_MAX) return;
+    if (isActive && refusals >= REFUSALS_MAX) standBy();
+  }
+
+  async function giveToAnother(client: Client): Promise<void> {
+    const { rowCount } = await client.query(UNLOCK);
+    if (rowCount === 0) return;
+    await client.query(`unlisten ${CHANNEL}`);
+    client.removeAllListeners('notification');
+    listening = null;
+    standBy();
+  }
+
+  function standBy(): void {
     isActive = false;
     onStandby();
   }
