@@ -31,6 +31,7 @@ describe('migrate', () => {
     const status = await cli('status', '--json');
     expect(status.code).toBe(1);
     expect(JSON.parse(status.stdout)).toMatchObject({
+      failing: null,
       ok: false,
       postgres: { reachable: true },
       migrations: { pending: expect.arrayContaining([expect.any(String)]) },

@@ -41,7 +41,7 @@ export interface Status {
   readonly pending: readonly string[] | null;
   readonly backlog: Backlog | null;
   /** Those that fail for the longest, at most ten. */
-  readonly failing: readonly FailingWebhook[];
+  readonly failing: readonly FailingWebhook[] | null;
   /** The provider of every process, or null when the database is behind. */
   readonly mailProvider: MailProviderName | null;
   /** Of the role of this command; null when the database is behind. */
@@ -53,7 +53,7 @@ export interface Status {
 
 interface StoreStatus extends Omit<Status, 'backend' | 'depths'> {
   readonly workers: readonly RunningWorker[];
-  /** The processes without which nothing is delivered, as faults. */
+  /** Faults of a system that does not run: no active relay, no worker. */
   readonly missing: readonly string[];
 }
 interface QueueStatus extends Pick<Status, 'depths' | 'faults'> {
@@ -102,25 +102,25 @@ async function readStore(
   return withPool(config, logger, async (pool) => {
     try {
       const pending = await pendingMigrations(pool);
-      const current = pending.length === 0;
-      const backlog = current ? await readBacklog(pool) : null;
-      const failing = current ? await readFailingWebhooks(pool, FAILING_SHOWN) : [];
-      const workers = current ? await createFleet(pool).workers() : [];
+      const isCurrent = pending.length === 0;
+      const backlog = isCurrent ? await readBacklog(pool) : null;
+      const failing = isCurrent ? await readFailingWebhooks(pool, FAILING_SHOWN) : null;
+      const workers = isCurrent ? await createFleet(pool).workers() : [];
       const missing = [
-        ...(current && !(await relayIsActive(pool)) ? [NO_RELAY] : []),
-        ...(current && workers.length === 0 ? [NO_WORKER] : []),
+        ...(isCurrent && !(await relayIsActive(pool)) ? [NO_RELAY] : []),
+        ...(isCurrent && workers.length === 0 ? [NO_WORKER] : []),
       ];
-      const mailProvider = current ? ((await storedMailProvider(pool)) ?? MAIL_PROVIDER_DEFAULT) : null;
+      const mailProvider = isCurrent ? ((await storedMailProvider(pool)) ?? MAIL_PROVIDER_DEFAULT) : null;
       if (location.kind === 'postgres' && !(await queueSchemaIsCurrent(location.databaseUrl))) {
         pending.push(QUEUE_TABLES);
       }
-      const rights = current ? await rightsOf(pool) : null;
+      const rights = isCurrent ? await rightsOf(pool) : null;
       const faults = [
         ...(pending.length === 0 ? [] : [messageOf(lacksMigrations(pending))]),
         ...(rights === null || rights.lacks.length === 0 || rights.readsOnly
           ? []
           : [messageOf(lacksRights(rights))]),
-        ...(current && (await lacksDays(pool)) ? [NO_DAYS] : []),
+        ...(isCurrent && (await lacksDays(pool)) ? [NO_DAYS] : []),
       ];
       return { postgres: true, pending, backlog, failing, mailProvider, rights, workers, missing, faults };
     } catch (error) {
@@ -130,7 +130,7 @@ async function readStore(
         postgres: false,
         pending: null,
         backlog: null,
-        failing: [],
+        failing: null,
         mailProvider: null,
         rights: null,
         workers: [],

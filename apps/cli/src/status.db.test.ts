@@ -4,7 +4,7 @@ import { runInProcess, setupCli } from '../test/run-in-process.ts';
 
 const { database, cli, json } = setupCli();
 
-test('status says that no relay makes the days of the attempt log, when attempts of today are in no day', async () => {
+test('status exits 1 when today’s attempts are in the default partition and tomorrow has no partition', async () => {
   await database.query(
     `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms)
      values (now(), 1, 'evt_1', 'wh_1', 1, 5)`,
@@ -34,7 +34,7 @@ test('status exits 1 and says so while no relay is active, or no worker announce
   await database.query('select pg_advisory_unlock(72707373, 0)');
 });
 
-test('status of a Redis that is not there is a document that says so, and exit code 1', async () => {
+test('status with an unreachable Redis prints its document and exits 1', async () => {
   const { code, stdout, stderr } = await runInProcess(['status', '--stopped', '--json'], {
     DATABASE_URL: database.url,
     REDIS_URL: `redis://127.0.0.1:${CLOSED_PORT}`,
@@ -49,4 +49,21 @@ test('status of a Redis that is not there is a document that says so, and exit c
   expect(stderr).toBe(
     `postrider: the queue is not available: connect ECONNREFUSED 127.0.0.1:${CLOSED_PORT}\n`,
   );
+});
+
+test('status with an unreachable Postgres prints its document, with null for each value that it cannot read', async () => {
+  const { code, stdout } = await runInProcess(['status', '--stopped', '--json'], {
+    DATABASE_URL: `postgres://nobody@127.0.0.1:${CLOSED_PORT}/none`,
+  });
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    ok: false,
+    postgres: { reachable: false },
+    migrations: null,
+    queue: { depth: null },
+    backlog: null,
+    failing: null,
+    mail_provider: null,
+    database_role: null,
+  });
 });

@@ -33,7 +33,7 @@ function statusObject(status: Status) {
     migrations: status.pending === null ? null : { pending: status.pending },
     queue: { backend: status.backend, depth: status.depths },
     backlog: status.backlog === null ? null : backlogObject(status.backlog),
-    failing: status.failing.map(failingObject),
+    failing: status.failing?.map(failingObject) ?? null,
     mail_provider: status.mailProvider,
     database_role: status.rights === null ? null : rightsObject(status.rights),
     faults: status.faults,
@@ -72,7 +72,7 @@ function inWords(status: Status): string[] {
     ...(status.mailProvider === null ? [] : [['mail provider', providerInWords(status.mailProvider)]]),
     ...(status.rights === null ? [] : [['database role', roleInWords(status.rights)]]),
     ...backlogRows(status.backlog),
-    ...status.failing.map((webhook) => ['failing webhook', failingInWords(webhook)]),
+    ...(status.failing ?? []).map((webhook) => ['failing webhook', failingInWords(webhook)]),
     ...depthRows(status.depths),
   ];
   return table(['WHAT', 'STATE'], rows);
