@@ -93,7 +93,7 @@ export function facts(entries: readonly Fact[], columns: 'fill' | 'four' = 'fill
 /** A section with its heading. @param more follows the words of the heading in grey */
 export function section(
   id: string,
-  { title, more, side }: { readonly title: string; readonly more?: string; readonly side?: Part },
+  { title, more, side }: { readonly title: string; readonly more?: string; readonly side?: Part | null },
   content: Part,
 ): Html {
   const heading = html`<h2 id="${id}">

@@ -21,8 +21,9 @@ export function isRunning({ state: word }: KnownWorker): boolean {
 
 /** The lanes of the queue, and the workers of the last minute. */
 export function lanesSection(lanes: Lanes, workers: readonly KnownWorker[]): Html {
-  const kinds = new Set(workers.map(({ queue }) => queue.kind));
-  const side = html`<p class="small soft">${kinds.has('redis') ? 'Queue on Redis' : 'Queue on Postgres'}</p>`;
+  const kind = lanes.identity?.kind ?? workers[0]?.queue.kind;
+  const words = kind === 'redis' ? 'Queue on Redis' : 'Queue on Postgres';
+  const side = kind === undefined ? null : html`<p class="small soft">${words}</p>`;
   return section(
     'lanes',
     { title: 'Lanes and workers', side },
@@ -54,12 +55,14 @@ function laneTable({ depths, fault }: Lanes): Html {
   });
 }
 
-/** Jobs of a lane that the relay keeps waiting at most. */
-const FULL_AT = 128;
+/** The relay fills a lane up to 128 deliveries. Workers take some of them before it fills the lane again. */
+const FULL_AT = 64;
 
 function laneStatus(key: string, { waiting }: QueueDepth): Html {
   if (waiting < FULL_AT) return state('good', 'keeping up');
-  return key === 'slow' ? state('wait', 'full of failing endpoints') : state('bad', 'full: add workers');
+  return key === 'slow'
+    ? state('wait', 'full of failing or hanging endpoints')
+    : state('bad', 'full: add workers');
 }
 
 /** A large fleet has more. */
