@@ -3,11 +3,10 @@ import type { Settings } from './settings.ts';
 import { RunningFile } from './state/running-file.ts';
 import { openConsole } from './state/console-key.ts';
 import { keptSecretsKey } from './state/secrets-key.ts';
-import { checkRedis, migrateDatabase } from './system/database.ts';
 import type { Connections } from './system/environment.ts';
 import { choosePort, requirePort } from './system/ports.ts';
-import { supplyPostgres } from './system/postgres.ts';
-import { supplyRedis } from './system/redis.ts';
+import { migrateDatabase, supplyPostgres } from './system/postgres.ts';
+import { checkRedis, supplyRedis } from './system/redis.ts';
 import type { Terminal } from './terminal.ts';
 
 export type Prerequisites = ReturnType<typeof createPrerequisites>;

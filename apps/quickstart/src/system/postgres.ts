@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { startPostgres } from '@postrider/embedded';
+import type { Environment } from '@postrider/runtime';
 import type { Settings } from '../settings.ts';
 import type { RunningFile } from '../state/running-file.ts';
 import type { Terminal } from '../terminal.ts';
+import { naming, postrider } from './command-line.ts';
 
 /** Uses the Postgres of DATABASE_URL, or an embedded one: adopted, restarted or new. */
 export async function supplyPostgres(
@@ -25,4 +27,18 @@ export async function supplyPostgres(
   );
   running.note({ postgres: { pid: postgres.pid, url: postgres.url } });
   return postgres;
+}
+
+/** @throws StartError that names DATABASE_URL, when it is the user's. */
+export async function migrateDatabase(
+  settings: Settings,
+  env: Environment,
+  terminal: Terminal,
+): Promise<void> {
+  const { applied } = (await terminal.during('migrating the database', () =>
+    naming(settings.databaseUrl === undefined ? null : 'DATABASE_URL', () =>
+      postrider(settings.distDir, ['migrate'], env),
+    ),
+  )) as { applied: readonly string[] };
+  if (applied.length > 0) terminal.say('start', `migrated the database: ${applied.length} migrations`);
 }

@@ -1,8 +1,10 @@
 import { findRedisServer, startRedis } from '@postrider/embedded';
+import type { Environment } from '@postrider/runtime';
 import { StartError } from '../settings.ts';
 import type { Settings } from '../settings.ts';
 import type { RunningFile } from '../state/running-file.ts';
 import type { Terminal } from '../terminal.ts';
+import { naming, runPostrider } from './command-line.ts';
 
 /**
  * Uses the Redis of REDIS_URL, or with `--redis` starts one that stores nothing. Otherwise there is no Redis,
@@ -36,4 +38,26 @@ export async function supplyRedis(
   );
   running.note({ redisUrl: redis.url });
   return redis;
+}
+
+/**
+ * Checks that Redis answers. Other faults of the status do not end the start: the relay that starts next ends
+ * them, or its log has them.
+ *
+ * @throws StartError that names REDIS_URL, when it is the user's.
+ */
+export async function checkRedis(settings: Settings, env: Environment, terminal: Terminal): Promise<void> {
+  await terminal.during('asking Redis', () =>
+    naming(settings.redisUrl === undefined ? null : 'REDIS_URL', async () => {
+      const { stdout, error } = await runPostrider(settings.distDir, ['status', '--stopped'], env);
+      if (error !== null && !redisAnswers(stdout)) throw error;
+    }),
+  );
+}
+
+/** @param status the document of `postrider status`, empty when it has none */
+function redisAnswers(status: string): boolean {
+  if (status === '') return false;
+  const { redis } = JSON.parse(status) as { readonly redis: { readonly reachable: boolean } | null };
+  return redis?.reachable === true;
 }
