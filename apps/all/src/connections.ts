@@ -16,7 +16,7 @@ export function openConnections(config: ConfigurationOf<'all'>, onError: (error:
     /** Its commits are durable: requests, outcomes, received mail, actions. */
     database: openDatabase({ ...postgres, size: shares.stores }, wakeUps),
     keyDatabase: openDatabase({ ...postgres, size: shares.keys }, wakeUps),
-    limiterPool: { ...postgres, size: shares.limiter },
+    limiterConnection: { ...postgres, size: shares.limiter },
     /** The relay claims deliveries with it. The worker takes them with it. */
     leases: createPool({ ...postgres, size: shares.leases, durableCommits: false }),
     /** Postgres plans its counts and housekeeping each time. */

@@ -16,14 +16,20 @@ const shared = sharedShell((config) => ({ queue: queueLocation(config).kind }));
 const { config, roles, lifecycle, logger, metrics, onPostgresError } = shared;
 const location = queueLocation(config);
 const connections = openConnections(config, onPostgresError);
-const { database, keyDatabase, limiterPool, leases, counts, reads, shares } = connections;
+const { database, keyDatabase, limiterConnection, leases, counts, reads, shares } = connections;
 /** The start list of each role. */
 const lists: PartList[] = [];
 let opened: QueueWatch | null = null;
 
 const ADD: Readonly<Record<Role, () => ReadinessCheck>> = {
   api: () =>
-    addApi({ ...shellOf('api'), database, storeConnections: shares.requests, keyDatabase, limiterPool }),
+    addApi({
+      ...shellOf('api'),
+      database,
+      storeConnections: shares.requests,
+      keyDatabase,
+      limiterConnection,
+    }),
   relay: () => addRelay({ ...shellOf('relay'), leases, pool: counts, queueWatch: queueWatch() }),
   worker: () => addWorker({ ...shellOf('worker'), database, leases, queueWatch: queueWatch() }),
   inbound: () => addInbound({ ...shellOf('inbound'), database }),

@@ -40,8 +40,9 @@ import {
 import type { Database, DomainStore, MailProviderName } from '@postrider/store';
 import { createApp } from './app.ts';
 import type { AppOptions } from './app.ts';
-import { domainTurn, problemBasesOf } from './config.ts';
+import { problemBasesOf } from './config.ts';
 import { createDomainClaims } from './domains/domain-claims.ts';
+import { domainTurn } from './domains/domain-turn.ts';
 import { SendingDomains } from './domains/sending-domains.ts';
 import { createLimiter } from './limiter.ts';
 import type { LimiterOptions } from './limiter.ts';
@@ -61,7 +62,7 @@ export interface ApiConnections {
   /** Authentication has its own connections, so the work of accounts cannot block it. */
   readonly keyDatabase: Database;
   /** The limiter uses it without Redis. A charge has 250 ms, so it does not wait for other statements. */
-  readonly limiterPool: LimiterOptions['postgres'];
+  readonly limiterConnection: LimiterOptions['postgres'];
 }
 
 type ApiParts = Shell<'api'> & ApiConnections;
@@ -97,11 +98,11 @@ export function addApi(parts: ApiParts): ReadinessCheck {
   return checkReadiness;
 }
 
-function openResources({ config, database, limiterPool, logger, metrics }: ApiParts) {
+function openResources({ config, database, limiterConnection, logger, metrics }: ApiParts) {
   return {
     blobs: createBlobStore(config.blobStore),
     domains: createDomainStore(database, systemClock),
-    limiter: createLimiter({ redisUrl: config.redisUrl, postgres: limiterPool, logger, metrics }),
+    limiter: createLimiter({ redisUrl: config.redisUrl, postgres: limiterConnection, logger, metrics }),
     sns: createSnsAccess(config, systemClock),
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { connectionShares } from './config.ts';
+import { connectionShares } from './connection-shares.ts';
 
 test.each([
   [10, { stores: 5, limiter: 2, keys: 2 }, { stores: 7, limiter: 0, keys: 2 }],

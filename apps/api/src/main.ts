@@ -1,7 +1,7 @@
 import { errorCode, processShell } from '@postrider/runtime';
 import { createWakeUps, openDatabase, requireDatabase } from '@postrider/store';
 import { addApi } from './api.ts';
-import { connectionShares } from './config.ts';
+import { connectionShares } from './connection-shares.ts';
 
 const shell = processShell('api');
 const { config, logger, metrics } = shell;
@@ -28,7 +28,7 @@ addApi({
   database,
   storeConnections: shares.stores,
   keyDatabase,
-  limiterPool: { ...postgres, size: shares.limiter },
+  limiterConnection: { ...postgres, size: shares.limiter },
 });
 
 await shell.lifecycle.run();
