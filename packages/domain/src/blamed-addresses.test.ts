@@ -21,12 +21,16 @@ describe('a report blames', () => {
     ]);
   });
 
-  test.each(['email.soft_bounced', 'email.delivered', 'email.delivery_delayed', 'email.rejected'] as const)(
-    '%s: nobody',
-    (type) => {
-      expect(blamedAddresses(notification(type))).toEqual([]);
-    },
-  );
+  test.each([
+    'email.soft_bounced',
+    'email.delivered',
+    'email.delivery_delayed',
+    'email.rejected',
+    'email.opened',
+    'email.clicked',
+  ] as const)('%s: nobody', (type) => {
+    expect(blamedAddresses(notification(type))).toEqual([]);
+  });
 
   test('a complaint that is taken back: nobody', () => {
     expect(blamedAddresses(notification('email.complained', { complaint_type: 'not-spam' }))).toEqual([]);
@@ -48,7 +52,7 @@ describe('suppressed is', () => {
     expect(addressesToSuppress([bounce('No Address@X')])).toEqual([bounce('no address@x')]);
   });
 
-  test('nobody in the sandbox, and whoever only looks like it', () => {
+  test('no sandbox recipient, but an address of a subdomain of the sandbox', () => {
     const blamed = ['bounced@sandbox.postrider.example', 'Complained+1@SANDBOX.postrider.example'].map(
       bounce,
     );

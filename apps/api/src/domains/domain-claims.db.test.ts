@@ -24,7 +24,7 @@ import type { DomainClaimsOptions } from './domain-claims.ts';
 import { SendingDomains } from './sending-domains.ts';
 
 const NAME = 'b.example';
-const LATER = 'c.example';
+const OTHER_NAME = 'c.example';
 const DAYS = 7;
 const INTERVAL_MS = 10;
 
@@ -124,12 +124,12 @@ async function untilPassed(): Promise<void> {
 describe('a domain that was never verified', () => {
   test('goes after its days, here and at the provider, and another account may have its name', async () => {
     await claimed(NAME, DAYS + 1);
-    await claimed(LATER, DAYS - 1);
+    await claimed(OTHER_NAME, DAYS - 1);
     startClaims();
     await untilFree(NAME);
-    expect([...fake.ses.identities.keys()]).toEqual([LATER]);
+    expect([...fake.ses.identities.keys()]).toEqual([OTHER_NAME]);
     await untilPassed();
-    expect(await store.isTaken(LATER)).toBe(true);
+    expect(await store.isTaken(OTHER_NAME)).toBe(true);
     const other = (await createAccountStore(database, fakeClock()).create('Other')).id;
     expect((await domains.create(requestBy(other), NAME)).kind).toBe('ok');
   });
@@ -158,10 +158,10 @@ describe('a domain that was never verified', () => {
     ['is busy', sesError(429, 'TooManyRequestsException', 'slow down')],
     ['refuses to say', sesError(403, 'AccessDeniedException', 'not you')],
   ])('stays while the provider %s', async (_, reaction) => {
-    await claimed(NAME, DAYS + 1);
+    const { id } = await claimed(NAME, DAYS + 1);
     fake.ses.script('GetEmailIdentity', [reaction]);
     const asked = fake.ses.requests.length;
-    const outcome = await domains.expire({ accountId, id: (await idOf(NAME)) as never, name: NAME });
+    const outcome = await domains.expire({ accountId, id, name: NAME });
     expect(outcome.kind).not.toBe('ok');
     expect(fake.ses.requests).toHaveLength(asked + 1);
     expect([await store.isTaken(NAME), fake.ses.identities.has(NAME)]).toEqual([true, true]);
@@ -178,7 +178,7 @@ describe('a domain that was never verified', () => {
   });
 
   test('is judged alone in its pass: the provider is not asked for many at once', async () => {
-    for (const name of [NAME, LATER, 'd.example']) await claimed(name, DAYS + 1);
+    for (const name of [NAME, OTHER_NAME, 'd.example']) await claimed(name, DAYS + 1);
     await outside.query(`insert into released_domains (name) values ('e.example')`);
     const asked = fake.ses.requests.length;
     startClaims(60 * 60 * 1000);
@@ -188,7 +188,7 @@ describe('a domain that was never verified', () => {
     expect(fake.ses.identities.size).toBe(2);
   });
 
-  test('has its days from the first pass on where an older release stored it', async () => {
+  test('stored by an older release: its days begin with the first pass', async () => {
     await claimed(NAME, 1_000);
     await outside.query('update domains set claimed_at = null');
     startClaims();
@@ -253,10 +253,6 @@ describe('the log says what the provider did not do', () => {
   });
 });
 
-async function idOf(name: string): Promise<string | undefined> {
-  return (await outside.query<{ id: string }>('select id from domains where name = $1', [name]))[0]?.id;
-}
-
 test('a domain that was verified once is never taken away, and not asked for', async () => {
   const { id } = await claimed(NAME, 1_000);
   publishKeys(identity(NAME));
@@ -302,7 +298,7 @@ describe('a domain that an operator has released', () => {
     expect(fake.ses.identities.has(NAME)).toBe(true);
   });
 
-  test('withdraws what those below it owed to it', async () => {
+  test('no longer counts for the domains below it', async () => {
     const above = await claimed(NAME, 0);
     publishKeys(identity(NAME));
     await domains.verify(requestBy(accountId), above.id);
@@ -317,7 +313,7 @@ describe('a domain that an operator has released', () => {
     expect(await store.find(accountId, below.id)).toMatchObject({ status: 'pending' });
   });
 
-  test('that nobody has is told', async () => {
+  test('without an owner: release returns null', async () => {
     expect(await store.release(NAME, ACTOR)).toBeNull();
     expect(await store.isReleased(NAME)).toBe(false);
   });

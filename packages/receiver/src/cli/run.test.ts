@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { EVENT_TYPES } from '@postrider/domain';
 import { runCommand } from '../../test/run-command.ts';
+import { LISTEN_OPTIONS } from './listen.ts';
+import { SEND_OPTIONS } from './send.ts';
 
 const SEND = ['send', '--type', 'email.sent', '--to', 'http://127.0.0.1:1/', '--secret', 'whsec_x'];
 
@@ -30,7 +32,11 @@ test.each<[string, string[], string]>([
   ['no URL to forward to', ['listen', '--forward', 'hooks'], '--forward must be a URL that begins'],
   ['a key without an API', ['listen', '--key', 'pr_live_x'], '--api is missing'],
   ['an API without a key', ['listen', '--api', 'http://a/'], '--key is missing'],
-  ['no key', ['listen', '--api', 'http://a/', '--key', 'whsec_x'], '--key must be an API key'],
+  [
+    'a key that is no API key',
+    ['listen', '--api', 'http://a/', '--key', 'whsec_x'],
+    '--key must be an API key',
+  ],
   [
     'an API that is no URL',
     ['listen', '--api', 'a', '--key', 'pr_live_x'],
@@ -63,12 +69,13 @@ test('an empty key of the environment is none', async () => {
   expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('--key is missing') });
 });
 
-test.each([['--help'], ['-h'], ['send', '--help'], ['listen', '--nonsense', '-h']])(
-  '%s %s shows every option and event type',
-  async (...args) => {
+const OPTIONS = Object.keys({ ...SEND_OPTIONS, ...LISTEN_OPTIONS });
+
+test.each([[['--help']], [['-h']], [['send', '--help']], [['listen', '--nonsense', '-h']]])(
+  '%j: the help shows every option and event type',
+  async (args) => {
     const { code, out, err } = await runCommand(args);
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    for (const word of ['--wrong-signature', '--late', '--twice', '--forward', ...EVENT_TYPES])
-      expect(out).toContain(word);
+    for (const word of [...OPTIONS.map((name) => `--${name} `), ...EVENT_TYPES]) expect(out).toContain(word);
   },
 );

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { inboundSubject, newId, recordEvent } from '@postrider/domain';
 import type { AccountId, EventType } from '@postrider/domain';
-import { ACTOR, createRows, newWebhook, waitFor } from '@postrider/testing';
+import { ACTOR, createRows, newWebhook, untilWaitingForLock } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { createAccountStore } from '../accounts/accounts.ts';
 import { openDatabase } from '../db/database.ts';
@@ -64,22 +64,22 @@ describe('create', () => {
 });
 
 describe('the limit of an account', () => {
-  const asked = (perAccountMax: number) =>
+  const createWithLimit = (perAccountMax: number) =>
     webhooks.create({ accountId, endpoint: ENDPOINT, events: [], perAccountMax });
 
   const limitTo = (max: number | null) =>
     createAccountStore(store.db, store.clock).limit(accountId, { webhooks: max }, ACTOR);
 
-  test('is exact, however many are created at once, in several processes', async () => {
-    const second = await openSecondProcess();
+  test('is exact, however many are created at once, in two pools', async () => {
+    const second = await openSecondPool();
     const stores = [webhooks, createWebhookStore(second, store.secrets, store.clock)];
     const request = { accountId, endpoint: ENDPOINT, events: [], perAccountMax: 10 };
-    const created = await Promise.all(
+    const creations = await Promise.all(
       Array.from({ length: 24 }, async (_, n) => stores[n % 2]?.create(request)),
     );
     await second.close();
-    expect(created.filter((one) => one?.kind === 'created')).toHaveLength(10);
-    expect(created.filter((one) => one?.kind === 'limit-reached')).toHaveLength(14);
+    expect(creations.filter((one) => one?.kind === 'created')).toHaveLength(10);
+    expect(creations.filter((one) => one?.kind === 'limit-reached')).toHaveLength(14);
     expect(await webhooks.list(accountId)).toHaveLength(10);
   });
 
@@ -87,33 +87,36 @@ describe('the limit of an account', () => {
     await created();
     accountId = await store.newAccount();
     await webhookOfRule();
-    expect(await asked(2)).toMatchObject({ kind: 'created' });
-    expect(await asked(2)).toEqual({ kind: 'limit-reached', max: 2 });
+    expect(await createWithLimit(2)).toMatchObject({ kind: 'created' });
+    expect(await createWithLimit(2)).toEqual({ kind: 'limit-reached', max: 2 });
   });
 
-  test('a webhook that is deleted makes room, also while its rows are still on their way out', async () => {
+  test('a deleted webhook no longer counts, also while its rows are still being deleted', async () => {
     const { id } = await created();
-    expect(await asked(1)).toEqual({ kind: 'limit-reached', max: 1 });
+    expect(await createWithLimit(1)).toEqual({ kind: 'limit-reached', max: 1 });
     await store.outside.query('update webhooks set removed_at = now() where id = $1', [id]);
-    expect(await asked(1)).toMatchObject({ kind: 'created' });
+    expect(await createWithLimit(1)).toMatchObject({ kind: 'created' });
   });
 
   test('its own wins over the installation’s, in both directions, until it has none again', async () => {
     expect(await limitTo(2)).toMatchObject({ webhooks: 2 });
-    expect([await asked(1), await asked(1)]).toMatchObject([{ kind: 'created' }, { kind: 'created' }]);
-    expect(await asked(1)).toEqual({ kind: 'limit-reached', max: 2 });
+    expect([await createWithLimit(1), await createWithLimit(1)]).toMatchObject([
+      { kind: 'created' },
+      { kind: 'created' },
+    ]);
+    expect(await createWithLimit(1)).toEqual({ kind: 'limit-reached', max: 2 });
     expect(await limitTo(0)).toMatchObject({ webhooks: 0 });
-    expect(await asked(100)).toEqual({ kind: 'limit-reached', max: 0 });
+    expect(await createWithLimit(100)).toEqual({ kind: 'limit-reached', max: 0 });
     expect(await limitTo(null)).toMatchObject({ webhooks: null });
-    expect(await asked(3)).toMatchObject({ kind: 'created' });
-    expect(await asked(3)).toEqual({ kind: 'limit-reached', max: 3 });
+    expect(await createWithLimit(3)).toMatchObject({ kind: 'created' });
+    expect(await createWithLimit(3)).toEqual({ kind: 'limit-reached', max: 3 });
   });
 
-  test('a creation does not wait for mail of the account that is being stored', async () => {
+  test('a creation does not wait for an open transaction that refers to the account', async () => {
     await inOpenTransaction(async (query) => {
       await query(`insert into topics (id, account_id, name, default_subscription, created_at)
                    values ('top_${accountId}', '${accountId}', 'x', 'opt_in', now())`);
-      expect(await asked(1)).toMatchObject({ kind: 'created' });
+      expect(await createWithLimit(1)).toMatchObject({ kind: 'created' });
     });
   });
 });
@@ -197,12 +200,7 @@ describe('delete', () => {
     });
     await matched;
     const deletion = webhooks.delete(accountId, id, ACTOR);
-    await waitFor(
-      async () =>
-        (await store.outside.query(`select 1 from pg_stat_activity where wait_event_type = 'Lock'`)).length >
-        0,
-      { what: 'the deletion to wait for the cause' },
-    );
+    await untilWaitingForLock(store.outside);
     commit();
     await cause;
     expect(await deletion).toBe(true);
@@ -210,7 +208,7 @@ describe('delete', () => {
   });
 });
 
-async function openSecondProcess(): Promise<Database> {
+async function openSecondPool(): Promise<Database> {
   const connection = { databaseUrl: store.outside.url, size: 10, applicationName: 'second' };
   return openDatabase(
     { ...connection, onError: () => undefined },
