@@ -21,7 +21,7 @@ const operatorEnv = () => ({
 
 beforeAll(async () => {
   system = await startSystem({
-    // Eight attempts in seven seconds: an endpoint fails after five.
+    // Eight attempts take seven seconds. An endpoint is failing after five seconds.
     env: { WEBHOOK_FAILING_NOTICE_MINUTES: '0.01', DELIVERY_RETRY_DELAYS_SECONDS: '1,1,1,1,1,1,1' },
   });
   await system.start('relay', operatorEnv());
@@ -43,7 +43,7 @@ async function mails(count: number): Promise<string[]> {
   return waitFor(() => sandboxMail().length >= count && sandboxMail(), { what: `${count} mails` });
 }
 
-const quoted = (text: string) => text.replaceAll('=\r\n', '').replaceAll('=3D', '=');
+const decoded = (text: string) => text.replaceAll('=\r\n', '').replaceAll('=3D', '=');
 
 async function operatorEvents(count: number) {
   const requests = await system.receiver.waitForRequests(count, { path: '/operator', withinMs: 90_000 });
@@ -53,7 +53,7 @@ async function operatorEvents(count: number) {
   });
 }
 
-test('one mail and one signed event when a webhook fails, and one of each when it is well again', async () => {
+test('one mail and one signed event when a webhook fails, and one of each when it is well again, and nothing for a second failure on the same day', async () => {
   await system.start('worker');
   await system.db.query('update accounts set notice_email = $2 where id = $1', [system.accountId, ADDRESS]);
   const { id } = await system.webhook('/hook');
@@ -68,7 +68,7 @@ test('one mail and one signed event when a webhook fails, and one of each when i
   const [first = ''] = await mails(1);
   expect(first).toMatch(/^To: ops@shop\.example\r$/m);
   expect(first).toMatch(/^From: Postrider <notices@postrider\.example>\r$/m);
-  expect(quoted(first)).toContain(`POST /v1/webhooks/${id}/recover {"since": "20`);
+  expect(decoded(first)).toContain(`POST /v1/webhooks/${id}/recover {"since": "20`);
 
   system.receiver.always('/hook', answer(200));
   await system.record(1);
@@ -78,7 +78,7 @@ test('one mail and one signed event when a webhook fails, and one of each when i
     data: { webhook_id: id, failing_since: null },
   });
   const [, second = ''] = await mails(2);
-  expect(quoted(second)).toContain('Your webhook receives events again.');
+  expect(decoded(second)).toContain('Your webhook receives events again.');
 
   // The notices make no events for the webhook, and a failure on the same day has no notice.
   await system.drained();

@@ -15,8 +15,8 @@ import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
 /*
- * A webhook that has not answered yet gets eight deliveries: one in the fast lane, and one job of the other seven in the
- * slow lane. Leases are short here, so that healing takes seconds.
+ * The relay leases eight deliveries of a webhook that has not answered yet. They are one job in the fast lane. Leases are
+ * short here, so that healing takes seconds.
  */
 const LEASES = { DELIVERY_TIMEOUT_MS: '10000', LEASE_SECONDS: '16' };
 const EVENTS = 8;
@@ -94,7 +94,7 @@ describeWithRedis('a job of several deliveries', (redisUrl) => {
     await expectFirstAttempts();
   });
 
-  test('whose worker dies at work heals by the leases of its rows: what was not recorded is made again, once', async () => {
+  test('a worker that dies during its attempts: each delivery without a recorded outcome is made once more, by its lease', async () => {
     const answered = 3;
     system.receiver.script('/hook', [
       ...Array.from({ length: answered }, () => answer(200)),
@@ -124,7 +124,7 @@ describeWithRedis('a job of several deliveries', (redisUrl) => {
     await expectFirstAttempts();
   });
 
-  test('whose worker dies before it has taken the rows is made by another, and each arrives once', async () => {
+  test('a worker that dies before it takes the rows: another worker makes each delivery once', async () => {
     const ids = await recordAndQueue();
     await withClient(system.db.url, async (session) => {
       await session.query('begin; select from deliveries for update');
@@ -132,7 +132,8 @@ describeWithRedis('a job of several deliveries', (redisUrl) => {
       await waitFor(async () => (await waitingJobs()).length === 0, { what: 'the jobs to be fetched' });
       await untilWaitingForLock(system.db);
       await doomed.kill();
-      // Of a client that has died Postgres hears only after the statement, which would take the rows.
+      // Postgres notices a dead client only when its statement ends. By then the statement would have taken
+      // the rows.
       await session.query(
         `select pg_terminate_backend(pid, 5000) from pg_stat_activity
          where datname = current_database() and application_name = 'postrider-worker'`,

@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'postrider-lint-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** @returns the rules of scripts/lint-rules.mjs that the text breaks, as a file of this path */
-async function broken(path: string, text: string): Promise<string[]> {
+async function brokenRules(path: string, text: string): Promise<string[]> {
   const config = JSON.parse(readFileSync(join(ROOT, '.oxlintrc.json'), 'utf8')) as object;
   const here = { ...config, options: {}, jsPlugins: [join(ROOT, 'scripts/lint-rules.mjs')] };
   writeFileSync(join(folder, '.oxlintrc.json'), JSON.stringify(here));
@@ -42,6 +42,6 @@ test.each([
   ['packages/domain/src/b.ts', 'export const a = new Date(1);', []],
   ['packages/domain/src/a.test.ts', CLOCKS, []],
   ['packages/store/src/b.ts', CLOCKS, []],
-])('%s: %s', async (path, text, rules) => {
-  expect(await broken(path, text)).toEqual(rules);
+])('%s with %s breaks %j', async (path, text, rules) => {
+  expect(await brokenRules(path, text)).toEqual(rules);
 });

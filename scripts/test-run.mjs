@@ -6,12 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SetupError } from './setup-command.mjs';
 import { ROOT } from './workspace.mjs';
 
-/** Says one failure where Jest could not count. */
+/** The result line when Jest gave no count. */
 const NO_RESULT = '0 passed, 1 failed, 0 skipped';
 const CHECKS_AT_ONCE = 2;
 const CHECKS_NICENESS = 10; // the tests go first: they decide when the run ends
 
-/** What a child started gets this long to end after the child: `npm start` stops a Postgres of its own group. */
+/** When a child ends, its group gets this time to end: `npm start` needs it to stop its Postgres. */
 const GROUP_ENDS_MS = 5_000;
 /** Windows has no process groups. */
 const HAS_GROUPS = process.platform !== 'win32';

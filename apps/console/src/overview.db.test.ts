@@ -13,7 +13,7 @@ let ada: HttpVisitor;
 beforeEach(async () => {
   await opened.rows.clear();
   outage = await makeOutage(opened.database, opened.rows);
-  // Each attempt would be a fault: no relay has made today.
+  // No relay made today's partition, so each attempt of today would show as a fault.
   await opened.database.query('truncate attempts');
   ada = await new HttpVisitor(opened.url).signIn(KEYS.ada);
 });
@@ -62,7 +62,7 @@ async function minuteWithAttempts(webhookId: WebhookId, age = '0 s'): Promise<vo
 }
 
 describe('the overview', () => {
-  test('says whether it is us or them', async () => {
+  test('says whether Postrider or an endpoint has a fault', async () => {
     const words = textOf(await show('/'));
     expect(words).toContain(
       'Postrider has a fault No relay is active: nothing is claimed. No worker is running.',

@@ -9,11 +9,11 @@ import { arrivalTimesMs, inWords } from './arrival-times.ts';
 const DEAD_OF_EACH_WEBHOOK = 333_334;
 const DEAD_AT_ONCE = 5_000;
 const ENDPOINTS = 3;
-/** Causes on their way at any moment: full load on any machine, and a backlog on none. */
-const UNDER_WAY = 100;
+/** Causes in flight: enough for full load, too few for a backlog. */
+const IN_FLIGHT = 100;
 const PRODUCERS = 4;
 const MEASURED_MS = 20_000;
-/** Claims that read all that has ended since would leave a twentieth. */
+/** A claim that reads all ended rows would leave a twentieth of the arrivals. */
 const SLOWER_MAX = 2;
 
 export const longSnapshot: Experiment = {
@@ -31,7 +31,7 @@ export const longSnapshot: Experiment = {
     await world.start('relay');
     await world.start('worker');
     const load = fullLoad(world, first);
-    await first.arrived(UNDER_WAY);
+    await first.arrived(IN_FLIGHT);
     const quiet = await arrivalsMeanwhile(first);
     const before = world.producer.log.length;
     let held = NaN;
@@ -40,7 +40,7 @@ export const longSnapshot: Experiment = {
       try {
         await leaveDeadRows(world, endpoints);
         held = await arrivalsMeanwhile(first);
-        await seeThatVacuumIsKept(world);
+        await claimThatVacuumKeptRows(world);
       } finally {
         await release();
       }
@@ -63,7 +63,7 @@ function fullLoad(world: World, endpoint: Endpoint): { stop(): Promise<void> } {
   let committed = 0;
   const produce = async (): Promise<void> => {
     while (!over.signal.aborted) {
-      if (committed - endpoint.receipts.length < UNDER_WAY) {
+      if (committed - endpoint.receipts.length < IN_FLIGHT) {
         committed += 1;
         await world.producer.record(1);
       } else await delay(1);
@@ -103,7 +103,9 @@ async function holdSnapshot(world: World): Promise<() => Promise<void>> {
 const HOLD = 'select pg_sleep(3600)';
 const HOLDERS = `pg_stat_activity where datname = current_database() and query = '${HOLD}' and backend_xmin is not null`;
 
-/** Rows that are born, leased, and dead within one transaction: nobody ever sees them, and each is in the way. */
+/**
+ * Each row is inserted, leased and deleted in one transaction. No session sees it, and vacuum may not remove it.
+ */
 async function leaveDeadRows(world: World, endpoints: readonly Endpoint[]): Promise<void> {
   const rows = world.scaled(DEAD_OF_EACH_WEBHOOK);
   for (const { webhookId } of endpoints) {
@@ -120,12 +122,12 @@ async function leaveDeadRows(world: World, endpoints: readonly Endpoint[]): Prom
   }
 }
 
-async function seeThatVacuumIsKept(world: World): Promise<void> {
+async function claimThatVacuumKeptRows(world: World): Promise<void> {
   await world.query('vacuum deliveries');
   const [row] = await world.query<{ dead: number }>(
     `select n_dead_tup::float8 as dead from pg_stat_user_tables where relname = 'deliveries'`,
   );
   const dead = row?.dead ?? NaN;
   const rows = ENDPOINTS * world.scaled(DEAD_OF_EACH_WEBHOOK);
-  world.claim('vacuum was kept from what died since', dead >= rows, `${dead} dead rows`);
+  world.claim('vacuum could not remove the dead rows', dead >= rows, `${dead} dead rows`);
 }

@@ -14,7 +14,7 @@ type ProviderEventType =
   | 'email.opened'
   | 'email.clicked';
 
-/** A provider's report about a message that it had accepted. */
+/** A provider's notification about a message that it had accepted. */
 export type ProviderNotification = {
   [T in ProviderEventType]: {
     readonly type: T;
@@ -29,8 +29,8 @@ export type ProviderResult =
       readonly kind: 'accepted';
       readonly providerMessageId: string | null;
       /**
-       * Reports that come with the answer: for sandbox recipients, and for recipients that an SMTP server
-       * rejected or deferred.
+       * Notifications that come with the answer: for sandbox recipients, and for recipients that an SMTP
+       * server rejected or deferred.
        */
       readonly notifications: readonly ProviderNotification[];
       /** Recipients that the server deferred, while it accepted the message for others. Absent: none. */
@@ -75,7 +75,7 @@ export interface NextAttempt {
   readonly rest: readonly string[] | null;
 }
 
-interface Reported {
+interface WithNotifications {
   readonly notifications: readonly ProviderNotification[];
 }
 
@@ -85,9 +85,9 @@ export type MailOutcome =
       readonly kind: 'sent';
       readonly providerMessageId: string | null;
       readonly next: NextAttempt | null;
-    } & Reported)
-  | ({ readonly kind: 'retry'; readonly next: NextAttempt } & MailFault & Reported)
-  | ({ readonly kind: 'failed' } & MailFault & Reported);
+    } & WithNotifications)
+  | ({ readonly kind: 'retry'; readonly next: NextAttempt } & MailFault & WithNotifications)
+  | ({ readonly kind: 'failed' } & MailFault & WithNotifications);
 
 /**
  * Each attempt that the provider did not confirm may have made a copy. So there are at most three. The
@@ -120,11 +120,15 @@ export function decideMailOutcome(
     unconfirmed,
     rest: isRest ? recipients : null,
   };
-  // Only an attempt that the provider did not confirm is reported, and only the first one: it may have made
-  // a copy.
-  const isFirstDelay = isUnconfirmed && progress.unconfirmed === 0 && !isRest;
-  const notifications = isFirstDelay
-    ? reports('email.delivery_delayed', recipients, `${error}; it may be delivered, and a copy of it later`)
+  // The customer gets one `email.delivery_delayed`, after the first unconfirmed attempt. That attempt may
+  // have made a copy.
+  const isFirstUnconfirmed = isUnconfirmed && progress.unconfirmed === 0 && !isRest;
+  const notifications = isFirstUnconfirmed
+    ? notificationsOf(
+        'email.delivery_delayed',
+        recipients,
+        `${error}; it may be delivered, and a copy of it later`,
+      )
     : [];
   return { kind: 'retry', next, error, code, notifications };
 }
@@ -142,7 +146,11 @@ function sent(
       : { delayMs, attempts: 1, unconfirmed: 0, rest: deferred };
   const withoutDelays = notifications.filter(({ type }) => type !== 'email.delivery_delayed');
   if (next === null && deferred.length > 0) {
-    const bounces = reports('email.soft_bounced', deferred, 'deferred, and no further attempt is made');
+    const bounces = notificationsOf(
+      'email.soft_bounced',
+      deferred,
+      'deferred, and no further attempt is made',
+    );
     return { kind: 'sent', providerMessageId, notifications: [...withoutDelays, ...bounces], next };
   }
   // The customer learns once that a recipient is deferred.
@@ -157,12 +165,12 @@ function failed(
   const words = unconfirmed > 0 ? `${error}; an attempt without an answer may have delivered it` : error;
   const named = new Set(notifications.flatMap((each) => each.recipients.map(plainAddress)));
   const unnamed = isRest ? recipients.filter((address) => !named.has(plainAddress(address))) : [];
-  const bounces = reports('email.soft_bounced', unnamed, words);
+  const bounces = notificationsOf('email.soft_bounced', unnamed, words);
   return { kind: 'failed', error: words, code, notifications: [...notifications, ...bounces] };
 }
 
-/** A report in our own words, if there are recipients. */
-function reports(
+/** A notification in our own words, if there are recipients. */
+function notificationsOf(
   type: 'email.delivery_delayed' | 'email.soft_bounced',
   recipients: readonly string[],
   words: string,

@@ -15,7 +15,7 @@ import {
 } from './openapi.ts';
 import { problemsPage } from './problems-page.ts';
 
-/** What the deployment that is fuzzed cannot answer: its provider verifies nothing, and does not fail. */
+/** The fuzzed deployment cannot give these answers: its provider verifies nothing and never fails. */
 const ELSEWHERE = ['403 domain-not-verified'];
 
 /** The refusals of a route: `404 not-found`, `422 text`. */
@@ -43,7 +43,7 @@ test.each(ROUTES)('%s: a route that reads a body says what it reads', (_, route)
   expect(route.docs.request === undefined).toBe(route.body === undefined);
 });
 
-/** What the provider of domains may make a route answer, and every route but for that (contract 7.2). */
+/** 5xx answers of the domain routes, caused by the provider (contract 7.2). */
 const PROVIDER_FAULTS = ['502 ses-refused', '503 ses-unavailable'];
 const DOMAIN_FAULTS: Readonly<Record<string, readonly string[]>> = {
   'POST /v1/domains': [...PROVIDER_FAULTS, '503 ses-not-configured'],
@@ -55,7 +55,7 @@ const DOMAIN_FAULTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 test.each(ROUTES)(
-  '%s: of the faults that are not the client’s, too, it has those that there are',
+  '%s: the description has exactly the 5xx answers that the route can give',
   (name, route) => {
     const faults = writtenRefusals(route).filter((refusal) => refusal.startsWith('5'));
     expect([...faults].sort()).toEqual(
@@ -128,10 +128,10 @@ test.each([
   });
 });
 
-test.each(ROUTES)('%s: the query has the parameters that are looked at', (name) => {
+test.each(ROUTES)('%s: the query has the parameters that the route reads', (name) => {
   const paging = ['limit', 'after', 'before'];
   const EVENT_PARAMETERS = ['type', 'since', 'until', 'after', 'limit'];
-  const LOOKED_AT: Readonly<Record<string, readonly string[]>> = {
+  const READ_BY: Readonly<Record<string, readonly string[]>> = {
     'GET /v1/emails': paging,
     'GET /v1/emails/metrics': [
       ...['start_date', 'end_date', 'timezone', 'granularity'],
@@ -167,7 +167,7 @@ test.each(ROUTES)('%s: the query has the parameters that are looked at', (name) 
     'POST /v1/suppressions/batch/remove': ['reason'],
   };
   const named = (operationOf(name).parameters ?? []).filter((parameter) => parameter.in === 'query');
-  expect(named.map((parameter) => parameter.name)).toEqual(LOOKED_AT[name] ?? []);
+  expect(named.map((parameter) => parameter.name)).toEqual(READ_BY[name] ?? []);
 });
 
 test('every named part of a path is a parameter, in its order', () => {
@@ -190,7 +190,7 @@ function listedRoutes(): string[] {
   );
 }
 
-test('the routes of docs/api.md are those of the document, the operator’s left out', () => {
+test('docs/api.md lists the routes of the document, and the five that the document leaves out', () => {
   const names = ROUTES.map(([name]) => openApiPath(name));
   const listed = listedRoutes();
   const isListed = (name: string): boolean =>
@@ -273,7 +273,7 @@ describe('the schema of a delivery', () => {
 });
 
 test.each(Object.entries(PROBLEMS))(
-  'docs/problems.md has a row of %s',
+  'the problems page has a row of %s',
   (slug, { title, family, when, remedy }) => {
     const row = problemsPage()
       .split('\n')

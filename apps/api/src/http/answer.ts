@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { AlsoStatus, FieldFault, ProblemSlug } from '@postrider/domain';
 
-/** The answer of a route, or of a stage before the route. `send` writes it to the connection. */
+/** The answer of an HTTP route, or of a stage before it. `send` writes it to the connection. */
 export type Answer = JsonAnswer | HtmlAnswer | FileAnswer | PlainTextAnswer | ProblemAnswer;
 
 export interface JsonAnswer<Body extends object = object> {

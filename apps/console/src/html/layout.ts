@@ -8,7 +8,7 @@ export interface Page {
   readonly status?: number;
   readonly title: string;
   readonly main: Part;
-  /** The entry of the navigation that this page is. */
+  /** The navigation entry of this page. */
   readonly current?: NavigationPath;
   /** The text in the search field. */
   readonly searched?: string;
@@ -55,14 +55,14 @@ export function documentOf(page: Page, { user, now, version }: Frame): string {
         <p class="vh" id="said" role="status"></p>
       </body>
     </html>`;
-  return String(document).replace(TURNING, (character) => `\\u${character.charCodeAt(0).toString(16)}`);
+  return String(document).replace(BIDI_CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16)}`);
 }
 
 /**
- * Characters that turn the text behind them around: a stranger could show `exe.jpg` for `gpj.exe`. A page has
- * their codes, as JSON writes them. So a copied body stays the same.
+ * Bidirectional controls reverse the text after them: the name `gpj.exe` would show as `exe.jpg`. The page
+ * shows their codes, as in JSON. So a copied body stays the same.
  */
-const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
+const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
 
 function header({ current, searched, hasOwnSearch = false }: Page, user: NonNullable<Frame['user']>): Html {
   return html`<div class="bar">

@@ -19,10 +19,10 @@ const filterFields = {
 
 /** `/recoveries` */
 export function listRecoveries(db: Database): PageHandler {
-  const recoveries = createRecoveryLookUps(db);
+  const lookUps = createRecoveryLookUps(db);
   return async (visit) => {
     const { webhook: webhookId, after } = readFields(filterFields, visit.query);
-    const found = await recoveries.list({ webhookId, after }, PAGE_RECOVERIES + 1);
+    const found = await lookUps.list({ webhookId, after }, PAGE_RECOVERIES + 1);
     const page = pageOf(found, PAGE_RECOVERIES);
     return recoveriesPage({ page, webhookId, isFirst: after === undefined }, visit);
   };
@@ -30,11 +30,11 @@ export function listRecoveries(db: Database): PageHandler {
 
 /** `/recoveries/:id` */
 export function showRecovery(db: Database): PageHandler {
-  const recoveries = createRecoveryLookUps(db);
+  const lookUps = createRecoveryLookUps(db);
   return async (visit) => {
     const id = idOf('recovery', 'recovery', visit);
     const { live } = readFields({ live: z.literal('5', { error: 'is not 5' }).optional() }, visit.query);
-    const recovery = await recoveries.find(id);
+    const recovery = await lookUps.find(id);
     if (recovery === null)
       throw noSuch('recovery', id, visit.now, 'Postrider keeps one for 90 days after its end.');
     const isRunning = recovery.status === 'running';
@@ -56,7 +56,7 @@ export function stopRecovery(db: Database, clock: Clock): FormHandler {
     if (found === null) throw noSuch('recovery', id, now);
     const location = `/recoveries/${id}`;
     if (found.status !== 'running')
-      return { location, outcome: 'Nothing changed. The recovery has ended before.' };
+      return { location, outcome: 'Nothing changed. The recovery had already ended.' };
     const by = { kind: 'console', name: visitor.name } as const;
     const stopped = await recoveries.stop(found.accountId, found.webhookId, id, by);
     if (stopped === null) throw noSuch('recovery', id, now);

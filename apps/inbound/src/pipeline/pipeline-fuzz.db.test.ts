@@ -26,8 +26,8 @@ const SESSIONS = runs({ usual: 20, long: 1_000 });
 /** Some of the messages are larger than this. */
 const MESSAGE_BYTES_MAX = 32 * 1024;
 /**
- * Small messages get a quarter, which is two blocks. Messages come one at a time, so the test notices a block
- * that is not released.
+ * A quarter, 128 KiB, is reserved for small messages: two blocks of 64 KiB. The test sends one message at a
+ * time, so it notices a block that is not released.
  */
 const BYTES_IN_FLIGHT_MAX = 512 * 1024;
 
@@ -124,7 +124,7 @@ interface Mail {
 }
 
 const SENDERS = ['<ann@sender.example>', '<>', '<"a,b"@sender.example>', '<bounce+1@other.example>'];
-const NO_SENDERS = ['ann@sender.example', '<ann@>'];
+const MALFORMED_SENDERS = ['ann@sender.example', '<ann@>'];
 const RECIPIENTS = [(inbox: string) => inbox, (inbox: string) => `${inbox}+tag`.toUpperCase()];
 const nobody = () => 'nobody';
 
@@ -135,7 +135,7 @@ const often = <T>(usual: readonly T[], seldom: readonly T[]): fc.Arbitrary<T> =>
   );
 
 const mail = fc
-  .record({ from: often(SENDERS, NO_SENDERS), to: often(RECIPIENTS, [nobody]), raw: mutated })
+  .record({ from: often(SENDERS, MALFORMED_SENDERS), to: often(RECIPIENTS, [nobody]), raw: mutated })
   .map(({ from, to, raw }): Mail => {
     const isEnded = raw.length === 0 || raw.subarray(-2).toString() === '\r\n';
     const content = isEnded ? raw : Buffer.concat([raw, Buffer.from('\r\n')]);
@@ -145,7 +145,7 @@ const mail = fc
 
 /** The expected code: from docs/inbound.md, or from RFC 5321 for an invalid command. */
 function codeFor({ from, to, content }: Mail): string {
-  if (NO_SENDERS.includes(from)) return '501';
+  if (MALFORMED_SENDERS.includes(from)) return '501';
   if (to === nobody) return '550';
   return content.length > MESSAGE_BYTES_MAX ? '552' : '250';
 }

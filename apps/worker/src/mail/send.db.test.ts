@@ -338,8 +338,8 @@ describe('the fence', () => {
       };
       const late = sendMail(await nextJob(), { ...stages, send: sendToProvider });
       await reached.opened;
-      const refuse: MailStages['send'] = async () => ({ kind: 'deferred', error: 'busy' });
-      await sendMail(await nextJob(), { ...stages, send: refuse });
+      const defer: MailStages['send'] = async () => ({ kind: 'deferred', error: 'busy' });
+      await sendMail(await nextJob(), { ...stages, send: defer });
       const before = await sole('select * from email_sends');
       held.open();
       await late;
@@ -382,7 +382,7 @@ async function sendAllButOne(refused: string): Promise<void> {
   );
 }
 
-test('messages sent together are taken and ended together; only the faulty one fails', async () => {
+test('when a batch cannot be recorded, each message is recorded alone; only the faulty one stays queued', async () => {
   await sendAllButOne(`insert on events for each row when (new.data::json ->> 'email_id' = '${emailId}')`);
   expect(log.lines('mail ends one by one')).not.toEqual([]);
 });
@@ -417,24 +417,24 @@ test('a message with an earlier fault is taken alone', async () => {
 });
 
 test('a message accepted while Postgres is unavailable is recorded later, and sent once', async () => {
-  const line = await startFaultProxy(database.url);
-  const byLine = openTestDatabase(line.url(database.url));
+  const proxy = await startFaultProxy(database.url);
+  const proxiedDb = openTestDatabase(proxy.url(database.url));
   try {
-    const onLine = stagesOn(byLine);
+    const proxiedStages = stagesOn(proxiedDb);
     const sendToProvider: MailStages['send'] = async (message) => {
-      const answer = await onLine.send(message);
-      line.takeAway();
+      const answer = await proxiedStages.send(message);
+      proxy.takeAway();
       return answer;
     };
-    const sent = sendMail(await nextJob(), { ...onLine, send: sendToProvider });
-    await waitFor(() => line.refused >= 2, { what: 'two failed tries to record it' });
+    const sent = sendMail(await nextJob(), { ...proxiedStages, send: sendToProvider });
+    await waitFor(() => proxy.refused >= 2, { what: 'two failed tries to record it' });
     expect(await events()).toEqual([]);
-    line.restore();
+    proxy.restore();
     await sent;
     expect((await events()).map(([type]) => type)).toEqual(['email.sent']);
     expect(log.lines('mail.attempted')).toHaveLength(1);
   } finally {
-    await byLine.close();
-    await line.close();
+    await proxiedDb.close();
+    await proxy.close();
   }
 });

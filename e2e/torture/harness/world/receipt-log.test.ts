@@ -9,7 +9,7 @@ import { logging } from './receipt-log.ts';
 
 const nowMs = (): number => performance.timeOrigin + performance.now();
 
-test('an answer is given when it is written, however late Node tells that it has been', async () => {
+test('the time of an answer is when it was written, also when Node reports the write late', async () => {
   let receipt: Receipt | null = null;
   let writtenAtMs = 0;
   const recipient = { webhookId: 'wh_1', signingSecret: 'whsec_none', signatureOffMs: 0 };

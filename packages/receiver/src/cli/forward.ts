@@ -20,7 +20,7 @@ export interface Delivery {
 
 /**
  * Passes a delivery on to `target`, with the same headers and bytes, and answers what the target answers.
- * Answers 502 when it does not.
+ * Answers 502 when the target does not answer.
  *
  * @returns why the target did not answer, or null.
  */

@@ -12,7 +12,7 @@ export interface PoolOptions {
   readonly applicationName: string;
   /**
    * False: a commit returns before it is on disk. Only for writes that may be lost when Postgres crashes:
-   * leases and wake-ups.
+   * leases, wake-ups, announcements, rate limits and the relay's housekeeping.
    */
   readonly durableCommits: boolean;
   /**
@@ -32,8 +32,8 @@ export interface PoolOptions {
 }
 
 /**
- * Waits for a connection, for an answer and between two statements of a transaction are bounded: a hung
- * Postgres is an error.
+ * Each wait has a limit: for a connection, for an answer, and between two statements of a transaction. So a
+ * hung Postgres becomes an error.
  */
 const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 15_000;

@@ -128,8 +128,8 @@ async function runPass(pool: Pool, erasure: Pass): Promise<ErasureResult> {
   const received = await eraseReceivedMail(pool, erasure);
   const before = await eraseDeadLetters(pool, erasure);
   const events = await eraseEvents(pool, erasure);
-  const behind = await eraseDeadLetters(pool, erasure);
-  const all = [unread, mail, received, before, events, behind].reduce(together);
+  const after = await eraseDeadLetters(pool, erasure);
+  const all = [unread, mail, received, before, events, after].reduce(together);
   const finished = all.pending === 0 && erasure.isLast;
   if (finished) await forget(pool, erasure);
   else await putBack(pool, erasure, all, (performance.now() - startedMs) / 1000);
@@ -140,14 +140,14 @@ async function runPass(pool: Pool, erasure: Pass): Promise<ErasureResult> {
       emails: mail.erased,
       messages: received.erased,
       events: events.erased,
-      attempts: before.attempts + events.attempts + behind.attempts,
-      deadLetters: before.erased + behind.erased,
+      attempts: before.attempts + events.attempts + after.attempts,
+      deadLetters: before.erased + after.erased,
     },
     pending: {
       emails: mail.pending,
       messages: received.pending,
       events: events.pending,
-      deadLetters: Math.max(before.pending, behind.pending),
+      deadLetters: Math.max(before.pending, after.pending),
       sesMail: unread.pending,
     },
     pendingIds: [...new Set(all.pendingIds)],

@@ -101,7 +101,7 @@ describe('received mail', () => {
     expect(await dropReceivedMail(store.db.pool, 30)).toBe(28);
   });
 
-  test('leaves an inbox that counts what is kept', async () => {
+  test('leaves an inbox whose counts match the kept messages', async () => {
     await received(31);
     const kept = await received(1);
     await dropReceivedMail(store.db.pool, 30);
@@ -134,7 +134,7 @@ describe('a thread', () => {
     return dropOldThreads(store.db.pool, 30);
   };
 
-  test('goes when nothing came into it for so long, with the notes of what was sent and not the mail', async () => {
+  test('goes when nothing came into it for so long, with its rows in `inbox_sends`; the sent mail stays', async () => {
     await received(40, { messageId: 'old@mail.example' });
     await answered('old@mail.example', 35);
     expect(await drop()).toBe(1);
@@ -162,7 +162,7 @@ describe('a thread', () => {
     expect(await drop()).toBe(1);
   });
 
-  test('of more notes than one step deletes goes all the same', async () => {
+  test('with more rows in `inbox_sends` than one step deletes goes, too', async () => {
     const threadId = await threadOf(await received(40));
     await store.outside.query(
       `with made as (
@@ -186,7 +186,7 @@ describe('a thread', () => {
     expect(await drop()).toBe(1);
   });
 
-  test('that an answer joins at the same time is there for it, or it begins another one', async () => {
+  test('an answer that arrives during the deletion joins the thread or begins a new one', async () => {
     for (let round = 0; round < 30; round += 1) {
       const messageId = `${round}@mail.example`;
       await received(40, { messageId });

@@ -2,7 +2,9 @@ import type { ChildProcess } from 'node:child_process';
 
 const children = new Set<ChildProcess>();
 
-/** Ends `child` with this process, also when this process crashes. */
+/**
+ * Kills `child` when this process exits, also after an uncaught error. Not when a signal ends this process.
+ */
 export function endsWithUs(child: ChildProcess): void {
   if (children.size === 0) process.once('exit', killAll);
   children.add(child);
