@@ -31,6 +31,13 @@ describe('the line for the owner of the endpoint', () => {
     ],
     [nodeError('ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'), 'tls', 'TLS: tlsv1 alert protocol version'],
     [nodeError('EPROTO', { syscall: 'write' }), 'tls', 'TLS: protocol error'],
+    [
+      Object.assign(new Error('error:0A000410:SSL routines:f:ssl/tls alert handshake failure:../a.c:1:'), {
+        code: 'EPROTO',
+      }),
+      'tls',
+      'TLS: ssl/tls alert handshake failure',
+    ],
     [nodeError('ERR_TLS_UNHEARD_OF'), 'tls', 'TLS: unheard of'],
     [
       nodeError('ERR_UNHEARD_OF'),

@@ -41,7 +41,7 @@ const certificateFaults: Readonly<Record<string, string>> = {
  * The reason in an OpenSSL error line: `error:<hex>:SSL routines:<function>:<reason>:<file>:<line>`. OpenSSL
  * wrote it.
  */
-const opensslReason = /:SSL routines:[^:]*:([a-z0-9 ]+):/;
+const opensslReason = /:SSL routines:[^:]*:([a-z0-9 /]+):/;
 
 export function failed(cause: FailureCause, error: string): Failure {
   return { kind: 'failed', error: toLine(error), cause };

@@ -5,6 +5,16 @@ import { closedPort, forEachHttpClient, GUARD, NAME } from '../../test/client-fi
 import { EndpointClient } from '../client.ts';
 import type { EndpointAnswer } from '../endpoint-answer.ts';
 
+/** The usual public exponent of RSA, 65537. */
+const F4 = new Uint8Array([1, 0, 1]);
+
+/** OpenSSL 3.0, of Node 22, calls the protocol sslv3. */
+const HANDSHAKE_FAILURE = {
+  kind: 'failed',
+  cause: 'tls',
+  error: expect.stringMatching(/^TLS: (ssl\/tls|sslv3) alert handshake failure$/),
+};
+
 forEachHttpClient((fixture) => {
   describe('TLS', () => {
     const day = 86_400_000;
@@ -53,6 +63,31 @@ forEachHttpClient((fixture) => {
       const answer = await post(fixture.createClient(), receiver.url('/'));
       expect(answer).toMatchObject({ kind: 'failed', cause: 'tls' });
       expect(answer).toMatchObject({ error: expect.stringMatching(/^TLS: .*protocol/) });
+    });
+
+    test('a server that offers only DHE fails the attempt: its group may cost a second of CPU', async () => {
+      const rsa = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', modulusLength: 2048, publicExponent: F4 };
+      const certificate = await fixture.authority.selfSigned({ addresses: ['127.0.0.1'], algorithm: rsa });
+      const tls = { maxVersion: 'TLSv1.2', ciphers: 'DHE-RSA-AES128-GCM-SHA256', dhparam: 'auto' } as const;
+      const receiver = await fixture.startReceiver({ certificate, tls });
+      const client = fixture.createClient({ ca: [certificate.certPem] });
+      expect(await post(client, receiver.url('/'))).toEqual(HANDSHAKE_FAILURE);
+    });
+
+    test('a server that renegotiates fails the attempt: it could do so without end', async () => {
+      const receiver = await fixture.startReceiver({ tls: { maxVersion: 'TLSv1.2' } });
+      let handshakes = 0;
+      receiver.always('/', {
+        status: null,
+        play: ({ socket, response }) => {
+          socket.renegotiate({}, () => {
+            handshakes += 1;
+            response.end();
+          });
+        },
+      });
+      expect(await post(fixture.createClient(), receiver.url('/'))).toEqual(HANDSHAKE_FAILURE);
+      expect(handshakes).toBe(0);
     });
 
     test('plain HTTP on the port fails the attempt and never sees the event', async () => {
