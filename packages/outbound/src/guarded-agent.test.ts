@@ -12,7 +12,7 @@ import {
   type TestAuthority,
   waitFor,
 } from '@postrider/testing';
-import { UNUSED_PORT } from '../test/client-fixture.ts';
+import { createGate, UNUSED_PORT } from '../test/client-fixture.ts';
 import { AddressGuard } from './guard/address-guard.ts';
 import { GuardedAgent, type GuardedAgentOptions } from './guarded-agent.ts';
 import { NameLookupError, type NameResolver } from './resolve/name-resolver.ts';
@@ -103,6 +103,22 @@ describe('a request through the agent itself', () => {
     await expect(get(agent, options)).rejects.toThrow(/unable to verify/);
     expect(receiver.requests).toHaveLength(0);
   });
+});
+
+test('of a hundred addresses of each family, a connection tries eight', async () => {
+  const ipv4 = Array.from({ length: 100 }, (_, index) => `127.0.1.${index}`);
+  const addresses = [...ipv4, ...ipv4.map((address) => `::ffff:${address}`)];
+  const [isWatched, watched] = createGate();
+  const resolve = async () => isWatched.then(() => addresses);
+  const agent = createAgent(['127.0.0.0/8', '::/0'], { resolver: { resolve, resolveIpv6 } });
+  const sent = request({ agent, host: 'hooks.example.com', port: UNUSED_PORT });
+  const tried: string[] = [];
+  sent.once('socket', (socket) => {
+    socket.on('connectionAttempt', (address: string) => tried.push(address));
+    watched();
+  });
+  await once(sent.end(), 'error');
+  expect(new Set(tried)).toEqual(new Set([...addresses.slice(0, 8), ...addresses.slice(100, 108)]));
 });
 
 test.each([

@@ -5,7 +5,13 @@ import type { NameResolver } from './name-resolver.ts';
 import type { Nat64 } from './nat64.ts';
 
 /**
- * The `lookup` of a connection, called once per connection. The socket gets exactly the addresses that were
+ * A connection tries all addresses that it gets, and a name may have hundreds. Those without an answer take
+ * 1 s each, so few more fit into an attempt.
+ */
+const triedOfFamilyMax = 8;
+
+/**
+ * The `lookup` of a connection, called once per connection. The socket gets only addresses that were
  * judged. So a name server cannot change its answer in between (DNS rebinding). One refused address refuses
  * the whole answer, because the connection may use any address.
  */
@@ -20,7 +26,9 @@ export function createGuardedLookup(
       const refusal = judgeResolved(address, guard, nat64);
       if (refusal !== null) throw new RefusedError(`${refusal}, an address of ${hostname}`);
     }
-    return addresses.map((address) => ({ address, family: isIP(address) }));
+    const ipv4 = addresses.filter(isIPv4).slice(0, triedOfFamilyMax);
+    const ipv6 = addresses.filter(isIPv6).slice(0, triedOfFamilyMax);
+    return [...ipv4, ...ipv6].map((address) => ({ address, family: isIP(address) }));
   }
 
   /**

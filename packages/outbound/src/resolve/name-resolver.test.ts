@@ -47,6 +47,26 @@ describe('resolve', () => {
     expect([...(await resolver.resolve('many.example.com'))].sort()).toEqual([...many].sort());
   });
 
+  test('rejects an answer of over 256 addresses, and asks again after 5 s', async () => {
+    let now = 1_000_000;
+    let count = 257;
+    const many = () => Array.from({ length: count }, (_, index) => `192.0.${index >> 8}.${index & 255}`);
+    const { resolver, queries } = await start(
+      () => ({ addresses: many(), ttlSeconds: 30 }),
+      () => now,
+    );
+    const lookUp = () => resolver.resolve('many.example.com');
+    await expect(lookUp()).rejects.toThrow(
+      new NameLookupError('DNS: many.example.com has too many addresses'),
+    );
+    count = 256;
+    now += 5_000;
+    await expect(lookUp()).rejects.toThrow(NameLookupError);
+    expect(queries).toHaveLength(2);
+    now += 1;
+    expect(await lookUp()).toHaveLength(256);
+  });
+
   test('rejects with a line for the owner of the endpoint', async () => {
     const { resolver } = await start(() => 'nxdomain');
     const failure = resolver.resolve('gone.example.com');
@@ -138,6 +158,20 @@ describe('what is kept', () => {
     expect(queries).toHaveLength(2);
     now += 5001;
     expect(await resolver.resolve('new.example.com')).toEqual(['192.0.2.1']);
+  });
+
+  test('is of 100,000 addresses, those asked for last', async () => {
+    const addresses = Array.from({ length: 250 }, (_, index) => `192.0.2.${index}`);
+    const { resolver, queries } = await start(
+      () => ({ addresses }),
+      () => 0,
+    );
+    for (let n = 0; n <= 400; n += 1) await resolver.resolve(`c${n}.example.com`);
+    const asked = queries.length;
+    await resolver.resolve('c1.example.com');
+    expect(queries).toHaveLength(asked);
+    await resolver.resolve('c0.example.com');
+    expect(queries).toHaveLength(asked + 2);
   });
 
   test('is of 10,000 names, those asked for last', async () => {

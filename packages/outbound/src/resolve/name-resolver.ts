@@ -37,6 +37,10 @@ const cachedMsMax = 30_000;
 /** Long enough that a backlog for a dead name does not flood the name servers with queries. */
 const failureCachedMs = 5000;
 const namesMax = 10_000;
+/** Of one name. Each connection judges all of them, and Node gives the TTLs of only 256 records. */
+const addressesMax = 256;
+/** Of all names in the cache, about 10 MB. Most names have one to eight. */
+const addressesKeptMax = 100_000;
 
 type Outcome = { addresses: readonly string[]; cachedMs: number } | { failure: string; cachedMs: number };
 
@@ -63,6 +67,8 @@ export class NameResolver {
     });
     this.#cache = new LRUCache({
       max: namesMax,
+      maxSize: addressesKeptMax,
+      sizeCalculation: (outcome) => ('failure' in outcome ? 1 : outcome.addresses.length),
       ttl: cachedMsMax,
       ttlResolution: 0,
       perf: { now: nowMs },
@@ -141,6 +147,9 @@ async function query(resolver: Resolver, hostname: string): Promise<Outcome> {
     const own = codes.find((code) => OWN_FAULTS.has(code));
     if (own !== undefined) throw unreachable(hostname, own);
     return { failure: describe(hostname, codes), cachedMs: failureCachedMs };
+  }
+  if (records.length > addressesMax) {
+    return { failure: `DNS: ${hostname} has too many addresses`, cachedMs: failureCachedMs };
   }
   const ttlMs = Math.min(...records.map((record) => record.ttl)) * 1000;
   return {
