@@ -41,6 +41,9 @@ const sessionsKept = 1_000;
  */
 const addressAttemptMs = 1000;
 
+/** Keys and session tickets of one connection. Most connections have five keys and two tickets. */
+const handshakeMessagesMax = 64;
+
 type CreateConnection = Parameters<Agent['createConnection']>;
 
 /**
@@ -127,7 +130,10 @@ export class GuardedAgent extends Agent {
     // process.
     socket.on('error', () => undefined);
     // Runs before Node's listener, which starts the handshake.
-    socket.prependOnceListener('connect', () => this.#trip(socket));
+    socket.prependOnceListener('connect', () => {
+      limitHandshakeMessages(socket);
+      this.#trip(socket);
+    });
     this.#madeAtMs.set(socket, this.#nowMs());
     return socket;
   }
@@ -158,4 +164,19 @@ export class GuardedAgent extends Agent {
     this.#onTripwire?.(address);
     socket.destroy(new RefusedError(refusal));
   }
+}
+
+/**
+ * In TLS 1.3 a server may send tickets and new keys without end. A new key is 30 bytes, and costs 20 µs of
+ * CPU. OpenSSL has no limit. Only these events tell of them.
+ */
+function limitHandshakeMessages(socket: TLSSocket): void {
+  let messages = 0;
+  const count = (): void => {
+    messages += 1;
+    if (messages <= handshakeMessagesMax) return;
+    const error = new Error('too many handshake messages');
+    socket.destroy(Object.assign(error, { code: 'ERR_TLS_TOO_MANY_HANDSHAKE_MESSAGES' }));
+  };
+  socket.on('keylog', count).on('session', count);
 }

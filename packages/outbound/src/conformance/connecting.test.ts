@@ -1,7 +1,11 @@
-import type { Socket } from 'node:net';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { createTestAuthority, type TestCertificate, waitFor } from '@postrider/testing';
 import { closedPort, forEachHttpClient, GUARD, NAME } from '../../test/client-fixture.ts';
+import { handshakeFlood } from '../../test/handshake-flood.ts';
 import { EndpointClient } from '../client.ts';
 import type { EndpointAnswer } from '../endpoint-answer.ts';
 
@@ -89,6 +93,38 @@ forEachHttpClient((fixture) => {
       expect(await post(fixture.createClient(), receiver.url('/'))).toEqual(HANDSHAKE_FAILURE);
       expect(handshakes).toBe(0);
     });
+
+    test.each(['key update' as const, 'session ticket' as const])(
+      'a server that sends a %s again and again is cut off',
+      async (kind) => {
+        const { certPem: cert, keyPem: key } = await fixture.authority.issue({ addresses: ['127.0.0.1'] });
+        const server = createServer({ cert, key, ciphers: 'TLS_AES_128_GCM_SHA256' });
+        const sockets: Socket[] = [];
+        let secret = Buffer.alloc(0);
+        server.on('connection', (tcp: Socket) => void sockets.push(tcp.on('error', () => undefined)));
+        server.on('keylog', (line: Buffer) => {
+          const [label, , hex = ''] = line.toString().trim().split(' ');
+          if (label === 'SERVER_TRAFFIC_SECRET_0') secret = Buffer.from(hex, 'hex');
+        });
+        // Two session tickets and this answer are the records with the first key.
+        server.on('request', (request: IncomingMessage) => {
+          const flood = () => sockets[0]?.write(handshakeFlood(kind, secret, 3, 100));
+          request.socket.write('HTTP/1.1 102 Processing\r\n\r\n', flood);
+        });
+        server.listen(0, '127.0.0.1');
+        await once(server, 'listening');
+        fixture.atEnd(() => {
+          for (const tcp of sockets) tcp.destroy();
+          server.close();
+        });
+        const { port } = server.address() as AddressInfo;
+        expect(await post(fixture.createClient(), `https://127.0.0.1:${port}/`)).toEqual({
+          kind: 'failed',
+          cause: 'tls',
+          error: 'TLS: too many handshake messages',
+        });
+      },
+    );
 
     test('plain HTTP on the port fails the attempt and never sees the event', async () => {
       const listener = await fixture.startListener(
