@@ -121,8 +121,8 @@ export function createRelaySession({
   return keepSession({
     probeIntervalMs: ASK_EVERY_MS,
     ...session,
-    // While a write to the session blocks, Postgres looks at no timeout of its own. Wake-ups fill the socket of
-    // a frozen relay, and the kernel ends it.
+    // While Postgres writes to a session, it looks at none of its own timeouts. Wake-ups fill the socket of a
+    // frozen relay. Then the kernel ends the connection.
     settings: { idle_session_timeout: String(SILENT_MS), tcp_user_timeout: String(SILENT_MS) },
     onConnect: ask,
     onProbe: ask,
