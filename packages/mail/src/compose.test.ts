@@ -186,11 +186,13 @@ test('no line is longer than 998 octets, whatever the name', async () => {
 });
 
 test.each(['text', 'html'])('every line end of %s becomes CRLF: no CR or LF stands alone', async (field) => {
-  const written = 'progress 10%\rprogress 20%\nsaved\r\r\ntwice\r\n.\r.\rMAIL FROM:<ceo@other.example>\r';
+  const written =
+    '漢🎉\nprogress 10%\rprogress 20%\nsaved\r\r\ntwice\r\n.\r.\rMAIL FROM:<ceo@other.example>\r';
   const { source, mail } = await composed({ text: null, [field]: written });
   expect(source).not.toMatch(/\r(?!\n)|(?<!\r)\n/);
   const lines = (field === 'text' ? mail.text : mail.html)?.trimEnd().split(/\r?\n/);
   expect(lines).toEqual([
+    '漢🎉',
     'progress 10%',
     'progress 20%',
     'saved',

@@ -16,6 +16,8 @@ export interface ComposedMessage {
 
 const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
 
+const CR = 0x0d;
+const LF = 0x0a;
 /** A line has 998 octets, with the header's name and quotes. */
 const NAME_WORD_LENGTH_MAX = 970;
 /** The value of an empty `To` (RFC 5322 A.1.3). Some servers treat a message without `To` as spam. */
@@ -106,9 +108,27 @@ function unsubscribeHeaders({ headers, unsubscribeUrl }: AddressedMessage): [str
   ];
 }
 
-/** A lone CR or LF is no line end in mail (RFC 5322 2.3). Servers refuse it, or read it in different ways. */
+/**
+ * A lone CR or LF is no line end in mail (RFC 5322 2.3). Servers refuse it, or read it in different ways.
+ *
+ * It works on bytes. `replaceAll` keeps an object for each match: 250 MiB for 5 MiB of LF.
+ */
 function withCrlf(text: string): string {
-  return text.replaceAll(/\r\n|\r|\n/g, '\r\n');
+  if (!/\r(?!\n)|(?<!\r)\n/.test(text)) return text;
+  const bytes = Buffer.from(text);
+  const written = Buffer.allocUnsafe(2 * bytes.length);
+  let length = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === LF && bytes[at - 1] === CR) continue;
+    if (byte === CR || byte === LF) {
+      written[length] = CR;
+      length += 1;
+    }
+    written[length] = byte === CR ? LF : byte;
+    length += 1;
+  }
+  return written.toString('utf8', 0, length);
 }
 
 /** Headers are folded at spaces. A run of spaces could become a blank line, which RFC 5322 3.2.2 forbids. */
