@@ -34,6 +34,7 @@ test('the limits are those of contract section 8 and its rulings', () => {
     suppressionReasonLength: 500,
     inboxes: 100,
     blockedSenders: 10_000,
+    recordBytes: 64 * KIB,
     recordTextBytes: 16 * KIB,
     recordEntries: 100,
     recordNameLength: 998,

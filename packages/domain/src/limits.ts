@@ -47,9 +47,10 @@ export const LIMITS = {
   /** Entries per account. */
   blockedSenders: 10_000,
   /**
-   * The record of a received message: bytes of text in UTF-8, entries per list, characters per name or
-   * subject.
+   * The record of a received message: bytes in JSON, bytes of text in UTF-8, entries per list, characters per
+   * name or subject.
    */
+  recordBytes: 64 * 1024,
   recordTextBytes: 16 * 1024,
   recordEntries: 100,
   recordNameLength: 998,

@@ -80,21 +80,54 @@ describe('a record', () => {
     })),
   };
 
-  test('has the first 100 of each list, and 998 characters of each name', () => {
-    const record = messageRecord(large);
-    const cut = ENVELOPE.repeat(998);
+  test('has the first 100 of each list', () => {
+    const files = large.attachments.map((file) => ({
+      ...file,
+      filename: 'f',
+      contentType: 'c',
+      contentId: null,
+    }));
+    const record = messageRecord({ ...large, attachments: files });
     for (const list of [record.to, record.cc, record.reply_to, record.received_for])
       expect(list).toEqual(many.slice(0, 100));
+    expect(record.attachments.map(({ id }) => id)).toEqual(files.slice(0, 100).map(({ id }) => id));
+  });
+
+  test('has 998 characters of each name', () => {
+    const record = messageRecord({ ...large, attachments: large.attachments.slice(0, 1) });
+    const cut = ENVELOPE.repeat(998);
     expect(record).toMatchObject({ subject: cut, message_id: `<${cut}>`, in_reply_to: `<${cut}>` });
-    expect(record.attachments).toEqual(
-      Array.from({ length: 100 }, (_, n) => ({
-        id: `att_${n}`,
-        filename: cut,
-        content_type: cut,
-        content_id: cut,
-        size: 1,
-      })),
-    );
+    expect(record.attachments).toEqual([
+      { id: 'att_0', filename: cut, content_type: cut, content_id: cut, size: 1 },
+    ]);
+  });
+
+  test('has half of the text, the lists and the names of files while its JSON has over 64 KiB', () => {
+    const longName = '\u6f22'.repeat(998);
+    const attachments = large.attachments.map((file) => ({
+      ...file,
+      filename: longName,
+      contentType: 'image/png',
+      contentId: longName,
+    }));
+    const record = messageRecord({ ...large, attachments });
+    const name = longName.slice(0, 249);
+    expect(Buffer.byteLength(JSON.stringify(record))).toBeLessThanOrEqual(64 * KIB);
+    expect(record).toMatchObject({ text: 'x'.repeat(4 * KIB), text_truncated: true });
+    expect(record.message_id).toBe(`<${ENVELOPE.repeat(998)}>`);
+    expect(record.to).toEqual(many.slice(0, 25));
+    expect(record.attachments).toHaveLength(25);
+    expect(record.attachments.at(-1)).toMatchObject({ filename: name, content_id: name });
+  });
+
+  test.each([
+    ['a text that JSON escapes', { text: '\u0001'.repeat(16 * KIB) }],
+    ['long addresses', { to: Array.from({ length: 100 }, () => `${'\u6f22'.repeat(998)} <a@a.example>`) }],
+  ])('has at most 64 KiB of JSON with %s', (_, change) => {
+    const record = messageRecord({ ...MESSAGE, ...change });
+    const bytes = Buffer.byteLength(JSON.stringify(record));
+    expect(bytes).toBeLessThanOrEqual(64 * KIB);
+    expect(bytes).toBeGreaterThan(32 * KIB);
   });
 
   test('that is asked for by its id has all of them', () => {

@@ -52,20 +52,32 @@ interface Bounds {
   /** Bytes in UTF-8. */
   readonly text: number;
   readonly entries: number;
-  /** Characters. */
+  /** Characters of the subject and of an id. */
   readonly name: number;
+  /** Characters of an attachment's name, type or Content-ID. */
+  readonly fileName: number;
 }
 
-const BOUNDED: Bounds = {
-  text: LIMITS.recordTextBytes,
-  entries: LIMITS.recordEntries,
-  name: LIMITS.recordNameLength,
+const WHOLE: Bounds = {
+  text: LIMITS.messageBodyBytes,
+  entries: Infinity,
+  name: Infinity,
+  fileName: Infinity,
 };
-const WHOLE: Bounds = { text: LIMITS.messageBodyBytes, entries: Infinity, name: Infinity };
 
-/** The record in events and lists. Its size is limited. */
+/**
+ * The record in events and lists. While its JSON is too large, the text, the lists and the attachments' names
+ * are cut to half of their limits.
+ */
 export function messageRecord(message: ReceivedMessage): EventData<'message.received'> {
-  return recordWithin(BOUNDED, message);
+  const { recordTextBytes, recordEntries, recordNameLength, recordBytes } = LIMITS;
+  for (let part = 1; ; part /= 2) {
+    const entries = Math.floor(recordEntries * part);
+    const fileName = Math.floor(recordNameLength * part);
+    const bounds = { text: recordTextBytes * part, entries, name: recordNameLength, fileName };
+    const record = recordWithin(bounds, message);
+    if (entries === 0 || Buffer.byteLength(JSON.stringify(record)) <= recordBytes) return record;
+  }
 }
 
 /** The record that answers a request for one message. Only text and HTML are cut, each after 1 MiB. */
@@ -84,9 +96,8 @@ export function cutBody(body: string | null): string | null {
 
 function recordWithin(bounds: Bounds, message: ReceivedMessage): EventData<'message.received'> {
   const cutList = <Entry>(list: readonly Entry[]): Entry[] => list.slice(0, bounds.entries);
-  const cut = (name: string): string => cutName(name, bounds.name);
-  const cutIfAny = (name: string | null): string | null => (name === null ? null : cut(name));
-  const inBrackets = (id: string | null): string | null => (id === null ? null : `<${cut(id)}>`);
+  const inBrackets = (id: string | null): string | null =>
+    id === null ? null : `<${cutName(id, bounds.name)}>`;
   const text = message.text === null ? null : cutText(message.text, bounds.text);
   return {
     object: 'message',
@@ -102,16 +113,16 @@ function recordWithin(bounds: Bounds, message: ReceivedMessage): EventData<'mess
     cc: cutList(message.cc),
     reply_to: cutList(message.replyTo),
     received_for: cutList(message.receivedFor),
-    subject: cutIfAny(message.subject),
+    subject: message.subject === null ? null : cutName(message.subject, bounds.name),
     text,
     text_truncated: text !== message.text,
     received_at: message.receivedAt.toISOString(),
     size: message.size,
     attachments: cutList(message.attachments).map((file) => ({
       id: file.id,
-      filename: cutIfAny(file.filename),
-      content_type: cut(file.contentType),
-      content_id: cutIfAny(file.contentId),
+      filename: file.filename === null ? null : cutName(file.filename, bounds.fileName),
+      content_type: cutName(file.contentType, bounds.fileName),
+      content_id: file.contentId === null ? null : cutName(file.contentId, bounds.fileName),
       size: file.size,
     })),
     auth: message.auth,

@@ -48,7 +48,8 @@ export interface Unsubscribed {
 export type AuthResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'temperror' | 'permerror';
 
 /**
- * A received message: the first 100 entries of each list and the first 16 KiB of text. The API has the rest.
+ * A received message: the first 100 entries of each list and the first 16 KiB of text, or fewer to fit in
+ * 64 KiB of JSON. The API has the rest.
  */
 export interface ReceivedMessage {
   object: 'message';

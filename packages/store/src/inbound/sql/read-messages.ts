@@ -110,7 +110,7 @@ export const fileBytes = (own: string, ...shown: readonly string[]): string => `
 const cutName = (name: string): string => `left(${name}, ${LIMITS.recordNameLength})`;
 const cutList = (list: string): string => `${list}[:${LIMITS.recordEntries}]`;
 
-/** The bytes of the texts in the record of a message `m`. */
+/** The bytes of the texts that a list reads of a message `m`. Its record may have fewer. */
 const RECORD_BYTES = `
     least(coalesce(octet_length(m.text), 0), ${LIMITS.recordTextBytes})
       + ${fileBytes('message_attachments a where a.message_id = m.id', ...['a.filename', 'a.content_type', 'a.content_id'].map(cutName))}
