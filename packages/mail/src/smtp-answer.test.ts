@@ -50,6 +50,8 @@ test.each([
   '550 <"a block"@b.example>: Recipient unknown',
   '550 5.1.0 Unknown local part',
   '550 5.2.1 The email account is disabled',
+  '550 5.2.1 This account is suspended',
+  '550 User account suspended',
   '550 No such user here',
   '550 Requested action not taken: mailbox unavailable',
   '551 User not local',
@@ -81,6 +83,14 @@ test.each([
   '550 User a@b.example exceeded the quota',
   '550 Mailbox rejects mail by policy',
   '554 No such user',
+  '550-5.2.1 The user you are trying to contact is receiving mail at a rate that\n550 5.2.1 prevents more',
+  '550 5.1.90 You have reached your daily limit for message recipients',
+  '550 User has exhausted allowed storage space.',
+  '550 User has exceeded the storage',
+  '550 User has too many messages on the server.',
+  '550 Recipient verification problem',
+  '550 Mailbox temporarily unavailable',
+  '550 Your account is not allowed to go on sending',
 ])('a reply about us, policy, quota or size suppresses nobody: %s', (response) => {
   expect(reported(response)).toBe('email.soft_bounced');
 });

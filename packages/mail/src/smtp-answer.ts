@@ -84,17 +84,19 @@ const BOUNCE_TYPES = {
   'email.delivery_delayed': null,
 } as const;
 
-/** Mailbox codes of RFC 3463 3.2 and 3.3. 5.1.7 and 5.1.8 are about the sender. */
-const MAILBOX_GONE = /^(5\.1\.(?![078]$)\d+|5\.2\.1)$/;
+/** Address codes of RFC 3463 3.2. 5.1.7 and 5.1.8 are about the sender, 5.1.90 about its daily limit. */
+const ADDRESS_GONE = /^5\.1\.(?!([078]|90)$)\d+$/;
 /** "Other address status" (RFC 3463 3.2). Postfix also rejects a sender so. The text tells them apart. */
 const ANY_ADDRESS = '5.1.0';
+/** "Mailbox disabled" (RFC 3463 3.3). Gmail also says so that a mailbox receives too much mail. */
+const MAILBOX_DISABLED = '5.2.1';
 /** A line of a reply has 512 bytes at most (RFC 5321 4.5.3.1.5). More text would only cost time. */
 const JUDGED_CHARACTERS = 2_000;
 /** A reply without an enhanced code may say that the user does not exist. */
 const BARE_CODES = new Set([550, 551, 553]);
 const ABOUT_USER = /\b(user|mailbox|recipient|account|address|alias|local part)\b/i;
 const ABOUT_US =
-  /\b(relay|polic|spam|block|black|reput|quota|full|limit|rate|auth|login|sender|spf|dkim|dmarc|rbl|denied|reject.*(content|message))/i;
+  /\b(relay|polic|spam|block|black|reput|quota|full|storage|space|exhaust|exceed|too many|limit|rate|temporar|verif|auth|login|sender|sending|spf|dkim|dmarc|rbl|denied|reject.*(content|message))/i;
 
 /**
  * A bounce suppresses its address. So only a reply about the mailbox itself is one: not about policy, quota,
@@ -110,7 +112,8 @@ function judgeRecipient({ response, responseCode = 0 }: RecipientFault): keyof t
   const isOpen = enhanced === undefined ? BARE_CODES.has(responseCode) : enhanced === ANY_ADDRESS;
   // An address in the reply may contain any word.
   const words = text.replaceAll(/<[^<>]*@[^<>]*>|\S*@\S*/g, ' ');
-  const isGone = isOpen ? ABOUT_USER.test(words) && !ABOUT_US.test(words) : MAILBOX_GONE.test(enhanced ?? '');
+  const isAboutUser = isOpen ? ABOUT_USER.test(words) : enhanced === MAILBOX_DISABLED;
+  const isGone = (isAboutUser && !ABOUT_US.test(words)) || ADDRESS_GONE.test(enhanced ?? '');
   return isGone ? 'email.bounced' : 'email.soft_bounced';
 }
 
