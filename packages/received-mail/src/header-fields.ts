@@ -32,6 +32,11 @@ export class HeaderFields {
     return this.#fields.filter(({ key }) => keys.includes(key)).map(({ value }) => value);
   }
 
+  /** The values with this name, decoded. */
+  texts(key: string): string[] {
+    return this.named(key).map(decoded);
+  }
+
   /** The first value with this name, decoded. */
   text(key: string): string | null {
     const [value] = this.named(key);

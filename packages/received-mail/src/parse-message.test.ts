@@ -146,6 +146,16 @@ describe('ids', () => {
     });
   });
 
+  test('may be encoded words, as Python writes long ones', async () => {
+    const encoded = (id: string) => `=?utf-8?q?=3C${id}?=\r\n =?utf-8?q?=40x=2Eexample=3E?=`;
+    const header = `Message-ID: ${encoded('own')}\r\nIn-Reply-To: ${encoded('b')}\r\nReferences: <a@x.example>\r\n ${encoded('b')}`;
+    expect(await parse(`${FROM}${header}\r\n\r\n`)).toMatchObject({
+      messageId: 'own@x.example',
+      inReplyTo: 'b@x.example',
+      references: ['a@x.example', 'b@x.example'],
+    });
+  });
+
   test('may be a lone word', async () => {
     expect(await parse(`${FROM}Message-ID: 000200\r\n\r\n`)).toMatchObject({ messageId: '000200' });
   });

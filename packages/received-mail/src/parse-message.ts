@@ -47,10 +47,11 @@ export async function parseMessage(raw: Buffer): Promise<ParsedMessage> {
 }
 
 function idsOf(fields: HeaderFields): Pick<ParsedMessage, 'messageId' | 'inReplyTo' | 'references'> {
-  const lines = (name: string) => fields.named(name).map(oneLine);
-  const { inReplyTo, references } = answeredIds(lines('in-reply-to'), lines('references').slice(0, 1));
+  // RFC 2047 allows no encoded word here. Python's EmailMessage writes long ids so.
+  const written = fields.texts('references').slice(0, 1);
+  const { inReplyTo, references } = answeredIds(fields.texts('in-reply-to'), written);
   return {
-    messageId: fields.named('message-id').flatMap((field) => ownId(field) ?? [])[0] ?? null,
+    messageId: fields.texts('message-id').flatMap((field) => ownId(field) ?? [])[0] ?? null,
     inReplyTo,
     references: newestIds(references, REFERENCES_MAX),
   };
