@@ -28,8 +28,8 @@ export interface TestServer {
   /** Numbers of open sessions, as reported. */
   readonly sessions: readonly number[];
   log(): string;
-  /** Opens a raw connection to 127.0.0.1 or to `host`. It closes at the end of the test. */
-  open(host?: string): Promise<SmtpClient>;
+  /** Opens a raw connection to 127.0.0.1 or to `host`, from `from`. It closes at the end of the test. */
+  open(host?: string, from?: string): Promise<SmtpClient>;
   /** Opens a connection, reads the greeting and says hello. */
   greet(hello?: string): Promise<SmtpClient>;
 }
@@ -98,8 +98,8 @@ export function testServers() {
     await inbound.start();
     cleanups.push(() => inbound.stop());
     const port = inbound.port();
-    const open = async (host?: string) => {
-      const client = await openSmtpClient(port, host);
+    const open = async (host?: string, from?: string) => {
+      const client = await openSmtpClient(port, host, from);
       cleanups.push(() => client.destroy());
       return client;
     };

@@ -169,7 +169,7 @@ export class InboundServer {
       onUnreadable: (error) =>
         this.#options.logger.debug('inbound session not readable', { session_id: session.id, error }),
     });
-    const limit = this.#sessionLimits.enter(session.remoteAddress);
+    const limit = this.#sessionLimits.enter(session.remoteAddress, () => this.#endLongestWaiting());
     if (limit !== null) {
       onRefusal(421, limit);
       rejectConnection(socket, this.#options.hostname);
@@ -178,6 +178,15 @@ export class InboundServer {
     this.#sessions.set(session.session, session);
     this.#options.onSession?.(this.#sessionLimits.open);
     return session;
+  }
+
+  /** Else 200 idle sessions of a few addresses would stop all mail. @returns false when no session waits. */
+  #endLongestWaiting(): boolean {
+    const [longest] = [...this.#sessions.values()]
+      .filter((session) => session.isWaiting)
+      .toSorted((a, b) => a.waitsSinceMs - b.waitsSinceMs);
+    longest?.endForAnother();
+    return longest !== undefined;
   }
 
   #onClose(session: SMTPServerSession): void {

@@ -31,14 +31,21 @@ function opening<T>() {
 }
 
 describe('sessions', () => {
+  /** Opens a session in the middle of a message: it does not wait for a command. */
+  async function sending(server: TestServer): Promise<SmtpClient> {
+    const client = await server.greet();
+    await beginMessage(client);
+    return client;
+  }
+
   test('over the limit get 421, and pass when another session ends', async () => {
     const server = await servers.start({ limits: { sessionsMax: 2 } });
-    const first = await server.greet();
-    await server.greet();
+    const first = await sending(server);
+    await sending(server);
     const third = await server.open();
     expect(await third.rest()).toEqual([TOO_MANY]);
     expect(server.refusals).toEqual(['421 sessions']);
-    await first.say('QUIT');
+    first.destroy();
     await waitFor(() => server.sessions.at(-1) === 1, { what: 'the end of the first session' });
     expect(await (await server.open()).answer()).toMatch(/^220 /);
     expect(server.sessions).toEqual([1, 2, 1, 2]);
@@ -46,12 +53,27 @@ describe('sessions', () => {
 
   test('that were rejected do not count', async () => {
     const server = await servers.start({ limits: { sessionsMax: 1 } });
-    const first = await server.greet();
+    const first = await sending(server);
     for (let count = 0; count < 5; count += 1) expect(await (await server.open()).rest()).toEqual([TOO_MANY]);
-    await first.say('QUIT');
+    first.destroy();
     await waitFor(() => server.sessions.at(-1) === 0, { what: 'the end of the session' });
     expect(await (await server.open()).answer()).toMatch(/^220 /);
     expect(server.sessions).toEqual([1, 0, 1]);
+  });
+
+  test('that wait longest for a command end for new ones, so idle sessions stop no mail', async () => {
+    const server = await servers.start({ limits: { sessionsMax: 4, sessionsPerAddressMax: 2 } });
+    const idle: SmtpClient[] = [];
+    for (const from of ['127.0.0.2', '127.0.0.2', '127.0.0.3', '127.0.0.3'])
+      idle.push(await server.open('127.0.0.1', from));
+    for (const client of idle) expect(await client.answer()).toMatch(/^220 /);
+    await idle[0]?.say('EHLO client.example');
+    const client = await sending(server);
+    expect(await idle[1]?.rest()).toEqual(['421 4.4.2 Too many sessions, try again later']);
+    expect(await client.say('.')).toMatch(/^250 /);
+    expect(server.refusals).toEqual(['421 sessions']);
+    expect(await idle[0]?.say('NOOP')).toMatch(/^250 /);
+    await waitFor(() => server.sessions.at(-1) === 4, { what: 'the end of the idle session' });
   });
 
   test('of one address over its limit get 421, and pass when another one ends', async () => {

@@ -9,7 +9,8 @@ const SESSIONS_MAX = 200;
 
 export const DEFAULT_LIMITS = {
   /**
-   * Open sessions. A further one gets 421. This limit bounds sockets and the TLS memory of each.
+   * Open sessions. For a further one, the session that has waited longest for a command gets 421. When none
+   * waits, the further one gets it. This limit bounds sockets and the TLS memory of each.
    * `bytesUnderWayMax` bounds the messages.
    */
   sessionsMax: SESSIONS_MAX,

@@ -20,13 +20,14 @@ export class SessionLimits {
 
   /**
    * Counts the session until `leave`.
+   * @param endAnother ends an open session when there are too many. False: none can end.
    * @returns the limit that refuses the session; null when it is counted
    */
-  enter(address: string): 'sessions' | 'sessions_per_address' | null {
+  enter(address: string, endAnother: () => boolean): 'sessions' | 'sessions_per_address' | null {
     const key = networkOf(address) ?? address;
     const ofClient = this.#byAddress.get(key) ?? 0;
-    if (this.#open >= this.#sessionsMax) return 'sessions';
     if (ofClient >= this.#perAddressMax) return 'sessions_per_address';
+    if (this.#open >= this.#sessionsMax && !endAnother()) return 'sessions';
     this.#byAddress.set(key, ofClient + 1);
     this.#open += 1;
     return null;

@@ -32,6 +32,8 @@ export class Session extends SMTPConnection {
   mailCommands = 0;
   /** Accepted RCPT commands of this message. Over LMTP each one gets an answer, also a repeated one. */
   recipientsTaken = 0;
+  /** The monotonic time of the last answer. */
+  waitsSinceMs = performance.now();
   readonly #rules: SessionRules;
   #deadline: NodeJS.Timeout | undefined;
   /** True while the sink works or a message arrives. */
@@ -74,6 +76,17 @@ export class Session extends SMTPConnection {
   stop(): void {
     this.#stopping = true;
     if (!this.#busy) this.#end(new Refusal(421, 'stopping', 'The server is shutting down'));
+  }
+
+  /** True while the client must send a command. */
+  get isWaiting(): boolean {
+    return !this.#busy && !this._closing && !this._closed;
+  }
+
+  /** Ends a waiting session with 421. smtp-server would wait 5 s for the client to close. */
+  endForAnother(): void {
+    this.#end(new Refusal(421, 'sessions', 'Too many sessions, try again later'));
+    this._socket.destroySoon();
   }
 
   /** Call it when the socket has closed. */
@@ -139,6 +152,7 @@ export class Session extends SMTPConnection {
   }
 
   #awaitCommand(): void {
+    this.waitsSinceMs = performance.now();
     clearTimeout(this.#deadline);
     this.#deadline = setTimeout(
       () => this.#end(new Refusal(421, 'command_timeout', 'Timeout, closing connection')),
