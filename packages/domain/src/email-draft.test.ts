@@ -20,6 +20,8 @@ const file = (change: object) => ({ attachments: [{ filename: 'a.txt', content: 
 
 const addresses = (count: number) => Array.from({ length: count }, (_, index) => `u${index}@example.net`);
 
+const NO_REFERENCES = 'has over 997 characters, and is not up to 16 KiB of ids in angle brackets';
+
 describe('a good request', () => {
   test('with the fewest fields leaves the others empty', () => {
     expect(parseEmailDraft(good)).toEqual({
@@ -39,6 +41,15 @@ describe('a good request', () => {
         topicId: null,
       },
     });
+  });
+
+  test('has all ids of a long conversation in References', () => {
+    const ids = `${'<0102018c-1234@eu-west-1.amazonses.com> '.repeat(400)}<${'x'.repeat(300)}>`;
+    expect(faults({ headers: { References: ids } })).toEqual([]);
+    expect(faults({ headers: { references: `<${'x'.repeat(995)}> <a@a.example>` } })).toEqual([]);
+    expect(faults({ headers: { References: '<a@a.example> '.repeat(1_171) } })).toEqual([
+      `headers.References: ${NO_REFERENCES}`,
+    ]);
   });
 
   test('keeps addresses as written and headers in their order', () => {
@@ -148,6 +159,8 @@ describe('a fault stands under its path as written in the request (contract 7.1)
     [{ headers: { 'X-A': 1 } }, ['headers.X-A: must be a string']],
     [{ headers: { '0': null } }, ['headers.0: must be a string']],
     [{ headers: { 'X-A': 'x'.repeat(998) } }, ['headers.X-A: is longer than 997 characters']],
+    [{ headers: { References: 'x'.repeat(998) } }, [`headers.References: ${NO_REFERENCES}`]],
+    [{ headers: { References: `<${'x'.repeat(996)}>` } }, [`headers.References: ${NO_REFERENCES}`]],
     [{ headers: { 'X-A': 'a\r\nBcc: x@example.net' } }, ['headers.X-A: contains a control character']],
     [{ headers: { 'X A': '' } }, ['headers.X A: is not a valid header name']],
     [{ headers: { 'X:A': '' } }, ['headers.X:A: is not a valid header name']],

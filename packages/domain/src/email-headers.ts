@@ -1,5 +1,5 @@
 import { hasControlCharacter, isLongerThan } from './email-address.ts';
-import { LIMITS } from './limits.ts';
+import { inWords, LIMITS } from './limits.ts';
 import { headerNamePattern, PATTERNS } from './text-patterns.ts';
 
 /** The service writes these headers, or they define the message's structure. Customers cannot set them. */
@@ -42,6 +42,7 @@ const RELAY_PREFIXES = [
 ];
 /** Resent messages have `resent-`. Other servers' authentication results have `arc-`. */
 const RESERVED_PREFIXES = [...RELAY_PREFIXES, 'resent-', 'arc-'];
+const NO_REFERENCES = `has over ${LIMITS.headerLength} characters, and is not up to ${inWords(LIMITS.referencesLength)} of ids in angle brackets`;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,76}$/;
 
 /**
@@ -51,10 +52,13 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,76}$/;
  */
 export function headersSchema(reserved: Iterable<string> = []) {
   const names = [...RESERVED_HEADERS, ...reserved, '__proto__'];
+  const value = { type: 'string', maxLength: LIMITS.headerLength, pattern: PATTERNS.shownLine };
+  const references = { type: 'string', maxLength: LIMITS.referencesLength, pattern: PATTERNS.references };
   return {
     type: ['object', 'null'],
     propertyNames: { pattern: headerNamePattern("!#$%&'*+.^_`|~0-9A-Za-z-", names, RESERVED_PREFIXES) },
-    additionalProperties: { type: 'string', maxLength: LIMITS.headerLength, pattern: PATTERNS.shownLine },
+    patternProperties: { '^[Rr]eferences$': { anyOf: [value, references] } },
+    additionalProperties: value,
     maxProperties: LIMITS.headers,
   };
 }
@@ -75,7 +79,7 @@ export function headerFaults(written: unknown): HeaderFault[] {
   }
   const entries = Object.entries(written);
   const faults = entries.slice(0, LIMITS.headers).flatMap(([name, value]): HeaderFault[] => {
-    const message = nameFault(name) ?? valueFault(value);
+    const message = nameFault(name) ?? valueFault(name, value);
     return message === null ? [] : [{ name, message }];
   });
   const tooMany = entries.length > LIMITS.headers;
@@ -91,10 +95,18 @@ function nameFault(name: string): string | null {
   return reserved ? 'is set by the service' : null;
 }
 
-function valueFault(value: unknown): string | null {
+function valueFault(name: string, value: unknown): string | null {
   if (typeof value !== 'string') return 'must be a string';
-  if (isLongerThan(value, LIMITS.headerLength)) return `is longer than ${LIMITS.headerLength} characters`;
+  if (isLongerThan(value, LIMITS.headerLength)) {
+    if (name.toLowerCase() !== 'references') return `is longer than ${LIMITS.headerLength} characters`;
+    return isReferences(value) ? null : NO_REFERENCES;
+  }
   if (hasControlCharacter(value)) return 'contains a control character';
   if (!value.isWellFormed()) return 'contains half of a surrogate pair';
   return value.trim() === '' ? 'is empty' : null;
+}
+
+/** The header of a long conversation. */
+function isReferences(value: string): boolean {
+  return value.length <= LIMITS.referencesLength && new RegExp(PATTERNS.references).test(value.trim());
 }

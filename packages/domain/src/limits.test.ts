@@ -23,6 +23,7 @@ test('the limits are those of contract section 8 and its rulings', () => {
     tagLength: 256,
     idempotencyKeyLength: 256,
     headerLength: 997,
+    referencesLength: 16 * KIB,
     deadLettersListed: 100,
     deadLettersReplayed: 1_000,
     pageEntries: 100,

@@ -19,6 +19,8 @@ export const LIMITS = {
   idempotencyKeyLength: 256,
   /** A subject or a header value. With the fold's leading space it fills a line of RFC 5322 2.1.1. */
   headerLength: 997,
+  /** `References` of ids in angle brackets, folded between them: 200 ids of 80 characters. */
+  referencesLength: 16 * 1024,
   deadLettersListed: 100,
   /** Dead letters that one request replays for a webhook. */
   deadLettersReplayed: 1_000,

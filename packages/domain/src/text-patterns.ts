@@ -52,6 +52,8 @@ export const PATTERNS = {
   line: `^[^${CONTROL}]*$`,
   /** One line of text that is not blank. */
   shownLine: `^[^${CONTROL}]*[^\\s${CONTROL}][^${CONTROL}]*$`,
+  /** Ids in angle brackets. Each fits into a line of RFC 5322 2.1.1, behind a space. */
+  references: '^<[!-;=?-~]{1,995}>(?: +<[!-;=?-~]{1,995}>)*$',
   /** Text that Postgres can store. */
   text: '^[^\\x00]*$',
   /** For `asciiDomain`. */

@@ -88,6 +88,13 @@ describe('a composed message', () => {
     expect(mail.headers.find(({ key }) => key === 'n'.repeat(76))?.value).toBe(word);
   });
 
+  test('has no line over 998 bytes for all ids of a long conversation', async () => {
+    const references = `<${'x'.repeat(995)}> ${'<0102018c-1234@eu-west-1.amazonses.com> '.repeat(380)}<a@b>`;
+    const { source, mail } = await composed({ headers: { References: references } });
+    expect(Math.max(...source.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998);
+    expect(mail.references).toBe(references);
+  });
+
   test('has no header line of spaces alone, however many a value has', async () => {
     const spaced = `a${' '.repeat(300)}b`;
     const { source, mail } = await composed({ subject: spaced, headers: { 'X-A': spaced } });
