@@ -194,7 +194,7 @@ function rulesFor(config: ApiParts['config'], provider: MailProviderName): Route
     smtpUtf8: provider !== 'ses',
     webhooksPerAccountMax: config.webhooksPerAccountMax,
     signatureHeaderPrefix: config.signatureHeaderPrefix,
-    awsRegion: provider === 'ses' ? config.awsRegion : undefined,
+    awsRegion: config.awsRegion,
   };
 }
 

@@ -30,6 +30,12 @@ const SOCKET_CLOSE_TIMEOUT_MS = 1000;
 /** Nodemailer's log entries at the end of a step: connected, a whole reply, a connection reused. */
 const STEP_ENDS = new Set(['network', 'server', 'send']);
 
+/**
+ * The final reply of SES (email-smtp.REGION.amazonaws.com). SES replaces our Message-ID with this id. The
+ * replies of other servers are free text.
+ */
+const SES_REPLY = /^250 Ok ([0-9a-f]{16}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-\d{6})$/;
+
 /** One connection, for one message at a time. It stays open for the next message. */
 export class SmtpConnection {
   readonly #transport: Transporter<SMTPPool.SentMessageInfo, SMTPPool.Options>;
@@ -83,7 +89,7 @@ export class SmtpConnection {
       const { notifications, deferred } = reportsOf(sent.rejectedErrors ?? [], envelope.to);
       return {
         kind: 'accepted',
-        providerMessageId: null, // SMTP has no such id: the server's reply is free text
+        providerMessageId: SES_REPLY.exec(sent.response)?.[1] ?? null,
         notifications,
         deferred,
       };

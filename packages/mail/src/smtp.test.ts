@@ -38,6 +38,20 @@ describe('a server that takes mail', () => {
     expect(taken.bytes.toString('latin1')).not.toMatch(/^bcc|secret/im);
   });
 
+  test.each([
+    ['Ok 0102018c3b4c7e2f-1234abcd-12ab-34cd-56ef-1234567890ab-000000', true],
+    ['Ok: queued as 4F6A21C0', false],
+    ['Ok 4F6A21C0', false],
+  ])('gives the id of the message if it is SES: %s', async (words, isSes) => {
+    const server = await mailServer({
+      onData: (stream, _session, callback) => {
+        stream.resume().on('end', () => callback(null, words));
+      },
+    });
+    const providerMessageId = isSes ? words.slice('Ok '.length) : null;
+    expect(await provide(server.url).send(outgoingMessage())).toEqual({ ...ACCEPTED, providerMessageId });
+  });
+
   test('gets a domain in Unicode as ASCII', async () => {
     const server = await mailServer();
     const message = outgoingMessage({ to: ['Jörg <j@bücher.example>'] });
