@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { verifySignature } from '@postrider/receiver';
@@ -20,7 +21,8 @@ let lines: LoggedLine[];
 let requests: { headers: IncomingMessage['headers']; body: string; path: string | undefined }[];
 let answer: (response: ServerResponse) => void;
 
-const server = createServer((request, response) => {
+const server = createServer(receive);
+function receive(request: IncomingMessage, response: ServerResponse): void {
   void request.toArray().then((chunks) => {
     requests.push({
       headers: request.headers,
@@ -29,7 +31,7 @@ const server = createServer((request, response) => {
     });
     answer(response);
   });
-});
+}
 beforeAll(() => new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve)));
 afterAll(() => {
   server.closeAllConnections();
@@ -87,7 +89,11 @@ test('the operator gets an event once, signed, with the headers of a delivery', 
 test.each<[string, (response: ServerResponse) => void, string]>([
   ['answers 503', (response) => response.writeHead(503).end(), 'HTTP 503'],
   ['redirects', (response) => response.writeHead(302, { location: urlOf('/elsewhere') }).end(), 'HTTP 302'],
-  ['closes the connection', (response) => void response.socket?.destroy(), 'other side closed'],
+  [
+    'closes the connection',
+    (response) => void response.socket?.destroy(),
+    'connection closed before a complete response (ECONNRESET)',
+  ],
 ])('an endpoint that %s gets the event again', async (_, behaviour, error) => {
   answer = behaviour;
   await run();
@@ -106,6 +112,30 @@ test.each<[string, (response: ServerResponse) => void, string]>([
   expect(requests.map(({ body }) => body)).toEqual([BODY, BODY]);
   expect(await left()).toBe(undefined);
 });
+
+test('an endpoint on a port that browsers refuse gets the event', async () => {
+  const blocked = createServer(receive);
+  const port = await listenOnOne(blocked, [10080, 6566, 6000, 5060, 2049]);
+  try {
+    await run(`http://127.0.0.1:${port}/operator`);
+    expect(requests).toMatchObject([{ body: BODY, path: '/operator' }]);
+    expect(await left()).toBe(undefined);
+  } finally {
+    blocked.closeAllConnections();
+    blocked.close();
+  }
+});
+
+/** Listens on the first of these ports that is free. */
+async function listenOnOne(listener: Server, [port, ...others]: readonly number[]): Promise<number> {
+  if (port === undefined) throw new Error('none of these ports is free');
+  const listening = once(listener, 'listening');
+  listener.listen(port, '127.0.0.1');
+  return listening.then(
+    () => port,
+    () => listenOnOne(listener, others),
+  );
+}
 
 test('an endpoint that answers without end is not read to its end', async () => {
   let isOpen = true;

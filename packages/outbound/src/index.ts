@@ -1,4 +1,4 @@
-export { createBoundedGet } from './bounded-get.ts';
+export { createBoundedGet, createBoundedPost } from './bounded-request.ts';
 export { EndpointClient, HTTP_CLIENTS } from './client.ts';
 export type { HttpClient } from './client.ts';
 export type { EndpointAnswer } from './endpoint-answer.ts';

@@ -1,3 +1,4 @@
+import type { Agent as HttpAgent } from 'node:http';
 import type { Agent } from 'node:https';
 import got, { type Got } from 'got';
 import { headBytesMax } from './failure.ts';
@@ -7,6 +8,8 @@ export const USER_AGENT = 'Postrider/1';
 
 export interface StrictGotOptions {
   agent: Agent;
+  /** Default: Node's. */
+  httpAgent?: HttpAgent;
   /** PEM certificates that replace the system's roots. Default: the agent or Node decides. */
   ca?: readonly string[] | undefined;
 }
@@ -18,9 +21,9 @@ export interface StrictGotOptions {
  *
  * Create it once: merging the options costs half as much as a request.
  */
-export function createStrictGot({ agent, ca }: StrictGotOptions): Got {
+export function createStrictGot({ agent, httpAgent, ca }: StrictGotOptions): Got {
   return got.extend({
-    agent: { https: agent },
+    agent: { https: agent, http: httpAgent },
     cache: false,
     cookieJar: undefined,
     decompress: false,

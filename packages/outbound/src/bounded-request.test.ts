@@ -20,7 +20,7 @@ import {
   truncatedBody,
   waitFor,
 } from '@postrider/testing';
-import { createBoundedGet } from './bounded-get.ts';
+import { createBoundedGet, createBoundedPost } from './bounded-request.ts';
 
 const bodyBytesMax = 4096;
 
@@ -132,4 +132,33 @@ describe('a failure, made once, is', () => {
 
 test('another scheme than https is a fault of our own', async () => {
   await expect(createGet()(new URL('http://127.0.0.1/'))).rejects.toThrow('only https is fetched');
+});
+
+describe('a post', () => {
+  const body = Buffer.from('{}');
+  const post = async (receiver: ScriptedReceiver, timeoutMs = 20_000) => {
+    const bounded = createBoundedPost({ timeoutMs, ca: [authority.caPem] });
+    return bounded(new URL(receiver.url('/file')), body, { 'x-id': '1' });
+  };
+
+  test.each<[string, Reaction, number]>([
+    ['of any status', answer(500), 500],
+    ['that redirects', redirectTo('https://127.0.0.1:1/'), 302],
+    ['whose body has no end', endlessBody(), 200],
+  ])('reads the head of an answer %s, and no more', async (_, reaction, statusCode) => {
+    const receiver = await startReceiver(reaction);
+    expect(await post(receiver)).toEqual({ kind: 'answered', statusCode });
+    expect(receiver.requests).toMatchObject([{ method: 'POST', body, headers: { 'x-id': '1' } }]);
+    await waitFor(() => receiver.openSockets === 0, { what: 'the connection to be cut' });
+  });
+
+  test.each<[string, Reaction]>([
+    ['silence', hang()],
+    ['a head that drips', dripHead()],
+    ['another protocol', switchProtocols()],
+  ])('ends %s when its time is up', async (_, reaction) => {
+    const receiver = await startReceiver(reaction);
+    expect(await post(receiver, 500)).toMatchObject({ kind: 'failed', error: 'timeout after 500 ms' });
+    await waitFor(() => receiver.openSockets === 0, { what: 'the connection to be cut' });
+  });
 });
