@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { Semaphore } from '@postrider/limits';
 import { createMetrics } from '@postrider/runtime';
+import { StoreUnavailableError } from '@postrider/store';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
@@ -112,4 +113,26 @@ test('a failed step is logged, does not stop the others, and fails the run', asy
     { level: 'warn', msg: 'retention failed', fields: { what: 'first', error } },
     { level: 'info', msg: 'retention done', fields: { what: 'second', dropped: 3 } },
   ]);
+});
+
+test('an outage of Postgres ends the run, and no step logs it', async () => {
+  const error = new StoreUnavailableError(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }));
+  let runs = 0;
+  const step = async () => {
+    runs += 1;
+    throw error;
+  };
+  await expect(retentionPass({ first: step, second: step }, keepingLogger(lines))).rejects.toBe(error);
+  expect(runs).toBe(1);
+  expect(lines).toEqual([]);
+});
+
+test('a step that exceeds the time limit of a statement does not stop the others', async () => {
+  const canceled = new StoreUnavailableError(Object.assign(new Error('timeout'), { code: '57014' }));
+  const steps = {
+    first: async () => Promise.reject(canceled),
+    second: async () => 3,
+  };
+  await expect(retentionPass(steps, keepingLogger(lines))).rejects.toBe(canceled);
+  expect(lines.map(({ msg }) => msg)).toEqual(['retention failed', 'retention done']);
 });

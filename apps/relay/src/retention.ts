@@ -11,6 +11,7 @@ import {
   dropReceivedMail,
   dropStrayAttempts,
   dropSurplusDeadLetters,
+  isOutage,
 } from '@postrider/store';
 import type { createPool } from '@postrider/store';
 
@@ -86,8 +87,10 @@ export function retentionSteps({
 }
 
 /**
- * Runs all steps, also after one fails. @returns the pause before the next run, in milliseconds.
- * @throws the error of the first step that failed, at the end
+ * Runs all steps, also after one fails. An outage of Postgres ends the run.
+ *
+ * @returns the pause before the next run, in milliseconds.
+ * @throws the error of an outage at once, that of the first step that failed at the end
  */
 export async function retentionPass(
   steps: Readonly<Record<string, RetentionStep>>,
@@ -99,6 +102,7 @@ export async function retentionPass(
       const dropped = await step();
       if (dropped > 0) logger.info('retention done', { what, dropped });
     } catch (error) {
+      if (isOutage(error)) throw error; // the pass logs an outage once
       faults.push(error);
       logger.warn('retention failed', { what, error });
     }

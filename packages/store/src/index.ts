@@ -103,7 +103,7 @@ export { createRecoveryWork, FAILING_STEP_SECONDS } from './recoveries/recovery-
 export type { RecoveryWork } from './recoveries/recovery-work.ts';
 export { createErasureStore } from './retention/erasures.ts';
 export type { ErasureResult, ErasureStore } from './retention/erasures.ts';
-export { isUnavailable, StoreUnavailableError, unavailableInWords } from './db/errors.ts';
+export { isOutage, isUnavailable, StoreUnavailableError, unavailableInWords } from './db/errors.ts';
 export { readEventMoment } from './db/event-moment.ts';
 export { createFleet, lockWorkerNumber } from './deliveries/fleet.ts';
 export type { DeadWorker, Fleet, KnownWorker, QueueIdentity, RunningWorker } from './deliveries/fleet.ts';

@@ -72,6 +72,11 @@ export function isUnavailable(error: unknown): boolean {
   return faultsIn(error).some((fault) => fault instanceof StoreUnavailableError || speaksOfServer(fault));
 }
 
+/** Whether the server served no client. A lock or a cancelled statement concerns one statement. */
+export function isOutage(error: unknown): boolean {
+  return isUnavailable(error) && !hasCode(error, LOCK_NOT_AVAILABLE) && !hasCode(error, QUERY_CANCELED);
+}
+
 /**
  * Runs `work`. An error that means Postgres is unavailable becomes a StoreUnavailableError, that of a lock
  * conflict a LockConflictError. Other errors pass.
