@@ -146,7 +146,9 @@ export class MailBatches {
         const ended = await end(ends);
         return ends.map(({ email }) => ended.get(email) ?? null);
       } catch (error) {
-        this.#logger.warn('mail ends one by one', { count: ends.length, error });
+        // In an outage of Postgres, each message tries every 2 s.
+        const level = error instanceof StoreUnavailableError ? 'debug' : 'warn';
+        this.#logger[level]('mail ends one by one', { count: ends.length, error });
         return ends.map(() => null);
       }
     });

@@ -308,7 +308,10 @@ function takeSlowly(share: number, meanwhile = async (): Promise<void> => undefi
 test('the provider gets no message whose lease ended meanwhile, and that counts as no fault', async () => {
   takeSlowly(1);
   const send = jest.spyOn(stages, 'send');
-  await expect(sendMail(await nextJob(), stages)).rejects.toThrow('the lease was not held');
+  await expect(sendMail(await nextJob(), stages)).rejects.toMatchObject({
+    message: expect.stringContaining('the lease was not held'),
+    stage: 'load', // the provider had no part in it
+  });
   expect(send).not.toHaveBeenCalled();
   expect(await database.query('select unrecorded from email_sends')).toEqual([{ unrecorded: 0 }]);
 });
@@ -373,6 +376,8 @@ test('a message accepted before an outage of Postgres that outlasts its lease is
     await sendMail(again, { ...stages, send: sendToProvider });
     expect(sentIds).toHaveLength(1);
     expect(await eventTypes()).toEqual(['email.sent']);
+    const levels = log.lines('mail ends one by one').map(({ level }) => level);
+    expect(new Set(levels)).toEqual(new Set(['debug'])); // each message tries every two seconds
   } finally {
     await byLine.close();
     await line.close();

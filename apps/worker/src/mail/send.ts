@@ -110,7 +110,7 @@ async function untilAnswered(
   const email = await during('load', stages.store.take(job));
   if (email === null) return null;
   if (email.dueInMs > 0) await new Promise((resolve) => setTimeout(resolve, email.dueInMs));
-  await during('hand_over', keepLease(email, beganMs + email.dueInMs, stages));
+  await during('load', keepLease(email, beganMs + email.dueInMs, stages));
   onTaken(email);
   return { email, answer: refusalOf(email) ?? (await during('hand_over', stages.send(email))) };
 }
