@@ -11,16 +11,17 @@ export interface SweepPassParts {
 
 const WEBHOOKS_PER_STEP = 1_000;
 /**
- * After a sweep the pass rests 50 times as long as the sweep took, within these limits. A sweep is slow with
- * many webhooks, or when an old snapshot keeps ended rows in the index. The contract's pass runs every
- * minute.
+ * After a sweep the pass rests 50 times as long as the sweep worked, at least 2 s. A sweep is slow with many
+ * webhooks, or when an old snapshot keeps ended rows in the index.
  */
-const REST_MS = { perMsOfWork: 50, min: 2_000, max: 60_000 } as const;
+const REST_MS = { perMsOfWork: 50, min: 2_000 } as const;
+/** The contract's pass runs every minute: no later than that after its begin, a sweep begins again. */
+const EVERY_MS = 60_000;
 /**
  * A sweep finds what is due before the next sweep ends, if that one takes a minute at most. A sweep of
  * 200,000 webhooks takes ten seconds.
  */
-const LOOK_AHEAD_SECONDS = (REST_MS.max + 60_000) / 1000;
+const LOOK_AHEAD_SECONDS = (EVERY_MS + 60_000) / 1000;
 
 /**
  * The safety net: it reads the first outstanding delivery of each webhook. It finds webhooks that this
@@ -36,6 +37,7 @@ export class SweepPass {
   /** The last webhook that was read, or failed alone. '': the next run begins a sweep. */
   #cursor = '';
   #oneAtATime = false;
+  #sweepBeganAtMs = 0;
   #tookMs = 0;
   #dueAtMs = 0;
   /** `restart` was called during a sweep. That sweep may have passed the missed delivery. */
@@ -59,7 +61,10 @@ export class SweepPass {
   async run(): Promise<number | NoWork> {
     const beganMs = this.#nowMs();
     if (beganMs < this.#dueAtMs) return { noWorkForMs: this.#dueAtMs - beganMs };
-    if (this.#cursor === '') this.#again = false;
+    if (this.#cursor === '') {
+      this.#again = false;
+      this.#sweepBeganAtMs = beganMs;
+    }
     const alone = this.#oneAtATime;
     try {
       this.#parts.onFound(await (alone ? this.#one() : this.#many()));
@@ -98,10 +103,11 @@ export class SweepPass {
    */
   #rest(beganMs: number): number {
     const nowMs = this.#nowMs();
-    const { perMsOfWork, min, max } = REST_MS;
+    const { perMsOfWork, min } = REST_MS;
     const tookMs = this.#tookMs + nowMs - beganMs;
-    const isDue = this.#again && this.#cursor === '';
-    const restMs = isDue ? 0 : Math.min(max, Math.max(min, tookMs * perMsOfWork));
+    const isAtStart = this.#cursor === '';
+    const maxMs = isAtStart ? Math.max(0, this.#sweepBeganAtMs + EVERY_MS - nowMs) : EVERY_MS;
+    const restMs = this.#again && isAtStart ? 0 : Math.min(maxMs, Math.max(min, tookMs * perMsOfWork));
     this.#tookMs = 0;
     this.#dueAtMs = nowMs + restMs;
     return restMs;
