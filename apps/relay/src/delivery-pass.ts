@@ -76,7 +76,7 @@ export class DeliveryPass {
   async run(): Promise<number | NoWork> {
     const beganMs = this.#nowMs();
     if (beganMs < this.#restUntilMs) return { noWorkForMs: this.#restUntilMs - beganMs };
-    this.#readNames(beganMs);
+    this.#readWakeUps(beganMs);
     const registry = this.#registry;
     const lanes = registry.lanesWithWork(beganMs);
     if (lanes.length === 0) return { noWorkForMs: registry.nextCheckMs(beganMs) };
@@ -89,7 +89,7 @@ export class DeliveryPass {
     return Math.max(CHECK_MS_MIN, endedMs - beganMs, registry.nextCheckMs(endedMs));
   }
 
-  #readNames(nowMs: number): void {
+  #readWakeUps(nowMs: number): void {
     for (const id of this.#woken) this.#registry.wake(id, nowMs);
     this.#woken.clear();
     for (const webhook of this.#found.splice(0)) this.#registry.addFound(webhook, nowMs);
@@ -106,7 +106,7 @@ export class DeliveryPass {
         lookAheadSeconds: LOOK_AHEAD_MS / 1000,
         fastRowsMax: this.#depths.rowsMax('fast'),
         slowRowsMax: this.#depths.rowsMax('slow'),
-        earlyRowsMax: this.#depths.earlyRowsMax(),
+        delayedRowsMax: this.#depths.delayedRowsMax(),
         leaseSeconds,
         stuckAfterSeconds: STUCK_AFTER_SECONDS,
         deadWorkers: deadWorkers(),

@@ -16,7 +16,7 @@ export interface FleetWatchParts {
 
 /** Workers announce themselves at the same interval. */
 const EVERY_MS = 1_000;
-/** After an outage of Redis, a worker needs up to 4 s longer than the relay to read its queue. */
+/** Ten seconds: after an outage of Redis a worker reads its queue up to 4 s later than the relay. */
 const RUNS_BEFORE_WARNING = 10;
 /**
  * After an outage of Postgres, no worker counts as dead for this time. The outage ended all locks, and a
@@ -37,7 +37,7 @@ export function createFleetWatch(parts: FleetWatchParts) {
   let failedAtMs = -Infinity;
   let runsWithoutWorker = 0;
 
-  function compare(own: QueueIdentity, queues: readonly QueueIdentity[]): void {
+  function noteQueues(own: QueueIdentity, queues: readonly QueueIdentity[]): void {
     if (own.id === null) return; // Redis is away
     const sharing = queues.filter(({ id }) => id === own.id).length;
     metrics.queueWorkers.set(sharing);
@@ -69,7 +69,7 @@ export function createFleetWatch(parts: FleetWatchParts) {
       );
       if (nowMs() - failedAtMs >= WORKERS_RETURN_WITHIN_MS) dead = died;
       slots = workers.reduce((sum, worker) => sum + worker.slots, 0);
-      compare(
+      noteQueues(
         queue(),
         workers.map((worker) => worker.queue),
       );

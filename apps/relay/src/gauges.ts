@@ -12,7 +12,10 @@ export interface GaugesParts {
   readonly readOutstanding: () => Promise<Outstanding>;
   readonly readUnsentMail: () => Promise<UnsentMail>;
   readonly oldestSnapshotSeconds: () => Promise<number>;
-  /** Receives Redis's policy last. So the other gauges work for a Redis user without INFO. */
+  /**
+   * Called last: a Redis user without the right to INFO makes the read fail, and the other gauges are set by
+   * then.
+   */
   readonly onEvictionPolicy: (policy: string | null) => void;
 }
 

@@ -22,7 +22,7 @@ export interface HealthNoticesParts {
   readonly onQueued: () => void;
 }
 
-/** A step locks these webhooks for some ten milliseconds. Changes of their health wait for it. */
+/** A step locks these webhooks for about 10 ms. Changes of their health wait for it. */
 const NOTICES_PER_STEP = 20;
 const IDLE_PAUSE_MS = 5_000;
 const BUSY_PAUSE_MS = 20;
@@ -45,7 +45,7 @@ export async function healthNoticesPass(parts: HealthNoticesParts): Promise<numb
       event: config.operatorWebhookUrl === undefined ? null : operatorEvent(due, clock),
     };
   });
-  for (const notice of notices) report(notice, config, logger);
+  for (const notice of notices) logNotice(notice, config, logger);
   if (notices.length > 0) onQueued();
   return notices.length === NOTICES_PER_STEP ? BUSY_PAUSE_MS : IDLE_PAUSE_MS;
 }
@@ -62,7 +62,7 @@ function addressesOf(
   return from === null ? 'NOTICE_MAIL_FROM is not set' : { from, to: address };
 }
 
-function report(
+function logNotice(
   { due, emailId, eventId }: SentNotice,
   config: HealthNoticesConfig,
   logger: HealthNoticesParts['logger'],

@@ -3,10 +3,7 @@ import type { ConfigurationOf, Logger, RelayPass } from '@postrider/runtime';
 import type { AttemptLog, ErasureStore, Housekeeping } from '@postrider/store';
 
 const STEP_EVERY_MS = 60 * 60 * 1000;
-/**
- * A day's partition waits for a long reader of the attempt log to finish. It exists within half a minute
- * after that.
- */
+/** A long read of the attempt log makes this step fail. It is tried again after 20 s. */
 export const STEP_RETRY_AFTER_ERROR_MS = 20_000;
 const ERASURES_EVERY_MS = 15_000;
 const REMOVALS_EVERY_MS = 60 * 1000;
@@ -48,13 +45,14 @@ export function housekeepingSteps({
 /** Runs one step and logs what it did. @returns the pause before the next run, in milliseconds. */
 export async function housekeepingPass(step: HousekeepingStep, logger: Logger): Promise<number> {
   const done = await step.run();
-  const some = typeof done === 'number' ? done > 0 : done.length > 0;
-  if (some) logger.info('housekeeping done', { [step.name]: done });
+  const didWork = typeof done === 'number' ? done > 0 : done.length > 0;
+  if (didWork) logger.info('housekeeping done', { [step.name]: done });
   return STEP_EVERY_MS;
 }
 
 /**
- * Continues the removal of webhooks that a DELETE left unfinished. @returns the pause before the next run.
+ * Continues the removal of webhooks that a DELETE left unfinished. @returns the pause before the next run, in
+ * milliseconds.
  */
 export async function removalsPass(
   housekeeping: Pick<Housekeeping, 'finishRemovals'>,
@@ -66,7 +64,7 @@ export async function removalsPass(
   return unfinished > 0 ? REMOVALS_CONTINUE_AFTER_MS : REMOVALS_EVERY_MS;
 }
 
-/** Deletes the rows of deleted inboxes. @returns the pause before the next run. */
+/** Deletes the rows of deleted inboxes. @returns the pause before the next run, in milliseconds. */
 export async function inboxRemovalsPass(
   housekeeping: Pick<Housekeeping, 'removeInboxes'>,
   logger: Logger,
@@ -76,7 +74,10 @@ export async function inboxRemovalsPass(
   return unfinished > 0 ? REMOVALS_CONTINUE_AFTER_MS : REMOVALS_EVERY_MS;
 }
 
-/** Continues erasures that wait for deliveries or mail to end. @returns the pause before the next run. */
+/**
+ * Continues erasures that wait for deliveries or mail to end. @returns the pause before the next run, in
+ * milliseconds.
+ */
 export async function erasuresPass(erasures: Pick<ErasureStore, 'resume'>, logger: Logger): Promise<number> {
   for (const { accountId, requestedAt, erased, pending, pendingIds, finished } of await erasures.resume()) {
     // The log must not contain the address, because the erasure is meant to forget it.

@@ -19,9 +19,8 @@ export const MAIL_DELAYED_MAX = 10_000;
 const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 20;
 /**
- * A worker that sent a message may still wait to record the outcome: Postgres was away for longer than the
- * lease. The worker retries after at most 2 s, and one connect takes at most 5 s. So it records before
- * another worker takes the message.
+ * A worker may have sent the message and wait for Postgres to record that. It retries within 2 s and connects
+ * within 5 s. So the next job waits 10 s.
  */
 const RECORDED_WITHIN_MS = 10_000;
 
@@ -35,7 +34,7 @@ export async function mailPass(parts: MailPassParts): Promise<number> {
   const rowsMax = depths.rowsMax('mail');
   if (rowsMax === 0) return BUSY_PAUSE_MS;
   const claimed = await parts.store.claim({
-    lookAheadSeconds: depths.earlyRowsMax() === 0 ? 0 : LOOK_AHEAD_SECONDS,
+    lookAheadSeconds: depths.delayedRowsMax() === 0 ? 0 : LOOK_AHEAD_SECONDS,
     rowsMax,
     leaseSeconds: parts.leaseSeconds,
   });

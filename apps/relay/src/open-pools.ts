@@ -27,7 +27,7 @@ export function openRelayPools(
   };
   const others = Math.max(1, config.databasePoolSize - LEASE_POOL_SIZE);
   return {
-    leases: createPool({ ...options, size: LEASE_POOL_SIZE }),
+    leases: createPool({ ...options, size: LEASE_POOL_SIZE, plans: 'once' }),
     pool: createPool({ ...options, size: others, plans: 'each time' }),
   };
 }

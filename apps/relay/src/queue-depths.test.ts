@@ -22,9 +22,9 @@ const due = (count: number) => Array.from({ length: count }, () => ({ delayMs: 0
 
 describe('a lane', () => {
   test('takes nothing before the queue was asked', async () => {
-    expect([depths.rowsMax('fast'), depths.earlyRowsMax()]).toEqual([0, 0]);
+    expect([depths.rowsMax('fast'), depths.delayedRowsMax()]).toEqual([0, 0]);
     await depths.refresh(['fast']);
-    expect([depths.rowsMax('fast'), depths.earlyRowsMax()]).toEqual([128, 1_000]);
+    expect([depths.rowsMax('fast'), depths.delayedRowsMax()]).toEqual([128, 1_000]);
   });
 
   test('takes 128 waiting jobs', async () => {
@@ -38,14 +38,14 @@ describe('a lane', () => {
   test('shares 2,000 delayed jobs with the other', async () => {
     await depths.refresh(LANES);
     depths.noteAdded('slow', [...due(3), { delayMs: 5 }, { delayMs: 5 }]);
-    expect([depths.rowsMax('slow'), depths.earlyRowsMax()]).toEqual([125, 999]);
+    expect([depths.rowsMax('slow'), depths.delayedRowsMax()]).toEqual([125, 999]);
     queue.fill('fast', 'delayed', 2_100);
     depths.forget();
     await depths.refresh(['fast']);
-    expect(depths.earlyRowsMax()).toBe(0);
+    expect(depths.delayedRowsMax()).toBe(0);
     queue.fill('fast', 'delayed', 0); // they became waiting, and workers took them
     await depths.refresh(['slow']);
-    expect(depths.earlyRowsMax()).toBe(1_000);
+    expect(depths.delayedRowsMax()).toBe(1_000);
   });
 });
 

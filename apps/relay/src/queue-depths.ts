@@ -32,7 +32,7 @@ export class QueueDepths {
    */
   async refresh(used: readonly QueueKey[]): Promise<void> {
     const asked =
-      this.earlyRowsMax() === 0
+      this.delayedRowsMax() === 0
         ? this.#keys
         : this.#keys.filter((key) => used.includes(key) && this.rowsMax(key) === 0);
     await Promise.all(asked.map(async (key) => this.#known.set(key, await this.#queue.depthOf(key))));
@@ -45,7 +45,7 @@ export class QueueDepths {
   }
 
   /** Rows that each queue takes now and that are due later. */
-  earlyRowsMax(): number {
+  delayedRowsMax(): number {
     const delayed = this.#keys.reduce((sum, key) => sum + (this.#known.get(key)?.delayed ?? Infinity), 0);
     return Math.max(0, Math.floor((this.#delayedMax - delayed) / this.#keys.length));
   }
@@ -53,9 +53,9 @@ export class QueueDepths {
   noteAdded(queue: QueueKey, jobs: readonly { readonly delayMs: number }[]): void {
     const known = this.#known.get(queue);
     if (known === undefined) return;
-    const early = jobs.filter(({ delayMs }) => delayMs > 0).length;
+    const later = jobs.filter(({ delayMs }) => delayMs > 0).length;
     const { waiting, delayed } = known;
-    this.#known.set(queue, { waiting: waiting + jobs.length - early, delayed: delayed + early });
+    this.#known.set(queue, { waiting: waiting + jobs.length - later, delayed: delayed + later });
   }
 
   /** A call to the queue failed. The relay asks before it leases more. */

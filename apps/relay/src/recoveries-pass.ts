@@ -25,12 +25,12 @@ const EVENTS_PER_MS = LIMITS.recoveryRateMax / 1_000;
 /** The burst: at once, an account may queue what the highest rate gives in this time. */
 const BURST_MS = 250;
 
-interface Count {
+interface AccountPace {
   readonly atMs: number;
   readonly outstanding: number;
   /** Events that recoveries have queued since. */
   queued: number;
-  /** At the highest rate, the events that recoveries have queued would last until then. */
+  /** When the events queued so far are used up at the highest rate. */
   pacedUntilMs: number;
 }
 
@@ -39,7 +39,7 @@ export class RecoveriesPass {
   readonly #parts: RecoveriesPassParts;
   readonly #nowMs: () => number;
   /** By account, while recoveries run. A count holds for ten seconds. */
-  readonly #counts = new Map<AccountId, Count>();
+  readonly #counts = new Map<AccountId, AccountPace>();
 
   constructor(parts: RecoveriesPassParts) {
     this.#parts = parts;
@@ -67,7 +67,7 @@ export class RecoveriesPass {
     return Math.min(IDLE_PAUSE_MS, ...recoveries.map(({ dueInMs }) => dueInMs));
   }
 
-  async #step(id: RecoveryId, count: Count): Promise<void> {
+  async #step(id: RecoveryId, count: AccountPace): Promise<void> {
     const { work, onQueued, logger } = this.#parts;
     const step = await work.step(id, this.#eventsMax(count));
     if (step === null) return;
@@ -78,13 +78,13 @@ export class RecoveriesPass {
     if (ended !== null) logger.info(`recovery ${ended}`, { recovery_id: id, webhook_id: webhookId });
   }
 
-  #eventsMax({ outstanding, queued, pacedUntilMs }: Count): number {
+  #eventsMax({ outstanding, queued, pacedUntilMs }: AccountPace): number {
     const aheadMs = Math.max(0, pacedUntilMs - this.#nowMs());
     const rated = Math.floor((BURST_MS - aheadMs) * EVENTS_PER_MS);
     return Math.max(0, Math.min(rated, this.#parts.outstandingMax - outstanding - queued));
   }
 
-  async #count(accountId: AccountId): Promise<Count> {
+  async #count(accountId: AccountId): Promise<AccountPace> {
     const known = this.#counts.get(accountId);
     const nowMs = this.#nowMs();
     if (known !== undefined && known.atMs + RECOUNT_MS > nowMs) return known;

@@ -96,7 +96,7 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
 
   let active: ReturnType<typeof createActivePasses> | null = null;
   let stopped: Promise<unknown> = Promise.resolve();
-  /** Resolves when no pass of an earlier time as the active relay runs, either. */
+  /** Stops the passes. Resolves when those of every earlier active time have ended, too. */
   async function standBy(): Promise<void> {
     stopped = Promise.all([stopped, active?.stop()]);
     active = null;
@@ -130,7 +130,9 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
   return () => readinessOf(parts);
 }
 
-/** Passes know nothing of an earlier time as the active relay: another relay has worked since. */
+/**
+ * Makes new passes each time: another relay has worked since, so what the old ones knew is out of date.
+ */
 function createActivePasses(shared: Shared) {
   const { config, pool, logger, metrics, newPass } = shared;
   const deliveries = createDeliveryPasses(shared);
@@ -267,21 +269,21 @@ function createNoticePasses(
   wakeMail: () => void,
 ): PeriodicTask[] {
   const store = createHealthNoticeStore(pool, systemClock);
-  const operator = createOperatorEventStore(pool);
+  const operatorEvents = createOperatorEventStore(pool);
   const endpoint = operatorEndpoint(config);
-  const events =
+  const operatorPass =
     endpoint === null
       ? null
       : newPass(
           'operator_events',
-          () => operatorEventsPass({ store: operator, endpoint, clock: systemClock, logger, metrics }),
+          () => operatorEventsPass({ store: operatorEvents, endpoint, clock: systemClock, logger, metrics }),
           PAUSE_AFTER_ERROR_MS,
         );
   function onQueued(): void {
     wakeMail();
-    events?.wake();
+    operatorPass?.wake();
   }
   const run = () => healthNoticesPass({ store, config, clock: systemClock, logger, onQueued });
   const notices = newPass('health_notices', run, PAUSE_AFTER_ERROR_MS);
-  return events === null ? [notices] : [notices, events];
+  return operatorPass === null ? [notices] : [notices, operatorPass];
 }

@@ -2,7 +2,7 @@ import type { AttemptSums } from '@postrider/store';
 
 /** The pass looks every 5 s for a minute that has ended. */
 const EVERY_MS = 5_000;
-/** While there is more to do, the pass rests nine times as long as it worked: it uses a tenth of a core. */
+/** While there is more to do, the pass works a tenth of the time. */
 const REST_PER_WORK = 9;
 const REST_MS_MIN = 10;
 

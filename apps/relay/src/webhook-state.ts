@@ -40,13 +40,13 @@ export class WebhookState implements Contender {
   inFlight = 0;
   /** The last claim found as many due deliveries as the webhook may have in flight. */
   isAtLimit = false;
-  /** Where its outstanding deliveries start (decision 0016). Null: unknown. */
+  /** The low-water mark: no outstanding delivery is known before it (decision 0016). Null: unknown. */
   scanFrom: DeliveryPosition | null = null;
   /** When the relay last claimed for it, or first heard of it. */
   checkedAtMs: number;
   /** When it claims again. */
   checkAtMs = Infinity;
-  /** The times at which the registry looks at it again, the earliest last. Each look schedules the next. */
+  /** Times in the registry's queue, the earliest last. At each one the registry schedules the next. */
   readonly scheduledAtMs: number[] = [];
   #isFailing = false;
   /** When the relay last leased a due delivery. */

@@ -64,6 +64,7 @@ export function addWorker(parts: WorkerParts): ReadinessCheck {
           'PUBLIC_URL is not set: mail about a topic carries no link to unsubscribe (List-Unsubscribe)',
         );
       }
+      // The provider is known only now. Parts added during a start are started next.
       addConsumers(parts, agreed.name);
     },
   });

@@ -197,7 +197,7 @@ function rowsOf(
       const limits = {
         fastRowsMax: 9,
         slowRowsMax: 9,
-        earlyRowsMax: 9,
+        delayedRowsMax: 9,
         lookAheadSeconds: 0,
         leaseSeconds: 30,
         stuckAfterSeconds: 1,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { batchData, batchId, batchOf, inBatches, jobsIn } from './batches.ts';
+import { batchData, batchId, batchSchema, inBatches, jobsIn } from './batches.ts';
 import { deliveryJob } from './jobs.ts';
 import type { DeliveryJob, JobToAdd } from './jobs.ts';
 
@@ -29,7 +29,7 @@ test('the number of jobs is read from the ids of batches', () => {
 });
 
 describe('the data of a batch', () => {
-  const read = (data: unknown) => batchOf(deliveryJob).safeParse(data).data;
+  const read = (data: unknown) => batchSchema(deliveryJob).safeParse(data).data;
   const three = jobs(3).map(({ deliveryId, claim }) => ({ deliveryId, claim }));
 
   test.each([1, 3])('is read as it was written: %d', (count) => {

@@ -47,8 +47,8 @@ export function batchData(jobs: readonly unknown[]): unknown {
   return jobs.length === 1 ? jobs[0] : { jobs };
 }
 
-/** Parses the output of {@link batchData}. */
-export function batchOf<Job>(job: z.ZodType<Job>): z.ZodType<readonly Job[]> {
+/** The schema of what {@link batchData} returns. */
+export function batchSchema<Job>(job: z.ZodType<Job>): z.ZodType<readonly Job[]> {
   const several = z.object({ jobs: z.array(job) }).transform(({ jobs }) => jobs);
   return z.union([job.transform((one) => [one]), several]);
 }

@@ -1,7 +1,7 @@
 import { settlesWithin } from '@postrider/limits';
 import { createPostgresBackend, withBackend, Worker } from 'bullmq';
 import type { z } from 'zod';
-import { batchOf } from './batches.ts';
+import { batchSchema } from './batches.ts';
 import { connectQueuePool, connectRedis } from './connection.ts';
 import type { QueueLocation } from './connection.ts';
 import { JobFetcher, pause } from './job-fetcher.ts';
@@ -13,8 +13,8 @@ export interface ConsumerOptions<Job> {
   /** Jobs handled at once. All jobs of a batch start together, and may exceed this. */
   readonly concurrency: number;
   /**
-   * Lock on a fetched job, in seconds. After it another worker gets the job. Until then adding the job again
-   * has no effect. So the lock should be no longer than the lease on its row.
+   * How long a fetched job is locked, in seconds. Then another worker gets it. Until then the queue drops the
+   * same job when it is added again. Not longer than the row's lease.
    */
   readonly lockSeconds: number;
   /** Handles one job; the slot is free when it resolves. A failed delivery does not reject. */
@@ -52,7 +52,7 @@ const CLOSE_TIMEOUT_MS = 2_000;
 const START_RETRY_MS = 1_000;
 
 /**
- * The worker takes jobs from a queue by this class. One job is one attempt at most. Postgres records its
+ * The worker fetches jobs from a queue by this class. One job is one attempt at most. Postgres records its
  * outcome. BullMQ neither retries nor counts: a failed job is completed like any other.
  */
 export class Consumer<K extends QueueKey = QueueKey> {
@@ -65,11 +65,11 @@ export class Consumer<K extends QueueKey = QueueKey> {
 
   constructor(location: QueueLocation, key: K, options: ConsumerOptions<JobOf<K>>) {
     const { name, payload } = QUEUES[key];
-    const batch = batchOf(payload as unknown as z.ZodType<JobOf<K>>);
+    const batch = batchSchema(payload as unknown as z.ZodType<JobOf<K>>);
     this.#onError = options.onError;
     this.#connect = () => connect(location, name, options);
     this.#fetcher = new JobFetcher({
-      slots: options.concurrency,
+      jobsMax: options.concurrency,
       start(data) {
         const parsed = batch.safeParse(data);
         // A job has no data when Redis lost its hash. Its rows come back when their leases expire.
@@ -86,7 +86,7 @@ export class Consumer<K extends QueueKey = QueueKey> {
   }
 
   /**
-   * Takes no more jobs, and waits for the handlers until the deadline. If they end before it, the close may
+   * Fetches no more jobs, and waits for the handlers until the deadline. If they end before it, the close may
    * take up to 6 s more.
    */
   async stop(timeoutMs: number): Promise<void> {

@@ -85,7 +85,7 @@ afterEach(async () => {
 
 function start(slots: number): void {
   fetcher = new JobFetcher({
-    slots,
+    jobsMax: slots,
     mayFetch: () => mayFetch,
     stopped: stop.signal,
     onError: (error) => errors.push(error),
@@ -264,7 +264,7 @@ test.each([16, 24, 100])(
     let most = 0;
     const ends: (() => void)[] = [];
     fetcher = new JobFetcher({
-      slots,
+      jobsMax: slots,
       mayFetch: () => true,
       stopped: stop.signal,
       onError: (error) => errors.push(error),

@@ -14,7 +14,7 @@ export interface JobFetcherOptions {
    * Jobs of ours handled at once. A BullMQ job starts when one slot is free, and may carry more jobs than
    * there are slots.
    */
-  readonly slots: number;
+  readonly jobsMax: number;
   /**
    * Starts the jobs that a BullMQ job carries. Each holds a slot until its promise settles. An empty list
    * means the data is not ours: the BullMQ job is completed at once.
@@ -28,7 +28,9 @@ export interface JobFetcherOptions {
 
 /** Concurrent fetches while the queue is busy. */
 const FETCHES_AT_ONCE = 4;
-/** The queue is busy when two fetches in a row brought a job. After a lone job there is often none. */
+/**
+ * The queue is busy when each fetch of two rounds brought a job. After a lone job the queue is often empty.
+ */
 const BUSY_AFTER = 2;
 /** Pause until it asks again whether it may fetch. */
 const NOT_NOW_MS = 100;
@@ -69,7 +71,7 @@ export class JobFetcher {
 
   /** Fetches jobs until the stop. */
   async run(source: JobSource): Promise<void> {
-    const { slots, mayFetch, stopped } = this.#options;
+    const { jobsMax, mayFetch, stopped } = this.#options;
     let fetchesWithJob = 0;
     let wasEmpty = false;
     while (!stopped.aborted) {
@@ -77,7 +79,7 @@ export class JobFetcher {
         await pause(NOT_NOW_MS, stopped);
         continue;
       }
-      const free = slots - this.#slotsInUse;
+      const free = jobsMax - this.#slotsInUse;
       if (free <= 0) {
         await new Promise<void>((resolve) => (this.#onSlotFree = resolve));
         continue;

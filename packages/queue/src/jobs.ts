@@ -21,7 +21,8 @@ export type DeliveryJob = z.infer<typeof deliveryJob>;
 export type MailJob = z.infer<typeof mailJob>;
 
 /**
- * The queues by name. Endpoints that fail or hang have a queue of their own, and so their own slots.
+ * The queues by key. `name` is BullMQ's. Endpoints that fail or hang have a queue of their own, and so their
+ * own slots.
  */
 export const QUEUES = {
   fast: { name: 'deliveries-fast', payload: deliveryJob },
@@ -49,8 +50,8 @@ export type JobToAdd<Job> = Job & {
   /** It is a batch of its own. Otherwise up to 16 due jobs of one call share a batch. */
   readonly alone?: boolean;
   /**
-   * An earlier lease of its row ended, and that job may be stuck. So this one gets an id of its own.
-   * Otherwise the queue drops a second job of the same claim.
+   * An earlier lease ended, and its job may be stuck. This job gets an id of its own: the queue drops a
+   * second job with the same id.
    */
   readonly leaseExpired?: boolean;
 };

@@ -3,7 +3,7 @@ import type { QueueIdentity, RunningWorker } from '@postrider/store';
 import { connectRedis } from './connection.ts';
 import type { QueueLocation } from './connection.ts';
 
-/** The database of the `workers` table is the queue, so it needs no id of its own. */
+/** A queue in Postgres is in the same database as the table `workers`. So one fixed id is enough. */
 const IN_POSTGRES: QueueIdentity = { kind: 'postgres', prefix: '', id: 'postgres' };
 
 /** Opens a reader of the queue's identity. On Redis, `read` also shows that Redis accepts writes. */

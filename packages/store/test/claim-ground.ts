@@ -13,7 +13,7 @@ export const CLAIM_LIMITS: ClaimLimits = {
   lookAheadSeconds: 60,
   fastRowsMax: 1000,
   slowRowsMax: 1000,
-  earlyRowsMax: 1000,
+  delayedRowsMax: 1000,
   leaseSeconds: 30,
   stuckAfterSeconds: 1,
   deadWorkers: [],

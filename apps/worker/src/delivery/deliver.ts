@@ -7,11 +7,11 @@ import type { LoadedDelivery } from './load.ts';
 import type { Recorder } from './record.ts';
 import type { Reporter } from './report.ts';
 
-/** The stages of a delivery, except `decide`, which is a pure function. It needs the schedule. */
+/** The stages of a delivery, and the schedule that `decideOutcome` needs. */
 export interface DeliveryStages {
   /** Returns null for a stale or duplicate job. */
   readonly load: (job: DeliveryClaim) => Promise<LoadedDelivery | null>;
-  /** Refuses, or signs and posts. */
+  /** Signs and posts. The client may refuse the address. */
   readonly attempt: (delivery: LoadedDelivery) => Promise<Attempt>;
   readonly record: Recorder;
   readonly schedule: RetrySchedule;

@@ -6,7 +6,7 @@ import { untilPostgresAnswers } from '../until-postgres-answers.ts';
 import type { Attempt } from './attempt.ts';
 import type { LoadedDelivery } from './load.ts';
 
-/** An entry of a batch. Its times count from the statement that records it. */
+/** One attempt to record. */
 interface Entry {
   readonly delivery: LoadedDelivery;
   readonly attempt: Attempt;
@@ -62,7 +62,9 @@ export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dea
     }, delivery.leaseEndsAtMs);
 }
 
-/** Times count from `nowMs`. Each entry resolves to true when its row was still this worker's. */
+/**
+ * `finish` gets the time of its statement. An entry resolves to true if its row was still this worker's.
+ */
 function batcherOf<E extends Entry>(
   finish: (entries: readonly E[], nowMs: number) => Promise<string[]>,
 ): Batcher<E, boolean> {

@@ -26,13 +26,12 @@ export type Reporter = (
 /** Writes one log line and the metrics of each attempt. Stores the endpoint's health when it changes. */
 export function createReporter({ logger, metrics, store }: ReporterParts): Reporter {
   const health = new HealthBook();
-  // Many attempts may notice a change before it is stored. They share a statement, and only the first changes
-  // the row.
+  // Many attempts may notice one change. A statement gets the last change of each webhook, and only the
+  // attempt of that change logs it.
   const changes = new Batcher<StoredHealth, ChangedWebhook | undefined>(async (batch) => {
     const latest = new Map(batch.map((change) => [change.webhookId, change]));
     const stored = await store.markHealth([...latest.values()]);
     const changed = new Map(stored.map((webhook) => [webhook.webhookId, webhook]));
-    // If a webhook changed several times, the last change was stored.
     return batch.map((change) =>
       latest.get(change.webhookId) === change ? changed.get(change.webhookId) : undefined,
     );

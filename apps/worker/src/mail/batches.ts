@@ -64,7 +64,8 @@ export class MailBatches {
     const providerMessageId = kind === 'sent' ? outcome.providerMessageId : null;
     const error = kind === 'failed' ? outcome.error : null;
     const next = kind === 'failed' ? null : outcome.next;
-    // Not plain: it has reports, is a rest, leaves a rest, or the provider did not confirm it.
+    // Plain: all recipients, no notifications, and nothing follows but a retry that changes no count of
+    // unconfirmed attempts.
     const isPlain =
       email.rest === null &&
       notifications.length === 0 &&

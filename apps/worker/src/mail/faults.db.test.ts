@@ -63,11 +63,11 @@ beforeEach(async () => {
 
 function stagesOn(by: Database): MailStages {
   return {
-    store: new MailBatches(
+    batches: new MailBatches(
       createMailWork(by, fakeClock('2026-03-01T12:00:00.000Z'), { verifiedDomainsOnly: false }),
       { leaseSeconds: 30, logger: log.logger },
     ),
-    slots: new Semaphore(10),
+    providerSlots: new Semaphore(10),
     send: async (email) => provider.send(outgoingMessage(email, null)),
     schedule: retrySchedule([30, 60]),
     leaseSeconds: 30,
@@ -187,7 +187,7 @@ test('recording an outcome holds no slot: the provider gets the next message', a
     sentIds.push(message.emailId);
     return stages.send(message);
   };
-  const oneSlot = { ...stages, slots: new Semaphore(1), send: sendToProvider };
+  const oneSlot = { ...stages, providerSlots: new Semaphore(1), send: sendToProvider };
   const [first, second] = (await nextJobs()) as [ClaimedEmail, ClaimedEmail];
   const sending = await withClient(database.url, async (session) => {
     await session.query('begin; lock table events in exclusive mode');
@@ -241,9 +241,9 @@ test('a message that crashes its worker pays alone: its neighbours are sent', as
       crash();
       return never;
     };
-    const slots = new Semaphore(10);
+    const providerSlots = new Semaphore(10);
     const handle = quarantineFaulty(async (job: ClaimedEmail) =>
-      sendMail(job, { ...stages, slots, send: sendToProvider }),
+      sendMail(job, { ...stages, providerSlots, send: sendToProvider }),
     );
     const jobs = await nextJobs(10);
     const handling = jobs.map(handle);
@@ -285,8 +285,8 @@ test('deferred tries do not count as faults', async () => {
 });
 
 test('an outage of Postgres after the take counts as no fault', async () => {
-  const take = stages.store.take.bind(stages.store);
-  stages.store.take = async (job) => {
+  const take = stages.batches.take.bind(stages.batches);
+  stages.batches.take = async (job) => {
     expect(await take(job)).not.toBeNull();
     throw new StoreUnavailableError(new Error('the connection broke'));
   };
@@ -296,8 +296,8 @@ test('an outage of Postgres after the take counts as no fault', async () => {
 
 /** The next take ends after `share` of the lease, and something happens meanwhile. */
 function takeSlowly(share: number, meanwhile = async (): Promise<void> => undefined): void {
-  const take = stages.store.take.bind(stages.store);
-  stages.store.take = async (job) => {
+  const take = stages.batches.take.bind(stages.batches);
+  stages.batches.take = async (job) => {
     const taken = await take(job);
     await meanwhile();
     skipLeases(share);
@@ -318,9 +318,9 @@ test('the provider gets no message whose lease ended meanwhile, and that counts 
 
 test('a lease of which a part is used up is renewed before the provider gets the message', async () => {
   takeSlowly(1 / 2);
-  const renew = stages.store.renew.bind(stages.store);
+  const renew = stages.batches.renew.bind(stages.batches);
   let leases = 0;
-  stages.store.renew = async (email) => {
+  stages.batches.renew = async (email) => {
     leases += 1;
     return renew(email);
   };
@@ -337,8 +337,8 @@ test('a lease of which a part is used up is renewed before the provider gets the
 
 test('a renewal that ends after the lease comes too late', async () => {
   takeSlowly(1 / 2);
-  const renew = stages.store.renew.bind(stages.store);
-  stages.store.renew = async (email) => {
+  const renew = stages.batches.renew.bind(stages.batches);
+  stages.batches.renew = async (email) => {
     const isHeld = await renew(email);
     skipLeases(1 / 2);
     return isHeld;

@@ -2,7 +2,7 @@
 const QUARANTINE_AFTER_FAULTS = 2;
 
 /**
- * Sends such a message alone: it starts when all earlier messages have ended, and later ones wait. So only
+ * Handles a message with two faults alone: after all earlier ones have ended, before any later one. So only
  * this message pays when it crashes the worker. Its neighbours have paid twice at most.
  */
 export function quarantineFaulty<Job extends { readonly faults?: number | undefined }>(

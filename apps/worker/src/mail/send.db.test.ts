@@ -67,11 +67,11 @@ const unsubscribeUrlOf = ({ draft }: TakenEmail): string | null =>
 
 function stagesOn(by: Database): MailStages {
   return {
-    store: new MailBatches(createMailWork(by, fakeClock(NOW), { verifiedDomainsOnly: false }), {
+    batches: new MailBatches(createMailWork(by, fakeClock(NOW), { verifiedDomainsOnly: false }), {
       leaseSeconds: 30,
       logger: log.logger,
     }),
-    slots: new Semaphore(10),
+    providerSlots: new Semaphore(10),
     send: async (email) => provider.send(outgoingMessage(email, unsubscribeUrlOf(email))),
     schedule: retrySchedule(DELAYS_SECONDS),
     leaseSeconds: 30,

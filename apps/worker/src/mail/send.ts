@@ -11,12 +11,12 @@ import { untilPostgresAnswers } from '../until-postgres-answers.ts';
 import type { MailBatches, SendJob } from './batches.ts';
 
 export interface MailStages {
-  readonly store: MailBatches;
+  readonly batches: MailBatches;
   /**
    * A message holds a slot from its take to the provider's answer. A message that waits for a slot is not
    * taken.
    */
-  readonly slots: Semaphore;
+  readonly providerSlots: Semaphore;
   readonly send: (email: TakenEmail) => Promise<ProviderResult>;
   readonly schedule: RetrySchedule;
   readonly leaseSeconds: number;
@@ -58,7 +58,7 @@ export async function sendMail(job: SendJob, stages: MailStages): Promise<void> 
     if (cause instanceof StoreUnavailableError || cause instanceof LeaseNotHeldError) {
       // Postgres or the machine was too slow, so the fault does not count against the message. The count is
       // in Postgres: wait until it is back.
-      await untilPostgresAnswers(() => stages.store.forgiveFault(job));
+      await untilPostgresAnswers(() => stages.batches.forgiveFault(job));
     }
     throw error;
   }
@@ -67,10 +67,10 @@ export async function sendMail(job: SendJob, stages: MailStages): Promise<void> 
 async function sendOnce(job: SendJob, stages: MailStages): Promise<void> {
   let renewal: NodeJS.Timeout | undefined;
   try {
-    const answered = await stages.slots.run(
+    const answered = await stages.providerSlots.run(
       () => untilAnswered(job, stages, (email) => (renewal = renewing(email, stages))),
       async () => {
-        await stages.store.release(job);
+        await stages.batches.release(job);
         return null;
       },
     );
@@ -94,7 +94,7 @@ async function recordAnswer({ email, answer }: Answered, stages: MailStages): Pr
   const outcome = decideMailOutcome(answer, progress, stages.schedule);
   const recorded = await during(
     'record',
-    untilPostgresAnswers(() => stages.store.record(email, outcome)),
+    untilPostgresAnswers(() => stages.batches.record(email, outcome)),
   );
   if (answer.kind === 'unconfirmed') stages.metrics.mailUnconfirmed.inc();
   report(email, outcome, recorded, stages);
@@ -107,7 +107,7 @@ async function untilAnswered(
   onTaken: (email: TakenEmail) => void,
 ): Promise<Answered | null> {
   const beganMs = performance.now();
-  const email = await during('load', stages.store.take(job));
+  const email = await during('load', stages.batches.take(job));
   if (email === null) return null;
   if (email.dueInMs > 0) await new Promise((resolve) => setTimeout(resolve, email.dueInMs));
   await during('load', keepLease(email, beganMs + email.dueInMs, stages));
@@ -124,19 +124,19 @@ async function untilAnswered(
 async function keepLease(
   email: TakenEmail,
   leasedAtMs: number,
-  { store, leaseSeconds }: MailStages,
+  { batches, leaseSeconds }: MailStages,
 ): Promise<void> {
   const usedPart = () => (performance.now() - leasedAtMs) / (leaseSeconds * 1000);
   if (usedPart() < 1 / RENEWALS_PER_LEASE) return;
-  const isHeld = usedPart() < 1 && (await store.renew(email)) && usedPart() < 1;
+  const isHeld = usedPart() < 1 && (await batches.renew(email)) && usedPart() < 1;
   if (!isHeld) throw new LeaseNotHeldError();
 }
 
 /** Renews the lease. A provider may take minutes. A worker that dies must not hold its mail for so long. */
-function renewing(email: TakenEmail, { store, leaseSeconds, logger }: MailStages): NodeJS.Timeout {
+function renewing(email: TakenEmail, { batches, leaseSeconds, logger }: MailStages): NodeJS.Timeout {
   return setInterval(
     () => {
-      store.renew(email).catch((error: unknown) => {
+      batches.renew(email).catch((error: unknown) => {
         logger.warn('lease of mail not renewed', { email_id: email.emailId, error });
       });
     },

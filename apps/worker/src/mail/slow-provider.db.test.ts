@@ -49,8 +49,8 @@ beforeEach(async () => {
 function stagesWith(send: MailStages['send'], delaysSeconds = DELAYS_SECONDS, leaseSeconds = 30): MailStages {
   const work = createMailWork(db, clock, { verifiedDomainsOnly: false });
   return {
-    store: new MailBatches(work, { leaseSeconds, logger: log.logger }),
-    slots: new Semaphore(10),
+    batches: new MailBatches(work, { leaseSeconds, logger: log.logger }),
+    providerSlots: new Semaphore(10),
     send,
     schedule: retrySchedule(delaysSeconds),
     leaseSeconds,
@@ -92,9 +92,9 @@ test('provider and record may each take longer than a lease: no other worker get
     return { kind: 'accepted', providerMessageId: null, notifications: [] };
   };
   const stages = stagesWith(answerLate, DELAYS_SECONDS, leaseSeconds);
-  const record = stages.store.record.bind(stages.store);
+  const record = stages.batches.record.bind(stages.batches);
   let isLocked = true;
-  stages.store.record = async (taken, outcome) => {
+  stages.batches.record = async (taken, outcome) => {
     if (isLocked) throw new StoreUnavailableError(new Error('locked'));
     return record(taken, outcome);
   };

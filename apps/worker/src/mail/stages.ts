@@ -47,8 +47,8 @@ export function addMailStages(parts: MailParts): MailStages {
   const leaseSeconds = Math.ceil(config.mailTimeoutMs / 1000) + LEASE_MARGIN_SECONDS;
   const store = createMailWork(database, systemClock, { verifiedDomainsOnly: mailProvider === 'ses' });
   return {
-    store: new MailBatches(store, { leaseSeconds, logger }),
-    slots: new Semaphore(config.mailConcurrency, stopped),
+    batches: new MailBatches(store, { leaseSeconds, logger }),
+    providerSlots: new Semaphore(config.mailConcurrency, stopped),
     send: (email) => provider.send(outgoingMessage(email, unsubscribeUrlOf(email))),
     schedule: retrySchedule(config.mailRetryDelaysSeconds),
     leaseSeconds,

@@ -37,8 +37,8 @@ function workerOn(by: Database, answers: Gate) {
   const stopping = new AbortController();
   const work = createMailWork(by, fakeClock('2026-03-01T12:00:00.000Z'), { verifiedDomainsOnly: false });
   const stages = {
-    store: new MailBatches(work, { leaseSeconds: 30, logger: log.logger }),
-    slots: new Semaphore(1, stopping.signal),
+    batches: new MailBatches(work, { leaseSeconds: 30, logger: log.logger }),
+    providerSlots: new Semaphore(1, stopping.signal),
     async send({ emailId }: { readonly emailId: EmailId }) {
       sent.push(emailId);
       await answers.opened;

@@ -27,8 +27,8 @@ beforeEach(async () => {
   given = [];
   const work = createMailWork(db, fakeClock(), { verifiedDomainsOnly: false });
   stages = {
-    store: new MailBatches(work, { leaseSeconds: 30, logger: log.logger }),
-    slots: new Semaphore(10),
+    batches: new MailBatches(work, { leaseSeconds: 30, logger: log.logger }),
+    providerSlots: new Semaphore(10),
     send: async (email) => {
       given.push(email.emailId);
       return { kind: 'accepted', providerMessageId: null, notifications: [] };

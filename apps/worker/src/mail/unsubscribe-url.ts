@@ -21,8 +21,10 @@ export function createUnsubscribeUrls({ publicUrl, tokens }: UnsubscribeUrlParts
   return ({ accountId, draft, suppressed }: MailAboutTopic): string | null => {
     const { topicId, to, cc, bcc } = draft;
     if (publicUrl === undefined || topicId === null) return null;
-    const left = new Set(suppressed.map(plain));
-    const recipients = new Set([...to, ...cc, ...bcc].map(plain).filter((address) => !left.has(address)));
+    const suppressedPlain = new Set(suppressed.map(plain));
+    const recipients = new Set(
+      [...to, ...cc, ...bcc].map(plain).filter((address) => !suppressedPlain.has(address)),
+    );
     const [address = null, ...others] = recipients;
     if (address === null || others.length > 0) return null;
     return `${publicUrl}/u/${tokens.seal({ accountId, topicId, address })}`;

@@ -204,7 +204,7 @@ describe('what is claimed', () => {
       await rows.deliveries(id, { count: 3 });
       await rows.deliveries(id, { count: 5, dueInMs: 50_000 });
     }
-    const limits = { fastRowsMax: 2, slowRowsMax: 1, earlyRowsMax: 4 };
+    const limits = { fastRowsMax: 2, slowRowsMax: 1, delayedRowsMax: 4 };
     const claimed = await claim(webhooks, 8, limits);
     const counts = webhooks.map((id) => {
       const mine = claimed.filter(({ webhookId }) => webhookId === id);

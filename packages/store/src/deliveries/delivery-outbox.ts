@@ -33,7 +33,7 @@ export interface ClaimLimits {
   /** Due rows at most for the slow lane. */
   readonly slowRowsMax: number;
   /** Rows that are not due yet, at most for each lane. */
-  readonly earlyRowsMax: number;
+  readonly delayedRowsMax: number;
   readonly leaseSeconds: number;
   /** An attempt in flight for longer counts as stuck. */
   readonly stuckAfterSeconds: number;
@@ -147,7 +147,7 @@ export function createDeliveryOutbox(pool: Pool) {
         limits.lookAheadSeconds,
         limits.fastRowsMax,
         limits.slowRowsMax,
-        limits.earlyRowsMax,
+        limits.delayedRowsMax,
         limits.leaseSeconds,
         limits.stuckAfterSeconds,
         deadWorkers.map(({ number }) => number),

@@ -32,7 +32,7 @@ const BATCH = 200;
 const READS_EACH_MAX = 15;
 
 /** What a relay asks for. */
-const CLAIM = { ...CLAIM_LIMITS, fastRowsMax: 128, slowRowsMax: 128, earlyRowsMax: 128 };
+const CLAIM = { ...CLAIM_LIMITS, fastRowsMax: 128, slowRowsMax: 128, delayedRowsMax: 128 };
 
 const clock = { now: () => new Date() };
 
