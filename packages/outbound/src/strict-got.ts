@@ -23,7 +23,7 @@ export interface StrictGotOptions {
  */
 export function createStrictGot({ agent, httpAgent, ca }: StrictGotOptions): Got {
   return got.extend({
-    agent: { https: agent, http: httpAgent },
+    agent: { https: agent, ...(httpAgent === undefined ? {} : { http: httpAgent }) },
     cache: false,
     cookieJar: undefined,
     decompress: false,
