@@ -64,7 +64,7 @@ export function addWorker(parts: WorkerParts): ReadinessCheck {
           'PUBLIC_URL is not set: mail about a topic carries no link to unsubscribe (List-Unsubscribe)',
         );
       }
-      // The provider is known only now. Parts added during a start are started next.
+      // The provider is known only now. Parts that are added during the start are started after the others.
       addConsumers(parts, agreed.name);
     },
   });

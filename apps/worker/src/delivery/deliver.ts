@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { decideOutcome } from '@postrider/domain';
 import type { RetrySchedule } from '@postrider/domain';
 import type { DeliveryClaim } from '@postrider/store';
@@ -29,14 +30,10 @@ export async function deliver(job: DeliveryClaim, stages: DeliveryStages): Promi
   const delivery = await during('load', stages.load(job));
   if (delivery === null) return;
   const ids = { event_id: delivery.eventId, webhook_id: delivery.webhookId };
-  await untilDue(delivery.dueInMs);
+  // The queue and Postgres use different clocks, so a job may arrive slightly early.
+  if (delivery.dueInMs > 0) await delay(delivery.dueInMs);
   const attempt = await during('attempt', stages.attempt(delivery), ids);
   const outcome = decideOutcome(attempt.result, delivery.attemptsMade + 1, stages.schedule);
   const recorded = await during('record', stages.record(delivery, attempt, outcome), ids);
   stages.report(delivery, attempt, outcome, recorded);
-}
-
-/** The queue and Postgres use different clocks, so a job may arrive slightly early. */
-async function untilDue(dueInMs: number): Promise<void> {
-  if (dueInMs > 0) await new Promise((resolve) => setTimeout(resolve, dueInMs));
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { decideMailOutcome, parseEmailAddress, plainAddress } from '@postrider/domain';
 import type { ProviderResult, MailOutcome, RetrySchedule } from '@postrider/domain';
 import type { Semaphore } from '@postrider/limits';
@@ -109,7 +110,7 @@ async function untilAnswered(
   const beganMs = performance.now();
   const email = await during('load', stages.batches.take(job));
   if (email === null) return null;
-  if (email.dueInMs > 0) await new Promise((resolve) => setTimeout(resolve, email.dueInMs));
+  if (email.dueInMs > 0) await delay(email.dueInMs);
   await during('load', keepLease(email, beganMs + email.dueInMs, stages));
   onTaken(email);
   return { email, answer: refusalOf(email) ?? (await during('hand_over', stages.send(email))) };
