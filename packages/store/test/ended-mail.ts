@@ -3,6 +3,7 @@ import { createDeliveryWork } from '../src/deliveries/delivery-work.ts';
 import { createEmailStore } from '../src/mail/emails.ts';
 import { createMailWork } from '../src/mail/mail-work.ts';
 import { draftOf } from './draft.ts';
+import { accepted } from './mail-outcomes.ts';
 import type { TestStore } from './open-store.ts';
 import { takeHeld } from './taken-email.ts';
 
@@ -29,7 +30,7 @@ export async function sendMail(
 export async function sendToProvider(store: TestStore, id: EmailId): Promise<void> {
   const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
   const taken = await takeHeld(work, { emailId: id, claim: 0 });
-  if ((await work.sent(taken, { providerMessageId: null, notifications: [] })) === null)
+  if ((await work.reported(taken, accepted({ providerMessageId: null, notifications: [] }))) === null)
     throw new Error('not sent');
 }
 

@@ -202,7 +202,14 @@ async function acceptedAs(providerMessageId: string): Promise<void> {
     const [taking] = await work.take([{ emailId: emailId as EmailId, claim: 0 }], 30);
     const email = await taking;
     if (!email) throw new Error('the message was not taken');
-    expect(await work.sent(email, { providerMessageId, notifications: [] })).not.toBeNull();
+    const outcome = {
+      status: 'sent',
+      providerMessageId,
+      notifications: [],
+      error: null,
+      next: null,
+    } as const;
+    expect(await work.reported(email, outcome)).not.toBeNull();
   } finally {
     await db.close();
   }

@@ -70,24 +70,19 @@ export class MailBatches {
       email.rest === null &&
       notifications.length === 0 &&
       (kind === 'retry' ? outcome.next.unconfirmed === email.unconfirmed : next === null);
-    if (!isPlain) {
-      const status = kind === 'retry' ? null : kind;
-      return this.#store.reported(email, { status, providerMessageId, error, notifications, next });
-    }
+    const status = kind === 'retry' ? null : kind;
+    const alone = () =>
+      this.#store.reported(email, { status, providerMessageId, error, notifications, next });
+    if (!isPlain) return alone();
     // A batch answers null when it failed, or left the message out. Then the message is recorded alone. A
     // message with faults goes alone at once.
     const together = email.faults === 0;
     switch (kind) {
       case 'sent':
-        return (
-          (together ? await this.#sent.add({ email, providerMessageId, error }) : null) ??
-          this.#store.sent(email, { providerMessageId, notifications })
-        );
-      case 'failed':
-        return (
-          (together ? await this.#failed.add({ email, providerMessageId, error }) : null) ??
-          this.#store.failed(email, outcome.error)
-        );
+      case 'failed': {
+        const batcher = kind === 'sent' ? this.#sent : this.#failed;
+        return (together ? await batcher.add({ email, providerMessageId, error }) : null) ?? alone();
+      }
       case 'retry': {
         const retried = { email, delayMs: outcome.next.delayMs };
         const recorded = together ? await this.#retries.add(retried) : null;

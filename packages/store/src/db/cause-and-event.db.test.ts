@@ -5,6 +5,7 @@ import { notificationDetailOf } from '@postrider/domain';
 import type { AccountId, EmailId, TopicId, WebhookId } from '@postrider/domain';
 import { ACTOR, createRows, runs, untilWaitingForLock, waitFor } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
+import { accepted, refused } from '../../test/mail-outcomes.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeHeld } from '../../test/taken-email.ts';
@@ -86,20 +87,25 @@ const CAUSES: readonly [way: string, make: (address: string) => Promise<unknown>
     async (address) => {
       const [email, providerMessageId] = [await messageTo(address), `p/${accountId}/${address}`];
       const { size } = await mail.endTogether('sent', [{ email, providerMessageId, error: null }]);
-      return size > 0 || (await mail.sent(email, { providerMessageId, notifications: [] })) !== null;
+      return (
+        size > 0 || (await mail.reported(email, accepted({ providerMessageId, notifications: [] }))) !== null
+      );
     },
   ],
   [
     'behind a lock: a message that failed',
-    async (address) => mail.failed(await messageTo(address), 'no such domain'),
+    async (address) => mail.reported(await messageTo(address), refused('no such domain')),
   ],
   [
     'by recordEvent: a message that was sent and that bounced at once',
     async (address) =>
-      mail.sent(await messageTo(address), {
-        providerMessageId: `p/${accountId}/${address}`,
-        notifications: [{ type: 'email.bounced', recipients: [address], detail: notificationDetailOf({}) }],
-      }),
+      mail.reported(
+        await messageTo(address),
+        accepted({
+          providerMessageId: `p/${accountId}/${address}`,
+          notifications: [{ type: 'email.bounced', recipients: [address], detail: notificationDetailOf({}) }],
+        }),
+      ),
   ],
 ];
 
@@ -336,10 +342,13 @@ test('a send locks no webhook before it has suppressed every address that the pr
        values (gen_random_uuid(), $1, $2, 'manual', now())`,
       [accountId, ADDRESS],
     );
-    const sent = mail.sent(email, {
-      providerMessageId: null,
-      notifications: [{ type: 'email.bounced', recipients: [ADDRESS], detail }],
-    });
+    const sent = mail.reported(
+      email,
+      accepted({
+        providerMessageId: null,
+        notifications: [{ type: 'email.bounced', recipients: [ADDRESS], detail }],
+      }),
+    );
     await untilWaitingForLock(store.outside);
     expect(await webhooks.delete(accountId, webhookId, ACTOR)).toBe(true);
     expect(await store.outside.query('select from webhooks where id = $1', [webhookId])).toEqual([]);

@@ -4,6 +4,7 @@ import type { AccountId, EmailId, EventId, WebhookId } from '@postrider/domain';
 import { ACTOR, createRows, newWebhook } from '@postrider/testing';
 import { sendMail, sendToProvider } from '../../test/ended-mail.ts';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
+import { refused } from '../../test/mail-outcomes.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { takeHeld } from '../../test/taken-email.ts';
 import { createInboxStore } from '../inbound/inboxes.ts';
@@ -86,7 +87,7 @@ const CAUSES: readonly [what: string, cause: () => Promise<unknown>, getters: Na
     'mail that failed',
     async () => {
       const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
-      return work.failed(await takeHeld(work, { emailId: await message(), claim: 0 }), 'no');
+      return work.reported(await takeHeld(work, { emailId: await message(), claim: 0 }), refused('no'));
     },
     ['all', 'shop', 'both'],
   ],

@@ -22,8 +22,7 @@ import { runOn } from '../db/database.ts';
 import { recordBehindLocks } from '../db/record-cause.ts';
 import { eventValues } from '../db/sql/event-ctes.ts';
 import { run, runForRow, runIn } from '../db/statement.ts';
-import type { Statement } from '../db/statement.ts';
-import { awaitEmail, endEmails, leaveOutbox, queueAgain, retryEmails } from './sql/end-emails.ts';
+import { awaitEmail, endEmails, leaveOutbox, lockEmails, queueAgain, retryEmails } from './sql/end-emails.ts';
 import { suppressBlamed } from './suppress-blamed.ts';
 import { fenceOf } from './take-mail.ts';
 import type { MailClaim, TakenEmail } from './take-mail.ts';
@@ -43,27 +42,16 @@ export interface RetriedEmail {
   readonly delayMs: number;
 }
 
-/** The provider's answer when it accepts a message. */
-export interface AcceptedAnswer {
+/** The outcome of one attempt. */
+export interface ReportedOutcome {
   readonly providerMessageId: string | null;
-  /** Notifications that came with the answer. */
+  /** Notifications that came with the provider's answer. */
   readonly notifications: readonly ProviderNotification[];
-}
-
-/** The outcome of one attempt, with reports about recipients or with a rest of recipients. */
-export interface ReportedOutcome extends AcceptedAnswer {
   /** Null: the provider has neither accepted nor refused the message. */
   readonly status: 'sent' | 'failed' | null;
   readonly error: string | null;
   /** Null: no attempt follows. */
   readonly next: NextAttempt | null;
-}
-
-interface Ending {
-  /** `lockEmails` or `awaitEmail`. */
-  readonly locks: Statement;
-  readonly status: 'sent' | 'failed';
-  readonly ends: readonly EndedEmail[];
 }
 
 /** An attempt whose outcome is stored. */
@@ -83,14 +71,15 @@ interface EndedRow {
  *
  * @returns the messages that ended.
  */
-export async function end(
+export async function endTogether(
   db: Database,
   clock: Clock,
-  { locks, status, ends: all }: Ending,
+  status: 'sent' | 'failed',
+  all: readonly EndedEmail[],
 ): Promise<ReadonlyMap<TakenEmail, RecordedAttempt>> {
   const ends = new Map(all.map((one) => [one.email.emailId, one]));
   const { ended } = await recordBehindLocks(db, async (client) => {
-    const locked = await run<{ emailId: EmailId }>(client, locks, lockValues([...ends.values()]));
+    const locked = await run<{ emailId: EmailId }>(client, lockEmails, lockValues([...ends.values()]));
     const held = locked.flatMap(({ emailId }) => ends.get(emailId) ?? []);
     return runForRow<EndedRow>(client, endEmails, endValues(status, held, clock));
   });
@@ -171,7 +160,7 @@ function lockValues(ends: readonly EndedEmail[]): unknown[] {
 
 /** @param reports the provider's reports so far, when a single message ends. */
 function endValues(
-  status: Ending['status'],
+  status: 'sent' | 'failed',
   ends: readonly EndedEmail[],
   clock: Clock,
   reports: readonly ReportedEvent[] = [],

@@ -3,11 +3,12 @@ import { newId, notificationDetailOf } from '@postrider/domain';
 import type { AccountId, EmailId, WebhookId } from '@postrider/domain';
 import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
+import { accepted, refused } from '../../test/mail-outcomes.ts';
+import type { AcceptedAnswer } from '../../test/mail-outcomes.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeHeld, takeOne } from '../../test/taken-email.ts';
 import { createMailWork } from './mail-work.ts';
-import type { AcceptedAnswer } from './end-mail.ts';
 import type { MailWork } from './mail-work.ts';
 import type { TakenEmail } from './take-mail.ts';
 
@@ -233,7 +234,7 @@ describe('take', () => {
 describe('sent', () => {
   test('marks the message, deletes its row in the outbox and records email.sent for the account’s webhooks', async () => {
     const webhookId = await webhookOfAccount();
-    const recorded = await work.sent(await taken(), ACCEPTED);
+    const recorded = await work.reported(await taken(), accepted(ACCEPTED));
     expect([recorded]).toEqual(await store.outside.query('select id as "eventId" from events'));
     expect(await email()).toMatchObject({
       status: 'sent',
@@ -255,7 +256,7 @@ describe('sent', () => {
   test('also records reports that come with the provider’s answer', async () => {
     const detail = notificationDetailOf({ smtp_response: '250 ok' });
     const notification = { type: 'email.delivered', recipients: ['b@b.example'], detail } as const;
-    await work.sent(await taken(), { providerMessageId: null, notifications: [notification] });
+    await work.reported(await taken(), accepted({ providerMessageId: null, notifications: [notification] }));
     expect(await email()).toMatchObject({
       status: 'sent',
       last_event: 'delivered',
@@ -281,7 +282,7 @@ describe('sent', () => {
   ] as const)('suppresses, with %s at once, as: %s', async (type, origin) => {
     const { accountId, ...held } = await taken();
     const notification = { type, recipients: ['Bob@B.example'], detail: notificationDetailOf({}) };
-    await work.sent({ accountId, ...held }, { ...ACCEPTED, notifications: [notification] });
+    await work.reported({ accountId, ...held }, accepted({ ...ACCEPTED, notifications: [notification] }));
     const found = await store.outside.query(
       'select account_id, address, topic_id, origin, email_id from suppressions',
     );
@@ -292,7 +293,7 @@ describe('sent', () => {
   test('does not undo an earlier report', async () => {
     const held = await taken();
     await store.outside.query("update emails set last_event = 'delivered'");
-    await work.sent(held, ACCEPTED);
+    await work.reported(held, accepted(ACCEPTED));
     expect(await email()).toMatchObject({ status: 'sent', last_event: 'delivered' });
     expect(await events()).toHaveLength(1);
   });
@@ -302,7 +303,7 @@ describe('sent', () => {
     await store.outside.query(
       "update emails set status = 'failed', last_event = 'failed', error = 'no such key'",
     );
-    await work.sent(held, ACCEPTED);
+    await work.reported(held, accepted(ACCEPTED));
     expect(await email()).toMatchObject({
       status: 'failed',
       last_event: 'failed',
@@ -315,17 +316,18 @@ describe('sent', () => {
     const before = await email();
     const held = await taken();
     const broken = { type: 'email.delivered', recipients: [], detail: notificationDetailOf({}) } as const;
-    await expect(work.sent(held, { providerMessageId: 'p', notifications: [broken] })).rejects.toThrow();
+    const answer = accepted({ ...ACCEPTED, notifications: [broken] });
+    await expect(work.reported(held, answer)).rejects.toThrow();
     expect(await email()).toEqual(before);
     expect(await sends()).toHaveLength(1);
     expect(await events()).toEqual([]);
-    expect(await work.sent(held, ACCEPTED)).not.toBeNull();
+    expect(await work.reported(held, accepted(ACCEPTED))).not.toBeNull();
   });
 });
 
 describe('failed', () => {
   test('marks the message with the reason, deletes its row in the outbox and records email.failed', async () => {
-    expect(await work.failed(await taken(), 'no such domain')).not.toBeNull();
+    expect(await work.reported(await taken(), refused('no such domain'))).not.toBeNull();
     expect(await email()).toMatchObject({ status: 'failed', last_event: 'failed', error: 'no such domain' });
     expect(await sends()).toEqual([]);
     expect(await events()).toEqual([
@@ -341,7 +343,7 @@ test.each([
   const held = await taken();
   const ended = await inUndoneTransaction(store.db.pool, async (session) => {
     await session.query("update emails set last_event = 'complained'");
-    const ending = end === 'sent' ? work.sent(held, ACCEPTED) : work.failed(held, 'no');
+    const ending = work.reported(held, end === 'sent' ? accepted(ACCEPTED) : refused('no'));
     await untilWaitingForLock(store.outside);
     await session.query('commit');
     return { ending };
@@ -354,7 +356,8 @@ test.each(['sent', 'failed'] as const)(
   '%s: the message keeps the addresses that were left out',
   async (end) => {
     const held = { ...(await taken()), suppressed: ['b@b.example'] };
-    expect(await (end === 'sent' ? work.sent(held, ACCEPTED) : work.failed(held, 'x'))).not.toBeNull();
+    const outcome = end === 'sent' ? accepted(ACCEPTED) : refused('x');
+    expect(await work.reported(held, outcome)).not.toBeNull();
     expect(await email()).toMatchObject({ status: end, suppressed_addresses: ['b@b.example'] });
   },
 );
@@ -363,8 +366,8 @@ describe('a transaction that cannot be committed', () => {
   const detail = notificationDetailOf({});
   const reported = { type: 'email.bounced', recipients: ['b@b.example'], detail } as const;
   const ends: [string, (held: TakenEmail) => Promise<unknown>][] = [
-    ['sent', async (held) => work.sent(held, { providerMessageId: 'p', notifications: [reported] })],
-    ['failed', async (held) => work.failed(held, 'no')],
+    ['sent', async (held) => work.reported(held, accepted({ ...ACCEPTED, notifications: [reported] }))],
+    ['failed', async (held) => work.reported(held, refused('no'))],
   ];
 
   test.each(ends)('%s: writes no event, and leaves the message as it was', async (_, end) => {
@@ -400,8 +403,8 @@ describe('retry', () => {
 
 describe('the fence', () => {
   const ends: [string, (held: TakenEmail) => Promise<boolean>][] = [
-    ['sent', async (held) => (await work.sent(held, ACCEPTED)) !== null],
-    ['failed', async (held) => (await work.failed(held, 'no')) !== null],
+    ['sent', async (held) => (await work.reported(held, accepted(ACCEPTED))) !== null],
+    ['failed', async (held) => (await work.reported(held, refused('no'))) !== null],
     ['retry', async (held) => retry(held, 1_000)],
   ];
 
@@ -423,9 +426,9 @@ describe('the fence', () => {
       emailId = await rows.email();
       const held = await taken();
       const ended = await Promise.all([
-        work.sent(held, ACCEPTED),
-        work.failed(held, 'no'),
-        work.sent(held, ACCEPTED),
+        work.reported(held, accepted(ACCEPTED)),
+        work.reported(held, refused('no')),
+        work.reported(held, accepted(ACCEPTED)),
       ]);
       expect(ended.filter(Boolean)).toHaveLength(1);
     }

@@ -1,16 +1,10 @@
 import type { Clock, EmailId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
-import { end, endReported, retryTogether } from './end-mail.ts';
-import type {
-  AcceptedAnswer,
-  EndedEmail,
-  RecordedAttempt,
-  ReportedOutcome,
-  RetriedEmail,
-} from './end-mail.ts';
+import { endReported, endTogether, retryTogether } from './end-mail.ts';
+import type { EndedEmail, RecordedAttempt, ReportedOutcome, RetriedEmail } from './end-mail.ts';
 import { releaseEmails, renewEmailLeases } from './sql/claim-emails.ts';
-import { awaitEmail, forgiveFault, lockEmails } from './sql/end-emails.ts';
+import { forgiveFault } from './sql/end-emails.ts';
 import { takeMail } from './take-mail.ts';
 import type { MailClaim, MailRules, TakenEmail } from './take-mail.ts';
 
@@ -36,8 +30,7 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules) {
     },
     /**
      * Ends messages with their events, all in one transaction. It leaves out a message that is locked, that
-     * no longer belongs to the caller, or that has a stored report. End such a message alone, with `sent` or
-     * `failed`.
+     * no longer belongs to the caller, or that has a stored report. Record such a message alone.
      *
      * @returns the messages that ended.
      */
@@ -45,21 +38,14 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules) {
       status: 'sent' | 'failed',
       ends: readonly EndedEmail[],
     ): Promise<ReadonlyMap<TakenEmail, RecordedAttempt>> {
-      return end(db, clock, { locks: lockEmails, status, ends });
+      return endTogether(db, clock, status, ends);
     },
     /**
-     * Ends a message that the provider accepted. One transaction writes `email.sent`, the events of all
-     * reports so far, and the suppressions that follow from them.
+     * Records an attempt of one message. One transaction writes its end, the events of all reports so far,
+     * the suppressions that follow from them, and the attempt that follows.
+     *
+     * @returns null when the message was no longer the caller's.
      */
-    async sent(email: TakenEmail, answer: AcceptedAnswer): Promise<RecordedAttempt | null> {
-      return endReported(db, clock, email, { ...answer, status: 'sent', error: null, next: null });
-    },
-    /** Ends a message that Postrider gave up. The same transaction writes `email.failed`. */
-    async failed(email: TakenEmail, error: string): Promise<RecordedAttempt | null> {
-      const ends = [{ email, providerMessageId: null, error }];
-      return (await end(db, clock, { locks: awaitEmail, status: 'failed', ends })).get(email) ?? null;
-    },
-    /** Records an attempt as `sent` and `failed` do, with its reports, and with the attempt that follows. */
     async reported(email: TakenEmail, outcome: ReportedOutcome): Promise<RecordedAttempt | null> {
       return endReported(db, clock, email, outcome);
     },

@@ -3,11 +3,12 @@ import { notificationDetailOf } from '@postrider/domain';
 import type { EmailId, ReportedEvent } from '@postrider/domain';
 import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
+import { accepted } from '../../test/mail-outcomes.ts';
+import type { AcceptedAnswer } from '../../test/mail-outcomes.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeHeld } from '../../test/taken-email.ts';
 import { createMailWork } from './mail-work.ts';
-import type { AcceptedAnswer } from './end-mail.ts';
 import type { MailWork } from './mail-work.ts';
 import { createProviderNotificationStore } from './provider-notifications.ts';
 import type { ProviderNotificationStore, ProviderReport } from './provider-notifications.ts';
@@ -52,7 +53,7 @@ function report(more: Partial<ProviderReport> = {}): ProviderReport {
 const takenEmail = async () => takeHeld(work, { emailId, claim: 0 });
 
 async function sendToProvider(answer: AcceptedAnswer = ACCEPTED): Promise<void> {
-  expect(await work.sent(await takenEmail(), answer)).not.toBeNull();
+  expect(await work.reported(await takenEmail(), accepted(answer))).not.toBeNull();
 }
 
 /** Sorted by type, because events of the same moment have no other order. */
@@ -140,9 +141,9 @@ describe('a report that arrives before the provider’s id is committed', () => 
     await notifications.record(report());
     const broken = { type: 'email.delivered', recipients: [], detail: notificationDetailOf({}) } as const;
     const email = await takenEmail();
-    await expect(work.sent(email, { ...ACCEPTED, notifications: [broken] })).rejects.toThrow();
+    await expect(work.reported(email, accepted({ ...ACCEPTED, notifications: [broken] }))).rejects.toThrow();
     expect([await events(), await taken(), await kept()]).toEqual([[], [], [{ message_id: 'n-1' }]]);
-    expect(await work.sent(email, ACCEPTED)).not.toBeNull();
+    expect(await work.reported(email, accepted(ACCEPTED))).not.toBeNull();
     expect(await eventTypes()).toEqual(['email.bounced', 'email.sent']);
   });
 });
@@ -165,7 +166,7 @@ describe('a report that arrives while the provider’s id is being committed', (
     const email = await takenEmail();
     const handing = await inUndoneTransaction(store.db.pool, async (session) => {
       await session.query("select pg_advisory_xact_lock(hashtextextended('provider-message/p-1', 0))");
-      const ended = work.sent(email, ACCEPTED);
+      const ended = work.reported(email, accepted(ACCEPTED));
       await untilWaitingForLock(store.outside);
       const text = JSON.stringify({ event: BOUNCED, suppress: [] });
       await session.query("insert into unclaimed_notifications values ('n-1', 'p-1', $1)", [text]);

@@ -7,6 +7,7 @@ import type { Pool } from 'pg';
 import { draftOf } from '../../test/draft.ts';
 import { endDeliveries, sendToProvider, sendMail } from '../../test/ended-mail.ts';
 import { letTimePass } from '../../test/let-time-pass.ts';
+import { refused } from '../../test/mail-outcomes.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeOne } from '../../test/taken-email.ts';
@@ -240,7 +241,7 @@ describe('what is outstanding ends first, and is erased then', () => {
     const taken = await takeOne(work, { emailId: id, claim: 0 });
     expect(taken?.draft.to).toEqual([BOB]);
     expect(await lookLater()).toEqual([result({}, { emails: 1 })]);
-    if (taken !== null) await work.failed(taken, 'no such person');
+    if (taken !== null) await work.reported(taken, refused('no such person'));
     expect(await lookLater()).toEqual([result({ emails: 1 }, { events: 1 })]);
     await end('done');
     expect(await lookLater()).toEqual([lastResult({ events: 1, attempts: 1 })]);

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, EmailId } from '@postrider/domain';
 import { draftOf } from '../../test/draft.ts';
+import { accepted } from '../../test/mail-outcomes.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeHeld, takeOne } from '../../test/taken-email.ts';
@@ -50,7 +51,9 @@ async function mail({ ageDays, kind = 'live', handedOver = true, idempotencyKey 
 async function sendToProvider(id: EmailId): Promise<void> {
   const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
   const taken = await takeHeld(work, { emailId: id, claim: 0 });
-  expect(await work.sent(taken, { providerMessageId: 'p-1', notifications: [] })).not.toBeNull();
+  expect(
+    await work.reported(taken, accepted({ providerMessageId: 'p-1', notifications: [] })),
+  ).not.toBeNull();
 }
 
 async function contentsOf(id: EmailId) {
