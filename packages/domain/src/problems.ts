@@ -130,7 +130,7 @@ export const PROBLEMS = {
     status: 429,
     title: 'Inbox rate limit exceeded',
     family: 'service',
-    when: `The inbox sent ${LIMITS.inboxSendsPerHour} messages in the last hour, or a batch or a reply from its address does not fit. Nothing was stored.`,
+    when: `The inbox sent ${LIMITS.inboxSendsPerHour} messages in the last hour or messages that count as ${LIMITS.inboxSendsPerHour}, or a batch or a reply from its address does not fit. Nothing was stored.`,
     remedy: BACK_OFF,
   },
   'thread-rate-limited': {

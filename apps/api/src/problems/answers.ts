@@ -133,7 +133,7 @@ export const inboxLimit = problem(
 
 export const inboxOverLimit = problem(
   'inbox-rate-limited',
-  `The inbox sent ${LIMITS.inboxSendsPerHour} messages in the last hour.`,
+  `The inbox sent ${LIMITS.inboxSendsPerHour} messages in the last hour, or messages that count as ${LIMITS.inboxSendsPerHour}.`,
 );
 
 export const threadOverLimit = problem(
