@@ -48,7 +48,7 @@ const REFUSED_CONTENT: readonly RegExp[] = [
   /is not a name of a time zone/,
   /is a public suffix/,
   // Several values together
-  /^until is not after since/,
+  /^until \S+ is not after since/,
   /^start_date is after end_date|^The range is longer than \d+ days/,
   /names more than 50 recipients, cc and bcc included/,
   /has more than \d+ values$/,

@@ -108,7 +108,7 @@ describe('POST …/recover', () => {
 
   const INVALID: [object, RegExp][] = [
     [{ since: 'yesterday' }, /^since "yesterday" is not a time in ISO 8601\.$/],
-    [{ since: SINCE, until: SINCE }, /^until is not after since\.$/],
+    [{ since: SINCE, until: SINCE }, /^until "2026-01-01T00:00:00Z" is not after since\.$/],
     [{ since: SINCE, types: ['email.lost'] }, /^types\[0\] "email.lost" is not a known event type\.$/],
     [{ since: SINCE, only: 'failed' }, /^only "failed" is not one of undelivered, all\.$/],
     [{ since: SINCE, rate: 0 }, /^rate 0 is less than 1\.$/],

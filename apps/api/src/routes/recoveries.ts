@@ -1,4 +1,4 @@
-import { LIMITS, parseId } from '@postrider/domain';
+import { LIMITS, parseId, valueAt } from '@postrider/domain';
 import type { AccountId, RecoveryId, WebhookId } from '@postrider/domain';
 import { RECOVERED, RECOVERED_EVENTS, RECOVERY_STATUSES } from '@postrider/store';
 import type { ApiKey, Recovery, RecoveryCount, RecoveryRequest, RecoveryStore } from '@postrider/store';
@@ -126,7 +126,9 @@ function recover(
       const parsed = parseFields(body, recoveryRequest, ['since'], resourceFields);
       if (!parsed.ok) return parsed.refusal;
       const { since, until } = parsed.fields;
-      if (until !== undefined && until <= since) return invalid('until is not after since.');
+      if (until !== undefined && until <= since) {
+        return invalid(`until ${quoted(valueAt(body, ['until']))} is not after since.`);
+      }
       const webhookId = parseId('webhook', written);
       if (webhookId === null) return noSuch('webhook');
       return inSlot(slots, request, async () => {

@@ -1,4 +1,4 @@
-import { LIMITS } from '@postrider/domain';
+import { LIMITS, valueAt } from '@postrider/domain';
 import type { SuppressionKey, SuppressionStore } from '@postrider/store';
 import { z } from 'zod';
 import { actorOf } from '../http/actor.ts';
@@ -10,6 +10,7 @@ import { oneLineText } from '../http/one-line-text.ts';
 import { idField } from '../http/parsed-text.ts';
 import { repetitionIn } from '../http/query-fields.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
+import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { deleted } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
@@ -123,7 +124,8 @@ function removalKeys(body: unknown): FieldsParse<SuppressionKey[]> {
     return parseFields(body, keys, ['emails'], suppressionFields);
   }
   if (Object.hasOwn(body, 'emails')) {
-    return { ok: false, refusal: invalid('emails cannot be used together with ids.', 400) };
+    const asked = quoted(valueAt(body, ['emails']));
+    return { ok: false, refusal: invalid(`emails ${asked} cannot be used together with ids.`, 400) };
   }
   const keys = byId.transform((fields) => fields.ids.map((id): SuppressionKey => ({ id })));
   return parseFields(body, keys, ['ids'], suppressionFields);

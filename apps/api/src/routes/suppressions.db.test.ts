@@ -340,7 +340,7 @@ describe('POST /v1/suppressions/batch/remove', () => {
     [{ ids: [] }, 'ids [] does not have 1 to 100 entries.'],
     [{ ids: 'sup_1' }, 'ids "sup_1" is not an array.'],
     [{ emails: ['x'] }, 'emails[0] "x" is not an email address.'],
-    [{ emails: ['a@b.example'], ids: [] }, 'emails cannot be used together with ids.'],
+    [{ emails: ['a@b.example'], ids: [] }, 'emails ["a@b.example"] cannot be used together with ids.'],
     [{ emails: ['a@b.example'], reason: 7 }, 'reason 7 is not a string.'],
     [
       { emails: ['a@b.example'], topic: 't' },

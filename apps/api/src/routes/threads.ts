@@ -1,4 +1,4 @@
-import { parseId } from '@postrider/domain';
+import { parseId, valueAt } from '@postrider/domain';
 import { isThreadEmailId } from '@postrider/store';
 import type {
   InboxIdentity,
@@ -13,11 +13,12 @@ import { AccountSlots } from '../http/account-slots.ts';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
-import { parseFields, resourceFields } from '../http/fields.ts';
+import { lacksAll, parseFields, resourceFields } from '../http/fields.ts';
 import { COSTLY, inSlot } from '../http/in-slot.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { invalid, noSuch, threadIsLarge } from '../problems/answers.ts';
+import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
 import { count, deleted, idOf, nullableText, pageOf, texts, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
@@ -170,11 +171,11 @@ function updateThread(stores: ThreadStores, slots: AccountSlots): Documented<Key
     },
     async handle(request) {
       const { body } = request;
-      if (typeof body === 'object' && body !== null && Object.hasOwn(body, 'folder')) {
-        return invalid('folder cannot be changed.');
-      }
       const parsed = parseFields(body, threadUpdate, ['read'], resourceFields);
       if (!parsed.ok) return parsed.refusal;
+      if (!lacksAll(body, ['folder'])) {
+        return invalid(`folder ${quoted(valueAt(body, ['folder']))} cannot be changed.`);
+      }
       const found = await findThread(stores, request);
       if (!found.ok) return found.refusal;
       const { inbox, thread } = found.value;

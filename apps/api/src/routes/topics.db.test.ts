@@ -150,7 +150,7 @@ describe('PATCH /v1/topics/{id}', () => {
     ['{"name":" "}', 'name " " is blank.'],
     ['{"name":null}', 'name null is not a string.'],
     [JSON.stringify({ description: 'x'.repeat(201) }), expect.stringContaining('longer than 200 characters')],
-    ['{"name":"A","default_subscription":"opt_out"}', 'default_subscription cannot be changed.'],
+    ['{"name":"A","default_subscription":"opt_out"}', 'default_subscription "opt_out" cannot be changed.'],
   ])('%s is refused with 400, and changes nothing', async (body, detail) => {
     const id = await created();
     const before = await shown(id);

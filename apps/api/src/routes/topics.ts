@@ -1,4 +1,4 @@
-import { LIMITS, parseId, PATTERNS } from '@postrider/domain';
+import { LIMITS, parseId, PATTERNS, valueAt } from '@postrider/domain';
 import type { Topic, TopicStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
@@ -7,6 +7,7 @@ import { lacksAll, parseFields, topicFields } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { oneLineText } from '../http/one-line-text.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
+import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { deleted, idOf, named, nullableText, pageOf, text, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
@@ -147,7 +148,8 @@ function updateTopic(topics: Pick<TopicStore, 'update'>): Documented<KeyedRoute>
     async handle({ key, id: written, body }) {
       if (lacksAll(body, CHANGEABLE)) return topicFields.lacking(CHANGEABLE.join(' or '));
       if (!lacksAll(body, ['default_subscription'])) {
-        return invalid('default_subscription cannot be changed.', 400);
+        const asked = quoted(valueAt(body, ['default_subscription']));
+        return invalid(`default_subscription ${asked} cannot be changed.`, 400);
       }
       const parsed = parseFields(body, topicUpdate, [], topicFields);
       if (!parsed.ok) return parsed.refusal;
