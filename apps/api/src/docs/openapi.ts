@@ -129,7 +129,13 @@ function withoutDefaults({ properties, ...schema }: ExampleSchema): ExampleSchem
 /** @param io `input` describes what a validator accepts, `output` what an answer contains */
 function namedSchemas(io: 'input' | 'output') {
   const uri = (id: string): string => `${SCHEMA_PATH}${id}`;
-  return z.toJSONSchema(z.globalRegistry, { io, uri, unrepresentable: 'any' }).schemas;
+  const opened = io === 'output' ? { override: openObject } : {};
+  return z.toJSONSchema(z.globalRegistry, { io, uri, unrepresentable: 'any', ...opened }).schemas;
+}
+
+/** Answers and deliveries may gain fields in any release: their objects forbid none. */
+function openObject({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
 }
 
 /** Removes the dialect and the address: the document states them once. */
@@ -334,5 +340,5 @@ export function envelopeSchema(type: EventType): JsonObject {
     created_at: time,
     data: EVENT_DATA[type],
   });
-  return plain(z.toJSONSchema(envelope));
+  return plain(z.toJSONSchema(envelope, { override: openObject }));
 }

@@ -27,7 +27,10 @@ export const complete = z.boolean().meta({
   description: 'False: a part of the message was not read. Its raw bytes have all of it.',
 });
 
-export const eventType = z.enum(EVENT_TYPES).meta({ id: 'EventType' });
+export const eventType = z.enum(EVENT_TYPES).meta({
+  id: 'EventType',
+  description: 'A later release may add types. Ignore those that you do not know.',
+});
 
 /** The answer to the creation of a webhook has these fields. No other answer has them. */
 export const secretFields = {
