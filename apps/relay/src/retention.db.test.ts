@@ -9,7 +9,7 @@ import { retentionSteps, retentionPass } from './retention.ts';
 
 const HOUR_MS = 3_600_000;
 const CONFIG = {
-  attemptRetentionDays: 30,
+  attemptRetentionDays: 25,
   eventRetentionDays: 30,
   mailContentRetentionDays: 20,
   mailRetentionDays: 365,
@@ -62,7 +62,7 @@ test('each kind is deleted by its own setting, logged and counted, every hour', 
   );
   await store.database.query(
     `insert into attempts_by_hour select 'wh_1', date_trunc('hour', now()) - make_interval(days => n), 1, 1, '{}', 5
-     from generate_series(29, 31, 2) n`,
+     from generate_series(24, 26, 2) n`,
   );
   const metrics = createMetrics('relay', { processMetrics: false });
   const steps = retentionSteps({
@@ -98,6 +98,19 @@ test('each kind is deleted by its own setting, logged and counted, every hour', 
   lines = [];
   expect(await run()).toBe(HOUR_MS);
   expect(lines).toEqual([]); // nothing to do, so no line
+});
+
+test('an event stays as long as its attempts', async () => {
+  const [kept] = [await store.rows.event({ ageDays: 39 }), await store.rows.event({ ageDays: 41 })];
+  const steps = retentionSteps({
+    pool: store.pool,
+    config: { ...CONFIG, attemptRetentionDays: 40 },
+    attemptLogMutex: new Semaphore(1),
+    metrics: createMetrics('relay', { processMetrics: false }),
+    logger: keepingLogger(lines),
+  });
+  await steps['events']?.();
+  expect(await store.database.query('select id from events')).toEqual([{ id: kept }]);
 });
 
 test('a failed step is logged, does not stop the others, and fails the run', async () => {
