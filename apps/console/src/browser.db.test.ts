@@ -1,6 +1,6 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { describeWithChromium, keepScreenshot, MAKES_SCREENSHOTS } from '@postrider/testing';
-import type { Page, Route } from 'playwright-core';
+import type { BrowserContext, Page, Route } from 'playwright-core';
 import { expectAccessible, expectFits, setupBrowser, signedIn } from '../test/browser.ts';
 import { HOSTILE_NAME, makeHistory, RECOVERY } from '../test/history.ts';
 import { makeOutage, RECIPIENT } from '../test/outage.ts';
@@ -15,6 +15,35 @@ interface Screen {
 const WIDE: Screen = { viewport: { width: 1280, height: 900 }, colorScheme: 'light' };
 const NARROW: Screen = { viewport: { width: 360, height: 740 }, colorScheme: 'dark' };
 
+/** Every page with something on it. `:name` is an id of the outage. */
+const PATHS = [
+  '/',
+  '/accounts/:accountId',
+  '/webhooks/:failing',
+  '/events/:eventId',
+  '/emails/:emailId',
+  '/messages/:messageId',
+  '/dead-letters',
+  '/dead-letters?type=email.opened',
+  '/dead-letters?webhook=:failing',
+  '/held',
+  '/held?status=released',
+  '/audit',
+  `/search?q=${RECIPIENT}`,
+  `/search?q=${encodeURIComponent(HOSTILE_NAME)}`,
+  '/recover',
+  '/recover?webhook=:accountId&only=all',
+  '/recover?webhook=:failing&failing=include',
+  '/recover?webhook=:failing&failing=include&only=dead_letters',
+  '/recoveries',
+  `/recoveries/${RECOVERY}`,
+  '/nothing',
+  '/audit?what=x',
+];
+
+/** axe sees another page of its kind, with the same parts. */
+const likeAnother = (path: string) => /failing=include|dead-letters\?webhook/.test(path);
+
 const opened = setupConsole();
 
 describeWithChromium('in a browser', (executablePath) => {
@@ -25,41 +54,24 @@ describeWithChromium('in a browser', (executablePath) => {
     await makeHistory(opened.database, outage);
   });
 
-  /** Every page with something on it. */
-  const paths = () => [
-    '/',
-    `/accounts/${outage.accountId}`,
-    `/webhooks/${outage.failing}`,
-    `/events/${outage.eventId}`,
-    `/emails/${outage.emailId}`,
-    `/messages/${outage.messageId}`,
-    '/dead-letters',
-    '/dead-letters?type=email.opened',
-    `/dead-letters?webhook=${outage.failing}`,
-    '/held',
-    '/held?status=released',
-    '/audit',
-    `/search?q=${RECIPIENT}`,
-    `/search?q=${encodeURIComponent(HOSTILE_NAME)}`,
-    '/recover',
-    `/recover?webhook=${outage.accountId}&only=all`,
-    `/recover?webhook=${outage.failing}&failing=include`,
-    `/recover?webhook=${outage.failing}&failing=include&only=dead_letters`,
-    '/recoveries',
-    `/recoveries/${RECOVERY}`,
-    '/nothing',
-    '/audit?what=x',
-  ];
+  const pathOf = (written: string) => written.replace(/:(\w+)/g, (_, name: keyof Outage) => outage[name]);
 
-  /** axe sees another page of its kind, with the same parts. */
-  const likeAnother = (path: string) => /failing=include|dead-letters\?webhook/.test(path);
+  describe('every page', () => {
+    let page: Page;
+    let context: BrowserContext;
+    let faults: string[];
+    beforeAll(async () => {
+      ({ page, context } = await signedIn(chromium, opened.url, KEYS.ada));
+      page.on('pageerror', (error) => faults.push(error.message));
+      page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+    });
+    afterAll(() => context.close());
+    beforeEach(() => void (faults = []));
 
-  test('axe finds nothing, no page scrolls sideways on 1280 or 360 px, and text of strangers runs nothing', async () => {
-    const { page, context } = await signedIn(chromium, opened.url, KEYS.ada);
-    const faults: string[] = [];
-    page.on('pageerror', (error) => faults.push(error.message));
-    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
-    for (const path of paths()) {
+    const TITLE =
+      'axe finds nothing, it scrolls sideways on neither 1280 nor 360 px, and text of strangers runs nothing';
+    test.each(PATHS)(`%s: ${TITLE}`, async (written) => {
+      const path = pathOf(written);
       await show(page, WIDE);
       await open(page, path);
       if (!likeAnother(path)) await expectAccessible(page);
@@ -69,11 +81,13 @@ describeWithChromium('in a browser', (executablePath) => {
       await show(page, NARROW);
       await expectFits(page);
       if (path.includes(outage.eventId) || path.includes(RECOVERY)) await expectAccessible(page);
-    }
-    expect(faults.filter((fault) => !fault.includes('status of 4'))).toEqual([]);
-    await page.goto('/sign-in');
-    await expectAccessible(page);
-    await context.close();
+      expect(faults.filter((fault) => !fault.includes('status of 4'))).toEqual([]);
+    });
+
+    test('axe finds nothing on the page to sign in', async () => {
+      await page.goto('/sign-in');
+      await expectAccessible(page);
+    });
   });
 
   const showInReadme = async () => {
@@ -198,17 +212,25 @@ describeWithChromium('in a browser', (executablePath) => {
     await context.close();
   });
 
-  test('the longest texts without a space fit on 1280 and on 360 px', async () => {
-    await writeWorstTexts(opened.database, outage);
-    const { page, context } = await signedIn(chromium, opened.url, KEYS.ada);
-    for (const path of paths().filter((each) => !each.endsWith('failing=include'))) {
-      await show(page, WIDE);
-      await open(page, path);
-      await expectFits(page);
-      await show(page, NARROW);
-      await expectFits(page);
-    }
-    await context.close();
+  describe('the longest texts without a space', () => {
+    let page: Page;
+    let context: BrowserContext;
+    beforeAll(async () => {
+      await writeWorstTexts(opened.database, outage);
+      ({ page, context } = await signedIn(chromium, opened.url, KEYS.ada));
+    });
+    afterAll(() => context.close());
+
+    test.each(PATHS.filter((each) => !each.endsWith('failing=include')))(
+      'fit on %s on 1280 and on 360 px',
+      async (written) => {
+        await show(page, WIDE);
+        await open(page, pathOf(written));
+        await expectFits(page);
+        await show(page, NARROW);
+        await expectFits(page);
+      },
+    );
   });
 });
 
