@@ -216,11 +216,29 @@ function refusalOfEntries(count: number, { entries }: BodyRule) {
 }
 
 /**
- * Checks a request to a route without a body. Returns null when Content-Length is within the limit. Nothing
- * reads the body, and its bytes are dropped. A chunked body, which declares no length, is dropped as well.
+ * Checks the body of a request to a route without one. Returns null when it is within the limit, or breaks
+ * off. A chunked body declares no length, so its bytes are counted and dropped. A GET changes nothing and
+ * does not wait for them.
  */
-export function refuseIgnored(request: IncomingMessage): Answer | null {
-  return (declaredBytes(request) ?? 0) > LIMITS.bodyBytes ? tooLarge(LIMITS.bodyBytes) : null;
+export async function refuseIgnored(
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<Answer | null> {
+  const declared = declaredBytes(request);
+  const refusal = tooLarge(LIMITS.bodyBytes);
+  if (declared !== null) return declared > LIMITS.bodyBytes ? refusal : null;
+  if (request.method === 'GET' || bodyFault(request) !== null || response.destroyed) return null;
+  sendContinue(response);
+  let bytes = 0;
+  return new Promise((resolve) => {
+    for (const event of ['end', 'close', EVENT]) request.once(event, () => resolve(null));
+    request.on('data', function count(chunk: Buffer) {
+      bytes += chunk.length;
+      if (bytes <= LIMITS.bodyBytes) return;
+      request.off('data', count).pause();
+      resolve(refusal);
+    });
+  });
 }
 
 /** Refuses what the head of the request tells about its body. */

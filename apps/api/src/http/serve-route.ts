@@ -142,11 +142,11 @@ async function charge(
 
 /** @param body null on a route that reads none. */
 async function readBody(
-  { route, request }: KeyedCall,
+  { route, request, response }: KeyedCall,
   key: ActiveKey,
   body: Body | null,
 ): Promise<BodyRead<unknown>> {
-  const refusal = keyRefusal(key, route) ?? (body === null ? refuseIgnored(request) : null);
+  const refusal = keyRefusal(key, route) ?? (body === null ? await refuseIgnored(request, response) : null);
   if (refusal !== null) return { ok: false, why: refusal };
   return body === null ? { ok: true, body: undefined } : body.json();
 }
@@ -234,7 +234,7 @@ async function keylessAnswer({
     const slots = route.slotPerClient === true ? services.clientSlots : route.slotPerClient;
     return (await slots.run(clientOf(request), work, response)) ?? tooManyFromClient;
   };
-  if (route.body === undefined) return refuseIgnored(request) ?? handle(NO_BODY);
+  if (route.body === undefined) return (await refuseIgnored(request, response)) ?? handle(NO_BODY);
   const limits = { limits: services.bodies, owner: KEYLESS, isBatch: false };
   const body = new Body({ request, response, rule: route.body, ...limits });
   try {
