@@ -61,6 +61,10 @@ function deliveryTests(options: () => SystemOptions): void {
       ],
     });
   });
+}
+
+describe('with the queue in Postgres', () => {
+  deliveryTests(() => ({}));
 
   test('a failed attempt is made again with the same bytes and a fresh signature; the eighth is the last', async () => {
     system.receiver.always('/down', answer(503));
@@ -94,10 +98,6 @@ function deliveryTests(options: () => SystemOptions): void {
     const letters = await system.db.query('select * from dead_letters');
     expect(letters).toMatchObject([{ reason: 'rejected', attempts: 1, status_code: 410 }]);
   });
-}
-
-describe('with the queue in Postgres', () => {
-  deliveryTests(() => ({}));
 });
 describeWithRedis('with the queue in Redis', (redisUrl) => deliveryTests(() => ({ redisUrl })));
 

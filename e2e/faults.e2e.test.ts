@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { answer, hang, runs, takingMs, waitFor } from '@postrider/testing';
+import { answer, runs, takingMs, waitFor } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
 import { arrivals, arrivedAtLeast, EVENTS, expectNoneLost, TIMEOUT_MS } from './short-leases.ts';
 import { startSystem } from './start-system.ts';
@@ -46,20 +46,6 @@ async function haveRunning(wanted: Readonly<Record<Victim, number>>): Promise<vo
 async function killAll(name: Victim): Promise<void> {
   await Promise.all(running(name).map((each) => each.kill()));
 }
-
-test('a worker killed in mid-attempt: the attempt is made again by another, the rest once', async () => {
-  await haveRunning({ relay: 1, worker: 1 });
-  system.receiver.script('/hook', [hang()]);
-  await system.webhook('/hook');
-  const ids = await system.record(1);
-  await arrivedAtLeast(system, 1);
-  await killAll('worker');
-  await system.start('worker');
-  await system.drained(60_000);
-  expectNoneLost(system, ids);
-  expect(system.receiver.requests).toHaveLength(2);
-  expect(await system.db.query('select attempt from attempts')).toEqual([{ attempt: 1 }]);
-});
 
 test.each(['relay', 'worker'] as const)(
   `killing the %s again and again during ${EVENTS} events loses nothing`,

@@ -230,15 +230,12 @@ describe('a message that is screened', () => {
       expect(await stored()).toEqual([heldFor('spam')]);
     });
 
-    test.each(['reject', 'quarantine'])(
-      'one that fails DMARC under p=%s is held as auth_failed',
-      async (policy) => {
-        names.zone.set('shop.example', { TXT: ['v=spf1 -all'] });
-        names.zone.set('_dmarc.shop.example', { TXT: [`v=DMARC1; p=${policy}`] });
-        expect(await send()).toMatch(/^250 /);
-        expect(await stored()).toEqual([heldFor('auth_failed')]);
-      },
-    );
+    test('one that fails DMARC under p=reject is held as auth_failed', async () => {
+      names.zone.set('shop.example', { TXT: ['v=spf1 -all'] });
+      names.zone.set('_dmarc.shop.example', { TXT: ['v=DMARC1; p=reject'] });
+      expect(await send()).toMatch(/^250 /);
+      expect(await stored()).toEqual([heldFor('auth_failed')]);
+    });
 
     test('one that fails DMARC under p=none is received', async () => {
       names.zone.set('shop.example', { TXT: ['v=spf1 -all'] });

@@ -28,12 +28,13 @@ describe('each verdict has its own word', () => {
     spfVerdict: { status: 'GRAY' },
     dkimVerdict: { status: 'DISABLED' },
     dmarcVerdict: { status: 'FAIL' },
+    spamVerdict: { status: 'FAIL' },
   };
   test('and its own place', () => {
-    expect(verdictsFromSes({ ...RECEIPT, ...each }).auth).toEqual({
-      spf: 'neutral',
-      dkim: 'none',
-      dmarc: 'fail',
+    expect(verdictsFromSes({ ...RECEIPT, ...each })).toMatchObject({
+      auth: { spf: 'neutral', dkim: 'none', dmarc: 'fail' },
+      spam: true,
+      virus: false,
     });
   });
 

@@ -78,16 +78,6 @@ describe.each(titled(KEYED_ROUTES))('%s', (_, route) => {
     expect(expectProblem(response, 'api-key-forbidden')).toBe('The account is suspended.');
     expect(await everythingStored(api.database)).toEqual(before);
   });
-
-  test('its order: key, then limit, then scope, then body', async () => {
-    const limited = await api.newCaller({ scopes: [], rateLimitPerMinute: 1 });
-    const oversized = () => oversizedRequest(route);
-    expectProblem(await oversized(), 'api-key-unauthorized');
-    const withKey = async () => oversized().set('authorization', limited.authorization);
-    expectProblem(await withKey(), 'api-key-forbidden');
-    expectProblem(await withKey(), route.limited ? 'rate-limited' : 'api-key-forbidden');
-    expectProblem(await oversized(), 'api-key-unauthorized');
-  });
 });
 
 test('one and the same 401 for a missing, malformed, unknown, revoked and expired key', async () => {

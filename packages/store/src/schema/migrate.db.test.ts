@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
-import { adminDatabaseUrl, databaseUrl, openClient } from '@postrider/testing';
+import { createTestDatabase, openClient } from '@postrider/testing';
+import type { TestDatabase } from '@postrider/testing';
 import type { Client } from 'pg';
+import { openMigrationGround } from '../../test/migration-ground.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
 import { createPool } from '../db/pool.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
@@ -14,25 +15,31 @@ const NAMES = readdirSync(new URL('../../../../prisma/migrations', import.meta.u
   .sort();
 const FIRST = NAMES[0] ?? '';
 
-let admin: Client;
 let client: Client;
-let name: string;
 let url: string;
 
-beforeEach(async () => {
-  admin = await openClient(adminDatabaseUrl());
-  name = `migrate_${randomBytes(6).toString('hex')}`;
-  await admin.query(`create database ${name} template template0`);
-  url = databaseUrl(adminDatabaseUrl(), name);
-  client = await openClient(url);
-});
-afterEach(async () => {
-  await client.end();
-  await admin.query(`drop database ${name} with (force)`);
-  await admin.end();
-});
+/** Registers hooks: each test gets a database of its own. */
+function setupEach(create: () => Promise<Pick<TestDatabase, 'url' | 'drop'>>): void {
+  let database: Awaited<ReturnType<typeof create>>;
+  beforeEach(async () => {
+    database = await create();
+    url = database.url;
+    client = await openClient(url);
+  });
+  afterEach(async () => {
+    await client.end();
+    await database.drop();
+  });
+}
+
+async function createEmptyDatabase() {
+  const ground = await openMigrationGround();
+  return { url: ground.url, drop: () => ground.close() };
+}
 
 describe('migrate', () => {
+  setupEach(createEmptyDatabase);
+
   test('makes an empty database current and names what it applied, in order', async () => {
     expect(await pendingMigrations(client)).toEqual(NAMES);
     expect(await migrate(url)).toEqual(NAMES);
@@ -43,26 +50,11 @@ describe('migrate', () => {
     expect(rows).toEqual([{ webhooks: 'webhooks' }]);
   });
 
-  test('a second time applies nothing', async () => {
-    await migrate(url);
-    expect(await migrate(url)).toEqual([]);
-  });
-
   test('by several at once is done by one of them; the others wait and find nothing to do', async () => {
     const applied = await Promise.all(Array.from({ length: 4 }, async () => migrate(url)));
     expect(applied.filter((names) => names.length > 0)).toEqual([NAMES]);
     const { rows } = await client.query('select migration_name from _prisma_migrations order by 1');
     expect(rows).toEqual(NAMES.map((migration_name) => ({ migration_name })));
-  });
-
-  test('refuses a database whose applied migration differs from its file', async () => {
-    await migrate(url);
-    await client.query(`update _prisma_migrations set checksum = 'another' where migration_name = $1`, [
-      FIRST,
-    ]);
-    const fault = `migration ${FIRST} was changed after it had been applied`;
-    await expect(migrate(url)).rejects.toThrow(fault);
-    await expect(pendingMigrations(client)).rejects.toThrow(fault);
   });
 
   test('that fails half-way leaves nothing of that migration behind and names it', async () => {
@@ -76,43 +68,59 @@ describe('migrate', () => {
     expect(await migrate(url)).toEqual(NAMES);
   });
 
-  test('counts one that Prisma rolled back or did not finish as pending', async () => {
-    await migrate(url);
+  test('says so when Postgres is away', async () => {
+    await expect(migrate('postgres://nobody@127.0.0.1:9/none')).rejects.toThrow(StoreUnavailableError);
+  });
+});
+
+async function required(): Promise<void> {
+  const options = { databaseUrl: url, size: 1, applicationName: 'readiness-test', durableCommits: true };
+  const pool = createPool({ ...options, onError: () => undefined });
+  try {
+    await requireDatabase(pool);
+  } finally {
+    await pool.end();
+  }
+}
+
+describe('a current database', () => {
+  setupEach(createTestDatabase);
+
+  test('gets nothing more', async () => {
+    expect(await migrate(url)).toEqual([]);
+  });
+
+  test('is refused when an applied migration differs from its file', async () => {
+    await client.query(`update _prisma_migrations set checksum = 'another' where migration_name = $1`, [
+      FIRST,
+    ]);
+    const fault = `migration ${FIRST} was changed after it had been applied`;
+    await expect(migrate(url)).rejects.toThrow(fault);
+    await expect(pendingMigrations(client)).rejects.toThrow(fault);
+  });
+
+  test('lacks a migration that Prisma rolled back or did not finish', async () => {
     for (const state of ['rolled_back_at = now()', 'rolled_back_at = null, finished_at = null']) {
       await client.query(`update _prisma_migrations set ${state} where migration_name = $1`, [FIRST]);
       expect(await pendingMigrations(client)).toEqual([FIRST]);
     }
   });
 
-  test('does not mind migrations that a newer version has added', async () => {
-    await migrate(url);
+  test('may have migrations that a newer version has added', async () => {
     await client.query(
       `insert into _prisma_migrations (id, checksum, migration_name, finished_at) values ('x', 'x', '29990101000000_later', now())`,
     );
     expect(await pendingMigrations(client)).toEqual([]);
   });
 
-  test('says so when Postgres is away', async () => {
-    await expect(migrate('postgres://nobody@127.0.0.1:9/none')).rejects.toThrow(StoreUnavailableError);
+  test('is ready', async () => {
+    expect(await readiness(client)).toEqual({ ready: true, parts: { postgres: 'ok', migrations: 'ok' } });
+    await required();
   });
 });
 
 describe('readiness', () => {
-  async function required(): Promise<void> {
-    const options = { databaseUrl: url, size: 1, applicationName: 'readiness-test', durableCommits: true };
-    const pool = createPool({ ...options, onError: () => undefined });
-    try {
-      await requireDatabase(pool);
-    } finally {
-      await pool.end();
-    }
-  }
-
-  test('is given when Postgres answers and the migrations are current', async () => {
-    await migrate(url);
-    expect(await readiness(client)).toEqual({ ready: true, parts: { postgres: 'ok', migrations: 'ok' } });
-    await required();
-  });
+  setupEach(createEmptyDatabase);
 
   test('is withheld from a database that lacks migrations; their number and the remedy are in the cause', async () => {
     const words = `the database lacks ${NAMES.length} migrations; run \`npm run migrate\` first, in an image \`node dist/cli.js migrate\``;
