@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { execFile } from 'node:child_process';
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { readOrNull } from './files.ts';
@@ -29,12 +29,18 @@ export function readPassword(place: Placement): string {
 /**
  * Makes a new cluster: UTF-8, C collation (the same on every system), SCRAM passwords. Builds it under
  * another name and renames it at the end, so an interrupted start leaves no half-made cluster.
+ * @throws when the folder has files that are no cluster: they are not ours
  */
 export async function createCluster(
   place: Placement,
   binaries: PostgresBinaries,
   password = randomBytes(24).toString('hex'),
 ): Promise<void> {
+  if (existsSync(place.dataDir) && readdirSync(place.dataDir).length > 0) {
+    throw new Error(
+      `${place.dataDir} has files and no Postgres cluster; empty it, or set POSTRIDER_DATA_DIR to another folder`,
+    );
+  }
   const draft = `${place.dataDir}.new`;
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(draft, { mode: 0o700 });
@@ -60,6 +66,5 @@ export async function createCluster(
       { cause: error },
     );
   }
-  rmSync(place.dataDir, { recursive: true, force: true }); // empty, or from an interrupted initdb
-  renameSync(draft, place.dataDir);
+  renameSync(draft, place.dataDir); // replaces an empty folder only
 }

@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -174,6 +175,16 @@ describe('a private Postgres', () => {
 
     expect(existsSync(postgres.dataDir)).toBe(false);
     expect(existsSync(`${postgres.dataDir}.password`)).toBe(false);
+  });
+
+  test('refuses a folder with files that are no cluster, and leaves them', async () => {
+    const dataDir = join(folder, 'foreign');
+    mkdirSync(dataDir);
+    writeFileSync(join(dataDir, 'backup.sql'), 'dear');
+
+    await expect(start({ dataDir })).rejects.toThrow(`${dataDir} has files and no Postgres cluster`);
+    expect(readFileSync(join(dataDir, 'backup.sql'), 'utf8')).toBe('dear');
+    expect(existsSync(`${dataDir}.password`)).toBe(false);
   });
 
   test('quotes the output of a server that cannot start', async () => {
