@@ -80,6 +80,17 @@ test('a character that would turn a line around stays the same character in the 
   expect(JSON.parse(body.replaceAll('&quot;', '"'))).toMatchObject({ data: { from: `${RIGHT_TO_LEFT}x` } });
 });
 
+test('a control character of a mail server is an escape in the command to paste', async () => {
+  await query(
+    `update events set data = jsonb_set(data::jsonb, '{detail,diagnostic}', $2)::json where id = $1`,
+    [outage.eventId, JSON.stringify("550 \u007f\u009b no '; id")],
+  );
+  const { text } = await ada.get(`/events/${outage.eventId}`);
+  const [, command = ''] = /data-copy="curl command">([^<]*)</.exec(text) ?? [];
+  expect(command).toContain(String.raw`550 \u007f\u009b no`);
+  expect(command).not.toMatch(/[^\P{Cc}\n]/u);
+});
+
 test('half a surrogate pair in an address is shown, and its link leads to a search', async () => {
   await query(`update events set data = $2 where id = $1`, [
     outage.eventId,

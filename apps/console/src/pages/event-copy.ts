@@ -71,7 +71,10 @@ export function bodySection({ event }: EventStory): Html {
   );
 }
 
-/** The body that attempts send, without the text of received mail: its length is shown in its place. */
+/**
+ * The body that attempts send, without the text of received mail: its length is shown in its place. `line` is
+ * pasted into terminals. These obey U+007F to U+009F, which JSON leaves as they are, so it has their escapes.
+ */
 function shownBody(event: FoundEvent, subject: string): { readonly pretty: string; readonly line: string } {
   const data = JSON.parse(event.data) as Readonly<Record<string, unknown>>;
   const body = {
@@ -81,7 +84,11 @@ function shownBody(event: FoundEvent, subject: string): { readonly pretty: strin
     created_at: event.createdAt.toISOString(),
     data: typeof data['text'] === 'string' ? { ...data, text: lengthOf(data['text']) } : data,
   };
-  return { pretty: JSON.stringify(body, null, 2), line: JSON.stringify(body) };
+  const line = JSON.stringify(body).replaceAll(
+    /[\x7f-\x9f]/g,
+    (character) => String.raw`\u00${character.charCodeAt(0).toString(16)}`,
+  );
+  return { pretty: JSON.stringify(body, null, 2), line };
 }
 
 function lengthOf(text: string): string {
