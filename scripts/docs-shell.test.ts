@@ -1,0 +1,26 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** Lines of `sh` blocks with a comment behind a command. Pasted into zsh, its words are arguments. */
+function commentedCommands(text: string): string[] {
+  return [...text.matchAll(/^ *```(?:sh|bash|shell|console)\n([^]*?)^ *```/gm)].flatMap(([, block = '']) =>
+    block.split('\n').filter((line) => /^\s*[^\s#].*\s#(?:\s|$)/.test(line)),
+  );
+}
+
+test('no command to paste has a comment behind it', () => {
+  const pages = execFileSync('git', ['ls-files', '*.md'], { cwd: ROOT, encoding: 'utf8' }).trim().split('\n');
+  const found = pages.flatMap((page) =>
+    commentedCommands(readFileSync(join(ROOT, page), 'utf8')).map((line) => `${page}: ${line}`),
+  );
+  expect(found).toEqual([]);
+});
+
+test('a comment behind a command is found, and a line of its own is none', () => {
+  const text = '```sh\n# all of it\ncurl x # y\n  curl "$A#b"\n```\n\n   ```sh\n   ls   # z\n   ```\n';
+  expect(commentedCommands(text)).toEqual(['curl x # y', '   ls   # z']);
+});
