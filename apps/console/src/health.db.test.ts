@@ -24,7 +24,7 @@ describe('the page of a webhook', () => {
   test('says since when it fails, what succeeded and failed last, and who was notified', async () => {
     const words = textOf(await show(`/webhooks/${outage.failing}`));
     expect(words).toMatch(
-      /Failing since \d.* for 1 h 30 min\. The last success was at .*\. The last error is HTTP 503 ?\. Postrider notified ops@shop\.example\.com at/,
+      /Failing since \d.* for 1 h 30 min\. The last success was at .*\. The last error is HTTP 503 ?\. A notice was sent at/,
     );
     await query('update webhooks set failing_notice_at = null');
     expect(textOf(await show(`/webhooks/${outage.failing}`))).toContain('Nobody was notified yet.');

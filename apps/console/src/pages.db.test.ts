@@ -89,6 +89,23 @@ describe('the story of an event', () => {
     expect(await page()).not.toContain('never retries');
   });
 
+  test('counts no webhook whose attempts have expired', async () => {
+    const { database } = opened;
+    await database.query(`update events set created_at = '2026-03-01T12:00:00Z'`);
+    await database.query(`update webhooks set created_at = '2026-01-01T12:00:00Z'`);
+    await database.query('delete from dead_letters');
+    await database.query(
+      `create table attempts_20260302 partition of attempts for values from ('2026-03-02Z') to ('2026-03-03Z')`,
+    );
+    await database.query('delete from attempts where webhook_id = $1', [outage.failing]);
+    const words = async () => textOf(await show(`/events/${outage.eventId}`));
+    expect(await words()).toContain('Delivered to 1 of 1 webhook. 1 is older than the attempt log.');
+    await database.query('delete from attempts');
+    expect(await words()).toContain('Its deliveries are unknown. 2 are older than the attempt log.');
+    expect(textOf(await show(`/emails/${outage.emailId}`))).toContain('2 attempts expired unknown');
+    await database.query('drop table attempts_20260302');
+  });
+
   test('of a received message has the length of its text in place of the text', async () => {
     await opened.database.query(`update events set type = 'message.received', data = $2 where id = $1`, [
       outage.eventId,
@@ -298,7 +315,7 @@ describe('lists', () => {
   test('held mail shows its reason, and not that of others', async () => {
     expect(await show('/held')).toContain('clamd found a virus');
     expect(await show('/held?reason=virus')).toContain('Re: Your order');
-    expect(await show('/held?reason=spam')).toContain('No mail is held');
+    expect(await show('/held?reason=spam')).toContain('No held mail matches');
   });
 
   test('the events of a webhook can be filtered by recipient, status and time', async () => {
@@ -309,6 +326,14 @@ describe('lists', () => {
     expect(await show(`${path}?recipient=nobody@example.net`)).toContain('No event matches');
     expect((await ada.get(`${path}?recipient=x`)).status).toBe(400);
   });
+});
+
+test('an email that failed was never sent', async () => {
+  const sent = `update emails set sent_at = null, status = $2 where id = $1`;
+  await opened.database.query(sent, [outage.emailId, 'failed']);
+  expect(textOf(await show(`/emails/${outage.emailId}`))).toContain('Sent never: it failed');
+  await opened.database.query(sent, [outage.emailId, 'queued']);
+  expect(textOf(await show(`/emails/${outage.emailId}`))).toContain('Sent not yet');
 });
 
 describe('a message', () => {

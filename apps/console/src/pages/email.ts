@@ -91,8 +91,11 @@ function addresses(list: readonly string[]): Html {
   return html`${list.map((address) => html`${addressLink(address)} `)}`;
 }
 
-function sentAt({ sentAt: at, createdAt, kind }: FoundEmail, now: Date): Html {
-  if (at === null) return html`<span class="soft">${kind === 'test' ? 'never: test key' : 'not yet'}</span>`;
+function sentAt({ sentAt: at, createdAt, kind, status }: FoundEmail, now: Date): Html {
+  if (at === null) {
+    const never = status === 'failed' ? 'never: it failed' : 'not yet';
+    return html`<span class="soft">${kind === 'test' ? 'never: test key' : never}</span>`;
+  }
   return html`${timeAgo(at, now)} <span class="rel">after ${gap(at.getTime() - createdAt.getTime())}</span>`;
 }
 

@@ -7,7 +7,7 @@ import type { Page } from '../html/layout.ts';
 import { addressLink } from '../html/links.ts';
 import { crumbs, facts, timeAgo, wholeId } from '../html/pieces.ts';
 import type { Fact, Html } from '../html/pieces.ts';
-import { count, dayAfter, subjectText } from '../html/words.ts';
+import { count, counted, dayAfter, subjectText } from '../html/words.ts';
 import type { Settings } from '../settings.ts';
 import { causeSection } from './event-cause.ts';
 import { bodySection, copySection } from './event-copy.ts';
@@ -49,24 +49,25 @@ const FATE_WORDS = {
 } as const;
 
 function verdict({ webhooks }: EventStory): Html {
-  const all = webhooks.length;
-  if (all === 0) {
+  if (webhooks.length === 0) {
     return html`<div class="note wait">
       <p>
         <b>No webhook matched.</b> When Postrider recorded the event, no webhook of the account asked for it.
       </p>
     </div>`;
   }
+  const known = webhooks.filter(({ fate }) => fate !== 'attempts_expired').length;
   const delivered = webhooks.filter(({ fate }) => fate === 'delivered').length;
   const others = Object.entries(FATE_WORDS).flatMap(([fate, words]) => {
     const found = webhooks.filter((webhook) => webhook.fate === fate).length;
     return found === 0 ? [] : [`${count(found)} ${found === 1 ? 'is' : 'are'} ${words}`];
   });
   const isBad = webhooks.some(({ fate }) => fate === 'dead_letter' || fate === 'dropped');
-  const sign = delivered === all ? 'good' : isBad ? 'bad' : 'wait';
+  const sign = known > 0 && delivered === known ? 'good' : isBad ? 'bad' : 'wait';
+  const sum = `Delivered to ${count(delivered)} of ${counted(known, 'webhook')}.`;
   return html`<div class="note ${sign}">
     <p>
-      <b>Delivered to ${count(delivered)} of ${count(all)} ${all === 1 ? 'webhook' : 'webhooks'}.</b>
+      <b>${known === 0 ? 'Its deliveries are unknown.' : sum}</b>
       ${others.length === 0 ? '' : `${others.join(', ')}.`}
     </p>
   </div>`;

@@ -37,8 +37,10 @@ export function newestEventCell(event: NewestEvent | null): Html {
     ><span class="sub">${fatesInWords(event.fates)} ${deliveredOf(event.fates)}</span>`;
 }
 
-/** `1 of 4` */
+/** `1 of 4` of the webhooks with a known fate. */
 export function deliveredOf(fates: readonly EventFate[]): Html {
-  const delivered = fates.filter(({ fate }) => fate === 'delivered').length;
-  return html`${count(delivered)} of ${count(fates.length)}`;
+  const known = fates.filter(({ fate }) => fate !== 'attempts_expired');
+  if (known.length < fates.length && known.length === 0) return html`unknown`;
+  const delivered = known.filter(({ fate }) => fate === 'delivered').length;
+  return html`${count(delivered)} of ${count(known.length)}`;
 }

@@ -44,6 +44,12 @@ export function heldPage(parts: HeldParts, settings: Settings, visit: Visit): Pa
 
 function heldList({ page, filter }: HeldParts, visit: Visit): Html {
   const messages = page.entries;
+  if (messages.length === 0 && (filter.account ?? filter.reason) !== undefined) {
+    return html`<div class="empty">
+      <b>No held mail matches</b>
+      <p><a href="/held">Show all held mail</a>.</p>
+    </div>`;
+  }
   if (messages.length === 0) {
     return html`<div class="empty">
       <b>No mail is held</b>

@@ -163,7 +163,11 @@ function suppressed(findings: Findings, now: Date): Html | null {
     <div class="note wait">
       <h2 id="suppressed">Suppressed for ${number} ${accounts === 1 ? 'account' : 'accounts'}</h2>
       ${lines}
-      <p>New emails from such an account to this address end as <code>email.failed</code>.</p>
+      ${
+        suppressions.some(({ topicId }) => topicId === null)
+          ? html`<p>New emails from such an account to this address end as <code>email.failed</code>.</p>`
+          : html`<p>Mail of the suppressed topic leaves this address out. Other mail is sent.</p>`
+      }
     </div>
   </section>`;
 }

@@ -4,7 +4,7 @@ import type { OwnedWebhook, RecoveryCount } from '@postrider/store';
 import { textOf, valuesOf } from '../../test/http-visitor.ts';
 import type { Visit } from '../http/serve-page.ts';
 import { createOneCount } from '../routes/one-count.ts';
-import { recoverPage, recoverPath } from './recover.ts';
+import { recoverPage, recoverPath, typedNumber } from './recover.ts';
 import type { RecoverFields, RecoverTarget } from './recover.ts';
 
 const AT = new Date('2026-11-26T07:10:52.093Z');
@@ -100,6 +100,18 @@ describe('a dry run', () => {
       until: '',
     });
     expect(textOf(page)).toContain('5 events for 1 other webhook left out');
+  });
+
+  test('of several webhooks says that each gets the rate', () => {
+    expect(textOf(pageOf([target(1, { matched: 2 })]))).toContain('1 webhook , at 200 per second. New');
+    const words = textOf(pageOf([target(1, { matched: 2 }), target(2, { matched: 2 })]));
+    expect(words).toContain('2 webhooks , at 200 per second each. New');
+    expect(words).toContain('Events per second, each webhook');
+  });
+
+  test('has its number typed above 1,000', () => {
+    expect(typedNumber([{ matched: 1_000, hasMore: false }])).toBeNull();
+    expect(typedNumber([{ matched: 1_001, hasMore: false }])).toBe('1001');
   });
 
   test('has an address with everything that was asked for', () => {

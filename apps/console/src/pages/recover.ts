@@ -125,7 +125,7 @@ function askForm(fields: RecoverFields): Html {
       ${ownerField('r-wh', webhook ?? '', true)} ${rangeFields('r', fields)}
       ${choiceField('r-type', { name: 'types', label: 'Types', values: EVENT_TYPES, chosen: types, any: 'all' })}
       <div>
-        <label for="r-rate">Events per second</label>
+        <label for="r-rate">Events per second, each webhook</label>
         <input
           id="r-rate"
           name="rate"
@@ -313,7 +313,7 @@ function confirmSection({ targets, account }: DryRun, fields: RecoverFields, vis
     <ul class="dots">
       <li>
         Postrider sends <b>${words}</b>, each once, to <b>${counted(sent.length, 'webhook')}</b>, at
-        ${count(fields.rate)} per second. New events go first.
+        ${count(fields.rate)} per second${sent.length > 1 ? ' each' : ''}. New events go first.
       </li>
       ${
         isSuspended(account)

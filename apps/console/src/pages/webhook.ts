@@ -89,7 +89,7 @@ function recoverLink({ id, failingSince }: OwnedWebhook): string {
   return `/recover${queryOf({ webhook: id, since: writtenTime(since) })}`;
 }
 
-function failure({ webhook, account, health }: WebhookParts, now: Date): Html | null {
+function failure({ webhook, health }: WebhookParts, now: Date): Html | null {
   const { failingSince, failingNoticeAt } = webhook;
   if (failingSince === null) return null;
   const seconds = (now.getTime() - failingSince.getTime()) / 1000;
@@ -101,7 +101,7 @@ function failure({ webhook, account, health }: WebhookParts, now: Date): Html | 
   const error = lastError === null ? null : html`The last error is <code>${lastError}</code>.`;
   const isNoticed = failingNoticeAt !== null && failingNoticeAt >= failingSince;
   const notice = isNoticed
-    ? html`Postrider notified ${account?.noticeEmail ?? 'the account'} at ${time(failingNoticeAt, now)}.`
+    ? html`A notice was sent at ${time(failingNoticeAt, now)}.`
     : html`Nobody was notified yet.`;
   return html`<div class="note bad">
     <p>

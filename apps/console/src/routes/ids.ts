@@ -3,6 +3,7 @@ import { parseId, timeOfId } from '@postrider/domain';
 import { notFound } from '../http/refusal.ts';
 import type { Refusal } from '../http/refusal.ts';
 import type { Visit } from '../http/serve-page.ts';
+import type { Part } from '../html/pieces.ts';
 import { day, duration } from '../html/words.ts';
 
 type Noun = Parameters<typeof parseId>[0];
@@ -16,7 +17,7 @@ export function idOf<N extends Noun>(noun: N, word: string, { params, now }: Pic
 }
 
 /** @param kept says how long such things are kept */
-export function noSuch(word: string, id: string, now: Date, kept = ''): Refusal {
+export function noSuch(word: string, id: string, now: Date, kept: Part = ''): Refusal {
   const madeAt = timeOfId(id);
   const age = madeAt === null ? null : (now.getTime() - madeAt.getTime()) / 1000;
   return notFound(

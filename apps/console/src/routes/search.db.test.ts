@@ -31,6 +31,35 @@ test('an id leads to its page, also in capitals and quotes', async () => {
   }
 });
 
+test('an id without a page is not found, with its time; a dead letter was replayed or dropped', async () => {
+  const letter = await ada.get('/search?q=dl_01kjpx1b50pb7tmnhrrahq69x0');
+  expect(letter.status).toBe(404);
+  expect(textOf(letter.text)).toContain(
+    'No dead letter has the id dl_01kjpx1b50pb7tmnhrrahq69x0 . The id is',
+  );
+  expect(textOf(letter.text)).toContain('Postrider keeps dead letters for 90 days.');
+  expect(letter.text).toContain('<a href="/audit">the audit</a>');
+  const domain = await ada.get('/search?q=dom_01kjpx1b50pb7tmnhrrahq69x0');
+  expect(domain.status).toBe(404);
+  expect(textOf(domain.text)).toContain('No page has the id dom_01kjpx1b50pb7tmnhrrahq69x0 . The id is from');
+});
+
+test.each([
+  ['', 'New emails from such an account to this address end as email.failed .'],
+  [
+    'top_01kjpx1b50pb7tmnhrrahq69x0',
+    'Mail of the suppressed topic leaves this address out. Other mail is sent.',
+  ],
+])('a suppression of topic %j says which mail it stops', async (topicId, words) => {
+  await opened.database.query(
+    `insert into suppressions (id, account_id, address, topic_id, origin, created_at) values ('sup_1', $1, $2, $3, 'manual', now())`,
+    [outage.accountId, RECIPIENT, topicId],
+  );
+  const note = textOf(await show(`/search?q=${RECIPIENT}`));
+  expect(note).toContain(words);
+  expect(note.includes('email.failed')).toBe(topicId === '');
+});
+
 test('a key leads to the mail that it sent and its account, or without mail to the keys of its account', async () => {
   const id = 'key_01jd0000000000000000000001';
   const path = `/search?q=${id}`;

@@ -1,3 +1,4 @@
+import { html } from '@remix-run/html-template';
 import { parseSearchText } from '@postrider/domain';
 import type { SearchText } from '@postrider/domain';
 import { lookUp } from '@postrider/store';
@@ -6,8 +7,10 @@ import { freeText, idField, readFields } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { pagePath } from '../html/links.ts';
+import { count } from '../html/words.ts';
 import { lookUpPage } from '../pages/look-up.ts';
 import type { Settings } from '../settings.ts';
+import { noSuch } from './ids.ts';
 
 /** Entries of each list. */
 const SHOWN_MAX = 25;
@@ -26,7 +29,8 @@ export function search(db: Database, settings: Settings): PageHandler {
     const { q = '', account: accountId } = readFields(fields, visit.query);
     const read = parseSearchText(q);
     if (read === null) throw badRequest(['q is empty or too long.']);
-    if (read.kind === 'id' && read.noun !== 'apiKey') return { redirect: await pageOf(db, read) };
+    if (read.kind === 'id' && read.noun !== 'apiKey')
+      return { redirect: await pageOf(db, read, settings, visit.now) };
     const text: LookedUpText = read.kind === 'id' ? { kind: 'key', keyId: read.id } : read;
     const findings = await lookUp(db, text, { accountId, limit: SHOWN_MAX });
     const sole = accountId === undefined ? soleFinding(text, findings) : null;
@@ -52,12 +56,24 @@ function soleFinding(
 }
 
 /** Things without a page of their own are on the page of what they belong to. */
-async function pageOf({ prisma }: Database, { noun, id }: Id): Promise<string> {
+async function pageOf(
+  { prisma }: Database,
+  { noun, id }: Id,
+  { deadLetterRetentionDays }: Settings,
+  now: Date,
+): Promise<string> {
   const page = pagePath(id);
   if (page !== null) return page;
   if (noun === 'deadLetter') {
     const letter = await prisma.deadLetter.findUnique({ where: { id }, select: { eventId: true } });
     if (letter !== null) return `/events/${letter.eventId}`;
+    throw noSuch(
+      'dead letter',
+      id,
+      now,
+      html`Postrider keeps dead letters for ${count(deadLetterRetentionDays)} days. A replay removes them, and
+        <a href="/audit">the audit</a> has it.`,
+    );
   }
-  throw badRequest([`q ${id} has no page, or does not exist.`]);
+  throw noSuch('page', id, now);
 }

@@ -24,6 +24,19 @@ test('a right key signs in, however many wrong keys came from its address', asyn
   expect([status, setCookie === null]).toEqual([303, false]);
 });
 
+test('a sign-in over plain HTTP, where browsers do not name the site, is told to use HTTPS', async () => {
+  const { status, text } = await new HttpVisitor(opened.url).post(
+    '/sign-in',
+    { key: KEYS.ada },
+    { origin: 'null' },
+  );
+  expect([status, text.includes('The console needs HTTPS'), text.includes('another site')]).toEqual([
+    403,
+    true,
+    false,
+  ]);
+});
+
 test('a sign-in from another site is refused before the key is looked at', async () => {
   const visitor = new HttpVisitor(opened.url);
   const { status } = await visitor.post('/sign-in', { key: KEYS.ada }, { origin: 'https://evil.example' });

@@ -91,6 +91,11 @@ async function signOut({ keys, sessions }: SignInParts, request: Request, respon
 
 function requireOwnOrigin(request: Request, response: Response): void {
   if (isOwnOrigin(request)) return;
+  const { origin, 'sec-fetch-site': site } = request.headers;
+  if (origin === 'null' && site === undefined) {
+    const why = 'Over plain HTTP, browsers do not say which site a form is from, except on this machine.';
+    throw forbidden('The console needs HTTPS', why, requestIdOf(response), '/sign-in');
+  }
   throw forbidden('This form is from another site', '', requestIdOf(response), '/sign-in');
 }
 
