@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from '@postrider/domain';
 import { WEBHOOK_EVENT_STATUSES } from '@postrider/store';
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { parseTime } from './dead-letter-options.ts';
 
 /** Options that select events. */
@@ -14,4 +14,14 @@ export const eventOptions = {
     new Option('--since <time>', 'only those recorded at this time (ISO 8601) or later').argParser(parseTime),
   until: () =>
     new Option('--until <time>', 'only those recorded before this time (ISO 8601)').argParser(parseTime),
+  after: () =>
+    new Option('--after <position>', 'only older ones; a note under the list has the position').argParser(
+      parsePosition,
+    ),
 };
+
+/** @returns a position of events, which fits into Postgres's `bigint`. */
+function parsePosition(text: string): bigint {
+  if (/^\d{1,18}$/.test(text)) return BigInt(text);
+  throw new InvalidArgumentError('A position is a number, as a note has it.');
+}

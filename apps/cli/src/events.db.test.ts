@@ -134,7 +134,7 @@ describe('events find', () => {
     });
   });
 
-  test('shows the newest 100 and says that there are older ones', async () => {
+  test('shows the newest 100 and says where the older ones begin, also those of the same millisecond', async () => {
     await database.query(
       `insert into events (id, account_id, type, created_at, data)
        select 'evt_01jd' || lpad(n::text, 22, '0'), account_id, type, created_at, data
@@ -145,10 +145,16 @@ describe('events find', () => {
       ['--email', acme.emailId],
       ['--webhook', acme.webhookId],
     ]) {
-      expect(await cli('events', 'find', ...by)).toMatchObject({
-        stderr: `postrider: there are older ones: --until ${AT}\n`,
-      });
+      const { stdout, stderr } = await cli('events', 'find', ...by);
+      const [, position = ''] = /^postrider: there are older ones: --after (\d+)\n$/.exec(stderr) ?? [];
+      const newest = stdout.match(/^evt_\w+/gm) ?? [];
+      const older = await idsOf('events', 'find', ...by, '--after', position);
+      expect([newest.length, older.length, new Set([...newest, ...older]).size]).toEqual([100, 1, 101]);
     }
+    expect(await cli('events', 'find', '--email', acme.emailId, '--after', 'evt')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('A position is a number, as a note has it.'),
+    });
     expect((await cli('events', 'find', '--email', other.emailId)).stderr).toBe('');
   });
 });

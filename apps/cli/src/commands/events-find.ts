@@ -17,6 +17,7 @@ interface Options extends Partial<Record<(typeof SEARCHES)[number], string>> {
   readonly account?: string;
   readonly since?: Date;
   readonly until?: Date;
+  readonly after?: bigint;
   readonly type?: EventType;
   readonly status?: FoundEventFilter['status'];
   readonly json?: true;
@@ -36,14 +37,15 @@ export function addEventsFind(events: Command, io: Io): void {
     .option('--account <id>', 'only events of this account')
     .addOption(eventOptions.since())
     .addOption(eventOptions.until())
+    .addOption(eventOptions.after())
     .addOption(eventOptions.type())
     .addOption(eventOptions.status())
     .addOption(jsonOption())
     .action(async (options: Options) => {
-      const { since, until, type, status } = options;
+      const { since, until, after, type, status } = options;
       const search = parseSearch(options);
       const accountId = optionalId('account', options.account);
-      const filter = { accountId, since, until, type, status };
+      const filter = { accountId, since, until, after, type, status };
       await withDatabase(
         io,
         async ({ database }) => {
@@ -60,7 +62,7 @@ export function addEventsFind(events: Command, io: Io): void {
           });
           if (olderFrom !== null) {
             const some = events.length === LISTED_MAX ? 'are' : 'may be';
-            note(io, `postrider: there ${some} older ones: --until ${olderFrom.toISOString()}`);
+            note(io, `postrider: there ${some} older ones: --after ${olderFrom}`);
           }
         },
         'once',

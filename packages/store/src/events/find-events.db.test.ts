@@ -47,6 +47,12 @@ async function found(by: EventSearch, filter: FoundEventFilter = {}, limit = 100
   return (await search(by, filter, limit)).map(({ type, emailId }) => [type, emailId]);
 }
 
+async function positionOf(event: { readonly id: EventId } | undefined): Promise<bigint> {
+  const sql = 'select position::text as position from events where id = $1';
+  const [row] = await store.outside.query<{ position: string }>(sql, [event?.id]);
+  return BigInt(row?.position ?? -1);
+}
+
 /** The `message.received` of a message, which came for this address. */
 async function receivedEvent(
   of: AccountId,
@@ -308,17 +314,20 @@ describe('a status', () => {
     expect((await pending()).olderFrom).toBeNull();
     await addDropped(500);
     const [last] = await search(by, {}, 500).then((events) => events.slice(-1));
-    expect(await pending()).toEqual({ events: [], olderFrom: last?.createdAt });
+    expect(await pending()).toEqual({ events: [], olderFrom: await positionOf(last) });
   });
 
   test('leaves it to the caller to ask for older ones', async () => {
     const by = { by: 'email', id: mine } as const;
     const { events, olderFrom } = await searchEvents(store.db, by, {}, 1);
-    expect([events.length, olderFrom]).toEqual([1, events[0]?.createdAt]);
+    expect([events.length, olderFrom]).toEqual([1, await positionOf(events[0])]);
+    const older = { after: olderFrom ?? undefined };
+    expect(await found(by, older)).toEqual([['email.delivered', mine]]);
     expect((await searchEvents(store.db, by, {}, 2)).olderFrom).toBeNull();
     const [webhook] = await store.outside.query<{ id: never }>('select id from webhooks');
     const ofWebhook = { by: 'webhook', id: webhook?.id as never, accountId: acme } as const;
     expect(await searchEvents(store.db, ofWebhook, {}, 1)).toEqual({ events, olderFrom });
+    expect(await found(ofWebhook, older)).toEqual([['email.delivered', mine]]);
     expect((await searchEvents(store.db, ofWebhook, {}, 2)).olderFrom).toBeNull();
   });
 });

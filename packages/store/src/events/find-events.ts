@@ -10,7 +10,6 @@ import { readFates } from './event-fates.ts';
 import type { EventFate } from './event-fates.ts';
 import type { FoundEvent } from './event-story.ts';
 import { POSITION_MAX, rangeOf } from './events.ts';
-import type { EventCursor } from './events.ts';
 import { findEvents } from './sql/event-story.ts';
 import {
   findAccountsOfAddress,
@@ -44,6 +43,8 @@ export interface FoundEventFilter {
   readonly since?: Date | undefined;
   /** Recorded before this time. */
   readonly until?: Date | undefined;
+  /** Before this position: `olderFrom` of a page. */
+  readonly after?: bigint | undefined;
   /** At one webhook, or at the webhook of the search. */
   readonly status?: WebhookEventStatus | undefined;
 }
@@ -60,7 +61,7 @@ export interface EventWithFates {
 }
 
 type WebhookSearch = Extract<EventSearch, { by: 'webhook' }>;
-type EventRow = Omit<EventWithFates, 'fates'>;
+type EventRow = Omit<EventWithFates, 'fates'> & { readonly position: string };
 
 export type NewestEvent = Pick<EventWithFates, 'id' | 'type' | 'fates'>;
 type NewestRow = Omit<NewestEvent, 'fates'> & { readonly mailId: EmailId | MessageId };
@@ -77,8 +78,8 @@ const PAGES_OF_WEBHOOK_MAX = 20;
 export interface FoundEvents {
   /** The newest first. */
   readonly events: readonly EventWithFates[];
-  /** Events before this time, or at it, may fit, too. null: no older one fits. */
-  readonly olderFrom: Date | null;
+  /** The position of the last event that was looked at: older ones may fit, too. null: no older one fits. */
+  readonly olderFrom: bigint | null;
 }
 
 /** @returns the newest events that fit, at most `limit`. */
@@ -96,19 +97,29 @@ export async function searchEvents(
     return { events: await withFates(db, shown), olderFrom: rows.length > limit ? endOf(shown) : null };
   }
   const rows = await rowsOf({ db, filter, limit: LOOKED_AT_MAX }, search);
-  const fitting = (await withFates(db, rows)).filter(({ fates }) => fates.some((at) => at.status === status));
-  const events = fitting.slice(0, limit);
-  if (fitting.length > limit) return { events, olderFrom: endOf(events) };
+  const fates = await readFates(db, idsOf(rows));
+  const fitting = rows.filter(({ id }) => fates.get(id)?.some((at) => at.status === status) === true);
+  const shown = fitting.slice(0, limit);
+  const events = shown.map((row) => eventOf(row, fates));
+  if (fitting.length > limit) return { events, olderFrom: endOf(shown) };
   return { events, olderFrom: rows.length >= LOOKED_AT_MAX ? endOf(rows) : null };
 }
 
-function endOf(rows: readonly Pick<EventRow, 'createdAt'>[]): Date | null {
-  return rows.at(-1)?.createdAt ?? null;
+function endOf(rows: readonly EventRow[]): bigint | null {
+  const last = rows.at(-1);
+  return last === undefined ? null : BigInt(last.position);
 }
 
 async function withFates(db: Database, rows: readonly EventRow[]): Promise<EventWithFates[]> {
   const fates = await readFates(db, idsOf(rows));
-  return rows.map((row) => ({ ...row, fates: fates.get(row.id) ?? [] }));
+  return rows.map((row) => eventOf(row, fates));
+}
+
+function eventOf(
+  { id, accountId, type, createdAt, emailId }: EventRow,
+  fates: ReadonlyMap<EventId, readonly EventFate[]>,
+): EventWithFates {
+  return { id, accountId, type, createdAt, emailId, fates: fates.get(id) ?? [] };
 }
 
 /** The database, the filter, and the rows at most. */
@@ -144,7 +155,16 @@ async function eventWithId({ db, filter }: Reading, id: EventId): Promise<EventR
     (until === undefined || event.createdAt < until);
   const { email_id: emailId = null } = JSON.parse(event.data) as { email_id?: EmailId | null };
   return fits
-    ? [{ id, accountId: event.accountId, type: event.type, createdAt: event.createdAt, emailId }]
+    ? [
+        {
+          id,
+          accountId: event.accountId,
+          type: event.type,
+          createdAt: event.createdAt,
+          emailId,
+          position: '0',
+        },
+      ]
     : [];
 }
 
@@ -156,8 +176,8 @@ async function eventsOf(
   ...more: readonly string[]
 ): Promise<EventRow[]> {
   if (values.length === 0) return [];
-  const { accountId, type, since, until } = filter;
-  const range = await rangeOf(db, filter, { after: 0n, last: POSITION_MAX });
+  const { accountId, type, since, until, after = POSITION_MAX } = filter;
+  const range = await rangeOf(db, filter, { after: 0n, last: after - 1n });
   return runOn<EventRow>(db.pool, statement, [
     values,
     type === undefined ? EVENT_TYPES : [type],
@@ -192,25 +212,25 @@ async function eventsOfMessageId(reading: Reading, messageId: string): Promise<E
     eventsOfMail(reading, { by: 'messageId', text: messageId }),
     eventsOf(reading, findEventsOfMessages, idsOf(received)),
   ]);
-  return events.flat().sort((one, other) => other.createdAt.getTime() - one.createdAt.getTime());
+  return events.flat().sort((one, other) => (BigInt(one.position) < BigInt(other.position) ? 1 : -1));
 }
 
 /** A page may hold few of the events that it looks at, or none. So it reads on. */
 async function eventsOfWebhook(
-  { db, filter: { accountId: asked, ...filter }, limit }: Reading,
+  { db, filter: { accountId: asked, after: from, ...filter }, limit }: Reading,
   { id, accountId }: WebhookSearch,
 ): Promise<FoundEvents> {
   if (asked !== undefined && asked !== accountId) return { events: [], olderFrom: null };
   const store = createWebhookEventStore(db);
   const rows: EventRow[] = [];
-  let [after, olderFrom]: [EventCursor | undefined, Date | null] = [undefined, null];
+  let [after, olderFrom]: [bigint | undefined, bigint | null] = [from, null];
   for (let pages = 0; pages < PAGES_OF_WEBHOOK_MAX; pages += 1) {
     const page = await store.list(accountId, id, filter, { after, limit: limit - rows.length });
     if (typeof page === 'string') break; // the webhook was removed meanwhile
     for (const { id: event, type, createdAt, emailId } of page.entries) {
-      rows.push({ id: event, accountId, type, createdAt, emailId });
+      rows.push({ id: event, accountId, type, createdAt, emailId, position: '0' });
     }
-    [after, olderFrom] = [page.position, page.hasMore ? page.lookedTo : null];
+    [after, olderFrom] = [page.position, page.hasMore ? page.position : null];
     if (!page.hasMore || rows.length === limit) break;
   }
   return { events: await withFates(db, rows), olderFrom };

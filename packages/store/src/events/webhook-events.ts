@@ -56,8 +56,6 @@ export interface WebhookEventFilter extends EventFilter {
 export interface WebhookEventPage extends Page<WebhookEvent> {
   /** Where the next page begins. */
   readonly position: bigint;
-  /** The time of the last event that was looked at; null: there is none. */
-  readonly lookedTo: Date | null;
 }
 
 /** The events that one request looks at, when only some of them fit. */
@@ -67,7 +65,6 @@ type EventRow = WebhookEvent & { readonly position: string };
 interface Found {
   readonly found: number;
   readonly foundTo: string | null;
-  readonly lookedTo: Date | null;
 }
 type PageRow = Found & (EventRow | { readonly id: null });
 
@@ -110,14 +107,13 @@ export function createWebhookEventStore(db: Database) {
       const rows = await runOn<PageRow>(db.pool, statement, [...values, ...rest]);
       const fitting = rows.flatMap((row) => (row.id === null ? [] : [row]));
       const entries = fitting.slice(0, limit);
-      const [{ found, foundTo, lookedTo }] = rows as [PageRow];
+      const [{ found, foundTo }] = rows as [PageRow];
       const isCut = fitting.length > limit;
-      const last = isCut ? entries.at(-1) : { position: foundTo, createdAt: lookedTo };
+      const last = isCut ? entries.at(-1)?.position : foundTo;
       return {
         entries,
         hasMore: isCut || found === foundMax,
-        position: BigInt(last?.position ?? from),
-        lookedTo: last?.createdAt ?? null,
+        position: BigInt(last ?? from),
       };
     },
     /** @returns null when there is no such webhook, or it does not get the event. */

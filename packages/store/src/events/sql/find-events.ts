@@ -28,7 +28,7 @@ const FITS = `e.position is not null and e.position > $3::bigint and e.position 
 function find(name: string, found: string): Statement {
   return statement(name)`
     select n.id, n.account_id as "accountId", n.type, n.created_at as "createdAt",
-           ${emailIdOf('n')} as "emailId"
+           n.position::text as position, ${emailIdOf('n')} as "emailId"
     from (
       select f.*
       from unnest($1::text[]) g (value) cross join lateral (${found}) f

@@ -86,7 +86,7 @@ const SHOWN = `e.id, e.type, e.created_at as "createdAt", e.position::text as po
  * webhook, its routing rule or null, its domains or null, a status or null, and rows at most.
  *
  * With a rule, domains or a status, a page may be short: the query finds $7 events, and some fit. Each row
- * has the number of events found, and the position and the time of the last one. Without a fitting event, one
+ * has the number of events found, and the position of the last one. Without a fitting event, one
  * row comes with these alone.
  *
  * @param before the number of parameters of the query
@@ -110,8 +110,8 @@ function page(name: string, query: string, before: number): Statement {
       order by e.position desc
       limit ${rowsMax}
     )
-    select t.found, t."foundTo", t."lookedTo", fitting.*
-    from (select count(*)::int as found, min(position)::text as "foundTo", min(created_at) as "lookedTo" from found) t
+    select t.found, t."foundTo", fitting.*
+    from (select count(*)::int as found, min(position)::text as "foundTo" from found) t
     left join fitting on true
     order by fitting.at desc`;
 }
