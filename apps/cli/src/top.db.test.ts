@@ -101,11 +101,11 @@ describe('top', () => {
     expect(process.listenerCount('SIGINT')).toBe(0);
   });
 
-  test.each(['0', '0.5', 'x', ''])('--every %j is refused', async (every) => {
+  test.each(['0', '0.5', 'x', '', '86401', 'Infinity'])('--every %j is refused', async (every) => {
     const { code, stderr } = await cli('top', '--every', every);
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: `postrider: --every ${every} is not a number of seconds, 1 or more\n`.replace('  ', ' '),
+      stderr: `postrider: --every ${every} is not a number of seconds from 1 to 86400\n`.replace('  ', ' '),
     });
   });
 });

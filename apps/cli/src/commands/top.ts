@@ -13,6 +13,8 @@ import { endpointObject, failingObject } from '../webhook-object.ts';
 const MINUTES = 5;
 const WEBHOOKS = 20;
 const EVERY_SECONDS = '5';
+/** A day. Over 2^31 ms, a timer fires at once. */
+const EVERY_MAX_MS = 86_400_000;
 /** Clears the screen, and goes to its upper left corner. */
 const CLEAR = '\u001b[2J\u001b[H';
 
@@ -39,7 +41,8 @@ export function addTop(program: Command, io: Io): void {
     .addOption(jsonOption())
     .action(async ({ every, once, json }: Options) => {
       const everyMs = Number(every) * 1_000;
-      if (!(everyMs >= 1_000)) throw new UsageError(`--every ${every} is not a number of seconds, 1 or more`);
+      if (!(everyMs >= 1_000 && everyMs <= EVERY_MAX_MS))
+        throw new UsageError(`--every ${every} is not a number of seconds from 1 to ${EVERY_MAX_MS / 1_000}`);
       await withDatabase(io, async ({ database }) => {
         const goesOn = once !== true && json !== true && isTerminal(io.stdout);
         if (goesOn) return showUntilInterrupt(io, database, everyMs);
