@@ -54,13 +54,19 @@ export function countObject(
   };
 }
 
+/** `3`, or `500000+` when the count was cut. */
+export function countInWords(matched: number, hasMore: boolean): string {
+  return `${matched}${hasMore ? '+' : ''}`;
+}
+
 /** The state of a recovery. It ends when it has queued its last event, which may not be delivered yet. */
 export function stateInWords({ status, inProgress }: Recovery): string {
   if (status === 'running') return 'runs';
   return status === 'finished' && inProgress > 0 ? 'has queued all' : status;
 }
 
-/** The progress of a recovery in at most 80 characters. */
-export function progressInWords({ queued, matched, delivered, failed, inProgress }: Recovery): string {
-  return `${queued} of ${matched} queued: ${delivered} delivered, ${failed} failed, ${inProgress} in progress`;
+/** The progress of a recovery in at most 80 characters. A cut count has a `+`. */
+export function progressInWords(recovery: Recovery): string {
+  const { queued, matched, hasMore, delivered, failed, inProgress } = recovery;
+  return `${queued} of ${countInWords(matched, hasMore)} queued: ${delivered} delivered, ${failed} failed, ${inProgress} in progress`;
 }

@@ -12,6 +12,7 @@ import { Failure } from './failure.ts';
 import { requireWebhook } from './ids.ts';
 import type { Io } from './io.ts';
 import { note, printAnswer, table } from './print.ts';
+import { countInWords } from './recovery-object.ts';
 
 /** The parts that every replay of a command needs. */
 export interface Replaying {
@@ -49,7 +50,7 @@ export async function countNamed(replaying: Replaying, ids: readonly DeadLetterI
   const counts = new Map<WebhookId, Counted>();
   for (const { webhookId: webhook, accountId: account } of located) {
     const { matched = 0 } = counts.get(webhook) ?? {};
-    counts.set(webhook, { webhook, account, matched: matched + 1 });
+    counts.set(webhook, { webhook, account, matched: matched + 1, has_more: false });
   }
   const missing = ids.filter((id) => !located.some((letter) => letter.id === id));
   printCounts(replaying, [...counts.values()], missing);
@@ -89,8 +90,8 @@ export async function countAll(
   const counts: Counted[] = [];
   for (const { id, accountId: account } of webhooks) {
     const counted = await recoveries.count(account, id, recoveryOf(filter));
-    const matched = counted?.matched ?? 0;
-    if (matched > 0) counts.push({ webhook: id, account, matched });
+    const { matched = 0, hasMore = false } = counted ?? {};
+    if (matched > 0) counts.push({ webhook: id, account, matched, has_more: hasMore });
   }
   printCounts(replaying, counts, []);
 }
@@ -99,21 +100,24 @@ interface Counted {
   readonly webhook: WebhookId;
   readonly account: AccountId;
   readonly matched: number;
+  /** More match: the count was cut. */
+  readonly has_more: boolean;
 }
 
-function printCounts(
-  { io, json }: Replaying,
+export function printCounts(
+  { io, json }: Pick<Replaying, 'io' | 'json'>,
   counts: readonly Counted[],
   missing: readonly DeadLetterId[],
 ): void {
   const matched = counts.reduce((sum, each) => sum + each.matched, 0);
-  const rows = counts.map(({ webhook, account, matched: ofWebhook }) => [
+  const hasMore = counts.some((each) => each.has_more);
+  const rows = counts.map(({ webhook, account, matched: ofWebhook, has_more: isCut }) => [
     webhook,
     account,
-    String(ofWebhook),
+    countInWords(ofWebhook, isCut),
   ]);
-  printAnswer(io, json, { dry_run: true, matched, webhooks: counts, missing }, [
-    `${matched} dead letters match; nothing is sent`,
+  printAnswer(io, json, { dry_run: true, matched, has_more: hasMore, webhooks: counts, missing }, [
+    `${hasMore ? 'more than ' : ''}${matched} dead letters match; nothing is sent`,
     ...(rows.length === 0 ? [] : table(['WEBHOOK', 'ACCOUNT', 'DEAD LETTERS'], rows)),
   ]);
 }

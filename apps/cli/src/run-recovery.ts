@@ -6,7 +6,7 @@ import { Failure } from './failure.ts';
 import { withInterrupt } from './interrupt.ts';
 import type { Io } from './io.ts';
 import { isTerminal, note, printAnswer } from './print.ts';
-import { progressInWords, recoveryObject, stateInWords } from './recovery-object.ts';
+import { countInWords, progressInWords, recoveryObject, stateInWords } from './recovery-object.ts';
 
 const LOOK_EVERY_MS = 500;
 /** The last events mostly arrive within seconds. A failing endpoint may take an hour. */
@@ -37,7 +37,10 @@ export async function runRecovery(
     case 'changed':
       throw new Failure(`${start.count.matched} match, and not ${request.expected}`);
     case 'started':
-      note(io, `postrider: ${start.id}: ${start.count.matched} match, at most ${request.rate} a second`);
+      note(
+        io,
+        `postrider: ${start.id}: ${countInWords(start.count.matched, start.count.hasMore)} match, at most ${request.rate} a second`,
+      );
   }
   const account = await createAccountStore(database, io.clock).describe(accountId);
   if (account?.suspendedAt) note(io, `postrider: ${accountId} is suspended: it waits for account resume`);
