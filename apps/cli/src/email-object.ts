@@ -1,5 +1,4 @@
 import type { FoundEmail } from '@postrider/store';
-import { printable } from './printable.ts';
 
 /** A sent message without its text. */
 export function emailObject(email: FoundEmail) {
@@ -31,12 +30,12 @@ export function emailLines(email: FoundEmail): string[] {
   const recipients = [...to, ...cc.map((each) => `cc ${each}`), ...bcc.map((each) => `bcc ${each}`)];
   return [
     `email: ${email.id}, ${email.kind}, ${email.lastEvent}`,
-    `from: ${printable(email.from)}`,
-    `to: ${printable(recipients.join(', '))}`,
-    `subject: ${printable(email.subject)}`,
+    `from: ${email.from}`,
+    `to: ${recipients.join(', ')}`,
+    `subject: ${email.subject}`,
     `stored: ${email.createdAt.toISOString()} by ${email.apiKeyId ?? 'an unknown key'}, request ${email.requestId ?? 'unknown'}`,
     ...(email.sentAt === null ? [] : [`sent: ${email.sentAt.toISOString()}`]),
-    ...(email.providerMessageId === null ? [] : [`provider's id: ${printable(email.providerMessageId)}`]),
-    ...(email.error === null ? [] : [`error: ${printable(email.error)}`]),
+    ...(email.providerMessageId === null ? [] : [`provider's id: ${email.providerMessageId}`]),
+    ...(email.error === null ? [] : [`error: ${email.error}`]),
   ];
 }

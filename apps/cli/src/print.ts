@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import { Option } from 'commander';
 import type { Io } from './io.ts';
+import { printable } from './printable.ts';
 
 /** The most entries that a command lists. */
 export const LISTED_MAX = 100;
@@ -17,7 +18,7 @@ export function printAnswer(
   document: object,
   lines: readonly string[],
 ): void {
-  const text = json === true ? [JSON.stringify(document)] : lines;
+  const text = json === true ? [JSON.stringify(document)] : lines.map(printable);
   for (const line of text) io.stdout.write(`${line}\n`);
 }
 

@@ -1,6 +1,5 @@
 import type { EventStory, StoryAttempt, StoryReplay, StoryWebhook } from '@postrider/store';
 import { emailLines } from './email-object.ts';
-import { printable } from './printable.ts';
 import { answerText } from './story-object.ts';
 
 /** The story of an event for a person: the cause, then each webhook with its attempts in order. */
@@ -15,13 +14,13 @@ export function storyLines(story: EventStory): string[] {
       ? []
       : [
           `message: ${message.id}, ${message.kind}, ${message.status}${message.heldReason === null ? '' : ` (${message.heldReason})`}`,
-          `from: ${printable(message.from)}`,
-          `for: ${printable(message.receivedFor.join(', '))}`,
+          `from: ${message.from}`,
+          `for: ${message.receivedFor.join(', ')}`,
           `received: ${message.receivedAt.toISOString()}`,
         ]),
     ...suppressions.map(
       ({ address, origin, createdAt }) =>
-        `suppressed: ${printable(address)} since ${createdAt.toISOString()} (${origin})`,
+        `suppressed: ${address} since ${createdAt.toISOString()} (${origin})`,
     ),
     ...(webhooks.length === 0 ? ['no webhook matched'] : webhooks.flatMap(webhookLines)),
     ...(story.lacksAttempts ? ['the log has more attempts than these'] : []),
@@ -43,7 +42,7 @@ function webhookLines(webhook: StoryWebhook): string[] {
   ];
   return [
     '',
-    `${webhookId} ${endpoint === null ? '(deleted)' : printable(endpoint)}: ${stateOf(webhook)}`,
+    `${webhookId} ${endpoint === null ? '(deleted)' : endpoint}: ${stateOf(webhook)}`,
     ...moments
       .sort((one, other) => one.at.getTime() - other.at.getTime())
       .map(({ at, line }) => `  ${at.toISOString()}  ${line}`),
@@ -58,16 +57,16 @@ function stateOf({ fate, failingSince }: StoryWebhook): string {
 function attemptMoment(attempt: StoryAttempt): Moment {
   const result = attempt.error ?? `HTTP ${attempt.statusCode ?? '?'}`;
   const answer = answerText(attempt);
-  const shown = answer === null || answer === '' ? '' : `  ${printable(answer)}`;
+  const shown = answer === null || answer === '' ? '' : `  ${answer}`;
   return {
     at: attempt.startedAt,
-    line: `attempt ${attempt.attempt}  ${printable(result)}  ${attempt.durationMs} ms${shown}`,
+    line: `attempt ${attempt.attempt}  ${result}  ${attempt.durationMs} ms${shown}`,
   };
 }
 
 function replayMoments({ at, by, note, isOfMany, deadLetter }: StoryReplay): Moment[] {
-  const why = note === null ? '' : `: ${printable(note)}`;
-  const line = `replayed by ${printable(by.name)} (${by.kind}${isOfMany ? ', with others' : ''})${why}`;
+  const why = note === null ? '' : `: ${note}`;
+  const line = `replayed by ${by.name} (${by.kind}${isOfMany ? ', with others' : ''})${why}`;
   return [...(deadLetter === null ? [] : [givenUp(deadLetter)]), { at, line }];
 }
 
@@ -79,6 +78,6 @@ function givenUp(letter: {
 }): Moment {
   return {
     at: letter.createdAt,
-    line: `given up: ${letter.reason}, ${printable(letter.lastError)}, ${letter.id}`,
+    line: `given up: ${letter.reason}, ${letter.lastError}, ${letter.id}`,
   };
 }

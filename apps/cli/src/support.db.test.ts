@@ -306,10 +306,11 @@ describe('webhooks', () => {
   test('show finds the account by the id of a webhook, and shows no secret', async () => {
     await makeTwo(acme);
     const { own, ofRule } = await makeTwo(other);
+    await database.query(`update webhooks set description = E'a\\u009b\\u202e' where id = $1`, [ofRule]);
     const nothing = { last_success_at: null, last_error: null, outstanding: 0, dead_letters: 0 };
     expect(await json('webhooks', 'show', own)).toEqual({ ...ownObject(own, other), ...nothing });
     expect((await cli('webhooks', 'show', ofRule)).stdout).toBe(
-      `${ofRule} of ${other}\nendpoint: https://hooks.example/in\nevents: all\ndescription: none\ndomains: all\nrouting rule: ${RULE}\n` +
+      `${ofRule} of ${other}\nendpoint: https://hooks.example/in\nevents: all\ndescription: a\\u{9b}\\u{202e}\ndomains: all\nrouting rule: ${RULE}\n` +
         'failing since: 2026-01-03T00:00:00.000Z\nlast success: none is known\nlast error: none is known\n' +
         'outstanding deliveries: 0\ndead letters: 0\ndead letters that retention deleted: 0\nmade: 2026-01-02T00:00:00.000Z\n',
     );

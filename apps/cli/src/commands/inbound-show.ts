@@ -53,19 +53,17 @@ function messageObject(message: MessageDetails) {
   };
 }
 
-/** Texts of the mail are quoted: a sender may have put control characters into them. */
 function linesOf(message: MessageDetails): string[] {
   const { auth, heldReason, releasedAt } = message;
-  const quoted = (texts: readonly string[]) => texts.map((text) => JSON.stringify(text)).join(', ');
   return [
     `${message.id} of ${message.accountId} (${message.kind}), ${message.inboxId ?? message.ruleId ?? 'without an inbox'}`,
     `status: ${message.status}${heldReason === null ? '' : ` (${heldReason})`}`,
     `received: ${message.receivedAt.toISOString()}, ${message.size} bytes`,
     ...(releasedAt === null ? [] : [`released: ${releasedAt.toISOString()}`]),
     `checks: spf ${auth.spf}, dkim ${auth.dkim}, dmarc ${auth.dmarc}`,
-    `from: ${quoted([message.from])}`,
-    `received for: ${quoted(message.receivedFor)}`,
-    `subject: ${message.subject === null ? '-' : quoted([message.subject])}`,
+    `from: ${message.from}`,
+    `received for: ${message.receivedFor.join(', ')}`,
+    `subject: ${message.subject ?? '-'}`,
     `attachments: ${message.attachments.length}`,
   ];
 }

@@ -6,7 +6,6 @@ import { Failure } from '../failure.ts';
 import { requireId, requireWebhook } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { jsonOption, printAnswer } from '../print.ts';
-import { printable } from '../printable.ts';
 import { withDatabase } from '../session.ts';
 import { webhookHealthObject, webhookObject } from '../webhook-object.ts';
 
@@ -37,7 +36,7 @@ async function show(io: Io, database: Database, id: WebhookId, json?: true): Pro
     `routing rule: ${shown.rule_id ?? 'none'}`,
     `failing since: ${shown.failing_since ?? 'it is not failing'}`,
     `last success: ${shown.last_success_at ?? 'none is known'}`,
-    `last error: ${shown.last_error === null ? 'none is known' : printable(shown.last_error)}`,
+    `last error: ${shown.last_error ?? 'none is known'}`,
     `outstanding deliveries: ${counted(shown.outstanding)}`,
     `dead letters: ${counted(shown.dead_letters)}`,
     `dead letters that retention deleted: ${shown.dead_letters_dropped}`,
