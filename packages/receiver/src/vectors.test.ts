@@ -110,7 +110,7 @@ ${verifyOf(page, 'python')}
 given = verify.__code__.co_argcount - len(verify.__defaults__ or ())
 for vector in json.load(open(sys.argv[1], encoding="utf-8")):
     secret = vector["secret"]
-    time.time = lambda: vector["now"]
+    time.time = lambda: float(vector["now"])
     answer = verify(*[vector["header"], vector["body"].encode(), secret][:given])
     print(json.dumps([vector["name"], answer]))
 `;

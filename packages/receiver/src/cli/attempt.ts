@@ -59,13 +59,18 @@ export async function attempt(
   }
 }
 
+/** The status line decides, so a body that breaks off or does not end is shown as far as it came. */
 async function beginningOf(answer: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length >= SHOWN_BYTES) break;
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= SHOWN_BYTES) break;
+    }
+  } catch {
+    // as far as it came
   }
   const text = Buffer.concat(chunks).subarray(0, SHOWN_BYTES).toString('utf8');
   return text.replace(/\s+/g, ' ').trim();

@@ -106,6 +106,11 @@ describe('the exit code and the words say what Postrider would do', () => {
     expect(seen).toHaveLength(1); // a redirect is not followed
   });
 
+  test('after a body without an end, by the status alone', async () => {
+    answer = (response) => response.writeHead(200).write('O');
+    expect(await send()).toEqual({ code: 0, err: '', out: expect.stringContaining('200: taken') });
+  });
+
   test('and shows the beginning of a failure, without control characters', async () => {
     answering(500, `Error: no table\n\u001b[2J\u009b31m${'x'.repeat(5_000)}`);
     const { out } = await send();
