@@ -168,7 +168,7 @@ export class GuardedAgent extends Agent {
 
 /**
  * In TLS 1.3 a server may send tickets and new keys without end. A new key is 30 bytes, and costs 20 µs of
- * CPU. OpenSSL has no limit. Only these events tell of them.
+ * CPU. OpenSSL has no limit. Only these events show them.
  */
 function limitHandshakeMessages(socket: TLSSocket): void {
   let messages = 0;

@@ -55,7 +55,7 @@ function laneTable({ depths, fault }: Lanes): Html {
   });
 }
 
-/** The relay fills a lane up to 128 deliveries. Workers take some of them before it fills the lane again. */
+/** The relay fills a lane up to 128 deliveries. Workers take some before it fills the lane again. */
 const FULL_AT = 64;
 
 function laneStatus(key: string, { waiting }: QueueDepth): Html {

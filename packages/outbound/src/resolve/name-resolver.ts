@@ -37,7 +37,9 @@ const cachedMsMax = 30_000;
 /** Long enough that a backlog for a dead name does not flood the name servers with queries. */
 const failureCachedMs = 5000;
 const namesMax = 10_000;
-/** Of one name. Each connection judges all of them, and Node gives the TTLs of only 256 records. */
+/**
+ * The most addresses of a name. Each connection judges them all, and Node gives the TTLs of only 256 records.
+ */
 const addressesMax = 256;
 /** Of all names in the cache, about 10 MB. Most names have one to eight. */
 const addressesKeptMax = 100_000;

@@ -50,7 +50,7 @@ const SILENT_MS = 5_000;
  * broken session may still hold it.
  */
 const REFUSALS_MAX = 7;
-/** All relays may lose a queue for some seconds. Then none of them has to take over from another. */
+/** All relays may lose a queue for some seconds. Then none has to take over from another. */
 const UNABLE_MAX = 10;
 
 /**
@@ -67,19 +67,15 @@ export function createRelaySession({
   onWakeUp,
   ...session
 }: RelaySessionOptions): KeptSession {
+  const shareAbleLock = ableLock(canWork);
   let listening: Client | null = null;
-  let able: Client | null = null;
   let isActive = false;
   let refusals = 0;
   let timesUnable = 0;
 
   async function ask(client: Client): Promise<void> {
-    const isAble = canWork();
+    const isAble = await shareAbleLock(client);
     timesUnable = isAble ? 0 : timesUnable + 1;
-    if (isAble !== (able === client)) {
-      await client.query(isAble ? BE_ABLE : BE_UNABLE);
-      able = isAble ? client : null;
-    }
     if (client === listening) {
       if (timesUnable < UNABLE_MAX) await client.query('select 1');
       else await giveToAnother(client);
@@ -127,6 +123,19 @@ export function createRelaySession({
     onConnect: ask,
     onProbe: ask,
   });
+}
+
+/** Shares the second lock while the relay can work. @returns a function that says whether it can */
+function ableLock(canWork: () => boolean): (client: Client) => Promise<boolean> {
+  let holder: Client | null = null;
+  return async (client) => {
+    const isAble = canWork();
+    if (isAble !== (holder === client)) {
+      await client.query(isAble ? BE_ABLE : BE_UNABLE);
+      holder = isAble ? client : null;
+    }
+    return isAble;
+  };
 }
 
 /** Whether a relay is the active one. It is false for some seconds while another relay takes over. */

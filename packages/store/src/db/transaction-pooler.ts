@@ -71,6 +71,6 @@ async function connected<T>(databaseUrl: string, work: (client: Client) => Promi
 
 function refusal(): Error {
   return new Error(
-    'the pooler before Postgres shares sessions between clients (transaction mode): use session mode, or connect directly',
+    'the pooler before Postgres shares sessions between clients (transaction mode): use session mode and its server_reset_query, or connect directly',
   );
 }
