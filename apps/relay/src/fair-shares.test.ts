@@ -38,10 +38,14 @@ test('an account has all slots while no other one has its share, but not of the 
   expect(fairShares([webhook({ account: own, inFlight: 40 })], { ...BESIDE_OTHERS, atShare })).toEqual([32]);
 });
 
-test('a quick webhook has 48 beside others', () => {
-  const wide: Capacity = { slots: 1_000, oneAccount: false, atShare: new Set() };
-  expect(fairShares([webhook({ isQuick: true })], wide)).toEqual([48]);
-  expect(fairShares([webhook({ isQuick: true })], { ...wide, oneAccount: true })).toEqual([1_000]);
+test.each([
+  [64, 8],
+  [768, 48],
+  [7_680, 480],
+])('of %i slots, a quick webhook has %i beside others', (slots, limit) => {
+  const quick = webhook({ isQuick: true, ownLimit: 10_000 });
+  expect(fairShares([quick], { slots, oneAccount: false, atShare: new Set() })).toEqual([limit]);
+  expect(fairShares([quick], { slots, oneAccount: true, atShare: new Set() })).toEqual([slots]);
 });
 
 test('the webhooks of an account that ask together divide its limit', () => {

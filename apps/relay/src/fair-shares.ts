@@ -8,8 +8,11 @@ import { ACCOUNT_SHARE } from '@postrider/runtime';
 export const CONCURRENCY_LIMITS = {
   /** A webhook that is new to the relay, or failing. If it hangs, it holds these slots for ten seconds. */
   first: 8,
-  /** A webhook that answers quickly, beside others: with 48 it gets 480 deliveries a second. */
-  quick: 48,
+  /**
+   * The part of the slots for a webhook that answers quickly, beside other accounts. Of a worker's 768 slots
+   * it is 48: they bring 480 deliveries a second or more.
+   */
+  quickPart: 1 / 16,
 } as const;
 
 /** Two counts over the webhooks of an account. */
@@ -46,7 +49,7 @@ export interface Capacity {
  *
  * - `fair` is the account's limit, divided by its webhooks that are busy or ask. It is at least one.
  * - `spare` is what the account has left of its limit, divided by its webhooks that ask.
- * - Beside other accounts, the own limit of a quick webhook is 48 at most.
+ * - Beside other accounts, a quick webhook may have a sixteenth of the slots at most.
  */
 export function fairShares(asking: readonly Contender[], capacity: Capacity): number[] {
   const byAccount = Map.groupBy(asking, ({ account }) => account);
@@ -75,6 +78,11 @@ function accountLimit({ account, lane }: Contender, { slots, atShare }: Capacity
   return lane === 'fast' && others === 0 ? slots : accountShare(slots);
 }
 
-function ownMax({ ownLimit, isQuick }: Contender, { oneAccount }: Capacity): number {
-  return isQuick && !oneAccount ? Math.min(ownLimit, CONCURRENCY_LIMITS.quick) : ownLimit;
+function ownMax({ ownLimit, isQuick }: Contender, { slots, oneAccount }: Capacity): number {
+  return isQuick && !oneAccount ? Math.min(ownLimit, quickLimit(slots)) : ownLimit;
+}
+
+/** Above this limit, deliveries of a quick webhook wait in the workers. */
+export function quickLimit(slots: number): number {
+  return Math.max(CONCURRENCY_LIMITS.first, Math.floor(slots * CONCURRENCY_LIMITS.quickPart));
 }

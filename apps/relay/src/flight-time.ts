@@ -1,5 +1,3 @@
-import { CONCURRENCY_LIMITS } from './fair-shares.ts';
-
 /** An endpoint is quick when its deliveries are in flight no longer than this on average. */
 const QUICK_MS = 100;
 /** The sums halve in this time. */
@@ -14,6 +12,8 @@ export interface FlightSample {
   readonly inFlight: number;
   readonly ended: number;
   readonly elapsedMs: number;
+  /** Above this limit, deliveries of a quick webhook wait in the workers. */
+  readonly quickLimit: number;
 }
 
 /** How long a webhook's deliveries are in flight, by Little's law: in flight = rate × time. */
@@ -24,13 +24,13 @@ export class FlightTime {
   /** The minimum of the means. A longer one may be due to a busy worker, not to the endpoint. */
   #shortestMs = Infinity;
 
-  add({ inFlight, ended, elapsedMs }: FlightSample): void {
+  add({ inFlight, ended, elapsedMs, quickLimit }: FlightSample): void {
     const kept = 2 ** (-elapsedMs / HALF_LIFE_MS);
     this.#inFlightMs = this.#inFlightMs * kept + inFlight * elapsedMs;
     this.#ended = this.#ended * kept + ended;
-    // Above this limit deliveries queue in the worker. A longer mean then says nothing about the endpoint, so
-    // the minimum does not grow.
-    if (inFlight <= CONCURRENCY_LIMITS.quick) this.#shortestMs *= 2 ** (elapsedMs / DOUBLES_AFTER_MS);
+    // While deliveries wait in the workers, a longer mean says nothing about the endpoint. So the minimum does
+    // not grow.
+    if (inFlight <= quickLimit) this.#shortestMs *= 2 ** (elapsedMs / DOUBLES_AFTER_MS);
     if (this.#ended >= ENDED_MIN)
       this.#shortestMs = Math.min(this.#shortestMs, this.meanMs(inFlight - ended));
   }

@@ -281,7 +281,7 @@ describe('a claim', () => {
   });
 
   test('gives a quick webhook all slots only while the relay knows no other account', () => {
-    registry = new WebhookRegistry(() => 1_000);
+    registry = new WebhookRegistry(() => 768);
     wake('a1');
     for (let check = 0; check < 7; check += 1) {
       claim({ due: 10_000, leased: leased(requests()[0]?.share ?? 0) });

@@ -2,7 +2,7 @@ import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Lane } from '@postrider/queue';
 import type { ClaimRequest, SweptWebhook, WebhookReport } from '@postrider/store';
 import TinyQueue from 'tinyqueue';
-import { accountShare, fairShares } from './fair-shares.ts';
+import { accountShare, fairShares, quickLimit } from './fair-shares.ts';
 import { LANES } from './queue-depths.ts';
 import { IN_FLIGHT_CHECK, LOOK_AHEAD_MS, WebhookState } from './webhook-state.ts';
 import type { AccountState } from './webhook-state.ts';
@@ -91,7 +91,7 @@ export class WebhookRegistry {
         continue;
       }
       this.#join(webhook, report.accountId);
-      webhook.observe(report, share, nowMs);
+      webhook.observe(report, { share, quickLimit: quickLimit(this.#fleetSlots()), nowMs });
       this.#noteShareOf(webhook.account);
       this.#schedule(webhook, nowMs);
     }

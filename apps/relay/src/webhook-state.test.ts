@@ -14,7 +14,7 @@ beforeEach(() => {
 
 /** A claim for as much as the webhook's own limit. @returns the time until the next check */
 function claim(more: Partial<WebhookReport> = {}, share = webhook.ownLimit): number {
-  webhook.observe(claimOf(more), share, nowMs);
+  webhook.observe(claimOf(more), { share, quickLimit: 48, nowMs });
   return webhook.checkAtMs - nowMs;
 }
 

@@ -26,6 +26,15 @@ export interface AccountState {
   webhookCount: number;
 }
 
+interface ObservedClaim {
+  /** The share that it gave the webhook. */
+  readonly share: number;
+  /** See `quickLimit`. */
+  readonly quickLimit: number;
+  /** When it began. */
+  readonly nowMs: number;
+}
+
 /** The relay's knowledge of a webhook. It is in memory only: after a restart the relay learns it again. */
 export class WebhookState implements Contender {
   readonly webhookId: WebhookId;
@@ -71,15 +80,14 @@ export class WebhookState implements Contender {
   /**
    * Takes in what a claim saw.
    *
-   * @param share the share that the claim gave it
-   * @param nowMs the start of the claim
+   * @param claim what it might have in flight, and when the claim began
    */
-  observe(report: WebhookReport, share: number, nowMs: number): void {
+  observe(report: WebhookReport, { share, quickLimit, nowMs }: ObservedClaim): void {
     const leased = report.leased.filter(({ dueInMs }) => dueInMs === 0).length;
     // An expired lease is no end of a delivery: its job or its worker was lost.
     const ended = Math.max(0, this.inFlight - report.inFlight - report.expired);
     const elapsedMs = nowMs - this.checkedAtMs;
-    this.#flightTime.add({ inFlight: this.inFlight, ended, elapsedMs });
+    this.#flightTime.add({ inFlight: this.inFlight, ended, elapsedMs, quickLimit });
     this.#noteHanging(report, share, ended, nowMs);
     this.#isFailing = report.failing;
     this.ownLimit = report.failing ? CONCURRENCY_LIMITS.first : this.ownLimit + GROWTH * ended;

@@ -69,7 +69,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'quick-limit': {
     without: 'an endpoint that answers quickly may use all of its share',
-    changes: [change(FAIR_SHARES, 'quick: 48,', 'quick: 1_000_000,')],
+    changes: [change(FAIR_SHARES, 'quickPart: 1 / 16,', 'quickPart: 1_000_000,')],
   },
   'shortest-mean': {
     without: 'the mean time in flight alone says whether an endpoint is quick',
