@@ -28,8 +28,8 @@ export class FlightTime {
     const kept = 2 ** (-elapsedMs / HALF_LIFE_MS);
     this.#inFlightMs = this.#inFlightMs * kept + inFlight * elapsedMs;
     this.#ended = this.#ended * kept + ended;
-    // While deliveries wait in the workers, a longer mean says nothing about the endpoint. So the minimum stays
-    // as it is.
+    // While deliveries wait in the workers, a longer mean says nothing about the endpoint. So the minimum
+    // does not double.
     if (inFlight <= quickLimit) this.#shortestMs *= 2 ** (elapsedMs / DOUBLES_AFTER_MS);
     if (this.#ended >= ENDED_MIN)
       this.#shortestMs = Math.min(this.#shortestMs, this.meanMs(inFlight - ended));
