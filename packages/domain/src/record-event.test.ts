@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { notificationDetailOf } from './event-data.ts';
 import { parseId } from './ids.ts';
 import type { AccountId } from './ids.ts';
-import { newEvents, recordEvent, recordEvents } from './record-event.ts';
+import { newEvents, recordEvent } from './record-event.ts';
 import type { EventBatch, EventDraft } from './record-event.ts';
 
 const clock = { now: () => new Date('2026-11-20T10:15:30.120Z') };
@@ -60,25 +60,9 @@ test('an event is found by the recipients that its data names, or that its cause
   ]);
 });
 
-test('events of one kind are written together, each once, and their ids are told in order', async () => {
-  const { written, tx } = outbox();
-  const data = ['em_1', 'em_2'].map((id) => ({ ...sent.data, email_id: id }));
-  const ids = await recordEvents(tx, sent, data, clock);
-  expect(written).toHaveLength(1);
-  expect(written[0]?.events.map(({ id }) => id)).toEqual(ids);
-  expect(written[0]?.events.map((event) => JSON.parse(event.data) as unknown)).toEqual(data);
-});
-
-test('one of many whose data the contract does not state keeps all from being written', async () => {
-  const { written, tx } = outbox();
-  const wrong = { ...sent.data, extra: true };
-  await expect(recordEvents(tx, sent, [sent.data, wrong], clock)).rejects.toThrow('extra');
-  expect(written).toEqual([]);
-});
-
 test("events for a cause's own statement are as those that are recorded, and as strict", async () => {
   const { written, tx } = outbox();
-  await recordEvents(tx, sent, [sent.data], clock);
+  await recordEvent(tx, sent, clock);
   const id = expect.stringMatching(/^evt_/) as unknown;
   const { type, createdAt, events } = newEvents('email.sent', [sent.data], clock);
   expect(written).toMatchObject([{ type, createdAt, events: [{ data: events[0]?.data, id }] }]);

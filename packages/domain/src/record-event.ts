@@ -19,9 +19,6 @@ export type EventDraft = {
   };
 }[EventType];
 
-/** The fields that all events of a batch share. */
-type EventKind<T extends EventType> = Pick<EventDraft, 'accountId' | 'inboundRule'> & { readonly type: T };
-
 export interface NewEvent {
   readonly id: EventId;
   /** JSON text. */
@@ -56,31 +53,16 @@ export interface OutboxTransaction {
  * @throws ZodError when `data` breaks contract 2.3. That is a fault in our code and must undo the cause too.
  */
 export async function recordEvent(tx: OutboxTransaction, draft: EventDraft, clock: Clock): Promise<EventId> {
-  const { recipients } = draft;
-  const [id] = await recordEvents(tx, draft, [draft.data], clock, recipients && [recipients]);
-  if (id === undefined) throw new Error('an event has an id');
-  return id;
-}
-
-/**
- * Writes any number of events with the same kind in one round trip.
- *
- * @returns their ids, in the order of `data`.
- */
-export async function recordEvents<T extends EventType>(
-  tx: OutboxTransaction,
-  { accountId, type, inboundRule }: EventKind<T>,
-  data: readonly EventData<T>[],
-  clock: Clock,
-  recipients?: readonly (readonly string[])[],
-): Promise<EventId[]> {
+  const { accountId, type, inboundRule, data, recipients } = draft;
   const batch = {
     accountId,
     inboundSubject: inboundRule === undefined ? null : inboundSubject(accountId, inboundRule),
-    ...newEvents(type, data, clock, recipients),
+    ...newEvents(type, [data], clock, recipients && [recipients]),
   };
   await tx.appendEvents(batch);
-  return batch.events.map(({ id }) => id);
+  const [event] = batch.events;
+  if (event === undefined) throw new Error('an event has an id');
+  return event.id;
 }
 
 /**
