@@ -14,8 +14,9 @@ export interface WebhookValues {
   readonly endpoint: string;
   readonly events: readonly EventType[];
   readonly description?: string | null;
+  /** Null: every event. Else at least one domain, in lower-case ASCII, without duplicates. */
   readonly domains?: readonly string[] | null;
-  /** Checked by `webhookHeaderFault`. */
+  /** Every attempt carries them. Checked by `webhookHeaderFault`. No answer shows them. */
   readonly headers?: WebhookHeaders | null;
   readonly createdAt: Date;
 }

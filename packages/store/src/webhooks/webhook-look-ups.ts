@@ -6,7 +6,7 @@ import { readPage } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { statement } from '../db/statement.ts';
 import type { Webhook as WebhookRow } from '../generated/client.ts';
-import { webhookOf } from './webhooks.ts';
+import { SECRETS, webhookOf } from './webhooks.ts';
 import type { Webhook } from './webhooks.ts';
 
 /** A webhook of any account, without its signing secret. */
@@ -22,21 +22,6 @@ export interface OwnedWebhook extends Webhook {
   readonly deadLettersDropped: number;
 }
 
-/** Everything but the secret. */
-const SHOWN = {
-  id: true,
-  accountId: true,
-  subject: true,
-  endpoint: true,
-  events: true,
-  description: true,
-  domains: true,
-  failingSince: true,
-  failingNoticeAt: true,
-  deadLettersDropped: true,
-  createdAt: true,
-} as const;
-
 /** $1 host of an endpoint, $2 webhooks at most, $3 account or null for all. */
 const FIND_OF_HOST = statement('find-webhooks-of-host')`
     select w.id from webhooks w
@@ -48,7 +33,7 @@ const FIND_OF_HOST = statement('find-webhooks-of-host')`
 export function createWebhookLookUps(db: Pick<Database, 'prisma' | 'pool'>) {
   return {
     async find(id: WebhookId): Promise<OwnedWebhook | null> {
-      const row = await db.prisma.webhook.findFirst({ where: { id, removedAt: null }, select: SHOWN });
+      const row = await db.prisma.webhook.findFirst({ where: { id, removedAt: null }, omit: SECRETS });
       return row === null ? null : ownedWebhookOf(row);
     },
     /** The newest webhooks with this host, in lower case, in their endpoint. The newest first. */
@@ -61,7 +46,7 @@ export function createWebhookLookUps(db: Pick<Database, 'prisma' | 'pool'>) {
       const rows = await db.prisma.webhook.findMany({
         where: { id },
         orderBy: { id: 'desc' },
-        select: SHOWN,
+        omit: SECRETS,
       });
       return rows.map(ownedWebhookOf);
     },
@@ -72,7 +57,7 @@ export function createWebhookLookUps(db: Pick<Database, 'prisma' | 'pool'>) {
         positionOf: (id) =>
           db.prisma.webhook.findFirst({ where: { id, ...mine }, select: { createdAt: true } }),
         read: async ({ where, ...range }) => {
-          const query = { where: { ...mine, ...where }, ...range, select: SHOWN };
+          const query = { where: { ...mine, ...where }, ...range, omit: SECRETS };
           return (await db.prisma.webhook.findMany(query)).map(ownedWebhookOf);
         },
       });
@@ -80,7 +65,7 @@ export function createWebhookLookUps(db: Pick<Database, 'prisma' | 'pool'>) {
   };
 }
 
-function ownedWebhookOf(row: Pick<WebhookRow, keyof typeof SHOWN>): OwnedWebhook {
+function ownedWebhookOf(row: Omit<WebhookRow, keyof typeof SECRETS>): OwnedWebhook {
   const { accountId, subject, failingSince, failingNoticeAt, deadLettersDropped } = row;
   return {
     ...webhookOf(row),

@@ -1,9 +1,10 @@
 import { isEventType, newId } from '@postrider/domain';
-import type { AccountId, Clock, EventType, SecretBox, WebhookHeaders, WebhookId } from '@postrider/domain';
+import type { AccountId, Clock, EventType, SecretBox, WebhookId } from '@postrider/domain';
 import type { Actor } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
 import type { Webhook as WebhookRow } from '../generated/client.ts';
 import { insertWebhook, webhookLimitReached } from './insert-webhook.ts';
+import type { WebhookValues } from './insert-webhook.ts';
 import { recordDeletion, removeAfterMark } from './remove-webhook.ts';
 import { readWebhookHealth } from './webhook-health.ts';
 import type { WebhookHealth } from './webhook-health.ts';
@@ -19,16 +20,7 @@ export interface Webhook {
   readonly createdAt: Date;
 }
 
-export interface NewWebhook {
-  readonly accountId: AccountId;
-  /** Normalised by `parseEndpoint`. */
-  readonly endpoint: string;
-  readonly events: readonly EventType[];
-  readonly description?: string | null;
-  /** Null: every event. Else at least one domain, in lower-case ASCII, without duplicates. */
-  readonly domains?: readonly string[] | null;
-  /** Every attempt carries them. Checked by `webhookHeaderFault`. No answer shows them. */
-  readonly headers?: WebhookHeaders | null;
+export interface NewWebhook extends Omit<WebhookValues, 'id' | 'subject' | 'createdAt'> {
   /** Applies to an account without a limit of its own. */
   readonly perAccountMax: number;
 }
@@ -38,6 +30,9 @@ export type WebhookCreation =
   | { readonly kind: 'created'; readonly webhook: Webhook; readonly signingSecret: string }
   /** The account has `max` webhooks or more. */
   | { readonly kind: 'limit-reached'; readonly max: number };
+
+/** No answer shows them. */
+export const SECRETS = { secretSealed: true, headersSealed: true } as const;
 
 export type WebhookStore = ReturnType<typeof createWebhookStore>;
 
@@ -54,7 +49,7 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
     async find(accountId: AccountId, id: WebhookId): Promise<Webhook | null> {
       const row = await db.prisma.webhook.findFirst({
         where: { id, accountId, subject: null, removedAt: null },
-        omit: { secretSealed: true, headersSealed: true },
+        omit: SECRETS,
       });
       return row === null ? null : webhookOf(row);
     },
@@ -63,7 +58,7 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
       const rows = await db.prisma.webhook.findMany({
         where: { accountId, subject: null, removedAt: null },
         orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-        omit: { secretSealed: true, headersSealed: true },
+        omit: SECRETS,
       });
       return rows.map(webhookOf);
     },
