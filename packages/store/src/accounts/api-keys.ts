@@ -47,7 +47,6 @@ type KeyRow = Omit<FoundKey, 'isSuspended'>;
 export type ApiKeyStore = ReturnType<typeof createApiKeyStore>;
 
 export function createApiKeyStore(db: Database, clock: Clock) {
-  const lookUp = createKeyLookUps(db.pool, activeKeyOf);
   return {
     /** @returns the stored key and its secret text, which is shown only here. */
     async create(request: NewApiKey, by: Actor): Promise<{ apiKey: ApiKey; key: string }> {
@@ -76,9 +75,7 @@ export function createApiKeyStore(db: Database, clock: Clock) {
      *
      * @param digest the `apiKeyDigest` of the key. @returns null when the key is unknown, revoked or expired.
      */
-    findActive(digest: Buffer): ActiveKey | Promise<ActiveKey | null> {
-      return lookUp(digest);
-    },
+    findActive: createKeyLookUps(db.pool, activeKeyOf),
     async list(accountId: AccountId): Promise<ApiKey[]> {
       const rows = await db.prisma.apiKey.findMany({
         where: { accountId },
