@@ -65,18 +65,8 @@ const RUNNING_AT = statement('running-recoveries-at')`
 
 type Row = RecoveryRow & Omit<FoundRecovery, keyof Recovery>;
 
-const foundOf = (row: Row): FoundRecovery => {
-  const { accountId, accountName, endpoint, failingSince, isSuspended, startedBy } = row;
-  return {
-    ...recoveryOf(row),
-    accountId,
-    accountName,
-    endpoint,
-    failingSince,
-    isSuspended,
-    startedBy,
-  };
-};
+/** `recoveryOf` keeps the other columns. */
+const foundOf = (row: Row): FoundRecovery => recoveryOf(row) as FoundRecovery;
 
 /** Recoveries for an operator: those of every account. */
 export function createRecoveryLookUps({ pool }: { readonly pool: Pool }) {
