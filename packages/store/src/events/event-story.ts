@@ -1,7 +1,6 @@
 import { plainAddresses, recipientsOf } from '@postrider/domain';
 import type {
   AccountId,
-  DeadLetterId,
   EmailId,
   EventData,
   EventId,
@@ -11,7 +10,8 @@ import type {
 } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
-import type { DeadLetterReason } from '../generated/client.ts';
+import type { LoggedAttempt } from '../deliveries/attempts.ts';
+import type { DeadLetter } from '../deliveries/dead-letters.ts';
 import { findMessage } from '../inbound/find-messages.ts';
 import type { FoundMessage } from '../inbound/find-messages.ts';
 import { findEmails } from '../mail/find-emails.ts';
@@ -36,25 +36,10 @@ export interface FoundEvent {
   readonly isCopy: boolean;
 }
 
-/** One request to an endpoint, and its result. */
-export interface StoryAttempt {
-  readonly attempt: number;
-  readonly startedAt: Date;
-  readonly durationMs: number;
-  readonly statusCode: number | null;
-  readonly error: string | null;
-  /** The first KiB of the answer's body; null when there is none. */
-  readonly answer: Buffer | null;
-}
+/** `answer` is the first KiB of the answer's body. */
+export type StoryAttempt = Omit<LoggedAttempt, 'eventId' | 'type' | 'cursor'>;
 
-export interface StoryDeadLetter {
-  readonly id: DeadLetterId;
-  readonly attempts: number;
-  readonly reason: DeadLetterReason;
-  readonly lastError: string;
-  readonly statusCode: number | null;
-  readonly createdAt: Date;
-}
+export type StoryDeadLetter = Omit<DeadLetter, 'webhookId' | 'eventId' | 'type'>;
 
 /** A webhook's part of the story. */
 export interface StoryWebhook extends EventFate {
