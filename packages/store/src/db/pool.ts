@@ -136,11 +136,15 @@ function settingsOf({ plans = 'once', durableCommits, schema = 'public' }: PoolO
  *
  * @throws StoreUnavailableError when Postgres cannot be reached; the transaction may have committed.
  */
-export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(
+  pool: Pick<Pool, 'connect'>,
+  work: (client: PoolClient) => Promise<T>,
+  begin = 'begin',
+): Promise<T> {
   return mappingUnavailable(async () => {
     const client = await pool.connect();
     try {
-      await client.query('begin');
+      await client.query(begin);
       const result = await work(client);
       await client.query('commit');
       client.release();

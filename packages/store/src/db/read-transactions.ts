@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Pool, PoolClient } from 'pg';
-import { mappingUnavailable } from './errors.ts';
+import { inTransaction } from './pool.ts';
 
 export interface ReadTransactions {
   /**
@@ -35,19 +35,8 @@ export function createReadTransactions(pool: Pool): ReadTransactions {
 
   return {
     async read(work) {
-      return mappingUnavailable(async () => {
-        const client = await connect();
-        try {
-          await client.query('begin isolation level repeatable read read only');
-          const result = await current.run(inTurn(client), work);
-          await client.query('commit');
-          client.release();
-          return result;
-        } catch (error) {
-          client.release(error instanceof Error ? error : true);
-          throw error;
-        }
-      });
+      const begin = 'begin isolation level repeatable read read only';
+      return inTransaction({ connect }, async (client) => current.run(inTurn(client), work), begin);
     },
   };
 }
