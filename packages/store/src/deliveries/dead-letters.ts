@@ -133,7 +133,7 @@ async function replayBatch(
   { webhookId, type, reason, since, until, cut }: ReplayRequest & { readonly cut: [string, string] },
   by: Actor,
 ): Promise<ReplayOutcome> {
-  const filter = given({ type, reason });
+  const filter = letterFilters({ type, reason });
   const statement = replayDeadLetters(Object.keys(filter) as (keyof typeof filter)[]);
   const [row] = await runIn<ReplayedBatch>(tx.client, statement, [
     accountId,
@@ -196,7 +196,7 @@ async function listPage(
       positionOf: (id) => positionOf(db, accountId, id),
       async read({ where, ...range }) {
         const rows = await db.prisma.deadLetter.findMany({
-          where: { ...owner, ...given({ type, reason }), AND: [createdAt, where] },
+          where: { ...owner, ...letterFilters({ type, reason }), AND: [createdAt, where] },
           ...range,
           omit: { data: true },
         });
@@ -207,11 +207,14 @@ async function listPage(
 }
 
 /** Drops absent properties. Prisma, too, then matches any value. */
-function given({ type, reason }: Pick<DeadLetterFilter, 'type' | 'reason'>): {
-  type?: EventType;
-  reason?: DeadLetterReason;
-} {
-  return { ...(type === undefined ? {} : { type }), ...(reason === undefined ? {} : { reason }) };
+export function letterFilters({
+  type,
+  reason,
+}: {
+  readonly type?: EventType | undefined;
+  readonly reason?: DeadLetterReason | null | undefined;
+}): { type?: EventType; reason?: DeadLetterReason } {
+  return { ...(type && { type }), ...(reason && { reason }) };
 }
 
 /** The webhook's id, if the account has that webhook. */

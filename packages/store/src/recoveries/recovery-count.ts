@@ -2,6 +2,7 @@ import type { AccountId, DeadLetterReason, EventType, WebhookId } from '@postrid
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { readPostgresTime } from '../db/postgres-time.ts';
+import { letterFilters } from '../deliveries/dead-letters.ts';
 import { countDeadLetters } from '../deliveries/sql/replay-dead-letters.ts';
 import { POSITION_MAX, rangeOf, rangeValues } from '../events/events.ts';
 import { subscriptionOf } from '../events/webhook-events.ts';
@@ -105,22 +106,11 @@ export async function countPlanned(db: Database, plan: RecoveryPlan, max: number
   return plan.request.only === 'dead_letters' ? countLetters(db, plan, max) : countEvents(db, plan, max);
 }
 
-/** The filters of a recovery of dead letters, with their values. */
-export function letterFilters({
-  types: [type],
-  reason,
-}: {
-  readonly types: readonly EventType[];
-  readonly reason?: DeadLetterReason | null | undefined;
-}): { type?: EventType; reason?: DeadLetterReason } {
-  return { ...(type && { type }), ...(reason && { reason }) };
-}
-
 const NOTHING = { matched: 0, deadLetters: 0, unknown: 0, oldest: null, newest: null, hasMore: false };
 
 async function countLetters(db: Database, plan: RecoveryPlan, lettersMax: number): Promise<RecoveryCount> {
   const { accountId, webhookId, request, span, asOf } = plan;
-  const filters = letterFilters(request);
+  const filters = letterFilters({ type: request.types[0], reason: request.reason });
   if (request.mayGoOn?.() === false) return { ...span, asOf, ...NOTHING, hasMore: true };
   const times = [span.since.toISOString(), span.until.toISOString()];
   const [row] = await runOn<{ matched: number; oldest: Date | null; newest: Date | null }>(

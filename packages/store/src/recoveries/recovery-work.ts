@@ -10,10 +10,11 @@ import type { Pool, PoolClient } from 'pg';
 import { inBoundedStep } from '../db/bounded-step.ts';
 import { runOn } from '../db/database.ts';
 import { run, runForRow } from '../db/statement.ts';
+import { letterFilters } from '../deliveries/dead-letters.ts';
 import { recoverDeadLetters } from '../deliveries/sql/replay-dead-letters.ts';
 import { rangeValues } from '../events/events.ts';
 import { subscriptionIn } from '../events/webhook-events.ts';
-import { letterFilters, wantedTypes } from './recovery-count.ts';
+import { wantedTypes } from './recovery-count.ts';
 import { findRecoverable, lockDeadLettersOf, lockEvents, queueRecovered } from './sql/recoverable-events.ts';
 import {
   countWaiting,
@@ -153,7 +154,7 @@ async function capacity(client: PoolClient, { webhookId, rate }: Running, failin
 /** A dead letter that was replayed is gone, so the next step finds the following ones. */
 async function queueLetters(client: PoolClient, recovery: Running, lettersMax: number): Promise<Queued> {
   const { id, accountId, webhookId, rate, since, until, position } = recovery;
-  const filters = letterFilters(recovery);
+  const filters = letterFilters({ type: recovery.types[0], reason: recovery.reason });
   const statement = recoverDeadLetters(Object.keys(filters) as (keyof typeof filters)[]);
   const times = [since.toISOString(), until.toISOString()];
   const values = [accountId, webhookId, 'infinity', '', lettersMax, ...times, id, rate];
