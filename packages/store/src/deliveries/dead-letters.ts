@@ -14,7 +14,6 @@ import { readPage } from '../db/page.ts';
 import type { Page } from '../db/page.ts';
 import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
-import type { DeadLetter as DeadLetterRow } from '../generated/client.ts';
 import { replayDeadLetter, replayDeadLetters } from './sql/replay-dead-letters.ts';
 
 /** A delivery that was given up (contract 2.4). */
@@ -198,9 +197,9 @@ async function listPage(
         const rows = await db.prisma.deadLetter.findMany({
           where: { ...owner, ...letterFilters({ type, reason }), AND: [createdAt, where] },
           ...range,
-          omit: { data: true },
+          omit: { accountId: true, eventCreatedAt: true, data: true },
         });
-        return rows.map(deadLetterOf);
+        return rows as DeadLetter[];
       },
     },
   );
@@ -233,18 +232,4 @@ async function beingRemoved(db: Database, accountId: AccountId): Promise<string[
     select: { id: true },
   });
   return rows.map(({ id }) => id);
-}
-
-function deadLetterOf(row: Omit<DeadLetterRow, 'data'>): DeadLetter {
-  return {
-    id: row.id as DeadLetterId,
-    webhookId: row.webhookId as WebhookId,
-    eventId: row.eventId as EventId,
-    type: row.type,
-    attempts: row.attempts,
-    reason: row.reason,
-    lastError: row.lastError,
-    statusCode: row.statusCode,
-    createdAt: row.createdAt,
-  };
 }
