@@ -1,4 +1,4 @@
-export { createAccountStore } from './accounts/accounts.ts';
+export { createAccountStore, readAccountNames } from './accounts/accounts.ts';
 export type { Account, AccountDetails } from './accounts/accounts.ts';
 export { createApiKeyStore } from './accounts/api-keys.ts';
 export type { ActiveKey, ApiKey, ApiKeyStore } from './accounts/api-keys.ts';

@@ -1,7 +1,7 @@
 import { html } from '@remix-run/html-template';
 import type { AccountId } from '@postrider/domain';
 import { AUDIT_ACTIONS } from '@postrider/store';
-import type { Account, ListedAuditEntry, Page as ListPage } from '@postrider/store';
+import type { ListedAuditEntry, Page as ListPage } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import { choiceField, timeField } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
@@ -24,7 +24,7 @@ interface AuditFilter {
 export interface AuditParts {
   readonly filter: AuditFilter;
   readonly page: ListPage<ListedAuditEntry>;
-  readonly names: ReadonlyMap<AccountId, Account>;
+  readonly names: ReadonlyMap<AccountId, string>;
   readonly isFirst: boolean;
 }
 
@@ -112,7 +112,7 @@ function entryTable({ page, names }: AuditParts, now: Date): Html {
 
 function target({ target: id, accountId }: ListedAuditEntry, names: AuditParts['names']): Html {
   const path = pagePath(id);
-  const name = accountId === null ? undefined : names.get(accountId)?.name;
+  const name = accountId === null ? undefined : names.get(accountId);
   const sub = name === undefined ? null : html`<span class="sub">${name}</span>`;
   return html`${path === null ? idCode(id) : idLink(id, path)}${sub}`;
 }

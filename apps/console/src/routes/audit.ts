@@ -1,6 +1,6 @@
-import { AUDIT_ACTIONS, createAccountStore, listAudit } from '@postrider/store';
-import type { Account, Database } from '@postrider/store';
-import type { AccountId, Clock } from '@postrider/domain';
+import { AUDIT_ACTIONS, createAccountStore, listAudit, readAccountNames } from '@postrider/store';
+import type { Database } from '@postrider/store';
+import type { Clock } from '@postrider/domain';
 import { z } from 'zod';
 import { freeText, readFields, utcTime } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
@@ -32,12 +32,10 @@ export function showAudit(db: Database, clock: Clock, settings: Settings): PageH
     const { who: actor, ...others } = filter;
     const page = await listAudit(db, { ...others, actor, accountId }, { after, limit: PAGE_ENTRIES });
     if (page === null) throw badRequest([`after ${after ?? ''} is no entry.`]);
-    const names = new Map<AccountId, Account>();
-    for (const { accountId: id } of page.entries) {
-      if (id === null || names.has(id)) continue;
-      const account = await accounts.find(id);
-      if (account !== null) names.set(id, account);
-    }
+    const names = await readAccountNames(
+      db,
+      page.entries.flatMap((entry) => entry.accountId ?? []),
+    );
     return auditPage(
       { filter: { ...filter, account: written }, page, names, isFirst: after === undefined },
       settings,

@@ -10,6 +10,7 @@ import {
   createRecoveryLookUps,
   lacksDays,
   LOAD_COUNTED_MAX,
+  readAccountNames,
   readBusiestWebhooks,
   readFailingWebhooks,
   readiness,
@@ -20,7 +21,6 @@ import {
   relayIsActive,
 } from '@postrider/store';
 import type { Database, QueueIdentity } from '@postrider/store';
-import type { AccountId } from '@postrider/domain';
 import { z } from 'zod';
 import { readFields } from '../http/fields.ts';
 import type { PageHandler } from '../http/serve-page.ts';
@@ -48,11 +48,6 @@ const HOUR_MS = 3_600_000;
 export function showOverview(db: Database, queue: ConsoleQueue): PageHandler {
   const fleet = createFleet(db.pool);
   const recoveries = createRecoveryLookUps(db);
-
-  async function namesOf(ids: readonly AccountId[]): Promise<ReadonlyMap<AccountId, string>> {
-    const rows = await db.prisma.account.findMany({ where: { id: { in: [...new Set(ids)] } } });
-    return new Map(rows.map(({ id, name }) => [id as AccountId, name]));
-  }
 
   return async (visit) => {
     const { live } = readFields({ live: z.literal('30', { error: 'is not 30' }).optional() }, visit.query);
@@ -84,7 +79,10 @@ export function showOverview(db: Database, queue: ConsoleQueue): PageHandler {
       recoveries: running.slice(0, RECOVERIES_MAX),
       hasMoreRecoveries: running.length > RECOVERIES_MAX,
       busiest,
-      names: await namesOf([...failing, ...busiest.webhooks].map(({ accountId }) => accountId)),
+      names: await readAccountNames(
+        db,
+        [...failing, ...busiest.webhooks].map(({ accountId }) => accountId),
+      ),
       isLive: live !== undefined,
     };
     const page = overviewPage(parts, visit);

@@ -178,6 +178,18 @@ export async function searchAccounts(
   return runOn<Account>(pool, findAccounts, [text, name, inboundAddress(text), anyCase(text), limit]);
 }
 
+/** The names of these accounts. The map lacks one that does not exist. */
+export async function readAccountNames(
+  { prisma }: Pick<Database, 'prisma'>,
+  ids: readonly AccountId[],
+): Promise<ReadonlyMap<AccountId, string>> {
+  const rows = await prisma.account.findMany({
+    where: { id: { in: [...new Set(ids)] } },
+    select: { id: true, name: true },
+  });
+  return new Map(rows.map(({ id, name }) => [id as AccountId, name]));
+}
+
 function accountOf({ id, name, createdAt }: Record<'id' | 'name', string> & { createdAt: Date }): Account {
   return { id: id as AccountId, name, createdAt };
 }

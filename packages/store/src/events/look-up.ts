@@ -1,5 +1,5 @@
 import type { AccountId, ApiKeyId, SearchText } from '@postrider/domain';
-import { searchAccounts } from '../accounts/accounts.ts';
+import { readAccountNames, searchAccounts } from '../accounts/accounts.ts';
 import type { Account } from '../accounts/accounts.ts';
 import type { Database } from '../db/database.ts';
 import { findMessages } from '../inbound/find-messages.ts';
@@ -103,7 +103,7 @@ export async function lookUp(
       accounts: countOf(found.accounts),
     },
     byAccount,
-    names: await namesOf(db, owners),
+    names: await readAccountNames(db, owners),
   };
 }
 
@@ -194,15 +194,4 @@ async function suppressionsOf(
     take: limit,
   });
   return rows.map((row) => ({ ...suppressionOf(row), accountId: row.accountId as AccountId }));
-}
-
-async function namesOf(
-  { prisma }: Database,
-  ids: readonly AccountId[],
-): Promise<ReadonlyMap<AccountId, string>> {
-  const rows = await prisma.account.findMany({
-    where: { id: { in: [...new Set(ids)] } },
-    select: { id: true, name: true },
-  });
-  return new Map(rows.map(({ id, name }) => [id as AccountId, name]));
 }
