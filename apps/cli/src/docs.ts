@@ -1,7 +1,7 @@
 import { systemClock } from '@postrider/runtime';
 import { Help } from 'commander';
 import type { Command } from 'commander';
-import { createProgram } from './program.ts';
+import { commandsOf, createProgram } from './program.ts';
 
 const HEAD = `# Command line
 
@@ -18,11 +18,6 @@ export function cliPage(): string {
   const { stdout, stderr } = process;
   const program = createProgram({ env: {}, dataDir: '', clock: systemClock, stdout, stderr });
   return [HEAD, ...commandsOf(program).map((command) => section(command, new Help()))].join('\n');
-}
-
-/** The commands with an action. The others are only the first words of these. */
-function commandsOf(command: Command): readonly Command[] {
-  return command.commands.length === 0 ? [command] : command.commands.flatMap(commandsOf);
 }
 
 function section(command: Command, help: Help): string {

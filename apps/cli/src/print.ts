@@ -1,15 +1,9 @@
 import type { Writable } from 'node:stream';
-import { Option } from 'commander';
 import type { Io } from './io.ts';
 import { printable } from './printable.ts';
 
 /** The most entries that a command lists. */
 export const LISTED_MAX = 100;
-
-/** The option that every command has. */
-export function jsonOption(): Option {
-  return new Option('--json', 'print one JSON document');
-}
 
 /** Prints the answer of a command: lines for a person, or with `--json` one document. */
 export function printAnswer(

@@ -88,5 +88,11 @@ export function createProgram(io: Io): Command {
   addEventsShow(events, io);
   addSecretsReseal(program.command('secrets').description('what SECRETS_KEY encrypts'), io);
   addAuditList(program.command('audit').description('who did what'), io);
+  for (const command of commandsOf(program)) command.option('--json', 'print one JSON document');
   return program;
+}
+
+/** The commands with an action. The others are only the first words of these. */
+export function commandsOf(command: Command): readonly Command[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(commandsOf);
 }

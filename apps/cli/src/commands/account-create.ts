@@ -4,7 +4,7 @@ import { noticeEmailOf, parseAccountName, parseNoticeEmail } from '../account-op
 import { actorOf, withActor } from '../actor.ts';
 import type { ActorOptions } from '../actor.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printAnswer } from '../print.ts';
+import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 interface Options extends ActorOptions {
@@ -19,7 +19,6 @@ export function addAccountCreate(account: Command, io: Io): void {
     .description('make an account')
     .requiredOption('--name <name>', 'what the operator calls it; it need not be unique', parseAccountName)
     .option('--notice-email <address>', 'gets a mail when a webhook of the account fails', parseNoticeEmail)
-    .addOption(jsonOption())
     .action(async (options: Options) => {
       const { name, noticeEmail: option, json } = options;
       const noticeEmail = option === undefined ? undefined : noticeEmailOf(option);

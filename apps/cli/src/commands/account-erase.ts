@@ -7,7 +7,7 @@ import type { ActorOptions } from '../actor.ts';
 import { UsageError } from '../failure.ts';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printAnswer } from '../print.ts';
+import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 /** The command never reports a finished erasure: a relay needs ten minutes. */
@@ -27,7 +27,6 @@ export function addAccountErase(account: Command, io: Io): void {
     .description('forget a person: mail, events and attempts that name an address')
     .argument('<id>', 'the account, acct_…')
     .requiredOption('--address <address>', 'the e-mail address, without a name')
-    .addOption(jsonOption())
     .action(async (text: string, options: Options) => {
       const { address: written, json } = options;
       const accountId = requireId('account', text);

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { printAccounts } from '../account-object.ts';
 import { UsageError } from '../failure.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, LISTED_MAX, note } from '../print.ts';
+import { LISTED_MAX, note } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 /** An address has 320 characters at most: 64, `@` and 255 (RFC 5321 4.5.3.1). */
@@ -18,7 +18,6 @@ export function addAccountFind(account: Command, io: Io): void {
       '<text>',
       'a part of the name in any case, the id, a sending domain, or the address of an inbox',
     )
-    .addOption(jsonOption())
     .action(async (written: string, { json }: { json?: true }) => {
       const text = searchText(written);
       await withDatabase(io, async ({ database }) => {

@@ -5,7 +5,7 @@ import type { ActorOptions } from '../actor.ts';
 import { Failure } from '../failure.ts';
 import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printAnswer } from '../print.ts';
+import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 import { wholeNumber } from '../whole-number.ts';
 
@@ -42,7 +42,6 @@ export function addAccountLimit(account: Command, io: Io): void {
       'sending domains that are not verified; `default` is UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX of the API',
       parseLimit,
     )
-    .addOption(jsonOption())
     .action(async (text: string, options: Options) => {
       const { webhooks, domains, unverifiedDomains, json } = options;
       const id = requireId('account', text);

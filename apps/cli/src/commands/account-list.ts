@@ -4,7 +4,7 @@ import { printAccounts } from '../account-object.ts';
 import { Failure } from '../failure.ts';
 import { optionalId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, LISTED_MAX, noteMore } from '../print.ts';
+import { LISTED_MAX, noteMore } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 /** `account list`: shows a page of the accounts, newest first. */
@@ -13,7 +13,6 @@ export function addAccountList(account: Command, io: Io): void {
     .command('list')
     .description(`the newest ${LISTED_MAX} accounts`)
     .option('--after <id>', 'only those older than this account')
-    .addOption(jsonOption())
     .action(async (options: { after?: string; json?: true }) => {
       const after = optionalId('account', options.after);
       await withDatabase(io, async ({ database }) => {

@@ -5,7 +5,7 @@ import { accountObject } from '../account-object.ts';
 import { Failure } from '../failure.ts';
 import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printAnswer } from '../print.ts';
+import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 /** `account show`: shows an account, its own limits, and how much it has. */
@@ -16,7 +16,6 @@ export function addAccountShow(account: Command, io: Io): void {
       'an account: its name, its own limits, and how many keys, webhooks, domains and inboxes it has',
     )
     .argument('<id>', "the account's id, acct_…")
-    .addOption(jsonOption())
     .action(async (text: string, { json }: { json?: true }) => {
       const id = requireId('account', text);
       await withDatabase(io, async ({ database }) => {

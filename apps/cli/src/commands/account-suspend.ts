@@ -6,7 +6,7 @@ import type { ActorOptions } from '../actor.ts';
 import { Failure } from '../failure.ts';
 import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printAnswer } from '../print.ts';
+import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 /**
@@ -36,7 +36,6 @@ export function addSuspension(account: Command, io: Io, { name, description, at,
   withActor(account.command(name))
     .description(description)
     .argument('<id>', "the account's id, acct_…")
-    .addOption(jsonOption())
     .action(async (text: string, options: ActorOptions & { json?: true }) => {
       const id = requireId('account', text);
       await withDatabase(io, async ({ database }) => {

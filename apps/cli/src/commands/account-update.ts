@@ -6,7 +6,7 @@ import type { ActorOptions } from '../actor.ts';
 import { Failure, UsageError } from '../failure.ts';
 import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printAnswer } from '../print.ts';
+import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 interface Options extends ActorOptions {
@@ -26,7 +26,6 @@ export function addAccountUpdate(account: Command, io: Io): void {
       'gets a mail when a webhook of the account fails; `none`: nobody',
       parseNoticeEmail,
     )
-    .addOption(jsonOption())
     .action(async (text: string, options: Options) => {
       const { name: newName, noticeEmail: option, json } = options;
       const id = requireId('account', text);

@@ -7,7 +7,7 @@ import { parseTime } from '../dead-letter-options.ts';
 import { Failure } from '../failure.ts';
 import { optionalId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, LISTED_MAX, noteMore, printList } from '../print.ts';
+import { LISTED_MAX, noteMore, printList } from '../print.ts';
 import { printable } from '../printable.ts';
 import { withDatabase } from '../session.ts';
 
@@ -34,7 +34,6 @@ export function addAuditList(audit: Command, io: Io): void {
     .option('--target <id>', 'only about this event, webhook, key or other target')
     .option('--since <time>', 'only at this time (ISO 8601) or later', parseTime)
     .option('--after <id>', 'only those older than this entry', parseEntryId)
-    .addOption(jsonOption())
     .action(async ({ account, who: actor, after, json, ...others }: Options) => {
       const accountId = optionalId('account', account);
       await withDatabase(io, async ({ database }) => {

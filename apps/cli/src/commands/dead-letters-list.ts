@@ -7,7 +7,7 @@ import { reasonOption, sinceOption, typeOption, untilOption } from '../dead-lett
 import { Failure, UsageError } from '../failure.ts';
 import { optionalId, requireAccount, requireWebhook } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, noteMore, printList } from '../print.ts';
+import { noteMore, printList } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 const HEAD = ['ID', 'MADE', 'TYPE', 'REASON', 'ATTEMPTS', 'WEBHOOK', 'LAST ERROR'];
@@ -33,7 +33,6 @@ export function addDeadLettersList(deadLetters: Command, io: Io): void {
     .addOption(sinceOption())
     .addOption(untilOption())
     .option('--after <id>', 'only what is older than this dead letter')
-    .addOption(jsonOption())
     .action(async (options: Options) => {
       const account = optionalId('account', options.account);
       const { type, reason, since, until } = options;

@@ -6,7 +6,7 @@ import { reasonOption, sinceOption, typeOption, untilOption } from '../dead-lett
 import { UsageError } from '../failure.ts';
 import { optionalId, requireAccount, requireId, requireWebhook } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption } from '../print.ts';
+
 import { recoveryOptions } from '../recovery-options.ts';
 import { countAll, countNamed, recoveryOf, replayAll, replayNamed } from '../replay-dead-letters.ts';
 import type { Replaying } from '../replay-dead-letters.ts';
@@ -43,7 +43,6 @@ export function addDeadLettersReplay(deadLetters: Command, io: Io): void {
     .addOption(recoveryOptions.rate('without it, at once'))
     .addOption(recoveryOptions.dryRun())
     .addOption(recoveryOptions.stop())
-    .addOption(jsonOption())
     .action(async (ids: string[], options: Options) => {
       const accountId = optionalId('account', options.account);
       const act = parseAct(ids, options);

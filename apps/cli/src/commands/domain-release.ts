@@ -5,7 +5,7 @@ import { actorOf, withActor } from '../actor.ts';
 import type { ActorOptions } from '../actor.ts';
 import { Failure, UsageError } from '../failure.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printAnswer } from '../print.ts';
+import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 /** `domain release`: removes a sending domain from its account. An API process deletes it at the provider. */
@@ -13,7 +13,6 @@ export function addDomainRelease(domain: Command, io: Io): void {
   withActor(domain.command('release'))
     .description('take a sending domain from its account, verified or not: its name is free at once')
     .argument('<name>', 'such as mail.example.com')
-    .addOption(jsonOption())
     .action(async (text: string, options: ActorOptions & { json?: true }) => {
       const parsed = parseDomainName(text);
       if (!parsed.ok) throw new UsageError(`"${text}" is not the name of a domain`);

@@ -7,7 +7,7 @@ import { UsageError } from '../failure.ts';
 import { optionalId, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { messageIdOf, onlyOne, requireAddress } from '../mail-search.ts';
-import { jsonOption, LISTED_MAX, note, printList } from '../print.ts';
+import { LISTED_MAX, note, printList } from '../print.ts';
 import { printable } from '../printable.ts';
 import { withDatabase } from '../session.ts';
 
@@ -30,7 +30,6 @@ export function addEmailsFind(emails: Command, io: Io): void {
     .option('--key <id>', 'that this API key sent, of the newest 10,000 of its account: key_…')
     .option('--request <id>', 'that this request sent: its x-request-id')
     .option('--account <id>', 'only mail of this account')
-    .addOption(jsonOption())
     .action(async (options: Options) => {
       const search = searchOf(options);
       const accountId = optionalId('account', options.account);

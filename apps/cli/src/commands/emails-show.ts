@@ -5,7 +5,7 @@ import { Failure } from '../failure.ts';
 import { fatesInWords, foundEventObject } from '../fate-object.ts';
 import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, LISTED_MAX, printAnswer } from '../print.ts';
+import { LISTED_MAX, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 /** `emails show`: shows a sent message without its text, and its events. */
@@ -14,7 +14,6 @@ export function addEmailsShow(emails: Command, io: Io): void {
     .command('show')
     .description('a sent message of any account without its text, and what became of its events')
     .argument('<id>', "the message's id, em_…")
-    .addOption(jsonOption())
     .action(async (text: string, { json }: { json?: true }) => {
       const id = requireId('email', text);
       await withDatabase(

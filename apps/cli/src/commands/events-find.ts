@@ -7,7 +7,7 @@ import { fatesInWords, foundEventObject } from '../fate-object.ts';
 import { optionalId, requireId, requireWebhook } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { messageIdOf, onlyOne, requireAddress } from '../mail-search.ts';
-import { jsonOption, LISTED_MAX, note, printList } from '../print.ts';
+import { LISTED_MAX, note, printList } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 const HEAD = ['ID', 'RECORDED', 'TYPE', 'ACCOUNT', 'EMAIL', 'WEBHOOKS'];
@@ -40,7 +40,6 @@ export function addEventsFind(events: Command, io: Io): void {
     .addOption(eventOptions.after())
     .addOption(eventOptions.type())
     .addOption(eventOptions.status())
-    .addOption(jsonOption())
     .action(async (options: Options) => {
       const { since, until, after, type, status } = options;
       const search = parseSearch(options);

@@ -5,7 +5,7 @@ import type { ActorOptions } from '../actor.ts';
 import { Failure } from '../failure.ts';
 import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printAnswer } from '../print.ts';
+import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 interface Options extends ActorOptions {
@@ -19,7 +19,6 @@ export function addEventsReplay(events: Command, io: Io): void {
     .description('send an event to a webhook again, with a new set of attempts')
     .argument('<event>', 'evt_…')
     .requiredOption('--webhook <id>', 'a webhook that gets the event')
-    .addOption(jsonOption())
     .action(async (text: string, options: Options) => {
       const event = requireId('event', text);
       const webhook = requireId('webhook', options.webhook);

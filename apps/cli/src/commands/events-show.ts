@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { Failure } from '../failure.ts';
 import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printAnswer } from '../print.ts';
+import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 import { storyLines } from '../story-lines.ts';
 import { storyObject } from '../story-object.ts';
@@ -14,7 +14,6 @@ export function addEventsShow(events: Command, io: Io): void {
     .command('show')
     .description('the story of an event: its cause, and each attempt at each webhook')
     .argument('<id>', "the event's id, evt_…")
-    .addOption(jsonOption())
     .action(async (text: string, { json }: { json?: true }) => {
       const id = requireId('event', text);
       await withDatabase(

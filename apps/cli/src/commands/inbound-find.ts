@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { UsageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { messageIdOf, onlyOne } from '../mail-search.ts';
-import { jsonOption, LISTED_MAX, note, printList } from '../print.ts';
+import { LISTED_MAX, note, printList } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 const HEAD = ['ID', 'RECEIVED', 'STATUS', 'BYTES', 'ACCOUNT', 'INBOX OR RULE'];
@@ -25,7 +25,6 @@ export function addInboundFind(inbound: Command, io: Io): void {
     )
     .option('--message-id <id>', 'of the header, with or without angle brackets')
     .option('--address <address>', 'of the sender or of a recipient')
-    .addOption(jsonOption())
     .action(async (options: Options) => {
       const search = searchOf(options);
       await withDatabase(io, async ({ database }) => {

@@ -5,7 +5,7 @@ import type { ActorOptions } from '../actor.ts';
 import { Failure } from '../failure.ts';
 import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printAnswer } from '../print.ts';
+import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 /** `inbound release`: hands a held message to its account, as the API's release does. */
@@ -13,7 +13,6 @@ export function addInboundRelease(inbound: Command, io: Io): void {
   withActor(inbound.command('release'))
     .description('hand a held message to its account, with its thread and its event')
     .argument('<id>', 'the message, msg_…')
-    .addOption(jsonOption())
     .action(async (text: string, options: ActorOptions & { json?: true }) => {
       const id = requireId('message', text);
       await withDatabase(io, async ({ database }) => {

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { Failure } from '../failure.ts';
 import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printAnswer } from '../print.ts';
+import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 /** `inbound show`: shows why a message is held, and what the checks found. It shows no text of the mail. */
@@ -13,7 +13,6 @@ export function addInboundShow(inbound: Command, io: Io): void {
     .command('show')
     .description('a received message, held or not: its state, its checks and its addresses, without its text')
     .argument('<id>', 'the message, msg_…')
-    .addOption(jsonOption())
     .action(async (text: string, { json }: { json?: true }) => {
       const id = requireId('message', text);
       await withDatabase(io, async ({ database }) => {

@@ -7,7 +7,7 @@ import type { ActorOptions } from '../actor.ts';
 import { Failure, UsageError } from '../failure.ts';
 import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printAnswer } from '../print.ts';
+import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 const RESTART =
@@ -25,7 +25,6 @@ export function addInstallationSet(installation: Command, io: Io): void {
     .description('change what holds for the whole installation')
     .addArgument(new Argument('<setting>', 'what to change').choices(Object.keys(SETTINGS)))
     .argument('<value>', `${MAIL_PROVIDERS.join(', ')}; for postmaster the id of an inbox`)
-    .addOption(jsonOption())
     .action(async (setting: keyof typeof SETTINGS, value: string, options: Options) =>
       SETTINGS[setting](io, value, options),
     );

@@ -10,7 +10,7 @@ import { UsageError } from '../failure.ts';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { keyObject } from '../key-object.ts';
-import { jsonOption, printAnswer } from '../print.ts';
+import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 import { wholeNumber } from '../whole-number.ts';
 
@@ -39,7 +39,6 @@ export function addKeyCreate(key: Command, io: Io): void {
     .option('--rate-limit <number>', "requests per minute instead of the deployment's limit", parseRateLimit)
     .option('--name <name>', 'what you call it, such as the program that uses it', parseName)
     .option('--expires <time>', 'when it stops working (ISO 8601)', parseTime)
-    .addOption(jsonOption())
     .action(async (options: Options) => {
       const accountId = requireId('account', options.account);
       const { kind, scopes, rateLimit, name, expires } = options;

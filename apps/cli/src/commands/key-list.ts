@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { keyObject } from '../key-object.ts';
-import { jsonOption, printList } from '../print.ts';
+import { printList } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 const HEAD = ['ID', 'NAME', 'KIND', 'PER MINUTE', 'MADE', 'LAST USED', 'EXPIRES', 'REVOKED', 'SCOPES'];
@@ -14,7 +14,6 @@ export function addKeyList(key: Command, io: Io): void {
     .command('list')
     .description("list an account's keys")
     .requiredOption('--account <id>', 'the account')
-    .addOption(jsonOption())
     .action(async (options: { account: string; json?: true }) => {
       const accountId = requireId('account', options.account);
       await withDatabase(io, async ({ config, database }) => {

@@ -6,7 +6,7 @@ import { Failure } from '../failure.ts';
 import { requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { keyObject } from '../key-object.ts';
-import { jsonOption, printAnswer } from '../print.ts';
+import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 /** `key revoke`: from its return on, every API process answers 401. A revoked key keeps its first time. */
@@ -14,7 +14,6 @@ export function addKeyRevoke(key: Command, io: Io): void {
   withActor(key.command('revoke'))
     .description('revoke a key for good; takes a second, and once it returns nothing is served with the key')
     .argument('<id>', "the key's id, key_…")
-    .addOption(jsonOption())
     .action(async (text: string, options: ActorOptions & { json?: true }) => {
       const id = requireId('apiKey', text);
       await withDatabase(io, async ({ database }) => {

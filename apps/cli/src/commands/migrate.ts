@@ -4,7 +4,7 @@ import type { Roles } from '@postrider/store';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
-import { jsonOption, note, printAnswer } from '../print.ts';
+import { note, printAnswer } from '../print.ts';
 import { configuration } from '../session.ts';
 
 const ROLES_PREFIX_DEFAULT = 'postrider';
@@ -33,7 +33,6 @@ export function addMigrate(program: Command, io: Io): void {
         .preset(ROLES_PREFIX_DEFAULT)
         .argParser(rolesPrefix),
     )
-    .addOption(jsonOption())
     .action(async ({ json, roles: prefix }: MigrateOptions) => {
       const { databaseUrl } = configuration(io);
       const say = (line: string) => note(io, `postrider: ${line}`);

@@ -10,7 +10,7 @@ import { eventOptions } from '../event-options.ts';
 import { Failure, UsageError } from '../failure.ts';
 import { requireId, requireWebhook } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printAnswer } from '../print.ts';
+import { printAnswer } from '../print.ts';
 import { countObject } from '../recovery-object.ts';
 import { recoveryOptions } from '../recovery-options.ts';
 import { runRecovery, showRecovery, stopRecovery } from '../run-recovery.ts';
@@ -45,7 +45,6 @@ export function addRecover(program: Command, io: Io): void {
     .addOption(recoveryOptions.rate(`default: ${LIMITS.recoveryRateDefault}`))
     .addOption(recoveryOptions.dryRun())
     .addOption(recoveryOptions.stop())
-    .addOption(jsonOption())
     .action(async (text: string, options: Options) => {
       const id = requireId('webhook', text);
       const act = parseAct(options, io);

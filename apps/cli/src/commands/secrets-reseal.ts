@@ -6,7 +6,7 @@ import { actorOf, withActor } from '../actor.ts';
 import type { ActorOptions } from '../actor.ts';
 import { Failure } from '../failure.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, note, printAnswer } from '../print.ts';
+import { note, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 interface Options extends ActorOptions {
@@ -19,7 +19,6 @@ export function addSecretsReseal(secrets: Command, io: Io): void {
   withActor(secrets.command('reseal'))
     .description('seal the secrets and headers of all webhooks again, with the first key of SECRETS_KEY')
     .option('--dry-run', 'count the webhooks of each other key, and change nothing')
-    .addOption(jsonOption())
     .action(async (options: Options) => {
       await withDatabase(io, async ({ config: { resealKeys }, database }) => {
         if (resealKeys === undefined)

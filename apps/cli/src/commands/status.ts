@@ -3,7 +3,7 @@ import type { Backlog, FailingWebhook, MailProviderName, Rights } from '@postrid
 import type { Command } from 'commander';
 import { Failure } from '../failure.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printAnswer, table } from '../print.ts';
+import { printAnswer, table } from '../print.ts';
 import { readStatus } from '../read-status.ts';
 import type { Status } from '../read-status.ts';
 import { configuration, diagnostics } from '../session.ts';
@@ -15,7 +15,6 @@ export function addStatus(program: Command, io: Io): void {
     .command('status')
     .description('reachability, migrations, backlog and queues')
     .option('--stopped', 'the system need not run: a relay and a worker may be missing')
-    .addOption(jsonOption())
     .action(async ({ json, stopped = false }: { json?: true; stopped?: boolean }) => {
       const config = configuration(io);
       const status = await readStatus(config, diagnostics(config, io), stopped);

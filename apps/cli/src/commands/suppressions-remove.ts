@@ -7,7 +7,7 @@ import type { ActorOptions } from '../actor.ts';
 import { Failure, UsageError } from '../failure.ts';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printAnswer } from '../print.ts';
+import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 interface Options extends ActorOptions {
@@ -24,7 +24,6 @@ export function addSuppressionsRemove(suppressions: Command, io: Io): void {
     .requiredOption('--account <id>', 'the account')
     .requiredOption('--address <address>', 'the e-mail address, without a name')
     .option('--reason <text>', 'needed after a complaint, and kept', parseReason)
-    .addOption(jsonOption())
     .action(async (options: Options) => {
       const accountId = requireId('account', options.account);
       const address = plainAddress(options.address.trim());

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { UsageError } from '../failure.ts';
 import { withInterrupt } from '../interrupt.ts';
 import type { Io } from '../io.ts';
-import { isTerminal, jsonOption, printAnswer, table } from '../print.ts';
+import { isTerminal, printAnswer, table } from '../print.ts';
 import { withDatabase } from '../session.ts';
 import { endpointObject, failingObject } from '../webhook-object.ts';
 
@@ -38,7 +38,6 @@ export function addTop(program: Command, io: Io): void {
     .description(`the failing webhooks, and the busiest of the last ${MINUTES} minutes, until Ctrl+C`)
     .option('--every <seconds>', 'how often a terminal shows it again', EVERY_SECONDS)
     .option('--once', 'show it once')
-    .addOption(jsonOption())
     .action(async ({ every, once, json }: Options) => {
       const everyMs = Number(every) * 1_000;
       if (!(everyMs >= 1_000 && everyMs <= EVERY_MAX_MS))

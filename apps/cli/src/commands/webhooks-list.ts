@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { Failure } from '../failure.ts';
 import { optionalId, requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, LISTED_MAX, noteMore, printList } from '../print.ts';
+import { LISTED_MAX, noteMore, printList } from '../print.ts';
 import { withDatabase } from '../session.ts';
 import { webhookObject } from '../webhook-object.ts';
 
@@ -22,7 +22,6 @@ export function addWebhooksList(webhooks: Command, io: Io): void {
     .description(`the newest ${LISTED_MAX} webhooks of an account, also those of routing rules`)
     .requiredOption('--account <id>', 'the account')
     .option('--after <id>', 'only those older than this webhook')
-    .addOption(jsonOption())
     .action(async (options: Options) => {
       const accountId = requireId('account', options.account);
       const after = optionalId('webhook', options.after);

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { Failure } from '../failure.ts';
 import { requireId, requireWebhook } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { jsonOption, printAnswer } from '../print.ts';
+import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 import { webhookHealthObject, webhookObject } from '../webhook-object.ts';
 
@@ -15,7 +15,6 @@ export function addWebhooksShow(webhooks: Command, io: Io): void {
     .command('show')
     .description('a webhook of any account and its health, without its secret')
     .argument('<id>', "the webhook's id, wh_…")
-    .addOption(jsonOption())
     .action(async (text: string, { json }: { json?: true }) => {
       const id = requireId('webhook', text);
       await withDatabase(io, async ({ database }) => show(io, database, id, json), 'once');
