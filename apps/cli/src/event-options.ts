@@ -1,11 +1,10 @@
-import { EVENT_TYPES } from '@postrider/domain';
 import { WEBHOOK_EVENT_STATUSES } from '@postrider/store';
 import { InvalidArgumentError, Option } from 'commander';
-import { parseTime } from './dead-letter-options.ts';
+import { parseTime, typeOption } from './dead-letter-options.ts';
 
 /** Options that select events. */
 export const eventOptions = {
-  type: () => new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES),
+  type: typeOption,
   status: () =>
     new Option('--status <status>', 'only events with this status at a webhook').choices(
       WEBHOOK_EVENT_STATUSES,

@@ -23,6 +23,16 @@ export function addAccountSuspend(account: Command, io: Io): void {
   });
 }
 
+/** `account resume`: from its return on, every API process serves the account's keys again. */
+export function addAccountResume(account: Command, io: Io): void {
+  addSuspension(account, io, {
+    name: 'resume',
+    description: 'serve the requests of a suspended account again; takes a second',
+    at: () => null,
+    done: (id) => `${id} is served again`,
+  });
+}
+
 interface Suspension {
   readonly name: string;
   readonly description: string;
@@ -31,8 +41,7 @@ interface Suspension {
   readonly done: (id: AccountId) => string;
 }
 
-/** Adds `account suspend` or `account resume`. */
-export function addSuspension(account: Command, io: Io, { name, description, at, done }: Suspension): void {
+function addSuspension(account: Command, io: Io, { name, description, at, done }: Suspension): void {
   withActor(account.command(name))
     .description(description)
     .argument('<id>', "the account's id, acct_…")
