@@ -105,6 +105,22 @@ export function section(
   </section>`;
 }
 
+/** The head of a page: its title, a line below it and what stands beside them. */
+export function head(
+  title: Part,
+  below: { readonly lead: Part } | { readonly ids: Part },
+  side?: Html | null,
+): Html {
+  const [name, line] = 'lead' in below ? ['lead', below.lead] : ['ids', below.ids];
+  return html`<div class="head">
+    <div>
+      <h1>${title}</h1>
+      <p class="${name}">${line}</p>
+    </div>
+    ${side ?? null}
+  </div>`;
+}
+
 /** The path to a page: the pages above it, then its own name. */
 export function crumbs(
   above: readonly { readonly href: string; readonly name: string }[],

@@ -12,7 +12,7 @@ import type {
 } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
-import { endpointText, facts, idCode, section, state, time, timeAgo, wholeId } from '../html/pieces.ts';
+import { endpointText, facts, head, idCode, section, state, time, timeAgo, wholeId } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { numberTable, stackedTable } from '../html/table.ts';
 import { ago, count, counted, day, duration, latency } from '../html/words.ts';
@@ -40,20 +40,14 @@ export interface AccountParts {
 
 export function accountPage(parts: AccountParts, settings: Settings, visit: Visit): Page {
   const { account } = parts;
-  const main = html`<div class="head">
-      <div>
-        <h1>${account.name}</h1>
-        <p class="ids">
-          ${account.suspendedAt === null ? state('good', 'active', 'pill') : state('bad', 'suspended', 'pill')}
-          ${wholeId(account.id, 'account id')}
-        </p>
-      </div>
-      <div class="acts">
-        <a class="btn" href="/dead-letters?account=${account.id}">Dead letters</a>
-        ${visit.mayAct ? html`<a class="btn" href="/recover?webhook=${account.id}">Recover…</a>` : null}
-      </div>
-    </div>
-    ${suspension(account, visit.now)}
+  const pill =
+    account.suspendedAt === null ? state('good', 'active', 'pill') : state('bad', 'suspended', 'pill');
+  const ids = html`${pill} ${wholeId(account.id, 'account id')}`;
+  const acts = html`<div class="acts">
+    <a class="btn" href="/dead-letters?account=${account.id}">Dead letters</a>
+    ${visit.mayAct ? html`<a class="btn" href="/recover?webhook=${account.id}">Recover…</a>` : null}
+  </div>`;
+  const main = html`${head(account.name, { ids }, acts)} ${suspension(account, visit.now)}
     <section class="card" aria-label="Facts">${accountFacts(parts, settings, visit.now)}</section>
     ${webhooksSection(parts, settings, visit.now)} ${keysSection(parts, settings, visit.now)}
     <div class="cols">

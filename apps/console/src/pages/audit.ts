@@ -7,7 +7,7 @@ import { choiceField, timeField } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { pagePath } from '../html/links.ts';
 import { olderOf, pager, shownOf } from '../html/list.ts';
-import { idCode, idLink, timeAgo } from '../html/pieces.ts';
+import { head, idCode, idLink, timeAgo } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { count, counted, writtenTime } from '../html/words.ts';
@@ -42,16 +42,9 @@ export function auditPage(parts: AuditParts, settings: Settings, { now }: Visit)
           </p>
         </div>`
       : entryTable(parts, now);
-  const main = html`<div class="head">
-      <div>
-        <h1>Audit</h1>
-        <p class="lead">
-          Who did what. Postrider writes each entry in the same transaction as the action and keeps it for
-          ${count(settings.auditRetentionDays)} days.
-        </p>
-      </div>
-    </div>
-    ${filterForm(filter)}
+  const lead = html`Who did what. Postrider writes each entry in the same transaction as the action and keeps
+  it for ${count(settings.auditRetentionDays)} days.`;
+  const main = html`${head('Audit', { lead })} ${filterForm(filter)}
     <div class="card">${list} ${pager(shown, older)}</div>`;
   return { title: 'Audit', current: '/audit', main };
 }

@@ -8,7 +8,7 @@ import { choiceField, ownerField, rangeFields } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
 import { pager, shownOf } from '../html/list.ts';
-import { endpointText, idCode, section, timeAgo } from '../html/pieces.ts';
+import { endpointText, head, idCode, section, timeAgo } from '../html/pieces.ts';
 import type { Html, Part } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { count, counted, writtenTime } from '../html/words.ts';
@@ -48,18 +48,11 @@ export function deadLettersPage(parts: DeadLetterParts, settings: Settings, visi
           more: inWords(parts.filter),
           side: recoverButton(parts, visit),
         };
-  const main = html`<div class="head">
-      <div>
-        <h1>Dead letters</h1>
-        <p class="lead">
-          Postrider gave up on these deliveries. It keeps each one with its event for
-          ${count(settings.deadLetterRetentionDays)} days.
-        </p>
-      </div>
-    </div>
-    ${doneNote(visit.done)} ${filterForm(parts.filter)}
-    ${section('list', heading, html`<div class="card">${letters.length === 0 ? nothing(parts) : letterList(parts, visit.now)}</div>`)}
-    ${recoveries.length === 0 ? null : recoveriesSection(recoveries, visit.now)}`;
+  const lead = html`Postrider gave up on these deliveries. It keeps each one with its event for
+  ${count(settings.deadLetterRetentionDays)} days.`;
+  const main = html`${head('Dead letters', { lead })} ${doneNote(visit.done)} ${filterForm(parts.filter)}
+  ${section('list', heading, html`<div class="card">${letters.length === 0 ? nothing(parts) : letterList(parts, visit.now)}</div>`)}
+  ${recoveries.length === 0 ? null : recoveriesSection(recoveries, visit.now)}`;
   return { title: 'Dead letters', current: '/dead-letters', main };
 }
 

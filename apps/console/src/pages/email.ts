@@ -4,7 +4,7 @@ import type { Account, EventFate, FoundEmail, ListedEvent } from '@postrider/sto
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
 import { addressLink } from '../html/links.ts';
-import { crumbs, facts, idCode, section, state, timeAgo, wholeId } from '../html/pieces.ts';
+import { crumbs, facts, head, idCode, section, state, timeAgo, wholeId } from '../html/pieces.ts';
 import type { Fact, Html, Sign } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { count, counted, dayAfter, gap, subjectText } from '../html/words.ts';
@@ -23,15 +23,10 @@ export interface EmailParts {
 export function emailPage(parts: EmailParts, settings: Settings, { now }: Visit): Page {
   const { email, account } = parts;
   const title = subjectText(email.subject);
+  const pill = state(emailSign(email.lastEvent), email.lastEvent, 'pill');
+  const ids = html`${pill} ${wholeId(email.id, 'email id')}`;
   const main = html`${crumbs([{ href: `/accounts/${email.accountId}`, name: account?.name ?? email.accountId }], 'Email')}
-    <div class="head">
-      <div>
-        <h1>${title}</h1>
-        <p class="ids">
-          ${state(emailSign(email.lastEvent), email.lastEvent, 'pill')} ${wholeId(email.id, 'email id')}
-        </p>
-      </div>
-    </div>
+    ${head(title, { ids })}
     <section class="card" aria-label="Facts">${facts(emailFacts(parts, settings, now), 'four')}</section>
     ${eventsSection(parts, now)}`;
   return { title, main };

@@ -5,7 +5,7 @@ import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
 import { addressLink } from '../html/links.ts';
-import { crumbs, facts, timeAgo, wholeId } from '../html/pieces.ts';
+import { crumbs, facts, head, timeAgo, wholeId } from '../html/pieces.ts';
 import type { Fact, Html } from '../html/pieces.ts';
 import { count, counted, dayAfter, subjectText } from '../html/words.ts';
 import type { Settings } from '../settings.ts';
@@ -22,18 +22,13 @@ export function eventPage(parts: EventParts, settings: Settings, visit: Visit): 
     { href: `/accounts/${event.accountId}`, name },
     ...(email === null ? [] : [{ href: `/emails/${email.id}`, name: `Email to ${email.to.join(', ')}` }]),
   ];
+  const acts = html`<div class="acts">
+    <a class="btn" href="#copy">Copy curl</a>
+    <a class="btn" href="#body">Body</a>
+  </div>`;
   const main = html`${crumbs(above, 'Event')}
-    <div class="head">
-      <div>
-        <h1>${event.type}</h1>
-        <p class="ids">${wholeId(event.id, 'event id')}</p>
-      </div>
-      <div class="acts">
-        <a class="btn" href="#copy">Copy curl</a>
-        <a class="btn" href="#body">Body</a>
-      </div>
-    </div>
-    ${doneNote(visit.done)} ${verdict(story)}
+    ${head(event.type, { ids: wholeId(event.id, 'event id') }, acts)} ${doneNote(visit.done)}
+    ${verdict(story)}
     <section class="card" aria-label="Facts">${facts(eventFacts(parts, settings, visit.now))}</section>
     ${causeSection(story)} ${deliveriesSection(parts, settings, visit)} ${copySection(story, settings)}
     ${bodySection(story)}`;

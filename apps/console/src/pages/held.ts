@@ -6,7 +6,7 @@ import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
 import { olderOf, pager, tabs } from '../html/list.ts';
-import { idCode, state, timeAgo } from '../html/pieces.ts';
+import { head, idCode, state, timeAgo } from '../html/pieces.ts';
 import type { Html, Part } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { bytes, clipped, count, counted, subjectText } from '../html/words.ts';
@@ -26,16 +26,9 @@ export interface HeldParts {
 export const RELEASED_MAX = 100;
 
 export function heldPage(parts: HeldParts, settings: Settings, visit: Visit): Page {
-  const main = html`<div class="head">
-      <div>
-        <h1>Held mail</h1>
-        <p class="lead">
-          Screening keeps this mail out of its inbox. Postrider deletes it
-          ${count(settings.inboundRetentionDays)} days after arrival, released or not.
-        </p>
-      </div>
-    </div>
-    ${doneNote(visit.done)} ${reasonTabs(parts)}
+  const lead = html`Screening keeps this mail out of its inbox. Postrider deletes it
+  ${count(settings.inboundRetentionDays)} days after arrival, released or not.`;
+  const main = html`${head('Held mail', { lead })} ${doneNote(visit.done)} ${reasonTabs(parts)}
     <div class="card">
       ${parts.released.isShown ? releasedList(parts, visit.now) : heldList(parts, visit)}
     </div>`;

@@ -5,7 +5,7 @@ import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf, searchPath } from '../html/links.ts';
 import { tabs } from '../html/list.ts';
-import { endpointText, idCode, section, state, timeAgo } from '../html/pieces.ts';
+import { endpointText, head, idCode, section, state, timeAgo } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { clipped, count, counted, subjectText } from '../html/words.ts';
@@ -28,21 +28,14 @@ export function lookUpPage(parts: LookUpParts, settings: Settings, { now }: Visi
   const found = [emails, messages, suppressions, webhooks, accounts].some((list) => list.length > 0);
   if (!found) return nothingFound(parts, settings);
   const nouns = ['emails', 'messages', 'webhooks', 'accounts'] as const;
-  const lead = nouns
+  const numbers = nouns
     .filter((noun) => counts[noun].found > 0)
     .map((noun) => `${countText(counts[noun])} ${counts[noun].found === 1 ? noun.slice(0, -1) : noun}`);
-  const main = html`<div class="head">
-      <div>
-        <h1>${q}</h1>
-        <p class="lead">
-          ${lead.length === 0 ? null : `${lead.join(', ')}.`} Postrider keeps sent mail
-          ${count(settings.mailRetentionDays)} days, received mail ${count(settings.inboundRetentionDays)}
-          days.
-        </p>
-      </div>
-    </div>
-    ${accountTabs(parts)} ${suppressed(findings, now)} ${sentSection(findings, now)}
-    ${receivedSection(findings, now)} ${webhookSection(findings)} ${accountSection(findings, now)}`;
+  const lead = html`${numbers.length === 0 ? null : `${numbers.join(', ')}.`} Postrider keeps sent mail
+  ${count(settings.mailRetentionDays)} days, received mail ${count(settings.inboundRetentionDays)} days.`;
+  const main = html`${head(q, { lead })} ${accountTabs(parts)} ${suppressed(findings, now)}
+  ${sentSection(findings, now)} ${receivedSection(findings, now)} ${webhookSection(findings)}
+  ${accountSection(findings, now)}`;
   return { title: q, searched: q, main };
 }
 
@@ -108,12 +101,8 @@ function nothingFound({ q, text, accountId }: LookUpParts, settings: Settings): 
   const domain = text.kind === 'address' ? text.address.slice(text.address.lastIndexOf('@') + 1) : null;
   const ofDomain =
     domain === null ? null : html`<p>Try the domain: <a href="${searchPath(domain)}">${domain}</a>.</p>`;
-  const main = html`<div class="head">
-      <div>
-        <h1>No results for “${q}”</h1>
-        <p class="lead">The console searched for ${KINDS[text.kind]}. It found nothing.</p>
-      </div>
-    </div>
+  const lead = `The console searched for ${KINDS[text.kind]}. It found nothing.`;
+  const main = html`${head(`No results for “${q}”`, { lead })}
     <section class="sec narrow-page" aria-labelledby="why">
       <h2 id="why">Possible reasons</h2>
       <ul class="card pad choice">

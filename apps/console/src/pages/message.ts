@@ -5,7 +5,7 @@ import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
 import { addressLink } from '../html/links.ts';
-import { crumbs, facts, section, state, wholeId } from '../html/pieces.ts';
+import { crumbs, facts, head, section, state, wholeId } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { timeline, withGaps } from '../html/timeline.ts';
 import type { Step } from '../html/timeline.ts';
@@ -25,16 +25,10 @@ export function messagePage(parts: MessageParts, settings: Settings, visit: Visi
   const { message } = parts;
   const isHeld = message.status === 'held';
   const title = subjectText(message.subject);
+  const pill = state(isHeld ? 'wait' : 'good', message.status, 'pill');
+  const ids = html`${pill} ${wholeId(message.id, 'message id')}`;
   const main = html`${crumbs([isHeld ? { href: '/held', name: 'Held mail' } : accountCrumb(parts)], 'Message')}
-    <div class="head">
-      <div>
-        <h1>${title}</h1>
-        <p class="ids">
-          ${state(isHeld ? 'wait' : 'good', message.status, 'pill')} ${wholeId(message.id, 'message id')}
-        </p>
-      </div>
-    </div>
-    ${doneNote(visit.done)} ${heldNote(message)}
+    ${head(title, { ids })} ${doneNote(visit.done)} ${heldNote(message)}
     <section class="card" aria-label="Facts">${messageFacts(parts, settings)}</section>
     ${storySection(parts)} ${isHeld && visit.mayAct ? releaseForm(message, visit) : null}
     <p class="hint">

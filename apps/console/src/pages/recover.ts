@@ -16,7 +16,7 @@ import { choiceField, ownerField, rangeFields } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
 import { latestP95 } from '../html/plot.ts';
-import { crumbs, endpointName, endpointText, section, state } from '../html/pieces.ts';
+import { crumbs, endpointName, endpointText, head, section, state } from '../html/pieces.ts';
 import type { Html, Part } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { clockTime, count, counted, duration, latency, moment, writtenTime } from '../html/words.ts';
@@ -101,15 +101,10 @@ export function recoverPath({ since, until, rate, only, ...rest }: RecoverFields
 
 /** `/recover` */
 export function recoverPage({ fields, dryRun }: RecoverParts, visit: Visit): Page {
+  const lead = 'The dry run comes first. Postrider sends nothing until you confirm the count.';
   const main = html`${crumbs([{ href: '/dead-letters', name: 'Dead letters' }], 'Recover')}
-    <div class="head">
-      <div>
-        <h1>Recover events</h1>
-        <p class="lead">The dry run comes first. Postrider sends nothing until you confirm the count.</p>
-      </div>
-    </div>
-    ${doneNote(visit.done)} ${askForm(fields)}
-    ${dryRun === null ? null : html`${dryRunSection(dryRun, fields, visit.now)} ${confirmSection(dryRun, fields, visit)}`}`;
+  ${head('Recover events', { lead })} ${doneNote(visit.done)} ${askForm(fields)}
+  ${dryRun === null ? null : html`${dryRunSection(dryRun, fields, visit.now)} ${confirmSection(dryRun, fields, visit)}`}`;
   return { title: dryRun === null ? 'Recover' : 'Recover: dry run', current: '/dead-letters', main };
 }
 

@@ -6,7 +6,7 @@ import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
 import { olderOf, pager, shownOf } from '../html/list.ts';
-import { crumbs, endpointText, idLink, state } from '../html/pieces.ts';
+import { crumbs, endpointText, head, idLink, state } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { ago, clockTime, count, counted, duration, moment } from '../html/words.ts';
@@ -30,14 +30,9 @@ export function recoveriesPage(parts: RecoveriesParts, visit: Visit): Page {
           <p>Postrider keeps a recovery for 90 days after its end. A page of a webhook starts one.</p>
         </div>`
       : html`${recoveryTable(recoveries, visit.now)} ${pager(shown, older)}`;
+  const lead = 'A recovery sends the events of a webhook and a time range again, each once.';
   const main = html`${crumbs([{ href: '/dead-letters', name: 'Dead letters' }], 'Recoveries')}
-    <div class="head">
-      <div>
-        <h1>Recoveries</h1>
-        <p class="lead">A recovery sends the events of a webhook and a time range again, each once.</p>
-      </div>
-    </div>
-    ${doneNote(visit.done)}
+    ${head('Recoveries', { lead })} ${doneNote(visit.done)}
     <div class="card">${list}</div>`;
   return { title: 'Recoveries', current: '/dead-letters', main };
 }

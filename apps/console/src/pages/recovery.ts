@@ -4,7 +4,16 @@ import { formTokens } from '../http/serve-form.ts';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
-import { crumbs, endpointName, endpointText, facts, section, timeAgo, wholeId } from '../html/pieces.ts';
+import {
+  crumbs,
+  endpointName,
+  endpointText,
+  facts,
+  head,
+  section,
+  timeAgo,
+  wholeId,
+} from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { clockTime, count, counted, gap, moment } from '../html/words.ts';
 import { ACTED_THROUGH } from './actions.ts';
@@ -30,14 +39,8 @@ export function recoveryPage({ recovery, fresh, isLive }: RecoveryParts, visit: 
       </p>`
     : null;
   const main = html`${crumbs([{ href: '/recoveries', name: 'Recoveries' }], 'Recovery')}
-    <div class="head">
-      <div>
-        <h1>Recovery for ${host}</h1>
-        <p class="ids">${wholeId(id, 'recovery id')}</p>
-      </div>
-      ${live}
-    </div>
-    ${doneNote(visit.done)} ${progress(recovery, fresh, visit)} ${details(recovery, visit.now)}`;
+  ${head(`Recovery for ${host}`, { ids: wholeId(id, 'recovery id') }, live)} ${doneNote(visit.done)}
+  ${progress(recovery, fresh, visit)} ${details(recovery, visit.now)}`;
   return {
     title: `Recovery, ${isOpenEnded(recovery) ? `${count(recovery.queued)} queued` : share(recovery)}`,
     current: '/dead-letters',

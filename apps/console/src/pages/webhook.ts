@@ -20,6 +20,7 @@ import {
   crumbs,
   endpointName,
   facts,
+  head,
   idCode,
   section,
   state,
@@ -64,18 +65,13 @@ export function webhookPage(parts: WebhookParts, settings: Settings, visit: Visi
   const [host = '', ...path] = title.split('/');
   const rest = path.length === 0 ? '' : `/${path.join('/')}`;
   const { sign, word } = healthOf(webhook, health, attempts, now);
+  const ids = html`${state(sign, word, 'pill')} ${wholeId(webhook.id, 'webhook id')}
+    <span class="rel">registered ${day(webhook.createdAt)}, ${ago(webhook.createdAt, now)}</span>`;
+  const acts = visit.mayAct
+    ? html`<div class="acts"><a class="btn" href="${recoverLink(webhook)}">Recover…</a></div>`
+    : null;
   const main = html`${crumbs([{ href: `/accounts/${webhook.accountId}`, name: account?.name ?? webhook.accountId }], 'Webhook')}
-    <div class="head">
-      <div>
-        <h1>${host}<wbr /><span class="soft">${rest}</span></h1>
-        <p class="ids">
-          ${state(sign, word, 'pill')} ${wholeId(webhook.id, 'webhook id')}
-          <span class="rel">registered ${day(webhook.createdAt)}, ${ago(webhook.createdAt, now)}</span>
-        </p>
-      </div>
-      ${visit.mayAct ? html`<div class="acts"><a class="btn" href="${recoverLink(webhook)}">Recover…</a></div>` : null}
-    </div>
-    ${failure(parts, now)}
+    ${head(html`${host}<wbr /><span class="soft">${rest}</span>`, { ids }, acts)} ${failure(parts, now)}
     <section class="card" aria-label="Facts">${webhookFacts(parts, settings, now)}</section>
     ${attempts === undefined ? null : plots(attempts, settings, now)} ${eventsSection(parts, settings, now)}`;
   return { title, main };
