@@ -4,7 +4,7 @@ export { awsPartitionOf } from './aws-partitions.ts';
 export { blamedAddresses, SANDBOX_RECIPIENT_DOMAIN, addressesToSuppress } from './blamed-addresses.ts';
 export type { BlamedAddress } from './blamed-addresses.ts';
 export type { Clock } from './clock.ts';
-export { mailDomain, parseDomainName } from './domain-name.ts';
+export { asciiDomain, mailDomain, parseDomainName } from './domain-name.ts';
 export { DEAD_LETTER_REASONS, decideOutcome } from './delivery-outcome.ts';
 export type { AttemptResult, DeadLetterReason, DeliveryOutcome } from './delivery-outcome.ts';
 export { hasControlCharacter, isLongerThan, parseEmailAddress, senderDomain } from './email-address.ts';

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { awsPartitionOf, parseEmailAddress, parseUrl } from '@postrider/domain';
+import { asciiDomain, awsPartitionOf, parseEmailAddress, parseUrl } from '@postrider/domain';
 import { z } from 'zod';
 import { ROLES, type Role } from './setting.ts';
 
@@ -106,12 +106,9 @@ export const networks = listOf(
   String,
 );
 
-const isDomainName = (entry: string): boolean =>
-  /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$/.test(entry);
-
 export const domainNames = listOf(
   'must be a comma-separated list of domain names in lower case and ASCII',
-  isDomainName,
+  (entry) => asciiDomain(entry) === entry,
   String,
 );
 

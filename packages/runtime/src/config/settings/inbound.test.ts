@@ -61,6 +61,7 @@ describe('the process that receives mail', () => {
     ['INBOUND_DOMAINS', 'In.example'],
     ['INBOUND_DOMAINS', 'b\u00fccher.example'],
     ['INBOUND_DOMAINS', 'in.example;other.example'],
+    ['INBOUND_DOMAINS', '192.0.2.25'],
     ['DNS_SERVERS', '127.0.0.1'],
     ['DNS_SERVERS', 'unbound:53'],
     ['DNS_SERVERS', '127.0.0.1:53,localhost:53'],
