@@ -68,9 +68,8 @@ function nextStep({ nextAttemptAt: at, fate, attempts }: StoryWebhook): Step[] {
 function name({ webhook, parts }: ArticleParts): Html {
   if (webhook.endpoint !== null)
     return html`<a href="/webhooks/${webhook.webhookId}">${endpointText(webhook.endpoint)}</a>`;
-  const before = parts.deletions.get(webhook.webhookId)?.before ?? null;
-  const host = before === null ? undefined : (before['host'] ?? before['endpoint']);
-  return html`<span>${typeof host === 'string' ? endpointName(host) : webhook.webhookId}</span>`;
+  const host = parts.deletions.get(webhook.webhookId)?.before?.['host'];
+  return html`<span>${typeof host === 'string' ? host : webhook.webhookId}</span>`;
 }
 
 const PILLS = {
