@@ -11,6 +11,7 @@ import type { Settings } from '../settings.ts';
 import { attemptPlot } from './attempt-plot.ts';
 import { attemptSteps } from './attempt-steps.ts';
 import type { EventParts } from './event-parts.ts';
+import { FATES } from './fates.ts';
 
 /** Each webhook's delivery, the most urgent first. */
 export function deliveriesSection(parts: EventParts, settings: Settings, visit: Visit): Html {
@@ -47,10 +48,11 @@ interface ArticleParts {
 function article(given: ArticleParts): Html {
   const { webhook, visit, label } = given;
   const isPending = webhook.fate === 'waiting' || webhook.fate === 'retrying';
+  const [sign, word] = FATES[webhook.fate];
   const steps = [...attemptSteps(webhook), ...nextStep(webhook)];
   return html`<article class="dlv" aria-labelledby="${label}">
     <header>
-      <h3 id="${label}">${name(given)} ${fatePill(webhook)}</h3>
+      <h3 id="${label}">${name(given)} ${state(sign, word, 'pill')}</h3>
       ${isPending ? html`<p class="small soft">Replay has no effect while the event is pending</p>` : null}
     </header>
     <p>${explanation(given)}</p>
@@ -70,20 +72,6 @@ function name({ webhook, parts }: ArticleParts): Html {
     return html`<a href="/webhooks/${webhook.webhookId}">${endpointText(webhook.endpoint)}</a>`;
   const host = parts.deletions.get(webhook.webhookId)?.before?.['host'];
   return html`<span>${typeof host === 'string' ? host : webhook.webhookId}</span>`;
-}
-
-const PILLS = {
-  waiting: ['wait', 'waiting'],
-  retrying: ['wait', 'retrying'],
-  dead_letter: ['bad', 'dead letter'],
-  dropped: ['off', 'dropped'],
-  delivered: ['good', 'delivered'],
-  attempts_expired: ['off', 'attempts expired'],
-} as const;
-
-function fatePill({ fate }: StoryWebhook): Html {
-  const [sign, word] = PILLS[fate];
-  return state(sign, word, 'pill');
 }
 
 function explanation({ webhook, parts, settings, visit }: ArticleParts): Html {

@@ -4,19 +4,20 @@ import { state } from '../html/pieces.ts';
 import type { Html, Sign } from '../html/pieces.ts';
 import { count } from '../html/words.ts';
 
-const WORDS: Readonly<Record<Fate, string>> = {
-  waiting: 'waiting',
-  retrying: 'retrying',
-  delivered: 'delivered',
-  dead_letter: 'dead letter',
-  dropped: 'dropped',
-  attempts_expired: 'attempts expired',
+/** How the pages show a fate. */
+export const FATES: Readonly<Record<Fate, readonly [Sign, string]>> = {
+  waiting: ['wait', 'waiting'],
+  retrying: ['wait', 'retrying'],
+  delivered: ['good', 'delivered'],
+  dead_letter: ['bad', 'dead letter'],
+  dropped: ['off', 'dropped'],
+  attempts_expired: ['off', 'attempts expired'],
 };
 
 /** What became of an event at its webhooks: `1 retrying, 1 dead letter`. */
 export function fatesInWords(fates: readonly EventFate[]): Html {
   if (fates.length === 0) return state('off', 'no webhook matched');
-  const others = Object.entries(WORDS).flatMap(([fate, word]) => {
+  const others = Object.entries(FATES).flatMap(([fate, [, word]]) => {
     const found = fates.filter((each) => each.fate === fate && fate !== 'delivered').length;
     return found === 0 ? [] : [`${count(found)} ${word}`];
   });

@@ -34,6 +34,7 @@ import { stackedTable } from '../html/table.ts';
 import { ago, count, counted, day, duration, latency, moment, writtenTime } from '../html/words.ts';
 import type { Settings } from '../settings.ts';
 import { counter, deadLetterLink } from './counter.ts';
+import { FATES } from './fates.ts';
 import { healthOf } from './health.ts';
 
 export interface WebhookFilter {
@@ -254,18 +255,10 @@ function eventTable({ page, summaries }: WebhookParts, settings: Settings, now: 
 }
 
 function eventState({ delivery, status }: WebhookEvent): Html {
-  switch (delivery) {
-    case 'queued':
-      return state('wait', status === 'pending' ? 'waiting' : 'retrying');
-    case 'delivered':
-      return state('good', 'delivered');
-    case 'dead_letter':
-      return state('bad', 'dead letter');
-    case 'dropped':
-      return state('off', 'dropped');
-    case 'unknown':
-      return state('off', 'attempts expired');
-  }
+  const queued = status === 'pending' ? 'waiting' : 'retrying';
+  const fate = delivery === 'queued' ? queued : delivery === 'unknown' ? 'attempts_expired' : delivery;
+  const [sign, word] = FATES[fate];
+  return state(sign, word);
 }
 
 function lastResult(
