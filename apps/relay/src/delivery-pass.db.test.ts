@@ -42,6 +42,18 @@ describe('a woken webhook', () => {
     expect(job?.delayMs).toBeLessThanOrEqual(50_000);
   });
 
+  test('has no more queued by one claim than the share of an account, nor have several together', async () => {
+    fixture.fleetSlots = 64;
+    const webhooks: WebhookId[] = [];
+    for (let account = 0; account < 5; account += 1) webhooks.push(await store.rows.webhook());
+    for (const id of webhooks) await store.rows.deliveries(id, { count: FIRST_LIMIT });
+    await fixture.wakeUp(...webhooks);
+    expect(fixture.queued()).toHaveLength(16);
+    fixture.advance(10);
+    await fixture.pass.run();
+    expect(fixture.queued()).toHaveLength(32);
+  });
+
   test('is claimed for alone', async () => {
     const [woken, other] = [await store.rows.webhook(), await store.rows.webhook()];
     for (const id of [woken, other]) await store.rows.deliveries(id);

@@ -2,6 +2,7 @@ import type { WebhookId } from '@postrider/domain';
 import type { Lane, Producer } from '@postrider/queue';
 import type { NoWork } from '@postrider/runtime';
 import type { DeadWorker, DeliveryOutbox, LeasedDelivery, SweptWebhook } from '@postrider/store';
+import { accountShare } from './fair-shares.ts';
 import { DELAYED_MAX, LANES, QueueDepths } from './queue-depths.ts';
 import { WebhookRegistry } from './webhook-registry.ts';
 import { CHECK_MS_MIN, LOOK_AHEAD_MS } from './webhook-state.ts';
@@ -104,7 +105,8 @@ export class DeliveryPass {
     try {
       const reports = await store.claim(requests, {
         lookAheadSeconds: LOOK_AHEAD_MS / 1000,
-        fastRowsMax: this.#depths.rowsMax('fast'),
+        // Otherwise two accounts could go from a little to all slots in the same claim.
+        fastRowsMax: Math.min(this.#depths.rowsMax('fast'), accountShare(this.#parts.fleetSlots())),
         slowRowsMax: this.#depths.rowsMax('slow'),
         delayedRowsMax: this.#depths.delayedRowsMax(),
         leaseSeconds,

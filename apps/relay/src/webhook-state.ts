@@ -39,8 +39,8 @@ interface ObservedClaim {
 export class WebhookState implements Contender {
   readonly webhookId: WebhookId;
   /**
-   * Null until the first report. Until then the webhook shares as an account of its own, and does not end
-   * another account's use of all slots.
+   * Null until the first report. Until then the webhook shares as an account of its own, and does not count
+   * as another account.
    */
   accountId: AccountId | null = null;
   account: AccountState = { inFlight: 0, busyWebhooks: 0, webhookCount: 0 };

@@ -22,6 +22,7 @@ export class DeliveryFixture {
   readonly asked: (readonly ClaimRequest[])[] = [];
   sweeps = 0;
   deadWorkers: readonly DeadWorker[] = [];
+  fleetSlots = 1_024;
   /** May throw, as if the database were away. */
   duringClaim: () => Promise<void> = async () => undefined;
   pass: DeliveryPass;
@@ -50,7 +51,7 @@ export class DeliveryFixture {
       },
       queue: this.queue,
       leaseSeconds: 30,
-      fleetSlots: () => 1_024,
+      fleetSlots: () => this.fleetSlots,
       deadWorkers: () => this.deadWorkers,
       nowMs,
       onClaim: (leased) => this.leases.push(leased),

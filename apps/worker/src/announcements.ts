@@ -10,7 +10,7 @@ export interface AnnouncementsParts {
   readonly slots: number;
   /** The queue that this worker takes jobs from. */
   readonly queue: () => QueueIdentity;
-  readonly logger: Pick<Logger, 'debug' | 'info'>;
+  readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>;
 }
 
 const EVERY_MS = 1_000;
@@ -34,16 +34,17 @@ export function createAnnouncements({ fleet, workerNumber, slots, queue, logger 
       return Math.max(0, EVERY_MS - (performance.now() - startedAtMs));
     },
     pauseMs: RETRY_MS,
-    onError(error) {
+    onError(error, again) {
       announcedAtMs = -Infinity;
-      logger.debug('worker not announced', { error });
+      logger[again ? 'debug' : 'warn']('worker not announced: it fetches no jobs', { error });
     },
+    onRecovery: () => logger.info('worker announced again'),
   });
 
   return {
     /**
-     * False: this worker does not reach Postgres. Each job that it fetched would fail at once, so it would
-     * take the jobs of the whole fleet.
+     * False: this worker does not reach Postgres. The jobs that it fetched would wait here, while other workers
+     * could do them.
      */
     isAnnounced: (): boolean => performance.now() - announcedAtMs < COUNTS_FOR_MS,
     /** The log says which process has the number that the console and the rows of `deliveries` show. */

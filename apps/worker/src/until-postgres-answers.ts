@@ -8,15 +8,19 @@ const PAUSE_MS_MAX = 2_000;
  * deadline.
  *
  * @param deadlineAtMs on the monotonic clock. After the end of a lease, another worker may take the row.
+ * @param mayRepeat says whether it repeats after this error. Default: after any StoreUnavailableError.
  * @throws the last StoreUnavailableError; any other error at once.
  */
-export async function untilPostgresAnswers<T>(work: () => Promise<T>, deadlineAtMs = Infinity): Promise<T> {
+export async function untilPostgresAnswers<T>(
+  work: () => Promise<T>,
+  deadlineAtMs = Infinity,
+  mayRepeat: (error: unknown) => boolean = (error) => error instanceof StoreUnavailableError,
+): Promise<T> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof StoreUnavailableError) || performance.now() + pauseMs >= deadlineAtMs)
-        throw error;
+      if (!mayRepeat(error) || performance.now() + pauseMs >= deadlineAtMs) throw error;
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }

@@ -79,8 +79,8 @@ function addConsumers(parts: WorkerParts, mailProvider: MailProviderOptions['pro
   const { config, lifecycle, queueWatch } = parts;
   const { location, onError: onQueueError } = queueWatch;
   const workerNumber = addWorkerNumber(parts);
-  const stages = createDeliveryStages(parts, workerNumber);
   const stopping = new AbortController();
+  const stages = createDeliveryStages(parts, workerNumber, stopping.signal);
   const mailStages = addMailStages({ ...parts, mailProvider, stopped: stopping.signal });
   const announcements = createAnnouncements({
     fleet: createFleet(parts.leases),
@@ -132,7 +132,11 @@ function addWorkerNumber({ config, lifecycle, onPostgresError }: WorkerParts): n
 }
 
 /** The stages that both lanes share. */
-function createDeliveryStages(parts: WorkerParts, workerNumber: number): Omit<DeliveryStages, 'attempt'> {
+function createDeliveryStages(
+  parts: WorkerParts,
+  workerNumber: number,
+  stopped: AbortSignal,
+): Omit<DeliveryStages, 'attempt'> {
   const { config, logger, metrics } = parts;
   const store = createDeliveryWork(parts.leases, parts.database.pool, {
     onOrphan({ deliveryId, claim, eventId, webhookId }) {
@@ -146,7 +150,7 @@ function createDeliveryStages(parts: WorkerParts, workerNumber: number): Omit<De
     },
   });
   return {
-    load: createLoader(store, config.leaseSeconds, workerNumber),
+    load: createLoader(store, config.leaseSeconds, workerNumber, stopped),
     record: createRecorder(store, systemClock),
     schedule: retrySchedule(config.deliveryRetryDelaysSeconds),
     report: createReporter({ logger, metrics, store }),

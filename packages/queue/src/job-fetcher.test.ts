@@ -83,9 +83,9 @@ afterEach(async () => {
   await run;
 });
 
-function start(slots: number): void {
+function start(jobsMax: number): void {
   fetcher = new JobFetcher({
-    jobsMax: slots,
+    jobsMax,
     mayFetch: () => mayFetch,
     stopped: stop.signal,
     onError: (error) => errors.push(error),

@@ -11,6 +11,23 @@ test('while Postgres does not answer, the delivery is taken again', async () => 
   expect(answers).toEqual([]);
 });
 
+test('not after a fault of one statement: its batch would wait for one locked row again and again', async () => {
+  const cancelled = new StoreUnavailableError(Object.assign(new Error('cancelled'), { code: '57014' }));
+  const answers = [cancelled, []];
+  const load = createLoader({ take: async () => answerOf(answers.shift()) }, 30);
+  await expect(load(JOB)).rejects.toThrow(cancelled);
+  expect(answers).toHaveLength(1);
+});
+
+test('not after the worker was told to stop', async () => {
+  const stopping = new AbortController();
+  const away = new StoreUnavailableError('away');
+  const load = createLoader({ take: () => Promise.reject(away) }, 3_600, null, stopping.signal);
+  const loaded = load(JOB);
+  stopping.abort();
+  await expect(loaded).rejects.toThrow(away);
+});
+
 test('not after the lease of the relay may have ended', async () => {
   const load = createLoader({ take: () => Promise.reject(new StoreUnavailableError('away')) }, 0);
   await expect(load(JOB)).rejects.toThrow('away');

@@ -1,3 +1,4 @@
+import { isOutage } from '@postrider/store';
 import type { DeliveryClaim, DeliveryWork, TakenDelivery } from '@postrider/store';
 import { Batcher } from '../batcher.ts';
 import { untilPostgresAnswers } from '../until-postgres-answers.ts';
@@ -9,15 +10,18 @@ export interface LoadedDelivery extends TakenDelivery {
 }
 
 /**
- * Takes the delivery of a job. One statement takes the deliveries of all concurrent jobs. While Postgres does
- * not answer, it tries again for as long as the relay's lease may last.
+ * Takes the delivery of a job. One statement takes the deliveries of all concurrent jobs. In an outage of
+ * Postgres it tries again for as long as the relay's lease may last. It does not after another fault: a row
+ * that somebody locks would hold up the rows of its batch each time.
  *
+ * @param stopped the worker stops: it does not wait for Postgres with what it has not begun
  * @returns null for a stale or duplicate job.
  */
 export function createLoader(
   store: Pick<DeliveryWork, 'take'>,
   leaseSeconds: number,
   workerNumber: number | null = null,
+  stopped?: AbortSignal,
 ): (job: DeliveryClaim) => Promise<LoadedDelivery | null> {
   const batcher = new Batcher<DeliveryClaim, LoadedDelivery | null>(async (jobs) => {
     const takenAtMs = performance.now();
@@ -31,5 +35,7 @@ export function createLoader(
       return { ...row, takenAtMs, leaseEndsAtMs: takenAtMs + row.dueInMs + leaseSeconds * 1000 };
     });
   });
-  return (job) => untilPostgresAnswers(() => batcher.add(job), performance.now() + leaseSeconds * 1000);
+  const mayRepeat = (error: unknown) => isOutage(error) && stopped?.aborted !== true;
+  return (job) =>
+    untilPostgresAnswers(() => batcher.add(job), performance.now() + leaseSeconds * 1000, mayRepeat);
 }

@@ -1,6 +1,6 @@
 import type { MailOutcome } from '@postrider/domain';
 import type { Logger } from '@postrider/runtime';
-import { StoreUnavailableError } from '@postrider/store';
+import { isOutage, StoreUnavailableError } from '@postrider/store';
 import type {
   EndedEmail,
   MailClaim,
@@ -143,7 +143,7 @@ export class MailBatches {
         return ends.map(({ email }) => ended.get(email) ?? null);
       } catch (error) {
         // In an outage of Postgres, each message tries every 2 s.
-        const level = error instanceof StoreUnavailableError ? 'debug' : 'warn';
+        const level = isOutage(error) ? 'debug' : 'warn';
         this.#logger[level]('mail ends one by one', { count: ends.length, error });
         return ends.map(() => null);
       }
