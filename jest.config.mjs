@@ -22,4 +22,5 @@ export default {
   testTimeout: process.env.TEST_LONG === '1' ? 600_000 : 120_000, // a busy machine is slow, not wrong
   maxWorkers: 5, // many files wait for processes and timers, so two cores serve five
   workerIdleMemoryLimit: '450MB', // of heap: a worker above it is replaced before its next file
+  workerGracefulExitTimeout: 10_000, // ending a process with a large heap takes over half a second
 };
