@@ -3,7 +3,7 @@ import { fairShares } from './fair-shares.ts';
 import type { AccountCounts, Contender, Capacity } from './fair-shares.ts';
 
 /** An account may use 32 of these slots while another one needs its share. */
-const BESIDE_OTHERS: Capacity = { slots: 128, oneAccount: false, atShare: new Set([account(32, 1)]) };
+const BESIDE_OTHERS: Capacity = { slots: 128, oneAccount: false, needingShare: new Set([account(32, 1)]) };
 
 function account(inFlight = 0, busyWebhooks = 0): AccountCounts {
   return { inFlight, busyWebhooks };
@@ -21,21 +21,23 @@ test('a webhook gets no more than its own limit', () => {
   expect(fairShares([webhook({ ownLimit: 8 })], BESIDE_OTHERS)).toEqual([8]);
 });
 
-test('an account has a quarter of the slots while another one has its share, at least eight', () => {
+test('an account has a quarter of the slots while another one needs its share, at least eight', () => {
   expect(fairShares([webhook()], BESIDE_OTHERS)).toEqual([32]);
   expect(fairShares([webhook()], { ...BESIDE_OTHERS, slots: 4 })).toEqual([8]);
 });
 
-test('an account has all slots while no other one has its share, but not of the slow lane', () => {
+test('an account has all slots while no other one needs its share, but not of the slow lane', () => {
   const own = account(40, 1);
-  for (const atShare of [new Set<AccountCounts>(), new Set([own])]) {
+  for (const needingShare of [new Set<AccountCounts>(), new Set([own])]) {
     const asking = [webhook({ account: own, inFlight: 40 })];
-    expect(fairShares(asking, { ...BESIDE_OTHERS, atShare })).toEqual([128]);
+    expect(fairShares(asking, { ...BESIDE_OTHERS, needingShare })).toEqual([128]);
     const slow = asking.map((contender) => ({ ...contender, lane: 'slow' as const }));
-    expect(fairShares(slow, { ...BESIDE_OTHERS, atShare })).toEqual([32]);
+    expect(fairShares(slow, { ...BESIDE_OTHERS, needingShare })).toEqual([32]);
   }
-  const atShare = new Set([own, account(32, 1)]);
-  expect(fairShares([webhook({ account: own, inFlight: 40 })], { ...BESIDE_OTHERS, atShare })).toEqual([32]);
+  const needingShare = new Set([own, account(32, 1)]);
+  expect(fairShares([webhook({ account: own, inFlight: 40 })], { ...BESIDE_OTHERS, needingShare })).toEqual([
+    32,
+  ]);
 });
 
 test.each([
@@ -44,8 +46,8 @@ test.each([
   [7_680, 480],
 ])('of %i slots, a quick webhook has %i beside others', (slots, limit) => {
   const quick = webhook({ isQuick: true, ownLimit: 10_000 });
-  expect(fairShares([quick], { slots, oneAccount: false, atShare: new Set() })).toEqual([limit]);
-  expect(fairShares([quick], { slots, oneAccount: true, atShare: new Set() })).toEqual([slots]);
+  expect(fairShares([quick], { slots, oneAccount: false, needingShare: new Set() })).toEqual([limit]);
+  expect(fairShares([quick], { slots, oneAccount: true, needingShare: new Set() })).toEqual([slots]);
 });
 
 test('the webhooks of an account that ask together divide its limit', () => {

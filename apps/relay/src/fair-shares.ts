@@ -38,8 +38,8 @@ export interface Capacity {
   readonly slots: number;
   /** The relay knows one account only. */
   readonly oneAccount: boolean;
-  /** The accounts that have their share in flight, or more. */
-  readonly atShare: ReadonlySet<AccountCounts>;
+  /** The accounts that have their share in flight, or deliveries that wait for it. */
+  readonly needingShare: ReadonlySet<AccountCounts>;
 }
 
 /**
@@ -73,8 +73,8 @@ export function accountShare(slots: number): number {
  * The share limits an account only while another one needs its share, too: an idle slot serves nobody. A slow
  * attempt may hold its slot for ten seconds, so in the slow lane the share always applies.
  */
-function accountLimit({ account, lane }: Contender, { slots, atShare }: Capacity): number {
-  const others = atShare.size - Number(atShare.has(account));
+function accountLimit({ account, lane }: Contender, { slots, needingShare }: Capacity): number {
+  const others = needingShare.size - Number(needingShare.has(account));
   return lane === 'fast' && others === 0 ? slots : accountShare(slots);
 }
 

@@ -261,6 +261,17 @@ describe('a claim', () => {
     expect(shareOf('a1')).toBe(128);
   });
 
+  test('gives an account a quarter while many webhooks of another one wait, each with one in flight', () => {
+    grow('a1');
+    const others = Array.from({ length: 100 }, (_, n) => `b${n}`);
+    wake(...others);
+    for (const name of others) claimFor(name, { due: 1, leased: leased(1) });
+    expect(shareOf('a1')).toBe(32);
+    nowMs += 500;
+    for (const name of others) claimFor(name, {});
+    expect(shareOf('a1')).toBe(128);
+  });
+
   test('gives an account all slots when the other one’s webhook was removed', () => {
     grow('a1');
     wake('b1');

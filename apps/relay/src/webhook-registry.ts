@@ -26,8 +26,8 @@ export class WebhookRegistry {
   readonly #fleetSlots: () => number;
   readonly #webhooks = new Map<WebhookId, WebhookState>();
   readonly #accounts = new Map<AccountId, AccountState>();
-  /** The accounts that had their share in flight after their last claim. */
-  readonly #atShare = new Set<AccountState>();
+  /** The accounts that had their share in flight at their last claim, or deliveries that wait for it. */
+  readonly #needingShare = new Set<AccountState>();
   /** The webhooks that are due for a check. The accounts take turns, and so do the webhooks of each. */
   readonly #due: Readonly<Record<Lane, Map<AccountState, Set<WebhookState>>>> = {
     fast: new Map(),
@@ -66,7 +66,11 @@ export class WebhookRegistry {
   takeDue(lanes: readonly Lane[], webhooksPerLane: number): WebhookRequest[] {
     const webhooks = lanes.flatMap((lane) => this.#take(lane, webhooksPerLane));
     const oneAccount = this.#accounts.size < 2;
-    const shares = fairShares(webhooks, { slots: this.#fleetSlots(), oneAccount, atShare: this.#atShare });
+    const shares = fairShares(webhooks, {
+      slots: this.#fleetSlots(),
+      oneAccount,
+      needingShare: this.#needingShare,
+    });
     return webhooks.map((webhook, index) => {
       const { webhookId, account, inFlight, lane, scanFrom } = webhook;
       const share = shares[index] ?? 0;
@@ -92,7 +96,7 @@ export class WebhookRegistry {
       }
       this.#join(webhook, report.accountId);
       webhook.observe(report, { share, quickLimit: quickLimit(this.#fleetSlots()), nowMs });
-      this.#noteShareOf(webhook.account);
+      this.#noteNeedOf(webhook.account);
       this.#schedule(webhook, nowMs);
     }
   }
@@ -172,16 +176,18 @@ export class WebhookRegistry {
 
   #forget(webhook: WebhookState): void {
     webhook.setInFlight(0);
-    this.#noteShareOf(webhook.account);
+    webhook.setWaiting(false);
+    this.#noteNeedOf(webhook.account);
     webhook.account.webhookCount -= 1;
     this.#webhooks.delete(webhook.webhookId);
     if (webhook.accountId !== null && webhook.account.webhookCount === 0)
       this.#accounts.delete(webhook.accountId);
   }
 
-  #noteShareOf(account: AccountState): void {
-    if (account.inFlight < accountShare(this.#fleetSlots())) this.#atShare.delete(account);
-    else this.#atShare.add(account);
+  #noteNeedOf(account: AccountState): void {
+    const needsShare = account.waitingWebhooks > 0 || account.inFlight >= accountShare(this.#fleetSlots());
+    if (needsShare) this.#needingShare.add(account);
+    else this.#needingShare.delete(account);
   }
 }
 

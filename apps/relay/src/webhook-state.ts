@@ -22,6 +22,8 @@ export const IN_FLIGHT_CHECK = { partOfTimeSinceLease: 1 / 4, minMs: 250, maxMs:
 export interface AccountState {
   inFlight: number;
   busyWebhooks: number;
+  /** Its webhooks of the fast lane whose deliveries wait because the account may have no more in flight. */
+  waitingWebhooks: number;
   /** Its webhooks that the relay knows. */
   webhookCount: number;
 }
@@ -43,7 +45,7 @@ export class WebhookState implements Contender {
    * as another account.
    */
   accountId: AccountId | null = null;
-  account: AccountState = { inFlight: 0, busyWebhooks: 0, webhookCount: 0 };
+  account: AccountState = { inFlight: 0, busyWebhooks: 0, waitingWebhooks: 0, webhookCount: 0 };
   ownLimit: number = CONCURRENCY_LIMITS.first;
   /** Due deliveries in the queue or in an attempt, after the last report. */
   inFlight = 0;
@@ -57,6 +59,7 @@ export class WebhookState implements Contender {
   checkAtMs = Infinity;
   /** Times in the registry's queue, the earliest last. At each one the registry schedules the next. */
   readonly scheduledAtMs: number[] = [];
+  #isWaiting = false;
   #isFailing = false;
   /** When the relay last leased a due delivery. */
   #leasedAtMs = -Infinity;
@@ -88,6 +91,7 @@ export class WebhookState implements Contender {
     const ended = Math.max(0, this.inFlight - report.inFlight - report.expired);
     const elapsedMs = nowMs - this.checkedAtMs;
     this.#flightTime.add({ inFlight: this.inFlight, ended, elapsedMs, quickLimit });
+    this.setWaiting(this.lane === 'fast' && report.due >= share && share < this.ownLimit);
     this.#noteHanging(report, share, ended, nowMs);
     this.#isFailing = report.failing;
     this.ownLimit = report.failing ? CONCURRENCY_LIMITS.first : this.ownLimit + GROWTH * ended;
@@ -104,6 +108,11 @@ export class WebhookState implements Contender {
     this.account.inFlight += count - this.inFlight;
     this.account.busyWebhooks += Number(count > 0) - Number(this.inFlight > 0);
     this.inFlight = count;
+  }
+
+  setWaiting(isWaiting: boolean): void {
+    this.account.waitingWebhooks += Number(isWaiting) - Number(this.#isWaiting);
+    this.#isWaiting = isWaiting;
   }
 
   /** Attempts that time out end, too. So a hang is over when a delivery ends and one was leased since. */

@@ -43,8 +43,8 @@ export function createAnnouncements({ fleet, workerNumber, slots, queue, logger 
 
   return {
     /**
-     * False: this worker does not reach Postgres. The jobs that it fetched would wait here, while other workers
-     * could do them.
+     * False: this worker does not reach Postgres. The jobs that it fetched would wait here, while other
+     * workers could do them.
      */
     isAnnounced: (): boolean => performance.now() - announcedAtMs < COUNTS_FOR_MS,
     /** The log says which process has the number that the console and the rows of `deliveries` show. */

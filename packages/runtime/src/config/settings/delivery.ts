@@ -11,7 +11,7 @@ export const LEASE_MARGIN_SECONDS = 5;
 export const ATTEMPTS_PER_SLOT = 7;
 /**
  * The part of the announced slots that each account may have in flight. It may have all while no other
- * account has its part in flight.
+ * account needs its part.
  * Three accounts whose endpoints turn slow must leave room in the fast lane, also if the first one was alone.
  * Together they have one and a half times the announced slots, at most six sevenths of the fast lane. A rule
  * of the configuration checks this.
