@@ -1,6 +1,9 @@
 /** Bytes of a Message-ID: one line of RFC 5322 2.1.1. An index of Postgres takes values up to 2,704 bytes. */
 const ID_BYTES_MAX = 998;
 
+/** Ids kept from References: the first, and the newest. Each costs a lookup in Postgres. */
+export const REFERENCES_MAX = 200;
+
 /** The Message-IDs that a message answers, without brackets. `references` keeps the order of the header. */
 export interface AnsweredIds {
   readonly inReplyTo: string | null;
@@ -16,7 +19,10 @@ export function answeredIds(inReplyTo: readonly string[], references: readonly s
   const chain = references.flatMap(messageIdsIn);
   const several = answered.length > 1 ? answered : [];
   // The old form `Bob <bob@x> message <id@x>` has the id at its end.
-  return { inReplyTo: answered.at(-1) ?? null, references: chain.length > 0 ? chain : several };
+  return {
+    inReplyTo: answered.at(-1) ?? null,
+    references: newestIds(chain.length > 0 ? chain : several, REFERENCES_MAX),
+  };
 }
 
 /**

@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
+import { REFERENCES_MAX } from '@postrider/domain/message-ids';
 import { runs } from '@postrider/testing';
 import fc from 'fast-check';
 import { mutated } from '../test/mutated.ts';
-import { HEADER_LINES_MAX, LINE_CHARACTERS_MAX, REFERENCES_MAX } from './limits.ts';
+import { HEADER_LINES_MAX, LINE_CHARACTERS_MAX } from './limits.ts';
 import { parseMessage } from './parse-message.ts';
 import type { ParsedMessage } from './parsed-message.ts';
 

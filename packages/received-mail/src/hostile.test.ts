@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { REFERENCES_MAX } from '@postrider/domain/message-ids';
 import { DIST, runs } from '@postrider/testing';
 import { floods, nestedGroups } from '../test/floods.ts';
 import {
@@ -9,7 +10,6 @@ import {
   HEADER_LINES_MAX,
   HTML_CHARACTERS_MAX,
   LINE_CHARACTERS_MAX,
-  REFERENCES_MAX,
 } from './limits.ts';
 import { MessageParser } from './message-parser.ts';
 import { parseMessage } from './parse-message.ts';

@@ -24,9 +24,6 @@ export const SIGNATURES_MAX = 5;
 /** A signature with a key of 4096 bits and many fields has about 2 KB. */
 export const SIGNATURE_BYTES_MAX = 8 * 1024;
 
-/** Ids kept from References: the first, and the newest. Each costs a lookup in Postgres. */
-export const REFERENCES_MAX = 200;
-
 /** Characters of an address, a name or a file name: one line of RFC 5322 2.1.1. */
 export const LINE_CHARACTERS_MAX = 998;
 

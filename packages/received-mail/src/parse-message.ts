@@ -1,10 +1,9 @@
-import { answeredIds, newestIds } from '@postrider/domain/message-ids';
+import { answeredIds } from '@postrider/domain/message-ids';
 import { agreedAuthors, readAuthors } from './authors.ts';
 import { oneLine, shortLine, storable } from './clean-text.ts';
 import { cutHeader } from './cut-header.ts';
 import { HeaderFields } from './header-fields.ts';
 import { isAutomatic } from './is-automatic.ts';
-import { REFERENCES_MAX } from './limits.ts';
 import { readMail, type MailFile } from './mail-reader.ts';
 import { formatMailbox } from './mailbox.ts';
 import { ownId } from './message-ids.ts';
@@ -49,11 +48,9 @@ export async function parseMessage(raw: Buffer): Promise<ParsedMessage> {
 function idsOf(fields: HeaderFields): Pick<ParsedMessage, 'messageId' | 'inReplyTo' | 'references'> {
   // RFC 2047 allows no encoded word here. Python's EmailMessage writes long ids so.
   const written = fields.texts('references').slice(0, 1);
-  const { inReplyTo, references } = answeredIds(fields.texts('in-reply-to'), written);
   return {
     messageId: fields.texts('message-id').flatMap((field) => ownId(field) ?? [])[0] ?? null,
-    inReplyTo,
-    references: newestIds(references, REFERENCES_MAX),
+    ...answeredIds(fields.texts('in-reply-to'), written),
   };
 }
 

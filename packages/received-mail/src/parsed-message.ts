@@ -4,7 +4,7 @@ export interface ParsedMessage {
   messageId: string | null;
   inReplyTo: string | null;
   /** The ids of References in order, without `<` and `>`. */
-  references: string[];
+  references: readonly string[];
   /** `Name <address>` or the bare address of the first mailbox in From; empty when there is none. */
   from: string;
   /**

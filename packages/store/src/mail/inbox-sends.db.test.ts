@@ -103,6 +103,20 @@ describe('live mail from an inbox’s address', () => {
     expect(await counted('inbox_threads')).toBe(2);
   });
 
+  test('joins a thread by one of the newest ids in References, of which 200 count', async () => {
+    await inbox();
+    const first = await send();
+    const known = 'ids' in first ? `<${String(first.ids[0])}@in.example>` : '';
+    const unknown = (count: number) => '<a@b> '.repeat(count);
+    const answers = [`${unknown(299)}${known}`, `<a@b> ${known} ${unknown(298)}`];
+    const threads = [];
+    for (const References of answers) {
+      await send({ drafts: [draft({ headers: { References } })] });
+      threads.push(await counted('inbox_threads'));
+    }
+    expect(threads).toEqual([1, 2]);
+  });
+
   test.each(['<ID >', '< ID>', '<LOCAL @in.example>', 'ID'])(
     'that answers %j is counted into the thread, as a mail reader would sort it',
     async (written) => {
