@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { headerFaults } from './email-headers.ts';
+import { headerFaults, headersSchema } from './email-headers.ts';
 
 const OWN = 'is set by the service';
 
@@ -73,6 +73,26 @@ test('headers that only look like them are free', () => {
     References: '<1@example.com>',
   };
   expect(headerFaults(free)).toEqual([]);
+});
+
+describe('References of over 997 characters', () => {
+  const ids = '<a@a.example> '.repeat(100);
+
+  test('may have any case, and spaces around the ids', () => {
+    const names = Object.keys(headersSchema().patternProperties);
+    for (const name of ['References', 'references', 'REFERENCES', 'ReFeReNcEs']) {
+      expect(headerFaults({ [name]: `  ${ids}  ` })).toEqual([]);
+      expect(names.filter((pattern) => new RegExp(pattern).test(name))).toHaveLength(1);
+    }
+  });
+
+  test.each([
+    ['\r\n', '', 'contains a control character'],
+    ['', '\r\n', 'contains a control character'],
+    ['', '\u2028', 'has over 997 characters, and is not up to 16 KiB of ids in angle brackets'],
+  ])('are refused with %j before and %j behind the ids', (before, behind, message) => {
+    expect(headerFaults({ references: before + ids + behind })).toEqual([{ name: 'references', message }]);
+  });
 });
 
 test.each([null, undefined, 'X-A: 1', 5, [], [{ 'X-A': '1' }]])('%j is no set of headers', (written) => {

@@ -1,6 +1,6 @@
 import { hasControlCharacter, isLongerThan } from './email-address.ts';
 import { inWords, LIMITS } from './limits.ts';
-import { headerNamePattern, PATTERNS } from './text-patterns.ts';
+import { headerNamePattern, inAnyCase, PATTERNS } from './text-patterns.ts';
 
 /** The service writes these headers, or they define the message's structure. Customers cannot set them. */
 const RESERVED_HEADERS = new Set([
@@ -57,7 +57,7 @@ export function headersSchema(reserved: Iterable<string> = []) {
   return {
     type: ['object', 'null'],
     propertyNames: { pattern: headerNamePattern("!#$%&'*+.^_`|~0-9A-Za-z-", names, RESERVED_PREFIXES) },
-    patternProperties: { '^[Rr]eferences$': { anyOf: [value, references] } },
+    patternProperties: { [`^${inAnyCase('references')}$`]: { anyOf: [value, references] } },
     additionalProperties: value,
     maxProperties: LIMITS.headers,
   };
@@ -97,16 +97,15 @@ function nameFault(name: string): string | null {
 
 function valueFault(name: string, value: unknown): string | null {
   if (typeof value !== 'string') return 'must be a string';
-  if (isLongerThan(value, LIMITS.headerLength)) {
-    if (name.toLowerCase() !== 'references') return `is longer than ${LIMITS.headerLength} characters`;
-    return isReferences(value) ? null : NO_REFERENCES;
-  }
   if (hasControlCharacter(value)) return 'contains a control character';
   if (!value.isWellFormed()) return 'contains half of a surrogate pair';
-  return value.trim() === '' ? 'is empty' : null;
+  if (value.trim() === '') return 'is empty';
+  if (!isLongerThan(value, LIMITS.headerLength)) return null;
+  if (name.toLowerCase() !== 'references') return `is longer than ${LIMITS.headerLength} characters`;
+  return isReferences(value) ? null : NO_REFERENCES;
 }
 
 /** The header of a long conversation. */
 function isReferences(value: string): boolean {
-  return value.length <= LIMITS.referencesLength && new RegExp(PATTERNS.references).test(value.trim());
+  return value.length <= LIMITS.referencesLength && new RegExp(PATTERNS.references).test(value);
 }

@@ -53,7 +53,7 @@ export const PATTERNS = {
   /** One line of text that is not blank. */
   shownLine: `^[^${CONTROL}]*[^\\s${CONTROL}][^${CONTROL}]*$`,
   /** Ids in angle brackets. Each fits into a line of RFC 5322 2.1.1, behind a space. */
-  references: '^<[!-;=?-~]{1,995}>(?: +<[!-;=?-~]{1,995}>)*$',
+  references: '^ *<[!-;=?-~]{1,995}>(?: +<[!-;=?-~]{1,995}>)* *$',
   /** Text that Postgres can store. */
   text: '^[^\\x00]*$',
   /** For `asciiDomain`. */
@@ -115,6 +115,7 @@ export function headerNamePattern(
   return `^(?!${reserved.join('|')})[${first}][!#$%&'*+.^_\`|~0-9A-Za-z-]{0,75}$`;
 }
 
-function inAnyCase(name: string): string {
+/** @param name in lower case */
+export function inAnyCase(name: string): string {
   return name.replaceAll(/[a-z]/g, (letter) => `[${letter.toUpperCase()}${letter}]`);
 }
