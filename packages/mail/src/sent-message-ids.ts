@@ -12,7 +12,7 @@ interface SentMessage {
  * The Message-IDs, without brackets, that recipients may see, the likeliest last. SES replaces our Message-ID
  * with `<id@email.amazonses.com>` in us-east-1 and with `<id@REGION.amazonses.com>` elsewhere.
  *
- * @param awsRegion the region of SES. Undefined: the mail does not go through SES.
+ * @param awsRegion `AWS_REGION`, with any mail provider. Undefined: only our own Message-ID.
  */
 export function sentMessageIds(message: SentMessage, awsRegion: string | undefined): string[] {
   const own = messageIdOf(message).slice(1, -1);

@@ -14,7 +14,7 @@ import type { ThreadStores } from './threads.ts';
 
 const READ = { scope: 'inbound:read', limited: true } as const;
 
-/** @param awsRegion the region of SES, which writes its own Message-IDs; undefined without SES */
+/** @param awsRegion `AWS_REGION`, with any mail provider: SES writes its own Message-IDs, also over SMTP */
 export function threadEmailRoutes(
   stores: ThreadStores,
   awsRegion: string | undefined,

@@ -98,7 +98,8 @@ export const mailSettings = {
   awsRegion: defineOptionalSetting({
     key: 'AWS_REGION',
     description:
-      'Region of SES; required by `MAIL_PROVIDER=ses`. The AWS SDK reads the credentials and everything else about AWS: ' +
+      'Region of SES, also over SMTP; required by `MAIL_PROVIDER=ses`. The Message-IDs that SES writes ' +
+      'have it: with S3 in another region, replies name wrong ones. The AWS SDK reads the credentials and everything else about AWS: ' +
       '`AWS_ACCESS_KEY_ID`, a profile, the role of the container or the machine; `AWS_ENDPOINT_URL_SESV2`.',
     schema: awsRegion,
     processes: ['api', 'worker'],
