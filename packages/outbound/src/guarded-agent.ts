@@ -82,7 +82,7 @@ export class GuardedAgent extends Agent {
     this.#lookup = createGuardedLookup(options.guard, options.resolver, this.#nat64);
     this.#secureContext = createSecureContext({
       minVersion: 'TLSv1.2',
-      // A server chooses the group of DHE. One of 10,000 bits blocks the event loop for 0.7 s.
+      // In TLS 1.2 a server chooses the group of DHE. One of 10,000 bits blocks the event loop for 0.7 s.
       ciphers: `${DEFAULT_CIPHERS}:!DHE`,
       // Otherwise a server could repeat the handshake until the deadline.
       secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
