@@ -148,14 +148,24 @@ function suppressed(findings: Findings, now: Date): Html | null {
   });
   const accounts = new Set(suppressions.map(({ accountId }) => accountId)).size;
   const number = count(accounts, counts.suppressions.found > suppressions.length);
+  const wholly = new Set(
+    suppressions.filter(({ topicId }) => topicId === null).map(({ accountId }) => accountId),
+  );
   return html`<section class="sec" aria-labelledby="suppressed">
     <div class="note wait">
       <h2 id="suppressed">Suppressed for ${number} ${accounts === 1 ? 'account' : 'accounts'}</h2>
       ${lines}
       ${
-        suppressions.some(({ topicId }) => topicId === null)
-          ? html`<p>New emails from such an account to this address end as <code>email.failed</code>.</p>`
-          : html`<p>Mail of the suppressed topic leaves this address out. Other mail is sent.</p>`
+        wholly.size === 0
+          ? null
+          : html`<p>New emails from an account with “all mail” end as <code>email.failed</code>.</p>`
+      }
+      ${
+        suppressions.every(({ accountId }) => wholly.has(accountId))
+          ? null
+          : html`<p>
+              Mail of a suppressed topic leaves this address out. Other mail of its account is sent.
+            </p>`
       }
     </div>
   </section>`;

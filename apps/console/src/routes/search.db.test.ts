@@ -45,10 +45,10 @@ test('an id without a page is not found, with its time; a dead letter was replay
 });
 
 test.each([
-  ['', 'New emails from such an account to this address end as email.failed .'],
+  ['', 'New emails from an account with “all mail” end as email.failed .'],
   [
     'top_01kjpx1b50pb7tmnhrrahq69x0',
-    'Mail of the suppressed topic leaves this address out. Other mail is sent.',
+    'Mail of a suppressed topic leaves this address out. Other mail of its account is sent.',
   ],
 ])('a suppression of topic %j says which mail it stops', async (topicId, words) => {
   await opened.database.query(
@@ -58,6 +58,17 @@ test.each([
   const note = textOf(await show(`/search?q=${RECIPIENT}`));
   expect(note).toContain(words);
   expect(note.includes('email.failed')).toBe(topicId === '');
+});
+
+test('suppressions of all mail and of a topic, of two accounts, each say which mail they stop', async () => {
+  await opened.database.query(
+    `insert into suppressions (id, account_id, address, topic_id, origin, created_at)
+     values ('sup_1', $1, $3, '', 'manual', now()), ('sup_2', $2, $3, 'top_01kjpx1b50pb7tmnhrrahq69x0', 'manual', now())`,
+    [outage.accountId, await opened.rows.account(), RECIPIENT],
+  );
+  const note = textOf(await show(`/search?q=${RECIPIENT}`));
+  expect(note).toContain('end as email.failed .');
+  expect(note).toContain('Mail of a suppressed topic leaves this address out.');
 });
 
 test('a key leads to the mail that it sent and its account, or without mail to the keys of its account', async () => {
