@@ -4,7 +4,7 @@ import { BlockBuffer, FairByteBudget, KeyedQueue, settlesWithin } from '@postrid
 import type { BodyBytes, Slot } from '@postrider/limits';
 import { tooLarge } from '../problems/answers.ts';
 import type { Answer } from './answer.ts';
-import { countJsonValues, refusalOfCounts } from './body-rules.ts';
+import { countJsonValues, refusalOfCounts, resourceBody } from './body-rules.ts';
 import type { BodyRule, JsonCounts } from './body-rules.ts';
 import { contextOf } from './request-context.ts';
 
@@ -216,22 +216,26 @@ function refusalOfEntries(count: number, { entries }: BodyRule) {
 }
 
 /**
- * Checks the body of a request to a route without one. Returns null when it is within the limit, or breaks
- * off. A chunked body declares no length, so its bytes are counted and dropped. A GET changes nothing and
- * does not wait for them.
+ * Checks the body of a request to a route without one. Returns null when it is within the limit. A
+ * chunked body declares no length, so its bytes are counted and dropped; one without an end is refused. A GET
+ * changes nothing and does not wait for them.
  */
 export async function refuseIgnored(
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<Answer | null> {
+): Promise<Answer | 'client gone' | null> {
   const declared = declaredBytes(request);
   const refusal = tooLarge(LIMITS.bodyBytes);
   if (declared !== null) return declared > LIMITS.bodyBytes ? refusal : null;
-  if (request.method === 'GET' || bodyFault(request) !== null || response.destroyed) return null;
+  if (request.method === 'GET') return null;
+  const fault = bodyFault(request);
+  if (fault !== null) return resourceBody.unreadable(fault);
+  if (response.destroyed) return 'client gone';
   sendContinue(response);
   let bytes = 0;
   return new Promise((resolve) => {
-    for (const event of ['end', 'close', EVENT]) request.once(event, () => resolve(null));
+    request.once('end', () => resolve(null)).once('close', () => resolve('client gone'));
+    onceBodyBroken(request, (broken) => resolve(resourceBody.unreadable(broken)));
     request.on('data', function count(chunk: Buffer) {
       bytes += chunk.length;
       if (bytes <= LIMITS.bodyBytes) return;

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { everythingStored } from '../../test/everything-stored.ts';
@@ -91,13 +92,17 @@ describe.each(titled(EVERY_ROUTE.filter(({ contract }) => contract.body === unde
   });
 });
 
-test.each(['declared', 'in chunks'])('a DELETE with such a body, %s, deletes no webhook', async (form) => {
+async function newWebhook(): Promise<{ id: string; authorization: string }> {
   const { authorization } = await api.newCaller();
   const created = await request(api.url)
     .post('/v1/webhooks')
     .set('authorization', authorization)
     .send({ endpoint: 'https://hooks.example.com' });
-  const { id } = created.body as { id: string };
+  return { ...(created.body as { id: string }), authorization };
+}
+
+test.each(['declared', 'in chunks'])('a DELETE with such a body, %s, deletes no webhook', async (form) => {
+  const { id, authorization } = await newWebhook();
   const before = await everythingStored(api.database);
   const body = new Blob(['x'.repeat(MIB)]);
   const response = await fetch(`${api.url}/v1/webhooks/${id}`, {
@@ -111,6 +116,35 @@ test.each(['declared', 'in chunks'])('a DELETE with such a body, %s, deletes no 
   });
   expect(await everythingStored(api.database)).toEqual(before);
 });
+
+test.each(['breaks off', 'is not well-formed HTTP'])(
+  'a DELETE whose body %s deletes no webhook',
+  async (how) => {
+    const { id, authorization } = await newWebhook();
+    const before = await everythingStored(api.database);
+    const raw = await openRaw(api.port);
+    const head = [
+      `DELETE /v1/webhooks/${id} HTTP/1.1`,
+      'Host: api.test',
+      `Authorization: ${authorization}`,
+      CHUNKED,
+      'Expect: 100-continue',
+    ];
+    raw.send(`${head.join('\r\n')}\r\n\r\n`);
+    await raw.until('100 Continue'); // the API waits for the body
+    if (how === 'breaks off') {
+      raw.send('5\r\nab');
+      raw.socket.destroy();
+      await setTimeout(300); // for a deletion that must not come
+    } else {
+      raw.send('no chunk\r\n');
+      expect(await raw.until('HTTP.')).toMatch(
+        /^HTTP\/1.1 400 .*\r\n[^]*The request body is not well-formed HTTP\.$/m,
+      );
+    }
+    expect(await everythingStored(api.database)).toEqual(before);
+  },
+);
 
 const SENDS = KEYED_ROUTES.filter(({ scope }) => scope === 'emails:send');
 

@@ -234,7 +234,10 @@ async function keylessAnswer({
     const slots = route.slotPerClient === true ? services.clientSlots : route.slotPerClient;
     return (await slots.run(clientOf(request), work, response)) ?? tooManyFromClient;
   };
-  if (route.body === undefined) return (await refuseIgnored(request, response)) ?? handle(NO_BODY);
+  if (route.body === undefined) {
+    const refusal = await refuseIgnored(request, response);
+    return refusal === 'client gone' ? null : (refusal ?? handle(NO_BODY));
+  }
   const limits = { limits: services.bodies, owner: KEYLESS, isBatch: false };
   const body = new Body({ request, response, rule: route.body, ...limits });
   try {
