@@ -98,7 +98,9 @@ describe('inbound show', () => {
       html: 'confidential',
       attachments: [{}],
     });
-    await database.query(`update messages set subject = E'red \\x1b[31m \\u202e' where id = $1`, [id]);
+    await database.query(`update messages set subject = E'red \\x1b[31m \\u009b \\u202e' where id = $1`, [
+      id,
+    ]);
     const [row] = await database.query<{ account: string }>(
       'select account_id as account from messages where id = $1',
       [id],
@@ -122,14 +124,16 @@ describe('inbound show', () => {
       cc: [],
       received_for: ['a@in.example'],
       message_id: `${id}@mail.example`,
-      subject: 'red \u001b[31m \u202e',
+      subject: 'red \u001b[31m \u009b \u202e',
       size: 1000,
       attachments: [{ filename: 'a.txt', content_type: 'text/plain', size: 3 }],
     });
+    const { stdout: document } = await cli('inbound', 'show', id, '--json');
+    expect(document).toContain(String.raw`"subject":"red \u001b[31m \u009b \u202e"`);
     const { stdout } = await cli('inbound', 'show', id);
     expect(stdout).toContain('status: held (spam)\n');
     expect(stdout).toContain('checks: spf pass, dkim none, dmarc none\n');
-    expect(stdout).toContain('subject: red \\u{1b}[31m \\u{202e}\n');
+    expect(stdout).toContain('subject: red \\u{1b}[31m \\u{9b} \\u{202e}\n');
     expect(stdout).not.toMatch(/confidential|\u001b|\u202e/);
   });
 

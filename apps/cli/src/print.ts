@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { terminalJson } from '@postrider/domain';
 import type { Io } from './io.ts';
 import { printable } from './printable.ts';
 
@@ -12,7 +13,7 @@ export function printAnswer(
   document: object,
   lines: readonly string[],
 ): void {
-  const text = json === true ? [JSON.stringify(document)] : lines.map(printable);
+  const text = json === true ? [terminalJson(document)] : lines.map(printable);
   for (const line of text) io.stdout.write(`${line}\n`);
 }
 

@@ -1,5 +1,5 @@
 import { html } from '@remix-run/html-template';
-import { inboundSubject } from '@postrider/domain';
+import { inboundSubject, terminalJson } from '@postrider/domain';
 import type { EventStory } from '@postrider/store';
 import { preformatted, section } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
@@ -73,7 +73,7 @@ export function bodySection({ event }: EventStory): Html {
 
 /**
  * The body that attempts send, without the text of received mail: its length is shown in its place. `line` is
- * pasted into terminals. These obey U+007F to U+009F, which JSON leaves as they are, so it has their escapes.
+ * pasted into terminals.
  */
 function shownBody(event: FoundEvent, subject: string): { readonly pretty: string; readonly line: string } {
   const data = JSON.parse(event.data) as Readonly<Record<string, unknown>>;
@@ -84,11 +84,7 @@ function shownBody(event: FoundEvent, subject: string): { readonly pretty: strin
     created_at: event.createdAt.toISOString(),
     data: typeof data['text'] === 'string' ? { ...data, text: lengthOf(data['text']) } : data,
   };
-  const line = JSON.stringify(body).replaceAll(
-    /[\x7f-\x9f]/g,
-    (character) => String.raw`\u00${character.charCodeAt(0).toString(16)}`,
-  );
-  return { pretty: JSON.stringify(body, null, 2), line };
+  return { pretty: JSON.stringify(body, null, 2), line: terminalJson(body) };
 }
 
 function lengthOf(text: string): string {
