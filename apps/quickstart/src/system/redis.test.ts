@@ -12,9 +12,9 @@ afterAll(() => rmSync(distDir, { recursive: true }));
 const terminal = { during: (_: string, work: () => unknown) => work() } as unknown as Terminal;
 
 /** Checks the Redis of REDIS_URL with a `postrider status` that prints `document` and fails with `fault`. */
-async function check(document: object | null, fault: string): Promise<void> {
+async function check(document: object | string, fault: string): Promise<void> {
   const program = `
-    ${document === null ? '' : `console.log(${JSON.stringify(JSON.stringify(document))});`}
+    console.log(${JSON.stringify(typeof document === 'string' ? document : JSON.stringify(document))});
     console.error(${JSON.stringify(`postrider: ${fault}`)});
     process.exitCode = 1;`;
   writeFileSync(join(distDir, 'cli.js'), program);
@@ -33,8 +33,11 @@ test('the start ends when Redis does not answer, with the fault and the variable
   await expect(check({ redis: { reachable: false } }, fault)).rejects.toThrow(`${fault} (REDIS_URL)`);
 });
 
-test('the start ends when the status cannot be read', async () => {
-  await expect(check(null, 'QUEUE_PREFIX must not be empty')).rejects.toThrow(
-    'QUEUE_PREFIX must not be empty',
-  );
-});
+test.each(['', '{"redis":', 'null', '{}'])(
+  'the start ends when the status is unreadable: %j',
+  async (status) => {
+    await expect(check(status, 'QUEUE_PREFIX must not be empty')).rejects.toThrow(
+      'QUEUE_PREFIX must not be empty',
+    );
+  },
+);

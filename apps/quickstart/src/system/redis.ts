@@ -55,9 +55,12 @@ export async function checkRedis(settings: Settings, env: Environment, terminal:
   );
 }
 
-/** @param status the document of `postrider status`, empty when it has none */
+/** @param status the document of `postrider status`, or what a broken one printed. */
 function redisAnswers(status: string): boolean {
-  if (status === '') return false;
-  const { redis } = JSON.parse(status) as { readonly redis: { readonly reachable: boolean } | null };
-  return redis?.reachable === true;
+  try {
+    const document = JSON.parse(status) as { readonly redis?: { readonly reachable: boolean } | null } | null;
+    return document?.redis?.reachable === true;
+  } catch {
+    return false;
+  }
 }
