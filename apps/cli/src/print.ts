@@ -45,9 +45,9 @@ export function isTerminal(stream: Writable): boolean {
   return 'isTTY' in stream && stream.isTTY === true;
 }
 
-/** A table. Each column is as wide as its widest cell; two spaces separate the columns. */
+/** A table. Each column is as wide as its widest cell, with its escapes; two spaces separate the columns. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const all = [head, ...rows];
+  const all = [head, ...rows].map((row) => row.map(printable));
   const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
   return all.map((row) =>
     row

@@ -8,7 +8,6 @@ import { Failure } from '../failure.ts';
 import { optionalId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { LISTED_MAX, noteMore, printList } from '../print.ts';
-import { printable } from '../printable.ts';
 import { withDatabase } from '../session.ts';
 
 const HEAD = ['ID', 'WHEN', 'WHO', 'ACTION', 'TARGET', 'COUNT', 'CHANGE OR NOTE'];
@@ -71,11 +70,11 @@ function rowOf(entry: ListedAuditEntry): string[] {
   return [
     String(entry.id),
     entry.createdAt.toISOString(),
-    printable(`${entry.actor} (${entry.actorKind})`),
+    `${entry.actor} (${entry.actorKind})`,
     entry.action,
-    printable(entry.target),
+    entry.target,
     String(entry.count),
-    printable([changeOf(entry), entry.note ?? ''].filter((text) => text !== '').join('; ')),
+    [changeOf(entry), entry.note ?? ''].filter((text) => text !== '').join('; '),
   ];
 }
 

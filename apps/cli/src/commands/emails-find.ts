@@ -8,7 +8,6 @@ import { optionalId, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { messageIdOf, onlyOne, requireAddress } from '../mail-search.ts';
 import { LISTED_MAX, note, printList } from '../print.ts';
-import { printable } from '../printable.ts';
 import { withDatabase } from '../session.ts';
 
 const HEAD = ['ID', 'STORED', 'STATE', 'ACCOUNT', 'TO', 'SUBJECT'];
@@ -72,5 +71,5 @@ function searchOf(options: Options): EmailSearch {
 
 function rowOf(email: FoundEmail): string[] {
   const { id, createdAt, lastEvent, accountId, to, subject } = email;
-  return [id, createdAt.toISOString(), lastEvent, accountId, printable(to.join(', ')), printable(subject)];
+  return [id, createdAt.toISOString(), lastEvent, accountId, to.join(', '), subject];
 }

@@ -87,10 +87,10 @@ async function count(
   const { id, accountId } = webhook;
   const counted = await createRecoveryStore(database, io.clock).count(accountId, id, request);
   if (counted === null) throw new Failure(`no webhook ${id}`);
-  printAnswer(io, json, countObject(webhook, request, counted), countInWords(request, counted));
+  printAnswer(io, json, countObject(webhook, request, counted), dryRunInWords(request, counted));
 }
 
-function countInWords({ rate }: NewRecovery, counted: RecoveryCount): string[] {
+function dryRunInWords({ rate }: NewRecovery, counted: RecoveryCount): string[] {
   const { matched, deadLetters, unknown, hasMore, oldest, newest } = counted;
   const times = oldest && newest ? `, recorded ${oldest.toISOString()} to ${newest.toISOString()}` : '';
   return [
