@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   answer,
@@ -8,6 +10,7 @@ import {
   endlessHead,
   garbage,
   hang,
+  listen,
   malformedBody,
   type Reaction,
   redirectTo,
@@ -150,6 +153,22 @@ describe('a post', () => {
     expect(await post(receiver)).toEqual({ kind: 'answered', statusCode });
     expect(receiver.requests).toMatchObject([{ method: 'POST', body, headers: { 'x-id': '1' } }]);
     await waitFor(() => receiver.openSockets === 0, { what: 'the connection to be cut' });
+  });
+
+  test('goes to an http URL, too, on a connection of its own', async () => {
+    const received: object[] = [];
+    const server = createServer((request, response) => {
+      void buffer(request).then((bytes) => {
+        received.push({ connection: request.headers.connection, bytes });
+        response.writeHead(202).end();
+      });
+    });
+    const { port, close } = await listen(server);
+    open.push(close);
+    const bounded = createBoundedPost({ timeoutMs: 20_000 });
+    const answered = await bounded(new URL(`http://127.0.0.1:${port}/file`), body, {});
+    expect(answered).toEqual({ kind: 'answered', statusCode: 202 });
+    expect(received).toEqual([{ connection: 'close', bytes: body }]);
   });
 
   test.each<[string, Reaction]>([
