@@ -70,8 +70,8 @@ export function accountShare(slots: number): number {
 }
 
 /**
- * The share limits an account only while another one needs its share, too: an idle slot serves nobody. A slow
- * attempt may hold its slot for ten seconds, so in the slow lane the share always applies.
+ * The share limits an account only while another one needs its share, too. A slow attempt may hold its slot
+ * for ten seconds, so in the slow lane the share always applies.
  */
 function accountLimit({ account, lane }: Contender, { slots, needingShare }: Capacity): number {
   const others = needingShare.size - Number(needingShare.has(account));

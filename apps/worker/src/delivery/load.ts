@@ -11,8 +11,8 @@ export interface LoadedDelivery extends TakenDelivery {
 
 /**
  * Takes the delivery of a job. One statement takes the deliveries of all concurrent jobs. In an outage of
- * Postgres it tries again for as long as the relay's lease may last. It does not after another fault: a row
- * that somebody locks would hold up the rows of its batch each time.
+ * Postgres it tries again for as long as the relay's lease may last. After another fault it does not: one
+ * locked row would hold up its batch each time.
  *
  * @param stopped the worker stops: it does not wait for Postgres with what it has not begun
  * @returns null for a stale or duplicate job.
