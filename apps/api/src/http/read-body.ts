@@ -4,7 +4,7 @@ import { BlockBuffer, FairByteBudget, KeyedQueue, settlesWithin } from '@postrid
 import type { BodyBytes, Slot } from '@postrider/limits';
 import { tooLarge } from '../problems/answers.ts';
 import type { Answer } from './answer.ts';
-import { countJsonValues, refusalOfCounts, resourceBody } from './body-rules.ts';
+import { countJsonValues, refusalOfCounts } from './body-rules.ts';
 import type { BodyRule, JsonCounts } from './body-rules.ts';
 import { contextOf } from './request-context.ts';
 
@@ -217,8 +217,8 @@ function refusalOfEntries(count: number, { entries }: BodyRule) {
 
 /**
  * Checks the body of a request to a route without one. Returns null when it is within the limit. A
- * chunked body declares no length, so its bytes are counted and dropped; one without an end is refused. A GET
- * changes nothing and does not wait for them.
+ * chunked body declares no length, so its bytes are counted and dropped. If it breaks off or is no HTTP, the
+ * connection ends. A GET changes nothing and does not wait for the bytes.
  */
 export async function refuseIgnored(
   request: IncomingMessage,
@@ -228,14 +228,13 @@ export async function refuseIgnored(
   const refusal = tooLarge(LIMITS.bodyBytes);
   if (declared !== null) return declared > LIMITS.bodyBytes ? refusal : null;
   if (request.method === 'GET') return null;
-  const fault = bodyFault(request);
-  if (fault !== null) return resourceBody.unreadable(fault);
-  if (response.destroyed) return 'client gone';
+  if (bodyFault(request) !== null) request.destroy();
+  if (request.destroyed || response.destroyed) return 'client gone';
   sendContinue(response);
   let bytes = 0;
   return new Promise((resolve) => {
     request.once('end', () => resolve(null)).once('close', () => resolve('client gone'));
-    onceBodyBroken(request, (broken) => resolve(resourceBody.unreadable(broken)));
+    onceBodyBroken(request, () => request.destroy());
     request.on('data', function count(chunk: Buffer) {
       bytes += chunk.length;
       if (bytes <= LIMITS.bodyBytes) return;

@@ -117,34 +117,24 @@ test.each(['declared', 'in chunks'])('a DELETE with such a body, %s, deletes no 
   expect(await everythingStored(api.database)).toEqual(before);
 });
 
-test.each(['breaks off', 'is not well-formed HTTP'])(
-  'a DELETE whose body %s deletes no webhook',
-  async (how) => {
-    const { id, authorization } = await newWebhook();
-    const before = await everythingStored(api.database);
-    const raw = await openRaw(api.port);
-    const head = [
-      `DELETE /v1/webhooks/${id} HTTP/1.1`,
-      'Host: api.test',
-      `Authorization: ${authorization}`,
-      CHUNKED,
-      'Expect: 100-continue',
-    ];
-    raw.send(`${head.join('\r\n')}\r\n\r\n`);
-    await raw.until('100 Continue'); // the API waits for the body
-    if (how === 'breaks off') {
-      raw.send('5\r\nab');
-      raw.socket.destroy();
-      await setTimeout(300); // for a deletion that must not come
-    } else {
-      raw.send('no chunk\r\n');
-      expect(await raw.until('HTTP.')).toMatch(
-        /^HTTP\/1.1 400 .*\r\n[^]*The request body is not well-formed HTTP\.$/m,
-      );
-    }
-    expect(await everythingStored(api.database)).toEqual(before);
-  },
-);
+test.each(['breaks off', 'is no HTTP'])('a DELETE whose body %s deletes no webhook', async (how) => {
+  const { id, authorization } = await newWebhook();
+  const before = await everythingStored(api.database);
+  const raw = await openRaw(api.port);
+  const head = [
+    `DELETE /v1/webhooks/${id} HTTP/1.1`,
+    'Host: api.test',
+    `Authorization: ${authorization}`,
+    CHUNKED,
+    'Expect: 100-continue',
+  ];
+  raw.send(`${head.join('\r\n')}\r\n\r\n`);
+  await raw.until('100 Continue'); // the API waits for the body
+  raw.send(how === 'breaks off' ? '5\r\nab' : 'no chunk\r\n');
+  if (how === 'breaks off') raw.socket.destroy();
+  await setTimeout(300); // for a deletion that must not come
+  expect(await everythingStored(api.database)).toEqual(before);
+});
 
 const SENDS = KEYED_ROUTES.filter(({ scope }) => scope === 'emails:send');
 
