@@ -11,7 +11,6 @@ const SLOWEST = [
   'ses-inbound-faults.e2e',
   'ses-inbound.e2e',
   'contract.e2e',
-  'flushed-redis.e2e',
   'slow-endpoints.e2e',
   'worker-lifecycle.e2e',
   'job-of-several.e2e',
