@@ -261,14 +261,28 @@ describe('a claim', () => {
     expect(shareOf('a1')).toBe(128);
   });
 
-  test('gives an account a quarter while many webhooks of another one wait, each with one in flight', () => {
+  /** Twenty webhooks of account b have one delivery each in flight, and more wait. @returns their names */
+  function twentyWait(): string[] {
+    const names = Array.from({ length: 20 }, (_, n) => `b${n}`);
+    wake(...names);
+    for (const name of names) claimFor(name, {}); // makes their account known
+    wake(...names);
+    for (const name of names) claimFor(name, { due: 8, leased: leased(1) });
+    nowMs += 500; // all are checked again
+    return names;
+  }
+
+  test('gives an account a quarter while webhooks of another one wait, which has less than its share in flight', () => {
     grow('a1');
-    const others = Array.from({ length: 100 }, (_, n) => `b${n}`);
-    wake(...others);
-    for (const name of others) claimFor(name, { due: 1, leased: leased(1) });
+    const others = twentyWait();
     expect(shareOf('a1')).toBe(32);
-    nowMs += 500;
     for (const name of others) claimFor(name, {});
+    expect(shareOf('a1')).toBe(128);
+  });
+
+  test('gives an account all slots when the waiting webhooks of the other one were removed', () => {
+    grow('a1');
+    for (const name of twentyWait()) claimFor(name, null);
     expect(shareOf('a1')).toBe(128);
   });
 
@@ -304,5 +318,22 @@ describe('a claim', () => {
     expect(shareOf('a1')).toBe(48);
     nowMs += 60_000; // the relay forgets the other one
     expect(shareOf('a1')).toBeGreaterThan(100);
+  });
+
+  test('frees a quick webhook of its part of a large fleet when its endpoint turns slow', () => {
+    registry = new WebhookRegistry(() => 7_680);
+    wake('a1');
+    for (let check = 0; check < 9; check += 1) {
+      claim({ due: 10_000, leased: leased(requests()[0]?.share ?? 0) });
+      nowMs += 20;
+    }
+    wake('b1');
+    claimFor('b1', { nextDueInMs: 1_000_000 });
+    expect(shareOf('a1')).toBe(480);
+    for (let check = 0; check < 60; check += 1) {
+      claimFor('a1', { inFlight: 480 });
+      nowMs += 500;
+    }
+    expect(shareOf('a1')).toBeGreaterThan(480);
   });
 });

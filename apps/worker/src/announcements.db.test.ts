@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createFleet, createPool } from '@postrider/store';
-import { createTestDatabase, startFaultProxy, waitFor } from '@postrider/testing';
+import { createTestDatabase, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { keepLog } from '../test/kept-log.ts';
 import { createAnnouncements } from './announcements.ts';
@@ -68,32 +68,51 @@ test('it stops while Postgres is unavailable', async () => {
   await away.end();
 });
 
-test('it counts as announced only while Postgres takes its announcements', async () => {
-  const proxy = await startFaultProxy(db.url);
-  const proxied = openPool(proxy.url(db.url));
-  const announcements = createAnnouncements({
-    fleet: createFleet(proxied),
-    workerNumber: 8,
-    slots: 1,
-    queue,
-    logger: log.logger,
+describe('it counts as announced', () => {
+  /** Answers the first announcement, and every further one by `later`. */
+  function startAfterOne(later: () => Promise<void>) {
+    let asked = 0;
+    const announcements = createAnnouncements({
+      fleet: {
+        async announce() {
+          asked += 1;
+          if (asked > 1) await later();
+        },
+        leave: async () => undefined,
+      },
+      workerNumber: 8,
+      slots: 1,
+      queue,
+      logger: log.logger,
+    });
+    return { announcements, asked: () => asked };
+  }
+
+  test('until Postgres refuses one, and again when it takes one', async () => {
+    let isAway = true;
+    const { announcements, asked } = startAfterOne(async () => {
+      if (isAway) throw new Error('away');
+    });
+    expect(announcements.isAnnounced()).toBe(false);
+    await announcements.start();
+    await waitFor(() => announcements.isAnnounced(), { what: 'the first announcement' });
+    await waitFor(() => asked() > 1, { what: 'the second one' });
+    expect(announcements.isAnnounced()).toBe(false);
+    expect(log.lines('worker not announced: it fetches no jobs').map(({ level }) => level)[0]).toBe('warn');
+    isAway = false;
+    await waitFor(() => announcements.isAnnounced(), { what: 'an announcement after the outage' });
+    expect(log.lines('worker announced again')).toHaveLength(1);
+    await announcements.stop();
   });
-  const untilAnnounced = (is: boolean) =>
-    waitFor(() => announcements.isAnnounced() === is, { what: `isAnnounced to be ${is}` });
-  expect(announcements.isAnnounced()).toBe(false);
-  await announcements.start();
-  await untilAnnounced(true);
-  proxy.takeAway();
-  await untilAnnounced(false);
-  proxy.restore();
-  await untilAnnounced(true);
-  proxy.hold(); // no answer and no error
-  await untilAnnounced(false);
-  proxy.restore();
-  await untilAnnounced(true);
-  await announcements.stop();
-  await proxied.end();
-  await proxy.close();
+
+  test('for some seconds while Postgres does not answer', async () => {
+    const { promise: never } = Promise.withResolvers<void>();
+    const { announcements } = startAfterOne(() => never);
+    await announcements.start();
+    await waitFor(() => announcements.isAnnounced(), { what: 'the first announcement' });
+    await waitFor(() => !announcements.isAnnounced(), { what: 'its end' });
+    await announcements.stop();
+  });
 });
 
 async function heardAt(): Promise<string | undefined> {

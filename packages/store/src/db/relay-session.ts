@@ -23,21 +23,19 @@ export interface RelaySessionOptions extends Pick<
 /** The active relay holds the first lock. All relays that can work share the second. */
 const [ACTIVE, ABLE] = [0, 1];
 
-const heldBy = (lock: number, others = ''): string => `exists (
+const isHeld = (lock: number): string => `exists (
     select from pg_locks
     where locktype = 'advisory' and classid = ${LOCK_CLASSES.activeRelay} and objid = ${lock} and objsubid = 2 and granted
-      and database = (select oid from pg_database where datname = current_database()) ${others}
+      and database = (select oid from pg_database where datname = current_database())
   )`;
-const ANOTHER_IS_ABLE = heldBy(ABLE, 'and pid <> pg_backend_pid()');
 
 const LOCK = `
-  select case when $1 or not ${ANOTHER_IS_ABLE}
+  select case when $1 or not ${isHeld(ABLE)}
     then pg_try_advisory_lock(${LOCK_CLASSES.activeRelay}, ${ACTIVE}) else false end as mine`;
-const UNLOCK = `
-  select pg_advisory_unlock(${LOCK_CLASSES.activeRelay}, ${ACTIVE}) as ended where ${ANOTHER_IS_ABLE}`;
 const BE_ABLE = `select pg_advisory_lock_shared(${LOCK_CLASSES.activeRelay}, ${ABLE})`;
 const BE_UNABLE = `select pg_advisory_unlock_shared(${LOCK_CLASSES.activeRelay}, ${ABLE})`;
-const IS_ACTIVE = `select ${heldBy(ACTIVE)} as active`;
+const IS_ABLE = `select ${isHeld(ABLE)} as able`;
+const IS_ACTIVE = `select ${isHeld(ACTIVE)} as active`;
 
 const ASK_EVERY_MS = 1_000;
 /**
@@ -100,12 +98,11 @@ export function createRelaySession({
     if (isActive && refusals >= REFUSALS_MAX) standBy();
   }
 
+  /** The end of the session ends its locks and its LISTEN. A new session follows, which hears nothing. */
   async function giveToAnother(client: Client): Promise<void> {
-    const { rowCount } = await client.query(UNLOCK);
-    if (rowCount === 0) return;
-    await client.query(`unlisten ${CHANNEL}`);
-    client.removeAllListeners('notification');
-    listening = null;
+    const { rows } = await client.query<{ able: boolean }>(IS_ABLE);
+    if (rows[0]?.able !== true) return;
+    await client.end();
     standBy();
   }
 
