@@ -66,7 +66,7 @@ export function fairShares(asking: readonly Contender[], capacity: Capacity): nu
 
 /** An account may have this many deliveries in flight, whatever others have. */
 export function accountShare(slots: number): number {
-  return Math.max(CONCURRENCY_LIMITS.first, Math.floor(slots * ACCOUNT_SHARE));
+  return partOf(slots, ACCOUNT_SHARE);
 }
 
 /**
@@ -84,5 +84,9 @@ function ownMax({ ownLimit, isQuick }: Contender, { slots, oneAccount }: Capacit
 
 /** Above this limit, deliveries of a quick webhook wait in the workers. */
 export function quickLimit(slots: number): number {
-  return Math.max(CONCURRENCY_LIMITS.first, Math.floor(slots * CONCURRENCY_LIMITS.quickPart));
+  return partOf(slots, CONCURRENCY_LIMITS.quickPart);
+}
+
+function partOf(slots: number, part: number): number {
+  return Math.max(CONCURRENCY_LIMITS.first, Math.floor(slots * part));
 }

@@ -1,5 +1,6 @@
 import { deliveryHeaderNames, signatureHeader } from '@postrider/domain';
 import type { Clock } from '@postrider/domain';
+import type { createBoundedPost } from '@postrider/outbound';
 import { messageOf } from '@postrider/runtime';
 import type { ConfigurationOf, Logger, Metrics } from '@postrider/runtime';
 import type { ClaimedOperatorEvent, OperatorEventStore } from '@postrider/store';
@@ -30,6 +31,9 @@ const RETRY_MAX_SECONDS = 3_600;
 const ATTEMPTS_MAX = 24;
 const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 20;
+
+/** Made with the first event: the HTTP client takes 15 MB of memory, and most relays post none. */
+let boundedPost: ReturnType<typeof createBoundedPost> | undefined;
 
 /** @returns null when no endpoint is configured. */
 export function operatorEndpoint(
@@ -89,9 +93,7 @@ async function post(
     [names.eventType]: type,
   };
   try {
-    // The HTTP client takes 15 MB of memory, and most relays post no event.
-    const { createBoundedPost } = await import('@postrider/outbound');
-    const boundedPost = createBoundedPost({ timeoutMs: TIMEOUT_MS });
+    boundedPost ??= (await import('@postrider/outbound')).createBoundedPost({ timeoutMs: TIMEOUT_MS });
     const answer = await boundedPost(new URL(endpoint.url), bytes, headers);
     if (answer.kind === 'failed') return answer.error;
     return answer.statusCode >= 200 && answer.statusCode < 300 ? null : `HTTP ${answer.statusCode}`;

@@ -1,6 +1,7 @@
 import { settlesWithin } from '@postrider/limits';
 import { periodicTask } from '@postrider/runtime';
 import type { Logger } from '@postrider/runtime';
+import { WORKER_COUNTS_SECONDS } from '@postrider/store';
 import type { Fleet, QueueIdentity } from '@postrider/store';
 
 export interface AnnouncementsParts {
@@ -14,8 +15,6 @@ export interface AnnouncementsParts {
 }
 
 const EVERY_MS = 1_000;
-/** Relays count a worker for this time after each announcement. */
-const COUNTS_FOR_MS = 3_000;
 /** Shorter, because a worker whose lock is free counts as dead after 2 s without an announcement. */
 const RETRY_MS = 250;
 const LEAVE_TIMEOUT_MS = 1_000;
@@ -46,7 +45,7 @@ export function createAnnouncements({ fleet, workerNumber, slots, queue, logger 
      * False: this worker does not reach Postgres. The jobs that it fetched would wait here, while other
      * workers could do them.
      */
-    isAnnounced: (): boolean => performance.now() - announcedAtMs < COUNTS_FOR_MS,
+    isAnnounced: (): boolean => performance.now() - announcedAtMs < 1_000 * WORKER_COUNTS_SECONDS,
     /** The log says which process has the number that the console and the rows of `deliveries` show. */
     async start(): Promise<void> {
       logger.info('worker announces itself', { worker: workerNumber, slots });

@@ -1,10 +1,12 @@
-/** JSON has these characters as they are, and a terminal obeys them: DEL, C1, changes of direction. */
-const OBEYED = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+/** Characters that control a terminal or a log viewer: C0, DEL, C1, line separators, changes of direction. */
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+
+/** Escapes them as JSON does. */
+export function escapeUnseen(text: string): string {
+  return text.replaceAll(UNSEEN, (unseen) => `\\u${unseen.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
 
 /** The value as JSON in one line, which may be shown in a terminal or pasted into one. */
 export function terminalJson(value: object): string {
-  return JSON.stringify(value).replaceAll(
-    OBEYED,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return escapeUnseen(JSON.stringify(value));
 }

@@ -1,3 +1,5 @@
+import { escapeUnseen } from '@postrider/domain';
+
 const LENGTH_MAX = 100;
 const ENTRIES_MAX = 20;
 const DEPTH_MAX = 3;
@@ -10,16 +12,12 @@ export function quoted(value: unknown): string {
   return shortened(rendered(value, DEPTH_MAX));
 }
 
-/** Characters that control a terminal or a log viewer: C0, DEL, C1, line separators, changes of direction. */
-const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
-
 /** Cuts a text after 100 characters. Then escapes invisible characters as JSON does, so it may get longer. */
 export function shortened(text: string): string {
   // A character has at most two code units.
   const characters = Array.from(text.slice(0, 2 * LENGTH_MAX)).slice(0, LENGTH_MAX);
   const head = characters.join('');
-  const cut = head.length < text.length ? `${head}…` : text;
-  return cut.replaceAll(UNSEEN, (unseen) => `\\u${unseen.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return escapeUnseen(head.length < text.length ? `${head}…` : text);
 }
 
 function rendered(value: unknown, depth: number): string {

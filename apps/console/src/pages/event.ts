@@ -13,6 +13,7 @@ import { causeSection } from './event-cause.ts';
 import { bodySection, copySection } from './event-copy.ts';
 import { deliveriesSection } from './event-deliveries.ts';
 import type { EventParts } from './event-parts.ts';
+import { countFates } from './fates.ts';
 
 export function eventPage(parts: EventParts, settings: Settings, visit: Visit): Page {
   const { story, account } = parts;
@@ -51,8 +52,7 @@ function verdict({ webhooks }: EventStory): Html {
       </p>
     </div>`;
   }
-  const known = webhooks.filter(({ fate }) => fate !== 'attempts_expired').length;
-  const delivered = webhooks.filter(({ fate }) => fate === 'delivered').length;
+  const { delivered, known } = countFates(webhooks);
   const others = Object.entries(FATE_WORDS).flatMap(([fate, words]) => {
     const found = webhooks.filter((webhook) => webhook.fate === fate).length;
     return found === 0 ? [] : [`${count(found)} ${found === 1 ? 'is' : 'are'} ${words}`];

@@ -40,8 +40,12 @@ export function newestEventCell(event: NewestEvent | null): Html {
 
 /** `1 of 4` of the webhooks with a known fate. */
 export function deliveredOf(fates: readonly EventFate[]): Html {
-  const known = fates.filter(({ fate }) => fate !== 'attempts_expired');
-  if (known.length < fates.length && known.length === 0) return html`unknown`;
-  const delivered = known.filter(({ fate }) => fate === 'delivered').length;
-  return html`${count(delivered)} of ${count(known.length)}`;
+  const { delivered, known } = countFates(fates);
+  return fates.length > 0 && known === 0 ? html`unknown` : html`${count(delivered)} of ${count(known)}`;
+}
+
+/** The webhooks that have the event, and those whose attempts are still in the log. */
+export function countFates(fates: readonly Pick<EventFate, 'fate'>[]): { delivered: number; known: number } {
+  const known = fates.filter(({ fate }) => fate !== 'attempts_expired').length;
+  return { delivered: fates.filter(({ fate }) => fate === 'delivered').length, known };
 }

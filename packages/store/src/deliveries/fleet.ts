@@ -24,8 +24,9 @@ const ANNOUNCE = statement('announce-worker')`
 
 const LEAVE = statement('worker-leaves')`delete from workers where id = $1::int::text`;
 
-/** A worker counts for 3 s after its last announcement. */
-const IS_RUNNING = `heard_at > now() - interval '3 seconds'`;
+/** A worker counts for this time after its last announcement. */
+export const WORKER_COUNTS_SECONDS = 3;
+const IS_RUNNING = `heard_at > now() - interval '${WORKER_COUNTS_SECONDS} seconds'`;
 
 /** No session holds the lock on the number of the row. */
 const IS_UNLOCKED = `not exists (

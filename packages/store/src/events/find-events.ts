@@ -61,7 +61,9 @@ export interface EventWithFates {
 }
 
 type WebhookSearch = Extract<EventSearch, { by: 'webhook' }>;
-type EventRow = Omit<EventWithFates, 'fates'> & { readonly position: string };
+type MailSearch = Exclude<EventSearch, { by: 'webhook' | 'event' }>;
+type EventRow = Omit<EventWithFates, 'fates'>;
+type PlacedRow = EventRow & { readonly position: string };
 
 export type NewestEvent = Pick<EventWithFates, 'id' | 'type' | 'fates'>;
 type NewestRow = Omit<NewestEvent, 'fates'> & { readonly mailId: EmailId | MessageId };
@@ -90,24 +92,21 @@ export async function searchEvents(
   limit: number,
 ): Promise<FoundEvents> {
   const { status } = filter;
+  const fits = (fates: readonly EventFate[] = []): boolean =>
+    status === undefined || fates.some((at) => at.status === status);
   if (search.by === 'webhook') return eventsOfWebhook({ db, filter, limit }, search);
-  if (status === undefined) {
-    const rows = await rowsOf({ db, filter, limit: limit + 1 }, search);
-    const shown = rows.slice(0, limit);
-    return { events: await withFates(db, shown), olderFrom: rows.length > limit ? endOf(shown) : null };
+  if (search.by === 'event') {
+    const events = await withFates(db, await eventWithId(db, filter, search.id));
+    return { events: events.filter((event) => fits(event.fates)), olderFrom: null };
   }
-  const rows = await rowsOf({ db, filter, limit: LOOKED_AT_MAX }, search);
+  const lookedAt = status === undefined ? limit + 1 : LOOKED_AT_MAX;
+  const rows = await rowsOf({ db, filter, limit: lookedAt }, search);
   const fates = await readFates(db, idsOf(rows));
-  const fitting = rows.filter(({ id }) => fates.get(id)?.some((at) => at.status === status) === true);
+  const fitting = rows.filter(({ id }) => fits(fates.get(id)));
   const shown = fitting.slice(0, limit);
+  const last = (fitting.length > limit ? shown : rows.length >= lookedAt ? rows : []).at(-1);
   const events = shown.map((row) => eventOf(row, fates));
-  if (fitting.length > limit) return { events, olderFrom: endOf(shown) };
-  return { events, olderFrom: rows.length >= LOOKED_AT_MAX ? endOf(rows) : null };
-}
-
-function endOf(rows: readonly EventRow[]): bigint | null {
-  const last = rows.at(-1);
-  return last === undefined ? null : BigInt(last.position);
+  return { events, olderFrom: last === undefined ? null : BigInt(last.position) };
 }
 
 async function withFates(db: Database, rows: readonly EventRow[]): Promise<EventWithFates[]> {
@@ -129,10 +128,8 @@ interface Reading {
   readonly limit: number;
 }
 
-async function rowsOf(reading: Reading, search: Exclude<EventSearch, WebhookSearch>): Promise<EventRow[]> {
+async function rowsOf(reading: Reading, search: MailSearch): Promise<PlacedRow[]> {
   switch (search.by) {
-    case 'event':
-      return eventWithId(reading, search.id);
     case 'email':
       return eventsOf(reading, findEventsOfEmails, [search.id]);
     case 'address':
@@ -144,8 +141,11 @@ async function rowsOf(reading: Reading, search: Exclude<EventSearch, WebhookSear
   }
 }
 
-async function eventWithId({ db, filter }: Reading, id: EventId): Promise<EventRow[]> {
-  const { accountId, type, since, until } = filter;
+async function eventWithId(
+  db: Database,
+  { accountId, type, since, until }: FoundEventFilter,
+  id: EventId,
+): Promise<EventRow[]> {
   const [event] = await runOn<FoundEvent>(db.pool, findEvents, [[id]]);
   if (event === undefined) return [];
   const fits =
@@ -155,16 +155,7 @@ async function eventWithId({ db, filter }: Reading, id: EventId): Promise<EventR
     (until === undefined || event.createdAt < until);
   const { email_id: emailId = null } = JSON.parse(event.data) as { email_id?: EmailId | null };
   return fits
-    ? [
-        {
-          id,
-          accountId: event.accountId,
-          type: event.type,
-          createdAt: event.createdAt,
-          emailId,
-          position: '0',
-        },
-      ]
+    ? [{ id, accountId: event.accountId, type: event.type, createdAt: event.createdAt, emailId }]
     : [];
 }
 
@@ -174,11 +165,11 @@ async function eventsOf(
   statement: Statement,
   values: readonly string[],
   ...more: readonly string[]
-): Promise<EventRow[]> {
+): Promise<PlacedRow[]> {
   if (values.length === 0) return [];
   const { accountId, type, since, until, after = POSITION_MAX } = filter;
   const range = await rangeOf(db, filter, { after: 0n, last: after - 1n });
-  return runOn<EventRow>(db.pool, statement, [
+  return runOn<PlacedRow>(db.pool, statement, [
     values,
     type === undefined ? EVENT_TYPES : [type],
     String(range.after),
@@ -191,7 +182,7 @@ async function eventsOf(
   ]);
 }
 
-async function eventsOfAddress(reading: Reading, address: string): Promise<EventRow[]> {
+async function eventsOfAddress(reading: Reading, address: string): Promise<PlacedRow[]> {
   const { db, filter } = reading;
   const known = [address, MAIL_TO_ADDRESS_MAX, inboundAddress(address)];
   const accounts =
@@ -201,12 +192,12 @@ async function eventsOfAddress(reading: Reading, address: string): Promise<Event
   return eventsOf(reading, findEventsOfRecipient, idsOf(accounts), address);
 }
 
-async function eventsOfMail(reading: Reading, search: EmailSearch): Promise<EventRow[]> {
+async function eventsOfMail(reading: Reading, search: EmailSearch): Promise<PlacedRow[]> {
   const mail = await searchEmails(reading.db, search, { limit: MAIL_MAX });
   return eventsOf(reading, findEventsOfEmails, idsOf(mail));
 }
 
-async function eventsOfMessageId(reading: Reading, messageId: string): Promise<EventRow[]> {
+async function eventsOfMessageId(reading: Reading, messageId: string): Promise<PlacedRow[]> {
   const received = await findMessages(reading.db, { messageId }, { limit: MAIL_MAX });
   const events = await Promise.all([
     eventsOfMail(reading, { by: 'messageId', text: messageId }),
@@ -228,7 +219,7 @@ async function eventsOfWebhook(
     const page = await store.list(accountId, id, filter, { after, limit: limit - rows.length });
     if (typeof page === 'string') break; // the webhook was removed meanwhile
     for (const { id: event, type, createdAt, emailId } of page.entries) {
-      rows.push({ id: event, accountId, type, createdAt, emailId, position: '0' });
+      rows.push({ id: event, accountId, type, createdAt, emailId });
     }
     [after, olderFrom] = [page.position, page.hasMore ? page.position : null];
     if (!page.hasMore || rows.length === limit) break;
