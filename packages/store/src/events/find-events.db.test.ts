@@ -198,6 +198,10 @@ test('events of a webhook come with what became of them, and a status narrows th
     'email.opened',
     'email.delivered',
   ]);
+  if (delivered === undefined) throw new Error('no event');
+  const byId = { by: 'event', id: delivered.id } as const;
+  expect(await types({ status: 'failed' }, byId)).toEqual(['email.delivered']);
+  expect(await types({ status: 'success' }, byId)).toEqual([]);
   expect(await types({ status: 'success' })).toEqual([]);
   expect(await types({ accountId: other })).toEqual([]);
   expect(await types({ type: 'email.opened' })).toEqual(['email.opened']);
