@@ -321,6 +321,23 @@ describe('a status', () => {
     expect(await pending()).toEqual({ events: [], olderFrom: await positionOf(last) });
   });
 
+  test('of a Message-ID is looked for without a gap between sent and received', async () => {
+    const received = await rows().message({ accountId: acme });
+    await store.outside.query('update messages set message_id = $1', [`${mine}@a.example`]);
+    // The oldest event is about the received message.
+    await store.outside.query(
+      'update events set position = (select min(position) - 1 from events) where id = $1',
+      [await receivedEvent(acme, received)],
+    );
+    await addDropped(500);
+    const by = { by: 'messageId', messageId: `${mine}@a.example` } as const;
+    const { events, olderFrom } = await searchEvents(store.db, by, { status: 'pending' }, 9);
+    expect(events).toEqual([]);
+    expect(await found(by, { status: 'pending', after: olderFrom ?? undefined })).toEqual([
+      ['email.opened', mine],
+    ]);
+  });
+
   test('leaves it to the caller to ask for older ones', async () => {
     const by = { by: 'email', id: mine } as const;
     const { events, olderFrom } = await searchEvents(store.db, by, {}, 1);

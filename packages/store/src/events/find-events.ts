@@ -203,7 +203,10 @@ async function eventsOfMessageId(reading: Reading, messageId: string): Promise<P
     eventsOfMail(reading, { by: 'messageId', text: messageId }),
     eventsOf(reading, findEventsOfMessages, idsOf(received)),
   ]);
-  return events.flat().sort((one, other) => (BigInt(one.position) < BigInt(other.position) ? 1 : -1));
+  const newestFirst = events
+    .flat()
+    .sort((one, other) => (BigInt(one.position) < BigInt(other.position) ? 1 : -1));
+  return newestFirst.slice(0, reading.limit); // older ones of one list may lie between those of the other
 }
 
 /** A page may hold few of the events that it looks at, or none. So it reads on. */
