@@ -3,6 +3,7 @@ import { BlockList, isIPv6 } from 'node:net';
 import type { Socket } from 'node:net';
 import { networkOf } from '@postrider/limits';
 import { breakBody, READ_OFF_BYTES_MAX } from './http/read-body.ts';
+import type { BodyFault } from './http/read-body.ts';
 import { newRequestId } from './http/request-context.ts';
 
 /* `apps/api/ARCHITECTURE.md` says what each of these limits is for. */
@@ -19,11 +20,8 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/**
- * At 2 waiting requests the connection stops reading. One read may hold several requests, so more than 2 may
- * wait.
- */
-const WAITING_MAX = 2;
+/** Requests that may wait for the answer in flight. With one more, the connection ends after that answer. */
+const WAITING_MAX = 32;
 
 /** How often we look for progress within `unreadTimeoutMs`. */
 const UNREAD_CHECKS = 6;
@@ -33,6 +31,10 @@ const STATUS_LINES: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+/** Why a body breaks off, for other codes than a malformed one. */
+const BODY_FAULTS: Readonly<Record<string, BodyFault>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'did not arrive in time',
 };
 
 /**
@@ -51,7 +53,6 @@ export class Connection {
    * The answered request, while its body still arrives. A complete request would hold its body in memory.
    */
   #unfinished: IncomingMessage | null = null;
-  #paused = false;
   /** `socket.bytesRead` at the last answer. */
   #bytesAnswered: number;
 
@@ -60,6 +61,8 @@ export class Connection {
     this.#socket = socket;
     this.#serve = serve;
     this.#bytesAnswered = socket.bytesRead;
+    // After a CONNECT Node listens to no error of the socket any more.
+    socket.on('error', () => socket.destroy());
     closeInTwoSteps(socket, timeouts.lingerTimeoutMs);
     closeWhenUnread(socket, timeouts.unreadTimeoutMs);
     socket.once('close', () => this.#waiting.splice(0));
@@ -73,9 +76,9 @@ export class Connection {
   add(exchange: Exchange): void {
     this.#waiting.push(exchange);
     if (this.#current === null) this.#next();
-    else if (this.#waiting.length >= WAITING_MAX) {
-      this.#paused = true;
-      this.#socket.pause();
+    else if (this.#waiting.length > WAITING_MAX) {
+      parseNoMore(this.#socket);
+      this.#endAfterAnswer();
     }
   }
 
@@ -85,8 +88,13 @@ export class Connection {
     if (response?.headersSent === false) response.setHeader('connection', 'close');
   }
 
-  /** Answers with a status line and its text, and closes the connection. */
-  refuse(statusLine: string): void {
+  /**
+   * Ends the connection: after the answer in flight, or with a status line and its text.
+   *
+   * @param fault says why the body of the request in flight breaks off, if it has not arrived
+   */
+  refuse(statusLine: string, fault?: BodyFault): void {
+    if (this.#endAfterAnswer(fault)) return;
     const text = statusLine.slice(statusLine.indexOf(' ') + 1);
     const head = [
       `HTTP/1.1 ${statusLine}`,
@@ -105,15 +113,29 @@ export class Connection {
    * Ends the connection after bytes that Node could not parse. A request in flight keeps its own answer: an
    * error must not hide what the request has done. Node may call this several times for one connection.
    */
-  fail(error: NodeJS.ErrnoException): void {
+  fail({ code = '' }: NodeJS.ErrnoException): void {
+    if (this.#socket.writableEnded) return; // the last answer is sent, and later bytes are dropped
+    if (code === 'ECONNRESET' || !this.#socket.writable) this.#socket.destroy();
+    // The bytes may be the rest of a request that already has its answer.
+    else if (this.#current === null && this.#unfinished?.complete === false) this.#socket.destroySoon();
+    else this.refuse(STATUS_LINES[code] ?? '400 Bad Request', BODY_FAULTS[code]);
+  }
+
+  /** Ends the connection after the answer in flight. @returns false when there is none */
+  #endAfterAnswer(fault: BodyFault = 'is not well-formed HTTP'): boolean {
     // The client may send the waiting requests again (RFC 9112 9.3.1).
     this.#waiting.splice(0);
-    if (this.#socket.writableEnded) return; // the last answer is sent, and later bytes are dropped
-    if (error.code === 'ECONNRESET' || !this.#socket.writable) this.#socket.destroy();
-    else if (this.#current !== null) endAfterAnswer(this.#current, error);
-    // The bytes may be the rest of a request that already has its answer.
-    else if (this.#unfinished?.complete === false) this.#socket.destroySoon();
-    else this.refuse(STATUS_LINES[error.code ?? ''] ?? '400 Bad Request');
+    if (this.#current === null) return false;
+    const { request, response } = this.#current;
+    if (response.headersSent && !request.complete) {
+      this.#socket.destroySoon(); // sends the written part of the answer first
+      return true;
+    }
+    if (!request.complete) breakBody(request, fault);
+    // An answer in progress has sent its headers, so the connection closes after it.
+    if (response.headersSent) response.once('close', () => this.#socket.destroySoon());
+    else response.setHeader('connection', 'close');
+    return true;
   }
 
   #next(): void {
@@ -123,10 +145,6 @@ export class Connection {
     this.#unfinished = this.#current?.request.complete === false ? this.#current.request : null;
     if (this.#current !== null) this.#bytesAnswered = bytesRead;
     this.#current = this.#waiting.shift() ?? null;
-    if (this.#paused && this.#waiting.length < WAITING_MAX) {
-      this.#paused = false;
-      this.#socket.resume();
-    }
     if (this.#current === null) return;
     this.#current.response.once('close', () => this.#next());
     this.#serve(this.#current.request, this.#current.response);
@@ -134,21 +152,13 @@ export class Connection {
 }
 
 /**
- * Closes the connection after the answer in flight. The parser has failed on bytes after the request's head.
+ * One read of 64 KiB may hold 3,600 requests, which take 9 MB. Node parses all of them before anything else can
+ * happen, and pausing the socket changes nothing. Its parser asks `onIncoming` about each head. The answer 2
+ * stands for another protocol: the parser stops.
  */
-function endAfterAnswer({ request, response }: Exchange, error: NodeJS.ErrnoException): void {
-  const { socket } = request;
-  if (response.headersSent && !request.complete) {
-    socket.destroySoon(); // sends the written part of the answer first
-    return;
-  }
-  if (!request.complete) {
-    const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-    breakBody(request, late ? 'did not arrive in time' : 'is not well-formed HTTP');
-  }
-  // An answer in progress has sent its headers, so the connection closes after it.
-  if (response.headersSent) response.once('close', () => socket.destroySoon());
-  else response.setHeader('connection', 'close');
+function parseNoMore(socket: Socket): void {
+  const { parser } = socket as Socket & { readonly parser: { onIncoming: () => number } };
+  parser.onIncoming = () => 2;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { request as httpRequest, Agent } from 'node:http';
 import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
@@ -16,6 +17,8 @@ const collectGarbage = runInNewContext('gc') as () => void;
 
 const HOST = '127.0.0.1';
 const NEVER_MS = 600_000;
+/** One in flight, and 32 that wait. */
+const AT_ONCE_MAX = 33;
 
 let server: ApiServer;
 
@@ -129,12 +132,28 @@ describe('bytes that are no request', () => {
     expect(answer).toMatch(/^HTTP\/1.1 404 Not Found\r\n[^]*x-request-id: req_/);
   });
 
-  test('a client that resets its connection disturbs no other client', async () => {
-    const { port } = await listening();
+  test('CONNECT does not take away the answer before it', async () => {
+    const { port, next } = await listening();
     const raw = await openRaw(port);
-    raw.send('GET / HT');
-    raw.socket.resetAndDestroy();
-    expect(await raw.closed()).toBe('');
+    raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\nCONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n');
+    const [, response] = await next();
+    setImmediate(() => response.end('whole'));
+    const received = await raw.closed();
+    expect(received).toMatch(/^HTTP\/1.1 200 OK\r\nconnection: close\r\n[^]*whole$/i);
+  });
+
+  test.each([
+    ['in the middle of a head', 'GET / HT'],
+    ['after CONNECT', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ])('a client that resets its connection %s disturbs no other client', async (_, bytes) => {
+    const { port } = await listening();
+    for (let n = 0; n < 10; n += 1) {
+      const raw = await openRaw(port);
+      raw.send(bytes);
+      await new Promise((resolve) => setImmediate(resolve));
+      raw.socket.resetAndDestroy();
+      await raw.closed();
+    }
     expect(await rawRequest(port, 'x\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
   });
 });
@@ -316,15 +335,34 @@ describe('many requests at once on one connection', () => {
   test('are served one at a time, in order', async () => {
     const { port, next, waiting } = await listening();
     const raw = await openRaw(port);
-    raw.send(Array.from({ length: 1000 }, (_, n) => get(`/${n}`)).join(''));
-    for (let n = 0; n < 1000; n += 1) {
+    raw.send(Array.from({ length: AT_ONCE_MAX }, (_, n) => get(`/${n}`)).join(''));
+    for (let n = 0; n < AT_ONCE_MAX; n += 1) {
       const [request, response] = await next();
       expect(request.url).toBe(`/${n}`);
       expect(waiting).toHaveLength(0);
       response.end(`answer ${n}.`);
     }
-    await raw.until('answer 999.');
+    await raw.until(`answer ${AT_ONCE_MAX - 1}.`);
     raw.socket.destroy();
+  });
+
+  test.each([
+    ['in one write', (all: readonly string[]) => [all.join('')]],
+    ['one by one', (all: readonly string[]) => all],
+  ])('are answered up to the one in flight when they are too many, %s', async (_, writesOf) => {
+    let parsed = 0;
+    const count = (): void => void (parsed += 1);
+    subscribe('http.server.request.start', count);
+    const { port, next, waiting } = await listening();
+    const raw = await openRaw(port);
+    for (const bytes of writesOf(Array.from({ length: 2_000 }, (_unused, n) => get(`/${n}`))))
+      raw.send(bytes);
+    const [, response] = await next();
+    await waitFor(() => parsed > AT_ONCE_MAX, { what: 'too many requests' });
+    response.end('the only answer');
+    expect(await raw.closed()).toMatch(/connection: close\r\n[^]*the only answer$/i);
+    expect([parsed, waiting.length]).toEqual([AT_ONCE_MAX + 1, 0]);
+    unsubscribe('http.server.request.start', count);
   });
 
   test('requests after one that ends the connection are never served', async () => {
