@@ -152,9 +152,9 @@ export class Connection {
 }
 
 /**
- * One read of 64 KiB may hold 3,600 requests, which take 9 MB. Node parses all of them before anything else can
- * happen, and pausing the socket changes nothing. Its parser asks `onIncoming` about each head. The answer 2
- * stands for another protocol: the parser stops.
+ * One read of 64 KiB may hold 3,600 requests, which take 9 MB. Node parses them all at once. To pause the
+ * socket changes nothing, because Node resumes it after each request. Its parser asks `onIncoming` about each
+ * head. The answer 2 stands for another protocol: the parser stops.
  */
 function parseNoMore(socket: Socket): void {
   const { parser } = socket as Socket & { readonly parser: { onIncoming: () => number } };

@@ -22,6 +22,12 @@ const TIMEOUTS = {
   lingerTimeoutMs: 5_000,
 };
 
+/**
+ * Node reads no further while this much of a body is unread. A body in one-byte chunks takes 240 times its
+ * length: a buffer for each byte.
+ */
+const UNREAD_BYTES_MAX = 4_096;
+
 /** Each connection may buffer 64 KiB outside the memory budget: 2,048 × 64 KiB = 128 MiB. */
 const CONNECTIONS_MAX = 2_048;
 
@@ -143,7 +149,7 @@ export class ApiServer {
 
 /** A server without listeners. */
 function createBareServer(timeouts: typeof TIMEOUTS): Server {
-  const server = createServer({ ...timeouts, requireHostHeader: false });
+  const server = createServer({ ...timeouts, requireHostHeader: false, highWaterMark: UNREAD_BYTES_MAX });
   Object.assign(server, {
     timeout: timeouts.stalledTimeout,
     maxHeadersCount: 0, // Node limits headers to 16 KiB; with a count it would silently drop some

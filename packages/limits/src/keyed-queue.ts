@@ -40,6 +40,11 @@ export class KeyedQueue {
     this.#limits = limits;
   }
 
+  /** The slots of the key that wait. */
+  waitingOf(key: string): number {
+    return this.#waiting.get(key)?.size ?? 0;
+  }
+
   /** @param size the slot's part of the total. A slot larger than the total is never granted. */
   join(key: string, size: number): Slot {
     const entry: Entry = { key, size, state: 'waiting', grant: () => undefined };

@@ -85,6 +85,21 @@ test('a batch whose client disconnects while it waits lets the next one pass', a
   await patient.until('HTTP/1.1 100 Continue');
 });
 
+test('32 batches of a key wait, and a further one is refused at once', async () => {
+  const first = await begun();
+  await begun();
+  const waiting: RawConnection[] = [];
+  for (let n = 0; n < 33; n += 1) waiting.push(await announced());
+  const refused = () => waiting.filter((raw) => raw.received().includes('"instance"'));
+  await waitFor(() => refused().length > 0, { what: 'a refusal' });
+  expect(refused()[0]?.received()).toMatch(/^HTTP\/1.1 429 [^]*there was no memory for this one/);
+  first.socket.destroy();
+  await waitFor(() => waiting.some((raw) => raw.received().includes('100 Continue')), {
+    what: 'a batch to pass',
+  });
+  expect(refused()).toHaveLength(1);
+});
+
 test('a waiting batch that is no HTTP is answered at once', async () => {
   await begun();
   await begun();

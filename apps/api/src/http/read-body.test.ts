@@ -12,7 +12,13 @@ import { Body, BodyLimits, breakBody } from './read-body.ts';
 import { openRequest } from './request-context.ts';
 
 const KIB = 1024;
-const LIMITS = { bytesMax: 512 * KIB, bytesFree: 64 * KIB, parsedBytesMax: 1024 * KIB, parseWaitMs: 60_000 };
+const LIMITS = {
+  bytesMax: 512 * KIB,
+  bytesFree: 64 * KIB,
+  parsedBytesMax: 1024 * KIB,
+  parseWaitMs: 60_000,
+  batchesWaitingMax: 9,
+};
 /** More than Node and the system buffer for a reader that has stopped. */
 const LONG = 8 * KIB * KIB;
 
@@ -93,7 +99,7 @@ test('a body that got no memory in time is refused', async () => {
   const paused = await send('/a', textOf(LONG));
   await waitFor(() => incoming[1]?.isPaused() === true, { what: 'the second body to pause' });
   breakBody(incoming[1] as IncomingMessage, 'did not arrive in time'); // as the server does
-  await paused.until('no memory in time');
+  await paused.until('no capacity');
 });
 
 test('the number of values limits parsed bodies, but for one; small bodies do not wait', async () => {
@@ -121,7 +127,7 @@ test('a body that gets no memory to be parsed in time is refused', async () => {
   await waitFor(() => owners() === '/a', { what: 'the first body' });
   await send('/b', wide);
   await waitFor(() => owners() === '/a /b', { what: 'the body that may exceed the budget' });
-  await (await send('/c', wide)).until('no memory in time');
+  await (await send('/c', wide)).until('no capacity');
 });
 
 test('the largest parsed bodies of one key leave room for the body of another', () => {

@@ -11,6 +11,8 @@ import { contextOf } from './request-context.ts';
 interface BodyLimitValues {
   /** Each key may have this many batch bodies in flight. */
   readonly batchesPerKey: number;
+  /** This many more may wait, per key. While one waits, the read bytes of its body stay in memory. */
+  readonly batchesWaitingMax: number;
   /** The memory budget for unparsed bodies. It counts each body beyond its first `bytesFree`. */
   readonly bytesMax: number;
   readonly bytesFree: number;
@@ -22,11 +24,12 @@ interface BodyLimitValues {
 
 /**
  * Two batch bodies per key: one uploads while the other is stored. Bodies of other routes that fit into the
- * first 64 KiB are not counted. The largest parsed body takes 183 MiB, half of it numbers in arrays. One body
+ * first 64 KiB are not counted. The largest parsed body takes 183 MiB, half for numbers in arrays. One body
  * at a time may exceed the budget.
  */
 const VALUES: BodyLimitValues = {
   batchesPerKey: 2,
+  batchesWaitingMax: 32,
   bytesMax: 8 * LIMITS.batchBodyBytes,
   bytesFree: LIMITS.bodyBytes,
   parsedBytesMax: 4 * LIMITS.batchBodyBytes,
@@ -54,7 +57,7 @@ export class BodyLimits {
 }
 
 /** Why the body was not read. An `Answer` is the refusal to send. */
-export type NoBody = Answer | 'client gone' | 'no memory in time';
+export type NoBody = Answer | 'client gone' | 'no capacity';
 
 export type BodyRead<Value> =
   | { readonly ok: true; readonly body: Value }
@@ -129,7 +132,11 @@ export class Body {
     const { request, response, rule, limits, owner, isBatch } = this.#parts;
     const refusal = refusalOfHead(request, rule);
     if (refusal !== null) return { ok: false, why: refusal };
-    if (isBatch) await this.#wait(this.#hold(limits.batches.join(owner, 0)).granted);
+    if (isBatch) {
+      if (limits.batches.waitingOf(owner) >= limits.values.batchesWaitingMax)
+        return { ok: false, why: 'no capacity' };
+      await this.#wait(this.#hold(limits.batches.join(owner, 0)).granted);
+    }
     if (this.#end !== null) return { ok: false, why: this.#endedEarly() };
     sendContinue(response);
     const bytes = new BlockBuffer();
@@ -169,7 +176,7 @@ export class Body {
   /** The client did nothing wrong when its time ended while the body waited for us. */
   #endedEarly(): NoBody {
     if (this.#end === null || this.#end === 'client gone') return 'client gone';
-    if (this.#isWaiting && this.#end === 'did not arrive in time') return 'no memory in time';
+    if (this.#isWaiting && this.#end === 'did not arrive in time') return 'no capacity';
     return this.#parts.rule.unreadable(this.#end);
   }
 
@@ -204,7 +211,7 @@ export class Body {
     const size = bytes + values * VALUE_BYTES + numbers * NUMBER_BYTES;
     const granted = this.#hold(parsed.open(this.#parts.owner)).take(size);
     const waited = granted === null ? null : Promise.race([granted, this.#ended]);
-    if (waited !== null && !(await settlesWithin(limits.parseWaitMs, waited))) return 'no memory in time';
+    if (waited !== null && !(await settlesWithin(limits.parseWaitMs, waited))) return 'no capacity';
     return this.#end === null ? null : 'client gone';
   }
 }

@@ -33,7 +33,13 @@ function asked(): never {
   throw new Error('a keyless route was asked for a key or charged');
 }
 const METRICS = createMetrics('api', { processMetrics: false });
-const SMALL_LIMITS = { bytesMax: 100, bytesFree: 100, parsedBytesMax: 100, parseWaitMs: 60_000 };
+const SMALL_LIMITS = {
+  bytesMax: 100,
+  bytesFree: 100,
+  parsedBytesMax: 100,
+  parseWaitMs: 60_000,
+  batchesWaitingMax: 9,
+};
 const KEYLESS_SERVICES: StageServices = {
   apiKeys: { findActive: asked },
   limitOf: asked,

@@ -158,8 +158,7 @@ async function withoutBody(
   { cost, why }: { readonly cost: number | typeof UNREAD; readonly why: NoBody },
 ): Promise<Answer | null> {
   const { route, services } = call;
-  if (why === 'no memory in time')
-    return route.limited ? noCapacity(cost, services.limitOf(key)) : noCapacityNow;
+  if (why === 'no capacity') return route.limited ? noCapacity(cost, services.limitOf(key)) : noCapacityNow;
   const refusal = cost === UNREAD ? await charge(call, key, COST) : null;
   return why === 'client gone' ? null : (refusal ?? why);
 }
@@ -244,7 +243,7 @@ async function keylessAnswer({
     const read = await body.bytes();
     if (read.ok) return await handle(read.body);
     if (read.why === 'client gone') return null;
-    return read.why === 'no memory in time' ? noCapacityNow : read.why;
+    return read.why === 'no capacity' ? noCapacityNow : read.why;
   } finally {
     body.release();
   }
