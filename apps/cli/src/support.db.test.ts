@@ -87,6 +87,13 @@ describe('account find', () => {
     expect((await cli('account', 'find', 'c.example')).stdout).toBe('no accounts\n');
   });
 
+  test('finds no account by a domain that it only claims', async () => {
+    await rows.domain(other, 'claimed.example', 'pending');
+    expect(await find('claimed.example')).toEqual([]);
+    await database.query(`update domains set first_verified_at = now() where name = 'claimed.example'`);
+    expect(await find('claimed.example')).toEqual([other]);
+  });
+
   test('finds by id, sending domain and inbox', async () => {
     await rows.domain(acme, 'a.example');
     await rows.domain(other, 'b.example');

@@ -88,6 +88,7 @@ test('a control character of a mail server is an escape in the command to paste'
   const { text } = await ada.get(`/events/${outage.eventId}`);
   const [, command = ''] = /data-copy="curl command">([^<]*)</.exec(text) ?? [];
   expect(command).toContain(String.raw`550 \u007f\u009b no`);
+  expect(command).toMatch(/^curl -g -X POST/); // without -g, curl would read [1-9] and {a,b} as patterns
   expect(command).not.toMatch(/[^\P{Cc}\n]/u);
 });
 

@@ -20,7 +20,7 @@ export function copySection({ event, webhooks }: EventStory, settings: Settings)
   const prefix = settings.signatureHeaderPrefix;
   const isMail = event.type.startsWith('message.');
   const request = [
-    `curl -X POST ${shellWord(webhook.endpoint)}`,
+    `curl -g -X POST ${shellWord(webhook.endpoint)}`,
     `-H 'Content-Type: application/json'`,
     `-H ${shellWord(`${prefix}-Event-Id: ${event.id}`)}`,
     `-H ${shellWord(`${prefix}-Event-Type: ${event.type}`)}`,

@@ -1,7 +1,7 @@
 import { statement } from '../../db/statement.ts';
 
 /**
- * Finds accounts by their id, a sending domain, the address of an inbox, or their name. It reads the names of
+ * Finds accounts by their id, a domain that was verified once, the address of an inbox, or their name. It reads the names of
  * all accounts.
  *
  * $1 id, $2 domain or null, $3 address of an inbox or null, $4 regular expression of the name, $5 maximum
@@ -10,7 +10,8 @@ import { statement } from '../../db/statement.ts';
 export const findAccounts = statement('find-accounts')`
     with owners as (
       select $1::text as owner_id
-      union select d.account_id from domains d where d.name = $2::text
+      union select d.account_id from domains d
+            where d.name = $2::text and (d.status = 'verified' or d.first_verified_at is not null)
       union select i.account_id from inboxes i where i.address = $3::text
     )
     select a.id, a.name, a.created_at as "createdAt"
