@@ -92,7 +92,7 @@ export function addApi(parts: ApiParts): ReadinessCheck {
       async start() {
         const agreed = await agreeOnMailProvider(database, config.mailProvider);
         logMailProvider(parts, agreed);
-        server = addServer(parts, resources, { provider: agreed.name, checkReadiness });
+        server = await addServer(parts, resources, { provider: agreed.name, checkReadiness });
       },
     });
   return checkReadiness;
@@ -108,16 +108,16 @@ function openResources({ config, database, limiterConnection, logger, metrics }:
 }
 
 /** Adds the HTTP server. Its routes depend on the installation's mail provider. */
-function addServer(
+async function addServer(
   parts: ApiParts,
   resources: RouteResources,
   {
     provider,
     checkReadiness,
   }: { readonly provider: MailProviderName; readonly checkReadiness: ReadinessCheck },
-): ApiServer {
+): Promise<ApiServer> {
   const { config, database, lifecycle, logger, metrics } = parts;
-  const { sendingDomains, domainWork } = openSendingDomains(parts, resources.domains, provider);
+  const { sendingDomains, domainWork } = await openSendingDomains(parts, resources.domains, provider);
   const app = createApp({
     stores: openStores(parts, resources.domains, provider),
     sendingDomains,
@@ -199,12 +199,12 @@ function rulesFor(config: ApiParts['config'], provider: MailProviderName): Route
 }
 
 /** `sendingDomains` is null when the mail provider has no domains. */
-function openSendingDomains(
+async function openSendingDomains(
   { config, database, logger }: ApiParts,
   domains: DomainStore,
   provider: MailProviderName,
 ) {
-  const domainProvider = openDomainProvider({ config, logger }, provider);
+  const domainProvider = await openDomainProvider({ config, logger }, provider);
   if (domainProvider === null) return { sendingDomains: null, domainWork: {} };
   const sendingDomains = new SendingDomains({
     store: domains,
@@ -224,24 +224,28 @@ function openSendingDomains(
     start: async () => claims.start(),
     async stop() {
       const stopped = claims.stop();
-      await domainProvider.close(); // aborts the call that the claims may be waiting for
+      domainProvider.close(); // aborts the call that the claims may be waiting for
       await stopped;
     },
   };
   return { sendingDomains, domainWork };
 }
 
-/** Without a region, the routes of sending domains answer 503. Live mail still needs a verified domain. */
-function openDomainProvider(
+/**
+ * Only SES has sending domains. Without a region, their routes answer 503. Live mail still needs a verified
+ * domain.
+ */
+async function openDomainProvider(
   { config, logger }: Pick<ApiParts, 'config' | 'logger'>,
   provider: MailProviderName,
-): DomainProvider | null {
+): Promise<DomainProvider | null> {
+  if (provider !== 'ses') return null;
   const { awsRegion, domainTimeoutMs } = config;
-  if (provider === 'ses' && awsRegion === undefined) {
+  if (awsRegion === undefined) {
     logger.warn(
       'AWS_REGION is not set, and the mail provider is ses: the routes of sending domains answer 503',
     );
     return null;
   }
-  return createDomainProvider({ provider, awsRegion, timeoutMs: domainTimeoutMs });
+  return createDomainProvider({ region: awsRegion, timeoutMs: domainTimeoutMs });
 }

@@ -27,17 +27,12 @@ export async function startFakeDomains(timeoutMs = TIMEOUT_MS): Promise<FakeDoma
   const ses = await startFakeSes();
   const noSession = { AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined };
   const restore = setEnvironment({ ...ses.environment, ...noSession });
-  const provider = createDomainProvider({
-    provider: 'ses',
-    awsRegion: 'eu-central-1',
-    timeoutMs,
-  });
-  if (provider === null) throw new Error('ses has domains');
+  const provider = await createDomainProvider({ region: 'eu-central-1', timeoutMs });
   return {
     provider,
     ses,
     async stop() {
-      await provider.close();
+      provider.close();
       restore();
       await ses.close();
     },

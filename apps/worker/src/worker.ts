@@ -65,7 +65,7 @@ export function addWorker(parts: WorkerParts): ReadinessCheck {
         );
       }
       // The provider is known only now. Parts that are added during the start are started after the others.
-      addConsumers(parts, agreed.name);
+      await addConsumers(parts, agreed.name);
     },
   });
   return async () => {
@@ -75,13 +75,16 @@ export function addWorker(parts: WorkerParts): ReadinessCheck {
 }
 
 /** Adds the three consumers, and what they need. @param mailProvider the one of the installation. */
-function addConsumers(parts: WorkerParts, mailProvider: MailProviderOptions['provider']): void {
+async function addConsumers(
+  parts: WorkerParts,
+  mailProvider: MailProviderOptions['provider'],
+): Promise<void> {
   const { config, lifecycle, queueWatch } = parts;
   const { location, onError: onQueueError } = queueWatch;
   const workerNumber = addWorkerNumber(parts);
   const stopping = new AbortController();
   const stages = createDeliveryStages(parts, workerNumber, stopping.signal);
-  const mailStages = addMailStages({ ...parts, mailProvider, stopped: stopping.signal });
+  const mailStages = await addMailStages({ ...parts, mailProvider, stopped: stopping.signal });
   const announcements = createAnnouncements({
     fleet: createFleet(parts.leases),
     workerNumber,

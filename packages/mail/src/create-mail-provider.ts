@@ -1,8 +1,6 @@
-import type { ProviderResult } from '@postrider/domain';
 import { MailProvider } from './mail-provider.ts';
 import type { MailTransport } from './mail-provider.ts';
 import { createSandboxTransport } from './sandbox.ts';
-import type { SesOptions } from './ses/client.ts';
 import { createSmtpTransport } from './smtp.ts';
 import type { SmtpOptions } from './smtp.ts';
 
@@ -27,11 +25,11 @@ export interface SmtpSettings extends Omit<SmtpOptions, 'url' | 'timeoutMs' | 'c
 }
 
 /** Opens no connection yet. @throws Error when `smtp` has no URL or `ses` has no region. */
-export function createMailProvider(options: MailProviderOptions): MailProvider {
-  return new MailProvider(createTransport(options));
+export async function createMailProvider(options: MailProviderOptions): Promise<MailProvider> {
+  return new MailProvider(await createTransport(options));
 }
 
-function createTransport(options: MailProviderOptions): MailTransport {
+async function createTransport(options: MailProviderOptions): Promise<MailTransport> {
   const { provider, sandboxDir, smtp, awsRegion, sesConfigurationSet, timeoutMs, connectionsMax } = options;
   switch (provider) {
     case 'sandbox':
@@ -39,23 +37,16 @@ function createTransport(options: MailProviderOptions): MailTransport {
     case 'smtp':
       if (smtp?.url === undefined) throw new Error('the mail provider smtp needs SMTP_URL');
       return createSmtpTransport({ ...smtp, url: smtp.url, timeoutMs, connectionsMax });
-    case 'ses':
+    case 'ses': {
       if (awsRegion === undefined) throw new Error('the mail provider ses needs AWS_REGION');
-      return lazySesTransport({
+      // The AWS SDK is large. Only a process that uses SES imports it.
+      const { createSesTransport } = await import('./ses/transport.ts');
+      return createSesTransport({
         region: awsRegion,
         configurationSet: sesConfigurationSet,
         timeoutMs,
         connectionsMax,
       });
+    }
   }
-}
-
-/** Imports the AWS SDK, in the background. Only a process that uses SES pays for it. */
-function lazySesTransport(options: SesOptions): MailTransport {
-  const loading = import('./ses/transport.ts').then(({ createSesTransport }) => createSesTransport(options));
-  return {
-    name: 'ses',
-    send: async (message): Promise<ProviderResult> => (await loading).send(message),
-    close: async () => (await loading).close(),
-  };
 }

@@ -52,5 +52,5 @@ export interface DomainProvider {
   /** Succeeds also when the provider does not have the domain. */
   delete(domain: string): Promise<DomainAnswer<null>>;
   /** Closes idle connections and aborts running operations. These end as `unavailable`. */
-  close(): Promise<void>;
+  close(): void;
 }

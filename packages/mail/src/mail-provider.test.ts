@@ -8,13 +8,12 @@ import type { AddressedMessage, MailTransport } from './mail-provider.ts';
 function recordingTransport(): MailTransport & { readonly sent: AddressedMessage[] } {
   const sent: AddressedMessage[] = [];
   return {
-    name: 'sandbox',
     sent,
     async send(message) {
       sent.push(message);
       return { kind: 'accepted', providerMessageId: null, notifications: [] };
     },
-    close: () => Promise.resolve(),
+    close: () => undefined,
   };
 }
 

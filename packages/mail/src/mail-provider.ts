@@ -38,7 +38,6 @@ export type AddressedMessage = Omit<OutgoingMessage, 'suppressed'>;
 
 /** Sends messages over one protocol or to one service. */
 export interface MailTransport {
-  readonly name: 'sandbox' | 'smtp' | 'ses';
   /**
    * Makes one attempt, within the transport's time limits. A provider that is away or silent is a result, not
    * an error. When an answer is lost, the message may arrive twice, with the same Message-ID. SES replaces
@@ -46,7 +45,7 @@ export interface MailTransport {
    */
   send(message: AddressedMessage): Promise<ProviderResult>;
   /** Closes idle connections and aborts attempts in flight. These end as `deferred`. */
-  close(): Promise<void>;
+  close(): void;
 }
 
 /** The configured transport, behind the rule that no suppressed recipient gets mail. */
@@ -55,10 +54,6 @@ export class MailProvider {
 
   constructor(transport: MailTransport) {
     this.#transport = transport;
-  }
-
-  get name(): MailTransport['name'] {
-    return this.#transport.name;
   }
 
   /**
@@ -72,8 +67,8 @@ export class MailProvider {
   }
 
   /** Closes like {@link MailTransport.close}. */
-  close(): Promise<void> {
-    return this.#transport.close();
+  close(): void {
+    this.#transport.close();
   }
 }
 

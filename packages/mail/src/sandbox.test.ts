@@ -31,7 +31,6 @@ describe('an ordinary message', () => {
     expect(await readdir(directory)).toEqual(['em_01jd0000000000000000000001.eml']);
     const mail = await PostalMime.parse(await readFile(join(directory, 'em_01jd0000000000000000000001.eml')));
     expect(mail).toMatchObject({ subject: 'Your order', to: [{ address: 'jane@example.net' }] });
-    await provider.close();
   });
 
   test.each(['made', 'there with other rights'])(
@@ -164,10 +163,13 @@ describe('a special recipient acts by name', () => {
   });
 });
 
-test('createMailProvider makes the sandbox, and refuses smtp without an address', async () => {
+test('createMailProvider makes the sandbox, and refuses smtp without an address and ses without a region', async () => {
   const sandboxDir = join(root, 'created');
-  const provider = createMailProvider({ provider: 'sandbox', sandboxDir, timeoutMs: 1000 });
+  const provider = await createMailProvider({ provider: 'sandbox', sandboxDir, timeoutMs: 1000 });
   await provider.send(outgoingMessage({ emailId: 'em_01jd0000000000000000000009' as EmailId }));
   expect(await readdir(sandboxDir)).toEqual(['em_01jd0000000000000000000009.eml']);
-  expect(() => createMailProvider({ provider: 'smtp', sandboxDir, timeoutMs: 1000 })).toThrow('SMTP_URL');
+  const create = (name: 'smtp' | 'ses') =>
+    createMailProvider({ provider: name, sandboxDir, timeoutMs: 1000 });
+  await expect(create('smtp')).rejects.toThrow('SMTP_URL');
+  await expect(create('ses')).rejects.toThrow('AWS_REGION');
 });

@@ -20,7 +20,6 @@ const OWNER_FILE = 0o600;
 export function createSandboxTransport(directory: string): MailTransport {
   const folder = new MessageFolder(directory);
   return {
-    name: 'sandbox',
     async send(message) {
       const { refused, deferred, notifications } = sandboxRecipients(message);
       if (refused.length > 0) {
@@ -40,7 +39,7 @@ export function createSandboxTransport(directory: string): MailTransport {
         return fault ?? { kind: 'accepted', providerMessageId: messageIdOf(message), notifications };
       });
     },
-    close: () => Promise.resolve(),
+    close: () => undefined,
   };
 }
 

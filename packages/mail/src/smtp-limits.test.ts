@@ -133,7 +133,7 @@ describe('without an answer to the final dot, the server may have the message: u
     const provider = provide(server.url, LONG_MS, 1);
     const running = provider.send(outgoingMessage());
     await atTheDot;
-    await provider.close();
+    provider.close();
     expect((await running).kind).toBe('unconfirmed');
   });
 

@@ -84,14 +84,14 @@ describe('a server that takes mail', () => {
 
   test('is what createMailProvider connects to', async () => {
     const server = await mailServer();
-    const provider = createMailProvider({
+    const provider = await createMailProvider({
       provider: 'smtp',
       smtp: { url: server.url, ...LONG },
       sandboxDir: '/nowhere',
       timeoutMs: LONG_MS,
     });
     atEnd(() => provider.close());
-    expect([provider.name, await provider.send(outgoingMessage())]).toEqual(['smtp', ACCEPTED]);
+    expect(await provider.send(outgoingMessage())).toEqual(ACCEPTED);
   });
 });
 
@@ -133,7 +133,7 @@ describe('a server on another machine that offers no TLS', () => {
 
   test('gets the mail where plain text is allowed', async () => {
     const server = await mailServer({ onAuth: (_auth, _session, done) => done(null, { user: 'user' }) });
-    const provider = createMailProvider({
+    const provider = await createMailProvider({
       provider: 'smtp',
       smtp: { url: elsewhere(server.url), allowPlaintext: true, ...LONG },
       sandboxDir: '/nowhere',
@@ -359,7 +359,7 @@ test('close breaks off what is running; what comes after is deferred', async () 
   const provider = provide(server.url);
   const running = provider.send(outgoingMessage());
   await hanging;
-  await provider.close();
+  provider.close();
   expect((await running).kind).toBe('deferred');
   expect((await provider.send(outgoingMessage())).kind).toBe('deferred');
 });

@@ -37,7 +37,6 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
   }
 
   return {
-    name: 'smtp',
     send: (message) =>
       withComposed(message, (composed) =>
         slots.run(
@@ -56,7 +55,6 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
     close() {
       stopped.abort();
       for (const connection of connections) connection.close();
-      return Promise.resolve();
     },
   };
 }

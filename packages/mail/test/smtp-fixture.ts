@@ -18,7 +18,7 @@ export const ACCEPTED: ProviderResult = {
 
 /** SMTP servers and clients. After each test it closes everything that it opened, in reverse order. */
 export function useSmtp() {
-  const cleanups: (() => Promise<void>)[] = [];
+  const cleanups: (() => Promise<void> | void)[] = [];
   afterEach(async () => {
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
   });
@@ -46,6 +46,6 @@ export function useSmtp() {
       cleanups.push(() => server.close());
       return server;
     },
-    atEnd: (cleanup: () => Promise<void>): void => void cleanups.push(cleanup),
+    atEnd: (cleanup: () => Promise<void> | void): void => void cleanups.push(cleanup),
   };
 }

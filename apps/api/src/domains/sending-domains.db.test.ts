@@ -28,12 +28,10 @@ beforeAll(async () => {
   store = createDomainStore(database, systemClock);
   ses = await startFakeSes();
   restore = setEnvironment({ ...ses.environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined });
-  const ofSes = createDomainProvider({ provider: 'ses', awsRegion: 'eu-central-1', timeoutMs: 20_000 });
-  if (ofSes === null) throw new Error('ses has domains');
-  provider = ofSes;
+  provider = await createDomainProvider({ region: 'eu-central-1', timeoutMs: 20_000 });
 });
 afterAll(async () => {
-  await provider.close();
+  provider.close();
   restore();
   await ses.close();
   await database.close();

@@ -46,10 +46,10 @@ let emailId: EmailId;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'sandbox-'));
-  provider = createMailProvider({ provider: 'sandbox', sandboxDir: directory, timeoutMs: 20_000 });
+  provider = await createMailProvider({ provider: 'sandbox', sandboxDir: directory, timeoutMs: 20_000 });
 });
 afterAll(async () => {
-  await provider.close();
+  provider.close();
   await rm(directory, { recursive: true });
 });
 afterEach(() => void jest.restoreAllMocks());

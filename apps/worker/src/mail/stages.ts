@@ -23,9 +23,9 @@ export interface MailParts extends Shell<'worker'> {
 const LEASE_MARGIN_SECONDS = 15;
 
 /** Builds the stages of mail, and adds the provider to the stop list. */
-export function addMailStages(parts: MailParts): MailStages {
+export async function addMailStages(parts: MailParts): Promise<MailStages> {
   const { config, lifecycle, logger, metrics, database, mailProvider, stopped } = parts;
-  const provider = createMailProvider({
+  const provider = await createMailProvider({
     provider: mailProvider,
     connectionsMax: config.mailConcurrency,
     smtp: {
@@ -39,7 +39,7 @@ export function addMailStages(parts: MailParts): MailStages {
     sesConfigurationSet: config.sesConfigurationSet,
     timeoutMs: config.mailTimeoutMs,
   });
-  lifecycle.add('mail provider client', { stop: () => provider.close() });
+  lifecycle.add('mail provider client', { stop: async () => provider.close() });
   const unsubscribeUrlOf = createUnsubscribeUrls({
     publicUrl: config.publicUrl,
     tokens: createUnsubscribeTokens(config.secretsKey),

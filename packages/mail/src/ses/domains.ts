@@ -52,10 +52,7 @@ export function createSesDomains(options: Pick<SesOptions, 'region' | 'timeoutMs
         return identity === null ? null : sendingDomain(domain, region, identity);
       }),
     delete: (domain) => attempt((sdk, commandOptions) => deleteIdentity(sdk, domain, commandOptions)),
-    close() {
-      client.close();
-      return Promise.resolve();
-    },
+    close: () => client.close(),
   };
 }
 

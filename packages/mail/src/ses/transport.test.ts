@@ -15,8 +15,9 @@ import {
 import type { FakeSes, SesReaction } from '@postrider/testing';
 import { outgoingMessage } from '../../test/outgoing-message.ts';
 import { createMailProvider } from '../create-mail-provider.ts';
-import type { MailProviderOptions } from '../create-mail-provider.ts';
-import type { MailProvider } from '../mail-provider.ts';
+import type { MailTransport } from '../mail-provider.ts';
+import type { SesOptions } from './client.ts';
+import { createSesTransport } from './transport.ts';
 
 /** Far longer than any exchange here takes; and short, where it is to run out. */
 const LONG_MS = 20_000;
@@ -45,14 +46,8 @@ const NO_CREDENTIALS = {
   AWS_EC2_METADATA_SERVICE_ENDPOINT: undefined,
 };
 
-function provide(options: Partial<MailProviderOptions> = {}): MailProvider {
-  const provider = createMailProvider({
-    provider: 'ses',
-    awsRegion: 'eu-central-1',
-    sandboxDir: '/nowhere',
-    timeoutMs: LONG_MS,
-    ...options,
-  });
+function provide(options: Partial<SesOptions> = {}): MailTransport {
+  const provider = createSesTransport({ region: 'eu-central-1', timeoutMs: LONG_MS, ...options });
   cleanups.push(() => provider.close());
   return provider;
 }
@@ -127,7 +122,15 @@ describe('a message that SES accepts', () => {
   });
 
   test('names the configuration set when there is one', async () => {
-    await provide({ sesConfigurationSet: 'live' }).send(outgoingMessage());
+    const live = await createMailProvider({
+      provider: 'ses',
+      awsRegion: 'eu-central-1',
+      sesConfigurationSet: 'live',
+      sandboxDir: '/nowhere',
+      timeoutMs: LONG_MS,
+    });
+    cleanups.push(() => live.close());
+    await live.send(outgoingMessage());
     await provide().send(outgoingMessage());
     expect(ses.messages.map(({ configurationSet }) => configurationSet)).toEqual(['live', null]);
   });
@@ -141,7 +144,7 @@ describe('a message that SES accepts', () => {
   });
 
   test('is signed with the credentials of the environment, for the region', async () => {
-    await provide({ awsRegion: 'ap-southeast-2' }).send(outgoingMessage());
+    await provide({ region: 'ap-southeast-2' }).send(outgoingMessage());
     expect(ses.requests[0]?.headers.authorization).toMatch(
       /^AWS4-HMAC-SHA256 Credential=AKIAFAKE\/\d{8}\/ap-southeast-2\/ses\/aws4_request/,
     );
@@ -258,7 +261,7 @@ describe('the time limit fires whatever SES does, and its connection goes', () =
     const provider = provide();
     const running = provider.send(outgoingMessage());
     await ses.waitForRequests('SendEmail', 1);
-    await provider.close();
+    provider.close();
     expect((await running).kind).toBe('deferred');
     expect((await provider.send(outgoingMessage())).kind).toBe('deferred');
   });

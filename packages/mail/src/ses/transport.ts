@@ -23,7 +23,6 @@ const TAGS_MAX = 50;
 export function createSesTransport(options: SesOptions): MailTransport {
   const client = new SesClient(options);
   return {
-    name: 'ses',
     send: (message) =>
       withComposed(message, async (composed) => {
         const request = sendRequest(message, composed, options.configurationSet);
@@ -36,10 +35,7 @@ export function createSesTransport(options: SesOptions): MailTransport {
           return resultOfFault(error);
         }
       }),
-    close() {
-      client.close();
-      return Promise.resolve();
-    },
+    close: () => client.close(),
   };
 }
 
