@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { fetchMetrics, s3Error, s3Hang, waitFor } from '@postrider/testing';
+import { fetchMetrics, s3Error, serviceHang, waitFor } from '@postrider/testing';
 import { message, PATIENCE_MS, setupSesInbound } from './ses-inbound.ts';
 
 /* S3 is away, or the process ends, while it takes mail of SES. */
@@ -32,7 +32,7 @@ describe('mail that SES has put into a bucket', () => {
   test('is taken once when a kill -9 ends the process that holds it', async () => {
     const address = await ses.newInbox();
     const before = ses.asked('GetObject');
-    ses.s3.fail(s3Hang, { operation: 'GetObject' });
+    ses.s3.fail(serviceHang, { operation: 'GetObject' });
     await ses.tell({ recipients: [address], object: ses.put(message('Twice held')) });
     await waitFor(() => ses.asked('GetObject') > before, { what: 'the object to be asked for' });
     await ses.inbound.kill();
@@ -69,7 +69,7 @@ describe('mail that SES has put into a bucket', () => {
   test('is given back at SIGTERM when S3 does not take its bytes: its lease need not run out', async () => {
     const address = await ses.newInbox();
     const before = ses.asked('PutObject');
-    ses.s3.fail(s3Hang, { operation: 'PutObject' });
+    ses.s3.fail(serviceHang, { operation: 'PutObject' });
     try {
       await ses.tell({ recipients: [address], object: ses.put(message('Given back')) });
       await ses.s3.waitForRequests('PutObject', before + 1);

@@ -5,16 +5,16 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import {
   createSnsSigner,
   publishKeys,
-  sesDrop,
+  serviceDrop,
+  serviceHang,
   sesError,
-  sesHang,
   sesSampleText,
   sesThrottle,
   snsSamples,
   startFakeSes,
   waitFor,
 } from '@postrider/testing';
-import type { FakeSes, SesMessage, SesReaction, SnsSigner, SystemProcess } from '@postrider/testing';
+import type { FakeSes, ServiceReaction, SesMessage, SnsSigner, SystemProcess } from '@postrider/testing';
 import { fetchCounted } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
@@ -126,7 +126,7 @@ async function reportBounceOf(messageId: string): Promise<void> {
 }
 
 test('mail is handed to SES as asked for, after a throttle, a silence and a lost connection, and its event arrives', async () => {
-  ses.script('SendEmail', [sesThrottle, sesHang, sesDrop]);
+  ses.script('SendEmail', [sesThrottle, serviceHang, serviceDrop]);
   const id = await send('Grüße');
   expect(await eventOf(id)).toMatchObject({ type: 'email.sent', data: { error: null } });
   expect(ses.messages).toHaveLength(4);
@@ -151,7 +151,7 @@ test("a refusal ends at once as email.failed, in SES's words", async () => {
 
 test('a report that is faster than the answer of SES makes its event once the answer is there', async () => {
   let answered = (): void => undefined;
-  const late: SesReaction = (response) => {
+  const late: ServiceReaction = (response) => {
     answered = () => response.end(JSON.stringify({ MessageId: 'early-1' }));
     response.writeHead(200, { 'content-type': 'application/json' });
   };

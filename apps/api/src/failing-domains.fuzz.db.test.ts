@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { runs, sesDrop, sesError, sesPage, sesThrottle } from '@postrider/testing';
-import type { SesOperation, SesReaction } from '@postrider/testing';
+import { runs, serviceDrop, servicePage, sesError, sesThrottle } from '@postrider/testing';
+import type { ServiceReaction, SesOperation } from '@postrider/testing';
 import fc from 'fast-check';
 import { startFuzzFixture } from '../test/fuzz/fuzz-fixture.ts';
 import type { FuzzFixture } from '../test/fuzz/fuzz-fixture.ts';
@@ -27,7 +27,7 @@ const REFUSED = '502 ses-refused';
 const UNAVAILABLE = '503 ses-unavailable';
 
 /** A 200 like that of SES, with other contents. */
-const ok = (body: string): SesReaction => {
+const ok = (body: string): ServiceReaction => {
   return (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(body);
@@ -35,8 +35,8 @@ const ok = (body: string): SesReaction => {
 };
 
 /** A silent provider takes time. domains.db.test.ts covers it. */
-const reactions: fc.Arbitrary<SesReaction | null> = fc.oneof(
-  fc.constantFrom(null, sesThrottle, sesDrop, sesPage(200), sesPage(502)),
+const reactions: fc.Arbitrary<ServiceReaction | null> = fc.oneof(
+  fc.constantFrom(null, sesThrottle, serviceDrop, servicePage(200), servicePage(502)),
   fc
     .record({
       status: fc.constantFrom(400, 403, 404, 409, 418, 500, 503),
@@ -61,7 +61,7 @@ const goodRequests = (contract: RouteContract): fc.Arbitrary<RequestSpec> =>
   });
 
 const SURE_NAME = 'surely-fails';
-const SURE_FAILURES = [sesError(400, 'BadRequestException', 'no'), sesDrop];
+const SURE_FAILURES = [sesError(400, 'BadRequestException', 'no'), serviceDrop];
 
 let fixture: FuzzFixture;
 const seen = new Set<string>();
@@ -72,7 +72,7 @@ beforeAll(async () => {
 afterEach(() => reactAll(null));
 afterAll(() => fixture.stop());
 
-function reactAll(reaction: SesReaction | null): void {
+function reactAll(reaction: ServiceReaction | null): void {
   for (const operation of OPERATIONS) fixture.ses.always(operation, reaction);
 }
 
@@ -100,7 +100,7 @@ describe.each(DOMAIN_ROUTES)('%s, whatever the provider does', (name, contract) 
       // Every seed gives both.
       const body = { from: { name: `${SURE_NAME}.example` }, changes: [], encoding: 'none' } as const;
       const good = goodRequest(contract, contract.body === undefined ? {} : { body });
-      const examples = SURE_FAILURES.map((told): [RequestSpec, SesReaction[]] => [
+      const examples = SURE_FAILURES.map((told): [RequestSpec, ServiceReaction[]] => [
         good,
         OPERATIONS.map(() => told),
       ]);

@@ -25,8 +25,7 @@ export function setupFakeDomains(timeoutMs?: number): FakeDomains {
 
 export async function startFakeDomains(timeoutMs = TIMEOUT_MS): Promise<FakeDomains> {
   const ses = await startFakeSes();
-  const noSession = { AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined };
-  const restore = setEnvironment({ ...ses.environment, ...noSession });
+  const restore = setEnvironment(ses.environment);
   const provider = await createDomainProvider({ region: 'eu-central-1', timeoutMs });
   return {
     provider,

@@ -344,8 +344,7 @@ describe('a blob store in S3', () => {
   let s3: FakeS3;
   beforeEach(async () => {
     s3 = await startFakeS3();
-    const environment = { ...s3.environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined };
-    cleanups.push(() => s3.close(), setEnvironment(environment));
+    cleanups.push(() => s3.close(), setEnvironment(s3.environment));
     blobs = createBlobStore('s3://blobs/mail');
     cleanups.push(() => blobs.close());
   });

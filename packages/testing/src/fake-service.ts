@@ -5,17 +5,19 @@ import type { ListeningServer } from './listening-server.ts';
 import { waitFor } from './wait-for.ts';
 
 /** The treatment of one request, instead of the service's own. */
-export type HttpReaction = (response: ServerResponse) => void;
+export type ServiceReaction = (response: ServerResponse) => void;
 
-/** The region and the credentials of the AWS SDK. The fakes accept any. */
+/** The region and the credentials of the AWS SDK. The fakes accept any. The SDK ignores an empty variable. */
 export const AWS_ENVIRONMENT = {
   AWS_REGION: 'eu-central-1',
   AWS_ACCESS_KEY_ID: 'AKIAFAKE',
   AWS_SECRET_ACCESS_KEY: 'fake',
+  AWS_SESSION_TOKEN: '',
+  AWS_PROFILE: '',
 };
 
 /** An answer of a proxy, or of another server. */
-export function page(status: number, body = '<html>who are you?</html>'): HttpReaction {
+export function servicePage(status: number, body = '<html>who are you?</html>'): ServiceReaction {
   return (response) => {
     response.writeHead(status, { 'content-type': 'text/html' });
     response.end(body);
@@ -23,10 +25,10 @@ export function page(status: number, body = '<html>who are you?</html>'): HttpRe
 }
 
 /** Takes the request and never answers. */
-export const hang: HttpReaction = () => undefined;
+export const serviceHang: ServiceReaction = () => undefined;
 
 /** Ends the connection instead of an answer. */
-export const drop: HttpReaction = (response) => void response.socket?.destroy();
+export const serviceDrop: ServiceReaction = (response) => void response.socket?.destroy();
 
 /** An HTTP server on loopback that answers whole requests. It ignores a request that breaks off. */
 export async function startFakeService(

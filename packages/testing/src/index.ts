@@ -82,20 +82,13 @@ export { endsWithUs } from './system/ends-with-us.ts';
 export { DIST, startProcess, type LogLine, type ProcessName, type SystemProcess } from './system/process.ts';
 export { startFakeClamd, EICAR, type ClamdBehaviour, type FakeClamd } from './screening/fake-clamd.ts';
 export { startFakeRspamd, type FakeRspamd, type RspamdBehaviour } from './screening/fake-rspamd.ts';
+export { serviceDrop, serviceHang, servicePage, type ServiceReaction } from './fake-service.ts';
 export { startFakeSes, type FakeSes, type SesMessage, type SesRequest } from './ses/fake-ses.ts';
 export { newIdentity, publishKeys, type FakeIdentity } from './ses/identities.ts';
 export { sesReceived, type ReceivedWish } from './ses/received.ts';
 export type { SesOperation } from './ses/operations.ts';
 export { expectedSesEvents, sesSampleText, snsSamples } from './ses/samples.ts';
-export {
-  sesDrip,
-  sesDrop,
-  sesError,
-  sesHang,
-  sesPage,
-  sesThrottle,
-  type SesReaction,
-} from './ses/reactions.ts';
+export { sesDrip, sesError, sesThrottle } from './ses/reactions.ts';
 export { startFakeS3, type FakeS3 } from './s3/fake-s3.ts';
 export type { FakeS3Object, S3Operation, S3Request } from './s3/operations.ts';
-export { s3Drop, s3Error, s3Hang, s3Page, s3Part, type S3Reaction } from './s3/reactions.ts';
+export { s3Error, s3Part } from './s3/reactions.ts';

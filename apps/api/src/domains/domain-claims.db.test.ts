@@ -12,11 +12,11 @@ import {
   createTestDatabase,
   fakeClock,
   publishKeys,
-  sesDrop,
+  serviceDrop,
   sesError,
   waitFor,
 } from '@postrider/testing';
-import type { FakeIdentity, SesReaction, TestDatabase } from '@postrider/testing';
+import type { FakeIdentity, ServiceReaction, TestDatabase } from '@postrider/testing';
 import { requestBy, startFakeDomains } from '../../test/fake-domains.ts';
 import type { FakeDomains } from '../../test/fake-domains.ts';
 import { createDomainClaims } from './domain-claims.ts';
@@ -153,8 +153,8 @@ describe('a domain that was never verified', () => {
     expect(fake.ses.requests).toHaveLength(asked);
   });
 
-  test.each<[string, SesReaction]>([
-    ['does not answer', sesDrop],
+  test.each<[string, ServiceReaction]>([
+    ['does not answer', serviceDrop],
     ['is busy', sesError(429, 'TooManyRequestsException', 'slow down')],
     ['refuses to say', sesError(403, 'AccessDeniedException', 'not you')],
   ])('stays while the provider %s', async (_, reaction) => {

@@ -27,7 +27,7 @@ beforeAll(async () => {
   database = openDatabase(pool, wakeUps);
   store = createDomainStore(database, systemClock);
   ses = await startFakeSes();
-  restore = setEnvironment({ ...ses.environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined });
+  restore = setEnvironment(ses.environment);
   provider = await createDomainProvider({ region: 'eu-central-1', timeoutMs: 20_000 });
 });
 afterAll(async () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { publishKeys, sesError, sesHang, waitFor } from '@postrider/testing';
+import { publishKeys, serviceHang, sesError, waitFor } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
 import { setupFakeDomains } from '../../test/fake-domains.ts';
@@ -106,7 +106,7 @@ test('an account’s own limit replaces the default', async () => {
 });
 
 test('an account has one call at the provider at a time; another account’s call does not wait for it', async () => {
-  fake.ses.script('CreateEmailIdentity', [sesHang]);
+  fake.ses.script('CreateEmailIdentity', [serviceHang]);
   const before = fake.ses.requests.length;
   const slow = Array.from({ length: 5 }, (_, n) => {
     const asked = add(`n${n}.example`);

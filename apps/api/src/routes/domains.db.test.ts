@@ -4,13 +4,13 @@ import { systemClock } from '@postrider/runtime';
 import {
   newIdentity,
   publishKeys,
-  sesDrop,
+  serviceDrop,
+  serviceHang,
   sesError,
-  sesHang,
   sesThrottle,
   waitFor,
 } from '@postrider/testing';
-import type { FakeSes, SesReaction } from '@postrider/testing';
+import type { FakeSes, ServiceReaction } from '@postrider/testing';
 import request from 'supertest';
 import { expectPlainText, expectProblem, textOf, withoutInstance } from '../../test/expect-problem.ts';
 import { setupFakeDomains } from '../../test/fake-domains.ts';
@@ -77,13 +77,13 @@ async function statusOf(id: string): Promise<string> {
 }
 
 /** Each fault of the provider, and the API's answer to it. */
-const FAILURES: readonly [string, SesReaction, 'ses-refused' | 'ses-unavailable'][] = [
+const FAILURES: readonly [string, ServiceReaction, 'ses-refused' | 'ses-unavailable'][] = [
   ['a 4xx', sesError(400, 'BadRequestException', 'no'), 'ses-refused'],
   ['a limit', sesError(400, 'LimitExceededException', 'enough'), 'ses-refused'],
   ['a 5xx', sesError(500, 'InternalFailure', 'oops'), 'ses-unavailable'],
   ['throttling', sesThrottle, 'ses-unavailable'],
-  ['a lost connection', sesDrop, 'ses-unavailable'],
-  ['silence', sesHang, 'ses-unavailable'],
+  ['a lost connection', serviceDrop, 'ses-unavailable'],
+  ['silence', serviceHang, 'ses-unavailable'],
 ];
 
 describe('POST /v1/domains', () => {

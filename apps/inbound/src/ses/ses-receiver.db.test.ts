@@ -10,12 +10,12 @@ import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
 import { createReceivedMessageStore, createSesMailStore, createSesMailWork } from '@postrider/store';
 import type { SesMailWork } from '@postrider/store';
 import {
-  DIST,
   adminDatabaseUrl,
-  setup,
+  DIST,
   s3Error,
-  s3Hang,
+  serviceHang,
   setEnvironment,
+  setup,
   startFakeS3,
   startFaultProxy,
   waitFor,
@@ -47,10 +47,7 @@ beforeEach(async () => {
     lastModified: new Date(),
   });
   lines = [];
-  cleanups.push(
-    () => s3.close(),
-    setEnvironment({ ...s3.environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined }),
-  );
+  cleanups.push(() => s3.close(), setEnvironment(s3.environment));
 });
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
@@ -128,7 +125,7 @@ test('claims more at once when a message in flight has ended', async () => {
 });
 
 test('has at most four messages in flight, and defers them when it stops', async () => {
-  s3.fail(s3Hang, { operation: 'GetObject' });
+  s3.fail(serviceHang, { operation: 'GetObject' });
   for (let n = 1; n <= 6; n += 1) await keep(OBJECT, `sns-${n}`);
   const receiver = startReceiver(1);
   await s3.waitForRequests('GetObject', 4);
@@ -161,7 +158,7 @@ test.each([
 });
 
 test('the receiver renews the lease of a message that takes longer', async () => {
-  s3.fail(s3Hang, { operation: 'GetObject' });
+  s3.fail(serviceHang, { operation: 'GetObject' });
   await keep(OBJECT);
   startReceiver(10, 3_000);
   await s3.waitForRequests('GetObject', 1);

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import {
-  s3Drop,
   s3Error,
-  s3Hang,
-  s3Page,
   s3Part,
+  serviceDrop,
+  serviceHang,
+  servicePage,
   setEnvironment,
   startFakeS3,
   waitFor,
 } from '@postrider/testing';
-import type { FakeS3, S3Reaction } from '@postrider/testing';
+import type { FakeS3, ServiceReaction } from '@postrider/testing';
 import { createObjectSource } from '../index.ts';
 import type { ObjectSource } from '../index.ts';
 
@@ -26,7 +26,7 @@ let s3: FakeS3;
 beforeEach(async () => {
   s3 = await startFakeS3();
   cleanups.push(() => s3.close());
-  cleanups.push(setEnvironment({ ...s3.environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined }));
+  cleanups.push(setEnvironment(s3.environment));
 });
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
@@ -65,7 +65,7 @@ test('a missing object is gone', async () => {
 });
 
 describe('S3 is away, and nothing is gone, with', () => {
-  test.each<[string, S3Reaction, string]>([
+  test.each<[string, ServiceReaction, string]>([
     [
       'an answer 503',
       s3Error(503, 'SlowDown'),
@@ -73,8 +73,8 @@ describe('S3 is away, and nothing is gone, with', () => {
     ],
     ['a refusal', s3Error(403, 'AccessDenied'), '(AccessDenied, status 403)'],
     ['a bucket that is not there', s3Error(404, 'NoSuchBucket'), '(NoSuchBucket, status 404)'],
-    ['a proxy’s page', s3Page(502), 'status 502'],
-    ['a connection that ends', s3Drop, 's3://mail-in'],
+    ['a proxy’s page', servicePage(502), 'status 502'],
+    ['a connection that ends', serviceDrop, 's3://mail-in'],
     ['bytes that end early', s3Part(100, 'cut'), 's3://mail-in'],
   ])('%s', async (_, reaction, message) => {
     put(randomBytes(1));
@@ -83,7 +83,7 @@ describe('S3 is away, and nothing is gone, with', () => {
   });
 
   test('no answer in time', async () => {
-    s3.fail(s3Hang, { operation: 'GetObject' });
+    s3.fail(serviceHang, { operation: 'GetObject' });
     await expect(connect(SHORT_MS).read(OBJECT)).rejects.toMatchObject(away('s3://mail-in'));
   });
 });

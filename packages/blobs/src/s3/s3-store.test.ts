@@ -1,15 +1,13 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
-import { once } from 'node:events';
 import { posix } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import {
-  s3Drop,
+  CLOSED_PORT,
   s3Error,
-  s3Hang,
-  s3Page,
   s3Part,
+  serviceDrop,
+  serviceHang,
+  servicePage,
   setEnvironment,
   startFakeS3,
   waitFor,
@@ -34,14 +32,10 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-function use(environment: Readonly<Record<string, string>>): void {
-  cleanups.push(setEnvironment({ ...environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined }));
-}
-
 async function startS3(): Promise<FakeS3> {
   const s3 = await startFakeS3();
   cleanups.push(() => s3.close());
-  use(s3.environment);
+  cleanups.push(setEnvironment(s3.environment));
   return s3;
 }
 
@@ -57,12 +51,8 @@ async function failing(reaction: Parameters<FakeS3['fail']>[0], timeoutMs = LONG
 }
 
 async function refused(): Promise<BlobStore> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await once(server.close(), 'close');
-  const s3 = await startS3();
-  use({ ...s3.environment, AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}` });
+  await startS3();
+  cleanups.push(setEnvironment({ AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${CLOSED_PORT}` }));
   return connect();
 }
 
@@ -87,11 +77,11 @@ describe('a blob store in S3', () => {
       ['a connection refused', refused],
       ['an answer 500', () => failing(s3Error(500, 'InternalError'))],
       ['an answer 503 to slow down', () => failing(s3Error(503, 'SlowDown'))],
-      ['a connection that ends without an answer', () => failing(s3Drop)],
-      ['a server that never answers', () => failing(s3Hang, SHORT_MS)],
+      ['a connection that ends without an answer', () => failing(serviceDrop)],
+      ['a server that never answers', () => failing(serviceHang, SHORT_MS)],
       ['credentials that are refused', () => failing(s3Error(403, 'AccessDenied'))],
       ['a bucket that does not exist', () => failing(s3Error(404, 'NoSuchBucket'))],
-      ["a proxy's page", () => failing(s3Page(502))],
+      ["a proxy's page", () => failing(servicePage(502))],
     ],
   });
 });
@@ -116,7 +106,7 @@ describe('a bucket of blobs', () => {
 
   test('is addressed by path where the server is not AWS, also under a name', async () => {
     const byName = (s3.environment['AWS_ENDPOINT_URL_S3'] ?? '').replace('127.0.0.1', 'localhost');
-    use({ ...s3.environment, AWS_ENDPOINT_URL_S3: byName });
+    cleanups.push(setEnvironment({ AWS_ENDPOINT_URL_S3: byName }));
     await connect().put(BLOB);
     expect(s3.requests[0]?.headers.host).toMatch(/^localhost:/);
     expect([...s3.objects.keys()]).toEqual([BLOB_KEY]);
@@ -125,7 +115,7 @@ describe('a bucket of blobs', () => {
   test.each([
     ['an answer 500', s3Error(500, 'InternalError')],
     ['an answer 503', s3Error(503, 'SlowDown')],
-    ['a connection that ends', s3Drop],
+    ['a connection that ends', serviceDrop],
   ])('is tried three times, so that %s twice is no failure', async (_how, reaction) => {
     s3.fail(reaction, { operation: 'PutObject', times: 2 });
     await connect().put(BLOB);
@@ -133,7 +123,7 @@ describe('a bucket of blobs', () => {
   });
 
   test('is tried again in a new request when one is not answered, within the time of the call', async () => {
-    s3.fail(s3Hang, { operation: 'PutObject', times: 1 });
+    s3.fail(serviceHang, { operation: 'PutObject', times: 1 });
     await connect(STALL_MS).put(BLOB);
     expect(s3.requests).toHaveLength(2);
   });
@@ -156,7 +146,7 @@ describe('a bucket of blobs', () => {
   });
 
   test('has stored nothing when a page with status 200 answers', async () => {
-    s3.fail(s3Page(200), { operation: 'PutObject' });
+    s3.fail(servicePage(200), { operation: 'PutObject' });
     await expect(connect().put(BLOB)).rejects.toMatchObject({ name: 'BlobStoreUnavailableError' });
   });
 
@@ -241,7 +231,7 @@ describe('a stream from a bucket', () => {
 
   test('is aborted when the store is closed, like calls and their connections', async () => {
     s3.fail(s3Part(1000, 'stall'), { operation: 'GetObject' });
-    s3.fail(s3Hang, { operation: 'PutObject' });
+    s3.fail(serviceHang, { operation: 'PutObject' });
     const store = connect();
     const opened = await store.open(blobIdOf(BLOB));
     const reading = opened?.stream.toArray();

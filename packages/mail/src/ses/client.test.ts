@@ -1,6 +1,6 @@
 import { GetEmailIdentityCommand } from '@aws-sdk/client-sesv2';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { newIdentity, sesHang, setEnvironment, startFakeSes, waitFor } from '@postrider/testing';
+import { newIdentity, serviceHang, setEnvironment, startFakeSes, waitFor } from '@postrider/testing';
 import type { FakeSes } from '@postrider/testing';
 import { sdkTimeouts, SesClient } from './client.ts';
 import type { SdkTimeouts } from './client.ts';
@@ -14,7 +14,7 @@ const cleanups: (() => Promise<void> | void)[] = [];
 beforeEach(async () => {
   ses = await startFakeSes();
   cleanups.push(() => ses.close());
-  cleanups.push(setEnvironment({ ...ses.environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined }));
+  cleanups.push(setEnvironment(ses.environment));
 });
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
@@ -33,7 +33,7 @@ function getDomain(client: SesClient): Promise<unknown> {
 
 describe('long before the time of an operation is up', () => {
   test('the SDK throws for a request that is not answered in its time, and ends its connection', async () => {
-    ses.always('GetEmailIdentity', sesHang);
+    ses.always('GetEmailIdentity', serviceHang);
     await expect(getDomain(connect({ connectionMs: LONG_MS, requestMs: 100 }))).rejects.toMatchObject({
       name: 'SesNoAnswerError',
       message: 'no answer from the mail provider in time',
@@ -43,7 +43,7 @@ describe('long before the time of an operation is up', () => {
   });
 
   test('the SDK throws for a request that gets no connection in its time', async () => {
-    ses.always('GetEmailIdentity', sesHang);
+    ses.always('GetEmailIdentity', serviceHang);
     const client = connect({ connectionMs: 1000, requestMs: LONG_MS });
     const first = getDomain(client);
     await ses.waitForRequests('GetEmailIdentity', 1);

@@ -2,16 +2,16 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId } from '@postrider/domain';
 import {
   newIdentity,
+  serviceDrop,
+  serviceHang,
+  servicePage,
   sesDrip,
-  sesDrop,
   sesError,
-  sesHang,
-  sesPage,
   sesThrottle,
   setEnvironment,
   startFakeSes,
 } from '@postrider/testing';
-import type { FakeSes, SesOperation, SesReaction } from '@postrider/testing';
+import type { FakeSes, ServiceReaction, SesOperation } from '@postrider/testing';
 import type { DomainProvider } from '../domain-provider.ts';
 import { createSesDomains } from './domains.ts';
 
@@ -27,7 +27,7 @@ const cleanups: (() => Promise<void> | void)[] = [];
 beforeEach(async () => {
   ses = await startFakeSes();
   cleanups.push(() => ses.close());
-  cleanups.push(setEnvironment({ ...ses.environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined }));
+  cleanups.push(setEnvironment(ses.environment));
   domains = provide(LONG_MS);
 });
 afterEach(async () => {
@@ -88,8 +88,8 @@ describe('create', () => {
   });
 
   test('asked again by the same account goes on where it stopped', async () => {
-    ses.script('PutEmailIdentityMailFromAttributes', [sesDrop]);
-    ses.script('DeleteEmailIdentity', [sesDrop]);
+    ses.script('PutEmailIdentityMailFromAttributes', [serviceDrop]);
+    ses.script('DeleteEmailIdentity', [serviceDrop]);
     expect((await create()).kind).toBe('unavailable');
     const tokens = identity().DkimAttributes.Tokens;
     const answer = await create();
@@ -179,8 +179,8 @@ describe('get', () => {
 
   test('of a word that SES does not use yet, and of an answer with nothing in it, is pending', async () => {
     ses.script('GetEmailIdentity', [
-      sesPage(200, '{"VerificationStatus":"REVIEW","DkimAttributes":{"Status":"REVIEW","Tokens":["t"]}}'),
-      sesPage(200, '{}'),
+      servicePage(200, '{"VerificationStatus":"REVIEW","DkimAttributes":{"Status":"REVIEW","Tokens":["t"]}}'),
+      servicePage(200, '{}'),
     ]);
     expect(await domains.get(DOMAIN)).toMatchObject({
       value: { status: 'pending', records: [{}, {}, { record: 'DKIM', status: 'pending' }] },
@@ -214,13 +214,13 @@ describe('every operation', () => {
   test.each(calls)(
     '%s: 5xx, throttling, a lost connection and nonsense are unavailable',
     async (name, call) => {
-      const reactions: SesReaction[] = [
+      const reactions: ServiceReaction[] = [
         sesError(500, 'InternalFailure', 'oops'),
         sesError(503, 'ServiceUnavailable', 'later'),
         sesThrottle,
         sesError(400, 'ThrottlingException', 'slow'),
-        sesDrop,
-        sesPage(502),
+        serviceDrop,
+        servicePage(502),
       ];
       for (const reaction of reactions) {
         ses.script(name, [reaction]);
@@ -236,7 +236,7 @@ describe('every operation', () => {
         ses.script(name, [sesError(400, fault, 'no')]);
         expect(await call(domains)).toEqual({ kind: 'refused', detail: `${fault}: no` });
       }
-      ses.script(name, [sesPage(403)]);
+      ses.script(name, [servicePage(403)]);
       expect((await call(domains)).kind).toBe('refused');
       ses.script(name, [sesError(403, 'AccessDeniedException', 'arn:aws:iam::123456789012:user/x')]);
       expect(await call(domains)).toEqual({
@@ -249,7 +249,7 @@ describe('every operation', () => {
 
   test.each(calls)('%s: silence and a byte now and then end at the time limit', async (name, call) => {
     const hasty = provide(SHORT_MS);
-    for (const reaction of [sesHang, sesDrip(20)]) {
+    for (const reaction of [serviceHang, sesDrip(20)]) {
       ses.identities.clear();
       ses.script(name, [reaction]);
       expect(await call(hasty)).toEqual({
@@ -261,7 +261,7 @@ describe('every operation', () => {
 });
 
 test('close breaks off what is running, as unavailable', async () => {
-  ses.always('GetEmailIdentity', sesHang);
+  ses.always('GetEmailIdentity', serviceHang);
   const running = domains.get(DOMAIN);
   await ses.waitForRequests('GetEmailIdentity', 1);
   domains.close();

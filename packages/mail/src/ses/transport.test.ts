@@ -2,17 +2,17 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import {
+  serviceDrop,
+  serviceHang,
+  servicePage,
   sesDrip,
-  sesDrop,
   sesError,
-  sesHang,
-  sesPage,
   sesThrottle,
   setEnvironment,
   startFakeSes,
   waitFor,
 } from '@postrider/testing';
-import type { FakeSes, SesReaction } from '@postrider/testing';
+import type { FakeSes, ServiceReaction } from '@postrider/testing';
 import { outgoingMessage } from '../../test/outgoing-message.ts';
 import { createMailProvider } from '../create-mail-provider.ts';
 import type { MailTransport } from '../mail-provider.ts';
@@ -136,7 +136,7 @@ describe('a message that SES accepts', () => {
   });
 
   test('is accepted also when SES names no id', async () => {
-    ses.script('SendEmail', [sesPage(200, '{}')]);
+    ses.script('SendEmail', [servicePage(200, '{}')]);
     expect(await provide().send(outgoingMessage())).toMatchObject({
       kind: 'accepted',
       providerMessageId: null,
@@ -187,7 +187,7 @@ describe('what SES says about the message is final, and asked once', () => {
 });
 
 describe('what may be different next time is deferred, and asked once', () => {
-  test.each<[string, SesReaction, string | RegExp]>([
+  test.each<[string, ServiceReaction, string | RegExp]>([
     ['429', sesThrottle, 'TooManyRequestsException: Maximum sending rate exceeded.'],
     ['throttling as 400', sesError(400, 'ThrottlingException', 'slow'), 'ThrottlingException: slow'],
     ['a request too slow for them', sesError(400, 'RequestTimeout', 'slow'), 'RequestTimeout: slow'],
@@ -197,10 +197,10 @@ describe('what may be different next time is deferred, and asked once', () => {
     ['a paused account', sesError(400, 'SendingPausedException', 'paused'), /paused$/],
     ['an account that may not send', sesError(400, 'AccountSuspendedException', 'no'), /no$/],
     ['no such configuration set', sesError(404, 'NotFoundException', 'no set'), /no set$/],
-    ['a dropped connection', sesDrop, 'no answer from the mail provider'],
-    ['a page of a proxy', sesPage(403), /cannot be read \(status 403\)$/],
-    ['a page where the acceptance should be', sesPage(200), /cannot be read \(status 200\)$/],
-    ['a page of a gateway', sesPage(502), /cannot be read \(status 502\)$/],
+    ['a dropped connection', serviceDrop, 'no answer from the mail provider'],
+    ['a page of a proxy', servicePage(403), /cannot be read \(status 403\)$/],
+    ['a page where the acceptance should be', servicePage(200), /cannot be read \(status 200\)$/],
+    ['a page of a gateway', servicePage(502), /cannot be read \(status 502\)$/],
   ])('%s', async (_what, reaction, error) => {
     ses.script('SendEmail', [reaction]);
     const expected = typeof error === 'string' ? error : expect.stringMatching(error);
@@ -235,8 +235,8 @@ describe('what may be different next time is deferred, and asked once', () => {
 });
 
 describe('the time limit fires whatever SES does, and its connection goes', () => {
-  test.each<[string, SesReaction]>([
-    ['silence', sesHang],
+  test.each<[string, ServiceReaction]>([
+    ['silence', serviceHang],
     ['a byte now and then, for ever', sesDrip(20)],
   ])('%s', async (_what, reaction) => {
     ses.script('SendEmail', [reaction]);
@@ -250,14 +250,14 @@ describe('the time limit fires whatever SES does, and its connection goes', () =
   });
 
   test('no connection free', async () => {
-    ses.always('SendEmail', sesHang);
+    ses.always('SendEmail', serviceHang);
     const provider = provide({ timeoutMs: SHORT_MS, connectionsMax: 1 });
     const answers = await Promise.all([provider.send(outgoingMessage()), provider.send(outgoingMessage())]);
     expect(answers.map(({ kind }) => kind)).toEqual(['deferred', 'deferred']);
   });
 
   test('close breaks off what is running; what comes after is deferred', async () => {
-    ses.always('SendEmail', sesHang);
+    ses.always('SendEmail', serviceHang);
     const provider = provide();
     const running = provider.send(outgoingMessage());
     await ses.waitForRequests('SendEmail', 1);

@@ -1,8 +1,8 @@
 import { AWS_ENVIRONMENT, requestsOf, startFakeService } from '../fake-service.ts';
+import type { ServiceReaction } from '../fake-service.ts';
 import { perform, readRequest } from './operations.ts';
 import type { FakeS3Object, S3Operation, S3Request } from './operations.ts';
 import { s3Error } from './reactions.ts';
-import type { S3Reaction } from './reactions.ts';
 
 /**
  * Amazon S3 over plain HTTP on loopback, with the operations of `S3Operation` and buckets addressed by path. It
@@ -26,7 +26,7 @@ export interface FakeS3 {
   /** The number of open TCP connections. */
   readonly openSockets: number;
   /** Lets requests fail: of one operation or all, the next `times` or all until `heal`. */
-  fail(reaction: S3Reaction, which?: { operation?: S3Operation; times?: number }): void;
+  fail(reaction: ServiceReaction, which?: { operation?: S3Operation; times?: number }): void;
   /** Ends every failure. */
   heal(): void;
   /** Waits until `count` requests of an operation have arrived since the start. */
@@ -36,7 +36,7 @@ export interface FakeS3 {
 }
 
 interface Failure {
-  readonly reaction: S3Reaction;
+  readonly reaction: ServiceReaction;
   readonly operation: S3Operation | undefined;
   timesLeft: number;
 }
@@ -56,7 +56,7 @@ export async function startFakeS3(): Promise<FakeS3> {
     (nextFailure(asked.operation) ?? perform(asked, body, objects))(response);
   });
 
-  function nextFailure(asked: S3Operation): S3Reaction | undefined {
+  function nextFailure(asked: S3Operation): ServiceReaction | undefined {
     const failure = failures.find(
       ({ operation, timesLeft }) => timesLeft > 0 && (operation === undefined || operation === asked),
     );

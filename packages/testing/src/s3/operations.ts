@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { ServiceReaction } from '../fake-service.ts';
 import { s3Error } from './reactions.ts';
-import type { S3Reaction } from './reactions.ts';
 
 export type S3Operation = 'PutObject' | 'GetObject' | 'HeadObject' | 'DeleteObject' | 'ListObjectsV2';
 
@@ -40,7 +40,11 @@ export function readRequest(method: string, url: string, headers: IncomingHttpHe
 }
 
 /** S3's own reaction, when nothing is scripted. Every bucket exists. */
-export function perform(request: S3Request, body: Buffer, objects: Map<string, FakeS3Object>): S3Reaction {
+export function perform(
+  request: S3Request,
+  body: Buffer,
+  objects: Map<string, FakeS3Object>,
+): ServiceReaction {
   const { operation, bucket, key } = request;
   const path = `${bucket}/${key}`;
   const object = objects.get(path);
@@ -63,7 +67,7 @@ function put(
   { bucket, key, headers }: S3Request,
   body: Buffer,
   objects: Map<string, FakeS3Object>,
-): S3Reaction {
+): ServiceReaction {
   if (headers['content-encoding']?.includes('aws-chunked') === true) return s3Error(501, 'NotImplemented');
   const promised = headers['x-amz-checksum-sha256'];
   const found = createHash('sha256').update(body).digest('base64');
@@ -72,7 +76,7 @@ function put(
   return (response) => response.writeHead(200, { etag: etagOf(body) }).end();
 }
 
-function get({ bytes, lastModified }: FakeS3Object, wanted: string | undefined): S3Reaction {
+function get({ bytes, lastModified }: FakeS3Object, wanted: string | undefined): ServiceReaction {
   const range = wanted === undefined ? { start: 0, end: bytes.length - 1 } : rangeIn(wanted, bytes.length);
   if (range === null) return s3Error(416, 'InvalidRange');
   const { start, end } = range;
@@ -97,7 +101,7 @@ function rangeIn(header: string, size: number): { start: number; end: number } |
 }
 
 /** Lists in the order of keys, like S3. The token of a page is the last key of the page before. */
-function list({ bucket, query }: S3Request, objects: ReadonlyMap<string, FakeS3Object>): S3Reaction {
+function list({ bucket, query }: S3Request, objects: ReadonlyMap<string, FakeS3Object>): ServiceReaction {
   const { prefix = '', 'continuation-token': token } = query;
   const pageSize = Math.min(Number(query['max-keys'] ?? PAGE_SIZE_MAX), PAGE_SIZE_MAX);
   const after = token === undefined ? '' : Buffer.from(token, 'base64url').toString();

@@ -1,10 +1,7 @@
-import { drop, hang, page } from '../fake-service.ts';
-import type { HttpReaction } from '../fake-service.ts';
-
-export type S3Reaction = HttpReaction;
+import type { ServiceReaction } from '../fake-service.ts';
 
 /** An error in the format of S3's REST-XML protocol. */
-export function s3Error(status: number, code: string, message = 'as the test asked for'): S3Reaction {
+export function s3Error(status: number, code: string, message = 'as the test asked for'): ServiceReaction {
   return (response) => {
     response.writeHead(status, { 'content-type': 'application/xml' });
     response.end(
@@ -13,12 +10,8 @@ export function s3Error(status: number, code: string, message = 'as the test ask
   };
 }
 
-export const s3Page = page;
-export const s3Hang = hang;
-export const s3Drop = drop;
-
 /** Promises `size` bytes and sends one. Then it sends nothing (`stall`), or ends the connection (`cut`). */
-export function s3Part(size: number, then: 'stall' | 'cut'): S3Reaction {
+export function s3Part(size: number, then: 'stall' | 'cut'): ServiceReaction {
   return (response) => {
     response.writeHead(200, { 'content-length': size, etag: '"part"' });
     response.write('x', () => (then === 'cut' ? response.socket?.destroy() : undefined));

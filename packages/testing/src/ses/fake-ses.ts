@@ -2,11 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import PostalMime from 'postal-mime';
 import type { Email } from 'postal-mime';
 import { AWS_ENVIRONMENT, requestsOf, startFakeService } from '../fake-service.ts';
+import type { ServiceReaction } from '../fake-service.ts';
 import type { FakeIdentity } from './identities.ts';
 import { operationOf, perform } from './operations.ts';
 import type { SesOperation } from './operations.ts';
 import { sesError } from './reactions.ts';
-import type { SesReaction } from './reactions.ts';
 
 /** One request that the fake got. */
 export interface SesRequest {
@@ -36,7 +36,7 @@ export interface SesMessage {
  * @example
  * const ses = await startFakeSes();
  * const worker = await system.start('worker', { MAIL_PROVIDER: 'ses', ...ses.environment });
- * ses.script('SendEmail', [sesThrottle, sesHang]); // the first two; every further one is accepted
+ * ses.script('SendEmail', [sesThrottle, serviceHang]); // the first two; every further one is accepted
  * …
  * await ses.close();
  */
@@ -51,9 +51,9 @@ export interface FakeSes {
   /** The number of open TCP connections. */
   readonly openSockets: number;
   /** Queues reactions for the next requests of an operation, in this order. */
-  script(operation: SesOperation, reactions: readonly SesReaction[]): void;
+  script(operation: SesOperation, reactions: readonly ServiceReaction[]): void;
   /** Sets the reaction of an operation when nothing is queued. Null: the service's own. */
-  always(operation: SesOperation, reaction: SesReaction | null): void;
+  always(operation: SesOperation, reaction: ServiceReaction | null): void;
   /** Waits until `count` requests of an operation have arrived since the start. */
   waitForRequests(operation: SesOperation, count: number, withinMs?: number): Promise<SesRequest[]>;
   /** Forgets all requests, messages, identities and reactions. Connections stay open. */
@@ -66,8 +66,8 @@ export async function startFakeSes(): Promise<FakeSes> {
   const requests: SesRequest[] = [];
   const messages: SesMessage[] = [];
   const identities = new Map<string, FakeIdentity>();
-  const queued = new Map<SesOperation, SesReaction[]>();
-  const always = new Map<SesOperation, SesReaction>();
+  const queued = new Map<SesOperation, ServiceReaction[]>();
+  const always = new Map<SesOperation, ServiceReaction>();
   let accepted = 0;
 
   const listening = await startFakeService(async (request, bytes, response) => {

@@ -1,7 +1,7 @@
+import type { ServiceReaction } from '../fake-service.ts';
 import type { FakeIdentity } from './identities.ts';
 import { newIdentity } from './identities.ts';
 import { sesError } from './reactions.ts';
-import type { SesReaction } from './reactions.ts';
 
 export type SesOperation =
   | 'SendEmail'
@@ -38,7 +38,7 @@ export function perform(
   identity: string,
   body: Readonly<Record<string, unknown>>,
   state: { identities: Map<string, FakeIdentity>; nextMessageId: () => string },
-): SesReaction {
+): ServiceReaction {
   const { identities } = state;
   const existing = identities.get(identity);
   switch (operation) {
@@ -77,11 +77,11 @@ function liesUnderSendingDomain(name: string, identities: ReadonlyMap<string, Fa
   );
 }
 
-function notFound(identity: string): SesReaction {
+function notFound(identity: string): ServiceReaction {
   return sesError(404, 'NotFoundException', `Email identity ${identity} does not exist.`);
 }
 
-function json(value: unknown): SesReaction {
+function json(value: unknown): ServiceReaction {
   return (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(value));

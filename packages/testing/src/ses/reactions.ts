@@ -1,10 +1,7 @@
-import { drop, hang, page } from '../fake-service.ts';
-import type { HttpReaction } from '../fake-service.ts';
-
-export type SesReaction = HttpReaction;
+import type { ServiceReaction } from '../fake-service.ts';
 
 /** An error in the format of AWS's REST-JSON protocol. */
-export function sesError(status: number, name: string, message: string): SesReaction {
+export function sesError(status: number, name: string, message: string): ServiceReaction {
   return (response) => {
     response.writeHead(status, { 'content-type': 'application/json', 'x-amzn-errortype': name });
     response.end(JSON.stringify({ message }));
@@ -14,12 +11,8 @@ export function sesError(status: number, name: string, message: string): SesReac
 /** The answer above the account's sending rate. */
 export const sesThrottle = sesError(429, 'TooManyRequestsException', 'Maximum sending rate exceeded.');
 
-export const sesPage = page;
-export const sesHang = hang;
-export const sesDrop = drop;
-
 /** A complete head, then one byte of the body per interval, without end. */
-export function sesDrip(intervalMs = 20): SesReaction {
+export function sesDrip(intervalMs = 20): ServiceReaction {
   return (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.write('{');
