@@ -3,14 +3,14 @@ import { mkdtemp, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { blobIdOf, createBlobStore } from '@postrider/blobs';
 import type { BlobId, BlobStore } from '@postrider/blobs';
 import { parseMessage } from '../../../packages/received-mail/test/parse-message.ts';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
 import { createReceivedMessageStore, createSweptBlobs } from '@postrider/store';
 import type { ReceivedMessageStore } from '@postrider/store';
-import { s3Error, setEnvironment, startFakeS3 } from '@postrider/testing';
+import { cleanUpAfterEach, s3Error, setEnvironment, startFakeS3 } from '@postrider/testing';
 import type { FakeS3 } from '@postrider/testing';
 import { INBOX, openConnections, setupInboundStore, SHARED_DOMAIN } from '../test/setup-inbound-store.ts';
 import { BlobSweep } from './blob-sweep.ts';
@@ -25,17 +25,14 @@ let folder: string;
 let blobs: BlobStore;
 let lines: string[];
 let metrics: ReturnType<typeof createMetrics<'inbound'>>;
-const cleanups: (() => unknown)[] = [];
+const atEnd = cleanUpAfterEach();
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'postrider-sweep-'));
   blobs = createBlobStore(`file:${folder}`);
   lines = [];
   metrics = createMetrics('inbound', { processMetrics: false });
-  cleanups.push(() => rm(folder, { recursive: true }));
-});
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  atEnd(() => rm(folder, { recursive: true }));
 });
 
 function keptLogger() {
@@ -344,9 +341,9 @@ describe('a blob store in S3', () => {
   let s3: FakeS3;
   beforeEach(async () => {
     s3 = await startFakeS3();
-    cleanups.push(() => s3.close(), setEnvironment(s3.environment));
+    atEnd(() => s3.close(), setEnvironment(s3.environment));
     blobs = createBlobStore('s3://blobs/mail');
-    cleanups.push(() => blobs.close());
+    atEnd(() => blobs.close());
   });
 
   function add(count: number): void {

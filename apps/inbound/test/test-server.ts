@@ -2,7 +2,7 @@ import { networkInterfaces } from 'node:os';
 import { Writable } from 'node:stream';
 import { test } from '@jest/globals';
 import { createLogger, type Logger } from '@postrider/runtime';
-import { openSmtpClient, type SmtpClient } from '@postrider/testing';
+import { cleanUpAfterEach, openSmtpClient, type SmtpClient } from '@postrider/testing';
 import type { PipelineOutcome } from '../src/pipeline/mail-pipeline.ts';
 import type { MessageSink, ReceivedEnvelope } from '../src/pipeline/message-sink.ts';
 import { InboundServer } from '../src/smtp/inbound-server.ts';
@@ -60,12 +60,8 @@ function keptLogger(lines: string[]): Logger {
   return createLogger({ level: 'debug', service: 'inbound', stream });
 }
 
-/**
- * Makes servers for the tests of a file. Call `close` after each test: it ends the servers and their clients.
- */
-export function testServers() {
-  const cleanups: (() => Promise<void> | void)[] = [];
-
+/** Makes servers. Unless `atEnd` says otherwise, they and their clients end after each test. */
+export function testServers(atEnd = cleanUpAfterEach()) {
   async function start(options: TestServerOptions = {}): Promise<TestServer> {
     const received: Received[] = [];
     const asked: string[] = [];
@@ -96,11 +92,11 @@ export function testServers() {
       ...rest,
     });
     await inbound.start();
-    cleanups.push(() => inbound.stop());
+    atEnd(() => inbound.stop());
     const port = inbound.port();
     const open = async (host?: string, from?: string) => {
       const client = await openSmtpClient(port, host, from);
-      cleanups.push(() => client.destroy());
+      atEnd(() => client.destroy());
       return client;
     };
     const greet = async (
@@ -115,11 +111,7 @@ export function testServers() {
     return { inbound, port, received, asked, refusals, sessions, log, open, greet };
   }
 
-  async function close(): Promise<void> {
-    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-  }
-
-  return { start, close };
+  return { start };
 }
 
 export const FROM = 'MAIL FROM:<sender@client.example>';

@@ -1,6 +1,6 @@
-import { afterEach } from '@jest/globals';
 import type { ProviderResult } from '@postrider/domain';
 import type { SMTPServerOptions } from 'smtp-server';
+import { cleanUpAfterEach } from '@postrider/testing';
 import type { MailTransport } from '../src/mail-provider.ts';
 import { createSmtpTransport } from '../src/smtp.ts';
 import { startMailServer, startRawServer } from './mail-server.ts';
@@ -18,10 +18,7 @@ export const ACCEPTED: ProviderResult = {
 
 /** SMTP servers and clients. After each test it closes everything that it opened, in reverse order. */
 export function useSmtp() {
-  const cleanups: (() => Promise<void> | void)[] = [];
-  afterEach(async () => {
-    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-  });
+  const atEnd = cleanUpAfterEach();
 
   return {
     /** @param timeoutMs limits each step; `finalReplyTimeoutMs` limits the wait after the final dot. */
@@ -33,19 +30,19 @@ export function useSmtp() {
     ): MailTransport => {
       const limits = { timeoutMs, replyTimeoutMs: timeoutMs, finalReplyTimeoutMs };
       const provider = createSmtpTransport({ url, connectionsMax, ...limits });
-      cleanups.push(() => provider.close());
+      atEnd(() => provider.close());
       return provider;
     },
     mailServer: async (options: SMTPServerOptions = {}): Promise<MailServer> => {
       const server = await startMailServer(options);
-      cleanups.push(() => server.close());
+      atEnd(() => server.close());
       return server;
     },
     rawServer: async (...script: Parameters<typeof startRawServer>): Promise<RawServer> => {
       const server = await startRawServer(...script);
-      cleanups.push(() => server.close());
+      atEnd(() => server.close());
       return server;
     },
-    atEnd: (cleanup: () => Promise<void> | void): void => void cleanups.push(cleanup),
+    atEnd,
   };
 }

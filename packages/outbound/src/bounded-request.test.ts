@@ -1,8 +1,9 @@
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
   answer,
+  cleanUpAfterEach,
   createTestAuthority,
   dripBody,
   dripHead,
@@ -28,18 +29,15 @@ import { createBoundedGet, createBoundedPost } from './bounded-request.ts';
 const bodyBytesMax = 4096;
 
 let authority: TestAuthority;
-const open: (() => unknown)[] = [];
+const atEnd = cleanUpAfterEach();
 
 beforeAll(async () => {
   authority = await createTestAuthority();
 });
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
 
 async function startReceiver(reaction: Reaction = answer(200)): Promise<ScriptedReceiver> {
   const receiver = await startScriptedReceiver({ authority });
-  open.push(() => receiver.close());
+  atEnd(() => receiver.close());
   receiver.always('/file', reaction);
   return receiver;
 }
@@ -164,7 +162,7 @@ describe('a post', () => {
       });
     });
     const { port, close } = await listen(server);
-    open.push(close);
+    atEnd(close);
     const bounded = createBoundedPost({ timeoutMs: 20_000 });
     const answered = await bounded(new URL(`http://127.0.0.1:${port}/file`), body, {});
     expect(answered).toEqual({ kind: 'answered', statusCode: 202 });

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request, type RequestOptions } from 'node:https';
 import { TLSSocket } from 'node:tls';
-import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
+  cleanUpAfterEach,
   createTestAuthority,
   runs,
   type ScriptedReceiver,
@@ -26,13 +27,10 @@ const loopback: TestResolver = { resolve: async () => ['127.0.0.1'], resolveIpv6
 const HOSTS = runs({ usual: 20, long: 1_100 });
 
 let authority: TestAuthority;
-const open: (() => unknown)[] = [];
+const atEnd = cleanUpAfterEach();
 
 beforeAll(async () => {
   authority = await createTestAuthority();
-});
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
 });
 
 function createAgent(allowedNetworks: string[], options: Partial<GuardedAgentOptions> = {}): GuardedAgent {
@@ -44,13 +42,13 @@ function createAgent(allowedNetworks: string[], options: Partial<GuardedAgentOpt
     ca: [authority.caPem],
     ...options,
   });
-  open.push(() => agent.destroy());
+  atEnd(() => agent.destroy());
   return agent;
 }
 
 async function startReceiver(): Promise<ScriptedReceiver> {
   const receiver = await startScriptedReceiver({ authority, names: ['hooks.example.com'] });
-  open.push(() => receiver.close());
+  atEnd(() => receiver.close());
   return receiver;
 }
 
@@ -172,7 +170,7 @@ describe('of hosts that are met once nothing is kept:', () => {
 
   test('it never answers, and is given up', async () => {
     const listener = await startTcpListener();
-    open.push(() => listener.close());
+    atEnd(() => listener.close());
     const agent = createAgent(['127.0.0.1/32']);
     for (const host of names(runs({ usual: 50, long: 500 }))) {
       const sent = request({ host, port: listener.port, agent });
@@ -187,7 +185,7 @@ describe('of hosts that are met once nothing is kept:', () => {
 
   test('it answers: but for the TLS sessions of a thousand', async () => {
     const receiver = await startScriptedReceiver({ authority, names: ['*.hooks.example.com'] });
-    open.push(() => receiver.close());
+    atEnd(() => receiver.close());
     const agent = createAgent(['127.0.0.1/32'], { idleMs: 10 });
     const keepSession = Reflect.get(agent, '_cacheSession') as (key: string, session: Buffer) => void;
     // A thousand handshakes would take many seconds. So Node is given sessions of hosts that are older.
@@ -202,7 +200,7 @@ describe('of hosts that are met once nothing is kept:', () => {
 
 test('a new connection to one of many hosts resumes the session of the last one', async () => {
   const receiver = await startScriptedReceiver({ authority, names: ['*.hooks.example.com'] });
-  open.push(() => receiver.close());
+  atEnd(() => receiver.close());
   const agent = createAgent(['127.0.0.1/32']);
   const headers = { connection: 'close' };
   const visitAll = async () => {

@@ -1,6 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net';
-import { afterEach, beforeAll, describe } from '@jest/globals';
+import { beforeAll, describe } from '@jest/globals';
 import {
+  cleanUpAfterEach,
   createTestAuthority,
   type ScriptedReceiver,
   type ScriptedReceiverOptions,
@@ -46,14 +47,11 @@ export function forEachHttpClient(suite: (fixture: ClientFixture) => void): void
 export const GUARD = new AddressGuard({ allowedNetworks: ['127.0.0.1/32', '::1/128'] });
 
 function useClientFixture(httpClient: HttpClient): ClientFixture {
-  const open: (() => unknown)[] = [];
+  const atEnd = cleanUpAfterEach();
   let authority: TestAuthority;
 
   beforeAll(async () => {
     authority = await createTestAuthority();
-  });
-  afterEach(async () => {
-    for (const close of open.splice(0).reverse()) await close();
   });
 
   function createClient(options: Partial<EndpointClientOptions> = {}): EndpointClient {
@@ -65,7 +63,7 @@ function useClientFixture(httpClient: HttpClient): ClientFixture {
       ca: [authority.caPem],
     };
     const client = new EndpointClient({ ...defaults, ...options });
-    open.push(() => client.close());
+    atEnd(() => client.close());
     return client;
   }
 
@@ -78,7 +76,7 @@ function useClientFixture(httpClient: HttpClient): ClientFixture {
     async createClientWithNames(reply, options = {}) {
       const server = await startNameServer(reply);
       const resolver = new NameResolver({ servers: [server.address] });
-      open.push(
+      atEnd(
         () => server.close(),
         () => resolver.close(),
       );
@@ -86,12 +84,12 @@ function useClientFixture(httpClient: HttpClient): ClientFixture {
     },
     startReceiver: (options = {}) => kept(startScriptedReceiver({ authority, names: [NAME], ...options })),
     startListener: (...args) => kept(startTcpListener(...args)),
-    atEnd: (close) => void open.push(close),
+    atEnd,
   };
 
   async function kept<Opened extends { close(): unknown }>(opening: Promise<Opened>): Promise<Opened> {
     const opened = await opening;
-    open.push(() => opened.close());
+    atEnd(() => opened.close());
     return opened;
   }
 }

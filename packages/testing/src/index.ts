@@ -57,7 +57,7 @@ export { startTcpListener, type TcpListener } from './receiver/tcp-listener.ts';
 export { describeMachine, usableCoreNumbers, usableCores, type Machine } from './report/machine.ts';
 export { markdownTable } from './report/markdown-table.ts';
 export { median, quantile, quantilesInWords, slopeOf, spreadOf } from './report/statistics.ts';
-export { setup, setupDatabase } from './setup.ts';
+export { cleanUpAfterEach, setup, setupDatabase } from './setup.ts';
 export { keepScreenshot, MAKES_SCREENSHOTS } from './screenshot.ts';
 export { setEnvironment } from './process-environment.ts';
 export {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { setup } from './setup.ts';
+import { cleanUpAfterEach, setup } from './setup.ts';
 
 const steps: string[] = [];
 
@@ -50,4 +50,22 @@ test('everything is closed at the end of its block, the last opened first', () =
     'close first',
     'later hook',
   ]);
+});
+
+describe('cleanups', () => {
+  const atEnd = cleanUpAfterEach();
+  const cleaned: string[] = [];
+
+  test('wait for the end of the test that adds them', () => {
+    for (const name of ['first', 'second']) atEnd(() => cleaned.push(name));
+    expect(cleaned).toEqual([]);
+  });
+
+  test('have run then, the newest first', () => {
+    expect(cleaned).toEqual(['second', 'first']);
+  });
+
+  test('run once', () => {
+    expect(cleaned).toHaveLength(2);
+  });
 });

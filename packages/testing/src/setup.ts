@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import { createTestDatabase } from './database.ts';
 import type { TestDatabase } from './database.ts';
 import { createRows } from './rows.ts';
@@ -34,4 +34,17 @@ export function setupDatabase(): TestDatabase {
   const database = setup(createTestDatabase, (opened) => opened.drop());
   beforeEach(() => createRows(database).clear());
   return database;
+}
+
+/**
+ * Registers a hook that runs cleanups after each test, the newest one first.
+ *
+ * @returns a function that adds cleanups
+ */
+export function cleanUpAfterEach(): (...cleanups: (() => unknown)[]) => void {
+  const added: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const cleanup of added.splice(0).reverse()) await cleanup();
+  });
+  return (...cleanups) => void added.push(...cleanups);
 }

@@ -89,11 +89,9 @@ beforeAll(async () => {
     script: join(DIST, 'parse-thread.js'),
     onThreadLost,
   });
-  const servers = testServers();
   cleanups.push(
     () => rm(folder, { recursive: true }),
     () => parser.close(),
-    () => servers.close(),
   );
   const store = createReceivedMessageStore(database, systemClock, [SHARED_DOMAIN]);
   const pipeline = new MailPipeline({
@@ -104,7 +102,7 @@ beforeAll(async () => {
     metrics: createMetrics('inbound', { processMetrics: false }),
   });
   const sink = new MessageSink({ store, pipeline, screening: await startScreening() });
-  server = await servers.start({
+  server = await testServers((...added) => void cleanups.push(...added)).start({
     accepts: (recipient) => sink.accepts(recipient),
     receive: (raw, envelope) => sink.receive(raw, carry(envelope)),
     limits: { messageBytesMax: MESSAGE_BYTES_MAX, bytesUnderWayMax: BYTES_IN_FLIGHT_MAX },

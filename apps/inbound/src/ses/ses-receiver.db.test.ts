@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createBlobStore, createObjectSource } from '@postrider/blobs';
 import { LIMITS } from '@postrider/domain';
 import type { SesMail } from '@postrider/domain';
@@ -11,6 +11,7 @@ import { createReceivedMessageStore, createSesMailStore, createSesMailWork } fro
 import type { SesMailWork } from '@postrider/store';
 import {
   adminDatabaseUrl,
+  cleanUpAfterEach,
   DIST,
   s3Error,
   serviceHang,
@@ -37,7 +38,7 @@ const proxy = setup(
 const { outside, database } = setupInboundStore((url) => proxy.url(url));
 let s3: FakeS3;
 let lines: string[];
-const cleanups: (() => unknown)[] = [];
+const atEnd = cleanUpAfterEach();
 
 beforeEach(async () => {
   proxy.restore();
@@ -47,10 +48,7 @@ beforeEach(async () => {
     lastModified: new Date(),
   });
   lines = [];
-  cleanups.push(() => s3.close(), setEnvironment(s3.environment));
-});
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  atEnd(() => s3.close(), setEnvironment(s3.environment));
 });
 
 /** Built like in `main.ts`, but the parser runs without a worker thread. */
@@ -86,7 +84,7 @@ function startReceiver(
     ...(leaseMs === undefined ? {} : { leaseMs }),
   });
   receiver.start();
-  cleanups.push(
+  atEnd(
     () => blobs.close(),
     () => receiver.stop(),
   );

@@ -1,12 +1,11 @@
 import { createServer, connect as connectTcp } from 'node:net';
 import { once } from 'node:events';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { fakeClock } from '@postrider/testing';
 import { createTransport } from 'nodemailer';
 import { beginMessage, FROM, HOSTNAME, testServers, testWithIpv6, TO } from '../../test/test-server.ts';
 
 const servers = testServers();
-afterEach(() => servers.close());
 
 describe('a message', () => {
   test('of nodemailer is received byte for byte behind one Received field', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { ByteBudget } from '@postrider/limits';
 import { waitFor } from '@postrider/testing';
 import type { SmtpClient } from '@postrider/testing';
@@ -16,7 +16,6 @@ import { DEFAULT_LIMITS } from './limits.ts';
 import type { PipelineOutcome } from '../pipeline/mail-pipeline.ts';
 
 const servers = testServers();
-afterEach(() => servers.close());
 
 const TOO_MANY = `421 ${HOSTNAME} Too many sessions, try again later`;
 

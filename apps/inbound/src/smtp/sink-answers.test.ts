@@ -1,10 +1,9 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { beginMessage, FROM, STORED, testServers, TO } from '../../test/test-server.ts';
 import type { PipelineOutcome } from '../pipeline/mail-pipeline.ts';
 
 const servers = testServers();
-afterEach(() => servers.close());
 
 /** A short limit that must run out. */
 const SHORT_MS = 200;

@@ -1,8 +1,7 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { beginMessage, FROM, testServers, TO } from '../../test/test-server.ts';
 
 const servers = testServers();
-afterEach(() => servers.close());
 
 const HIDDEN = 'MAIL FROM:<admin@inbox.example>\r\nRCPT TO:<b@inbox.example>\r\nDATA\r\nhidden\r\n';
 

@@ -1,12 +1,11 @@
 import { X509Certificate } from 'node:crypto';
-import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createTestAuthority, type SmtpClient, type TestAuthority } from '@postrider/testing';
 import { createTransport } from 'nodemailer';
 import { beginMessage, FROM, HOSTNAME, testServers, TO } from '../../test/test-server.ts';
 import type { InboundTls } from './inbound-server.ts';
 
 const servers = testServers();
-afterEach(() => servers.close());
 
 let authority: TestAuthority;
 let tls: InboundTls;

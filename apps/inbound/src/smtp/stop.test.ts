@@ -1,11 +1,10 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { beginMessage, FROM, STORED, testServers, TO } from '../../test/test-server.ts';
 import type { TestServerOptions } from '../../test/test-server.ts';
 import type { PipelineOutcome } from '../pipeline/mail-pipeline.ts';
 
 const servers = testServers();
-afterEach(() => servers.close());
 
 const LONG_MS = 20_000;
 const SHORT_MS = 200;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import {
+  cleanUpAfterEach,
   s3Error,
   s3Part,
   serviceDrop,
@@ -21,20 +22,17 @@ const LONG_MS = 20_000;
 const SHORT_MS = 300;
 const OBJECT = { bucket: 'mail-in', key: 'a/b c/ü?' };
 
-const cleanups: (() => Promise<void> | void)[] = [];
+const atEnd = cleanUpAfterEach();
 let s3: FakeS3;
 beforeEach(async () => {
   s3 = await startFakeS3();
-  cleanups.push(() => s3.close());
-  cleanups.push(setEnvironment(s3.environment));
-});
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  atEnd(() => s3.close());
+  atEnd(setEnvironment(s3.environment));
 });
 
 function connect(timeoutMs = LONG_MS): ObjectSource {
   const source = createObjectSource({ bytesMax: BYTES_MAX, timeoutMs });
-  cleanups.push(() => source.close());
+  atEnd(() => source.close());
   return source;
 }
 

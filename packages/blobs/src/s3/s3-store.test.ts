@@ -1,7 +1,8 @@
 import { posix } from 'node:path';
 import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import {
+  cleanUpAfterEach,
   CLOSED_PORT,
   s3Error,
   s3Part,
@@ -27,21 +28,18 @@ const LOCATION = 's3://blobs/mail/raw';
 const BLOB = Buffer.from('a blob');
 const BLOB_KEY = `blobs/mail/raw/${blobIdOf(BLOB)}`;
 
-const cleanups: (() => Promise<void> | void)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
+const atEnd = cleanUpAfterEach();
 
 async function startS3(): Promise<FakeS3> {
   const s3 = await startFakeS3();
-  cleanups.push(() => s3.close());
-  cleanups.push(setEnvironment(s3.environment));
+  atEnd(() => s3.close());
+  atEnd(setEnvironment(s3.environment));
   return s3;
 }
 
 function connect(timeoutMs = LONG_MS, location = LOCATION): BlobStore {
   const store = createBlobStore(location, timeoutMs);
-  cleanups.push(() => store.close());
+  atEnd(() => store.close());
   return store;
 }
 
@@ -52,7 +50,7 @@ async function failing(reaction: Parameters<FakeS3['fail']>[0], timeoutMs = LONG
 
 async function refused(): Promise<BlobStore> {
   await startS3();
-  cleanups.push(setEnvironment({ AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${CLOSED_PORT}` }));
+  atEnd(setEnvironment({ AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${CLOSED_PORT}` }));
   return connect();
 }
 
@@ -106,7 +104,7 @@ describe('a bucket of blobs', () => {
 
   test('is addressed by path where the server is not AWS, also under a name', async () => {
     const byName = (s3.environment['AWS_ENDPOINT_URL_S3'] ?? '').replace('127.0.0.1', 'localhost');
-    cleanups.push(setEnvironment({ AWS_ENDPOINT_URL_S3: byName }));
+    atEnd(setEnvironment({ AWS_ENDPOINT_URL_S3: byName }));
     await connect().put(BLOB);
     expect(s3.requests[0]?.headers.host).toMatch(/^localhost:/);
     expect([...s3.objects.keys()]).toEqual([BLOB_KEY]);

@@ -1,6 +1,13 @@
 import { GetEmailIdentityCommand } from '@aws-sdk/client-sesv2';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { newIdentity, serviceHang, setEnvironment, startFakeSes, waitFor } from '@postrider/testing';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  cleanUpAfterEach,
+  newIdentity,
+  serviceHang,
+  setEnvironment,
+  startFakeSes,
+  waitFor,
+} from '@postrider/testing';
 import type { FakeSes } from '@postrider/testing';
 import { sdkTimeouts, SesClient } from './client.ts';
 import type { SdkTimeouts } from './client.ts';
@@ -10,19 +17,16 @@ const LONG_MS = 20_000;
 const DOMAIN = 'mail.example.com';
 
 let ses: FakeSes;
-const cleanups: (() => Promise<void> | void)[] = [];
+const atEnd = cleanUpAfterEach();
 beforeEach(async () => {
   ses = await startFakeSes();
-  cleanups.push(() => ses.close());
-  cleanups.push(setEnvironment(ses.environment));
-});
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  atEnd(() => ses.close());
+  atEnd(setEnvironment(ses.environment));
 });
 
 function connect(timeouts?: SdkTimeouts): SesClient {
   const client = new SesClient({ region: 'eu-central-1', timeoutMs: LONG_MS, connectionsMax: 1 }, timeouts);
-  cleanups.push(() => client.close());
+  atEnd(() => client.close());
   return client;
 }
 

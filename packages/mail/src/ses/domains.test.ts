@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId } from '@postrider/domain';
 import {
+  cleanUpAfterEach,
   newIdentity,
   serviceDrop,
   serviceHang,
@@ -23,20 +24,17 @@ const DOMAIN = 'mail.example.com';
 
 let ses: FakeSes;
 let domains: DomainProvider;
-const cleanups: (() => Promise<void> | void)[] = [];
+const atEnd = cleanUpAfterEach();
 beforeEach(async () => {
   ses = await startFakeSes();
-  cleanups.push(() => ses.close());
-  cleanups.push(setEnvironment(ses.environment));
+  atEnd(() => ses.close());
+  atEnd(setEnvironment(ses.environment));
   domains = provide(LONG_MS);
-});
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
 function provide(timeoutMs: number): DomainProvider {
   const provider = createSesDomains({ region: 'eu-central-1', timeoutMs });
-  cleanups.push(() => provider.close());
+  atEnd(() => provider.close());
   return provider;
 }
 

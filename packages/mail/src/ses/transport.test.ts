@@ -1,7 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import {
+  cleanUpAfterEach,
+  CLOSED_PORT,
   serviceDrop,
   serviceHang,
   servicePage,
@@ -24,14 +26,11 @@ const LONG_MS = 20_000;
 const SHORT_MS = 1000;
 
 let ses: FakeSes;
-const cleanups: (() => Promise<void> | void)[] = [];
+const atEnd = cleanUpAfterEach();
 beforeEach(async () => {
   ses = await startFakeSes();
-  cleanups.push(() => ses.close());
-  cleanups.push(setEnvironment({ ...NO_CREDENTIALS, ...ses.environment }));
-});
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  atEnd(() => ses.close());
+  atEnd(setEnvironment({ ...NO_CREDENTIALS, ...ses.environment }));
 });
 
 /** Whatever the machine has of its own stays out of the tests. */
@@ -48,7 +47,7 @@ const NO_CREDENTIALS = {
 
 function provide(options: Partial<SesOptions> = {}): MailTransport {
   const provider = createSesTransport({ region: 'eu-central-1', timeoutMs: LONG_MS, ...options });
-  cleanups.push(() => provider.close());
+  atEnd(() => provider.close());
   return provider;
 }
 
@@ -129,7 +128,7 @@ describe('a message that SES accepts', () => {
       sandboxDir: '/nowhere',
       timeoutMs: LONG_MS,
     });
-    cleanups.push(() => live.close());
+    atEnd(() => live.close());
     await live.send(outgoingMessage());
     await provide().send(outgoingMessage());
     expect(ses.messages.map(({ configurationSet }) => configurationSet)).toEqual(['live', null]);
@@ -223,10 +222,8 @@ describe('what may be different next time is deferred, and asked once', () => {
   });
 
   test('nobody there', async () => {
-    const provider = provide();
-    await ses.close();
-    cleanups.shift();
-    expect(await provider.send(outgoingMessage())).toEqual({
+    atEnd(setEnvironment({ AWS_ENDPOINT_URL_SESV2: `http://127.0.0.1:${CLOSED_PORT}` }));
+    expect(await provide().send(outgoingMessage())).toEqual({
       kind: 'deferred',
       error: 'no answer from the mail provider',
       code: 'ECONNREFUSED',
@@ -270,14 +267,14 @@ describe('the time limit fires whatever SES does, and its connection goes', () =
 describe('credentials', () => {
   test('of the environment are enough: the metadata service of the machine is not asked', async () => {
     const metadata = await metadataService();
-    cleanups.push(setEnvironment({ AWS_EC2_METADATA_SERVICE_ENDPOINT: metadata.url }));
+    atEnd(setEnvironment({ AWS_EC2_METADATA_SERVICE_ENDPOINT: metadata.url }));
     expect((await provide().send(outgoingMessage())).kind).toBe('accepted');
     expect(metadata.requests()).toBe(0);
   });
 
   test('that a silent metadata service does not give are waited for no longer than the time limit', async () => {
     const metadata = await metadataService();
-    cleanups.push(setEnvironment({ ...NO_CREDENTIALS, AWS_EC2_METADATA_SERVICE_ENDPOINT: metadata.url }));
+    atEnd(setEnvironment({ ...NO_CREDENTIALS, AWS_EC2_METADATA_SERVICE_ENDPOINT: metadata.url }));
     const answer = await provide({ timeoutMs: SHORT_MS }).send(outgoingMessage());
     expect(answer).toEqual({
       kind: 'deferred',
@@ -288,7 +285,7 @@ describe('credentials', () => {
   });
 
   test('that are nowhere defer the message', async () => {
-    cleanups.push(setEnvironment({ ...NO_CREDENTIALS, AWS_EC2_METADATA_DISABLED: 'true' }));
+    atEnd(setEnvironment({ ...NO_CREDENTIALS, AWS_EC2_METADATA_DISABLED: 'true' }));
     expect(await provide().send(outgoingMessage())).toEqual({
       kind: 'deferred',
       error: 'no credentials for the mail provider',
@@ -301,7 +298,7 @@ async function metadataService(): Promise<{ url: string; requests: () => number 
   let requests = 0;
   const server = createServer(() => (requests += 1));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  cleanups.push(
+  atEnd(
     () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());

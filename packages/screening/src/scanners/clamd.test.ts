@@ -1,9 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import {
   type ClamdBehaviour,
+  cleanUpAfterEach,
+  CLOSED_PORT,
   EICAR,
   type FakeClamd,
   startFakeClamd,
@@ -16,14 +18,11 @@ import { ScreeningUnavailableError } from './screening-unavailable-error.ts';
 const CLEAN = Buffer.from('Subject: clean\r\n\r\nHello\r\n');
 const INFECTED = Buffer.from(`Subject: infected\r\n\r\n${EICAR}\r\n`);
 
-const open: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
+const atEnd = cleanUpAfterEach();
 
 async function start(path?: string): Promise<FakeClamd> {
   const clamd = await startFakeClamd(path);
-  open.push(() => clamd.close());
+  atEnd(() => clamd.close());
   return clamd;
 }
 
@@ -55,7 +54,7 @@ describe('clamd', () => {
 
   test('is reached over a unix socket', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'clamd-'));
-    open.push(() => rm(folder, { recursive: true }));
+    atEnd(() => rm(folder, { recursive: true }));
     const clamd = await start(join(folder, 'clamd.sock'));
     expect(await scan(clamd.address, INFECTED)).toBe(true);
   });
@@ -103,17 +102,13 @@ describe('clamd gives no verdict', () => {
 
   test('when it reads nothing', async () => {
     const listener = await startTcpListener((socket) => socket.pause());
-    open.push(() => listener.close());
+    atEnd(() => listener.close());
     const failure = scan(`127.0.0.1:${listener.port}`, Buffer.alloc(10 * 1_048_576), 300);
     await expect(failure).rejects.toThrow('clamd: no reply within 300 ms');
   });
 
   test('when it is away', async () => {
-    const clamd = await start();
-    const { address } = clamd;
-    await clamd.close();
-    open.length = 0;
-    await expect(scan(address, CLEAN)).rejects.toThrow(/^clamd: connect ECONNREFUSED/);
+    await expect(scan(`127.0.0.1:${CLOSED_PORT}`, CLEAN)).rejects.toThrow(/^clamd: connect ECONNREFUSED/);
     await expect(scan('unix:/nowhere/clamd.sock', CLEAN)).rejects.toThrow(/^clamd: connect ENOENT/);
   });
 });

@@ -1,5 +1,12 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
-import { type FakeRspamd, type RspamdBehaviour, startFakeRspamd, startTcpListener } from '@postrider/testing';
+import { describe, expect, test } from '@jest/globals';
+import {
+  cleanUpAfterEach,
+  CLOSED_PORT,
+  type FakeRspamd,
+  type RspamdBehaviour,
+  startFakeRspamd,
+  startTcpListener,
+} from '@postrider/testing';
 import { ENVELOPE } from '../../test/sender-fixture.ts';
 import type { Envelope } from '../verdicts.ts';
 import { RspamdScanner } from './rspamd.ts';
@@ -8,14 +15,11 @@ import { ScreeningUnavailableError } from './screening-unavailable-error.ts';
 
 const RAW = Buffer.from('Subject: hello\r\n\r\nHello\r\n');
 
-const open: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
+const atEnd = cleanUpAfterEach();
 
 async function start(behaviour?: RspamdBehaviour): Promise<FakeRspamd> {
   const rspamd = await startFakeRspamd();
-  open.push(() => rspamd.close());
+  atEnd(() => rspamd.close());
   if (behaviour !== undefined) rspamd.behaviour = behaviour;
   return rspamd;
 }
@@ -129,7 +133,7 @@ describe('rspamd gives no verdict', () => {
     ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'],
   ])('when it answers %s and hangs up', async (_, answer) => {
     const listener = await startTcpListener((socket) => socket.once('data', () => socket.end(answer)));
-    open.push(() => listener.close());
+    atEnd(() => listener.close());
     await expect(scan(`127.0.0.1:${listener.port}`)).rejects.toThrow(ScreeningUnavailableError);
   });
 
@@ -139,18 +143,14 @@ describe('rspamd gives no verdict', () => {
       const timer = setInterval(() => socket.write(' '), 20);
       socket.once('close', () => clearInterval(timer));
     });
-    open.push(() => listener.close());
+    atEnd(() => listener.close());
     await expect(scan(`127.0.0.1:${listener.port}`, { timeoutMs: 300 })).rejects.toThrow(
       'no answer within 300 ms',
     );
   });
 
   test('when it is away', async () => {
-    const rspamd = await start();
-    const { address } = rspamd;
-    await rspamd.close();
-    open.length = 0;
-    await expect(scan(address)).rejects.toThrow(/^rspamd: connect ECONNREFUSED/);
+    await expect(scan(`127.0.0.1:${CLOSED_PORT}`)).rejects.toThrow(/^rspamd: connect ECONNREFUSED/);
   });
 });
 
