@@ -1,7 +1,6 @@
-import { Writable } from 'node:stream';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, WebhookId } from '@postrider/domain';
-import { fakeClock, waitFor } from '@postrider/testing';
+import { fakeClock, streamInto, waitFor } from '@postrider/testing';
 import { setupCli } from '../test/run-in-process.ts';
 import { runCli } from './run.ts';
 
@@ -84,13 +83,9 @@ describe('top', () => {
 
   test('shows a terminal the table again, until Ctrl+C', async () => {
     const screens: string[] = [];
-    const write = (chunk: Buffer, _encoding: string, done: () => void) => {
-      screens.push(chunk.toString());
-      done();
-    };
-    const stdout = Object.assign(new Writable({ write }), { isTTY: true });
+    const stdout = Object.assign(streamInto(screens), { isTTY: true });
     const env = { DATABASE_URL: database.url };
-    const io = { env, dataDir: '/nonexistent', clock: fakeClock(), stdout, stderr: new Writable({ write }) };
+    const io = { env, dataDir: '/nonexistent', clock: fakeClock(), stdout, stderr: streamInto(screens) };
     const shown = runCli(['top', '--every', '1'], io);
     await waitFor(() => screens.length > 0, { what: 'the first screen' });
     await database.query('update webhooks set failing_since = null');

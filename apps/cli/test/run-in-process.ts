@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { expect } from '@jest/globals';
-import { createRows, fakeClock, setupDatabase } from '@postrider/testing';
+import { createRows, fakeClock, setupDatabase, streamInto } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { runCli } from '../src/run.ts';
 
@@ -50,11 +50,5 @@ export async function runInProcess(
 
 function collector(): Writable & { text(): string } {
   const chunks: string[] = [];
-  const stream = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      chunks.push(chunk.toString('utf8'));
-      done();
-    },
-  });
-  return Object.assign(stream, { text: () => chunks.join('') });
+  return Object.assign(streamInto(chunks), { text: () => chunks.join('') });
 }

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { blobIdOf, createBlobStore } from '@postrider/blobs';
 import type { BlobId, BlobStore } from '@postrider/blobs';
@@ -10,7 +9,7 @@ import { parseMessage } from '../../../packages/received-mail/test/parse-message
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
 import { createReceivedMessageStore, createSweptBlobs } from '@postrider/store';
 import type { ReceivedMessageStore } from '@postrider/store';
-import { cleanUpAfterEach, s3Error, setEnvironment, startFakeS3 } from '@postrider/testing';
+import { cleanUpAfterEach, s3Error, setEnvironment, startFakeS3, streamInto } from '@postrider/testing';
 import type { FakeS3 } from '@postrider/testing';
 import { INBOX, openConnections, setupInboundStore, SHARED_DOMAIN } from '../test/setup-inbound-store.ts';
 import { BlobSweep } from './blob-sweep.ts';
@@ -36,13 +35,7 @@ beforeEach(async () => {
 });
 
 function keptLogger() {
-  const stream = new Writable({
-    write: (line: Buffer, _encoding, done) => {
-      lines.push(line.toString('utf8'));
-      done();
-    },
-  });
-  return createLogger({ level: 'info', service: 'inbound', stream });
+  return createLogger({ level: 'info', service: 'inbound', stream: streamInto(lines) });
 }
 
 const newSweep = (parts: Partial<BlobSweepParts> = {}) =>

@@ -1,8 +1,7 @@
 import { networkInterfaces } from 'node:os';
-import { Writable } from 'node:stream';
 import { test } from '@jest/globals';
-import { createLogger, type Logger } from '@postrider/runtime';
-import { cleanUpAfterEach, openSmtpClient, type SmtpClient } from '@postrider/testing';
+import { createLogger } from '@postrider/runtime';
+import { cleanUpAfterEach, openSmtpClient, type SmtpClient, streamInto } from '@postrider/testing';
 import type { PipelineOutcome } from '../src/pipeline/mail-pipeline.ts';
 import type { MessageSink, ReceivedEnvelope } from '../src/pipeline/message-sink.ts';
 import { InboundServer } from '../src/smtp/inbound-server.ts';
@@ -49,17 +48,6 @@ async function acceptsInbox(recipient: string): Promise<boolean> {
 /** The answer to a message that is stored. */
 export const STORED: PipelineOutcome = { kind: 'stored', messages: [] };
 
-/** The real logger, writing into `lines`. */
-function keptLogger(lines: string[]): Logger {
-  const stream = new Writable({
-    write: (line: Buffer, _encoding, done) => {
-      lines.push(line.toString('utf8'));
-      done();
-    },
-  });
-  return createLogger({ level: 'debug', service: 'inbound', stream });
-}
-
 /** Makes servers. Unless `atEnd` says otherwise, they and their clients end after each test. */
 export function testServers(atEnd = cleanUpAfterEach()) {
   async function start(options: TestServerOptions = {}): Promise<TestServer> {
@@ -86,7 +74,7 @@ export function testServers(atEnd = cleanUpAfterEach()) {
       hostname: HOSTNAME,
       tls: null,
       sink,
-      logger: keptLogger(lines),
+      logger: createLogger({ level: 'debug', service: 'inbound', stream: streamInto(lines) }),
       onRefusal: (code, reason) => refusals.push(`${code} ${reason}`),
       onSession: (open) => sessions.push(open),
       ...rest,

@@ -1,6 +1,6 @@
-import { Writable } from 'node:stream';
 import { createLogger } from '@postrider/runtime';
 import type { Logger } from '@postrider/runtime';
+import { streamInto } from '@postrider/testing';
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -15,17 +15,11 @@ export interface KeptLog {
 }
 
 export function keepLog(): KeptLog {
-  let written: string[] = [];
-  const stream = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      written.push(chunk.toString('utf8'));
-      done();
-    },
-  });
+  const written: string[] = [];
   return {
-    logger: createLogger({ level: 'debug', service: 'worker', stream }),
+    logger: createLogger({ level: 'debug', service: 'worker', stream: streamInto(written) }),
     text: () => written.join(''),
     lines: (msg) => written.map((line) => JSON.parse(line) as Line).filter((line) => line['msg'] === msg),
-    clear: () => void (written = []),
+    clear: () => void written.splice(0),
   };
 }

@@ -70,6 +70,7 @@ export {
   type WebhookWish,
 } from './rows.ts';
 export { runs } from './runs.ts';
+export { streamInto } from './stream-into.ts';
 export { createSnsSigner, snsCertUrl, type SnsFields, type SnsSigner } from './sns-signer.ts';
 export { openSmtpClient, type SmtpClient } from './smtp-client.ts';
 export { startFaultProxy, type FaultProxy } from './proxy/fault-proxy.ts';

@@ -1,4 +1,3 @@
-import { Writable } from 'node:stream';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { blobIdOf, BlobStoreUnavailableError } from '@postrider/blobs';
@@ -10,6 +9,7 @@ import type { Metrics } from '@postrider/runtime';
 import { ScreeningUnavailableError } from '@postrider/screening';
 import { StoreUnavailableError, SweptBlobsError } from '@postrider/store';
 import type { IncomingMessage, Reception, StoredMessage } from '@postrider/store';
+import { streamInto } from '@postrider/testing';
 import { MailPipeline } from './mail-pipeline.ts';
 import type { Mail } from './mail-pipeline.ts';
 
@@ -66,14 +66,8 @@ async function take({
   put = async () => undefined,
   parse = async (raw) => parseMessage(raw),
 }: Options = {}) {
-  const stream = new Writable({
-    write: (line: Buffer, _encoding, done) => {
-      lines.push(line.toString('utf8'));
-      done();
-    },
-  });
   const pipeline = new MailPipeline({
-    logger: createLogger({ level: 'debug', service: 'inbound', stream }),
+    logger: createLogger({ level: 'debug', service: 'inbound', stream: streamInto(lines) }),
     metrics,
     parser: { parse },
     blobs: {

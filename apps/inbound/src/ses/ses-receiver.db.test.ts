@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createBlobStore, createObjectSource } from '@postrider/blobs';
 import { LIMITS } from '@postrider/domain';
@@ -19,6 +18,7 @@ import {
   setup,
   startFakeS3,
   startFaultProxy,
+  streamInto,
   waitFor,
 } from '@postrider/testing';
 import type { FakeS3 } from '@postrider/testing';
@@ -58,13 +58,7 @@ function startReceiver(
   parse: (raw: Buffer) => ReturnType<MessageParser['parse']> = async (raw) => parseMessage(raw),
   work: SesMailWork = createSesMailWork(database),
 ): SesReceiver {
-  const stream = new Writable({
-    write: (line: Buffer, _encoding, done) => {
-      lines.push(line.toString('utf8'));
-      done();
-    },
-  });
-  const logger = createLogger({ level: 'info', service: 'inbound', stream });
+  const logger = createLogger({ level: 'info', service: 'inbound', stream: streamInto(lines) });
   const metrics = createMetrics('inbound', { processMetrics: false });
   const blobs = createBlobStore('s3://blobs');
   const pipeline = new MailPipeline({
