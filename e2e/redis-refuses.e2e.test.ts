@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import { createServer } from 'node:tls';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { startRedis } from '@postrider/embedded';
 import type { RunningRedis } from '@postrider/embedded';
-import { createTestAuthority, describeWithRedis, fetchMetrics, waitFor } from '@postrider/testing';
+import { createTestAuthority, describeWithRedis, fetchMetrics, listen, waitFor } from '@postrider/testing';
 import type { LogLine, SystemProcess } from '@postrider/testing';
 import { Redis } from 'ioredis';
 import { startSystem } from './start-system.ts';
@@ -156,16 +155,14 @@ describeWithRedis('a Redis that refuses Postrider', () => {
     async () => {
       const authority = await createTestAuthority();
       const { keyPem, certPem } = await authority.selfSigned({ addresses: ['127.0.0.1'] });
-      const server = createServer({ key: keyPem, cert: certPem }).listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      const { port } = server.address() as { port: number };
+      const { port, close } = await listen(createServer({ key: keyPem, cert: certPem }));
       // The relay watches the queue as the worker does.
       for (const name of ['api', 'worker'] as const) {
         const started = await system.start(name, { REDIS_URL: `rediss://127.0.0.1:${port}` });
         expect(await reasonOf(started)).toMatch(/certificate/);
         await started.kill();
       }
-      server.close();
+      await close();
     },
     TIMEOUT_MS,
   );

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { listen } from '@postrider/testing';
 import { SMTPServer } from 'smtp-server';
 import type { SMTPServerOptions } from 'smtp-server';
 
@@ -71,12 +72,9 @@ export async function startRawServer(
   reply: (line: string, socket: Socket) => string | null,
 ): Promise<RawServer> {
   const lines: string[] = [];
-  const sockets = new Set<Socket>();
-  const server: Server = createServer((socket) => {
-    sockets.add(socket);
+  const server = createServer((socket) => {
     let rest = '';
     socket.on('error', () => undefined);
-    socket.on('close', () => sockets.delete(socket));
     if (greet !== null) socket.write(`${greet}\r\n`);
     socket.on('data', (chunk) => {
       const parts = (rest + chunk.toString('latin1')).split('\r\n');
@@ -88,15 +86,6 @@ export async function startRawServer(
       }
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    lines,
-    close: () =>
-      new Promise((resolve) => {
-        for (const socket of sockets) socket.destroy();
-        server.close(() => resolve());
-      }),
-  };
+  const { port, close } = await listen(server);
+  return { url: `smtp://127.0.0.1:${port}`, lines, close };
 }

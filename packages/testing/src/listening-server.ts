@@ -16,17 +16,19 @@ export interface ListeningServer {
   readonly close: () => Promise<void>;
 }
 
-/** @param at a host with any free port, or the path of a unix socket. Unset: loopback */
+/** @param at a host, with any free port if none is given, or the path of a unix socket. Unset: loopback */
 export async function listen(
   server: Server,
-  at: { readonly host: string } | { readonly path: string } = { host: '127.0.0.1' },
+  at: { readonly host: string; readonly port?: number | undefined } | { readonly path: string } = {
+    host: '127.0.0.1',
+  },
 ): Promise<ListeningServer> {
   const open = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     open.add(socket);
     socket.once('close', () => open.delete(socket));
   });
-  server.listen('path' in at ? at : { ...at, port: 0 });
+  server.listen('path' in at ? at : { host: at.host, port: at.port ?? 0 });
   await once(server, 'listening');
   return {
     port: 'path' in at ? 0 : (server.address() as AddressInfo).port,

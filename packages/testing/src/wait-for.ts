@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface WaitOptions {
   /** The words after "waited 20000 ms for". */
   what: string;
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Unset: 20, and 5 % of the time so far when that is more, up to 500. */
   intervalMs?: number;
 }

@@ -1,7 +1,7 @@
 import { createServer, connect as connectTcp } from 'node:net';
 import { once } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
-import { fakeClock } from '@postrider/testing';
+import { fakeClock, listen } from '@postrider/testing';
 import { createTransport } from 'nodemailer';
 import { beginMessage, FROM, HOSTNAME, testServers, testWithIpv6, TO } from '../../test/test-server.ts';
 
@@ -276,12 +276,9 @@ describe('the address of a client', () => {
 
 describe('the server', () => {
   test('does not start on a port in use, and says so', async () => {
-    const other = createServer();
-    other.listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const { port } = other.address() as { port: number };
+    const { port, close } = await listen(createServer());
     await expect(servers.start({ port })).rejects.toThrow('EADDRINUSE');
-    other.close();
+    await close();
   });
 
   test('tells its port while it listens', async () => {

@@ -1,8 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { waitFor } from '@postrider/testing';
+import { listen, waitFor } from '@postrider/testing';
 import type { Exchange, ReceivedRequest } from '@postrider/testing';
 import type { Receipt } from '../checker/history.ts';
 import { logging } from './receipt-log.ts';
@@ -31,11 +29,9 @@ test('the time of an answer is when it was written, also when Node reports the w
     const request = { headers: incoming.headers, receivedAtMs: performance.now() } as ReceivedRequest;
     void busyAfterwards.play({ request, response, socket: incoming.socket } as unknown as Exchange);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  const { port, close } = await listen(server);
+  await fetch(`http://127.0.0.1:${port}/`);
   const answered = await waitFor(() => receipt?.answeredAtMs ?? false, { what: 'the answer to be logged' });
-  server.close();
-  server.closeAllConnections();
+  await close();
   expect(answered).toBeLessThanOrEqual(writtenAtMs);
 });

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import {
   cleanUpAfterEach,
   CLOSED_PORT,
+  listen,
   serviceDrop,
   serviceHang,
   servicePage,
@@ -296,14 +296,7 @@ describe('credentials', () => {
 /** A metadata service that takes connections and never answers, as behind a firewall that drops. */
 async function metadataService(): Promise<{ url: string; requests: () => number }> {
   let requests = 0;
-  const server = createServer(() => (requests += 1));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  atEnd(
-    () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  );
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests: () => requests };
+  const { port, close } = await listen(createServer(() => (requests += 1)));
+  atEnd(close);
+  return { url: `http://127.0.0.1:${port}`, requests: () => requests };
 }

@@ -2,7 +2,9 @@ import { createSocket } from 'node:dgram';
 import type { Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { listen } from '../listening-server.ts';
+import type { ListeningServer } from '../listening-server.ts';
 import { DNS_TYPES, readQuestion, writeReply } from './message.ts';
 import type { Question, Reply } from './message.ts';
 
@@ -19,7 +21,6 @@ export async function startDnsServer(
   reply: (question: Question, isTcp: boolean) => Reply | null,
 ): Promise<DnsServer> {
   const questions: string[] = [];
-  const open = new Set<Socket>();
 
   function answer(query: Buffer, isTcp: boolean): Buffer | null {
     const question = readQuestion(query);
@@ -28,46 +29,39 @@ export async function startDnsServer(
     return replied === null ? null : writeReply(query, question, replied);
   }
 
-  const { udp, tcp, port } = await listenTwice();
+  const { udp, tcp, listening } = await listenTwice();
   udp.on('message', (query, sender) => {
     const replied = answer(query, false);
     if (replied !== null) udp.send(replied, sender.port, sender.address);
   });
   tcp.on('connection', (socket: Socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
     socket.on('error', () => undefined);
     answerOverTcp(socket, (query) => answer(query, true));
   });
 
   return {
-    address: `127.0.0.1:${port}`,
+    address: `127.0.0.1:${listening.port}`,
     questions,
     async close() {
-      const closed = Promise.all([once(udp, 'close'), once(tcp, 'close')]);
       udp.close();
-      tcp.close();
-      for (const socket of open) socket.destroy();
-      await closed;
+      await listening.close();
     },
   };
 }
 
 /** Another socket may have the UDP port of the free TCP port. Then it tries the next one. */
-async function listenTwice(): Promise<{ udp: UdpSocket; tcp: Server; port: number }> {
+async function listenTwice(): Promise<{ udp: UdpSocket; tcp: Server; listening: ListeningServer }> {
   for (;;) {
     const tcp = createServer();
-    tcp.listen(0, '127.0.0.1');
-    await once(tcp, 'listening');
-    const { port } = tcp.address() as AddressInfo;
+    const listening = await listen(tcp);
     const udp = createSocket('udp4');
     try {
-      udp.bind(port, '127.0.0.1');
+      udp.bind(listening.port, '127.0.0.1');
       await once(udp, 'listening');
-      return { udp, tcp, port };
+      return { udp, tcp, listening };
     } catch {
       udp.close();
-      tcp.close();
+      await listening.close();
     }
   }
 }

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { startFaultProxy } from './fault-proxy.ts';
 import type { FaultProxy } from './fault-proxy.ts';
 import { resetConnection } from './flow.ts';
+import { listen } from '../listening-server.ts';
 import { waitFor } from '../wait-for.ts';
 import { createFinder } from './trap.ts';
 
@@ -27,9 +28,7 @@ beforeEach(async () => {
     });
     socket.on('close', () => (own.ended = true));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const { port } = await listen(server);
   proxy = await startFaultProxy(() => ({ host: '127.0.0.1', port }));
 });
 
@@ -151,12 +150,11 @@ test('a stranded connection carries nothing and stays open, while new ones work'
 
 test('its URL leads to the proxy, and moveTo to another server', async () => {
   expect(proxy.url('redis://user@10.0.0.1:1/2')).toBe(`redis://user@127.0.0.1:${proxy.port}/2`);
-  const other = createServer((socket) => socket.end('other')).listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  proxy.moveTo((other.address() as AddressInfo).port);
+  const other = await listen(createServer((socket) => socket.end('other')));
+  proxy.moveTo(other.port);
   const one = await client();
   await becomes('its answer', () => one.text === 'other');
-  other.close();
+  await other.close();
 });
 
 describe('a trap', () => {

@@ -72,7 +72,7 @@ test('waits for requests to come, of one path or of all', async () => {
 test('says what it waited for in vain', async () => {
   await post('/hook');
   const vain = receiver.waitForRequests(2, { path: '/hook', withinMs: 10 });
-  await expect(vain).rejects.toThrow('1 of 2 requests to /hook in 10 ms');
+  await expect(vain).rejects.toThrow('waited 10 ms for 2 requests to /hook; last error: 1 came');
 });
 
 test('resets the connection beneath TLS', async () => {

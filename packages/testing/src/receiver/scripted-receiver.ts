@@ -1,9 +1,10 @@
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server, type ServerOptions } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { TestAuthority, TestCertificate } from '../certificates.ts';
+import { listen } from '../listening-server.ts';
+import { waitFor } from '../wait-for.ts';
 import type { Exchange, Reaction, ReceivedRequest } from './behaviour.ts';
 import { answer } from './behaviours.ts';
 
@@ -68,50 +69,53 @@ export async function startScriptedReceiver(options: ScriptedReceiverOptions): P
   server.headersTimeout = 0;
   const sockets = trackSockets(server);
   const script = createScript();
-  const log = createRequestLog();
+  const requests: ReceivedRequest[] = [];
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     // A sender may give up half-way. Its request is not listed.
-    receive(request, response, { sockets, script, log }).catch(() => request.socket.destroy());
+    receive(request, response, { sockets, script, requests }).catch(() => request.socket.destroy());
   });
-  server.listen(options.port ?? 0, host);
-  await once(server, 'listening');
-  const port = (server.address() as AddressInfo).port;
+  const listening = await listen(server, { host, port: options.port });
+  const { port } = listening;
   const literal = host.includes(':') ? `[${host}]` : host;
 
   return {
     port,
-    requests: log.requests,
+    requests,
     get connections() {
       return sockets.accepted();
     },
     get openSockets() {
-      return sockets.open.size;
+      return listening.openSockets;
     },
     url: (path, hostname = literal) => `https://${hostname}:${port}${path}`,
     script: (path, reactions) => script.queue(path, reactions),
     always: (path, reaction) => script.always(path, reaction),
-    waitForRequests: (count, { path, withinMs = 60_000 } = {}) => log.waitFor(count, path, withinMs),
+    waitForRequests: (count, { path, withinMs } = {}) =>
+      waitFor(
+        () => {
+          const found = requests.filter((request) => path === undefined || pathOf(request) === path);
+          if (found.length < count) throw new Error(`${found.length} came`);
+          return found;
+        },
+        { what: `${count} requests to ${path ?? 'any path'}`, timeoutMs: withinMs, intervalMs: 5 },
+      ),
     reset() {
-      log.requests.length = 0;
+      requests.length = 0;
       script.clear();
     },
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      for (const { tcp } of sockets.open.values()) tcp.destroy();
-      await closed;
-    },
+    close: listening.close,
   };
 }
 
 interface Parts {
   sockets: ReturnType<typeof trackSockets>;
   script: ReturnType<typeof createScript>;
-  log: ReturnType<typeof createRequestLog>;
+  requests: ReceivedRequest[];
 }
 
 async function receive(message: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
-  const { id, tls, tcp } = parts.sockets.of(message.socket);
+  const tls = message.socket as TLSSocket;
+  const { id, tcp } = parts.sockets.beneath(tls);
   const request: ReceivedRequest = {
     method: message.method ?? '',
     path: message.url ?? '',
@@ -121,7 +125,7 @@ async function receive(message: IncomingMessage, response: ServerResponse, parts
     receivedAtMs: performance.now(),
     receivedAt: new Date(),
     socketId: id,
-    serverName: serverNameOf(tls),
+    serverName: tls.servername || null, // false without SNI
     status: null,
   };
   const reaction = parts.script.next(pathOf(request));
@@ -129,7 +133,7 @@ async function receive(message: IncomingMessage, response: ServerResponse, parts
   if (!early) request.body = Buffer.concat((await message.toArray()) as Buffer[]);
   const behaviour = typeof reaction === 'function' ? reaction(request) : reaction;
   request.status = behaviour.status;
-  parts.log.add(request);
+  parts.requests.push(request);
   await behaviour.play(createExchange(request, response, tls, tcp));
 }
 
@@ -161,7 +165,6 @@ function createExchange(
 /** Finds the TCP socket of each TLS socket: only the TCP socket can be reset. */
 function trackSockets(server: Server) {
   const open = new Map<string, { id: number; tcp: Socket }>();
-  const secure = new Map<string, { id: number; tls: TLSSocket; tcp: Socket }>();
   let accepted = 0;
   server.on('connection', (tcp: Socket) => {
     accepted += 1;
@@ -170,18 +173,11 @@ function trackSockets(server: Server) {
     tcp.on('error', () => undefined);
     tcp.once('close', () => open.delete(peer));
   });
-  server.on('secureConnection', (tls: TLSSocket) => {
-    const peer = peerOf(tls);
-    const beneath = open.get(peer);
-    tls.on('error', () => undefined);
-    tls.once('close', () => secure.delete(peer));
-    if (beneath !== undefined) secure.set(peer, { ...beneath, tls });
-  });
+  server.on('secureConnection', (tls: TLSSocket) => tls.on('error', () => undefined));
   return {
-    open,
     accepted: () => accepted,
-    of(socket: Socket) {
-      const connection = secure.get(peerOf(socket));
+    beneath(tls: TLSSocket) {
+      const connection = open.get(peerOf(tls));
       if (connection === undefined) throw new Error('the connection was closed before its request was read');
       return connection;
     },
@@ -201,48 +197,6 @@ function createScript() {
     },
     next: (path: string): Reaction => queued.get(path)?.shift() ?? usual.get(path) ?? answer(200),
   };
-}
-
-function createRequestLog() {
-  const requests: ReceivedRequest[] = [];
-  const watchers = new Set<() => void>();
-  const to = (path: string | undefined) =>
-    path === undefined ? [...requests] : requests.filter((request) => pathOf(request) === path);
-
-  function waitFor(count: number, path: string | undefined, withinMs: number): Promise<ReceivedRequest[]> {
-    return new Promise((resolve, reject) => {
-      const look = () => {
-        const found = to(path);
-        if (found.length < count) return;
-        stop();
-        resolve(found);
-      };
-      const timer = setTimeout(() => {
-        stop();
-        reject(
-          new Error(`${to(path).length} of ${count} requests to ${path ?? 'any path'} in ${withinMs} ms`),
-        );
-      }, withinMs);
-      const stop = () => {
-        clearTimeout(timer);
-        watchers.delete(look);
-      };
-      watchers.add(look);
-      look();
-    });
-  }
-
-  function add(request: ReceivedRequest): void {
-    requests.push(request);
-    for (const look of watchers) look();
-  }
-
-  return { requests, add, waitFor };
-}
-
-/** The SNI name: `servername` is false without one, and missing from the types of Node 20. */
-function serverNameOf(socket: object): string | null {
-  return 'servername' in socket && typeof socket.servername === 'string' ? socket.servername : null;
 }
 
 function pathOf(request: ReceivedRequest): string {
