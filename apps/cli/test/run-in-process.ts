@@ -1,4 +1,4 @@
-import { Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
 import { expect } from '@jest/globals';
 import { createRows, fakeClock, setupDatabase, streamInto } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';

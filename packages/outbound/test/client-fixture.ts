@@ -80,7 +80,7 @@ function useClientFixture(httpClient: HttpClient): ClientFixture {
         () => server.close(),
         () => resolver.close(),
       );
-      return { client: createClient({ resolver, ...options }), queries: server.queries };
+      return { client: createClient({ resolver, ...options }), queries: server.questions };
     },
     startReceiver: (options = {}) => kept(startScriptedReceiver({ authority, names: [NAME], ...options })),
     startListener: (...args) => kept(startTcpListener(...args)),

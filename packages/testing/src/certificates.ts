@@ -2,14 +2,13 @@ import { type Certificate, type CertificateRequest, issueCertificate } from '@po
 
 /** A server's private key (PKCS #8) and certificate, both PEM, for `tls.createServer`. */
 export type TestCertificate = Pick<Certificate, 'certPem' | 'keyPem'>;
-export type TestCertificateRequest = CertificateRequest;
 
 /** A test's own certificate authority. Clients trust `caPem`; receivers show issued certificates. */
 export interface TestAuthority {
   caPem: string;
-  issue(request: TestCertificateRequest): Promise<TestCertificate>;
+  issue(request: CertificateRequest): Promise<TestCertificate>;
   /** A certificate that no authority signed. */
-  selfSigned(request: TestCertificateRequest): Promise<TestCertificate>;
+  selfSigned(request: CertificateRequest): Promise<TestCertificate>;
 }
 
 /** Makes a new authority in memory; nothing is written to disk. */

@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { describe, test } from '@jest/globals';
+import { describe } from '@jest/globals';
+import { describeWithout } from './describe-without.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
@@ -12,15 +13,8 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
  */
 export function describeWithChromium(title: string, define: (executablePath: string) => void): void {
   const path = chromiumPath();
-  if (path !== null) {
-    describe(title, () => define(path));
-  } else if (process.env['REQUIRE_CHROMIUM'] === '1') {
-    test(`${title} (REQUIRE_CHROMIUM=1)`, () => {
-      throw new Error('no chromium on PATH');
-    });
-  } else {
-    describe.skip(`${title} (skipped: no chromium on PATH)`, () => define('chromium'));
-  }
+  if (path !== null) describe(title, () => define(path));
+  else describeWithout(title, 'REQUIRE_CHROMIUM', 'no chromium on PATH', () => define('chromium'));
 }
 
 function chromiumPath(): string | null {

@@ -6,19 +6,14 @@ export { describeWithChromium } from './chromium.ts';
 export { fakeClock, systemClock, type FakeClock } from './clock.ts';
 export { adminDatabaseUrl, createTestDatabase, type TestDatabase } from './database.ts';
 export { numberInInfo, startRedisFailover, type RedisFailover } from './redis-failover.ts';
-export { describeWithRedis, redisForTests, type RedisForTests } from './redis.ts';
+export { describeWithRedis, redisForTests } from './redis.ts';
 export { createTestRoles, type TestRoles } from './roles.ts';
 export { newWebhook } from './new-webhook.ts';
 export { inParallel } from './in-parallel.ts';
 export { CLOSED_PORT, listen } from './listening-server.ts';
 export { untilWaitingForLock } from './until-waiting-for-lock.ts';
-export { waitFor, type WaitOptions } from './wait-for.ts';
-export {
-  createTestAuthority,
-  type TestAuthority,
-  type TestCertificate,
-  type TestCertificateRequest,
-} from './certificates.ts';
+export { waitFor } from './wait-for.ts';
+export { createTestAuthority, type TestAuthority, type TestCertificate } from './certificates.ts';
 export type { Behaviour, Exchange, Reaction, ReceivedRequest } from './receiver/behaviour.ts';
 export {
   after,
@@ -46,8 +41,9 @@ export {
   takingMs,
   truncatedBody,
 } from './receiver/behaviours.ts';
-export { startZoneServer, type ZoneEntry, type ZoneServer } from './dns/zone-server.ts';
-export { startNameServer, type NameReply, type NameServer } from './dns/name-server.ts';
+export { startZoneServer, type ZoneServer } from './dns/zone-server.ts';
+export type { DnsServer } from './dns/dns-server.ts';
+export { startNameServer, type NameReply } from './dns/name-server.ts';
 export {
   startScriptedReceiver,
   type ScriptedReceiver,
@@ -64,7 +60,6 @@ export {
   createRows,
   type AttachmentWish,
   type DeliveryWish,
-  type EventWish,
   type MessageWish,
   type Rows,
   type WebhookWish,
@@ -84,12 +79,12 @@ export { DIST, startProcess, type LogLine, type ProcessName, type SystemProcess 
 export { startFakeClamd, EICAR, type ClamdBehaviour, type FakeClamd } from './screening/fake-clamd.ts';
 export { startFakeRspamd, type FakeRspamd, type RspamdBehaviour } from './screening/fake-rspamd.ts';
 export { serviceDrop, serviceHang, servicePage, type ServiceReaction } from './fake-service.ts';
-export { startFakeSes, type FakeSes, type SesMessage, type SesRequest } from './ses/fake-ses.ts';
+export { startFakeSes, type FakeSes, type SesMessage } from './ses/fake-ses.ts';
 export { newIdentity, publishKeys, type FakeIdentity } from './ses/identities.ts';
 export { sesReceived, type ReceivedWish } from './ses/received.ts';
 export type { SesOperation } from './ses/operations.ts';
 export { expectedSesEvents, sesSampleText, snsSamples } from './ses/samples.ts';
 export { sesDrip, sesError, sesThrottle } from './ses/reactions.ts';
 export { startFakeS3, type FakeS3 } from './s3/fake-s3.ts';
-export type { FakeS3Object, S3Operation, S3Request } from './s3/operations.ts';
+export type { S3Operation } from './s3/operations.ts';
 export { s3Error, s3Part } from './s3/reactions.ts';

@@ -1,4 +1,5 @@
-import { describe, test } from '@jest/globals';
+import { describe } from '@jest/globals';
+import { describeWithout } from './describe-without.ts';
 import { published, REDIS_URL_KEY } from './environment.ts';
 
 /** The URL of the tests' Redis, or the reason why there is none. */
@@ -17,15 +18,7 @@ export function redisForTests(): RedisForTests {
  * REQUIRE_REDIS=1, as in CI, it fails instead.
  */
 export function describeWithRedis(title: string, define: (url: string) => void): void {
-  const redis = redisForTests();
-  if (redis.url !== undefined) {
-    const { url } = redis;
-    describe(title, () => define(url));
-  } else if (published('REQUIRE_REDIS') === '1') {
-    test(`${title} (REQUIRE_REDIS=1)`, () => {
-      throw new Error(redis.skip);
-    });
-  } else {
-    describe.skip(`${title} (skipped: ${redis.skip})`, () => define('redis://127.0.0.1:0'));
-  }
+  const { url, skip } = redisForTests();
+  if (url !== undefined) describe(title, () => define(url));
+  else describeWithout(title, 'REQUIRE_REDIS', skip, () => define('redis://127.0.0.1:0'));
 }

@@ -5,37 +5,15 @@ import { connect as connectTls } from 'node:tls';
 /** One whole answer, its lines joined by LF. Empty when the server closed the connection. */
 export type Answer = string;
 
-/** A client that writes any bytes, also wrong ones. */
-export interface SmtpClient {
-  /** Writes and does not wait. */
-  write(bytes: string | Buffer): void;
-  /** The next answer. */
-  answer(): Promise<Answer>;
-  /** Writes one line and waits for its answer. */
-  say(line: string): Promise<Answer>;
-  /** All answers until the server closes the connection. */
-  rest(): Promise<Answer[]>;
-  /** The number of answers that the test has not read. */
-  pending(): number;
-  /** Resolves when the system has taken all written bytes. */
-  flushed(): Promise<void>;
-  /** Starts TLS on the socket, after the answer to STARTTLS. */
-  secure(ca: string, servername: string): Promise<void>;
-  /** SHA-256 of the server's certificate; empty without TLS. */
-  fingerprint(): string;
-  /** Cuts the connection. */
-  destroy(): void;
-  readonly closed: Promise<void>;
-}
-
 /** Connects, from the address `from` if it is given. The greeting is the first answer. */
 export async function openSmtpClient(port: number, host = '127.0.0.1', from?: string): Promise<SmtpClient> {
   const socket = connectTcp({ port, host, localAddress: from }).setNoDelay(true); // writes leave at once
   await once(socket, 'connect');
-  return new LineClient(socket);
+  return new SmtpClient(socket);
 }
 
-class LineClient implements SmtpClient {
+/** A client that writes any bytes, also wrong ones. */
+export class SmtpClient {
   #socket: Socket;
   #fingerprint = '';
   #text = '';
@@ -50,10 +28,12 @@ class LineClient implements SmtpClient {
     this.#listen(socket);
   }
 
+  /** Writes and does not wait. */
   write(bytes: string | Buffer): void {
     this.#socket.write(bytes);
   }
 
+  /** The next answer. */
   answer(): Promise<Answer> {
     const next = this.#answers.shift();
     if (next !== undefined) return Promise.resolve(next);
@@ -61,25 +41,30 @@ class LineClient implements SmtpClient {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
+  /** Writes one line and waits for its answer. */
   say(line: string): Promise<Answer> {
     this.write(`${line}\r\n`);
     return this.answer();
   }
 
+  /** All answers until the server closes the connection. */
   async rest(): Promise<Answer[]> {
     const answers: Answer[] = [];
     for (let next = await this.answer(); next !== ''; next = await this.answer()) answers.push(next);
     return answers;
   }
 
+  /** The number of answers that the test has not read. */
   pending(): number {
     return this.#answers.length;
   }
 
+  /** Resolves when the system has taken all written bytes. */
   flushed(): Promise<void> {
     return new Promise((resolve) => this.#socket.write('', () => resolve()));
   }
 
+  /** Starts TLS on the socket, after the answer to STARTTLS. */
   async secure(ca: string, servername: string): Promise<void> {
     this.#socket.removeAllListeners('data');
     const secured = connectTls({ socket: this.#socket, ca, servername });
@@ -90,10 +75,12 @@ class LineClient implements SmtpClient {
     this.#listen(secured);
   }
 
+  /** SHA-256 of the server's certificate; empty without TLS. */
   fingerprint(): string {
     return this.#fingerprint;
   }
 
+  /** Cuts the connection. */
   destroy(): void {
     this.#socket.destroy();
   }

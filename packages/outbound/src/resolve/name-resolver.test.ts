@@ -4,10 +4,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { type NameReply, type NameServer, startNameServer } from '@postrider/testing';
+import { type DnsServer, type NameReply, startNameServer } from '@postrider/testing';
 import { NameLookupError, NameResolver, NameServersUnreachableError } from './name-resolver.ts';
 
-let server: NameServer | null = null;
+let server: DnsServer | null = null;
 let resolver: NameResolver | null = null;
 
 afterEach(async () => {
@@ -19,7 +19,7 @@ afterEach(async () => {
 async function start(reply: (name: string, type: 'A' | 'AAAA') => NameReply, nowMs?: () => number) {
   server = await startNameServer(reply);
   resolver = new NameResolver({ servers: [server.address], ...(nowMs === undefined ? {} : { nowMs }) });
-  return { resolver, queries: server.queries };
+  return { resolver, queries: server.questions };
 }
 
 describe('resolve', () => {

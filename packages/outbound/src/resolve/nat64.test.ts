@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { type NameReply, type NameServer, startNameServer, waitFor } from '@postrider/testing';
+import { type DnsServer, type NameReply, startNameServer, waitFor } from '@postrider/testing';
 import { NameResolver } from './name-resolver.ts';
 import { Nat64 } from './nat64.ts';
 
@@ -9,7 +9,7 @@ const SERVFAIL_OF_AAAA = 'DNS: no answer for ipv4only.arpa (SERVFAIL)';
 /** An address that may lie behind a prefix. */
 const ANY = ['2a00:64::1'];
 
-let server: NameServer | null = null;
+let server: DnsServer | null = null;
 let resolver: NameResolver | null = null;
 
 afterEach(async () => {
@@ -29,7 +29,7 @@ async function start(first: NameReply) {
   const nat64 = new Nat64(resolver, () => nowMs);
   return {
     nat64,
-    queries: server.queries,
+    queries: server.questions,
     answers: (next: NameReply) => void (reply = next),
     advance: (ms: number) => void (nowMs += ms),
     isOwnKnown: () => nat64.ipv4Inside('fd00:64::a00:1').length > 0,

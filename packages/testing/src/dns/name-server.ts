@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { startDnsServer } from './dns-server.ts';
+import type { DnsServer } from './dns-server.ts';
 import { DNS_TYPES, encodeAddress, encodeName, record } from './message.ts';
 import type { Question, Reply } from './message.ts';
 
@@ -11,24 +12,16 @@ export type NameReply =
   | 'servfail'
   | 'silence';
 
-/** A DNS server that a function answers for, for `Resolver.setServers`. */
-export interface NameServer {
-  /** `127.0.0.1:<port>` */
-  address: string;
-  /** The queries so far, `<name> A` or `<name> AAAA`. */
-  queries: readonly string[];
-  close(): Promise<void>;
-}
-
-/** @param reply gets names in lower case without trailing dot */
-export async function startNameServer(
-  reply: (name: string, type: 'A' | 'AAAA') => NameReply,
-): Promise<NameServer> {
-  const server = await startDnsServer((question) => {
+/**
+ * A DNS server that a function answers for, for `Resolver.setServers`.
+ *
+ * @param reply gets names in lower case without trailing dot
+ */
+export function startNameServer(reply: (name: string, type: 'A' | 'AAAA') => NameReply): Promise<DnsServer> {
+  return startDnsServer((question) => {
     const answer = reply(question.name, question.type === DNS_TYPES.AAAA ? 'AAAA' : 'A');
     return answer === 'silence' ? null : replyOf(question, answer);
   });
-  return { address: server.address, queries: server.questions, close: () => server.close() };
 }
 
 function replyOf(question: Question, reply: Exclude<NameReply, 'silence'>): Reply {

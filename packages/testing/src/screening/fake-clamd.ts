@@ -32,9 +32,9 @@ const COMMAND = Buffer.from('zINSTREAM\0');
 /** @param path of a unix socket; without it a loopback port */
 export async function startFakeClamd(path?: string): Promise<FakeClamd> {
   const streams: Buffer[] = [];
-  let behaviour: ClamdBehaviour = 'scan';
 
   function receive(socket: Socket, chunks: readonly Buffer[]): void {
+    const { behaviour } = clamd;
     if (behaviour === 'close') socket.destroy();
     else if (behaviour === 'refuse') socket.end('INSTREAM size limit exceeded. ERROR\0');
     else {
@@ -57,24 +57,20 @@ export async function startFakeClamd(path?: string): Promise<FakeClamd> {
   });
   const listening = await listen(server, path === undefined ? undefined : { path });
 
-  return {
+  const clamd: FakeClamd = {
     address: path === undefined ? `127.0.0.1:${listening.port}` : `unix:${path}`,
     streams,
     get openSockets() {
       return listening.openSockets;
     },
-    get behaviour() {
-      return behaviour;
-    },
-    set behaviour(next) {
-      behaviour = next;
-    },
+    behaviour: 'scan',
     reset() {
       streams.length = 0;
-      behaviour = 'scan';
+      clamd.behaviour = 'scan';
     },
     close: listening.close,
   };
+  return clamd;
 }
 
 /** Returns null while the stream is not whole. */

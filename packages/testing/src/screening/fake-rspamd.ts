@@ -29,9 +29,8 @@ const NO_SPAM: RspamdBehaviour = { score: 0, action: 'no action' };
 
 export async function startFakeRspamd(): Promise<FakeRspamd> {
   const scans: RspamdScan[] = [];
-  let behaviour = NO_SPAM;
-
   const { port, close } = await startFakeService((request, message, response) => {
+    const { behaviour } = rspamd;
     const { method = '', url = '' } = request;
     const headers = request.headersDistinct as Record<string, string[]>;
     scans.push({ method, path: url, headers, message });
@@ -41,19 +40,15 @@ export async function startFakeRspamd(): Promise<FakeRspamd> {
     else response.end(JSON.stringify({ is_skipped: false, required_score: 15, symbols: {}, ...behaviour }));
   });
 
-  return {
+  const rspamd: FakeRspamd = {
     address: `127.0.0.1:${port}`,
     scans,
-    get behaviour() {
-      return behaviour;
-    },
-    set behaviour(next) {
-      behaviour = next;
-    },
+    behaviour: NO_SPAM,
     reset() {
       scans.length = 0;
-      behaviour = NO_SPAM;
+      rspamd.behaviour = NO_SPAM;
     },
     close,
   };
+  return rspamd;
 }
