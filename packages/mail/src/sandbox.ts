@@ -18,7 +18,7 @@ const OWNER_FILE = 0o600;
  * @param directory is created with the first message. Only its owner may open it.
  */
 export function createSandboxTransport(directory: string): MailTransport {
-  const folder = new MessageFolder(directory);
+  const store = messageFolder(directory);
   return {
     async send(message) {
       const { refused, deferred, notifications } = sandboxRecipients(message);
@@ -35,7 +35,7 @@ export function createSandboxTransport(directory: string): MailTransport {
         };
       }
       return withComposed(message, async ({ bytes }) => {
-        const fault = await writeMessage(folder, message.emailId, bytes);
+        const fault = await store(message.emailId, bytes);
         return fault ?? { kind: 'accepted', providerMessageId: messageIdOf(message), notifications };
       });
     },
@@ -43,58 +43,38 @@ export function createSandboxTransport(directory: string): MailTransport {
   };
 }
 
-/** The folder of stored messages. It is created before the first file, and again if it was removed. */
-class MessageFolder {
-  readonly path: string;
-  #creation: Promise<void> | null = null;
+/**
+ * @returns a function that stores a message. It creates the folder before the first one, and again if the
+ *   folder was removed. Its own result is a fault, or null.
+ */
+function messageFolder(directory: string) {
+  let isCreated = false;
 
-  constructor(path: string) {
-    this.path = path;
+  async function create(): Promise<void> {
+    await mkdir(directory, { recursive: true, mode: OWNER_DIRECTORY });
+    await chmod(directory, OWNER_DIRECTORY); // an existing folder may have other permissions
+    isCreated = true;
   }
 
-  /** Runs `write` while the folder exists. @throws the error of `write` or of the creation. */
-  async withFolder(write: () => Promise<void>): Promise<void> {
-    await this.#createOnce();
-    try {
-      await write();
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      this.#creation = null;
-      await this.#createOnce();
-      await write();
-    }
-  }
-
-  async #createOnce(): Promise<void> {
-    const creation = (this.#creation ??= this.#create());
-    await creation.catch((error: unknown) => {
-      this.#creation = null;
-      throw error;
-    });
-  }
-
-  async #create(): Promise<void> {
-    await mkdir(this.path, { recursive: true, mode: OWNER_DIRECTORY });
-    await chmod(this.path, OWNER_DIRECTORY); // an existing folder may have other permissions
-  }
-}
-
-/** Writes to a temporary file and renames it, so that no reader of the folder sees half a message. */
-async function writeMessage(
-  folder: MessageFolder,
-  emailId: EmailId,
-  bytes: Buffer,
-): Promise<ProviderResult | null> {
-  const temporary = join(folder.path, `.${emailId}.${randomBytes(6).toString('hex')}`);
-  try {
-    await folder.withFolder(async () => {
+  return async (emailId: EmailId, bytes: Buffer): Promise<ProviderResult | null> => {
+    const temporary = join(directory, `.${emailId}.${randomBytes(6).toString('hex')}`);
+    // No reader of the folder sees half a message.
+    const write = async () => {
       await writeFile(temporary, bytes, { flag: 'wx', mode: OWNER_FILE });
-      await rename(temporary, join(folder.path, `${emailId}.eml`));
-    });
-    return null;
-  } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined); // the folder itself may be the problem
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    return { kind: 'deferred', error: 'the sandbox cannot keep the message', code };
-  }
+      await rename(temporary, join(directory, `${emailId}.eml`));
+    };
+    try {
+      if (!isCreated) await create();
+      await write().catch(async (error: unknown) => {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+        await create();
+        await write();
+      });
+      return null;
+    } catch (error) {
+      await rm(temporary, { force: true }).catch(() => undefined); // the folder itself may be the problem
+      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+      return { kind: 'deferred', error: 'the sandbox cannot keep the message', code };
+    }
+  };
 }
