@@ -12,12 +12,14 @@ import type { ReceivedMessageStore } from '@postrider/store';
 import { cleanUpAfterEach, s3Error, setEnvironment, startFakeS3, streamInto } from '@postrider/testing';
 import type { FakeS3 } from '@postrider/testing';
 import { INBOX, openConnections, setupInboundStore, SHARED_DOMAIN } from '../test/setup-inbound-store.ts';
-import { BlobSweep } from './blob-sweep.ts';
+import { createBlobSweep } from './blob-sweep.ts';
 import type { BlobSweepParts } from './blob-sweep.ts';
 import { MessageSink } from './pipeline/message-sink.ts';
 import { MailPipeline } from './pipeline/mail-pipeline.ts';
 
 const HOUR_MS = 3_600_000;
+/** By this clock every blob is a day old. */
+const TOMORROW = { now: () => new Date(Date.now() + 25 * HOUR_MS) };
 
 const { outside, rows, database } = setupInboundStore();
 let folder: string;
@@ -39,7 +41,7 @@ function keptLogger() {
 }
 
 const newSweep = (parts: Partial<BlobSweepParts> = {}) =>
-  new BlobSweep({
+  createBlobSweep({
     store: createSweptBlobs(database),
     blobs,
     clock: systemClock,
@@ -178,7 +180,7 @@ describe('a sweep', () => {
     expect(ids).toHaveLength(2);
     await outside.query('delete from messages'); // as a relay does once an inbox is deleted
     await outside.query('delete from inboxes');
-    await sweep({ minAgeMs: 0 });
+    await sweep({ clock: TOMORROW });
     expect(await idsIn(blobs)).toEqual([]);
   });
 
@@ -266,7 +268,7 @@ describe('a message repeats bytes that a sweep has found', () => {
     await blobOfAge(25, bytes);
     let swept = false;
     const beforeStore = async () => {
-      if (!swept) await sweep({ minAgeMs: 0 });
+      if (!swept) await sweep({ clock: TOMORROW });
       swept = true;
     };
     expect(await receive(bytes, sinkWith({ beforeStore }))).toBe('stored');
@@ -287,7 +289,7 @@ describe('a message repeats bytes that a sweep has found', () => {
         return blobs.put(some);
       },
     };
-    const beforeStore = () => sweep({ minAgeMs: 0 });
+    const beforeStore = () => sweep({ clock: TOMORROW });
     expect(await receive(bytes, sinkWith({ blobStore: failing, beforeStore }))).toBe('later');
     expect(await receive(bytes, sinkWith())).toBe('stored');
     expect(await lost()).toEqual([]);
@@ -299,7 +301,7 @@ describe('a message repeats bytes that a sweep has found', () => {
     expect(await receive(bytes)).toBe('later');
     await outside.query('update swept_blobs set leased_until = now()'); // ten minutes later
     expect(await receive(bytes)).toBe('stored');
-    await sweep({ minAgeMs: 0 });
+    await sweep({ clock: TOMORROW });
     expect(await lost()).toEqual([]);
   });
 
@@ -310,8 +312,8 @@ describe('a message repeats bytes that a sweep has found', () => {
       while (going) await work();
     };
     const others = [
-      untilDone(() => sweep({ minAgeMs: 0 })),
-      untilDone(() => sweep({ minAgeMs: 0 })),
+      untilDone(() => sweep({ clock: TOMORROW })),
+      untilDone(() => sweep({ clock: TOMORROW })),
       untilDone(() => database.pool.query('delete from messages')),
     ];
     const answers: string[] = [];

@@ -12,83 +12,59 @@ export interface BlobSweepParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics<'inbound'>, 'blobSweeps' | 'blobsSwept'>;
-  /**
-   * Minimum time since the last put of a blob. Default: one day. It leaves room for a message whose row is
-   * not committed yet.
-   */
-  readonly minAgeMs?: number;
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
+/** One day since the last put of a blob. It leaves room for a message whose row is not committed yet. */
+const AGE_MS_MIN = 24 * 60 * 60 * 1000;
 const CHECK_INTERVAL_MS = 10 * 60 * 1000;
 /** Blob ids per statement. Each id costs two index probes, in messages and in attachments. */
 const BLOBS_PER_STEP = 500;
 const CONCURRENT_REMOVALS = 8;
 const STOP_TIMEOUT_MS = 5_000;
 
+/** As they are logged. */
 interface Counts {
   removed: number;
   /** Steps in which the store could lock no blob. */
-  stepsSkipped: number;
+  steps_skipped: number;
 }
 
-/** Removes blobs that no message names. */
-export class BlobSweep {
-  readonly #parts: BlobSweepParts;
-  readonly #task = periodicTask({
-    run: () => this.#run(),
-    pauseMs: CHECK_INTERVAL_MS,
-    onError: (error) => this.#reportFailure(error),
-  });
-  #counts: Counts = { removed: 0, stepsSkipped: 0 };
+/** Makes the task that removes blobs that no message names. */
+export function createBlobSweep(parts: BlobSweepParts) {
+  const { store, logger, metrics } = parts;
+  let counts: Counts;
 
-  constructor(parts: BlobSweepParts) {
-    this.#parts = parts;
-  }
-
-  start(): void {
-    this.#task.start();
-  }
-
-  /** Sweeps the blob store if a sweep is due. Never rejects. */
-  async sweepIfDue(): Promise<void> {
-    await this.#run().catch((error: unknown) => this.#reportFailure(error));
-  }
-
-  /** Resolves when no removal is running, or after 5 s. */
-  async stop(): Promise<void> {
-    await this.#task.stop(STOP_TIMEOUT_MS);
-  }
-
-  async #run(): Promise<void> {
-    const { store, logger, metrics } = this.#parts;
-    const { stopping } = this.#task;
-    this.#counts = { removed: 0, stepsSkipped: 0 };
+  async function run(): Promise<void> {
+    counts = { removed: 0, steps_skipped: 0 };
     if (!(await store.begin())) return;
-    await sweep(this.#parts, this.#counts, stopping);
-    if (stopping.aborted) return; // the next sweep does the rest
+    await sweep(parts, counts, task.stopping);
+    if (task.stopping.aborted) return; // the next sweep does the rest
     metrics.blobSweeps.inc({ result: 'done' });
-    logger.info('blob sweep done', logFieldsOf(this.#counts));
+    logger.info('blob sweep done', { ...counts });
   }
 
-  #reportFailure(error: unknown): void {
-    const { logger, metrics } = this.#parts;
+  function onError(error: unknown): void {
     metrics.blobSweeps.inc({ result: 'failed' });
-    logger.warn('blob sweep failed', { ...logFieldsOf(this.#counts), error });
+    logger.warn('blob sweep failed', { ...counts, error });
   }
-}
 
-function logFieldsOf({ removed, stepsSkipped }: Counts) {
-  return { removed, steps_skipped: stepsSkipped };
+  const task = periodicTask({ run, pauseMs: CHECK_INTERVAL_MS, onError });
+  return {
+    start: () => task.start(),
+    /** Sweeps the blob store if a sweep is due. Never rejects. */
+    sweepIfDue: () => run().catch(onError),
+    /** Resolves when no removal is running, or after 5 s. */
+    stop: () => task.stop(STOP_TIMEOUT_MS),
+  };
 }
 
 /** Scans the whole blob store in steps of `BLOBS_PER_STEP` blobs. */
 async function sweep(parts: BlobSweepParts, counts: Counts, signal: AbortSignal): Promise<void> {
-  const { blobs, clock, minAgeMs = DAY_MS } = parts;
+  const { blobs, clock } = parts;
   let step: BlobId[] = [];
   for await (const { id, putAt } of blobs.list()) {
     if (signal.aborted) return;
-    if (clock.now().getTime() - putAt.getTime() < minAgeMs) continue;
+    if (clock.now().getTime() - putAt.getTime() < AGE_MS_MIN) continue;
     step.push(id);
     if (step.length < BLOBS_PER_STEP) continue;
     await removeUnnamed(parts, step, counts, signal);
@@ -107,7 +83,7 @@ async function removeUnnamed(
   const endsAtMs = performance.now() + SWEEP_LEASE_MS / 2;
   const taken = await store.take(ids);
   if (taken === null) {
-    counts.stepsSkipped += 1;
+    counts.steps_skipped += 1;
     return;
   }
   if (taken.length === 0) return;

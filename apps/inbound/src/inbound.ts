@@ -16,7 +16,7 @@ import {
   readiness,
 } from '@postrider/store';
 import type { Database, MailProviderName } from '@postrider/store';
-import { BlobSweep } from './blob-sweep.ts';
+import { createBlobSweep } from './blob-sweep.ts';
 import { MessageSink } from './pipeline/message-sink.ts';
 import { MailPipeline } from './pipeline/mail-pipeline.ts';
 import { Screening } from './pipeline/screening.ts';
@@ -52,7 +52,7 @@ export function addInbound(shell: InboundParts): ReadinessCheck {
   const { config, database, lifecycle, logger, metrics } = shell;
   const blobs = createBlobStore(config.blobStore);
   const parts = { ...shell, ...openThreads(shell), blobs };
-  const blobSweep = new BlobSweep({
+  const blobSweep = createBlobSweep({
     store: createSweptBlobs(database),
     blobs,
     clock: systemClock,
@@ -61,7 +61,7 @@ export function addInbound(shell: InboundParts): ReadinessCheck {
   });
   lifecycle
     .add('blob store', { stop: async () => blobs.close() })
-    .add('blob sweep', { start: async () => blobSweep.start(), stop: () => blobSweep.stop() })
+    .add('blob sweep', { start: async () => blobSweep.start(), stop: blobSweep.stop })
     .add('the mail provider', {
       async start() {
         const agreed = await agreeOnMailProvider(database, config.mailProvider);
