@@ -61,7 +61,7 @@ export function addInbound(shell: InboundParts): ReadinessCheck {
   });
   lifecycle
     .add('blob store', { stop: async () => blobs.close() })
-    .add('blob sweep', { start: async () => blobSweep.start(), stop: blobSweep.stop })
+    .add('blob sweep', { start: async () => blobSweep.start(), stop: () => blobSweep.stop() })
     .add('the mail provider', {
       async start() {
         const agreed = await agreeOnMailProvider(database, config.mailProvider);
@@ -103,8 +103,12 @@ function openThreads({ config, metrics, logger }: InboundParts) {
   return { parser, authentication };
 }
 
-function createScreening({ config, authentication, logger }: IntakeParts, provider: MailProviderName) {
+function createScreening(
+  { config, authentication, logger, metrics }: IntakeParts,
+  provider: MailProviderName,
+) {
   return new Screening({
+    metrics,
     // A sandbox may have no name servers. There, mail does not wait for them.
     triesUntilJudged: provider === 'sandbox' ? 1 : 3,
     authentication,

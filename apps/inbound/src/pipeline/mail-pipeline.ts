@@ -17,7 +17,6 @@ import type {
 import type { Screened } from './screening.ts';
 import { settleAll } from './settle-all.ts';
 import { timed } from './stage-timer.ts';
-import type { StageMetrics } from './stage-timer.ts';
 import { withSweptRestored } from './with-swept-restored.ts';
 
 export interface MailPipelineParts {
@@ -41,7 +40,7 @@ export interface Mail {
   /** The envelope recipients, as written. */
   readonly recipients: readonly string[];
   /** @throws ScreeningUnavailableError */
-  screen(metrics: StageMetrics): Promise<Screened>;
+  screen(): Promise<Screened>;
   /** The claim on the row, for mail from SES. */
   readonly claim?: SesMailClaim;
   /** Log fields that identify the message. */
@@ -110,7 +109,7 @@ async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception>
   const [blob, { attachments, automatic, fromAddresses, headers, ...parsed }, screened] = await settleAll([
     timed(metrics, 'blobs', parts.blobs.put(raw)),
     timed(metrics, 'parse', parts.parser.parse(content, mail.client)),
-    mail.screen(metrics),
+    mail.screen(),
   ]);
   const message: IncomingMessage = {
     ...parsed,

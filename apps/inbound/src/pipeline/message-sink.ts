@@ -69,7 +69,7 @@ export class MessageSink {
       mailFrom,
       recipients,
       logFields: { session_id: sessionId },
-      screen: (metrics) => screening.screen(content, { ...envelope, rcptTo: recipients }, metrics),
+      screen: () => screening.screen(content, { ...envelope, rcptTo: recipients }),
     });
   }
 }

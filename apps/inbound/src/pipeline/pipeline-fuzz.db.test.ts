@@ -48,6 +48,7 @@ const lost: string[] = [];
 const cleanups: (() => unknown)[] = [];
 
 const pool = { threads: 2, timeoutMs: 60_000, memoryMb: 256 };
+const metrics = createMetrics('inbound', { processMetrics: false });
 const onThreadLost = (error: Error) => void lost.push(error.message);
 
 /**
@@ -78,7 +79,7 @@ async function startScreening() {
     required: true,
     onUnjudged: onThreadLost,
   };
-  return new Screening({ authentication, ...scanners });
+  return new Screening({ metrics, authentication, ...scanners });
 }
 
 beforeAll(async () => {
@@ -99,7 +100,7 @@ beforeAll(async () => {
     blobs: { put: (bytes) => blobs.put(carry(bytes)) },
     parser: { parse: async (...of) => carry(await parser.parse(...of)) },
     logger: createLogger({ level: 'error', service: 'inbound' }),
-    metrics: createMetrics('inbound', { processMetrics: false }),
+    metrics,
   });
   const sink = new MessageSink({ store, pipeline, screening: await startScreening() });
   server = await testServers((...added) => void cleanups.push(...added)).start({

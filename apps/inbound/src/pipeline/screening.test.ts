@@ -47,6 +47,7 @@ test.each<[string, (held: Promise<void>) => Readers]>([
     spam = Promise.resolve(HAM),
   } = readers(held);
   const screening = new Screening({
+    metrics: createMetrics('inbound', { processMetrics: false }),
     authentication: { authenticate: async () => sender },
     virusScanner: { scan: async () => virus },
     spamScanner: { scan: async () => spam },
@@ -54,8 +55,7 @@ test.each<[string, (held: Promise<void>) => Readers]>([
     required: true,
     onUnjudged: () => undefined,
   });
-  const stages = createMetrics('inbound', { processMetrics: false });
-  const screened = screening.screen(Buffer.from('\r\n'), { ...ENVELOPE, rcptTo: ['b@b.example'] }, stages);
+  const screened = screening.screen(Buffer.from('\r\n'), { ...ENVELOPE, rcptTo: ['b@b.example'] });
   const failed = screened.catch((error: unknown) => error);
   expect(await Promise.race([failed, nextIteration('held')])).toBe('held');
   letGo();
@@ -69,6 +69,7 @@ test('a message waits while the policy of its author is unavailable, until the t
     isAuthorUnavailable: true,
   };
   const screening = new Screening({
+    metrics: createMetrics('inbound', { processMetrics: false }),
     authentication: { authenticate: async () => sender },
     virusScanner: null,
     spamScanner: null,
@@ -76,11 +77,8 @@ test('a message waits while the policy of its author is unavailable, until the t
     required: false,
     onUnjudged: () => undefined,
   });
-  const stages = createMetrics('inbound', { processMetrics: false });
   const tryOnce = async (text: string, to = 'b@b.example') =>
-    screening
-      .screen(Buffer.from(text), { ...ENVELOPE, rcptTo: [to] }, stages)
-      .catch((error: unknown) => error);
+    screening.screen(Buffer.from(text), { ...ENVELOPE, rcptTo: [to] }).catch((error: unknown) => error);
   const later = expect.any(ScreeningUnavailableError);
   expect(await tryOnce('one')).toEqual(later);
   expect(await tryOnce('two')).toEqual(later);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AuthResult, HeldReason } from '@postrider/domain';
+import type { AuthResults, HeldReason } from '@postrider/domain';
 import { heldReason } from '@postrider/screening';
 import type { ClamdScanner, Envelope, RspamdScanner, SenderAuthentication } from '@postrider/screening';
 import { ScreeningUnavailableError } from '@postrider/screening';
@@ -9,12 +9,13 @@ import type { StageMetrics } from './stage-timer.ts';
 import { TryCounter } from './try-counter.ts';
 
 export interface Screened {
-  readonly auth: { readonly spf: AuthResult; readonly dkim: AuthResult; readonly dmarc: AuthResult };
+  readonly auth: AuthResults;
   /** Null: the message is received, unless an account blocks the sender. */
   readonly heldReason: HeldReason | null;
 }
 
 export interface ScreeningParts {
+  readonly metrics: StageMetrics;
   readonly authentication: Pick<SenderAuthentication, 'authenticate'>;
   /** Null when none is configured. */
   readonly virusScanner: Pick<ClamdScanner, 'scan'> | null;
@@ -40,8 +41,8 @@ export class Screening {
    * @throws ScreeningUnavailableError when a required scanner is away, or the policy of the author is
    * unavailable and the sender can still try again
    */
-  async screen(raw: Buffer, envelope: Envelope, metrics: StageMetrics): Promise<Screened> {
-    const { authentication, virusScanner, spamScanner, triesUntilJudged } = this.#parts;
+  async screen(raw: Buffer, envelope: Envelope): Promise<Screened> {
+    const { metrics, authentication, virusScanner, spamScanner, triesUntilJudged } = this.#parts;
     const [sender, [virus, spam]] = await settleAll([
       timed(metrics, 'authenticate', authentication.authenticate(raw, envelope)),
       timed(

@@ -248,7 +248,7 @@ export class InboundServer {
     const outcome = await receiveMessage(receiving, stream, of);
     if (outcome === null) return;
     const answers = protocol === 'lmtp' ? session.recipientsTaken : 1;
-    const answer = outcome instanceof Refusal ? session.refuse(outcome, answers) : outcome.words;
+    const answer = outcome instanceof Refusal ? session.refuse(outcome, answers) : outcome;
     if (protocol === 'lmtp') done(null, Array<string | Error>(answers).fill(answer));
     else if (answer instanceof Refusal) done(answer);
     else done(null, answer);

@@ -21,15 +21,15 @@ export interface ReceivingParts {
   readonly logger: Logger;
 }
 
-/** The answer to the client after the message ended. Null: the client disconnected. */
-type Outcome = { readonly kind: 'received'; readonly words: string } | Refusal | null;
+/** The answer to the client after the message ended: the words of 250, or a refusal. */
+type Answer = string | Refusal;
 
-/** Reads one whole message and passes it to the sink. Never rejects. */
+/** Reads one whole message and passes it to the sink. Never rejects. @returns null when the client left */
 export async function receiveMessage(
   receiving: ReceivingParts,
   stream: SMTPServerDataStream,
   session: SMTPServerSession,
-): Promise<Outcome> {
+): Promise<Answer | null> {
   const { bytes, limits } = receiving;
   const id = `${session.id}.${session.transaction}`;
   const trace = traceOf(receiving, session, id);
@@ -114,7 +114,7 @@ async function passToSink(
   buffer: BlockBuffer,
   envelope: ReceivedEnvelope,
   id: string,
-): Promise<Outcome> {
+): Promise<Answer> {
   const receive = async () => {
     try {
       return await sink.receive(buffer.join(), envelope);
@@ -125,7 +125,7 @@ async function passToSink(
   };
   try {
     const receipt = await within<PipelineOutcome | null>(receive, limits.receiveTimeoutMs, () => null);
-    if (receipt !== null) return outcomeOf(receipt, id);
+    if (receipt !== null) return answerTo(receipt, id);
     logger.warn('message not received in time', { receipt_id: id });
   } catch (error) {
     logger.warn('message not received', { receipt_id: id, error });
@@ -133,10 +133,10 @@ async function passToSink(
   return new Refusal(451, 'not_received', 'Message not received, try again later');
 }
 
-function outcomeOf(receipt: PipelineOutcome, id: string): Outcome {
+function answerTo(receipt: PipelineOutcome, id: string): Answer {
   switch (receipt.kind) {
     case 'stored':
-      return { kind: 'received', words: `OK, received as ${id}` };
+      return `OK, received as ${id}`;
     case 'nobody':
       return new Refusal(550, 'refused_by_intake', 'No such recipient here');
     case 'later':
