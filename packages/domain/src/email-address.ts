@@ -16,7 +16,7 @@ const ADDRESS_BYTES_MAX = 998;
  * Providers gave out `a..b`, `a.` and local parts of more than 64 octets, so these are addresses. Letters may
  * be UTF-8 (RFC 6531 3.3).
  */
-const LOCAL_PART = /^[^\s\p{Cc}\p{Cs}"(),:;<>@[\\\]]+$/u;
+export const LOCAL_PART = /^[^\s\p{Cc}\p{Cs}"(),:;<>@[\\\]]+$/u;
 /** RFC 5321 4.1.2. Angle brackets could end the path of an SMTP command early. */
 const QUOTED_LOCAL_PART = /^"(?:[^"\\<>\p{Cc}]|\\[^<>\p{Cc}])+"$/u;
 const QUOTED = /^"((?:[^"\\]|\\.)*)"$/;
@@ -88,4 +88,12 @@ export function isLongerThan(text: string, lengthMax: number): boolean {
 /** A control character could end a header line early, so headers never allow one. */
 export function hasControlCharacter(text: string): boolean {
   return /[\u0000-\u001f\u007f]/.test(text);
+}
+
+/** A stranger's text as one line: spaces for its control characters, and at most `lengthMax` code units. */
+export function asLine(text: string, lengthMax: number): string {
+  return text
+    .replaceAll(/[\u0000-\u001f\u007f]/g, ' ')
+    .slice(0, lengthMax)
+    .toWellFormed();
 }

@@ -54,7 +54,12 @@ function bytesIn(written: unknown): readonly unknown[] | null {
 /** The length of a content in base64, for the limit of a message; 0 for what is no content. */
 export function contentLength(written: unknown): number {
   if (typeof written === 'string') return Buffer.byteLength(written);
-  return Math.ceil((bytesIn(written)?.length ?? 0) / 3) * QUANTUM;
+  return base64Length(bytesIn(written)?.length ?? 0);
+}
+
+/** Base64 writes three bytes as four characters. */
+export function base64Length(bytes: number): number {
+  return Math.ceil(bytes / 3) * QUANTUM;
 }
 
 const BYTES = { type: 'array', items: { type: 'integer', minimum: 0, maximum: 255 } };

@@ -29,15 +29,9 @@ const notificationDetail = z.strictObject({
 
 export type NotificationDetail = z.infer<typeof notificationDetail>;
 
-const EMPTY_DETAIL: NotificationDetail = {
-  bounce_type: null,
-  bounce_sub_type: null,
-  diagnostic: null,
-  complaint_type: null,
-  smtp_response: null,
-  reject_reason: null,
-  link: null,
-};
+const EMPTY_DETAIL = Object.fromEntries(
+  Object.keys(notificationDetail.shape).map((key) => [key, null]),
+) as NotificationDetail;
 
 /** A notification's detail, with keys in the contract's order. Unknown keys are null. */
 export function notificationDetailOf(known: Partial<NotificationDetail>): NotificationDetail {

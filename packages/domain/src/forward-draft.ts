@@ -1,3 +1,5 @@
+import { asLine } from './email-address.ts';
+import { base64Length } from './email-attachments.ts';
 import type { AttachmentDraft } from './email-attachments.ts';
 import { byteLength, emailFields, isAbsent, parseEmailDraft } from './email-draft.ts';
 import type { DraftFault, EmailDraft } from './email-draft.ts';
@@ -59,9 +61,6 @@ export const forwardRequest = emailFields
   })
   .meta({ id: 'ForwardRequest' });
 
-/** Base64 writes three bytes as four characters. */
-const encodedBytes = (size: number): number => Math.ceil(size / 3) * 4;
-
 /**
  * Makes a message from the inbox: the customer's words, then the forwarded message with its header. The files
  * of the message count in the limits.
@@ -104,7 +103,7 @@ function sizeFault(
     byteLength(text) +
     byteLength(html) +
     attachments.reduce((sum, { content }) => sum + content.length, 0) +
-    files.reduce((sum, { size }) => sum + encodedBytes(size), 0);
+    files.reduce((sum, { size }) => sum + base64Length(size), 0);
   const max = inWords(LIMITS.messageBytes);
   const message = `exceeds ${max} in base64, together with the message and its attachments`;
   return bytes <= LIMITS.messageBytes ? null : { field: 'The forward', message };
@@ -155,10 +154,7 @@ export function forwardedFile(
   { filename, contentType, contentId }: ForwardedFile,
   content: Buffer,
 ): AttachmentDraft {
-  const name = (filename ?? '')
-    .replaceAll(/[\u0000-\u001f\u007f]/g, ' ')
-    .slice(0, LIMITS.filenameLength)
-    .toWellFormed();
+  const name = asLine(filename ?? '', LIMITS.filenameLength);
   const id = (contentId ?? '').replace(/^<|>$/g, '');
   return {
     filename: name.trim() === '' ? 'attachment' : name,

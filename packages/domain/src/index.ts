@@ -95,7 +95,7 @@ export type { SearchText } from './search-text.ts';
 export { createSecretBox } from './secret-box.ts';
 export type { SealedSecret, SecretBox } from './secret-box.ts';
 export { AUTH_RESULTS, HELD_REASONS } from './screening-words.ts';
-export type { AuthResult, HeldReason } from './screening-words.ts';
+export type { AuthResult, AuthResults, HeldReason } from './screening-words.ts';
 export { senderPattern, senderPatterns } from './sender-patterns.ts';
 export type { SesMail } from './ses-mail.ts';
 export { newSigningSecret, signatureHeader, standardSecret, standardWebhooksHeaders } from './signature.ts';

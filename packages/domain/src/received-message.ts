@@ -2,7 +2,7 @@ import type { KeyKind } from './api-key.ts';
 import type { EventData } from './event-data.ts';
 import type { AccountId, AttachmentId, InboxId, MessageId, RoutingRuleId, ThreadId } from './ids.ts';
 import { LIMITS } from './limits.ts';
-import type { AuthResult, HeldReason } from './screening-words.ts';
+import type { AuthResults, HeldReason } from './screening-words.ts';
 
 export interface ReceivedAttachment {
   readonly id: AttachmentId;
@@ -39,7 +39,7 @@ export interface ReceivedMessage {
   /** Bytes as received. */
   readonly size: number;
   readonly attachments: readonly ReceivedAttachment[];
-  readonly auth: { readonly spf: AuthResult; readonly dkim: AuthResult; readonly dmarc: AuthResult };
+  readonly auth: AuthResults;
   /** True: a program sent it, such as an out-of-office reply. */
   readonly automatic: boolean;
   readonly heldReason: HeldReason | null;

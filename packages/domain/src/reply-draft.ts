@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseEmailAddress } from './email-address.ts';
+import { asLine, parseEmailAddress } from './email-address.ts';
 import {
   byteLength,
   emailFields,
@@ -175,10 +175,7 @@ export function fromOf({ address, fromName }: ReplyingInbox): string {
 export function subjectWith(prefix: string, subject: string | null): string {
   const text = subject ?? '';
   const prefixed = text.toLowerCase().startsWith(prefix.toLowerCase()) ? text : `${prefix} ${text}`;
-  return prefixed
-    .replaceAll(/[\u0000-\u001f\u007f]/g, ' ')
-    .slice(0, LIMITS.headerLength)
-    .toWellFormed();
+  return asLine(prefixed, LIMITS.headerLength);
 }
 
 export function threadHeaders({

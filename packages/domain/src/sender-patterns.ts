@@ -1,12 +1,12 @@
 import { asciiDomain } from './domain-name.ts';
-import { unquotedLocalPart } from './email-address.ts';
+import { isLongerThan, LOCAL_PART, unquotedLocalPart } from './email-address.ts';
 import { writtenDomains } from './written-domain.ts';
 
 /**
- * A local part without quotes (RFC 6531 3.3). Some providers also issued `a..b`. Mailing lists exceed the 64
- * octets of RFC 5321 4.5.3.1. 256 characters take at most 1,024 bytes; a Postgres index entry allows 2,704.
+ * Mailing lists exceed the 64 octets of RFC 5321 4.5.3.1. 256 characters take at most 1,024 bytes; a Postgres
+ * index entry allows 2,704.
  */
-const LOCAL_PART = /^[^\s\p{Cc}\p{Cs}"(),:;<>@[\\\]]{1,256}$/u;
+const LOCAL_LENGTH_MAX = 256;
 /**
  * A name has at most 253 characters, so at most 127 labels (RFC 1035 2.3.4). Block lists hold no longer
  * names.
@@ -43,7 +43,7 @@ export function senderPatterns(addresses: readonly string[]): string[] {
 /** @returns null when a block list cannot hold the local part. */
 function localPattern(text: string): string | null {
   const local = text.toLowerCase().normalize('NFC');
-  return LOCAL_PART.test(local) ? local : null;
+  return LOCAL_PART.test(local) && !isLongerThan(local, LOCAL_LENGTH_MAX) ? local : null;
 }
 
 /**

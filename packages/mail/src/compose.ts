@@ -1,4 +1,4 @@
-import { parseEmailAddress, plainAddress, plainAddresses } from '@postrider/domain';
+import { parseEmailAddress, plainAddress, plainAddresses, senderDomain } from '@postrider/domain';
 import type { ProviderResult } from '@postrider/domain';
 import { createTransport } from 'nodemailer';
 import { attachmentParts } from './attachment-parts.ts';
@@ -27,8 +27,7 @@ const NOBODY_NAMED = 'undisclosed-recipients:;';
  * The RFC 5322 Message-ID, derived from the email's id. Both copies of a message that was sent twice have it.
  */
 export function messageIdOf(message: Pick<AddressedMessage, 'emailId' | 'from'>): string {
-  const { address } = mailbox(message.from);
-  return `<${message.emailId}@${address.slice(address.lastIndexOf('@') + 1).toLowerCase()}>`;
+  return `<${message.emailId}@${senderDomain(message.from)}>`;
 }
 
 /**

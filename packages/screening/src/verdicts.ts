@@ -1,10 +1,10 @@
-import type { AuthResult } from '@postrider/domain';
+import type { AuthResults } from '@postrider/domain';
 
 export type DmarcPolicy = 'none' | 'quarantine' | 'reject';
 
 /** The result of authenticating the sender. */
 export interface SenderVerdict {
-  readonly auth: { readonly spf: AuthResult; readonly dkim: AuthResult; readonly dmarc: AuthResult };
+  readonly auth: AuthResults;
   /** The policy that the domain in From publishes for failed DMARC; `none` without a record. */
   readonly dmarcPolicy: DmarcPolicy;
   /**
