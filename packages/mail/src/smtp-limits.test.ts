@@ -127,8 +127,7 @@ describe('without an answer to the final dot, the server may have the message: u
   });
 
   test('when we stop', async () => {
-    let reached = (): void => undefined;
-    const atTheDot = new Promise<void>((resolve) => (reached = resolve));
+    const { promise: atTheDot, resolve: reached } = Promise.withResolvers<void>();
     const server = await untilTheDot(() => (reached(), null));
     const provider = provide(server.url, LONG_MS, 1);
     const running = provider.send(outgoingMessage());

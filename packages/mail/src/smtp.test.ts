@@ -350,8 +350,7 @@ describe('what may be different next time is deferred', () => {
 });
 
 test('close breaks off what is running; what comes after is deferred', async () => {
-  let greeted = (): void => undefined;
-  const hanging = new Promise<void>((resolve) => (greeted = resolve));
+  const { promise: hanging, resolve: greeted } = Promise.withResolvers<void>();
   const server = await rawServer('220 hello', () => {
     greeted();
     return null;

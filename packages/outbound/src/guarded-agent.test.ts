@@ -5,6 +5,7 @@ import { TLSSocket } from 'node:tls';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
   cleanUpAfterEach,
+  CLOSED_PORT,
   createTestAuthority,
   runs,
   type ScriptedReceiver,
@@ -13,7 +14,6 @@ import {
   type TestAuthority,
   waitFor,
 } from '@postrider/testing';
-import { createGate, UNUSED_PORT } from '../test/client-fixture.ts';
 import { AddressGuard } from './guard/address-guard.ts';
 import { GuardedAgent, type GuardedAgentOptions } from './guarded-agent.ts';
 import { NameLookupError, type NameResolver } from './resolve/name-resolver.ts';
@@ -106,10 +106,10 @@ describe('a request through the agent itself', () => {
 test('of a hundred addresses of each family, a connection tries eight', async () => {
   const ipv4 = Array.from({ length: 100 }, (_, index) => `127.0.1.${index}`);
   const addresses = [...ipv4, ...ipv4.map((address) => `::ffff:${address}`)];
-  const [isWatched, watched] = createGate();
+  const { promise: isWatched, resolve: watched } = Promise.withResolvers<void>();
   const resolve = async () => isWatched.then(() => addresses);
   const agent = createAgent(['127.0.0.0/8', '::/0'], { resolver: { resolve, resolveIpv6 } });
-  const sent = request({ agent, host: 'hooks.example.com', port: UNUSED_PORT });
+  const sent = request({ agent, host: 'hooks.example.com', port: CLOSED_PORT });
   const tried: string[] = [];
   sent.once('socket', (socket) => {
     socket.on('connectionAttempt', (address: string) => tried.push(address));
@@ -151,7 +151,7 @@ describe('of hosts that are met once nothing is kept:', () => {
     const agent = createAgent(['127.0.0.1/32'], { resolver });
     const failures = new Set<string>();
     for (const host of names(runs({ usual: 200, long: 2_000 }))) {
-      await get(agent, { host, port: UNUSED_PORT }).catch((error: unknown) =>
+      await get(agent, { host, port: CLOSED_PORT }).catch((error: unknown) =>
         failures.add((error as Error).message.slice(0, message.length)),
       );
     }

@@ -1,4 +1,3 @@
-import { type AddressInfo, createServer } from 'node:net';
 import { beforeAll, describe } from '@jest/globals';
 import {
   cleanUpAfterEach,
@@ -92,26 +91,4 @@ function useClientFixture(httpClient: HttpClient): ClientFixture {
     atEnd(() => opened.close());
     return opened;
   }
-}
-
-/** A promise, and what resolves it. */
-export function createGate(): [Promise<void>, () => void] {
-  let open = (): void => undefined;
-  const gate = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return [gate, open];
-}
-
-/** The port of tcpmux, on which no program listens. */
-export const UNUSED_PORT = 1;
-
-/** A port of 127.0.0.1 and ::1 that nothing listens on. */
-export async function closedPort(): Promise<number> {
-  const server = createServer();
-  const port = await new Promise<number>((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-  });
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

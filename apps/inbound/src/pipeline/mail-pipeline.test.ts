@@ -317,8 +317,7 @@ describe('the bytes of a message that cannot be stored count until the last read
       },
     ],
   ])('%s', async (_, wish) => {
-    let letGo: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => (letGo = resolve));
+    const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
     let outcome: unknown = 'held';
     const taking = take(wish(held)).then((taken) => (outcome = taken));
     // Parsing and storing take some iterations of the event loop.

@@ -39,8 +39,7 @@ test.each<[string, (held: Promise<void>) => Readers]>([
     (held) => ({ sender: Promise.reject(AWAY), virus: held.then(() => CLEAN) }),
   ],
 ])('screening rejects only when nothing reads the message any more: %s', async (_, readers) => {
-  let letGo: () => void = () => undefined;
-  const held = new Promise<void>((resolve) => (letGo = resolve));
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
   const {
     sender = Promise.resolve(NONE),
     virus = Promise.resolve(CLEAN),

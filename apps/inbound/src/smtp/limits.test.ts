@@ -22,13 +22,6 @@ const TOO_MANY = `421 ${HOSTNAME} Too many sessions, try again later`;
 /** Size of a block of the message buffer. */
 const BLOCK = 64 * 1024;
 
-/** A promise with its resolve function. */
-function opening<T>() {
-  let open: (value: T) => void = () => undefined;
-  const opened = new Promise<T>((resolve) => (open = resolve));
-  return { opened, open };
-}
-
 describe('sessions', () => {
   /** Opens a session in the middle of a message: it does not wait for a command. */
   async function sending(server: TestServer): Promise<SmtpClient> {
@@ -227,7 +220,7 @@ describe('the size of a message', () => {
 
 describe('the bytes of all messages in flight', () => {
   test('are limited: a further message gets 451, and passes later', async () => {
-    const { opened, open } = opening<PipelineOutcome>();
+    const { promise: opened, resolve: open } = Promise.withResolvers<PipelineOutcome>();
     const server = await servers.start({
       limits: { bytesUnderWayMax: 4 * BLOCK, smallMessageBytes: BLOCK },
       receive: () => opened,
@@ -427,7 +420,7 @@ describe('time', () => {
   });
 
   test('of the sink and of a message does not count as time for a command', async () => {
-    const { opened, open } = opening<boolean>();
+    const { promise: opened, resolve: open } = Promise.withResolvers<boolean>();
     const server = await servers.start({
       limits: { commandTimeoutMs: SHORT_MS, dataTimeoutMs: LONG_MS },
       accepts: () => opened,

@@ -37,8 +37,7 @@ describe('a recipient', () => {
 
 describe('a message', () => {
   test('gets 250 only after the sink has received it', async () => {
-    let resolve: (receipt: PipelineOutcome) => void = () => undefined;
-    const receipt = new Promise<PipelineOutcome>((settle) => (resolve = settle));
+    const { promise: receipt, resolve: resolve } = Promise.withResolvers<PipelineOutcome>();
     const server = await servers.start({ receive: () => receipt });
     const [client, other] = [await server.greet(), await server.greet()];
     await beginMessage(client);
@@ -76,8 +75,7 @@ describe('a message', () => {
   });
 
   test('counts in the memory budget until the sink settles, even after a timeout', async () => {
-    let release: (receipt: PipelineOutcome) => void = () => undefined;
-    const held = new Promise<PipelineOutcome>((settle) => (release = settle));
+    const { promise: held, resolve: release } = Promise.withResolvers<PipelineOutcome>();
     const server = await servers.start({
       limits: { receiveTimeoutMs: SHORT_MS, bytesUnderWayMax: 256 * 1024 }, // a quarter is one block
       receive: () => held,

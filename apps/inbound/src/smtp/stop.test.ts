@@ -12,8 +12,7 @@ const STOPPING = '421 4.4.2 The server is shutting down';
 
 /** A server whose sink holds every message until `commit`. */
 async function holding(options: TestServerOptions = {}) {
-  let commit: (receipt: PipelineOutcome) => void = () => undefined;
-  const receipt = new Promise<PipelineOutcome>((resolve) => (commit = resolve));
+  const { promise: receipt, resolve: commit } = Promise.withResolvers<PipelineOutcome>();
   const server = await servers.start({ ...options, receive: () => receipt });
   return { server, commit: () => commit(STORED) };
 }

@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
-import { createTestAuthority, type TestCertificate, waitFor } from '@postrider/testing';
-import { closedPort, forEachHttpClient, GUARD, NAME } from '../../test/client-fixture.ts';
+import { CLOSED_PORT, createTestAuthority, type TestCertificate, waitFor } from '@postrider/testing';
+import { forEachHttpClient, GUARD, NAME } from '../../test/client-fixture.ts';
 import { handshakeFlood } from '../../test/handshake-flood.ts';
 import { EndpointClient } from '../client.ts';
 import type { EndpointAnswer } from '../endpoint-answer.ts';
@@ -175,11 +175,10 @@ forEachHttpClient((fixture) => {
 
   describe('connecting', () => {
     test('a refused connection names the address and the port', async () => {
-      const port = await closedPort();
-      expect(await post(fixture.createClient(), `https://127.0.0.1:${port}/`)).toEqual({
+      expect(await post(fixture.createClient(), `https://127.0.0.1:${CLOSED_PORT}/`)).toEqual({
         kind: 'failed',
         cause: 'connect',
-        error: `connect ECONNREFUSED 127.0.0.1:${port}`,
+        error: `connect ECONNREFUSED 127.0.0.1:${CLOSED_PORT}`,
       });
     });
 
@@ -207,10 +206,9 @@ forEachHttpClient((fixture) => {
     });
 
     test('an IPv6 address is named in brackets', async () => {
-      const port = await closedPort();
-      expect(await post(fixture.createClient(), `https://[::1]:${port}/`)).toMatchObject({
+      expect(await post(fixture.createClient(), `https://[::1]:${CLOSED_PORT}/`)).toMatchObject({
         cause: 'connect',
-        error: expect.stringMatching(new RegExp(`^connect E[A-Z]+ \\[::1\\]:${port}$`)),
+        error: expect.stringMatching(new RegExp(`^connect E[A-Z]+ \\[::1\\]:${CLOSED_PORT}$`)),
       });
     });
 
@@ -224,11 +222,10 @@ forEachHttpClient((fixture) => {
     });
 
     test('a name whose addresses are all dead fails with the first of the reasons', async () => {
-      const port = await closedPort();
       const { client } = await fixture.createClientWithNames(() => ({ addresses: ['127.0.0.1', '::1'] }));
-      expect(await post(client, `https://${NAME}:${port}/`)).toMatchObject({
+      expect(await post(client, `https://${NAME}:${CLOSED_PORT}/`)).toMatchObject({
         cause: 'connect',
-        error: `connect ECONNREFUSED 127.0.0.1:${port}`,
+        error: `connect ECONNREFUSED 127.0.0.1:${CLOSED_PORT}`,
       });
     });
   });

@@ -15,7 +15,7 @@ import {
   type ScriptedReceiver,
   waitFor,
 } from '@postrider/testing';
-import { createGate, forEachHttpClient, NAME } from '../../test/client-fixture.ts';
+import { forEachHttpClient, NAME } from '../../test/client-fixture.ts';
 import { startThreadedReceiver } from '../../test/threaded-receiver.ts';
 import type { EndpointClient } from '../client.ts';
 import type { EndpointAnswer } from '../endpoint-answer.ts';
@@ -79,7 +79,7 @@ forEachHttpClient((fixture) => {
 
     test('so it is with one that was handed on to an attempt waiting for a connection', async () => {
       const client = fixture.createClient({ socketsPerHost: 1 });
-      const [gate, open] = createGate();
+      const { promise: gate, resolve: open } = Promise.withResolvers<void>();
       receiver.script('/hook', [after(gate, answerThenResetNext(201)), answer(202)]);
       const answers = Promise.all([post(client), post(client)]);
       await receiver.waitForRequests(1);
@@ -98,7 +98,7 @@ forEachHttpClient((fixture) => {
 
     test('nor is there a third when the second is handed a connection that dies too', async () => {
       const client = fixture.createClient({ socketsPerHost: 1 });
-      const [gate, open] = createGate();
+      const { promise: gate, resolve: open } = Promise.withResolvers<void>();
       receiver.script('/hook', [after(gate, answerThenResetNext(201)), answerThenResetNext(202)]);
       const answers = Promise.all([post(client), post(client), post(client)]);
       await receiver.waitForRequests(1);
@@ -126,7 +126,7 @@ forEachHttpClient((fixture) => {
 
     test('one that is reset while it is idle is not used again', async () => {
       const client = fixture.createClient();
-      const [gate, open] = createGate();
+      const { promise: gate, resolve: open } = Promise.withResolvers<void>();
       const answerThenReset: Behaviour = {
         status: 201,
         async play({ response, reset }) {
@@ -205,7 +205,7 @@ forEachHttpClient((fixture) => {
 
     test('an attempt that waited for a connection gets the next free one', async () => {
       const client = fixture.createClient({ socketsPerHost: 1 });
-      const [gate, open] = createGate();
+      const { promise: gate, resolve: open } = Promise.withResolvers<void>();
       receiver.script('/hook', [after(gate, answer(201)), answer(202)]);
       const answers = Promise.all([post(client), post(client)]);
       await receiver.waitForRequests(1);
@@ -251,7 +251,7 @@ forEachHttpClient((fixture) => {
     test('ends it, though another attempt waits for one', async () => {
       let nowMs = 0;
       const client = fixture.createClient({ socketsPerHost: 1, nowMs: () => nowMs });
-      const [gate, open] = createGate();
+      const { promise: gate, resolve: open } = Promise.withResolvers<void>();
       receiver.script('/hook', [after(gate, answer(201)), answer(202)]);
       const answers = Promise.all([post(client), post(client)]);
       await receiver.waitForRequests(1);
@@ -283,7 +283,7 @@ forEachHttpClient((fixture) => {
 
   /** Leaves the client with two idle connections to the receiver. */
   async function openTwo(client: EndpointClient): Promise<void> {
-    const [gate, open] = createGate();
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
     receiver.script('/hook', [after(gate, answer(200)), after(gate, answer(200))]);
     const both = Promise.all([post(client), post(client)]);
     await receiver.waitForRequests(2);

@@ -2,8 +2,8 @@ import { setImmediate as nextImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
-import { runs, waitFor } from '@postrider/testing';
-import { forEachHttpClient, UNUSED_PORT } from '../../test/client-fixture.ts';
+import { CLOSED_PORT, runs, waitFor } from '@postrider/testing';
+import { forEachHttpClient } from '../../test/client-fixture.ts';
 import { startThreadedReceiver, type ThreadedReceiver } from '../../test/threaded-receiver.ts';
 import { HTTP_CLIENTS } from '../client.ts';
 import type { EndpointClient } from '../client.ts';
@@ -69,9 +69,9 @@ forEachHttpClient((fixture) => {
       '%s leave nothing behind',
       async (_, resolver, outcome) => {
         const client = fixture.createClient({ resolver });
-        await meet(client, UNUSED_PORT, { from: 0, count: 800 });
+        await meet(client, CLOSED_PORT, { from: 0, count: 800 });
         const before = await heapBytes();
-        expect(await meet(client, UNUSED_PORT, { from: 800, count: 1_200 })).toEqual(new Set([outcome]));
+        expect(await meet(client, CLOSED_PORT, { from: 800, count: 1_200 })).toEqual(new Set([outcome]));
         expect((await heapBytes()) - before).toBeLessThan(NOISE_BYTES);
       },
       90_000,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { type NameReply, waitFor } from '@postrider/testing';
-import { closedPort, forEachHttpClient, NAME } from '../../test/client-fixture.ts';
+import { CLOSED_PORT, type NameReply, waitFor } from '@postrider/testing';
+import { forEachHttpClient, NAME } from '../../test/client-fixture.ts';
 import type { EndpointClient } from '../client.ts';
 import type { EndpointAnswer } from '../endpoint-answer.ts';
 import { AddressGuard } from '../guard/address-guard.ts';
@@ -46,7 +46,7 @@ forEachHttpClient((fixture) => {
     });
 
     test('without a name server that takes queries, the fault is ours: no attempt counts', async () => {
-      const resolver = new NameResolver({ servers: [`127.0.0.1:${await closedPort()}`] });
+      const resolver = new NameResolver({ servers: [`127.0.0.1:${CLOSED_PORT}`] });
       const posting = post(fixture.createClient({ resolver }), `https://${NAME}/`);
       await expect(posting).rejects.toThrow('no name server could be asked');
     });
