@@ -1,7 +1,6 @@
 import { createBlobStore } from '@postrider/blobs';
 import {
   createLinkTokens,
-  createSecretBox,
   createUnsubscribeTokens,
   LIMITS,
   RESERVED_NAMES,
@@ -14,44 +13,29 @@ import type { ReadinessCheck, Shell } from '@postrider/runtime';
 import {
   agreeOnMailProvider,
   createApiKeyStore,
-  createAttemptStore,
-  createEventCountStore,
-  createEventStore,
-  createRecoveryStore,
-  createWebhookEventStore,
-  createBlockedSenderStore,
-  createDeadLetterStore,
-  createDomainStore,
   createDomainTurns,
-  createEmailStore,
-  createRoutingRuleStore,
-  createInboxStore,
-  createMessageStore,
-  createSuppressionStore,
-  createThreadStore,
-  createTopicStore,
-  createUnsubscribeStore,
-  createProviderNotificationStore,
-  createSesMailStore,
-  createWebhookStore,
   outstandingOf,
   readiness,
 } from '@postrider/store';
 import type { Database, DomainStore, MailProviderName } from '@postrider/store';
 import { createApp } from './app.ts';
 import type { AppOptions } from './app.ts';
-import { problemBasesOf } from './config.ts';
 import { createDomainClaims } from './domains/domain-claims.ts';
-import { domainTurn } from './domains/domain-turn.ts';
 import { SendingDomains } from './domains/sending-domains.ts';
 import { createLimiter } from './limiter.ts';
 import type { LimiterOptions } from './limiter.ts';
 import type { RouteRules } from './routes/table.ts';
 import { ApiServer } from './server.ts';
 import { createSnsAccess } from './sns-access.ts';
+import { openRouteStores } from './stores.ts';
 
 /** The shutdown keeps this much of its deadline to close Postgres and Redis after the last request. */
 const CLOSING_TIME_MS = 2_000;
+/**
+ * Time for the Postgres statements of a turn on a domain, beside the provider's operation. If they take
+ * longer, another process gets the turn.
+ */
+const DOMAIN_TURN_MARGIN_MS = 5_000;
 
 /** The databases stay open: their opener closes them after the API has stopped. */
 export interface ApiConnections {
@@ -67,14 +51,12 @@ export interface ApiConnections {
 
 type ApiParts = Shell<'api'> & ApiConnections;
 
-/** The routes share these. */
-type RouteResources = ReturnType<typeof openResources>;
-
 /** Builds the API and adds it to its start list. @returns a check that tells whether it can work now. */
 export function addApi(parts: ApiParts): ReadinessCheck {
-  const { config, database, lifecycle, logger } = parts;
-  const resources = openResources(parts);
-  const { blobs, limiter, sns } = resources;
+  const { config, database, lifecycle, limiterConnection, logger, metrics } = parts;
+  const blobs = createBlobStore(config.blobStore);
+  const limiter = createLimiter({ redisUrl: config.redisUrl, postgres: limiterConnection, logger, metrics });
+  const sns = createSnsAccess(config, systemClock);
   if (config.snsSigningCertFile !== undefined) {
     logger.warn('DEVELOPMENT ONLY: notifications are checked with the certificate of SNS_SIGNING_CERT_FILE');
   }
@@ -92,39 +74,34 @@ export function addApi(parts: ApiParts): ReadinessCheck {
       async start() {
         const agreed = await agreeOnMailProvider(database, config.mailProvider);
         logMailProvider(parts, agreed);
-        server = await addServer(parts, resources, { provider: agreed.name, checkReadiness });
+        server = await addServer(parts, { blobs, limiter, sns, readiness: checkReadiness }, agreed.name);
       },
     });
   return checkReadiness;
 }
 
-function openResources({ config, database, limiterConnection, logger, metrics }: ApiParts) {
-  return {
-    blobs: createBlobStore(config.blobStore),
-    domains: createDomainStore(database, systemClock),
-    limiter: createLimiter({ redisUrl: config.redisUrl, postgres: limiterConnection, logger, metrics }),
-    sns: createSnsAccess(config, systemClock),
-  };
-}
-
 /** Adds the HTTP server. Its routes depend on the installation's mail provider. */
 async function addServer(
   parts: ApiParts,
-  resources: RouteResources,
-  {
-    provider,
-    checkReadiness,
-  }: { readonly provider: MailProviderName; readonly checkReadiness: ReadinessCheck },
+  shared: Pick<AppOptions, 'blobs' | 'limiter' | 'sns' | 'readiness'>,
+  provider: MailProviderName,
 ): Promise<ApiServer> {
   const { config, database, lifecycle, logger, metrics } = parts;
-  const { sendingDomains, domainWork } = await openSendingDomains(parts, resources.domains, provider);
+  const stores = openRouteStores(database, systemClock, {
+    secretKeys: config.secretsKey,
+    sharedDomains: sharedInboundDomains(config.inboundDomains, provider),
+    reservedNames: [...RESERVED_NAMES, ...config.inboundReservedNames],
+    inboxesPerAccountMax: LIMITS.inboxes,
+    webhooksPerAccountMax: config.webhooksPerAccountMax,
+  });
+  const { sendingDomains, domainWork } = await openSendingDomains(parts, stores.domains, provider);
   const app = createApp({
-    stores: openStores(parts, resources.domains, provider),
+    ...shared,
+    apiKeys: createApiKeyStore(parts.keyDatabase, systemClock),
+    stores,
     sendingDomains,
     unsubscribeTokens: createUnsubscribeTokens(config.secretsKey),
     links: { tokens: createLinkTokens(config.secretsKey, systemClock), publicUrl: config.publicUrl },
-    blobs: resources.blobs,
-    limiter: resources.limiter,
     storeConnections: parts.storeConnections,
     deliveryLimits: {
       perSecond: config.deliveriesPerAccountPerSecond,
@@ -132,10 +109,8 @@ async function addServer(
       outstandingOf: async (accountId) => outstandingOf(database.pool, accountId),
     },
     keyRateLimitPerMinute: config.keyRateLimitPerMinute,
-    problemBases: problemBasesOf(config),
+    problemBases: { service: config.problemsBase, platform: config.platformProblemsBase },
     rules: rulesFor(config, provider),
-    sns: resources.sns,
-    readiness: checkReadiness,
     clock: systemClock,
     logger,
     metrics,
@@ -151,43 +126,6 @@ async function addServer(
   return server;
 }
 
-function openStores(
-  { config, database, keyDatabase }: ApiParts,
-  domains: DomainStore,
-  provider: MailProviderName,
-): AppOptions['stores'] {
-  const secrets = createSecretBox(config.secretsKey);
-  const shared = {
-    sharedDomains: sharedInboundDomains(config.inboundDomains, provider),
-    reservedNames: [...RESERVED_NAMES, ...config.inboundReservedNames],
-  };
-  return {
-    apiKeys: createApiKeyStore(keyDatabase, systemClock),
-    webhooks: createWebhookStore(database, secrets, systemClock),
-    attempts: createAttemptStore(database),
-    events: createEventStore(database),
-    eventCounts: createEventCountStore(database),
-    webhookEvents: createWebhookEventStore(database),
-    recoveries: createRecoveryStore(database, systemClock),
-    deadLetters: createDeadLetterStore(database),
-    emails: createEmailStore(database, systemClock),
-    domains,
-    suppressions: createSuppressionStore(database, systemClock),
-    topics: createTopicStore(database, systemClock),
-    threads: createThreadStore(database, systemClock),
-    messages: createMessageStore(database, systemClock),
-    inboxes: createInboxStore(database, systemClock, { ...shared, perAccountMax: LIMITS.inboxes }),
-    routingRules: createRoutingRuleStore(database, secrets, systemClock, {
-      ...shared,
-      webhooksPerAccountMax: config.webhooksPerAccountMax,
-    }),
-    blockedSenders: createBlockedSenderStore(database, systemClock, LIMITS.blockedSenders),
-    unsubscribes: createUnsubscribeStore(database, systemClock),
-    notifications: createProviderNotificationStore(database, systemClock),
-    sesMail: createSesMailStore(database),
-  };
-}
-
 function rulesFor(config: ApiParts['config'], provider: MailProviderName): RouteRules {
   return {
     verifiedDomainsOnly: provider === 'ses',
@@ -199,16 +137,16 @@ function rulesFor(config: ApiParts['config'], provider: MailProviderName): Route
 }
 
 /** `sendingDomains` is null when the mail provider has no domains. */
-async function openSendingDomains(
-  { config, database, logger }: ApiParts,
-  domains: DomainStore,
-  provider: MailProviderName,
-) {
-  const domainProvider = await openDomainProvider({ config, logger }, provider);
+async function openSendingDomains(parts: ApiParts, domains: DomainStore, provider: MailProviderName) {
+  const { config, database, logger } = parts;
+  const domainProvider = await openDomainProvider(parts, provider);
   if (domainProvider === null) return { sendingDomains: null, domainWork: {} };
   const sendingDomains = new SendingDomains({
     store: domains,
-    turns: createDomainTurns(database, domainTurn(config.domainTimeoutMs)),
+    turns: createDomainTurns(database, {
+      operationMs: config.domainTimeoutMs,
+      marginMs: DOMAIN_TURN_MARGIN_MS,
+    }),
     provider: domainProvider,
     limits: { all: config.domainsPerAccountMax, unverified: config.unverifiedDomainsPerAccountMax },
     logger,
@@ -236,7 +174,7 @@ async function openSendingDomains(
  * domain.
  */
 async function openDomainProvider(
-  { config, logger }: Pick<ApiParts, 'config' | 'logger'>,
+  { config, logger }: ApiParts,
   provider: MailProviderName,
 ): Promise<DomainProvider | null> {
   if (provider !== 'ses') return null;

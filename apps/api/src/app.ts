@@ -17,10 +17,12 @@ import { serveRoute } from './http/serve-route.ts';
 import type { StageServices } from './http/serve-route.ts';
 import { noSuchRoute } from './problems/answers.ts';
 import { routeTable } from './routes/table.ts';
-import type { RouteParts, RouteStores } from './routes/table.ts';
+import type { RouteParts } from './routes/table.ts';
+import type { RouteStores } from './stores.ts';
 
 export interface AppOptions extends RouteParts {
-  readonly stores: RouteStores & { readonly apiKeys: Pick<ApiKeyStore, 'findActive'> };
+  readonly stores: RouteStores;
+  readonly apiKeys: Pick<ApiKeyStore, 'findActive'>;
   readonly limiter: RateLimiter;
   /** The number of connections to Postgres that all routes share. */
   readonly storeConnections: number;
@@ -41,7 +43,7 @@ export function createApp(options: AppOptions): RequestListener {
   const { logger, metrics, stores } = options;
   const send = createSend(options.problemBases, logger, metrics);
   const services: StageServices = {
-    apiKeys: stores.apiKeys,
+    apiKeys: options.apiKeys,
     limiter: options.limiter,
     limitOf: (key) => key.rateLimitPerMinute ?? options.keyRateLimitPerMinute,
     bodies: new BodyLimits(),

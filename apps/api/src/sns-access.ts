@@ -3,7 +3,7 @@ import type { Clock } from '@postrider/domain';
 import { certificateFromPem, fetchedCertificates } from '@postrider/notifications';
 import type { HttpsGet, SigningCertificates, SnsTrust } from '@postrider/notifications';
 import { createBoundedGet } from '@postrider/outbound';
-import type { ApiConfiguration } from './config.ts';
+import type { ConfigurationOf } from '@postrider/runtime';
 
 /** A certificate and a confirmation answer have about 2 KiB each. SNS waits 15 s for our answer. */
 const FETCH = { timeoutMs: 5_000, bodyBytesMax: 64 * 1024 };
@@ -26,7 +26,10 @@ export type StartableSnsAccess = SnsAccess & {
 
 /** @param boundedGet sends the requests to SNS; tests pass a fake. */
 export function createSnsAccess(
-  config: Pick<ApiConfiguration, 'snsTopicArns' | 'snsAllowSha1' | 'snsSigningCertFile' | 'inboundS3Buckets'>,
+  config: Pick<
+    ConfigurationOf<'api'>,
+    'snsTopicArns' | 'snsAllowSha1' | 'snsSigningCertFile' | 'inboundS3Buckets'
+  >,
   clock: Clock,
   boundedGet: (limits: typeof FETCH) => HttpsGet = createBoundedGet,
 ): StartableSnsAccess {

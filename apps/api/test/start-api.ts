@@ -5,14 +5,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { createBlobStore } from '@postrider/blobs';
 import type { BlobStore } from '@postrider/blobs';
-import {
-  createLinkTokens,
-  createSecretBox,
-  createUnsubscribeTokens,
-  LIMITS,
-  newId,
-  RESERVED_NAMES,
-} from '@postrider/domain';
+import { createLinkTokens, createUnsubscribeTokens, newId, RESERVED_NAMES } from '@postrider/domain';
 import type { AccountId, DeadLetterId, KeyKind, RateLimiter, Scope, WebhookId } from '@postrider/domain';
 import type { DomainProvider } from '@postrider/mail';
 import { createPostgresRateLimiter } from '@postrider/rate-limit';
@@ -21,28 +14,10 @@ import type { Logger, Metrics } from '@postrider/runtime';
 import {
   createAccountStore,
   createApiKeyStore,
-  createAttemptStore,
-  createEventCountStore,
-  createEventStore,
-  createRecoveryStore,
-  createWebhookEventStore,
-  createBlockedSenderStore,
-  createDeadLetterStore,
   createDomainStore,
   createDomainTurns,
-  createEmailStore,
-  createRoutingRuleStore,
-  createInboxStore,
-  createMessageStore,
-  createSuppressionStore,
-  createThreadStore,
-  createTopicStore,
-  createUnsubscribeStore,
-  createProviderNotificationStore,
   createReceivedMessageStore,
-  createSesMailStore,
   createWakeUps,
-  createWebhookStore,
   openDatabase,
   outstandingOf,
   readiness,
@@ -57,6 +32,7 @@ import { SendingDomains } from '../src/domains/sending-domains.ts';
 import { ApiServer } from '../src/server.ts';
 import { createSnsAccess } from '../src/sns-access.ts';
 import type { SnsAccess } from '../src/sns-access.ts';
+import { openRouteStores } from '../src/stores.ts';
 
 export const BASES = { service: 'https://problems.test', platform: 'https://platform.test' };
 
@@ -179,10 +155,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const folder = await mkdtemp(join(tmpdir(), 'postrider-api-blobs-'));
   const blobs = createBlobStore(`file:${folder}`);
   const app = createApp({
-    stores: {
-      apiKeys: createApiKeyStore(database, systemClock),
-      ...createStores(behind, webhooksMax(options)),
-    },
+    apiKeys: createApiKeyStore(database, systemClock),
+    stores: storesOf(behind, options),
     sendingDomains: sendingDomainsOf(behind, options, logger),
     unsubscribeTokens: createUnsubscribeTokens(SECRET_KEYS),
     links: { tokens: createLinkTokens(SECRET_KEYS, systemClock), publicUrl: options.publicUrl },
@@ -255,39 +229,14 @@ function webhooksMax({ webhooksPerAccountMax = MANY }: TestApiOptions): number {
   return webhooksPerAccountMax;
 }
 
-/** Those behind the routes: all but that of the keys. */
-function createStores(database: Database, webhooksPerAccountMax: number) {
-  const secrets = createSecretBox(SECRET_KEYS);
-  const sharedDomains = [SHARED_DOMAIN];
-  return {
-    webhooks: createWebhookStore(database, secrets, systemClock),
-    attempts: createAttemptStore(database),
-    events: createEventStore(database),
-    eventCounts: createEventCountStore(database),
-    webhookEvents: createWebhookEventStore(database),
-    recoveries: createRecoveryStore(database, systemClock),
-    deadLetters: createDeadLetterStore(database),
-    emails: createEmailStore(database, systemClock),
-    domains: createDomainStore(database, systemClock),
-    suppressions: createSuppressionStore(database, systemClock),
-    topics: createTopicStore(database, systemClock),
-    threads: createThreadStore(database, systemClock),
-    messages: createMessageStore(database, systemClock),
-    inboxes: createInboxStore(database, systemClock, {
-      sharedDomains,
-      reservedNames: RESERVED_NAMES,
-      perAccountMax: MANY,
-    }),
-    routingRules: createRoutingRuleStore(database, secrets, systemClock, {
-      sharedDomains,
-      reservedNames: RESERVED_NAMES,
-      webhooksPerAccountMax,
-    }),
-    blockedSenders: createBlockedSenderStore(database, systemClock, LIMITS.blockedSenders),
-    unsubscribes: createUnsubscribeStore(database, systemClock),
-    notifications: createProviderNotificationStore(database, systemClock),
-    sesMail: createSesMailStore(database),
-  };
+function storesOf(database: Database, options: TestApiOptions) {
+  return openRouteStores(database, systemClock, {
+    secretKeys: SECRET_KEYS,
+    sharedDomains: [SHARED_DOMAIN],
+    reservedNames: RESERVED_NAMES,
+    inboxesPerAccountMax: MANY,
+    webhooksPerAccountMax: webhooksMax(options),
+  });
 }
 
 function sendingDomainsOf(database: Database, options: TestApiOptions, logger: Logger) {

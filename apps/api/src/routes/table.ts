@@ -1,28 +1,8 @@
 import type { Clock, UnsubscribeTokens } from '@postrider/domain';
 import type { Logger, Metrics } from '@postrider/runtime';
-import type {
-  AttemptStore,
-  BlockedSenderStore,
-  DeadLetterStore,
-  DomainStore,
-  EmailStore,
-  EventCountStore,
-  EventStore,
-  InboxStore,
-  MessageStore,
-  ProviderNotificationStore,
-  RecoveryStore,
-  RoutingRuleStore,
-  SesMailStore,
-  SuppressionStore,
-  ThreadStore,
-  TopicStore,
-  UnsubscribeStore,
-  WebhookEventStore,
-  WebhookStore,
-} from '@postrider/store';
 import type { SendingDomains } from '../domains/sending-domains.ts';
 import type { SnsAccess } from '../sns-access.ts';
+import type { RouteStores } from '../stores.ts';
 import { listAttempts } from './attempts.ts';
 import { blockedSenderRoutes } from './blocked-senders.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
@@ -54,28 +34,6 @@ import { unsubscribeRoutes } from './unsubscribe.ts';
 import { webhookEventRoutes } from './webhook-events.ts';
 import { webhookRoutes } from './webhooks.ts';
 import type { WebhookRules } from './webhooks.ts';
-
-export interface RouteStores {
-  readonly domains: DomainStore;
-  readonly webhooks: WebhookStore;
-  readonly attempts: AttemptStore;
-  readonly events: EventStore;
-  readonly webhookEvents: WebhookEventStore;
-  readonly eventCounts: EventCountStore;
-  readonly deadLetters: DeadLetterStore;
-  readonly recoveries: RecoveryStore;
-  readonly emails: EmailStore;
-  readonly suppressions: SuppressionStore;
-  readonly topics: TopicStore;
-  readonly unsubscribes: UnsubscribeStore;
-  readonly inboxes: InboxStore;
-  readonly threads: ThreadStore;
-  readonly messages: MessageStore;
-  readonly routingRules: RoutingRuleStore;
-  readonly blockedSenders: BlockedSenderStore;
-  readonly notifications: ProviderNotificationStore;
-  readonly sesMail: SesMailStore;
-}
 
 /** The settings of the deployment that the routes depend on. */
 export type RouteRules = ReplyRules & WebhookRules;
