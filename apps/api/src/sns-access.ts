@@ -8,23 +8,14 @@ import type { ConfigurationOf } from '@postrider/runtime';
 /** A certificate and a confirmation answer have about 2 KiB each. SNS waits 15 s for our answer. */
 const FETCH = { timeoutMs: 5_000, bodyBytesMax: 64 * 1024 };
 
-/** How the API verifies SNS messages, and how it sends requests to SNS. */
-export interface SnsAccess {
-  readonly trust: SnsTrust;
-  readonly get: HttpsGet;
-  /** SES may store received mail only in these buckets: `INBOUND_S3_BUCKETS`. */
-  readonly mailBuckets: ReadonlySet<string>;
-}
+/** What the route of SNS needs. */
+export type SnsAccess = Omit<ReturnType<typeof createSnsAccess>, 'start'>;
 
-export type StartableSnsAccess = SnsAccess & {
-  /**
-   * Reads `SNS_SIGNING_CERT_FILE`, if it is set.
-   * @throws Error when the file is unreadable or no certificate.
-   */
-  start(): Promise<void>;
-};
-
-/** @param boundedGet sends the requests to SNS; tests pass a fake. */
+/**
+ * How the API verifies SNS messages, and how it sends requests to SNS.
+ *
+ * @param boundedGet sends the requests to SNS; tests pass a fake.
+ */
 export function createSnsAccess(
   config: Pick<
     ConfigurationOf<'api'>,
@@ -32,19 +23,24 @@ export function createSnsAccess(
   >,
   clock: Clock,
   boundedGet: (limits: typeof FETCH) => HttpsGet = createBoundedGet,
-): StartableSnsAccess {
+) {
   const get = boundedGet(FETCH);
   const { snsSigningCertFile: file } = config;
   let certificates: SigningCertificates = fetchedCertificates({ get, clock });
   return {
     get,
+    /** SES may store received mail only in these buckets: `INBOUND_S3_BUCKETS`. */
     mailBuckets: new Set(config.inboundS3Buckets),
     trust: {
       topics: new Set(config.snsTopicArns),
       certificates: { find: (url) => certificates.find(url) },
       allowSha1: config.snsAllowSha1,
       clock,
-    },
+    } satisfies SnsTrust,
+    /**
+     * Reads `SNS_SIGNING_CERT_FILE`, if it is set.
+     * @throws Error when the file is unreadable or no certificate.
+     */
     async start() {
       if (file !== undefined) certificates = certificateFromPem(await readFile(file, 'utf8'));
     },

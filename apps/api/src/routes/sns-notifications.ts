@@ -77,10 +77,14 @@ export function receiveSns(parts: SnsRouteParts): Documented<KeylessRoute> {
         parts.metrics.providerNotifications.inc({ result });
         parts.logger[level]('provider notification', { result, request_id: requestId, ...fields });
       };
+      // The operator finds the message under these names at SNS.
       let named = {};
       try {
         const reception = await authenticateSns(body, parts.sns.trust);
-        if (reception.kind === 'authentic') named = namesOf(reception.envelope);
+        if (reception.kind === 'authentic') {
+          const { TopicArn: topic, MessageId: message_id } = reception.envelope;
+          named = { topic, message_id };
+        }
         const { result, answer, fields } =
           reception.kind === 'authentic' ? await take(reception.envelope, parts) : refused(reception);
         const isWell = answer.kind === 'json' && !UNWELCOME.has(result);
@@ -95,15 +99,12 @@ export function receiveSns(parts: SnsRouteParts): Documented<KeylessRoute> {
   };
 }
 
-/** The names under which the operator finds an authentic message at SNS. */
-function namesOf({ TopicArn, MessageId }: SnsEnvelope): Taken['fields'] {
-  return { topic: TopicArn, message_id: MessageId };
-}
-
-function refused(reception: Exclude<SnsReception, { kind: 'authentic' }>): Taken {
-  const fields = { reason: reception.why };
-  if (reception.kind === 'unavailable') return { result: 'unavailable', answer: comeAgain, fields };
-  return { result: reception.reason, answer: notBelieved, fields };
+function refused({ kind, why }: Exclude<SnsReception, { kind: 'authentic' }>): Taken {
+  return {
+    result: kind,
+    answer: kind === 'unavailable' ? comeAgain : notBelieved,
+    fields: { reason: why },
+  };
 }
 
 async function take(envelope: SnsEnvelope, parts: SnsRouteParts): Promise<Taken> {

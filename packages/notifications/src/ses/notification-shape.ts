@@ -36,7 +36,7 @@ function part<T extends z.ZodRawShape>(shape: T) {
   return object.catch(() => object.parse({}));
 }
 
-const notification = z.object({
+export const notification = z.object({
   eventType: text,
   notificationType: text,
   mail: part({
@@ -66,12 +66,7 @@ const notification = z.object({
 export type SesNotification = z.infer<typeof notification>;
 export type SesRecipient = z.infer<typeof recipient>;
 
-/** @returns null when the text is not a JSON object, such as SES's notices in plain text. Never throws. */
-export function parseNotification(messageText: string): SesNotification | null {
-  return parsedAs(notification, messageText);
-}
-
-/** @returns null when the text is not JSON of this shape. Never throws. */
+/** Never throws. @returns null when the text is not JSON of this shape, such as a notice in plain text. */
 export function parsedAs<Shape>(schema: z.ZodType<Shape>, messageText: string): Shape | null {
   try {
     return schema.safeParse(JSON.parse(messageText)).data ?? null;

@@ -5,7 +5,7 @@ import { fakeClock, runs, sesSampleText } from '@postrider/testing';
 import fc from 'fast-check';
 import { envelopes, expectedEvents, sample } from '../../test/samples.ts';
 import { readSesNotification } from './read-notification.ts';
-import type { SesEvent } from './ses-event.ts';
+import type { SesEvent } from './read-notification.ts';
 
 const publishedAt = '2026-11-20T10:15:36.675Z';
 const clock = fakeClock();

@@ -1,8 +1,12 @@
 import { notificationDetailOf, parseEmailAddress, parseId } from '@postrider/domain';
 import type { BlamedAddress, EmailId, ReportedEvent } from '@postrider/domain';
 import { utcTimestamp } from '../utc-timestamp.ts';
-import { parseNotification, type SesNotification, type SesRecipient } from './notification-shape.ts';
-import type { SesReading } from './ses-event.ts';
+import {
+  notification as shape,
+  parsedAs,
+  type SesNotification,
+  type SesRecipient,
+} from './notification-shape.ts';
 
 type Report = Extract<ReportedEvent, { recipients: unknown }>;
 
@@ -18,6 +22,26 @@ interface Findings {
   machine?: boolean | null;
   suppressAs?: BlamedAddress['reason'];
 }
+
+/**
+ * A notification becomes one event, for any number of recipients.
+ *
+ * Three ids may name the email, in this order: the tag `email_id`, the provider's message id, our Message-ID.
+ * The Message-ID is read only when the tag is missing.
+ */
+export interface SesEvent {
+  readonly kind: 'event';
+  /** The value of the tag. It can be any text: SES does not check it. */
+  readonly emailId: string | null;
+  readonly providerMessageId: string | null;
+  /** The id in the Message-ID header. It can belong to mail that is not ours. */
+  readonly writtenEmailId: EmailId | null;
+  readonly event: ReportedEvent;
+  /** The addresses to suppress, each once, with the notification's case. Case does not matter. */
+  readonly suppress: readonly BlamedAddress[];
+}
+
+type SesReading = SesEvent | { readonly kind: 'ignored'; readonly why: string };
 
 /** A Map, because SES chooses the keys: a plain object would also find `constructor`. */
 const READERS = new Map<string, (notification: SesNotification) => Findings>([
@@ -42,7 +66,7 @@ const RENDERING_FAILURES = new Set(['Rendering Failure', 'RenderingFailure']);
  * @param publishedAt the envelope's `Timestamp`, which replaces a missing or unreadable time.
  */
 export function readSesNotification(messageText: string, publishedAt: string): SesReading {
-  const notification = parseNotification(messageText);
+  const notification = parsedAs(shape, messageText);
   if (notification === null) return ignored('not a JSON object');
   const { mail } = notification;
   const type = notification.eventType ?? notification.notificationType;

@@ -16,16 +16,18 @@ export interface SnsTrust {
 
 export type SnsReception =
   | { readonly kind: 'authentic'; readonly envelope: SnsEnvelope }
-  /** Permanent. Answer with a 4xx: SNS does not retry. */
   | {
-      readonly kind: 'refused';
-      readonly reason:
-        'bad_envelope' | 'unknown_topic' | 'untrusted_certificate' | 'bad_signature' | 'too_old';
+      /** `unavailable` is temporary: SNS retries after a 5xx. The others are permanent: answer with a 4xx. */
+      readonly kind:
+        | 'unavailable'
+        | 'bad_envelope'
+        | 'unknown_topic'
+        | 'untrusted_certificate'
+        | 'bad_signature'
+        | 'too_old';
       /** One line for the log, without text from the sender. */
       readonly why: string;
-    }
-  /** Temporary. Answer with a 5xx: SNS retries. */
-  | { readonly kind: 'unavailable'; readonly why: string };
+    };
 
 /**
  * Decides whether a request body is an SNS message for one of our topics. The cheapest checks come first, and
@@ -36,28 +38,20 @@ export type SnsReception =
  */
 export async function authenticateSns(body: Uint8Array, trust: SnsTrust): Promise<SnsReception> {
   const parsed = parseSnsEnvelope(body);
-  if (parsed.kind === 'bad_envelope') return { kind: 'refused', reason: parsed.kind, why: parsed.why };
+  if (parsed.kind === 'bad_envelope') return parsed;
   const { envelope } = parsed;
   if (!trust.topics.has(envelope.TopicArn)) {
-    return { kind: 'refused', reason: 'unknown_topic', why: 'TopicArn is not one of SNS_TOPIC_ARNS' };
+    return { kind: 'unknown_topic', why: 'TopicArn is not one of SNS_TOPIC_ARNS' };
   }
   // An attacker may create two messages with the same SHA-1 and let SNS sign the harmless one.
   if (envelope.SignatureVersion === '1' && !trust.allowSha1) {
-    const why = 'SignatureVersion 1 (SHA-1) needs SNS_ALLOW_SHA1=true';
-    return { kind: 'refused', reason: 'bad_signature', why };
+    return { kind: 'bad_signature', why: 'SignatureVersion 1 (SHA-1) needs SNS_ALLOW_SHA1=true' };
   }
   const verdict = await verifySnsSignature(envelope, trust);
-  switch (verdict.kind) {
-    case 'verified':
-      return isTooOld(envelope, trust.clock)
-        ? { kind: 'refused', reason: 'too_old', why: `older than ${NOTIFICATION_AGE_HOURS_MAX} hours` }
-        : { kind: 'authentic', envelope };
-    case 'certificate_unavailable':
-      return { kind: 'unavailable', why: `signing certificate: ${verdict.why}` };
-    case 'untrusted_certificate':
-    case 'bad_signature':
-      return { kind: 'refused', reason: verdict.kind, why: verdict.why };
-  }
+  if (verdict.kind !== 'verified') return verdict;
+  return isTooOld(envelope, trust.clock)
+    ? { kind: 'too_old', why: `older than ${NOTIFICATION_AGE_HOURS_MAX} hours` }
+    : { kind: 'authentic', envelope };
 }
 
 /** The negated comparison makes an unreadable time (NaN) too old. */

@@ -201,7 +201,7 @@ describe('the certificate', () => {
       certificates: none,
       clock,
     });
-    expect(verdict).toEqual({ kind: 'certificate_unavailable', why: 'timeout after 5000 ms' });
+    expect(verdict).toEqual({ kind: 'unavailable', why: 'signing certificate: timeout after 5000 ms' });
   });
 
   test('in a file must be one, of RSA', async () => {

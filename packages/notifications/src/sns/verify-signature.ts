@@ -7,11 +7,14 @@ import { stringToSign } from './string-to-sign.ts';
 
 export type SignatureVerdict =
   | { readonly kind: 'verified' }
-  | { readonly kind: 'bad_signature'; readonly why: string }
-  /** The envelope names a certificate that is not SNS's, is not yet valid, or has expired. */
-  | { readonly kind: 'untrusted_certificate'; readonly why: string }
-  /** The signature could not be checked: the certificate is not available. */
-  | { readonly kind: 'certificate_unavailable'; readonly why: string };
+  /**
+   * `untrusted_certificate`: the envelope names a certificate that is not SNS's, is not yet valid, or has
+   * expired. `unavailable`: SNS does not give the certificate now.
+   */
+  | {
+      readonly kind: 'bad_signature' | 'untrusted_certificate' | 'unavailable';
+      readonly why: string;
+    };
 
 /** The digest of each SignatureVersion, with PKCS #1 v1.5. */
 const DIGESTS = { '1': 'RSA-SHA1', '2': 'RSA-SHA256' } as const;
@@ -27,7 +30,7 @@ export async function verifySnsSignature(
   const url = parseSigningCertUrl(envelope.SigningCertURL);
   if (url === null) return { kind: 'untrusted_certificate', why: 'SigningCertURL is not an address of SNS' };
   const answer = await certificates.find(url);
-  if (answer.kind === 'unavailable') return { kind: 'certificate_unavailable', why: answer.why };
+  if (answer.kind === 'unavailable') return { ...answer, why: `signing certificate: ${answer.why}` };
   const fault = datesFault(answer.certificate, clock);
   if (fault !== null) return { kind: 'untrusted_certificate', why: fault };
   return isSignedWith(envelope, answer.certificate)
