@@ -27,14 +27,14 @@ export interface StoreCharge {
  */
 export class ChargeQueues {
   readonly #ask: (charge: StoreCharge) => Promise<boolean>;
-  readonly #spent: Pick<SpentWindows, 'refuses' | 'left'>;
+  readonly #spent: SpentWindows;
   readonly #queues = new Map<string, WaitingCharge[]>();
 
   /**
    * @param ask resolves to true when the store allows the whole cost. It adds what it learns of the window to
    *   `spent`.
    */
-  constructor(ask: (charge: StoreCharge) => Promise<boolean>, spent: Pick<SpentWindows, 'refuses' | 'left'>) {
+  constructor(ask: (charge: StoreCharge) => Promise<boolean>, spent: SpentWindows) {
     this.#ask = ask;
     this.#spent = spent;
   }
@@ -85,7 +85,7 @@ export class ChargeQueues {
 }
 
 /** Removes charges that need no answer from the store. @returns true when charges are left. */
-function settleKnown(key: string, queue: WaitingCharge[], spent: Pick<SpentWindows, 'refuses'>): boolean {
+function settleKnown(key: string, queue: WaitingCharge[], spent: SpentWindows): boolean {
   const waiting = queue.filter(({ cost, limit, overdue, answer }) => {
     if (overdue.aborted) return false; // answered already
     if (!spent.refuses(key, Math.max(1, cost), limit)) return true;

@@ -4,11 +4,11 @@ import type { AddressInfo, Socket } from 'node:net';
 import { expect, jest, test } from '@jest/globals';
 import { blockEventLoop } from '../test/block-event-loop.ts';
 import { failClosed, LimiterTimeoutError, unlessAborted } from './fail-closed.ts';
-import type { FailClosedOptions } from './fail-closed.ts';
+import type { LimiterOptions } from './fail-closed.ts';
 
 const LIMIT_MS = 250;
 
-function noting(): FailClosedOptions & { readonly faults: Error[] } {
+function noting(): LimiterOptions & { readonly faults: Error[] } {
   const faults: Error[] = [];
   return { timeoutMs: LIMIT_MS, faults, onUnavailable: (error) => void faults.push(error) };
 }

@@ -1,16 +1,14 @@
 import type { RateDecision } from '@postrider/domain';
 
-export interface FailClosedOptions {
-  /** The limiter's store must answer within this time. */
-  readonly timeoutMs: number;
-  /**
-   * Called for each charge that is refused because the store did not answer. It writes a log line and a
-   * metric.
-   */
+export interface LimiterOptions {
+  /** The limiter's store must answer within this time. Default: 250 ms. */
+  readonly timeoutMs?: number;
+  /** Called for each charge that is refused because the store did not answer. */
   readonly onUnavailable: (error: Error) => void;
+  /** Length of an ordinary window in milliseconds. Default: the contract's. */
+  readonly windowLengthMs?: number;
 }
 
-/** Default: the limiter's store must answer within 250 ms. After that, the charge is refused. */
 export const LIMITER_TIMEOUT_MS = 250;
 
 /** The limiter's store did not answer within the time limit. */
@@ -26,7 +24,7 @@ export class LimiterTimeoutError extends Error {
  */
 export async function failClosed(
   ask: (overdue: AbortSignal) => Promise<boolean>,
-  { timeoutMs, onUnavailable }: FailClosedOptions,
+  { timeoutMs = LIMITER_TIMEOUT_MS, onUnavailable }: Omit<LimiterOptions, 'windowLengthMs'>,
 ): Promise<RateDecision> {
   const time = new AbortController();
   const stopWaiting = afterNextPoll(timeoutMs, () =>

@@ -5,7 +5,7 @@ import { Pool } from 'pg';
 import { rateLimiterConformance } from '../test/conformance.ts';
 import type { StoreUnderTest } from '../test/conformance.ts';
 import { createPostgresRateLimiter } from './postgres-rate-limiter.ts';
-import type { Query } from './postgres-rate-limiter.ts';
+import type { PostgresRateLimiterOptions } from './postgres-rate-limiter.ts';
 
 describe('the rate limiter on Postgres', () => {
   let database: TestDatabase;
@@ -13,7 +13,9 @@ describe('the rate limiter on Postgres', () => {
   afterAll(() => database.drop());
 
   /** Many connections, as in production, so that charges for one key meet in the database. */
-  const startPool = (connectionString: string): { query: Query; end: () => Promise<void> } => {
+  const startPool = (
+    connectionString: string,
+  ): { query: PostgresRateLimiterOptions['query']; end: () => Promise<void> } => {
     const pool = new Pool({ connectionString, max: 20, options: SESSION_OPTIONS });
     pool.on('error', () => undefined); // idle connections break when the store is taken away
     return {

@@ -4,8 +4,8 @@ import type { RateLimiter } from '@postrider/domain';
 import { ChargeQueues } from './charge-queues.ts';
 import type { StoreCharge } from './charge-queues.ts';
 import { CHARGE_STATEMENT } from './charge-statement.ts';
-import { failClosed, LIMITER_TIMEOUT_MS } from './fail-closed.ts';
-import type { FailClosedOptions } from './fail-closed.ts';
+import { failClosed } from './fail-closed.ts';
+import type { LimiterOptions } from './fail-closed.ts';
 import { SpentWindows } from './spent-windows.ts';
 
 /**
@@ -20,14 +20,9 @@ select coalesce(max(used), 0) < $2::int or count(*) = 0 as allowed, coalesce(max
 from rate_limits
 where key = $1::text and ends_at > now()`;
 
-/** Runs one statement outside any transaction and returns its rows. */
-export type Query = (sql: string, params: readonly unknown[]) => Promise<readonly unknown[]>;
-
-export interface PostgresRateLimiterOptions extends Partial<FailClosedOptions> {
-  readonly query: Query;
-  readonly onUnavailable: FailClosedOptions['onUnavailable'];
-  /** Length of an ordinary window in milliseconds. Default: the contract's. */
-  readonly windowLengthMs?: number;
+export interface PostgresRateLimiterOptions extends LimiterOptions {
+  /** Runs one statement outside any transaction and returns its rows. */
+  readonly query: (sql: string, params: readonly unknown[]) => Promise<readonly unknown[]>;
 }
 
 /** A row that either statement returns. */
@@ -45,7 +40,7 @@ interface WindowRow {
  * waiting charges. A charge that cannot fit into the known window is refused without a query.
  */
 export function createPostgresRateLimiter(options: PostgresRateLimiterOptions): RateLimiter {
-  const { query, onUnavailable, timeoutMs = LIMITER_TIMEOUT_MS, windowLengthMs = RATE_WINDOW_MS } = options;
+  const { query, windowLengthMs = RATE_WINDOW_MS } = options;
   const spent = new SpentWindows(() => performance.now());
 
   async function ask({ key, cost, limit }: StoreCharge): Promise<boolean> {
@@ -65,11 +60,10 @@ export function createPostgresRateLimiter(options: PostgresRateLimiterOptions): 
   }
 
   const queues = new ChargeQueues(ask, spent);
-  const limits = { timeoutMs, onUnavailable };
   return {
     charge: (key, cost, limitPerMinute) =>
-      failClosed((overdue) => queues.charge(key, cost, limitPerMinute, overdue), limits),
+      failClosed((overdue) => queues.charge(key, cost, limitPerMinute, overdue), options),
     peek: (key, limitPerMinute) =>
-      failClosed((overdue) => queues.charge(key, 0, limitPerMinute, overdue), limits),
+      failClosed((overdue) => queues.charge(key, 0, limitPerMinute, overdue), options),
   };
 }

@@ -2,7 +2,7 @@ import { RATE_WINDOW_MS, windowMs } from '@postrider/domain';
 import type { RateLimiter } from '@postrider/domain';
 import { Redis } from 'ioredis';
 import { failClosed, LIMITER_TIMEOUT_MS } from './fail-closed.ts';
-import type { FailClosedOptions } from './fail-closed.ts';
+import type { LimiterOptions } from './fail-closed.ts';
 
 /**
  * Charges one key. Redis runs a script as one step and reads its clock once.
@@ -27,15 +27,12 @@ redis.call('INCRBY', KEYS[1], ARGV[1])
 return 1
 `;
 
-export interface RedisRateLimiterOptions extends Partial<FailClosedOptions> {
+export interface RedisRateLimiterOptions extends LimiterOptions {
   readonly redisUrl: string;
   /** The prefix of every key: `<prefix>:rate:{<key>}`. */
   readonly prefix: string;
-  readonly onUnavailable: FailClosedOptions['onUnavailable'];
   /** Receives errors of the connection. The limiter reconnects by itself. */
   readonly onError?: (error: Error) => void;
-  /** Length of an ordinary window in milliseconds. Default: the contract's. */
-  readonly windowLengthMs?: number;
 }
 
 const RECONNECT_DELAY_MAX_MS = 1000;
@@ -56,14 +53,14 @@ type ChargingRedis = Redis & {
 export function createRedisRateLimiter(
   options: RedisRateLimiterOptions,
 ): RateLimiter & { check(): Promise<void>; close(): void } {
-  const { prefix, onUnavailable, timeoutMs = LIMITER_TIMEOUT_MS, windowLengthMs = RATE_WINDOW_MS } = options;
+  const { prefix, timeoutMs = LIMITER_TIMEOUT_MS, windowLengthMs = RATE_WINDOW_MS } = options;
   const redis = failFastClient(options.redisUrl, timeoutMs);
   redis.on('error', options.onError ?? (() => undefined));
   // Settles when the first connection attempt has succeeded or failed. Later charges do not wait.
   const firstTry = redis.connect().catch(() => undefined);
 
   const ask = (isAllowed: () => Promise<boolean>) =>
-    failClosed(async () => firstTry.then(isAllowed), { timeoutMs, onUnavailable });
+    failClosed(async () => firstTry.then(isAllowed), options);
 
   return {
     charge: (key, cost, limitPerMinute) =>
