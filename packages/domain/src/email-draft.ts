@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isAscii } from './domain-name.ts';
-import { hasControlCharacter, isLongerThan, parseEmailAddress } from './email-address.ts';
+import { parseEmailAddress } from './email-address.ts';
 import { attachmentsField, contentLength } from './email-attachments.ts';
 import type { AttachmentDraft } from './email-attachments.ts';
 import { headerFaults, headersSchema } from './email-headers.ts';
@@ -12,6 +12,7 @@ import type { TopicId } from './ids.ts';
 import { limitedList } from './limited-list.ts';
 import { inWords, LIMITS } from './limits.ts';
 import type { FieldFault } from './problems.ts';
+import { oneLineText, parsedBy } from './text-field.ts';
 import { ADDRESS_LENGTH, PATTERNS } from './text-patterns.ts';
 
 /** A validated message as the customer requested it. Addresses are as written. */
@@ -96,12 +97,7 @@ export const UNKNOWN_TOPIC = 'is not a topic of this account';
 const topicId = z
   .string({ error: 'must be a string' })
   .meta({ pattern: idPattern('topic') })
-  .transform((text, context): TopicId => {
-    const id = parseId('topic', text);
-    if (id !== null) return id;
-    context.addIssue(UNKNOWN_TOPIC);
-    return z.NEVER;
-  })
+  .transform(parsedBy((text) => parseId('topic', text), UNKNOWN_TOPIC))
   .nullish();
 
 export const emailFields = z.object(
@@ -117,14 +113,7 @@ export const emailFields = z.object(
     cc: addressList,
     bcc: addressList,
     reply_to: addressList,
-    subject: z
-      .string({ error: 'must be a string' })
-      .refine((text) => !isLongerThan(text, LIMITS.headerLength), {
-        error: `is longer than ${LIMITS.headerLength} characters`,
-      })
-      .refine((text) => !hasControlCharacter(text), { error: 'contains a control character' })
-      .refine((text) => text.isWellFormed(), { error: 'contains half of a surrogate pair' })
-      .meta({ maxLength: LIMITS.headerLength, pattern: PATTERNS.line }),
+    subject: oneLineText(LIMITS.headerLength, 'must be a string'),
     html: optionalText,
     text: optionalText,
     headers,

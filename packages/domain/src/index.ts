@@ -7,7 +7,7 @@ export type { Clock } from './clock.ts';
 export { asciiDomain, mailDomain, parseDomainName } from './domain-name.ts';
 export { DEAD_LETTER_REASONS, decideOutcome } from './delivery-outcome.ts';
 export type { AttemptResult, DeadLetterReason, DeliveryOutcome } from './delivery-outcome.ts';
-export { hasControlCharacter, isLongerThan, parseEmailAddress, senderDomain } from './email-address.ts';
+export { hasControlCharacter, parseEmailAddress, senderDomain } from './email-address.ts';
 export type { AttachmentDraft } from './email-attachments.ts';
 export { faultsOf, requestedBatch, requestedEmail } from './email-batch.ts';
 export type { RequestedEmail } from './email-batch.ts';
@@ -72,6 +72,7 @@ export {
   UNCLAIMED_NOTIFICATION_HOURS,
 } from './notification-age.ts';
 export { parseUrl } from './parse-url.ts';
+export { oneLineText, parsedBy } from './text-field.ts';
 export { plainAddress, plainAddresses } from './plain-address.ts';
 export { problemDocument, PROBLEMS } from './problems.ts';
 export type { AlsoStatus, FieldFault, ProblemBases, ProblemDocument, ProblemSlug } from './problems.ts';

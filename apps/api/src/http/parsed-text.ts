@@ -1,4 +1,13 @@
-import { EVENT_TYPES, idPattern, isEventType, parseId, parseIsoTime, PATTERNS } from '@postrider/domain';
+import {
+  EVENT_TYPES,
+  idPattern,
+  isEventType,
+  parsedBy,
+  parseId,
+  parseIsoMoment,
+  parseIsoTime,
+  PATTERNS,
+} from '@postrider/domain';
 import type { EventType, Id, Noun } from '@postrider/domain';
 import { z } from 'zod';
 
@@ -13,21 +22,18 @@ export function parsedText<Value>(
   fault: string,
   meta: z.core.GlobalMeta = {},
 ) {
-  return z
-    .string({ error: 'is not a string' })
-    .meta(meta)
-    .transform((text, context): Value => {
-      const value = parse(text);
-      if (value !== null) return value;
-      context.addIssue(fault);
-      return z.NEVER;
-    });
+  return z.string({ error: 'is not a string' }).meta(meta).transform(parsedBy(parse, fault));
 }
 
 /** A field that holds a time. */
 export const requestedTime = parsedText(parseIsoTime, 'is not a time in ISO 8601', {
   format: 'date-time',
   pattern: PATTERNS.isoTime,
+});
+
+/** A field that holds a time, or a date from its start in UTC. */
+export const requestedMoment = parsedText(parseIsoMoment, 'is neither a date nor a time in ISO 8601', {
+  pattern: PATTERNS.isoMoment,
 });
 
 export const requestedEventType = z

@@ -1,5 +1,5 @@
 import { DEAD_LETTER_REASONS, idPattern, LIMITS, parseId, parseIsoTime, PATTERNS } from '@postrider/domain';
-import type { DeadLetterReason, EventType, WebhookId } from '@postrider/domain';
+import type { EventType, WebhookId } from '@postrider/domain';
 import type { DeadLetterCut, DeadLetterStore } from '@postrider/store';
 import { z } from 'zod';
 import { actorOf } from '../http/actor.ts';
@@ -22,12 +22,10 @@ export function deadLetterRoutes(deadLetters: DeadLetterStore): readonly Documen
 
 const writtenText = z.string({ error: 'is not a string' });
 
-const isReason = (written: string): written is DeadLetterReason =>
-  (DEAD_LETTER_REASONS as readonly string[]).includes(written);
-
-const requestedReason = writtenText
-  .refine(isReason, { error: `is not one of ${DEAD_LETTER_REASONS.join(', ')}` })
-  .meta({ enum: DEAD_LETTER_REASONS });
+const requestedReason = z.enum(DEAD_LETTER_REASONS, {
+  error: ({ input }) =>
+    typeof input === 'string' ? `is not one of ${DEAD_LETTER_REASONS.join(', ')}` : 'is not a string',
+});
 
 const since = requestedTime.optional().meta({ description: 'Made at this time or later.' });
 const until = requestedTime.optional().meta({ description: 'Made before this time.' });

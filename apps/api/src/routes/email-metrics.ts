@@ -1,4 +1,4 @@
-import { idPattern, LIMITS, listPattern, parseId, parseIsoMoment, PATTERNS } from '@postrider/domain';
+import { idPattern, LIMITS, listPattern, parseId } from '@postrider/domain';
 import type { Clock, EventType, Id, Noun } from '@postrider/domain';
 import type { EventCount, EventCountStore } from '@postrider/store';
 import { z } from 'zod';
@@ -7,7 +7,7 @@ import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { strictFields } from '../http/fields.ts';
 import { inSlot } from '../http/in-slot.ts';
-import { parsedText } from '../http/parsed-text.ts';
+import { parsedText, requestedMoment } from '../http/parsed-text.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { invalid } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
@@ -106,10 +106,6 @@ const idsOf = <N extends Noun>(noun: N) =>
     `is not a list of at most ${LIMITS.metricListEntries} ids`,
     'Counts only these.',
   );
-const momentOf = (description: string) =>
-  parsedText(parseIsoMoment, 'is neither a date nor a time in ISO 8601', { pattern: PATTERNS.isoMoment })
-    .optional()
-    .meta({ description });
 
 /** A name of the tz database. Intl also takes offsets. */
 const ZONE_NAME = /^[A-Za-z][\w+-]*(?:\/[A-Za-z][\w+-]*){0,2}$/;
@@ -147,8 +143,10 @@ function parseTimeZone(name: string): string | null {
 /** We refuse unknown parameters. If we ignored a misspelt filter, the count would be too large. */
 const metricsQuery = strictFields(
   {
-    start_date: momentOf('Recorded at this time or later. Absent: 6 days before `end_date`.'),
-    end_date: momentOf('Recorded before this time. Absent: now.'),
+    start_date: requestedMoment
+      .optional()
+      .meta({ description: 'Recorded at this time or later. Absent: 6 days before `end_date`.' }),
+    end_date: requestedMoment.optional().meta({ description: 'Recorded before this time. Absent: now.' }),
     timezone: parsedText(parseTimeZone, 'is not a name of a time zone', { pattern: ZONE_NAME.source })
       .prefault('UTC')
       .meta({ description: 'A name of the tz database, in which periods begin.' }),

@@ -1,4 +1,11 @@
-import { ADDRESS_LENGTH, hasControlCharacter, inboundAddress, LIMITS, PATTERNS } from '@postrider/domain';
+import {
+  ADDRESS_LENGTH,
+  hasControlCharacter,
+  inboundAddress,
+  LIMITS,
+  oneLineText,
+  PATTERNS,
+} from '@postrider/domain';
 import type { Inbox, InboxStore } from '@postrider/store';
 import { z } from 'zod';
 import { AccountSlots } from '../http/account-slots.ts';
@@ -7,7 +14,6 @@ import { resourceBody } from '../http/body-rules.ts';
 import { lacksAll, parseFields, resourceFields } from '../http/fields.ts';
 import { COSTLY, inSlot } from '../http/in-slot.ts';
 import { listAnswer } from '../http/list-answer.ts';
-import { oneLineText } from '../http/one-line-text.ts';
 import { parsedText } from '../http/parsed-text.ts';
 import { foreignInboundDomain, inboxExists, inboxLimit, noSuch, reservedName } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';

@@ -1,4 +1,4 @@
-import { ADDRESS_LENGTH, LIMITS, parseId, parseInboundMatch, PATTERNS } from '@postrider/domain';
+import { ADDRESS_LENGTH, LIMITS, oneLineText, parseId, parseInboundMatch, PATTERNS } from '@postrider/domain';
 import type { EventType } from '@postrider/domain';
 import type { RoutingRule, RoutingRuleStore } from '@postrider/store';
 import { z } from 'zod';
@@ -7,7 +7,6 @@ import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
-import { oneLineText } from '../http/one-line-text.ts';
 import { parsedText, requestedEventTypes } from '../http/parsed-text.ts';
 import {
   foreignInboundDomain,

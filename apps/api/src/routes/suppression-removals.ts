@@ -1,4 +1,4 @@
-import { LIMITS, valueAt } from '@postrider/domain';
+import { LIMITS, oneLineText, valueAt } from '@postrider/domain';
 import type { SuppressionKey, SuppressionStore } from '@postrider/store';
 import { z } from 'zod';
 import { actorOf } from '../http/actor.ts';
@@ -6,7 +6,6 @@ import { json } from '../http/answer.ts';
 import { optionalBody, resourceBody } from '../http/body-rules.ts';
 import { parseFields, strictFields, suppressionFields } from '../http/fields.ts';
 import type { FieldsParse } from '../http/fields.ts';
-import { oneLineText } from '../http/one-line-text.ts';
 import { idField } from '../http/parsed-text.ts';
 import { repetitionIn } from '../http/query-fields.ts';
 import { invalid, noSuch } from '../problems/answers.ts';

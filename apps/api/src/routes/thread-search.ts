@@ -1,11 +1,10 @@
-import { hasControlCharacter, LIMITS, parseIsoMoment, PATTERNS, wordsPattern } from '@postrider/domain';
+import { hasControlCharacter, LIMITS, oneLineText, wordsPattern } from '@postrider/domain';
 import type { FoundThread, ThreadSearch } from '@postrider/store';
 import { z } from 'zod';
 import { AccountSlots } from '../http/account-slots.ts';
 import { COSTLY, inSlot } from '../http/in-slot.ts';
 import { listAnswer } from '../http/list-answer.ts';
-import { oneLineText } from '../http/one-line-text.ts';
-import { parsedText } from '../http/parsed-text.ts';
+import { requestedMoment } from '../http/parsed-text.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { invalid } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
@@ -16,10 +15,6 @@ import type { ThreadStores } from './threads.ts';
 
 const LISTS = ['from', 'to', 'cc', 'bcc'] as const;
 
-const moment = parsedText(parseIsoMoment, 'is neither a date nor a time in ISO 8601', {
-  pattern: PATTERNS.isoMoment,
-}).optional();
-
 /** The parameters that may occur once. */
 const searchQuery = z.object({
   query: oneLineText(LIMITS.searchLength)
@@ -27,10 +22,12 @@ const searchQuery = z.object({
     .meta({ description: 'In the subject, in an address, or in the first 16 KiB of the text.' }),
   has_attachment: isTrue,
   read: isTrue,
-  start_date: moment.meta({
+  start_date: requestedMoment.optional().meta({
     description: 'Received or sent at this time or later. A date: from its start, UTC.',
   }),
-  end_date: moment.meta({ description: 'Received or sent before this time. A date: before its start, UTC.' }),
+  end_date: requestedMoment
+    .optional()
+    .meta({ description: 'Received or sent before this time. A date: before its start, UTC.' }),
 });
 
 const addresses = (header: string) =>

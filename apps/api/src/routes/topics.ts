@@ -1,11 +1,10 @@
-import { LIMITS, parseId, PATTERNS, valueAt } from '@postrider/domain';
+import { LIMITS, oneLineText, parseId, PATTERNS, valueAt } from '@postrider/domain';
 import type { Topic, TopicStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import { topicBody } from '../http/body-rules.ts';
 import { lacksAll, parseFields, topicFields } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
-import { oneLineText } from '../http/one-line-text.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute } from './route.ts';

@@ -2,6 +2,7 @@ import {
   fieldPath,
   LIMITS,
   mailDomain,
+  oneLineText,
   parseEndpoint,
   parseId,
   PATTERNS,
@@ -17,7 +18,6 @@ import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
 import type { FieldsParse } from '../http/fields.ts';
-import { oneLineText } from '../http/one-line-text.ts';
 import { parsedText, requestedEventType, requestedEventTypes } from '../http/parsed-text.ts';
 import { noSuch, tooManyWebhooks } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';

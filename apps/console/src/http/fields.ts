@@ -1,4 +1,5 @@
-import { parseId, plainAddress } from '@postrider/domain';
+import { parsedBy, parseId, plainAddress } from '@postrider/domain';
+import type { Noun } from '@postrider/domain';
 import { z } from 'zod';
 import { badRequest } from './refusal.ts';
 
@@ -30,15 +31,17 @@ export function readFields<Shape extends z.ZodRawShape>(
 const WRITTEN_TIME = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2})(:\d{2}(?:\.\d{1,3})?)?Z?)?$/;
 
 /** A time in UTC: `2026-11-26`, `2026-11-26 05:41`, or ISO 8601. */
-export const utcTime = z.string({ error: 'is given twice' }).transform((text, context) => {
+export const utcTime = z
+  .string({ error: 'is given twice' })
+  .transform(parsedBy(parseUtcTime, 'is not a time such as 2026-11-26 05:41'));
+
+function parseUtcTime(text: string): Date | null {
   const [, date, minutes = '00:00', seconds = ':00'] = WRITTEN_TIME.exec(text) ?? [];
   const at = new Date(`${date ?? ''}T${minutes}${seconds}Z`);
   // A day that no month has would become a day of the next month. Postgres has no year 0.
   const isDay = !Number.isNaN(at.getTime()) && at.toISOString().startsWith(date ?? '');
-  if (isDay && at.getUTCFullYear() > 0) return at;
-  context.addIssue({ code: 'custom', message: 'is not a time such as 2026-11-26 05:41' });
-  return z.NEVER;
-});
+  return isDay && at.getUTCFullYear() > 0 ? at : null;
+}
 
 /** A text from the user, without white space around it. Postgres refuses NUL. */
 export const freeText = z
@@ -46,25 +49,13 @@ export const freeText = z
   .trim()
   .refine((text) => !text.includes('\0'), { error: 'has a NUL character', abort: true });
 
-type Noun = Parameters<typeof parseId>[0];
-
 /** The id of a thing. @param words name it with its article */
 export function idField<N extends Noun>(noun: N, words: string) {
-  return freeText.transform((text, context): NonNullable<ReturnType<typeof parseId<N>>> => {
-    const id = parseId(noun, text);
-    if (id !== null) return id;
-    context.addIssue({ code: 'custom', message: `is not the id of ${words}` });
-    return z.NEVER;
-  });
+  return freeText.transform(parsedBy((text) => parseId(noun, text), `is not the id of ${words}`));
 }
 
 /** An address as `plainAddress` writes it. */
-export const emailAddress = freeText.transform((text, context) => {
-  const address = plainAddress(text);
-  if (address !== null) return address;
-  context.addIssue({ code: 'custom', message: 'is not an email address' });
-  return z.NEVER;
-});
+export const emailAddress = freeText.transform(parsedBy(plainAddress, 'is not an email address'));
 
 const NOTE_LENGTH_MAX = 200;
 /** One line. A terminal would obey control characters. */

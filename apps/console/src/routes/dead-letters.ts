@@ -1,4 +1,4 @@
-import { DEAD_LETTER_REASONS, EVENT_TYPES } from '@postrider/domain';
+import { DEAD_LETTER_REASONS, EVENT_TYPES, parsedBy } from '@postrider/domain';
 import type { Clock } from '@postrider/domain';
 import {
   countFoundDeadLetters,
@@ -22,22 +22,23 @@ const PAGE_LETTERS = 50;
 const RECOVERIES_SHOWN = 3;
 
 /** `503`, `5xx` or `none`. */
-const status = freeText.transform((text, context) => {
+const status = freeText.transform(parsedBy(statusesOf, 'is not a status such as 503, 5xx or none'));
+
+function statusesOf(text: string) {
   if (text === 'none') return 'none' as const;
   const [, hundreds] = /^([1-5])xx$/i.exec(text) ?? [];
   if (hundreds !== undefined) return { from: Number(hundreds) * 100, to: Number(hundreds) * 100 + 99 };
   if (/^[1-5]\d\d$/.test(text)) return { from: Number(text), to: Number(text) };
-  context.addIssue({ code: 'custom', message: 'is not a status such as 503, 5xx or none' });
-  return z.NEVER;
-});
+  return null;
+}
 
 /** The position of a dead letter: its time in milliseconds and its id. Postgres knows times of 14 digits. */
-const after = freeText.transform((text, context) => {
+const after = freeText.transform(parsedBy(positionOf, 'is not the position of a dead letter'));
+
+function positionOf(text: string) {
   const [, ms, id] = /^(\d{1,14})-(dl_[0-9a-z]{26})$/.exec(text) ?? [];
-  if (ms !== undefined && id !== undefined) return { createdAt: new Date(Number(ms)), id };
-  context.addIssue({ code: 'custom', message: 'is not the position of a dead letter' });
-  return z.NEVER;
-});
+  return ms === undefined || id === undefined ? null : { createdAt: new Date(Number(ms)), id };
+}
 
 const filterFields = {
   account: freeText.optional(),

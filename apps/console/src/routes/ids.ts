@@ -1,12 +1,11 @@
 import { html } from '@remix-run/html-template';
 import { parseId, timeOfId } from '@postrider/domain';
+import type { Noun } from '@postrider/domain';
 import { notFound } from '../http/refusal.ts';
 import type { Refusal } from '../http/refusal.ts';
 import type { Visit } from '../http/serve-page.ts';
 import type { Part } from '../html/pieces.ts';
 import { day, duration } from '../html/words.ts';
-
-type Noun = Parameters<typeof parseId>[0];
 
 /** The id in the path `/…/:id`. @throws Refusal (404) when it is none. */
 export function idOf<N extends Noun>(noun: N, word: string, { params, now }: Pick<Visit, 'params' | 'now'>) {
