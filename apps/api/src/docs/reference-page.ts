@@ -1,4 +1,5 @@
-import { Markup, markup } from '../http/markup.ts';
+import { markup } from '../http/markup.ts';
+import type { Markup } from '../http/markup.ts';
 import { page } from '../http/page.ts';
 
 /** The parts of the OpenAPI document that the page shows. */
@@ -46,7 +47,7 @@ export function referencePage(document: ShownDocument): string {
   const all = [...operations, ...events];
   const groups = document.tags.map(({ name, description }) => {
     const members = all.filter(({ operation }) => operation.tags.includes(name));
-    return markup`<section><h2>${name}</h2><p>${description}</p>${joined(members.map(operationSection))}</section>`;
+    return markup`<section><h2>${name}</h2><p>${description}</p>${members.map(operationSection)}</section>`;
   });
   const schemas = Object.entries(document.components.schemas).map(
     ([name, schema]) =>
@@ -55,7 +56,7 @@ export function referencePage(document: ShownDocument): string {
   return page(
     'Postrider API',
     markup`<p>The same as a document for programs: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
-${joined(groups)}<section><h2>Schemas</h2>${joined(schemas)}</section>`,
+${groups}<section><h2>Schemas</h2>${schemas}</section>`,
   );
 }
 
@@ -77,18 +78,18 @@ function operationSection({ name, operation }: { name: string; operation: ShownO
   );
   return markup`<details id="${operationId}"><summary><code>${name}</code> ${summary}</summary>
 <p>${description}</p><p>${key}</p>${parametersList(parameters)}
-${requestBody === undefined ? '' : markup`<h3>Request</h3>${contentOf(requestBody)}`}
-<h3>Answers</h3><dl>${joined(answers)}</dl></details>
+${requestBody === undefined ? null : markup`<h3>Request</h3>${contentOf(requestBody)}`}
+<h3>Answers</h3><dl>${answers}</dl></details>
 `;
 }
 
-function parametersList(parameters: readonly ShownParameter[]): Markup {
-  if (parameters.length === 0) return markup``;
+function parametersList(parameters: readonly ShownParameter[]): Markup | null {
+  if (parameters.length === 0) return null;
   const rows = parameters.map(
     ({ name, in: place, required = false, description = '', schema, example }) =>
       markup`<dt><code>${name}</code> in ${place}${required ? ', required' : ''}</dt><dd>${description} ${schemaText(schema)}${exampleText(example)}</dd>`,
   );
-  return markup`<h3>Parameters</h3><dl>${joined(rows)}</dl>`;
+  return markup`<h3>Parameters</h3><dl>${rows}</dl>`;
 }
 
 function contentOf({ description = '', content = {} }: ShownContent): Markup {
@@ -96,7 +97,7 @@ function contentOf({ description = '', content = {} }: ShownContent): Markup {
     ([type, { schema, example }]) =>
       markup`<p><code>${type}</code></p>${schemaText(schema)}${exampleText(example)}`,
   );
-  return markup`<p>${description}</p>${joined(bodies)}`;
+  return markup`<p>${description}</p>${bodies}`;
 }
 
 /** A reference to a named schema leads to it. Any other schema is shown as JSON. */
@@ -108,8 +109,8 @@ function schemaText(schema: object): Markup {
   return block(JSON.stringify(schema, null, 2));
 }
 
-function exampleText(example: unknown): Markup {
-  if (example === undefined) return markup``;
+function exampleText(example: unknown): Markup | null {
+  if (example === undefined) return null;
   const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2);
   return markup`<p>Example:</p>${block(text)}`;
 }
@@ -117,8 +118,4 @@ function exampleText(example: unknown): Markup {
 /** Long lines scroll. `tabindex` lets the keyboard scroll them, too. */
 function block(text: string): Markup {
   return markup`<pre tabindex="0">${text}</pre>`;
-}
-
-function joined(parts: readonly Markup[]): Markup {
-  return new Markup(['', ...parts.map(() => '')], parts);
 }

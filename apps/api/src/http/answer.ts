@@ -66,10 +66,6 @@ export function json<Body extends object>(status: JsonAnswer['status'], body: Bo
   return { kind: 'json', status, body };
 }
 
-export function htmlAnswer(html: string): HtmlAnswer {
-  return { kind: 'html', html };
-}
-
 export function plainText(status: PlainTextAnswer['status'], text: string): PlainTextAnswer {
   return { kind: 'plain-text', status, text };
 }

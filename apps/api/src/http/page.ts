@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
-import { Markup, markup } from './markup.ts';
+import { markup } from './markup.ts';
+import type { Markup } from './markup.ts';
 
 const STYLE =
   'body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem}' +
   'button{font:inherit;padding:.4rem 1.2rem}pre{overflow:auto}code{overflow-wrap:anywhere}dd{margin-left:1rem}' +
   'body:has(details){max-width:60rem;margin:2rem auto}';
 /** Not escaped: browsers compare the hash in the header with the text as written. */
-const STYLE_ELEMENT = new Markup([`<style>${STYLE}</style>`], []);
+const STYLE_ELEMENT = markup.raw`<style>${STYLE}</style>`;
 
 /**
  * Headers of every page. The page loads nothing, runs nothing, cannot be framed, and sends its form only to
@@ -26,7 +27,7 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
 
 /** Renders a complete HTML page. */
 export function page(title: string, body: Markup): string {
-  const document = markup`<!doctype html>
+  return String(markup`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -41,6 +42,5 @@ ${body}
 </main>
 </body>
 </html>
-`;
-  return document.text;
+`);
 }

@@ -1,7 +1,7 @@
 import type { UnsubscribeTarget, UnsubscribeTokens } from '@postrider/domain';
 import type { TopicStore, UnsubscribeStore } from '@postrider/store';
 import { z } from 'zod';
-import { htmlAnswer, json } from '../http/answer.ts';
+import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { markup } from '../http/markup.ts';
@@ -12,7 +12,7 @@ import type { AnswerOf } from './schemas.ts';
 
 /** Recipients of mail have no API key. The token in the path takes its place. */
 export function unsubscribeRoutes(
-  topics: Pick<TopicStore, 'find'>,
+  topics: TopicStore,
   unsubscribes: UnsubscribeStore,
   tokens: Pick<UnsubscribeTokens, 'open'>,
 ): readonly Documented[] {
@@ -27,7 +27,7 @@ const FROM_PAGE = { name: 'source', value: 'page' } as const;
  * no address, so a browser sends it to the URL of the page, whatever proxy stands before this service.
  */
 function showUnsubscribe(
-  topics: Pick<TopicStore, 'find'>,
+  topics: TopicStore,
   tokens: Pick<UnsubscribeTokens, 'open'>,
 ): Documented<KeylessRoute> {
   return {
@@ -57,10 +57,13 @@ function question({ address }: UnsubscribeTarget, topic: string | null): Answer 
 <input type="hidden" name="${FROM_PAGE.name}" value="${FROM_PAGE.value}">
 <button>Unsubscribe</button>
 </form>`;
-  return htmlAnswer(page('Unsubscribe', body));
+  return { kind: 'html', html: page('Unsubscribe', body) };
 }
 
-const DONE = htmlAnswer(page('Unsubscribed', markup`<p>You will get no more of it.</p>`));
+const DONE: Answer = {
+  kind: 'html',
+  html: page('Unsubscribed', markup`<p>You will get no more of it.</p>`),
+};
 
 const unsubscribeRequest = z
   .object({})
