@@ -1,11 +1,11 @@
-import { LIMITS, parseId } from '@postrider/domain';
+import { parseId } from '@postrider/domain';
 import type { AlsoStatus, Id, Noun } from '@postrider/domain';
 import type { Page, PageAt } from '@postrider/store';
 import { invalid } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import { json } from './answer.ts';
 import type { Answer } from './answer.ts';
-import { isLimit, LIMIT_FAULT, repetitionIn } from './query-fields.ts';
+import { LIMIT_FAULT, limitParameter, repetitionIn } from './query-fields.ts';
 
 interface PagedList<Cursor extends string, Entry> {
   /** @returns null when the list does not hold the cursor. */
@@ -15,9 +15,6 @@ interface PagedList<Cursor extends string, Entry> {
   /** The status of a refusal. Suppression and topic routes set it. */
   readonly refusalStatus?: AlsoStatus;
 }
-
-type PageParse<Cursor extends string> =
-  { readonly ok: true; readonly request: PageAt<Cursor> } | { readonly ok: false; readonly fault: string };
 
 const SIDES = ['after', 'before'] as const;
 
@@ -41,10 +38,10 @@ export async function pageAnswer<Cursor extends string, Entry>(
   readId: (written: string) => Cursor | null,
   list: PagedList<Cursor, Entry>,
 ): Promise<Answer> {
-  const parsed = parsePage(query, readId);
-  if (!parsed.ok) return invalid(parsed.fault, list.refusalStatus);
-  const { cursor } = parsed.request;
-  const page = await list.read(parsed.request);
+  const request = parsePage(query, readId);
+  if (typeof request === 'string') return invalid(request, list.refusalStatus);
+  const { cursor } = request;
+  const page = await list.read(request);
   if (page !== null) {
     return json(200, { object: 'list', has_more: page.hasMore, data: page.entries.map(list.show) });
   }
@@ -62,9 +59,9 @@ export function listAnswerFrom<Entry extends { readonly id: string }>(
   entries: readonly Entry[],
   show: (entry: Entry) => object,
 ): Answer {
-  const parsed = parsePage(query, (written) => entries.find(({ id }) => id === written)?.id ?? null);
-  if (!parsed.ok) return invalid(parsed.fault);
-  const { limit, cursor } = parsed.request;
+  const request = parsePage(query, (written) => entries.find(({ id }) => id === written)?.id ?? null);
+  if (typeof request === 'string') return invalid(request);
+  const { limit, cursor } = request;
   const at = cursor === null ? -1 : entries.findIndex(({ id }) => id === cursor.id);
   const upwards = cursor?.side === 'before';
   const start = upwards ? Math.max(0, at - limit) : at + 1;
@@ -73,31 +70,26 @@ export function listAnswerFrom<Entry extends { readonly id: string }>(
   return json(200, { object: 'list', has_more: hasMore, data: entries.slice(start, end).map(show) });
 }
 
+/** @returns a fault in words when the query asks for no page. */
 function parsePage<Cursor extends string>(
   query: URLSearchParams,
   readId: (written: string) => Cursor | null,
-): PageParse<Cursor> {
+): PageAt<Cursor> | string {
   const repetition = repetitionIn(query, ['limit', ...SIDES]);
-  if (repetition !== null) return fault(repetition);
-  const limit = query.get('limit');
-  if (limit !== null && !isLimit(limit)) return fault(`limit ${quoted(limit)} ${LIMIT_FAULT}.`);
+  if (repetition !== null) return repetition;
+  const written = query.get('limit') ?? undefined;
+  const limit = limitParameter.safeParse(written);
+  if (!limit.success) return `limit ${quoted(written)} ${LIMIT_FAULT}.`;
   const [side, other] = SIDES.filter((name) => query.has(name));
   if (side !== undefined && other !== undefined) {
-    return fault(`${other} ${quoted(query.get(other))} cannot be used together with ${side}.`);
+    return `${other} ${quoted(query.get(other))} cannot be used together with ${side}.`;
   }
-  const asked = { limit: limit === null ? LIMITS.pageEntriesDefault : Number(limit) };
-  if (side === undefined) return { ok: true, request: { ...asked, cursor: null } };
-  const written = query.get(side) ?? '';
-  const id = readId(written);
-  return id === null
-    ? fault(unknownCursor(side, written))
-    : { ok: true, request: { ...asked, cursor: { side, id } } };
+  if (side === undefined) return { limit: limit.data, cursor: null };
+  const cursor = query.get(side) ?? '';
+  const id = readId(cursor);
+  return id === null ? unknownCursor(side, cursor) : { limit: limit.data, cursor: { side, id } };
 }
 
 function unknownCursor(side: string, written: string): string {
   return `${side} ${quoted(written)} is not the id of an entry of this list.`;
-}
-
-function fault(text: string): { readonly ok: false; readonly fault: string } {
-  return { ok: false, fault: text };
 }

@@ -10,16 +10,14 @@ const queryFields: FieldRule = {
   breaking: (detail) => invalid(detail),
 };
 
-/** The `limit` of a list: digits. */
-export function isLimit(text: string): boolean {
-  return /^[1-9]\d{0,2}$/.test(text) && Number(text) <= LIMITS.pageEntries;
-}
 export const LIMIT_FAULT = `is not a whole number from 1 to ${LIMITS.pageEntries}`;
 
-/** The parameter `limit` of a list: digits. */
+/** The parameter `limit` of a list. */
 export const limitParameter = z
   .string()
-  .refine(isLimit, { error: LIMIT_FAULT })
+  .refine((text) => /^[1-9]\d{0,2}$/.test(text) && Number(text) <= LIMITS.pageEntries, {
+    error: LIMIT_FAULT,
+  })
   .default(String(LIMITS.pageEntriesDefault))
   .meta({
     description: 'Entries at the most.',
@@ -27,7 +25,8 @@ export const limitParameter = z
     minimum: 1,
     maximum: LIMITS.pageEntries,
     default: LIMITS.pageEntriesDefault,
-  });
+  })
+  .transform(Number);
 
 /** The fault of a query that has one of these parameters more than once, or null. */
 export function repetitionIn(query: URLSearchParams, names: readonly string[]): string | null {

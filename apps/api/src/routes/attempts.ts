@@ -56,8 +56,7 @@ export function listAttempts(attempts: AttemptStore): Documented<KeyedRoute> {
     async handle({ key, id: written, query }) {
       const parsed = parseQuery(query, attemptQuery);
       if (!parsed.ok) return parsed.refusal;
-      const { event_id: eventId, after } = parsed.fields;
-      const limit = Number(parsed.fields.limit);
+      const { event_id: eventId, after, limit } = parsed.fields;
       const webhookId = parseId('webhook', written);
       const page =
         webhookId === null ? null : await attempts.list(key.accountId, { webhookId, eventId, after, limit });

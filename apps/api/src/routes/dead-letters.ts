@@ -78,9 +78,8 @@ function listDeadLetters(deadLetters: Pick<DeadLetterStore, 'list'>): Documented
     async handle({ key, query }) {
       const parsed = parseQuery(query, deadLetterQuery);
       if (!parsed.ok) return parsed.refusal;
-      const { webhook: webhookId, type, reason, since: from, until: to, after } = parsed.fields;
-      const filter = { webhookId, type, reason, since: from, until: to };
-      const page = await deadLetters.list(key.accountId, filter, after);
+      const { webhook: webhookId, after, ...filter } = parsed.fields;
+      const page = await deadLetters.list(key.accountId, { ...filter, webhookId }, after);
       if (page === null) {
         return invalid(`after ${quoted(after)} is not the id of a dead letter of the account.`);
       }
@@ -139,13 +138,13 @@ function replayDeadLetters(deadLetters: Pick<DeadLetterStore, 'replayMatching'>)
     async handle({ key, body }) {
       const parsed = parseFields(body, replayRequest, ['webhook'], resourceFields);
       if (!parsed.ok) return parsed.refusal;
-      const { webhook: webhookId, type, reason, since: from, until: to, before } = parsed.fields;
+      const { webhook: webhookId, ...filter } = parsed.fields;
       if (webhookId === null) return noSuch('webhook');
-      const filter = { webhookId, type, reason, since: from, until: to, before };
-      const outcome = await deadLetters.replayMatching(key.accountId, filter, actorOf(key));
+      const wish = { ...filter, webhookId };
+      const outcome = await deadLetters.replayMatching(key.accountId, wish, actorOf(key));
       if (outcome.kind === 'no webhook') return noSuch('webhook');
       if (outcome.kind === 'no such cut') {
-        return invalid(`before ${quoted(before)} is not the id of a dead letter of the account.`);
+        return invalid(`before ${quoted(filter.before)} is not the id of a dead letter of the account.`);
       }
       const { replayed, remaining } = outcome;
       return json<AnswerOf<typeof replayedDeadLetters>>(200, { replayed, remaining });

@@ -117,9 +117,9 @@ async function pageAnswer(
   events: Pick<EventStore, 'list'>,
   accountId: AccountId,
   filter: EventFilter,
-  { after, limit }: { readonly after: EventCursor | undefined; readonly limit: string },
+  { after, limit }: { readonly after: EventCursor | undefined; readonly limit: number },
 ): Promise<Answer> {
-  const page = await events.list(accountId, filter, { after, limit: Number(limit) });
+  const page = await events.list(accountId, filter, { after, limit });
   if (page === null) return invalid(unknownEvent(after));
   return json<AnswerOf<typeof eventPage>>(200, {
     object: 'list',

@@ -238,12 +238,12 @@ function listRecoveries(recoveries: Pick<RecoveryStore, 'list'>): Documented<Key
     async handle({ key: { accountId }, id: written, query }) {
       const parsed = parseQuery(query, recoveryQuery);
       if (!parsed.ok) return parsed.refusal;
-      const { after, limit } = parsed.fields;
       const webhookId = parseId('webhook', written);
       if (webhookId === null) return noSuch('webhook');
-      const page = await recoveries.list(accountId, webhookId, { after, limit: Number(limit) });
+      const page = await recoveries.list(accountId, webhookId, parsed.fields);
       if (page === 'no webhook') return noSuch('webhook');
-      if (page === 'no cursor') return invalid(`after ${quoted(after)} is not a recovery of the webhook.`);
+      if (page === 'no cursor')
+        return invalid(`after ${quoted(parsed.fields.after)} is not a recovery of the webhook.`);
       return json<AnswerOf<typeof recoveryPage>>(200, {
         object: 'list',
         has_more: page.hasMore,

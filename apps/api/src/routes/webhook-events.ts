@@ -83,8 +83,7 @@ function listWebhookEvents(events: Pick<WebhookEventStore, 'list'>): Documented<
       const { after, limit, email_id: emailId, ...filter } = parsed.fields;
       const webhookId = parseId('webhook', written);
       if (webhookId === null) return noSuch('webhook');
-      const request = { after, limit: Number(limit) };
-      const page = await events.list(accountId, webhookId, { ...filter, emailId }, request);
+      const page = await events.list(accountId, webhookId, { ...filter, emailId }, { after, limit });
       if (page === 'no webhook') return noSuch('webhook');
       if (page === 'no cursor') return invalid(unknownEvent(after));
       return json<AnswerOf<typeof webhookEventPage>>(200, {
@@ -169,8 +168,7 @@ function listEventAttempts(
       if (!parsed.ok) return parsed.refusal;
       const ids = webhookEventIds(request);
       const known = ids !== null && (await events.find(ids.accountId, ids.webhookId, ids.eventId)) !== null;
-      const { after, limit } = parsed.fields;
-      const page = known ? await attempts.list(ids.accountId, { ...ids, after, limit: Number(limit) }) : null;
+      const page = known ? await attempts.list(ids.accountId, { ...ids, ...parsed.fields }) : null;
       if (page === null) return noSuch('event of this webhook');
       return json<AnswerOf<typeof eventAttemptPage>>(200, {
         object: 'list',
