@@ -24,7 +24,6 @@ import { createDomainClaims } from './domains/domain-claims.ts';
 import { SendingDomains } from './domains/sending-domains.ts';
 import { createLimiter } from './limiter.ts';
 import type { LimiterOptions } from './limiter.ts';
-import type { RouteRules } from './routes/table.ts';
 import { ApiServer } from './server.ts';
 import { createSnsAccess } from './sns-access.ts';
 import { openRouteStores } from './stores.ts';
@@ -110,7 +109,13 @@ async function addServer(
     },
     keyRateLimitPerMinute: config.keyRateLimitPerMinute,
     problemBases: { service: config.problemsBase, platform: config.platformProblemsBase },
-    rules: rulesFor(config, provider),
+    rules: {
+      verifiedDomainsOnly: provider === 'ses',
+      smtpUtf8: provider !== 'ses',
+      awsRegion: config.awsRegion,
+      webhooksPerAccountMax: config.webhooksPerAccountMax,
+      signatureHeaderPrefix: config.signatureHeaderPrefix,
+    },
     clock: systemClock,
     logger,
     metrics,
@@ -124,16 +129,6 @@ async function addServer(
     stop: (remainingMs) => server.stop(Math.max(0, remainingMs - CLOSING_TIME_MS)),
   });
   return server;
-}
-
-function rulesFor(config: ApiParts['config'], provider: MailProviderName): RouteRules {
-  return {
-    verifiedDomainsOnly: provider === 'ses',
-    smtpUtf8: provider !== 'ses',
-    webhooksPerAccountMax: config.webhooksPerAccountMax,
-    signatureHeaderPrefix: config.signatureHeaderPrefix,
-    awsRegion: config.awsRegion,
-  };
 }
 
 /** `sendingDomains` is null when the mail provider has no domains. */

@@ -27,7 +27,7 @@ import { ACTOR, createRows, createTestDatabase, setup } from '@postrider/testing
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { createApp } from '../src/app.ts';
 import type { DeliveryLimits } from '../src/http/account-slots.ts';
-import type { RouteRules } from '../src/routes/table.ts';
+import type { RouteRules } from '../src/routes/route.ts';
 import { SendingDomains } from '../src/domains/sending-domains.ts';
 import { ApiServer } from '../src/server.ts';
 import { createSnsAccess } from '../src/sns-access.ts';

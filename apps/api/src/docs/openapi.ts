@@ -335,7 +335,7 @@ function delivery(type: EventType): JsonObject {
 /** The JSON Schema of the body of a delivery (contract 2.2 and 2.3). */
 export function envelopeSchema(type: EventType): JsonObject {
   const envelope = z.object({
-    id: idOf('evt'),
+    id: idOf('event'),
     type: z.literal(type),
     subject: text,
     created_at: time,

@@ -19,7 +19,7 @@ const attemptQuery = z.object({
 
 const attempt = z.object({
   object: z.literal('attempt'),
-  event_id: idOf('evt'),
+  event_id: idOf('event'),
   type: nullableText.meta({ description: 'Of the event; null for attempts of older versions.' }),
   attempt: z.int().min(1).meta({ description: '1 for the first of its set.' }),
   started_at: time,

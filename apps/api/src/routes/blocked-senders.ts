@@ -35,13 +35,13 @@ const blockedSenderRequest = z
 const blockedSender = z
   .object({
     object: z.literal('blocked_sender'),
-    id: idOf('bs'),
+    id: idOf('blockedSender'),
     sender: text.meta({ description: 'In lower case, its domain in ASCII.' }),
     created_at: time,
   })
   .meta({ id: 'BlockedSender' });
 
-function blockSender(senders: Pick<BlockedSenderStore, 'add'>): Documented<KeyedRoute> {
+function blockSender(senders: BlockedSenderStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'post',
@@ -67,7 +67,7 @@ function blockSender(senders: Pick<BlockedSenderStore, 'add'>): Documented<Keyed
 
 const blockedSenderPage = pageOf(blockedSender).meta({ id: 'BlockedSenderPage' });
 
-function listBlockedSenders(senders: Pick<BlockedSenderStore, 'list'>): Documented<KeyedRoute> {
+function listBlockedSenders(senders: BlockedSenderStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -89,7 +89,7 @@ function listBlockedSenders(senders: Pick<BlockedSenderStore, 'list'>): Document
   };
 }
 
-function getBlockedSender(senders: Pick<BlockedSenderStore, 'find'>): Documented<KeyedRoute> {
+function getBlockedSender(senders: BlockedSenderStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -108,9 +108,9 @@ function getBlockedSender(senders: Pick<BlockedSenderStore, 'find'>): Documented
   };
 }
 
-const deletedSender = deleted('blocked_sender', 'bs').meta({ id: 'DeletedBlockedSender' });
+const deletedSender = deleted('blocked_sender', 'blockedSender').meta({ id: 'DeletedBlockedSender' });
 
-function unblockSender(senders: Pick<BlockedSenderStore, 'delete'>): Documented<KeyedRoute> {
+function unblockSender(senders: BlockedSenderStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'delete',

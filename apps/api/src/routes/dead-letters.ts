@@ -46,9 +46,9 @@ const deadLetterQuery = strictFields(
 );
 
 const deadLetter = z.object({
-  id: idOf('dl'),
-  webhook: idOf('wh'),
-  event_id: idOf('evt'),
+  id: idOf('deadLetter'),
+  webhook: idOf('webhook'),
+  event_id: idOf('event'),
   type: eventType,
   attempts: count,
   reason: z.enum(DEAD_LETTER_REASONS),
@@ -62,7 +62,7 @@ const deadLetterList = listOf(deadLetter).meta({
 });
 
 /** Contract 4.4. */
-function listDeadLetters(deadLetters: Pick<DeadLetterStore, 'list'>): Documented<KeyedRoute> {
+function listDeadLetters(deadLetters: DeadLetterStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -121,7 +121,7 @@ const replayedDeadLetters = z
   .object({ replayed: z.int().min(0).max(LIMITS.deadLettersReplayed), remaining: count })
   .meta({ id: 'ReplayedDeadLetters' });
 
-function replayDeadLetters(deadLetters: Pick<DeadLetterStore, 'replayMatching'>): Documented<KeyedRoute> {
+function replayDeadLetters(deadLetters: DeadLetterStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'post',
@@ -153,11 +153,11 @@ function replayDeadLetters(deadLetters: Pick<DeadLetterStore, 'replayMatching'>)
 }
 
 const replayedDeadLetter = z
-  .object({ id: idOf('dl'), replayed: z.literal(true) })
+  .object({ id: idOf('deadLetter'), replayed: z.literal(true) })
   .meta({ id: 'ReplayedDeadLetter' });
 
 /** Contract 4.5. */
-function replayDeadLetter(deadLetters: Pick<DeadLetterStore, 'replay'>): Documented<KeyedRoute> {
+function replayDeadLetter(deadLetters: DeadLetterStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'post',

@@ -58,7 +58,7 @@ function untracked(type: EventType) {
 }
 
 const domainFields = {
-  id: idOf('dom'),
+  id: idOf('domain'),
   name: text.meta({ description: 'In ASCII and lower case.' }),
   status: z.enum(['pending', 'verified', 'failed', 'temporary_failure']),
   created_at: time,
@@ -92,7 +92,7 @@ const oneDomain = z
   .meta({ id: 'Domain' });
 
 /** Checks the body first: a customer learns of a bad name before the 503. */
-function createDomain(domains: Pick<SendingDomains, 'create'> | null): Documented<KeyedRoute> {
+function createDomain(domains: SendingDomains | null): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'post',
@@ -116,7 +116,7 @@ function createDomain(domains: Pick<SendingDomains, 'create'> | null): Documente
 
 const domainPage = pageOf(domainEntry).meta({ id: 'DomainPage' });
 
-function listDomains(domains: Pick<DomainStore, 'list'> | null): Documented<KeyedRoute> {
+function listDomains(domains: DomainStore | null): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -140,7 +140,7 @@ function listDomains(domains: Pick<DomainStore, 'list'> | null): Documented<Keye
 }
 
 /** Answers what the provider said last. The route does not ask the provider. */
-function getDomain(domains: Pick<DomainStore, 'find'> | null): Documented<KeyedRoute> {
+function getDomain(domains: DomainStore | null): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -160,10 +160,10 @@ function getDomain(domains: Pick<DomainStore, 'find'> | null): Documented<KeyedR
   };
 }
 
-const verifiedDomain = named('domain', 'dom').meta({ id: 'VerifiedDomain' });
+const verifiedDomain = named('domain', 'domain').meta({ id: 'VerifiedDomain' });
 
 /** Asks the provider at once. The result is then in the domain, not in this answer. */
-function verifyDomain(domains: Pick<SendingDomains, 'verify'> | null): Documented<KeyedRoute> {
+function verifyDomain(domains: SendingDomains | null): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'post',
@@ -211,10 +211,10 @@ const domainUpdate = strictFields({
     .optional()
     .meta({ description: 'Not supported.' }),
 }).meta({ id: 'DomainUpdate' });
-const updatedDomain = named('domain', 'dom').meta({ id: 'UpdatedDomain' });
+const updatedDomain = named('domain', 'domain').meta({ id: 'UpdatedDomain' });
 
 /** Accepts the fixed values, for Resend's SDK. No setting of a domain can be chosen. */
-function updateDomain(domains: Pick<DomainStore, 'find'> | null): Documented<KeyedRoute> {
+function updateDomain(domains: DomainStore | null): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'patch',
@@ -239,10 +239,10 @@ function updateDomain(domains: Pick<DomainStore, 'find'> | null): Documented<Key
   };
 }
 
-const deletedDomain = deleted('domain', 'dom').meta({ id: 'DeletedDomain' });
+const deletedDomain = deleted('domain', 'domain').meta({ id: 'DeletedDomain' });
 
 /** Removes the domain at the provider first, then here. */
-function deleteDomain(domains: Pick<SendingDomains, 'delete'> | null): Documented<KeyedRoute> {
+function deleteDomain(domains: SendingDomains | null): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'delete',

@@ -15,10 +15,7 @@ import type { AnswerOf } from './schemas.ts';
 const READ = { scope: 'emails:read', limited: true } as const;
 
 /** Attachments of sent mail, in the shape of Resend's SDK (`emails.attachments`). */
-export function emailAttachmentRoutes(
-  emails: Pick<EmailStore, 'attachments'>,
-  links: LinkMaker,
-): readonly Documented[] {
+export function emailAttachmentRoutes(emails: EmailStore, links: LinkMaker): readonly Documented[] {
   return [listEmailAttachments(emails, links), getEmailAttachment(emails, links)];
 }
 
@@ -70,10 +67,7 @@ export function emailAttachmentObject(
   };
 }
 
-function listEmailAttachments(
-  emails: Pick<EmailStore, 'attachments'>,
-  links: LinkMaker,
-): Documented<KeyedRoute> {
+function listEmailAttachments(emails: EmailStore, links: LinkMaker): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -94,10 +88,7 @@ function listEmailAttachments(
   };
 }
 
-function getEmailAttachment(
-  emails: Pick<EmailStore, 'attachments'>,
-  links: LinkMaker,
-): Documented<KeyedRoute> {
+function getEmailAttachment(emails: EmailStore, links: LinkMaker): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -128,7 +119,7 @@ interface SentFile extends ListedAttachment {
 }
 
 async function attachmentsOf(
-  emails: Pick<EmailStore, 'attachments'>,
+  emails: EmailStore,
   reader: MailReader,
   written: string,
 ): Promise<SentFile[] | null> {

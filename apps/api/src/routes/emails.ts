@@ -6,16 +6,15 @@ import { json } from '../http/answer.ts';
 import { batchBody, emailBody } from '../http/body-rules.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { invalidFields, noSuch } from '../problems/answers.ts';
-import type { BodyCost, Documented, KeyedRoute, Refusal } from './route.ts';
+import type { BodyCost, Documented, KeyedRoute, Refusal, RouteRules } from './route.ts';
 import { idOf, nullableText, pageOf, text, texts, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 import { sendEmails } from './send-emails.ts';
-import type { SendRules } from './send-emails.ts';
 
 const SEND = { scope: 'emails:send', limited: true } as const;
 const READ = { scope: 'emails:read', limited: true } as const;
 
-export function emailRoutes(emails: EmailStore, rules: SendRules): readonly Documented[] {
+export function emailRoutes(emails: EmailStore, rules: RouteRules): readonly Documented[] {
   return [createEmail(emails, rules), createBatch(emails, rules), listEmails(emails), getEmail(emails)];
 }
 
@@ -28,14 +27,12 @@ const SEND_REFUSALS: readonly Refusal[] = [
 ];
 
 /** Every route that sends one message has this answer. */
-export const createdEmail = z.object({ id: idOf('em') }).meta({ id: 'CreatedEmail' });
-
-type Sending = Pick<EmailStore, 'send' | 'unknownTopics'>;
+export const createdEmail = z.object({ id: idOf('email') }).meta({ id: 'CreatedEmail' });
 
 /**
  * Answers once the message is stored and due to be sent. A message of a test key is stored and never sent.
  */
-function createEmail(emails: Sending, rules: SendRules): Documented<KeyedRoute> {
+function createEmail(emails: EmailStore, rules: RouteRules): Documented<KeyedRoute> {
   return {
     ...SEND,
     method: 'post',
@@ -69,10 +66,12 @@ const emailBatchRequest = z
   .min(1)
   .max(LIMITS.batchMessages)
   .meta({ id: 'EmailBatchRequest' });
-const createdEmails = z.object({ data: z.array(z.object({ id: idOf('em') })) }).meta({ id: 'CreatedEmails' });
+const createdEmails = z
+  .object({ data: z.array(z.object({ id: idOf('email') })) })
+  .meta({ id: 'CreatedEmails' });
 
 /** Sends all messages of an array, or none. */
-function createBatch(emails: Sending, rules: SendRules): Documented<KeyedRoute> {
+function createBatch(emails: EmailStore, rules: RouteRules): Documented<KeyedRoute> {
   return {
     ...SEND,
     method: 'post',
@@ -99,19 +98,15 @@ function createBatch(emails: Sending, rules: SendRules): Documented<KeyedRoute> 
   };
 }
 
-/** Each message costs 1. A body that is no array costs 1. `batchBody` refuses too many messages. */
+/** Each message costs 1. A refused body costs 1. `batchBody` refuses too many messages. */
 function batchCost(body: unknown): BodyCost {
-  if (!Array.isArray(body)) return costOfRefused('must be a JSON array of messages');
-  if (body.length === 0) return costOfRefused('has no message');
-  return { cost: body.length, refusal: null };
-}
-
-function costOfRefused(message: string): BodyCost {
+  if (Array.isArray(body) && body.length > 0) return { cost: body.length, refusal: null };
+  const message = Array.isArray(body) ? 'has no message' : 'must be a JSON array of messages';
   return { cost: 1, refusal: invalidFields([{ field: '', message }]) };
 }
 
 const emailFields = {
-  id: idOf('em'),
+  id: idOf('email'),
   from: text,
   to: texts,
   cc: texts,
@@ -129,7 +124,7 @@ const emailFields = {
 const emailEntry = z.object(emailFields);
 const emailPage = pageOf(emailEntry).meta({ id: 'EmailPage' });
 
-function listEmails(emails: Pick<EmailStore, 'list'>): Documented<KeyedRoute> {
+function listEmails(emails: EmailStore): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -163,7 +158,7 @@ const oneEmail = z
   })
   .meta({ id: 'Email' });
 
-function getEmail(emails: Pick<EmailStore, 'find'>): Documented<KeyedRoute> {
+function getEmail(emails: EmailStore): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',

@@ -50,7 +50,7 @@ const eventQuery = strictFields(eventFilterParameters, 'parameter');
 
 /** The envelope of contract 2.2. */
 export const event = z.object({
-  id: idOf('evt'),
+  id: idOf('event'),
   type: eventType,
   subject: text,
   created_at: time,
@@ -65,7 +65,7 @@ const eventPage = z
   })
   .meta({ id: 'EventPage' });
 
-function listEvents(events: Pick<EventStore, 'list'>): Documented<KeyedRoute> {
+function listEvents(events: EventStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -89,7 +89,7 @@ function listEvents(events: Pick<EventStore, 'list'>): Documented<KeyedRoute> {
   };
 }
 
-function listEventsOfEmail(events: Pick<EventStore, 'list' | 'hasEmail'>): Documented<KeyedRoute> {
+function listEventsOfEmail(events: EventStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -114,7 +114,7 @@ function listEventsOfEmail(events: Pick<EventStore, 'list' | 'hasEmail'>): Docum
 }
 
 async function pageAnswer(
-  events: Pick<EventStore, 'list'>,
+  events: EventStore,
   accountId: AccountId,
   filter: EventFilter,
   { after, limit }: { readonly after: EventCursor | undefined; readonly limit: number },

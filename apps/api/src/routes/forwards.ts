@@ -1,15 +1,16 @@
 import type { BlobId } from '@postrider/blobs';
 import { cutBody, forwardedFile, forwardRequest, parseForward, parseId } from '@postrider/domain';
 import type { EmailId, ForwardedFile } from '@postrider/domain';
-import type { EmailStore, MessageStore, ThreadEmail } from '@postrider/store';
+import type { ThreadEmail } from '@postrider/store';
 import { AccountSlots } from '../http/account-slots.ts';
 import type { Answer } from '../http/answer.ts';
 import { replyBody } from '../http/body-rules.ts';
 import { COSTLY, inSlot } from '../http/in-slot.ts';
 import { invalid } from '../problems/answers.ts';
+import type { RouteStores } from '../stores.ts';
 import { createdEmail } from './emails.ts';
 import type { BlobReader } from './links.ts';
-import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
+import type { Documented, KeyedRoute, RouteRequest, RouteRules } from './route.ts';
 import { messageIdsOf } from './thread-emails.ts';
 import {
   findThreadSend,
@@ -18,18 +19,13 @@ import {
   THREAD_SEND_REFUSALS,
   undeliverable,
 } from './thread-sends.ts';
-import type { ReplyRules, ThreadSendRequest, ThreadSendStores } from './thread-sends.ts';
-
-interface ForwardStores extends ThreadSendStores {
-  readonly emails: Pick<EmailStore, 'send' | 'recall' | 'attachments' | 'attachmentPiece'>;
-  readonly messages: Pick<MessageStore, 'find'>;
-}
+import type { ThreadSendRequest } from './thread-sends.ts';
 
 /** The name under which this route keeps its idempotency keys. */
 const ROUTE = 'POST /v1/inboxes/:id/threads/:thread/emails/:email/forward';
 
 /** Answers 202 once the forward is stored, in the thread of its message. */
-export function forward(stores: ForwardStores, rules: ReplyRules, blobs: BlobReader): Documented<KeyedRoute> {
+export function forward(stores: RouteStores, rules: RouteRules, blobs: BlobReader): Documented<KeyedRoute> {
   // The files of a message may have 5 MiB in base64. So the API reads those of few messages at a time.
   const slots = new AccountSlots(COSTLY, null);
   return {
@@ -58,7 +54,7 @@ export function forward(stores: ForwardStores, rules: ReplyRules, blobs: BlobRea
 }
 
 async function forwardNow(
-  { stores, rules, blobs }: { stores: ForwardStores; rules: ReplyRules; blobs: BlobReader },
+  { stores, rules, blobs }: { stores: RouteStores; rules: RouteRules; blobs: BlobReader },
   request: RouteRequest,
   { inbox, thread, email, body }: ThreadSendRequest,
 ): Promise<Answer> {
@@ -98,7 +94,7 @@ interface ReadableFile extends ForwardedFile {
 
 /** The files of a received or a sent message. Their contents are read one by one. */
 async function filesOf(
-  { emails, messages }: ForwardStores,
+  { emails, messages }: RouteStores,
   blobs: BlobReader,
   { key }: RouteRequest,
   { id }: ThreadEmail,

@@ -77,9 +77,9 @@ function parseInboxRequest(body: unknown) {
     : parseFields(body, byAddress, ['email_address'], resourceFields);
 }
 
-const createdInbox = named('inbox', 'ibx').meta({ id: 'CreatedInbox' });
+const createdInbox = named('inbox', 'inbox').meta({ id: 'CreatedInbox' });
 
-function createInbox(inboxes: Pick<InboxStore, 'create'>): Documented<KeyedRoute> {
+function createInbox(inboxes: InboxStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'post',
@@ -121,7 +121,7 @@ function createInbox(inboxes: Pick<InboxStore, 'create'>): Documented<KeyedRoute
 }
 
 const inboxFields = {
-  id: idOf('ibx'),
+  id: idOf('inbox'),
   name: text,
   email_address: text.meta({ description: 'In lower case, its domain in ASCII, without a tag.' }),
   from_name: nullableText,
@@ -134,7 +134,7 @@ const inboxEntry = z.object(inboxFields);
 const inboxPage = pageOf(inboxEntry).meta({ id: 'InboxPage' });
 
 /** The inboxes of the key's kind, live or test. */
-function listInboxes(inboxes: Pick<InboxStore, 'list'>, slots: AccountSlots): Documented<KeyedRoute> {
+function listInboxes(inboxes: InboxStore, slots: AccountSlots): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -168,7 +168,7 @@ const oneInbox = z
   })
   .meta({ id: 'Inbox' });
 
-function getInbox(inboxes: Pick<InboxStore, 'find'>, slots: AccountSlots): Documented<KeyedRoute> {
+function getInbox(inboxes: InboxStore, slots: AccountSlots): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -203,9 +203,9 @@ const inboxUpdate = z
     id: 'InboxUpdate',
     anyOf: CHANGEABLE.map((field) => ({ required: [field] })),
   });
-const updatedInbox = named('inbox', 'ibx').meta({ id: 'UpdatedInbox' });
+const updatedInbox = named('inbox', 'inbox').meta({ id: 'UpdatedInbox' });
 
-function updateInbox(inboxes: Pick<InboxStore, 'update'>): Documented<KeyedRoute> {
+function updateInbox(inboxes: InboxStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'patch',
@@ -234,9 +234,9 @@ function updateInbox(inboxes: Pick<InboxStore, 'update'>): Documented<KeyedRoute
   };
 }
 
-const deletedInbox = deleted('inbox', 'ibx').meta({ id: 'DeletedInbox' });
+const deletedInbox = deleted('inbox', 'inbox').meta({ id: 'DeletedInbox' });
 
-function deleteInbox(inboxes: Pick<InboxStore, 'delete'>): Documented<KeyedRoute> {
+function deleteInbox(inboxes: InboxStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'delete',

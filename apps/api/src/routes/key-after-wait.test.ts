@@ -7,6 +7,7 @@ import { newId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import type { ApiKey, InboxStore, MessageStore, RecoveryStore } from '@postrider/store';
 import { unauthorized } from '../problems/answers.ts';
+import type { RouteStores } from '../stores.ts';
 import { getEmailMetrics } from './email-metrics.ts';
 import { forward } from './forwards.ts';
 import { inboxRoutes } from './inboxes.ts';
@@ -15,7 +16,6 @@ import { recoveryRoutes } from './recoveries.ts';
 import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
 import { searchThreads } from './thread-search.ts';
 import { threadRoutes } from './threads.ts';
-import type { ThreadStores } from './threads.ts';
 
 /* Routes that do few requests at a time. The others wait in the process, for as long as these take. */
 
@@ -24,7 +24,7 @@ type Work = () => Promise<never>;
 
 const EMAIL = newId('email', systemClock);
 
-function threadStores(work: Work): ThreadStores {
+function threadStores(work: Work): RouteStores {
   const threads = {
     search: work,
     list: work,
@@ -33,7 +33,7 @@ function threadStores(work: Work): ThreadStores {
     find: async () => ({}),
     email: async () => ({ id: EMAIL, html: null, text: null }),
   };
-  return { inboxes: { identify: async () => ({ id: 'inb' }) }, threads } as unknown as ThreadStores;
+  return { inboxes: { identify: async () => ({ id: 'inb' }) }, threads } as unknown as RouteStores;
 }
 
 /** The operations that share slots. A request goes to each of them in turn. */
@@ -72,7 +72,7 @@ const ROUTES: readonly [name: string, make: (work: Work) => Documented<KeyedRout
     (work) => {
       const stores = { ...threadStores(work), emails: { attachments: work }, messages: {} };
       const none = undefined as never;
-      const route = forward(stores as unknown as Parameters<typeof forward>[0], none, none);
+      const route = forward(stores as unknown as RouteStores, none, none);
       return { ...route, handle: (request) => route.handle({ ...request, body: { to: 'a@a.example' } }) };
     },
   ],

@@ -52,7 +52,7 @@ const messageEntry = EVENT_DATA['message.received'];
 const messagePage = pageOf(messageEntry).meta({ id: 'MessagePage' });
 
 /** The list of an inbox that does not exist is empty. */
-function listMessages(messages: Pick<MessageStore, 'list'>): Documented<KeyedRoute> {
+function listMessages(messages: MessageStore): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -94,7 +94,7 @@ const wholeMessage = messageEntry
   .meta({ id: 'Message' });
 
 /** Answers the record of the event, with more of the text, and with the fields that no event has. */
-function getMessage(messages: Pick<MessageStore, 'find' | 'bodies'>): Documented<KeyedRoute> {
+function getMessage(messages: MessageStore): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -121,7 +121,7 @@ function getMessage(messages: Pick<MessageStore, 'find' | 'bodies'>): Documented
 }
 
 /** A link to the message in the bytes in which it arrived. */
-function getRaw(messages: Pick<MessageStore, 'find'>, links: LinkMaker): Documented<KeyedRoute> {
+function getRaw(messages: MessageStore, links: LinkMaker): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -141,7 +141,7 @@ function getRaw(messages: Pick<MessageStore, 'find'>, links: LinkMaker): Documen
 }
 
 const attachmentFields = {
-  id: idOf('att'),
+  id: idOf('attachment'),
   filename: nullableText.meta({ description: 'As the sender wrote it: not fit for a file system.' }),
   content_type: text,
   content_id: nullableText,
@@ -157,7 +157,7 @@ const attachmentList = z
   })
   .meta({ id: 'AttachmentList' });
 
-function listAttachments(messages: Pick<MessageStore, 'find'>, links: LinkMaker): Documented<KeyedRoute> {
+function listAttachments(messages: MessageStore, links: LinkMaker): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -184,7 +184,7 @@ const oneAttachment = z
   .object({ object: z.literal('attachment'), ...attachmentFields })
   .meta({ id: 'Attachment' });
 
-function getAttachment(messages: Pick<MessageStore, 'find'>, links: LinkMaker): Documented<KeyedRoute> {
+function getAttachment(messages: MessageStore, links: LinkMaker): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -223,10 +223,10 @@ function attachmentObject(
 }
 
 const releasedMessage = z
-  .object({ object: z.literal('message'), id: idOf('msg'), status: z.literal('released') })
+  .object({ object: z.literal('message'), id: idOf('message'), status: z.literal('released') })
   .meta({ id: 'ReleasedMessage' });
 
-function releaseMessage(messages: Pick<MessageStore, 'release'>): Documented<KeyedRoute> {
+function releaseMessage(messages: MessageStore): Documented<KeyedRoute> {
   return {
     method: 'post',
     path: '/v1/inbound/messages/:id/release',

@@ -39,7 +39,7 @@ export function receivingRoutes(messages: MessageStore, bytes: Bytes): readonly 
 }
 
 const receivedFields = {
-  id: idOf('msg'),
+  id: idOf('message'),
   from: text,
   to: texts,
   cc: texts,
@@ -52,7 +52,7 @@ const receivedFields = {
   created_at: time,
   attachments: z.array(
     z.object({
-      id: idOf('att'),
+      id: idOf('attachment'),
       filename: nullableText,
       size: count.meta({ description: 'In bytes, decoded.' }),
       content_type: text,
@@ -64,7 +64,7 @@ const receivedFields = {
 const receivedEntry = z.object(receivedFields);
 const receivedPage = pageOf(receivedEntry).meta({ id: 'ReceivedEmailPage' });
 
-function listReceived(messages: Pick<MessageStore, 'list'>): Documented<KeyedRoute> {
+function listReceived(messages: MessageStore): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -111,10 +111,7 @@ const receivedQuery = z.object({
     }),
 });
 
-function getReceived(
-  messages: Pick<MessageStore, 'find' | 'bodies'>,
-  { links, blobs }: Bytes,
-): Documented<KeyedRoute> {
+function getReceived(messages: MessageStore, { links, blobs }: Bytes): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',

@@ -64,7 +64,7 @@ const recoveryRequest = strictFields({
 }).meta({ id: 'RecoveryRequest' });
 
 const requestedFields = {
-  webhook: idOf('wh'),
+  webhook: idOf('webhook'),
   since: time,
   until: time,
   types: z.array(eventType).meta({ description: 'Empty: all types that the webhook gets.' }),
@@ -82,7 +82,7 @@ const countedFields = {
 const startedRecovery = z
   .object({
     object: z.literal('recovery'),
-    id: idOf('rec').nullable().meta({ description: 'null: a dry run.' }),
+    id: idOf('recovery').nullable().meta({ description: 'null: a dry run.' }),
     dry_run: z.boolean(),
     ...requestedFields,
     ...countedFields,
@@ -101,10 +101,7 @@ const COUNT_SLOTS = { inFlightMax: 1, waitingMax: 0, waitMs: 10_000, totalInFlig
 /** A count takes a page more than this time at most. */
 const COUNT_MS = 10_000;
 
-function recover(
-  recoveries: Pick<RecoveryStore, 'count' | 'start'>,
-  nowMs: () => number,
-): Documented<KeyedRoute> {
+function recover(recoveries: RecoveryStore, nowMs: () => number): Documented<KeyedRoute> {
   const slots = new AccountSlots(COUNT_SLOTS, null);
   return {
     ...MANAGE,
@@ -141,7 +138,7 @@ function recover(
 }
 
 async function countOrStart(
-  recoveries: Pick<RecoveryStore, 'count' | 'start'>,
+  recoveries: RecoveryStore,
   key: ApiKey,
   webhookId: WebhookId,
   request: z.output<typeof recoveryRequest> & Pick<RecoveryRequest, 'mayGoOn'>,
@@ -189,7 +186,7 @@ function started(
 const recovery = z
   .object({
     object: z.literal('recovery'),
-    id: idOf('rec'),
+    id: idOf('recovery'),
     status: z.enum(RECOVERY_STATUSES).meta({
       description: '`finished`: every event was queued. The last ones may still be in progress.',
     }),
@@ -222,7 +219,7 @@ const recoveryQuery = strictFields(
 );
 const recoveryPage = pageOf(recovery).meta({ id: 'RecoveryPage' });
 
-function listRecoveries(recoveries: Pick<RecoveryStore, 'list'>): Documented<KeyedRoute> {
+function listRecoveries(recoveries: RecoveryStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -255,7 +252,7 @@ function listRecoveries(recoveries: Pick<RecoveryStore, 'list'>): Documented<Key
 
 const ONE = { path: '/v1/webhooks/:id/recoveries/:recovery' } as const;
 
-function getRecovery(recoveries: Pick<RecoveryStore, 'find'>): Documented<KeyedRoute> {
+function getRecovery(recoveries: RecoveryStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     ...ONE,
@@ -266,11 +263,11 @@ function getRecovery(recoveries: Pick<RecoveryStore, 'find'>): Documented<KeyedR
       success: { status: 200, body: recovery },
       refusals: ['not-found'],
     },
-    handle: async (request) => recoveryAnswer(request, recoveries.find),
+    handle: async (request) => recoveryAnswer(request, (...ids) => recoveries.find(...ids)),
   };
 }
 
-function stopRecovery(recoveries: Pick<RecoveryStore, 'stop'>): Documented<KeyedRoute> {
+function stopRecovery(recoveries: RecoveryStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     ...ONE,

@@ -1,7 +1,8 @@
 import { parseReply, replyRequest } from '@postrider/domain';
 import { replyBody } from '../http/body-rules.ts';
+import type { RouteStores } from '../stores.ts';
 import { createdEmail } from './emails.ts';
-import type { Documented, KeyedRoute } from './route.ts';
+import type { Documented, KeyedRoute, RouteRules } from './route.ts';
 import { texts } from './schemas.ts';
 import { messageIdsOf } from './thread-emails.ts';
 import {
@@ -11,7 +12,6 @@ import {
   THREAD_SEND_REFUSALS,
   undeliverable,
 } from './thread-sends.ts';
-import type { ReplyRules, ThreadSendStores } from './thread-sends.ts';
 
 const createdReply = createdEmail
   .extend({
@@ -25,7 +25,7 @@ const createdReply = createdEmail
 const ROUTE = 'POST /v1/inboxes/:id/threads/:thread/emails/:email/reply';
 
 /** Answers 202 once the reply is stored. The workers then send it like every other message. */
-export function reply(stores: ThreadSendStores, rules: ReplyRules): Documented<KeyedRoute> {
+export function reply(stores: RouteStores, rules: RouteRules): Documented<KeyedRoute> {
   return {
     method: 'post',
     path: '/v1/inboxes/:id/threads/:thread/emails/:email/reply',

@@ -6,6 +6,20 @@ import type { AccountSlots, WaitingClient } from '../http/account-slots.ts';
 import type { Answer, PlainTextAnswer } from '../http/answer.ts';
 import type { BodyRule } from '../http/body-rules.ts';
 
+/** The settings of the deployment that the routes depend on. */
+export interface RouteRules {
+  /** True: live mail may only come from domains that the account has verified. */
+  readonly verifiedDomainsOnly: boolean;
+  /** False: the mail provider needs an ASCII local part in every address. */
+  readonly smtpUtf8: boolean;
+  /** The region of SES, which writes its own Message-IDs, also over SMTP. Undefined without SES. */
+  readonly awsRegion: string | undefined;
+  /** The number of webhooks that an account without a limit of its own may have. */
+  readonly webhooksPerAccountMax: number;
+  /** Start of the headers on a delivery. No customer may have headers with their names. */
+  readonly signatureHeaderPrefix: string;
+}
+
 /** A request that passed the checks before its handler: key, limit, scope and body. */
 export interface RouteRequest {
   readonly key: ApiKey;
@@ -41,10 +55,6 @@ export interface KeylessRequest {
   readonly requestId: string;
 }
 
-/** Handles one request. A mistake of the customer is an answer. @throws StoreUnavailableError */
-export type Handle = (request: RouteRequest) => Promise<Answer>;
-export type HandleKeyless = (request: KeylessRequest) => Promise<Answer>;
-
 /** An HTTP route. It must state who may call it, whether it is limited, and how it reads a body. */
 export type Route = KeyedRoute | KeylessRoute;
 
@@ -68,7 +78,8 @@ export interface KeyedRoute extends RouteBase {
    * the key after it has read the body. Before that, the key's window must have at least 1 left.
    */
   readonly cost?: (body: unknown) => BodyCost;
-  readonly handle: Handle;
+  /** A mistake of the customer is an answer. @throws StoreUnavailableError */
+  readonly handle: (request: RouteRequest) => Promise<Answer>;
 }
 
 export interface BodyCost {
@@ -85,7 +96,8 @@ export interface KeylessRoute extends RouteBase {
    * have theirs.
    */
   readonly slotPerClient?: true | AccountSlots;
-  readonly handle: HandleKeyless;
+  /** @throws StoreUnavailableError */
+  readonly handle: (request: KeylessRequest) => Promise<Answer>;
 }
 
 /** A route of the table: it carries its description. */

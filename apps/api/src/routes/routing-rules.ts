@@ -65,16 +65,16 @@ export const ruleRequest = z
 
 const ruleFields = {
   object: z.literal('inbound_route'),
-  id: idOf('rt'),
+  id: idOf('routingRule'),
   match: text.meta({ description: 'In lower case, its domain in ASCII, without a tag.' }),
   endpoint: url.meta({ format: 'uri', description: 'In normalised form.' }),
   events: z.array(z.enum(MESSAGE_TYPES)).min(1),
-  webhook: idOf('wh').meta({ description: 'In dead letters. It is in no list of webhooks.' }),
+  webhook: idOf('webhook').meta({ description: 'In dead letters. It is in no list of webhooks.' }),
   created_at: time,
 };
 const createdRule = z.object({ ...ruleFields, ...secretFields }).meta({ id: 'CreatedInboundRoute' });
 
-function createRule(rules: Pick<RoutingRuleStore, 'create'>): Documented<KeyedRoute> {
+function createRule(rules: RoutingRuleStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'post',
@@ -115,7 +115,7 @@ function createRule(rules: Pick<RoutingRuleStore, 'create'>): Documented<KeyedRo
 const ruleEntry = z.object({ ...ruleFields, name: nullableText }).meta({ id: 'InboundRoute' });
 const rulePage = pageOf(ruleEntry).meta({ id: 'InboundRoutePage' });
 
-function listRules(rules: Pick<RoutingRuleStore, 'list'>): Documented<KeyedRoute> {
+function listRules(rules: RoutingRuleStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -137,7 +137,7 @@ function listRules(rules: Pick<RoutingRuleStore, 'list'>): Documented<KeyedRoute
   };
 }
 
-function getRule(rules: Pick<RoutingRuleStore, 'find'>): Documented<KeyedRoute> {
+function getRule(rules: RoutingRuleStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -156,9 +156,9 @@ function getRule(rules: Pick<RoutingRuleStore, 'find'>): Documented<KeyedRoute> 
   };
 }
 
-const deletedRule = deleted('inbound_route', 'rt').meta({ id: 'DeletedInboundRoute' });
+const deletedRule = deleted('inbound_route', 'routingRule').meta({ id: 'DeletedInboundRoute' });
 
-function deleteRule(rules: Pick<RoutingRuleStore, 'delete'>): Documented<KeyedRoute> {
+function deleteRule(rules: RoutingRuleStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'delete',

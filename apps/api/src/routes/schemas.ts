@@ -1,4 +1,5 @@
-import { EVENT_TYPES, standardSecret } from '@postrider/domain';
+import { EVENT_TYPES, idPattern, standardSecret } from '@postrider/domain';
+import type { Noun } from '@postrider/domain';
 import { z } from 'zod';
 
 /*
@@ -48,19 +49,18 @@ export function shownSecret(signingSecret: string) {
   return { signing_secret: signingSecret, standard_secret: standardSecret(signingSecret) };
 }
 
-/** An id with the prefix of its noun, as `wh` for webhooks. */
-export function idOf(prefix: string) {
-  return z.string().regex(new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`));
+export function idOf(noun: Noun) {
+  return z.string().regex(new RegExp(idPattern(noun)));
 }
 
 /** The answer that only names a resource. */
-export function named<Noun extends string>(noun: Noun, prefix: string) {
-  return z.object({ object: z.literal(noun), id: idOf(prefix) });
+export function named<Name extends string>(object: Name, noun: Noun) {
+  return z.object({ object: z.literal(object), id: idOf(noun) });
 }
 
 /** The answer to a DELETE. */
-export function deleted<Noun extends string>(noun: Noun, prefix: string) {
-  return z.object({ object: z.literal(noun), id: idOf(prefix), deleted: z.literal(true) });
+export function deleted<Name extends string>(object: Name, noun: Noun) {
+  return named(object, noun).extend({ deleted: z.literal(true) });
 }
 
 /** A list that is always whole. */

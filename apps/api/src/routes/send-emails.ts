@@ -7,7 +7,7 @@ import {
   smtpUtf8Faults,
   UNKNOWN_TOPIC,
 } from '@postrider/domain';
-import type { EmailId, FieldFault, RequestedEmail, TopicId } from '@postrider/domain';
+import type { EmailDraft, EmailId, FieldFault, RequestedEmail, TopicId } from '@postrider/domain';
 import type { EmailStore, SendOutcome } from '@postrider/store';
 import type { Answer } from '../http/answer.ts';
 import {
@@ -17,14 +17,7 @@ import {
   invalidFields,
   threadOverLimit,
 } from '../problems/answers.ts';
-import type { RouteRequest } from './route.ts';
-
-export interface SendRules {
-  /** True: live mail may only come from domains that the account has verified. */
-  readonly verifiedDomainsOnly: boolean;
-  /** False: the mail provider needs an ASCII local part in every address. */
-  readonly smtpUtf8: boolean;
-}
+import type { RouteRequest, RouteRules } from './route.ts';
 
 /** One request, with all its messages. */
 interface Submission {
@@ -37,30 +30,25 @@ interface Submission {
 
 /** Stores all messages in one statement, or none. A refusal lists every fault of every message. */
 export async function sendEmails(
-  emails: Pick<EmailStore, 'send' | 'unknownTopics'>,
-  { verifiedDomainsOnly, smtpUtf8 }: SendRules,
+  emails: EmailStore,
+  rules: RouteRules,
   { request, route, messages, success }: Submission,
 ): Promise<Answer> {
-  const { accountId, kind } = request.key;
   const parsedKey = parseIdempotencyKey(request.headers);
   const faults = [
     ...(parsedKey.ok ? [] : [parsedKey.fault]),
     ...faultsOf(messages),
-    ...(smtpUtf8 ? [] : undeliverable(messages)),
+    ...(rules.smtpUtf8 ? [] : undeliverable(messages)),
   ];
   if (!parsedKey.ok || faults.length > 0) {
-    const unknown = await emails.unknownTopics(accountId, topicsOf(messages));
+    const unknown = await emails.unknownTopics(request.key.accountId, topicsOf(messages));
     return invalidFields([...faults, ...topicFaults(messages, unknown)]);
   }
   const drafts = messages.flatMap(({ parse }) => (parse.ok ? [parse.draft] : []));
   const { key } = parsedKey;
   const outcome = await emails.send({
-    accountId,
-    kind,
-    drafts,
-    domains: verifiedDomainsOnly && kind === 'live' ? drafts.map(({ from }) => senderDomain(from)) : [],
+    ...sendOf(request, rules, drafts),
     idempotency: key === null ? null : { route, key, digest: requestDigest(request.body) },
-    sentBy: { keyId: request.key.id, requestId: request.requestId },
   });
   switch (outcome.kind) {
     case 'stored':
@@ -76,6 +64,16 @@ export async function sendEmails(
     case 'thread-over-limit':
       return sendRefusal(outcome);
   }
+}
+
+/** Who sends the drafts, and the domains that the account must have verified for them. */
+export function sendOf(
+  { key: { accountId, kind, id: keyId }, requestId }: Pick<RouteRequest, 'key' | 'requestId'>,
+  { verifiedDomainsOnly }: RouteRules,
+  drafts: readonly EmailDraft[],
+) {
+  const domains = verifiedDomainsOnly && kind === 'live' ? drafts.map(({ from }) => senderDomain(from)) : [];
+  return { accountId, kind, drafts, domains, sentBy: { keyId, requestId } };
 }
 
 function undeliverable(messages: readonly RequestedEmail[]): FieldFault[] {

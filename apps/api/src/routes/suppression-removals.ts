@@ -36,10 +36,10 @@ const reasonQuery = z.object({
     .meta({ description: 'Where it is blank or missing, the `reason` of the body counts.' }),
 });
 
-const deletedSuppression = deleted('suppression', 'sup');
+const deletedSuppression = deleted('suppression', 'suppression');
 const oneDeleted = deletedSuppression.meta({ id: 'DeletedSuppression' });
 
-function removeSuppression(suppressions: Pick<SuppressionStore, 'remove'>): Documented<KeyedRoute> {
+function removeSuppression(suppressions: SuppressionStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'delete',
@@ -82,7 +82,7 @@ const manyDeleted = z.object({ data: z.array(deletedSuppression) }).meta({ id: '
  * The answer has an entry for each suppression that existed. A suppression after a
  * complaint needs a reason: without one the route removes none.
  */
-function removeSuppressions(suppressions: Pick<SuppressionStore, 'remove'>): Documented<KeyedRoute> {
+function removeSuppressions(suppressions: SuppressionStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'post',

@@ -37,7 +37,7 @@ const ADDRESS_SCHEMA = { pattern: PATTERNS.plainAddress, maxLength: ADDRESS_LENG
 export const requestedAddress = parsedText(plainAddress, 'is not an email address', ADDRESS_SCHEMA);
 
 const suppressionRequest = z.object({ email: requestedAddress }).meta({ id: 'SuppressionRequest' });
-const createdSuppression = named('suppression', 'sup');
+const createdSuppression = named('suppression', 'suppression');
 const oneCreated = createdSuppression.meta({ id: 'CreatedSuppression' });
 
 /** Contract 7.2: 201 when the suppression is new, 200 when the address already has one. */
@@ -86,7 +86,7 @@ const suppressionBatchRequest = z
 const manyCreated = z.object({ data: z.array(createdSuppression) }).meta({ id: 'CreatedSuppressions' });
 
 /** The answer has an entry for each address of the request, in the same order, also for a repeated one. */
-function addSuppressions(suppressions: Pick<SuppressionStore, 'add'>): Documented<KeyedRoute> {
+function addSuppressions(suppressions: SuppressionStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'post',
@@ -138,7 +138,7 @@ const ORIGINS = [
 const origin = z.enum(ORIGINS);
 
 const suppressionFieldsShown = {
-  id: idOf('sup'),
+  id: idOf('suppression'),
   email: text,
   topic_id: nullableText.meta({ description: 'null: about anything' }),
   origin,
@@ -148,7 +148,7 @@ const suppressionFieldsShown = {
 const suppressionEntry = z.object(suppressionFieldsShown);
 const suppressionPage = pageOf(suppressionEntry).meta({ id: 'SuppressionPage' });
 
-function listSuppressions(suppressions: Pick<SuppressionStore, 'list'>): Documented<KeyedRoute> {
+function listSuppressions(suppressions: SuppressionStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -181,7 +181,7 @@ const oneSuppression = z
   .object({ object: z.literal('suppression'), ...suppressionFieldsShown })
   .meta({ id: 'Suppression' });
 
-function getSuppression(suppressions: Pick<SuppressionStore, 'find'>): Documented<KeyedRoute> {
+function getSuppression(suppressions: SuppressionStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',

@@ -20,23 +20,18 @@ import { messageRoutes } from './messages.ts';
 import { receivingRoutes } from './receiving.ts';
 import { recoveryRoutes } from './recoveries.ts';
 import { reply } from './replies.ts';
-import type { Documented } from './route.ts';
+import type { Documented, RouteRules } from './route.ts';
 import { routingRuleRoutes } from './routing-rules.ts';
 import { receiveSns } from './sns-notifications.ts';
 import { suppressionRemovalRoutes } from './suppression-removals.ts';
 import { suppressionRoutes } from './suppressions.ts';
 import { threadEmailRoutes } from './thread-emails.ts';
 import { searchThreads } from './thread-search.ts';
-import type { ReplyRules } from './thread-sends.ts';
 import { threadRoutes } from './threads.ts';
 import { topicRoutes } from './topics.ts';
 import { unsubscribeRoutes } from './unsubscribe.ts';
 import { webhookEventRoutes } from './webhook-events.ts';
 import { webhookRoutes } from './webhooks.ts';
-import type { WebhookRules } from './webhooks.ts';
-
-/** The settings of the deployment that the routes depend on. */
-export type RouteRules = ReplyRules & WebhookRules;
 
 /** The services and settings that the routes need besides the stores. */
 export interface RouteParts {

@@ -6,19 +6,16 @@ import type { ThreadEmail } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import { pageAnswer } from '../http/list-answer.ts';
+import type { RouteStores } from '../stores.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { complete, count, nullableText, pageOf, text, texts, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 import { findThread, findThreadEmail } from './threads.ts';
-import type { ThreadStores } from './threads.ts';
 
 const READ = { scope: 'inbound:read', limited: true } as const;
 
 /** @param awsRegion `AWS_REGION`, with any mail provider: SES writes its own Message-IDs, also over SMTP */
-export function threadEmailRoutes(
-  stores: ThreadStores,
-  awsRegion: string | undefined,
-): readonly Documented[] {
+export function threadEmailRoutes(stores: RouteStores, awsRegion: string | undefined): readonly Documented[] {
   return [listThreadEmails(stores, awsRegion), getThreadEmail(stores, awsRegion)];
 }
 
@@ -45,7 +42,7 @@ const threadEmail = z
   .meta({ id: 'ThreadEmail' });
 const threadEmailPage = pageOf(threadEmail).meta({ id: 'ThreadEmailPage' });
 
-function listThreadEmails(stores: ThreadStores, awsRegion: string | undefined): Documented<KeyedRoute> {
+function listThreadEmails(stores: RouteStores, awsRegion: string | undefined): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -71,7 +68,7 @@ function listThreadEmails(stores: ThreadStores, awsRegion: string | undefined): 
   };
 }
 
-function getThreadEmail(stores: ThreadStores, awsRegion: string | undefined): Documented<KeyedRoute> {
+function getThreadEmail(stores: RouteStores, awsRegion: string | undefined): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',

@@ -7,11 +7,11 @@ import { listAnswer } from '../http/list-answer.ts';
 import { requestedMoment } from '../http/parsed-text.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { invalid } from '../problems/answers.ts';
+import type { RouteStores } from '../stores.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { pageOf, text } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
-import { findInbox, isTrue, listIn, selectsNone, threadEntry, threadObject, threadQuery } from './threads.ts';
-import type { ThreadStores } from './threads.ts';
+import { findInbox, isTrue, listIn, selectedIn, threadEntry, threadObject, threadQuery } from './threads.ts';
 
 const LISTS = ['from', 'to', 'cc', 'bcc'] as const;
 
@@ -53,7 +53,7 @@ const foundThread = threadEntry.extend({
 });
 const foundThreadPage = pageOf(foundThread).meta({ id: 'FoundThreadPage' });
 
-export function searchThreads(stores: ThreadStores): Documented<KeyedRoute> {
+export function searchThreads(stores: RouteStores): Documented<KeyedRoute> {
   // A search with a word reads up to 16 MiB of text. So the API does few at a time.
   const slots = new AccountSlots(COSTLY, null);
   return {
@@ -85,10 +85,7 @@ export function searchThreads(stores: ThreadStores): Documented<KeyedRoute> {
       return inSlot(slots, request, () =>
         listAnswer(query, {
           noun: 'thread',
-          async read(page) {
-            const found = await stores.threads.search(inbox.value.id, search, page);
-            return selectsNone(query) && found !== null ? { entries: [], hasMore: false } : found;
-          },
+          read: async (page) => selectedIn(query, await stores.threads.search(inbox.value.id, search, page)),
           show: foundObject,
         }),
       );

@@ -1,27 +1,18 @@
-import { parseId, requestDigest, senderDomain, smtpUtf8Faults } from '@postrider/domain';
+import { parseId, requestDigest, smtpUtf8Faults } from '@postrider/domain';
 import type { DraftFault, EmailDraft, InboxId, ReplyDraft } from '@postrider/domain';
-import type { EmailStore, SendOutcome, ThreadEmail } from '@postrider/store';
+import type { SendOutcome, ThreadEmail } from '@postrider/store';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { notAnObject, resourceFields } from '../http/fields.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
-import type { Refusal, RouteRequest } from './route.ts';
-import { parseIdempotencyKey, sendRefusal } from './send-emails.ts';
-import type { SendRules } from './send-emails.ts';
+import type { RouteStores } from '../stores.ts';
+import type { Refusal, RouteRequest, RouteRules } from './route.ts';
+import { parseIdempotencyKey, sendOf, sendRefusal } from './send-emails.ts';
 import { findThreadEmail } from './threads.ts';
-import type { Found, InThread, ThreadStores } from './threads.ts';
+import type { Found, InThread } from './threads.ts';
 
 /* What replies and forwards share: mail that an inbox sends into a mail thread. */
-
-export interface ThreadSendStores extends ThreadStores {
-  readonly emails: Pick<EmailStore, 'send' | 'recall'>;
-}
-
-export interface ReplyRules extends SendRules {
-  /** The region of SES, which writes its own Message-IDs. Undefined without SES. */
-  readonly awsRegion: string | undefined;
-}
 
 export const THREAD_SEND_REFUSALS = [
   '400 text',
@@ -45,7 +36,7 @@ export interface ThreadSendRequest extends InThread {
  * with the required fields, and a valid idempotency key or none.
  */
 export async function findThreadSend(
-  stores: ThreadSendStores,
+  stores: RouteStores,
   request: RouteRequest,
   { route, required }: { readonly route: string; readonly required: readonly string[] },
 ): Promise<Found<ThreadSendRequest>> {
@@ -67,7 +58,7 @@ export async function findThreadSend(
  * message was deleted meanwhile. @returns null when the store remembers none
  */
 async function answerBefore(
-  stores: ThreadSendStores,
+  stores: RouteStores,
   request: RouteRequest,
   route: string,
 ): Promise<Answer | null> {
@@ -88,7 +79,7 @@ export function invalidDraft({ field, message, value }: DraftFault): Answer {
  * Refuses a message that the provider cannot deliver. The answer names the address and no field, because the
  * mail thread may have the address.
  */
-export function undeliverable({ smtpUtf8 }: Pick<ReplyRules, 'smtpUtf8'>, draft: EmailDraft): Answer | null {
+export function undeliverable({ smtpUtf8 }: RouteRules, draft: EmailDraft): Answer | null {
   const [fault] = smtpUtf8 ? [] : smtpUtf8Faults(draft);
   return fault === undefined ? null : invalid(`${quoted(fault.value)} ${fault.message}.`);
 }
@@ -109,20 +100,15 @@ interface ThreadSend extends InThread, ReplyDraft {
 
 /** Stores the message under the limits of the inbox and of the thread. */
 export async function sendIntoThread(
-  stores: ThreadSendStores,
-  { verifiedDomainsOnly }: SendRules,
+  stores: RouteStores,
+  rules: RouteRules,
   request: RouteRequest,
   { inbox, thread, draft, skipped, messages, route }: ThreadSend,
 ): Promise<Answer> {
-  const { accountId, kind } = request.key;
   const outcome = await stores.emails.send({
-    accountId,
-    kind,
-    drafts: [draft],
-    domains: verifiedDomainsOnly && kind === 'live' ? [senderDomain(draft.from)] : [],
+    ...sendOf(request, rules, [draft]),
     idempotency: idempotencyOf(request, inbox.id, route),
     reply: { inboxId: inbox.id, threadId: thread.id, messages, skipped },
-    sentBy: { keyId: request.key.id, requestId: request.requestId },
   });
   if (outcome.kind === 'missing') return (await answerBefore(stores, request, route)) ?? noSuch('thread');
   return answerOf(outcome);

@@ -1,13 +1,6 @@
 import { parseId, valueAt } from '@postrider/domain';
 import { isThreadEmailId } from '@postrider/store';
-import type {
-  InboxIdentity,
-  InboxStore,
-  Thread,
-  ThreadEmail,
-  ThreadStore,
-  ThreadSummary,
-} from '@postrider/store';
+import type { InboxIdentity, Page, Thread, ThreadEmail, ThreadSummary } from '@postrider/store';
 import { z } from 'zod';
 import { AccountSlots } from '../http/account-slots.ts';
 import { json } from '../http/answer.ts';
@@ -19,20 +12,15 @@ import { listAnswer } from '../http/list-answer.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { invalid, noSuch, threadIsLarge } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
+import type { RouteStores } from '../stores.ts';
 import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
 import { count, deleted, idOf, nullableText, pageOf, texts, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 
 const READ = { scope: 'inbound:read', limited: true } as const;
 
-/** The stores in which the routes of mail threads look up the parts of their paths. */
-export interface ThreadStores {
-  readonly inboxes: Pick<InboxStore, 'identify'>;
-  readonly threads: ThreadStore;
-}
-
 /** Mail threads: the conversations of an inbox. */
-export function threadRoutes(stores: ThreadStores): readonly Documented[] {
+export function threadRoutes(stores: RouteStores): readonly Documented[] {
   // A list may read 100 whole threads. A change may write a whole thread. So the API does few at a time.
   const [lists, changes] = [new AccountSlots(COSTLY, null), new AccountSlots(COSTLY, null)];
   return [
@@ -59,7 +47,7 @@ export const isTrue = z
   .optional();
 
 const threadFields = {
-  id: idOf('thr'),
+  id: idOf('thread'),
   subject: nullableText,
   folder: z.literal('inbox'),
   labels: z.array(z.never()).max(0),
@@ -78,11 +66,7 @@ export const threadEntry = z.object({
 });
 const threadPage = pageOf(threadEntry).meta({ id: 'ThreadPage' });
 
-/**
- * The mail thread with the newest message is first. Every mail thread is in the folder `inbox` and has no
- * label. The filters `folders` and `labels` therefore select all mail threads or none.
- */
-function listThreads(stores: ThreadStores, slots: AccountSlots): Documented<KeyedRoute> {
+function listThreads(stores: RouteStores, slots: AccountSlots): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -105,10 +89,7 @@ function listThreads(stores: ThreadStores, slots: AccountSlots): Documented<Keye
       return inSlot(slots, request, () =>
         listAnswer(query, {
           noun: 'thread',
-          async read(page) {
-            const found = await stores.threads.list(inbox.value.id, read, page);
-            return selectsNone(query) && found !== null ? { entries: [], hasMore: false } : found;
-          },
+          read: async (page) => selectedIn(query, await stores.threads.list(inbox.value.id, read, page)),
           show: threadObject,
         }),
       );
@@ -116,10 +97,15 @@ function listThreads(stores: ThreadStores, slots: AccountSlots): Documented<Keye
   };
 }
 
-/** Every mail thread is in the folder `inbox` and has no label. */
-export function selectsNone(query: URLSearchParams): boolean {
+/**
+ * Every mail thread is in the folder `inbox` and has no label. So the filters `folders` and `labels` select
+ * the whole page or nothing.
+ */
+export function selectedIn<Entry>(query: URLSearchParams, page: Page<Entry> | null): Page<Entry> | null {
   const folders = listIn(query, 'folders');
-  return listIn(query, 'labels').length > 0 || (folders.length > 0 && !folders.includes('inbox'));
+  const isInFolder = folders.length === 0 || folders.includes('inbox');
+  const isSelected = isInFolder && listIn(query, 'labels').length === 0;
+  return page === null || isSelected ? page : { entries: [], hasMore: false };
 }
 
 /** An empty list does not filter. */
@@ -131,7 +117,7 @@ const threadSummary = z
   .object({ object: z.literal('inbox_thread'), ...threadFields })
   .meta({ id: 'ThreadSummary' });
 
-function getThread(stores: ThreadStores): Documented<KeyedRoute> {
+function getThread(stores: RouteStores): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -154,7 +140,7 @@ const threadUpdate = z
   .meta({ id: 'ThreadUpdate', not: { required: ['folder'] } });
 
 /** Marks what the mail thread received as read or unread. A mail thread cannot change its folder. */
-function updateThread(stores: ThreadStores, slots: AccountSlots): Documented<KeyedRoute> {
+function updateThread(stores: RouteStores, slots: AccountSlots): Documented<KeyedRoute> {
   return {
     method: 'patch',
     path: '/v1/inboxes/:id/threads/:thread',
@@ -188,9 +174,9 @@ function updateThread(stores: ThreadStores, slots: AccountSlots): Documented<Key
   };
 }
 
-const deletedThread = deleted('inbox_thread', 'thr').meta({ id: 'DeletedThread' });
+const deletedThread = deleted('inbox_thread', 'thread').meta({ id: 'DeletedThread' });
 
-function deleteThread(stores: ThreadStores, slots: AccountSlots): Documented<KeyedRoute> {
+function deleteThread(stores: RouteStores, slots: AccountSlots): Documented<KeyedRoute> {
   return {
     method: 'delete',
     path: '/v1/inboxes/:id/threads/:thread',
@@ -248,10 +234,7 @@ export type Found<Value> =
   { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly refusal: Answer };
 
 /** Finds the inbox that `:id` names by its id or its address. */
-export async function findInbox(
-  { inboxes }: Pick<ThreadStores, 'inboxes'>,
-  { key, id }: Asked,
-): Promise<Found<InboxIdentity>> {
+export async function findInbox({ inboxes }: RouteStores, { key, id }: Asked): Promise<Found<InboxIdentity>> {
   const inbox = await inboxes.identify(key, id);
   return inbox === null ? { ok: false, refusal: noSuch('inbox') } : { ok: true, value: inbox };
 }
@@ -262,7 +245,7 @@ export interface InThread {
 }
 
 /** Finds the mail thread that `:thread` names. */
-export async function findThread(stores: ThreadStores, asked: Asked): Promise<Found<InThread>> {
+export async function findThread(stores: RouteStores, asked: Asked): Promise<Found<InThread>> {
   const inbox = await findInbox(stores, asked);
   if (!inbox.ok) return inbox;
   const id = parseId('thread', asked.params['thread'] ?? '');
@@ -274,7 +257,7 @@ export async function findThread(stores: ThreadStores, asked: Asked): Promise<Fo
 
 /** Finds the message that `:email` names. */
 export async function findThreadEmail(
-  stores: ThreadStores,
+  stores: RouteStores,
   asked: Asked,
 ): Promise<Found<InThread & { readonly email: ThreadEmail }>> {
   const found = await findThread(stores, asked);

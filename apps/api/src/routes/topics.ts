@@ -39,9 +39,9 @@ const topicRequest = z
   })
   .meta({ id: 'TopicRequest' });
 
-const createdTopic = named('topic', 'top').meta({ id: 'CreatedTopic' });
+const createdTopic = named('topic', 'topic').meta({ id: 'CreatedTopic' });
 
-function createTopic(topics: Pick<TopicStore, 'create'>): Documented<KeyedRoute> {
+function createTopic(topics: TopicStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'post',
@@ -65,7 +65,7 @@ function createTopic(topics: Pick<TopicStore, 'create'>): Documented<KeyedRoute>
 }
 
 const topicFieldsShown = {
-  id: idOf('top'),
+  id: idOf('topic'),
   name: text,
   description: nullableText,
   default_subscription: subscription,
@@ -74,7 +74,7 @@ const topicFieldsShown = {
 const topicEntry = z.object(topicFieldsShown);
 const topicPage = pageOf(topicEntry).meta({ id: 'TopicPage' });
 
-function listTopics(topics: Pick<TopicStore, 'list'>): Documented<KeyedRoute> {
+function listTopics(topics: TopicStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -99,7 +99,7 @@ function listTopics(topics: Pick<TopicStore, 'list'>): Documented<KeyedRoute> {
 
 const oneTopic = z.object({ object: z.literal('topic'), ...topicFieldsShown }).meta({ id: 'Topic' });
 
-function getTopic(topics: Pick<TopicStore, 'find'>): Documented<KeyedRoute> {
+function getTopic(topics: TopicStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -128,10 +128,10 @@ const topicUpdate = z
     anyOf: CHANGEABLE.map((field) => ({ required: [field] })),
     not: { required: ['default_subscription'] },
   });
-const updatedTopic = named('topic', 'top').meta({ id: 'UpdatedTopic' });
+const updatedTopic = named('topic', 'topic').meta({ id: 'UpdatedTopic' });
 
 /** Resend's SDK also sends the `id`. */
-function updateTopic(topics: Pick<TopicStore, 'update'>): Documented<KeyedRoute> {
+function updateTopic(topics: TopicStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'patch',
@@ -159,9 +159,9 @@ function updateTopic(topics: Pick<TopicStore, 'update'>): Documented<KeyedRoute>
   };
 }
 
-const deletedTopic = deleted('topic', 'top').meta({ id: 'DeletedTopic' });
+const deletedTopic = deleted('topic', 'topic').meta({ id: 'DeletedTopic' });
 
-function deleteTopic(topics: Pick<TopicStore, 'delete'>): Documented<KeyedRoute> {
+function deleteTopic(topics: TopicStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'delete',

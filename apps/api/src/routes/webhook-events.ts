@@ -27,7 +27,6 @@ export function webhookEventRoutes(events: WebhookEventStore, attempts: AttemptS
   ];
 }
 
-/** A misspelt parameter must not list more than the customer asked for. */
 const webhookEventQuery = strictFields(
   {
     status: z
@@ -40,7 +39,7 @@ const webhookEventQuery = strictFields(
 );
 
 const eventFields = {
-  id: idOf('evt'),
+  id: idOf('event'),
   type: eventType,
   created_at: time,
   status: z.enum(WEBHOOK_EVENT_STATUSES).meta({
@@ -55,14 +54,14 @@ const eventFields = {
       'Made since the event was recorded or replayed, as far as they are known. Without a dead letter, at most 100 are counted once it ended.',
   }),
   next_attempt_at: time.nullable().meta({ description: 'null: an attempt runs, or none follows.' }),
-  dead_letter: idOf('dl').nullable(),
+  dead_letter: idOf('deadLetter').nullable(),
 };
 const webhookEventEntry = z.object(eventFields);
 const webhookEventPage = pageOf(webhookEventEntry)
   .extend({ next_cursor: text.meta({ description: 'Opaque: the `after` of the next page.' }) })
   .meta({ id: 'WebhookEventPage' });
 
-function listWebhookEvents(events: Pick<WebhookEventStore, 'list'>): Documented<KeyedRoute> {
+function listWebhookEvents(events: WebhookEventStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -100,7 +99,7 @@ const oneWebhookEvent = z
   .object({ object: z.literal('webhook_event'), ...eventFields, payload: event })
   .meta({ id: 'WebhookEvent' });
 
-function getWebhookEvent(events: Pick<WebhookEventStore, 'find'>): Documented<KeyedRoute> {
+function getWebhookEvent(events: WebhookEventStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -147,10 +146,7 @@ const eventAttempt = z.object({
 });
 const eventAttemptPage = pageOf(eventAttempt).meta({ id: 'WebhookEventAttemptPage' });
 
-function listEventAttempts(
-  events: Pick<WebhookEventStore, 'find'>,
-  attempts: Pick<AttemptStore, 'list'>,
-): Documented<KeyedRoute> {
+function listEventAttempts(events: WebhookEventStore, attempts: AttemptStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -179,9 +175,9 @@ function listEventAttempts(
   };
 }
 
-const replayedEvent = named('webhook_event', 'evt').meta({ id: 'ReplayedEvent' });
+const replayedEvent = named('webhook_event', 'event').meta({ id: 'ReplayedEvent' });
 
-function replayEvent(events: Pick<WebhookEventStore, 'replay'>): Documented<KeyedRoute> {
+function replayEvent(events: WebhookEventStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'post',
@@ -211,11 +207,7 @@ function replayEvent(events: Pick<WebhookEventStore, 'replay'>): Documented<Keye
 }
 
 /** The ids in the path; null when one cannot be an id. */
-function webhookEventIds({ key, params }: RouteRequest): {
-  accountId: AccountId;
-  webhookId: WebhookId;
-  eventId: EventId;
-} | null {
+function webhookEventIds({ key, params }: RouteRequest) {
   const webhookId = parseId('webhook', params['id'] ?? '');
   const eventId = parseId('event', params['event'] ?? '');
   return webhookId === null || eventId === null ? null : { accountId: key.accountId, webhookId, eventId };

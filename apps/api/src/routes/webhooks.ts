@@ -20,7 +20,7 @@ import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
 import type { FieldsParse } from '../http/fields.ts';
 import { parsedText, requestedEventType, requestedEventTypes } from '../http/parsed-text.ts';
 import { noSuch, tooManyWebhooks } from '../problems/answers.ts';
-import type { Documented, KeyedRoute } from './route.ts';
+import type { Documented, KeyedRoute, RouteRules } from './route.ts';
 import {
   deleted,
   eventType,
@@ -37,15 +37,7 @@ import type { AnswerOf } from './schemas.ts';
 
 const MANAGE = { scope: 'webhooks:manage', limited: true } as const;
 
-/** The settings of the deployment that these routes depend on. */
-export interface WebhookRules {
-  /** The number of webhooks that an account without a limit of its own may have. */
-  readonly webhooksPerAccountMax: number;
-  /** Start of the headers on a delivery. No customer may have headers with their names. */
-  readonly signatureHeaderPrefix: string;
-}
-
-export function webhookRoutes(webhooks: WebhookStore, rules: WebhookRules): readonly Documented[] {
+export function webhookRoutes(webhooks: WebhookStore, rules: RouteRules): readonly Documented[] {
   return [
     createWebhook(webhooks, rules),
     listWebhooks(webhooks),
@@ -102,7 +94,7 @@ const COUNTED = 'Counted up to 5,000; in a list of more than five webhooks, up t
 
 const webhookFields = {
   object: z.literal('webhook'),
-  id: idOf('wh'),
+  id: idOf('webhook'),
   endpoint: url.meta({ format: 'uri', description: 'In normalised form.' }),
   events: z.array(eventType).meta({ description: 'The types that it receives now.' }),
   description: nullableText,
@@ -143,8 +135,8 @@ const webhookEntry = z
  * value.
  */
 function createWebhook(
-  webhooks: Pick<WebhookStore, 'create'>,
-  { webhooksPerAccountMax: perAccountMax, signatureHeaderPrefix }: WebhookRules,
+  webhooks: WebhookStore,
+  { webhooksPerAccountMax: perAccountMax, signatureHeaderPrefix }: RouteRules,
 ): Documented<KeyedRoute> {
   return {
     ...MANAGE,
@@ -188,7 +180,7 @@ function parseHeaders(written: unknown, prefix: string): FieldsParse<WebhookHead
 const webhookList = listOf(webhookEntry).meta({ id: 'WebhookList' });
 
 /** Contract 4.2. */
-function listWebhooks(webhooks: Pick<WebhookStore, 'list' | 'health'>): Documented<KeyedRoute> {
+function listWebhooks(webhooks: WebhookStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -209,7 +201,7 @@ function listWebhooks(webhooks: Pick<WebhookStore, 'list' | 'health'>): Document
   };
 }
 
-function getWebhook(webhooks: Pick<WebhookStore, 'find' | 'health'>): Documented<KeyedRoute> {
+function getWebhook(webhooks: WebhookStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -229,10 +221,10 @@ function getWebhook(webhooks: Pick<WebhookStore, 'find' | 'health'>): Documented
   };
 }
 
-const deletedWebhook = deleted('webhook', 'wh').meta({ id: 'DeletedWebhook' });
+const deletedWebhook = deleted('webhook', 'webhook').meta({ id: 'DeletedWebhook' });
 
 /** Contract 4.3. */
-function deleteWebhook(webhooks: Pick<WebhookStore, 'delete'>): Documented<KeyedRoute> {
+function deleteWebhook(webhooks: WebhookStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'delete',
@@ -258,7 +250,7 @@ function webhookObject({ id, endpoint, events, description, domains }: Webhook) 
 
 /** Leaves out a webhook that was removed since it was read. */
 async function entriesOf(
-  webhooks: Pick<WebhookStore, 'health'>,
+  webhooks: WebhookStore,
   found: readonly Webhook[],
 ): Promise<AnswerOf<typeof webhookEntry>[]> {
   const healths = await webhooks.health(found.map(({ id }) => id));
