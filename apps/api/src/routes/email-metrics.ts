@@ -23,35 +23,7 @@ const DAYS_DEFAULT = 6;
 /** Postgres has no year 0. */
 const FIRST_MS = Date.parse('0001-01-01T00:00:00Z');
 
-/** The events that a metric counts, or the two numbers that a rate divides. */
-type Metric =
-  | { readonly types: readonly EventType[]; readonly unique?: true }
-  | { readonly part: MetricName; readonly whole: MetricName };
-type MetricName = (typeof METRIC_NAMES)[number];
-
-const METRIC_NAMES = [
-  'sent',
-  'delivered',
-  'delivery_delayed',
-  'bounced',
-  'bounced_permanent',
-  'bounced_transient',
-  'complained',
-  'failed',
-  'opened',
-  'clicked',
-  'unique_opened',
-  'unique_clicked',
-  'unsubscribed',
-  'delivery_rate',
-  'open_rate',
-  'click_rate',
-  'bounce_rate',
-  'complaint_rate',
-  'unsubscribe_rate',
-] as const;
-
-const METRICS: Readonly<Record<MetricName, Metric>> = {
+const DEFINITIONS = {
   sent: { types: ['email.sent'] },
   delivered: { types: ['email.delivered'] },
   delivery_delayed: { types: ['email.delivery_delayed'] },
@@ -71,13 +43,26 @@ const METRICS: Readonly<Record<MetricName, Metric>> = {
   bounce_rate: { part: 'bounced', whole: 'sent' },
   complaint_rate: { part: 'complained', whole: 'delivered' },
   unsubscribe_rate: { part: 'unsubscribed', whole: 'delivered' },
-};
+} as const;
+
+type MetricName = keyof typeof DEFINITIONS;
+/** The events that a metric counts, or the two numbers that a rate divides. */
+type Metric =
+  | { readonly types: readonly EventType[]; readonly unique?: true }
+  | { readonly part: MetricName; readonly whole: MetricName };
+
+const METRICS: Readonly<Record<MetricName, Metric>> = DEFINITIONS;
+const METRIC_NAMES = Object.keys(DEFINITIONS) as MetricName[];
 
 const DIMENSIONS = ['period', 'domain', 'email'] as const;
 const PERIODS = { hourly: 'hour', daily: 'day', weekly: 'week', monthly: 'month' } as const;
 const GRANULARITIES = Object.keys(PERIODS) as (keyof typeof PERIODS)[];
 
-/** A list that Resend's SDK joins with commas. @param pattern of an entry, without anchors */
+/**
+ * A list that Resend's SDK joins with commas. It keeps each entry once.
+ *
+ * @param pattern of an entry, without anchors
+ */
 function commaList<Entry>(
   read: (written: string) => Entry | null,
   pattern: string,
@@ -86,7 +71,8 @@ function commaList<Entry>(
 ) {
   return parsedText((written): Entry[] | null => {
     const entries = written.split(',').map(read);
-    return entries.length > LIMITS.metricListEntries || entries.includes(null) ? null : (entries as Entry[]);
+    if (entries.length > LIMITS.metricListEntries || entries.includes(null)) return null;
+    return [...new Set(entries as Entry[])];
   }, fault)
     .optional()
     .meta({
@@ -140,7 +126,6 @@ function parseTimeZone(name: string): string | null {
   }
 }
 
-/** We refuse unknown parameters. If we ignored a misspelt filter, the count would be too large. */
 const metricsQuery = strictFields(
   {
     start_date: requestedMoment
@@ -197,7 +182,7 @@ const emailMetrics = z
   .meta({ id: 'EmailMetrics' });
 
 /** Must come before `/v1/emails/:id`. */
-export function getEmailMetrics(store: Pick<EventCountStore, 'count'>, clock: Clock): Documented<KeyedRoute> {
+export function getEmailMetrics(store: EventCountStore, clock: Clock): Documented<KeyedRoute> {
   const slots = new AccountSlots(COUNT_SLOTS, null);
   return {
     scope: 'emails:read',
@@ -220,8 +205,11 @@ export function getEmailMetrics(store: Pick<EventCountStore, 'count'>, clock: Cl
       const { key, query } = request;
       const parsed = parseQuery(query, metricsQuery);
       if (!parsed.ok) return parsed.refusal;
-      const asked = { ...parsed.fields, ...rangeOf(parsed.fields, clock.now()) };
-      const days = (asked.until.getTime() - asked.since.getTime()) / DAY_MS;
+      const until = parsed.fields.end_date ?? clock.now();
+      const firstMs = Math.max(FIRST_MS, until.getTime() - DAYS_DEFAULT * DAY_MS);
+      const since = parsed.fields.start_date ?? new Date(firstMs);
+      const asked = { ...parsed.fields, since, until };
+      const days = (until.getTime() - since.getTime()) / DAY_MS;
       if (days < 0) return invalid('start_date is after end_date.');
       if (days > LIMITS.metricDays) return invalid(`The range is longer than ${LIMITS.metricDays} days.`);
       if (key.kind === 'test') return metricsAnswer(asked, []);
@@ -246,35 +234,19 @@ interface Asked extends Fields {
   readonly until: Date;
 }
 
-function rangeOf({ start_date: start, end_date: end }: Fields, now: Date): { since: Date; until: Date } {
-  const until = end ?? now;
-  const since = start ?? new Date(Math.max(FIRST_MS, until.getTime() - DAYS_DEFAULT * DAY_MS));
-  return { since, until };
-}
-
-function requestOf({
-  since,
-  until,
-  timezone,
-  granularity,
-  ...asked
-}: Asked): Parameters<EventCountStore['count']>[1] {
-  const dimensions = asked.dimensions ?? [];
+function requestOf(asked: Asked): Parameters<EventCountStore['count']>[1] {
+  const { metrics = METRIC_NAMES, dimensions = [] } = asked;
   return {
-    types: [...new Set(namesOf(asked).flatMap(typesOf))],
-    since,
-    until,
-    period: dimensions.includes('period') ? PERIODS[granularity] : null,
-    timeZone: timezone,
+    types: [...new Set(metrics.flatMap(typesOf))],
+    since: asked.since,
+    until: asked.until,
+    period: dimensions.includes('period') ? PERIODS[asked.granularity] : null,
+    timeZone: asked.timezone,
     byDomain: dimensions.includes('domain'),
     byEmail: dimensions.includes('email'),
     domainIds: asked.domain_id ?? null,
     emailIds: asked.email_id ?? null,
   };
-}
-
-function namesOf({ metrics }: Pick<Fields, 'metrics'>): readonly MetricName[] {
-  return metrics === undefined ? METRIC_NAMES : [...new Set(metrics)];
 }
 
 function typesOf(name: MetricName): readonly EventType[] {
@@ -283,17 +255,16 @@ function typesOf(name: MetricName): readonly EventType[] {
 }
 
 function metricsAnswer(asked: Asked, counts: readonly EventCount[]): Answer {
-  const names = namesOf(asked);
-  const dimensions = [...new Set(asked.dimensions ?? [])];
+  const { metrics = METRIC_NAMES, dimensions = [] } = asked;
   const answer: AnswerOf<typeof emailMetrics> = {
     object: 'metrics',
     start_date: asked.since.toISOString(),
     end_date: asked.until.toISOString(),
-    metrics: [...names],
+    metrics,
     dimensions,
     granularity: asked.granularity,
     totals: valuesOf(
-      names,
+      metrics,
       counts.filter(({ isTotal }) => isTotal),
     ),
   };
@@ -309,7 +280,7 @@ function metricsAnswer(asked: Asked, counts: readonly EventCount[]): Answer {
   }
   const data = [...groups.entries()]
     .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([, group]) => ({ ...dimensionsOf(group, asked), ...valuesOf(names, group) }));
+    .map(([, group]) => ({ ...dimensionsOf(group, asked), ...valuesOf(metrics, group) }));
   return json<AnswerOf<typeof emailMetrics>>(200, { ...answer, data });
 }
 
