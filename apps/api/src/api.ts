@@ -38,7 +38,6 @@ const DOMAIN_TURN_MARGIN_MS = 5_000;
 
 /** The databases stay open: their opener closes them after the API has stopped. */
 export interface ApiConnections {
-  /** All routes use it. */
   readonly database: Database;
   /** The connections of `database` that all routes together may take. */
   readonly storeConnections: number;

@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestListener } from 'node:http';
 import type { ProblemBases, RateLimiter } from '@postrider/domain';
 import { createMetricsHandler, createReadinessHandler, healthHandler } from '@postrider/runtime';
-import type { Logger, Metrics, ReadinessCheck } from '@postrider/runtime';
+import type { ReadinessCheck } from '@postrider/runtime';
 import type { ApiKeyStore } from '@postrider/store';
 import express from 'express';
 import { documentRoutes } from './docs/serve-document.ts';
@@ -31,8 +31,6 @@ export interface AppOptions extends RouteParts {
   readonly keyRateLimitPerMinute: number;
   readonly problemBases: ProblemBases;
   readonly readiness: ReadinessCheck;
-  readonly logger: Logger;
-  readonly metrics: Metrics<'api'>;
 }
 
 /** An Express application. It calls `noRoute` when none of its routes matches. */

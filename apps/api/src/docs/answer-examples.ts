@@ -73,7 +73,6 @@ const VALUES: Readonly<Record<string, unknown>> = {
   rule_id: null,
   domain_id: `dom_${ULID}`,
   email_id: `em_${ULID}`,
-  domain_name: 'shop.example.com',
   matched_email_id: `msg_${ULID}`,
   'Message.id': `msg_${ULID}`,
   'Message.attachments.id': `att_${ULID}`,
@@ -165,11 +164,9 @@ const VALUES: Readonly<Record<string, unknown>> = {
   start_date: '2026-11-15T00:00:00.000Z',
   end_date: '2026-11-22T00:00:00.000Z',
   // Metrics
-  period: '2026-11-21',
   granularity: 'daily',
   timezone: 'Europe/Berlin',
   metrics: ['sent', 'delivered', 'delivery_rate'],
-  dimensions: ['period'],
   totals: { sent: 200, delivered: 198, delivery_rate: 0.99 },
   'EmailMetrics.data': [{ period: '2026-11-21', sent: 50, delivered: 49, delivery_rate: 0.98 }],
   'getEmailMetrics.metrics': 'sent,delivered,delivery_rate',
@@ -205,12 +202,12 @@ export interface ExampleSchema {
   readonly properties?: Readonly<Record<string, ExampleSchema>>;
 }
 
-/** What the `:id` of a path names, by the beginning of the path. The longest that fits counts. */
+/** What the `:id` of a path names, by the beginning of the path. The first that fits counts. */
 const PATH_IDS: Readonly<Record<string, string>> = {
-  '/v1/webhooks/': `wh_${ULID}`,
   '/v1/webhooks/dead-letters/': `dl_${ULID}`,
-  '/v1/emails/': `em_${ULID}`,
+  '/v1/webhooks/': `wh_${ULID}`,
   '/v1/emails/receiving/': `msg_${ULID}`,
+  '/v1/emails/': `em_${ULID}`,
   '/v1/domains/': `dom_${ULID}`,
   '/v1/suppressions/': `sup_${ULID}`,
   '/v1/topics/': `top_${ULID}`,
@@ -232,9 +229,8 @@ const PART_IDS: Readonly<Record<string, string>> = {
 
 /** @throws Error when a path of a new kind needs an example */
 export function exampleOfPath(path: string, name: string): string {
-  const fitting = Object.keys(PATH_IDS).filter((start) => path.startsWith(start));
-  const [longest = ''] = fitting.sort((one, other) => other.length - one.length);
-  const id = name === 'id' ? PATH_IDS[longest] : PART_IDS[name];
+  const start = Object.keys(PATH_IDS).find((each) => path.startsWith(each)) ?? '';
+  const id = name === 'id' ? PATH_IDS[start] : PART_IDS[name];
   if (id === undefined) throw new Error(`:${name} of ${path} needs an example`);
   return path.startsWith('/v1/emails/:id/attachments') && name === 'attachment' ? `em_${ULID}.0` : id;
 }

@@ -20,7 +20,10 @@ export function parametersOf(
 ): (Parameter & { example: unknown })[] {
   const { path, docs } = route;
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
-    ...pathParameter(name),
+    name,
+    in: 'path' as const,
+    required: true as const,
+    schema: { type: 'string' },
     example: exampleOfPath(path, name),
   }));
   const others = [
@@ -32,10 +35,6 @@ export function parametersOf(
     example: exampleOf([docs.operationId, parameter.name], parameter.schema, schemas),
   }));
   return [...inPath, ...others];
-}
-
-function pathParameter(name: string): Parameter {
-  return { name, in: 'path', required: true, schema: { type: 'string' } };
 }
 
 const IDEMPOTENCY_KEY: Parameter = {

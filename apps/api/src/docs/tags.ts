@@ -1,9 +1,3 @@
-/** A group of operations in the document. */
-interface Tag {
-  readonly name: string;
-  readonly description: string;
-}
-
 /** The tag of each route by the beginning of its path. The longest that fits counts. */
 const BY_PATH: readonly (readonly [paths: readonly string[], name: string, description: string])[] = [
   [['/v1/emails'], 'Emails', 'Mail that the account sends.'],
@@ -41,7 +35,7 @@ const BY_PATH: readonly (readonly [paths: readonly string[], name: string, descr
 export const DELIVERY_TAG = 'Deliveries';
 
 /** Every tag, in the order in which a reader meets them. */
-export const TAGS: readonly Tag[] = [
+export const TAGS = [
   ...BY_PATH.map(([, name, description]) => ({ name, description })),
   { name: DELIVERY_TAG, description: 'What is posted to webhooks.' },
 ];

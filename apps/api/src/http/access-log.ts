@@ -15,7 +15,10 @@ const OPERATIONS = new Set(['/healthz', '/readyz', '/metrics']);
  * Writes one log line and one count per request, after its end. Neither holds the path as sent, because it
  * may hold anything. A request without a matching route has the route `unmatched`.
  */
-export function createAccessLog(logger: Logger, metrics: AccessMetrics) {
+export function createAccessLog(
+  logger: Logger,
+  metrics: Pick<Metrics<'api'>, 'httpRequests' | 'httpRequestDuration'>,
+) {
   return (request: RoutedRequest, response: ServerResponse): void => {
     response.once('close', () => {
       const context = contextOf(response);
@@ -38,5 +41,3 @@ export function createAccessLog(logger: Logger, metrics: AccessMetrics) {
     });
   };
 }
-
-export type AccessMetrics = Pick<Metrics<'api'>, 'httpRequests' | 'httpRequestDuration'>;

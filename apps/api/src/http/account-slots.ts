@@ -140,18 +140,14 @@ export class AccountSlots {
   }
 }
 
-/** The slots of routes without a rate limit. */
-interface UnmeteredSlots {
-  /** If there are at least four connections, one account leaves a slot for others. */
-  readonly accountSlots: AccountSlots;
-  readonly clientSlots: AccountSlots;
-}
-
 /**
+ * The slots of routes without a rate limit. If there are at least four connections, one account leaves a
+ * slot for others.
+ *
  * @param connections the connections to Postgres that all routes share. If there are at least three, one
  * stays free for other routes.
  */
-export function createUnmeteredSlots(connections: number, deliveries: DeliveryLimits): UnmeteredSlots {
+export function createUnmeteredSlots(connections: number, deliveries: DeliveryLimits) {
   const total = Math.max(2, connections - 1);
   const ofClients = Math.max(1, Math.floor(total / SLOTS_PER_CLIENT_SLOT));
   const ofAccounts = total - ofClients;

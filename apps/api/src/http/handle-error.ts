@@ -8,7 +8,11 @@ import { contextOf } from './request-context.ts';
 import type { Send } from './send.ts';
 
 /** The last middleware. It turns our own errors into a 503 or 500 and a log line. */
-export function createErrorHandler(send: Send, logger: Logger, metrics: ErrorMetrics) {
+export function createErrorHandler(
+  send: Send,
+  logger: Logger,
+  metrics: Pick<Metrics<'api'>, 'postgresErrors'>,
+) {
   // Express knows an error handler by its four parameters.
   return (error: unknown, request: IncomingMessage, response: ServerResponse, _next: unknown): void => {
     if (isMalformedPath(error)) {
@@ -32,5 +36,3 @@ export function createErrorHandler(send: Send, logger: Logger, metrics: ErrorMet
 function isMalformedPath(error: unknown): boolean {
   return error instanceof URIError && 'status' in error && error.status === 400;
 }
-
-type ErrorMetrics = Pick<Metrics<'api'>, 'postgresErrors'>;

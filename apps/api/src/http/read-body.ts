@@ -8,32 +8,21 @@ import { countJsonValues, refusalOfCounts } from './body-rules.ts';
 import type { BodyRule, JsonCounts } from './body-rules.ts';
 import { contextOf } from './request-context.ts';
 
-interface BodyLimitValues {
-  /** Each key may have this many batch bodies in flight. */
-  readonly batchesPerKey: number;
-  /** This many more may wait, per key. While one waits, the read bytes of its body stay in memory. */
-  readonly batchesWaitingMax: number;
-  /** The memory budget for unparsed bodies. It counts each body beyond its first `bytesFree`. */
-  readonly bytesMax: number;
-  readonly bytesFree: number;
-  /** The memory budget for parsed bodies. Bodies up to `bytesFree` do not count. */
-  readonly parsedBytesMax: number;
-  /** A body waits at most this long for memory to be parsed. */
-  readonly parseWaitMs: number;
-}
-
-/**
- * Two batch bodies per key: one uploads while the other is stored. Bodies of other routes that fit into the
- * first 64 KiB are not counted. The largest parsed body takes 183 MiB, half for numbers in arrays. One body
- * at a time may exceed the budget.
- */
-const VALUES: BodyLimitValues = {
+const VALUES = {
+  /** Batch bodies in flight per key: one uploads while the other is stored. */
   batchesPerKey: 2,
+  /** This many more may wait, per key. While one waits, the read bytes of its body stay in memory. */
   batchesWaitingMax: 32,
+  /** The memory budget for unparsed bodies. It counts each body beyond its first `bytesFree`. */
   bytesMax: 8 * LIMITS.batchBodyBytes,
   bytesFree: LIMITS.bodyBytes,
+  /**
+   * The memory budget for parsed bodies. Bodies up to `bytesFree` do not count. The largest parsed body takes
+   * 183 MiB, half for numbers in arrays. One body at a time may exceed the budget.
+   */
   parsedBytesMax: 4 * LIMITS.batchBodyBytes,
-  parseWaitMs: 30_000, // as long as a body may take to arrive
+  /** A body waits at most this long for memory to be parsed: as long as a body may take to arrive. */
+  parseWaitMs: 30_000,
 };
 
 /** A parsed value takes at most this much besides its text: an object with one member of a unique name. */
@@ -43,7 +32,7 @@ const NUMBER_BYTES = 24;
 
 /** Limits the memory that all request bodies take until their requests are done. */
 export class BodyLimits {
-  readonly values: BodyLimitValues;
+  readonly values: typeof VALUES;
   readonly batches: KeyedQueue;
   readonly budget: FairByteBudget;
   readonly parsed: FairByteBudget;

@@ -56,17 +56,8 @@ export function newRequestId(): string {
 
 /** Express passes this request to a route. */
 export interface MatchedRequest extends IncomingMessage {
-  readonly params: Readonly<Record<string, string | string[]>>;
-}
-
-/** The named parts of the path, percent-decoded and not checked. */
-export function paramsOf({ params }: MatchedRequest): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(params).map(([name, value]) => {
-      if (Array.isArray(value)) throw new Error('a named part of a path is one segment');
-      return [name, value];
-    }),
-  );
+  /** The named parts of the path, percent-decoded and not checked. No path has a wildcard. */
+  readonly params: Readonly<Record<string, string>>;
 }
 
 /** A malformed percent-escape becomes U+FFFD, so the route refuses the parameter. */

@@ -20,7 +20,7 @@ import type { AccountSlots } from './account-slots.ts';
 import type { Answer } from './answer.ts';
 import { Body, refuseIgnored } from './read-body.ts';
 import type { BodyLimits, BodyRead, NoBody } from './read-body.ts';
-import { clientOf, contextOf, paramsOf, queryOf, requestOrigin } from './request-context.ts';
+import { clientOf, contextOf, queryOf, requestOrigin } from './request-context.ts';
 import type { MatchedRequest } from './request-context.ts';
 import { KEYLESS } from './send.ts';
 import type { Send } from './send.ts';
@@ -176,7 +176,7 @@ async function handled(call: KeyedCall, body: unknown): Promise<Answer> {
   const { route, request, response } = call;
   const { key, refusal } = await keyNow(call);
   if (refusal !== null) return refusal;
-  const params = paramsOf(request);
+  const { params } = request;
   return route.handle({
     key,
     id: params['id'] ?? '',
@@ -227,7 +227,7 @@ async function keylessAnswer({
   const handle = async (body: Buffer): Promise<Answer> => {
     const { method = '', headers } = request;
     const { requestId } = contextOf(response);
-    const id = paramsOf(request)['id'] ?? '';
+    const id = request.params['id'] ?? '';
     const work = async (): Promise<Answer> => route.handle({ id, method, headers, requestId, body });
     if (route.slotPerClient === undefined) return work();
     const slots = route.slotPerClient === true ? services.clientSlots : route.slotPerClient;

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ByteRange } from '@postrider/blobs';
-import { KeyedQueue } from '@postrider/limits';
+import type { KeyedQueue } from '@postrider/limits';
 import { inPieces } from './answer.ts';
 import type { FileAnswer } from './answer.ts';
 
@@ -9,10 +9,8 @@ const READ_BYTES = 1024 * 1024;
 /** Two reads: the next may arrive before the client has taken all of the first. */
 const HELD_BYTES = 2 * READ_BYTES;
 
-/** Limits the reads of a store, by account. */
-export function createReadQueue({ perAccount, total } = { perAccount: 1, total: 2 }): KeyedQueue {
-  return new KeyedQueue({ perKey: perAccount, total });
-}
+/** Limits the reads from Postgres, by account. */
+export const STORE_READS = { perKey: 1, total: 2 };
 
 /** Bytes in a store that can be read in part. */
 export interface StoredBytes {
@@ -23,13 +21,14 @@ export interface StoredBytes {
   readonly read: (range: ByteRange) => Promise<Buffer | null>;
 }
 
-type Streamed = Pick<FileAnswer, 'length' | 'owner' | 'heldBytes' | 'stream'>;
-
 /**
  * Streams a range as fast as its client reads. A client that reads slowly holds no slot, and no connection to
  * the store. The range is empty when it ends before its start.
  */
-export function streamInSlots(bytes: StoredBytes, range: ByteRange): Streamed {
+export function streamInSlots(
+  bytes: StoredBytes,
+  range: ByteRange,
+): Pick<FileAnswer, 'length' | 'owner' | 'heldBytes' | 'stream'> {
   const length = range.end - range.start + 1;
   return {
     length,

@@ -201,10 +201,10 @@ export const domainsNotConfigured = problem('ses-not-configured', 'This deployme
  * The one answer to every message that SNS has not signed or that is refused. Its sender does not learn the
  * reason.
  */
-export const notBelieved: ProblemAnswer = {
-  ...invalid('The body is not a message that SNS has signed for a topic that is taken here.'),
-  status: 400,
-};
+export const notBelieved = invalid(
+  'The body is not a message that SNS has signed for a topic that is taken here.',
+  400,
+);
 
 /** SNS does not give the certificate or the confirmation now. SNS sends the message again after a 5xx. */
 export const comeAgain = problem(

@@ -30,7 +30,6 @@ const requestedReason = z.enum(DEAD_LETTER_REASONS, {
 const since = requestedTime.optional().meta({ description: 'Made at this time or later.' });
 const until = requestedTime.optional().meta({ description: 'Made before this time.' });
 
-/** A misspelt parameter must not list more than the customer asked for. */
 const deadLetterQuery = strictFields(
   {
     type: requestedEventType.optional().meta({ description: 'Of events of this type.' }),
@@ -106,7 +105,6 @@ const cut = parsedText(
   { anyOf: [PATTERNS.isoTime, idPattern('deadLetter')].map((pattern) => ({ pattern })) },
 );
 
-/** A misspelt field must not replay more than the customer asked for. */
 const replayRequest = strictFields({
   // A malformed id gets the answer of a missing webhook, as in a path.
   webhook: writtenText.transform((written): WebhookId | null => parseId('webhook', written)),

@@ -1,5 +1,5 @@
 import { parseId } from '@postrider/domain';
-import type { EmailId, MailReader } from '@postrider/domain';
+import type { EmailId, MailReader, ReceivedAttachment } from '@postrider/domain';
 import { attachmentType } from '@postrider/mail';
 import type { EmailStore, ListedAttachment } from '@postrider/store';
 import { z } from 'zod';
@@ -44,16 +44,8 @@ export const oneEmailAttachment = z
   .object({ object: z.literal('attachment'), ...emailAttachmentFields })
   .meta({ id: 'EmailAttachment' });
 
-interface ShownAttachment {
-  readonly id: string;
-  readonly filename: string | null;
-  readonly size: number;
-  readonly contentType: string;
-  readonly contentId: string | null;
-}
-
 export function emailAttachmentObject(
-  { id, filename, size, contentType, contentId }: ShownAttachment,
+  { id, filename, size, contentType, contentId }: Omit<ReceivedAttachment, 'id'> & { readonly id: string },
   downloadLink: AnswerOf<typeof link>,
 ): AnswerOf<typeof emailAttachmentEntry> {
   return {

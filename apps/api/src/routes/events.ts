@@ -44,7 +44,6 @@ export const eventFilterParameters = {
   ...pageParameters,
 };
 
-/** A misspelt parameter must not list more than the customer asked for. */
 const emailEventQuery = strictFields(pageParameters, 'parameter');
 const eventQuery = strictFields(eventFilterParameters, 'parameter');
 

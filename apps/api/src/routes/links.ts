@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { BlobId, BlobStore } from '@postrider/blobs';
 import type { LinkTarget, LinkTokens, ReceivedBytes, SentAttachment } from '@postrider/domain';
-import type { KeyedQueue } from '@postrider/limits';
+import { KeyedQueue } from '@postrider/limits';
 import { attachmentType } from '@postrider/mail';
 import type { EmailStore, MessageStore } from '@postrider/store';
 import { z } from 'zod';
@@ -9,9 +9,10 @@ import { AccountSlots } from '../http/account-slots.ts';
 import type { Answer, FileAnswer } from '../http/answer.ts';
 import { byteRange } from '../http/byte-range.ts';
 import { downloadHeaders } from '../http/content-disposition.ts';
-import { createReadQueue, streamInSlots } from '../http/stream-in-slots.ts';
+import { STORE_READS, streamInSlots } from '../http/stream-in-slots.ts';
 import type { StoredBytes } from '../http/stream-in-slots.ts';
 import { linkExpired } from '../problems/answers.ts';
+import type { RouteStores } from '../stores.ts';
 import type { Documented, KeylessRoute } from './route.ts';
 import { time, url } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
@@ -49,22 +50,17 @@ const PLAIN_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}\/[A-Za-z0-9][A-Za-z0
  */
 const LOOKUPS = { inFlightMax: 8, waitingMax: 256, waitMs: 10_000, totalInFlightMax: 32 };
 
-interface LinkedStores {
-  readonly messages: Pick<MessageStore, 'findLinked'>;
-  readonly emails: Pick<EmailStore, 'findLinked' | 'attachmentPiece'>;
-}
-
 /**
  * Sends the bytes that a link leads to, whole or one range. @throws BlobStoreUnavailableError from `handle`
  */
 export function openLink(
-  { messages, emails }: LinkedStores,
+  { messages, emails }: RouteStores,
   links: Pick<LinkMaker, 'tokens'>,
   blobs: BlobReader,
 ): Documented<KeylessRoute> {
   // Reads from Postgres share its connections with all other routes.
-  const contentQueue = createReadQueue();
-  const blobQueue = createReadQueue({ perAccount: 4, total: 16 });
+  const contentQueue = new KeyedQueue(STORE_READS);
+  const blobQueue = new KeyedQueue({ perKey: 4, total: 16 });
   return {
     method: 'get',
     path: '/links/:id',
@@ -83,7 +79,7 @@ export function openLink(
       const linked =
         'emailId' in target
           ? await sentBytes(emails, contentQueue, target)
-          : await receivedBytes({ messages, blobs }, blobQueue, target);
+          : await receivedBytes(messages, blobs, blobQueue, target);
       return linked === null ? linkExpired : bytesAnswer(linked, { method, headers });
     },
   };
@@ -98,7 +94,8 @@ interface Linked extends StoredBytes {
 }
 
 async function receivedBytes(
-  { messages, blobs }: Pick<LinkedStores, 'messages'> & { readonly blobs: BlobReader },
+  messages: MessageStore,
+  blobs: BlobReader,
   queue: KeyedQueue,
   target: ReceivedBytes,
 ): Promise<Linked | null> {
@@ -124,7 +121,7 @@ async function receivedBytes(
 }
 
 async function sentBytes(
-  emails: LinkedStores['emails'],
+  emails: EmailStore,
   queue: KeyedQueue,
   target: SentAttachment,
 ): Promise<Linked | null> {

@@ -1,14 +1,13 @@
 import type { ByteRange } from '@postrider/blobs';
+import { KeyedQueue } from '@postrider/limits';
 import type { MessageStore } from '@postrider/store';
 import { z } from 'zod';
 import { downloadHeaders } from '../http/content-disposition.ts';
 import { parseQuery } from '../http/query-fields.ts';
-import { createReadQueue, streamInSlots } from '../http/stream-in-slots.ts';
+import { STORE_READS, streamInSlots } from '../http/stream-in-slots.ts';
 import { noSuch } from '../problems/answers.ts';
 import { READ, withMessage } from './messages.ts';
 import type { Documented, KeyedRoute } from './route.ts';
-
-type BodyReader = Pick<MessageStore, 'find' | 'bodySize' | 'bodyPiece'>;
 
 const bodyQuery = z.object({
   part: z.enum(['text', 'html'], { error: 'is neither text nor html' }).meta({ description: 'Which body.' }),
@@ -20,9 +19,9 @@ const FORMS = {
 } as const;
 
 /** Streams a whole body. Its stream fails when the message is deleted, or the key revoked, meanwhile. */
-export function getMessageBody(messages: BodyReader): Documented<KeyedRoute> {
+export function getMessageBody(messages: MessageStore): Documented<KeyedRoute> {
   // Postgres takes some 40 ms for a read from a body of 10 MiB. So the API does few at a time.
-  const queue = createReadQueue();
+  const queue = new KeyedQueue(STORE_READS);
   return {
     ...READ,
     method: 'get',

@@ -263,7 +263,7 @@ function seesHeld(key: ApiKey): boolean {
 
 /** Finds a message that the key may read and answers with `then`. All routes refuse alike. */
 export async function withMessage(
-  messages: Pick<MessageStore, 'find'>,
+  messages: MessageStore,
   { key, id: written }: { readonly key: ApiKey; readonly id: string },
   then: (message: MessageDetails) => Answer | Promise<Answer>,
 ): Promise<Answer> {
@@ -275,7 +275,7 @@ export async function withMessage(
 
 /** Does the same for one of its attachments. */
 export function withAttachment(
-  messages: Pick<MessageStore, 'find'>,
+  messages: MessageStore,
   request: Pick<RouteRequest, 'key' | 'id' | 'params'>,
   then: (message: MessageDetails, file: MessageAttachment) => Answer,
 ): Promise<Answer> {

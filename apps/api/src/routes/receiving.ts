@@ -173,20 +173,13 @@ function receivedObject(record: EventData<'message.received'>): AnswerOf<typeof 
 }
 
 function headersOf({ headers }: MessageDetails): Record<string, string> {
-  const values = new Map<string, string[]>();
-  for (const { name, value } of headers) {
-    const key = name.toLowerCase();
-    const known = values.get(key);
-    if (known === undefined) values.set(key, [value]);
-    else known.push(value);
-  }
-  return Object.fromEntries([...values].map(([name, list]) => [name, list.join(', ')]));
+  const byName = Map.groupBy(headers, ({ name }) => name.toLowerCase());
+  return Object.fromEntries(
+    [...byName].map(([name, fields]) => [name, fields.map(({ value }) => value).join(', ')]),
+  );
 }
 
-function listReceivedAttachments(
-  messages: Pick<MessageStore, 'find'>,
-  links: LinkMaker,
-): Documented<KeyedRoute> {
+function listReceivedAttachments(messages: MessageStore, links: LinkMaker): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -208,10 +201,7 @@ function listReceivedAttachments(
   };
 }
 
-function getReceivedAttachment(
-  messages: Pick<MessageStore, 'find'>,
-  links: LinkMaker,
-): Documented<KeyedRoute> {
+function getReceivedAttachment(messages: MessageStore, links: LinkMaker): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',

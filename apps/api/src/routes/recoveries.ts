@@ -33,7 +33,6 @@ export function recoveryRoutes(
   ];
 }
 
-/** A misspelt field must not send more than the customer asked for. */
 const recoveryRequest = strictFields({
   since: requestedTime.meta({ description: 'Events recorded at this time or later.' }),
   until: requestedTime

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { optionalBody, resourceBody } from '../http/body-rules.ts';
-import { parseFields, strictFields, suppressionFields } from '../http/fields.ts';
+import { lacksAll, parseFields, strictFields, suppressionFields } from '../http/fields.ts';
 import type { FieldsParse } from '../http/fields.ts';
 import { idField } from '../http/parsed-text.ts';
 import { repetitionIn } from '../http/query-fields.ts';
@@ -116,13 +116,13 @@ function removeSuppressions(suppressions: SuppressionStore): Documented<KeyedRou
 }
 
 function removalKeys(body: unknown): FieldsParse<SuppressionKey[]> {
-  if (typeof body !== 'object' || body === null || !Object.hasOwn(body, 'ids')) {
+  if (lacksAll(body, ['ids'])) {
     const keys = byAddress.transform((fields) =>
       fields.emails.map((address): SuppressionKey => ({ address })),
     );
     return parseFields(body, keys, ['emails'], suppressionFields);
   }
-  if (Object.hasOwn(body, 'emails')) {
+  if (!lacksAll(body, ['emails'])) {
     const asked = quoted(valueAt(body, ['emails']));
     return { ok: false, refusal: invalid(`emails ${asked} cannot be used together with ids.`, 400) };
   }

@@ -1,5 +1,4 @@
 import { parseId } from '@postrider/domain';
-import type { AccountId, EventId, WebhookId } from '@postrider/domain';
 import { DELIVERY_FATES, WEBHOOK_EVENT_STATUSES } from '@postrider/store';
 import type { AttemptStore, LoggedAttempt, WebhookEvent, WebhookEventStore } from '@postrider/store';
 import { z } from 'zod';

@@ -22,6 +22,7 @@ import { parsedText, requestedEventType, requestedEventTypes } from '../http/par
 import { noSuch, tooManyWebhooks } from '../problems/answers.ts';
 import type { Documented, KeyedRoute, RouteRules } from './route.ts';
 import {
+  count,
   deleted,
   eventType,
   idOf,
@@ -115,15 +116,9 @@ const webhookEntry = z
       description:
         'Of the last attempt that failed. Null: none is known; the log keeps attempts for 30 days.',
     }),
-    outstanding: z
-      .int()
-      .min(0)
-      .meta({ description: `Deliveries that are neither done nor given up. ${COUNTED}` }),
-    dead_letters: z
-      .int()
-      .min(0)
-      .meta({ description: `Dead letters. ${COUNTED}` }),
-    dead_letters_dropped: z.int().min(0).meta({
+    outstanding: count.meta({ description: `Deliveries that are neither done nor given up. ${COUNTED}` }),
+    dead_letters: count.meta({ description: `Dead letters. ${COUNTED}` }),
+    dead_letters_dropped: count.meta({
       description:
         'Dead letters that retention deleted, since the webhook was made. A recovery sends their events while these are kept.',
     }),
@@ -256,16 +251,14 @@ async function entriesOf(
   const healths = await webhooks.health(found.map(({ id }) => id));
   return found.flatMap((webhook) => {
     const health = healths.get(webhook.id);
-    return health === undefined ? [] : [{ ...entryOf(webhook), ...healthObject(health) }];
+    return health === undefined ? [] : [entryOf(webhook, health)];
   });
 }
 
-function entryOf(webhook: Webhook) {
-  return { ...webhookObject(webhook), created_at: webhook.createdAt.toISOString() };
-}
-
-function healthObject(health: WebhookHealth) {
+function entryOf(webhook: Webhook, health: WebhookHealth): AnswerOf<typeof webhookEntry> {
   return {
+    ...webhookObject(webhook),
+    created_at: webhook.createdAt.toISOString(),
     failing_since: health.failingSince?.toISOString() ?? null,
     last_success_at: health.lastSuccessAt?.toISOString() ?? null,
     last_error: health.lastError,
