@@ -44,8 +44,8 @@ export class CurrentResolver {
     this.#checkAtMs = nowMs + CHECKED_EVERY_MS;
     const version = versionOf(this.#file);
     if (version === this.#version) return this.#resolver;
-    this.#version = version;
     this.#resolver = this.#create();
+    this.#version = version; // not before: when reading the file fails, the next check reads it again
     return this.#resolver;
   }
 

@@ -99,6 +99,32 @@ describe('the name servers of the machine', () => {
     }
   });
 
+  test('are read again for the next lookup when reading them failed', async () => {
+    let now = 1_000_000;
+    const current = await startNameServer(() => ({ addresses: ['192.0.2.1'] }));
+    const folder = await mkdtemp(join(tmpdir(), 'resolv-'));
+    const file = join(folder, 'resolv.conf');
+    let address: string | null = '127.0.0.1:1'; // nobody listens there
+    const create = () => {
+      if (address === null) throw new Error('cannot read');
+      const made = new Resolver({ timeout: 100, tries: 1 });
+      made.setServers([address]);
+      return made;
+    };
+    try {
+      resolver = new NameResolver({ systemServers: { file, create }, nowMs: () => now });
+      await writeFile(file, 'changed');
+      now += 5_001;
+      address = null;
+      await expect(resolver.resolve('hooks.example.com')).rejects.toThrow('cannot read');
+      now += 5_001;
+      ({ address } = current);
+      expect(await resolver.resolve('hooks.example.com')).toEqual(['192.0.2.1']);
+    } finally {
+      await Promise.all([current.close(), rm(folder, { recursive: true })]);
+    }
+  });
+
   test('are at fault, and no endpoint is, when none takes a query', async () => {
     const gone = await startNameServer(() => 'silence');
     await gone.close();

@@ -85,7 +85,8 @@ export class NameResolver {
   async resolve(hostname: string): Promise<readonly string[]> {
     let outcome = this.#cache.get(hostname) ?? this.#inFlight.get(hostname);
     if (outcome === undefined) {
-      outcome = this.#ask(hostname);
+      // The entry is removed after it is set, also when asking fails at once.
+      outcome = this.#ask(hostname).finally(() => this.#inFlight.delete(hostname));
       this.#inFlight.set(hostname, outcome);
     }
     const settled = await outcome;
@@ -115,13 +116,9 @@ export class NameResolver {
   }
 
   async #ask(hostname: string): Promise<Outcome> {
-    try {
-      const outcome = await query(this.#resolver.get(), hostname);
-      this.#cache.set(hostname, outcome, { ttl: outcome.cachedMs });
-      return outcome;
-    } finally {
-      this.#inFlight.delete(hostname);
-    }
+    const outcome = await query(this.#resolver.get(), hostname);
+    this.#cache.set(hostname, outcome, { ttl: outcome.cachedMs });
+    return outcome;
   }
 }
 
