@@ -16,7 +16,7 @@ const interimHeadsMax = 32;
 export interface AttemptEnvironment {
   transport: Transport;
   timeoutMs: number;
-  /** Makes the next request to this host open a new connection. */
+  /** Makes the next request to this host open a new connection. An empty port is the default one. */
   closeIdle(host: string, port: string): void;
   isClosed(): boolean;
 }
@@ -151,7 +151,7 @@ export class Attempt implements ExchangeListener {
     if (this.#settled) return;
     this.#retried = true;
     const { hostname, port } = this.#post.url;
-    this.#environment.closeIdle(hostname, port || '443');
+    this.#environment.closeIdle(hostname, port);
     this.#send();
   }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request, type RequestOptions } from 'node:https';
+import { connect, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
@@ -92,6 +93,15 @@ describe('a request through the agent itself', () => {
     const options = { host: 'hooks.example.com', port: receiver.port, lookup };
     await expect(get(createAgent([]), options)).rejects.toThrow('refused address 127.0.0.1');
     expect(receiver.connections).toBe(0);
+  });
+
+  test('cannot bring a socket of its own', async () => {
+    const [receiver, elsewhere] = [await startReceiver(), await startReceiver()];
+    const socket = connect(elsewhere.port, '127.0.0.1');
+    open.push(() => socket.destroy());
+    const options = { host: '127.0.0.1', port: receiver.port, socket } as RequestOptions;
+    expect(await get(createAgent(['127.0.0.1/32']), options)).toBe(200);
+    expect([receiver.requests.length, elsewhere.requests.length]).toEqual([1, 0]);
   });
 
   test('cannot loosen the verification of the certificate', async () => {
@@ -217,14 +227,30 @@ test('a new connection to one of many hosts resumes the session of the last one'
 });
 
 describe('idle connections', () => {
+  /** The idle connection to this port. */
+  async function idleSocket(agent: GuardedAgent, port: number): Promise<Socket> {
+    await get(agent, { host: '127.0.0.1', port });
+    const find = () => agent.freeSockets[agent.getName({ host: '127.0.0.1', port })]?.[0];
+    return waitFor(find, { what: 'the connection to be idle' });
+  }
+
   test('are closed at will, those of another port are kept', async () => {
-    const [receiver, other] = [await startReceiver(), await startReceiver()];
+    const [one, other] = [await startReceiver(), await startReceiver()];
     const agent = createAgent(['127.0.0.1/32']);
-    await get(agent, { host: '127.0.0.1', port: receiver.port });
-    await get(agent, { host: '127.0.0.1', port: other.port });
-    agent.closeIdle('127.0.0.1', String(receiver.port));
-    await waitFor(() => receiver.openSockets === 0, { what: 'the connection to be closed' });
-    expect(other.openSockets).toBe(1);
+    const [closed, kept] = [await idleSocket(agent, one.port), await idleSocket(agent, other.port)];
+    agent.closeIdle('127.0.0.1', String(one.port).slice(0, -1));
+    expect(closed.destroyed).toBe(false);
+    agent.closeIdle('127.0.0.1', String(one.port));
+    expect([closed.destroyed, kept.destroyed]).toEqual([true, false]);
+  });
+
+  test('of the default port are closed by an empty one', async () => {
+    const receiver = await startReceiver();
+    const agent = createAgent(['127.0.0.1/32']);
+    agent.defaultPort = receiver.port; // a test cannot listen on 443
+    const idle = await idleSocket(agent, receiver.port);
+    agent.closeIdle('127.0.0.1', '');
+    expect(idle.destroyed).toBe(true);
   });
 
   test('no cap over all hosts lets idle ones block another', () => {

@@ -58,6 +58,8 @@ type CreateConnection = Parameters<Agent['createConnection']>;
  * block a third.
  */
 export class GuardedAgent extends Agent {
+  /** Node's types lack it: 443, the port of a URL without one. */
+  declare defaultPort: number;
   readonly #guard: AddressGuard;
   readonly #lookup: ReturnType<typeof createGuardedLookup>;
   readonly #secureContext: SecureContext;
@@ -147,10 +149,10 @@ export class GuardedAgent extends Agent {
 
   /**
    * Closes the idle connections to a host, so that its next request opens a new one. IPv6 brackets are
-   * optional.
+   * optional. An empty port is the default one, as in a URL.
    */
   closeIdle(host: string, port: string): void {
-    const prefix = `${withoutBrackets(host)}:${port}:`;
+    const prefix = `${withoutBrackets(host)}:${port || this.defaultPort}:`;
     for (const [name, sockets] of Object.entries(this.freeSockets)) {
       if (name.startsWith(prefix)) for (const socket of sockets ?? []) socket.destroy();
     }
