@@ -19,13 +19,14 @@ export interface ThreadedReceiver {
 const ANSWERS = 0;
 const OPEN_SOCKETS = 1;
 
-/** Answers 200 with the number of connections that were made to it. */
+/** Answers 200 with the number of connections that were made to it. Answers 101 to `/switch`. */
 const PROGRAM = `
   const { createServer } = require('node:https');
   const { parentPort, workerData: { tls, counts } } = require('node:worker_threads');
   let connections = 0;
   const server = createServer(tls, (request, response) => {
     request.resume().once('end', () => {
+      response.statusCode = request.url === '/switch' ? 101 : 200;
       response.once('finish', () => {
         Atomics.add(counts, ${ANSWERS}, 1);
         Atomics.notify(counts, ${ANSWERS});

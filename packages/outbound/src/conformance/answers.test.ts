@@ -107,6 +107,11 @@ forEachHttpClient((fixture) => {
         raw('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'),
         200,
       ],
+      [
+        '32 interim heads before it',
+        raw(`${'HTTP/1.1 103 Early\r\n\r\n'.repeat(32)}HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n`),
+        200,
+      ],
       ['101 with an upgrade', switchProtocols(), 101],
       ['101 without one', switchProtocols({ upgrade: false }), 101],
       ['endless body', endlessBody(200), 200],

@@ -16,7 +16,7 @@ import {
   waitFor,
 } from '@postrider/testing';
 import { forEachHttpClient, NAME } from '../../test/client-fixture.ts';
-import { startThreadedReceiver } from '../../test/threaded-receiver.ts';
+import { startThreadedReceiver, type ThreadedReceiver } from '../../test/threaded-receiver.ts';
 import type { EndpointClient } from '../client.ts';
 import type { EndpointAnswer } from '../endpoint-answer.ts';
 
@@ -43,22 +43,39 @@ forEachHttpClient((fixture) => {
       expect(receiver.connections).toBe(1);
     });
 
-    test('one serves many attempts, also when this process reads the answer before it has heard that the request went out', async () => {
-      const threaded = await startThreadedReceiver(fixture.authority);
-      const client = fixture.createClient();
-      const connectionsSoFar: (string | undefined)[] = [];
-      for (let count = 1; count <= 4; count += 1) {
-        // One immediate writes the body. Node reports the end of the write in the next turn of the event loop,
-        // after it has read the answer.
-        const posting = new Promise<EndpointAnswer>((resolve) => {
-          setImmediate(() => resolve(post(client, threaded.url())));
+    describe('when this process reads the answer before it has heard that the request went out', () => {
+      let threaded: ThreadedReceiver;
+
+      beforeEach(async () => {
+        threaded = await startThreadedReceiver(fixture.authority);
+        fixture.atEnd(() => threaded.close());
+      });
+
+      /**
+       * Makes an attempt, the one with this number. One immediate writes the body. Node reports the end of the
+       * write in the next turn of the event loop, after it has read the answer.
+       */
+      async function postOvertaken(client: EndpointClient, count: number, path = ''): Promise<string> {
+        const answered = await new Promise<EndpointAnswer>((resolve) => {
+          setImmediate(() => resolve(post(client, threaded.url() + path)));
           if (count > 1) setImmediate(() => threaded.holdUntilAnswered(count));
         });
-        const answered = await posting;
-        connectionsSoFar.push(answered.kind === 'answered' ? answered.excerpt.toString() : answered.kind);
+        return answered.kind === 'answered' ? answered.excerpt.toString() : answered.kind;
       }
-      await threaded.close();
-      expect(connectionsSoFar).toEqual(['1', '1', '1', '1']);
+
+      test('one serves many attempts', async () => {
+        const client = fixture.createClient();
+        const connectionsSoFar: string[] = [];
+        for (let count = 1; count <= 4; count += 1) connectionsSoFar.push(await postOvertaken(client, count));
+        expect(connectionsSoFar).toEqual(['1', '1', '1', '1']);
+      });
+
+      test('one is not used again after a 101', async () => {
+        const client = fixture.createClient();
+        await postOvertaken(client, 1);
+        await postOvertaken(client, 2, 'switch');
+        expect(await postOvertaken(client, 3)).toBe('2');
+      });
     });
 
     test('is not used again after a body over 16 KiB', async () => {
@@ -177,6 +194,17 @@ forEachHttpClient((fixture) => {
       receiver.script('/hook', [answer(200), resetBeforeHead(), hang()]);
       await post(client);
       expect(await post(client)).toMatchObject({ kind: 'failed', error: 'timeout after 400 ms' });
+    });
+
+    test('an attempt that timed out on a pooled connection sends nothing again', async () => {
+      const client = fixture.createClient({ socketsPerHost: 1, timeoutMs: 2_000 });
+      receiver.script('/hook', [answer(200), hang()]);
+      await post(client);
+      expect(await post(client)).toMatchObject({ kind: 'failed', error: 'timeout after 2000 ms' });
+      // There is one connection. A request of the ended attempt would use it before the second of these.
+      for (let count = 0; count < 2; count += 1)
+        expect(await post(client)).toMatchObject({ statusCode: 200 });
+      expect(receiver.requests).toHaveLength(4);
     });
 
     test('an answer that overtakes a request the endpoint never reads frees the connection', async () => {
