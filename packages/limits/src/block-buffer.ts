@@ -47,12 +47,10 @@ export class BlockBuffer {
     return joined;
   }
 
-  /** Drops the bytes and gives the blocks back to the budget. */
+  /** Drops the bytes and gives the blocks back to the budget. The buffer is of no use afterwards. */
   release(): void {
     this.#budget?.release();
     this.#blocks = [];
-    this.#used = 0;
-    this.#length = 0;
   }
 
   /** @returns a block with space, or null when the budget is exhausted. */

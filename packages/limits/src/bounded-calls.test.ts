@@ -1,5 +1,7 @@
-import { expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { BoundedCalls } from './bounded-calls.ts';
+
+afterEach(() => void jest.useRealTimers());
 
 const never = new Promise<never>(() => undefined);
 const LONG_MS = 60_000;
@@ -28,4 +30,17 @@ test('closing ends the running calls and refuses later ones', async () => {
   calls.close(new Error('closed'));
   for (const call of running) await expect(call).rejects.toThrow('closed');
   await expect(calls.run(async () => 'done')).rejects.toThrow('closed');
+});
+
+test('a call that has ended leaves no timer, which would keep the process running', async () => {
+  jest.useFakeTimers();
+  await new BoundedCalls(LONG_MS, late).run(async () => 'done');
+  expect(jest.getTimerCount()).toBe(0);
+});
+
+test('closing does not abort the signal of a call that has ended', async () => {
+  const calls = new BoundedCalls(LONG_MS, late);
+  const signal = await calls.run(async (signal) => signal);
+  calls.close(new Error('closed'));
+  expect(signal.aborted).toBe(false);
 });

@@ -67,6 +67,14 @@ test('one of the bodies without space continues to its end; then the next one', 
   expect(await waiting()).toBe('');
 });
 
+test('the body that continues in any case leaves the budget to the others', () => {
+  const { open } = budgetOf(100);
+  open('held', 'a').take(50);
+  const exempt = open('exempt', 'b');
+  expect([exempt.take(25), exempt.take(10)]).toEqual([true, false]);
+  expect([open('other', 'c').take(50), exempt.take(1_000)]).toEqual([true, true]);
+});
+
 test('released bytes go to the waiting bodies in their order', async () => {
   const { open, waiting } = budgetOf(100);
   const held = open('held', 'a');

@@ -94,6 +94,16 @@ test('a second release has no effect', async () => {
   expect(await granted()).toBe('a1 a2');
 });
 
+test('a slot that shrinks while it waits takes nothing of the total, and frees nothing', async () => {
+  const { join, granted } = queueOf(1, 10);
+  const held = join('a1', 'a', 10);
+  join('a2', 'a', 10).shrink();
+  join('b1', 'b', 10);
+  expect(await granted()).toBe('a1');
+  held.release();
+  expect(await granted()).toBe('a1 a2 b1');
+});
+
 test('a slot that shrinks leaves the total to others, and keeps its key', async () => {
   const { join, granted } = queueOf(1, 10);
   const held = join('a1', 'a', 10);

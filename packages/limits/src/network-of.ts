@@ -11,7 +11,7 @@ const NETWORK_GROUPS = 4;
  * @param address as a socket reports it: with a zone, or IPv4 mapped to IPv6. @returns null for other text.
  */
 export function networkOf(address: string): string | null {
-  const plain = address.replace(/%.*$/, '').replace(MAPPED_IPV4, '');
+  const plain = address.replace(MAPPED_IPV4, '');
   if (isIPv4(plain)) return plain;
   if (!isIPv6(plain)) return null;
   const network = groupsOf(plain).slice(0, NETWORK_GROUPS);

@@ -8,9 +8,7 @@ export class Semaphore {
   constructor(slots: number, stopped?: AbortSignal) {
     this.#free = slots;
     this.#stopped = stopped;
-    stopped?.addEventListener('abort', () => this.#waiting.splice(0).forEach((start) => start()), {
-      once: true,
-    });
+    stopped?.addEventListener('abort', () => this.#waiting.splice(0).forEach((start) => start()));
   }
 
   /**

@@ -1,5 +1,7 @@
-import { expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { settlesWithin, within } from './within.ts';
+
+afterEach(() => void jest.useRealTimers());
 
 const forever = () => new Promise<never>(() => undefined);
 
@@ -36,6 +38,16 @@ test('a failure after the time limit is dropped', async () => {
   ).resolves.toBe('late');
   fail(new Error('too late'));
   await expect(work).rejects.toThrow('too late');
+});
+
+test('work in time leaves no timer, which would keep the process running', async () => {
+  jest.useFakeTimers();
+  await within(
+    async () => 'work',
+    60_000,
+    () => 'late',
+  );
+  expect(jest.getTimerCount()).toBe(0);
 });
 
 test('settlesWithin tells whether work settles in time, whatever the result', async () => {
