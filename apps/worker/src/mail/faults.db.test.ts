@@ -141,6 +141,7 @@ test('a message whose outcome cannot be recorded fails after eight sends', async
   try {
     expect(await sendUntilEnded()).toBe(8);
     await expectGivenUp();
+    expect(log.lines('mail ends one by one')).toHaveLength(1); // then it goes alone, and breaks no batch
   } finally {
     await database.query('drop function refuse cascade');
   }

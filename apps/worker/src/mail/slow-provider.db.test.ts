@@ -121,6 +121,45 @@ test('provider and record may each take longer than a lease: no other worker get
   expect(await types()).toEqual(['email.sent']);
 });
 
+test('once the outcome is recorded, the lease is renewed no more', async () => {
+  const answers = createGate();
+  let answer: Promise<void> = Promise.resolve();
+  const stages = stagesWith(
+    async () => {
+      await answer;
+      return { kind: 'accepted', providerMessageId: null, notifications: [] };
+    },
+    DELAYS_SECONDS,
+    4,
+  );
+  const renewed: string[] = [];
+  const renew = stages.batches.renew.bind(stages.batches);
+  stages.batches.renew = async (taken) => {
+    renewed.push(taken.emailId);
+    return renew(taken);
+  };
+  await sendMail(await nextJob(), stages);
+  const second = await rows.email(0, accountId);
+  answer = answers.opened;
+  const sending = sendMail(await nextJob(), stages);
+  await waitFor(() => renewed.filter((id) => id === second).length > 1, { what: 'two renewals' });
+  answers.open();
+  await sending;
+  expect(new Set(renewed)).toEqual(new Set([second]));
+});
+
+test('a message whose job comes early waits until it is due', async () => {
+  await database.query(`update email_sends set due_at = now() + interval '1 s'`);
+  const [job] = await createMailOutbox(db.pool).claim({ ...ALL, lookAheadSeconds: 60 });
+  const dueAtSend: unknown[] = [];
+  const stages = stagesWith(async () => {
+    dueAtSend.push(...(await database.query('select due_at <= now() as due from email_sends')));
+    return { kind: 'accepted', providerMessageId: null, notifications: [] };
+  });
+  await sendMail(job as MailClaim, stages);
+  expect(dueAtSend).toEqual([{ due: true }]);
+});
+
 describe('recipients that the provider defers, while it accepts the message for others', () => {
   const words = '452 4.5.3 Too many recipients';
   const report = (
