@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { createFleet, createPool } from '@postrider/store';
 import { createTestDatabase, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
@@ -112,6 +112,54 @@ describe('it counts as announced', () => {
     await waitFor(() => announcements.isAnnounced(), { what: 'the first announcement' });
     await waitFor(() => !announcements.isAnnounced(), { what: 'its end' });
     await announcements.stop();
+  });
+});
+
+describe('an announcement that takes long', () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  /** The first announcement is answered when the test calls `answer`; a further one never is. */
+  function startUnanswered() {
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    const { promise: never } = Promise.withResolvers<void>();
+    const calls: string[] = [];
+    const announcements = createAnnouncements({
+      fleet: {
+        async announce() {
+          await (calls.length === 0 ? answered : never);
+          calls.push('announced');
+        },
+        leave: async () => void calls.push('left'),
+      },
+      workerNumber: 9,
+      slots: 1,
+      queue,
+      logger: log.logger,
+    });
+    void announcements.start();
+    return { announcements, answer, calls };
+  }
+
+  test('counts from its start', async () => {
+    const { announcements, answer, calls } = startUnanswered();
+    await jest.advanceTimersByTimeAsync(4_000);
+    answer();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(calls).toEqual(['announced']);
+    expect(announcements.isAnnounced()).toBe(false);
+    const stopped = announcements.stop();
+    await jest.advanceTimersByTimeAsync(1_000);
+    await stopped;
+  });
+
+  test('ends before the worker leaves, so that it does not bring the worker back', async () => {
+    const { announcements, answer, calls } = startUnanswered();
+    const stopped = announcements.stop();
+    await jest.advanceTimersByTimeAsync(500);
+    answer();
+    await stopped;
+    expect(calls).toEqual(['announced', 'left']);
   });
 });
 

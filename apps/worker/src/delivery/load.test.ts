@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { StoreUnavailableError } from '@postrider/store';
+import type { TakenDelivery } from '@postrider/store';
 import { createLoader } from './load.ts';
 
 const JOB = { deliveryId: '1', claim: 1 };
@@ -31,6 +32,12 @@ test('not after the worker was told to stop', async () => {
 test('not after the lease of the relay may have ended', async () => {
   const load = createLoader({ take: () => Promise.reject(new StoreUnavailableError('away')) }, 0);
   await expect(load(JOB)).rejects.toThrow('away');
+});
+
+test('of a job that comes early, the lease counts from the due time', async () => {
+  const taken = { deliveryId: '1', dueInMs: 5_000 } as TakenDelivery;
+  const loaded = await createLoader({ take: async () => [taken] }, 30)(JOB);
+  expect(Number(loaded?.leaseEndsAtMs) - Number(loaded?.takenAtMs)).toBeCloseTo(35_000);
 });
 
 function answerOf(answer: Error | never[] | undefined): never[] {
