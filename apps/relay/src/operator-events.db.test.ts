@@ -113,6 +113,12 @@ test.each<[string, (response: ServerResponse) => void, string]>([
   expect(await left()).toBe(undefined);
 });
 
+test('an event that cannot be posted is an attempt, too: it does not come back at once for ever', async () => {
+  await run('no URL');
+  expect(lines).toMatchObject([{ fields: { outcome: 'retry', error: 'Invalid URL' } }]);
+  expect(await left()).toEqual({ attempts: 1, dueIn: 15 });
+});
+
 test('an endpoint on a port that browsers refuse gets the event', async () => {
   const blocked = createServer(receive);
   const port = await listenOnOne(blocked, [10080, 6566, 6000, 5060, 2049]);

@@ -199,6 +199,16 @@ test('a new count of an account gives it no more than its rate', async () => {
   expect(done.map(([, eventsMax]) => eventsMax)).toEqual([500, 500, 200]);
 });
 
+test('an account is counted again once no recovery was running', async () => {
+  next = [recovery('a')];
+  await pass.run();
+  next = [];
+  await pass.run();
+  next = [recovery('a')];
+  await pass.run();
+  expect(counted).toEqual(['acct_a', 'acct_a']);
+});
+
 test('an account that cannot be counted gets no step, and is counted again in the next run', async () => {
   next = [recovery('a')];
   outstanding = {
