@@ -71,6 +71,17 @@ describe('a periodic task', () => {
     expect(runs).toBe(3);
   });
 
+  test('has one timer at most, however often it is woken', async () => {
+    task.start();
+    for (let count = 0; count < 3; count += 1) {
+      await elapse(1);
+      task.wake();
+    }
+    await elapse(1);
+    expect(runs).toBe(4);
+    expect(jest.getTimerCount()).toBe(1);
+  });
+
   test('pauses for `pauseMs` after a run that names no pause', async () => {
     results = [undefined];
     task.start();

@@ -60,7 +60,6 @@ export function periodicTask({ run, pauseMs, onError, onRecovery }: PeriodicTask
         resolve();
       };
     });
-    endPause = null;
   }
 
   async function repeat(): Promise<void> {

@@ -9,6 +9,8 @@ let counted: number | undefined;
 let checks: number;
 /** The error of each check, or null. */
 let refusal: Error | null;
+/** Each check waits for it. */
+let answered: Promise<void>;
 let watch: ReturnType<typeof watchRedis>;
 
 const elapse = async (ms: number) => jest.advanceTimersByTimeAsync(ms);
@@ -19,10 +21,12 @@ beforeEach(async () => {
   counted = undefined;
   checks = 0;
   refusal = null;
+  answered = Promise.resolve();
   watch = watchRedis({
     client: 'queue',
     async check() {
       checks += 1;
+      await answered;
       if (refusal !== null) throw refusal;
     },
     logger: {
@@ -71,6 +75,13 @@ test('it works again when no error came for 5 s and a check succeeds', async () 
   await elapse(1_100);
   expect(lines).toEqual([['redis error', 'NOPERM'], 'redis works again']);
   expect(watch.isFailing()).toBe(false);
+});
+
+test('a check that never ends delays no stop', async () => {
+  answered = new Promise(() => undefined);
+  await elapse(5_000); // the next check
+  const stopped = watch.stop().then(() => 'stopped');
+  expect(await Promise.race([stopped, elapse(60_000)])).toBe('stopped');
 });
 
 test('it asks every 5 s while all is well, and every second during an outage', async () => {
