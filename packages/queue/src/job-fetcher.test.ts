@@ -17,6 +17,7 @@ class FakeQueue implements JobSource {
   /** The highest number of fetches in flight so far. */
   fetchesMax = 0;
   #wake: (() => void)[] = [];
+  #fault: Error | null = null;
 
   /** The queue's answer to a completion. */
   end: (n: number) => Promise<void> = async (n) => void this.ended.push(n);
@@ -30,12 +31,19 @@ class FakeQueue implements JobSource {
     for (const wake of this.#wake.splice(0)) wake();
   }
 
+  /** Fails every fetch that waits. */
+  breakFetches(fault: Error): void {
+    this.#fault = fault;
+    this.wake();
+  }
+
   async getNextJob(): Promise<Job | undefined> {
     this.fetches += 1;
     this.fetchesMax = Math.max(this.fetchesMax, this.fetches);
     if (this.waiting.length === 0) await new Promise<void>((resolve) => this.#wake.push(resolve));
     else await Promise.resolve();
     this.fetches -= 1;
+    if (this.#fault !== null) throw this.#fault;
     const data = this.waiting.shift();
     return data === undefined ? undefined : this.#job(data);
   }
@@ -306,6 +314,23 @@ describe('a stopped job fetcher', () => {
     endWork.get(1)?.();
     await fetcher.untilHandled();
     expect(ended).toBe(false);
+  });
+
+  test('reports no error, and tries nothing again, when the queue is already gone', async () => {
+    let tries = 0;
+    queue.end = async () => {
+      tries += 1;
+      throw new Error('Connection is closed.');
+    };
+    queue.add(1);
+    start(2);
+    await until(() => begun.length === 1 && queue.fetches === 1, 'the job, and the next fetch');
+    stop.abort();
+    queue.breakFetches(new Error('Connection is closed.'));
+    endWork.get(1)?.();
+    await run;
+    await fetcher.untilCompleted();
+    expect([tries, errors]).toEqual([1, []]);
   });
 
   test('returns a job that was being fetched', async () => {
