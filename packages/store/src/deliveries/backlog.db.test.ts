@@ -103,6 +103,9 @@ test('the webhooks whose events wait for their first attempt are named, the long
   await rows.deliveries(later, { dueInMs: -600_000 });
   await rows.deliveries(await rows.webhook(), { dueInMs: -200_000 });
   await rows.deliveries(await rows.webhook({ failing: true }), { dueInMs: -900_000 });
+  const removed = await rows.webhook();
+  await rows.deliveries(removed, { dueInMs: -900_000 });
+  await store.outside.query('update webhooks set removed_at = now() where id = $1', [removed]);
   const named = async (limit: number) =>
     (await readLateWebhooks(store.db.pool, 300, limit)).map(({ webhookId }) => webhookId);
   expect(await named(5)).toEqual([later, late]);

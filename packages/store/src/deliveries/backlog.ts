@@ -59,7 +59,7 @@ export async function outstandingOf(
   pagesReadMax = PAGES_READ_MAX,
 ): Promise<number> {
   const { pages } = await readOne<{ pages: number }>(pool, PAGES);
-  const percent = Math.min(100, (100 * pagesReadMax) / Math.max(1, pages));
+  const percent = Math.min(100, (100 * pagesReadMax) / pages);
   const sample = percent < 100 ? 'tablesample system ($2::float4)' : '';
   const { found } = await readOne<{ found: number }>(
     pool,

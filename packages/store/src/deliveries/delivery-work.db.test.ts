@@ -379,8 +379,8 @@ describe('dead', () => {
   });
 });
 
-describe('finishers of the same rows', () => {
-  test('who name them in opposite order do not deadlock, and each row is ended once', async () => {
+describe('statements for the same rows', () => {
+  test('that name them in opposite order do not deadlock, and each row is ended once', async () => {
     for (let round = 0; round < 10; round += 1) {
       const held = await taken({ count: 60 });
       const back = [...held].reverse();
@@ -394,12 +394,13 @@ describe('finishers of the same rows', () => {
     }
   });
 
-  test('lock them by id, whatever the order they are named in', async () => {
+  test.each(['take', 'done'])('lock them by id, whatever the order they are named in: %s', async (name) => {
     const held = await taken({ count: 2 });
     const [low, high] = held as [TakenDelivery, TakenDelivery];
     await inUndoneTransaction(pool, async (blocker) => {
       await blocker.query('select from deliveries where id = $1 for update', [low.deliveryId]);
-      const finish = work.done([finished(high), finished(low)]);
+      const finish =
+        name === 'take' ? work.take([high, low], 30) : work.done([finished(high), finished(low)]);
       await untilWaitingForLock(database);
       // Waiting for the first, it does not hold the second yet.
       await blocker.query('select from deliveries where id = $1 for update nowait', [high.deliveryId]);

@@ -101,9 +101,9 @@ describe('a worker is dead', () => {
   let locks: ReturnType<typeof lockWorkerNumber>[] = [];
 
   /** Resolves when the worker's session holds its lock. */
-  async function locked(worker: number): Promise<void> {
+  async function locked(worker: number, databaseUrl = db.url): Promise<void> {
     const lock = lockWorkerNumber(worker, {
-      databaseUrl: db.url,
+      databaseUrl,
       applicationName: 'number-lock',
       onError: () => undefined,
     });
@@ -170,6 +170,15 @@ describe('a worker is dead', () => {
     await locked(WORKER + 1);
     await silentFor(WORKER, 5);
     expect(await dead()).toEqual([WORKER]);
+  });
+
+  test('not for the lock of a worker with its number in another database', async () => {
+    const other = await createTestDatabase();
+    await locked(WORKER, other.url);
+    await silentFor(WORKER, 5);
+    expect(await dead()).toEqual([WORKER]);
+    await locks[0]?.stop();
+    await other.drop();
   });
 
   test('not when Postgres ends its session: it locks its number again', async () => {
