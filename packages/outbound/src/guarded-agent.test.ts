@@ -98,7 +98,7 @@ describe('a request through the agent itself', () => {
   test('cannot bring a socket of its own', async () => {
     const [receiver, elsewhere] = [await startReceiver(), await startReceiver()];
     const socket = connect(elsewhere.port, '127.0.0.1');
-    open.push(() => socket.destroy());
+    atEnd(() => socket.destroy());
     const options = { host: '127.0.0.1', port: receiver.port, socket } as RequestOptions;
     expect(await get(createAgent(['127.0.0.1/32']), options)).toBe(200);
     expect([receiver.requests.length, elsewhere.requests.length]).toEqual([1, 0]);
