@@ -140,13 +140,16 @@ describe('a certificate', () => {
   });
 });
 
-test('with bytes in S3: a sweep at the start removes those of no message; while S3 is away senders hear 451, and nothing is stored; later it is taken, once', async () => {
+test('with bytes in S3: a due sweep at the start removes those of no message; while S3 is away senders hear 451, and nothing is stored; later it is taken, once', async () => {
   const s3 = await startFakeS3();
   try {
     await makeInbox();
     const bytes = Buffer.from('of no message');
     const lastModified = new Date(Date.now() - 25 * HOUR_MS);
     s3.objects.set(`blobs/mail/${blobIdOf(bytes)}`, { bytes, lastModified });
+    await system.db.query(
+      'insert into blob_sweeps (due_at) values (now()) on conflict (id) do update set due_at = now()',
+    );
     const inbound = await system.start('inbound', { ...s3.environment, BLOB_STORE: 's3://blobs/mail' });
     await says(inbound, 'blob sweep done');
     expect(inbound.log.find(({ msg }) => msg === 'blob sweep done')).toMatchObject({ removed: 1 });

@@ -50,9 +50,15 @@ const newSweep = (parts: Partial<BlobSweepParts> = {}) =>
     ...parts,
   });
 
+async function makeSweepDue(): Promise<void> {
+  await outside.query(
+    'insert into blob_sweeps (due_at) values (now()) on conflict (id) do update set due_at = now()',
+  );
+}
+
 /** Runs a sweep now, even when none is due. */
 async function sweep(parts: Partial<BlobSweepParts> = {}): Promise<void> {
-  await database.pool.query('delete from blob_sweeps');
+  await makeSweepDue();
   await newSweep(parts).sweepIfDue();
 }
 
@@ -184,8 +190,18 @@ describe('a sweep', () => {
     expect(await idsIn(blobs)).toEqual([]);
   });
 
+  test('of a database that never swept removes nothing: a restore may still fill it', async () => {
+    const id = await blobOfAge(25);
+    await outside.query('delete from blob_sweeps');
+    await newSweep().sweepIfDue();
+    await newSweep().sweepIfDue();
+    expect(await idsIn(blobs)).toEqual([id]);
+    expect(lines).toEqual([]);
+  });
+
   test('runs in one process of several, and not again for hours', async () => {
     await blobOfAge(25);
+    await makeSweepDue();
     await Promise.all([newSweep().sweepIfDue(), newSweep().sweepIfDue(), newSweep().sweepIfDue()]);
     expect(lines).toHaveLength(1);
     const next = await blobOfAge(25);
@@ -217,6 +233,7 @@ describe('a sweep', () => {
         },
       },
     });
+    await makeSweepDue();
     await sweeping.sweepIfDue();
     expect(await idsIn(blobs)).toHaveLength(29);
     expect(await outside.query('select from swept_blobs where leased_until > now()')).toEqual([]);

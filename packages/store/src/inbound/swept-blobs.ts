@@ -44,8 +44,8 @@ export type SweptBlobs = ReturnType<typeof createSweptBlobs>;
 export function createSweptBlobs({ pool }: Pick<Database, 'pool'>) {
   return {
     /**
-     * Starts the sweep if it is due; only one process gets it. Also deletes the rows of blobs that were swept
-     * more than a day ago.
+     * Starts the sweep if it is due; only one process gets it. The first call on a database only schedules
+     * a sweep. Also deletes the rows of blobs that were swept more than a day ago.
      */
     async begin(): Promise<boolean> {
       // This runs before the sweep is started. If it fails, the sweep is still due.
@@ -80,10 +80,15 @@ export async function forgetSwept(pool: Pool, blobs: readonly SweptBlob[]): Prom
   await queryOn(pool, FORGET, [blobs.map(({ id }) => id), blobs.map(({ leasedUntil }) => leasedUntil)]);
 }
 
+/**
+ * A database without the row gets it, and no sweep: it may be empty only until its backup is restored. The
+ * update does not see that row.
+ */
 const BEGIN = `
-  insert into blob_sweeps as s (due_at) values (now() + ${SWEEP_EVERY})
-  on conflict (id) do update set due_at = excluded.due_at where s.due_at <= now()
-  returning id`;
+  with scheduled as (
+    insert into blob_sweeps (due_at) values (now() + ${SWEEP_EVERY}) on conflict do nothing
+  )
+  update blob_sweeps set due_at = now() + ${SWEEP_EVERY} where due_at <= now()`;
 
 const SETTLE = `
   with mine as materialized (

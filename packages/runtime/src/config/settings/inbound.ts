@@ -123,8 +123,8 @@ export const inboundSettings = {
     key: 'BLOB_STORE',
     description:
       'Store for the bytes of received mail: `file:` and a folder, or `s3://bucket/prefix`. All API and inbound ' +
-      'processes must use the same store. For S3, here or in `INBOUND_S3_BUCKETS`, also set `AWS_REGION`: the AWS SDK ' +
-      'reads it.',
+      'processes of an installation must use the same store, and no other installation: a sweep deletes what its ' +
+      'database does not name. For S3, here or in `INBOUND_S3_BUCKETS`, also set `AWS_REGION`: the AWS SDK reads it.',
     schema: blobLocation,
     default: 'file:.data/blobs',
     processes: ['api', 'inbound'],
