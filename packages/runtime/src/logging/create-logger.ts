@@ -27,7 +27,7 @@ export interface LoggerOptions {
  */
 export function createLogger({ level, service, stream, clock = systemClock }: LoggerOptions): Logger {
   const output = stream ?? process.stdout;
-  toleratesClosedReader(output);
+  ignoreErrorsOf(output);
   const sink = winston.createLogger({
     levels: LEVELS,
     level: 'debug',
@@ -120,13 +120,14 @@ function renderedLine(clock: Clock, service: string): winston.Logform.Format {
   })();
 }
 
-const tolerant = new WeakSet<Writable>();
+const withListener = new WeakSet<Writable>();
 
-/** A closed reader (EPIPE) ends the log, not the process. Other errors are thrown. */
-function toleratesClosedReader(stream: Writable): void {
-  if (tolerant.has(stream)) return;
-  tolerant.add(stream);
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
+/**
+ * A closed reader or a full disk loses lines. There is no place to report it, and deliveries go on. Without a
+ * listener, the error would be an uncaught exception, which is logged, which fails again.
+ */
+function ignoreErrorsOf(stream: Writable): void {
+  if (withListener.has(stream)) return;
+  withListener.add(stream);
+  stream.on('error', () => undefined);
 }
