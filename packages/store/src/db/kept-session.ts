@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { asError } from './errors.ts';
-import { prepareSession } from './session.ts';
+import { KEEP_ALIVE, prepareSession } from './session.ts';
 import type { SessionSettings } from './session.ts';
 
 export interface KeptSessionOptions {
@@ -100,8 +100,7 @@ function clientOf({ databaseUrl, applicationName }: KeptSessionOptions): Client 
     application_name: applicationName,
     connectionTimeoutMillis: ANSWER_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
+    ...KEEP_ALIVE,
   });
 }
 

@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { createTestDatabase, startTcpListener } from '@postrider/testing';
 import { openSession } from './session.ts';
@@ -21,5 +21,23 @@ test('a server that only reads is refused, even if it never closes the connectio
   url.port = String(proxy.port);
   await expect(openSession({ connectionString: url.href })).rejects.toThrow('this server only reads');
   await proxy.close();
+  await database.drop();
+});
+
+test('a session sends keepalive probes, so that nothing on the way drops it during a statement of minutes', async () => {
+  const asked: unknown[] = [];
+  class WatchedSocket extends Socket {
+    override setKeepAlive(...given: [enable?: boolean, initialDelay?: number]): this {
+      asked.push(given);
+      return super.setKeepAlive(...given);
+    }
+  }
+  const database = await createTestDatabase();
+  const session = await openSession({
+    connectionString: database.url,
+    stream: () => new WatchedSocket(),
+  });
+  expect(asked).toEqual([[true, 10_000]]);
+  await session.end();
   await database.drop();
 });

@@ -45,6 +45,12 @@ const PIN = `
 /** A server that accepts the connection and does not answer is an error. */
 const ANSWER_TIMEOUT_MS = 5_000;
 
+/**
+ * NAT and load balancers drop a connection without traffic after some minutes. Without probes, a client that
+ * waits for an answer would not see it.
+ */
+export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
+
 /** SQLSTATE of a write in a session that only reads. */
 const READ_ONLY = '25006';
 /** Postgres reports a change of these with the answer to the session's next statement. */
@@ -55,7 +61,7 @@ export type Session = Pick<Client, 'query' | 'connection'>;
 
 /** Opens a connection outside a pool. It has no time limit for a statement. */
 export async function openSession(config: ClientConfig): Promise<Client> {
-  const client = new Client({ connectionTimeoutMillis: ANSWER_TIMEOUT_MS, ...config });
+  const client = new Client({ connectionTimeoutMillis: ANSWER_TIMEOUT_MS, ...KEEP_ALIVE, ...config });
   // A connection may break between two statements. Without a listener, Node ends the process. The next
   // statement fails anyway.
   client.on('error', () => undefined);
