@@ -8,7 +8,9 @@ export const SHARED_POOL_MIN = 11;
 export const connectionSettings = {
   databaseUrl: defineSetting({
     key: 'DATABASE_URL',
-    description: 'Postgres, the only store of record. `npm start` brings its own.',
+    description:
+      'Postgres, the only store of record. `npm start` brings its own. TLS: `?sslmode=verify-full`, with a private ' +
+      'authority also `&sslrootcert=/path/ca.pem` (operations/scale.md).',
     schema: urlOf('postgres', 'postgresql'),
     secret: 'password',
     processes: ['api', 'relay', 'worker', 'inbound', 'console', 'all', 'cli'],
@@ -31,7 +33,8 @@ export const connectionSettings = {
   }),
   redisUrl: defineOptionalSetting({
     key: 'REDIS_URL',
-    description: 'Redis for the queue (BullMQ) and the rate limiter. Not set: both run on Postgres.',
+    description:
+      'Redis for the queue (BullMQ) and the rate limiter. Not set: both run on Postgres. TLS: `rediss://`.',
     schema: urlOf('redis', 'rediss'),
     secret: 'password',
     processes: ['api', 'relay', 'worker', 'console', 'all', 'cli'],
