@@ -17,7 +17,10 @@ export const connectionSettings = {
   }),
   databasePoolSize: defineSetting({
     key: 'DATABASE_POOL_SIZE',
-    description: 'Connections to Postgres that this process may open.',
+    description:
+      'Connections to Postgres of this process. A lower number acts like the least: 4 for API and console, 3 for relay, ' +
+      'worker and an API with Redis, 1 for inbound. Locks, the wake-ups of workers and inbound, and a queue in Postgres ' +
+      'need more (operations/scale.md).',
     unit: 'connections',
     schema: wholeNumber(1, 1000),
     default: { api: '10', relay: '6', worker: '6', inbound: '6', console: '6' },
@@ -25,7 +28,9 @@ export const connectionSettings = {
   }),
   sharedPoolSize: defineSetting({
     key: 'DATABASE_POOL_SIZE',
-    description: 'Connections to Postgres that this process may open. Its roles share them.',
+    description:
+      'Connections to Postgres of this process. Its roles share them. Locks, wake-ups and a queue in Postgres need more ' +
+      '(operations/scale.md).',
     unit: 'connections',
     schema: wholeNumber(SHARED_POOL_MIN, 1000),
     default: '20',
