@@ -9,6 +9,11 @@ beforeEach(() => opened.rows.clear());
 const stranger = () => new HttpVisitor(opened.url);
 const ada = () => stranger().signIn(KEYS.ada);
 
+test('an idle connection outlives the 60 s of a proxy', async () => {
+  const { headers } = await fetch(`${opened.url}/healthz`);
+  expect(headers.get('keep-alive')).toBe('timeout=65');
+});
+
 test('health and metrics need no key', async () => {
   expect((await stranger().get('/healthz')).text).toBe('{"status":"ok"}');
   expect((await stranger().get('/readyz')).status).toBe(200);

@@ -4,8 +4,15 @@ import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { within } from '@postrider/limits';
 
-/** In milliseconds: a request with its form, its headers, and the interval of the check. */
-const TIMEOUTS = { requestTimeout: 20_000, headersTimeout: 10_000, connectionsCheckingInterval: 5_000 };
+/** In milliseconds. */
+const TIMEOUTS = {
+  /** Limits for a request with its form and for its headers. Node checks them once per interval. */
+  requestTimeout: 20_000,
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 5_000,
+  /** Proxies drop idle connections after 60 s. They must drop first, or they lose requests. */
+  keepAliveTimeout: 65_000,
+};
 /** Users are few. Further connections are refused. */
 const CONNECTIONS_MAX = 512;
 
