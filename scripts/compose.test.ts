@@ -46,9 +46,16 @@ test.each(ROLES)(
   },
 );
 
-test('compose gives the credentials of AWS to the processes that call it, and to no other', () => {
-  const calling = ROLES.filter((role) => variablesOf(role).includes('AWS_SECRET_ACCESS_KEY'));
-  expect(calling).toEqual(['api', 'worker', 'inbound']);
+test.each(['AWS_SECRET_ACCESS_KEY', 'AWS_PROFILE', 'AWS_ENDPOINT_URL_SESV2', 'AWS_ENDPOINT_URL_S3'])(
+  'compose passes %s to the processes that call AWS, and to no other',
+  (key) => {
+    const calling = ROLES.filter((role) => variablesOf(role).includes(key));
+    expect(calling).toEqual(['api', 'worker', 'inbound']);
+  },
+);
+
+test('compose passes NODE_EXTRA_CA_CERTS to every process', () => {
+  expect(ROLES.filter((role) => !variablesOf(role).includes('NODE_EXTRA_CA_CERTS'))).toEqual([]);
 });
 
 test('compose gives API and inbound the same store of what is received', () => {
@@ -91,6 +98,7 @@ test('the small compose file differs from the large one in processes alone: the 
     '- sandbox:/app/.data',
     '- blobs:/app/.data/blobs',
     'stop_grace_period: 30s',
+    "MALLOC_MMAP_THRESHOLD_: '131072'",
   ];
   const large = new Set(compose.split('\n').map((line) => line.trim()));
   for (const line of shared) expect([lines.has(line), large.has(line), line]).toEqual([true, true, line]);
