@@ -6,7 +6,8 @@ import { DeliveryFixture } from '../test/delivery-fixture.ts';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
 
 /** A lane with more waiting jobs takes none. */
-const WAITING_MAX = 128;
+/** A sixth of the fleet's slots. */
+const WAITING_MAX = 170;
 const DELAYED_MAX = 2_000;
 const FIRST_LIMIT = 8;
 
@@ -167,7 +168,7 @@ describe('fairness', () => {
     const busy: WebhookId[] = [];
     for (let n = 0; n < 100; n += 1) busy.push(await store.rows.webhook());
     for (const id of busy) await store.rows.deliveries(id, { count: 40 });
-    fixture.queue.fill('fast', 'waiting', WAITING_MAX / 2); // 64 may be added per pass
+    fixture.queue.fill('fast', 'waiting', WAITING_MAX / 2); // 85 may be added per pass
     const served = await work(25, () => fixture.wakeUp(...busy.slice(0, 10))); // these always have new events
     const counts = busy.map((id) => served.get(id) ?? 0);
     const mean = counts.reduce((sum, count) => sum + count, 0) / busy.length;

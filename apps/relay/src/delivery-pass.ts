@@ -52,7 +52,7 @@ export class DeliveryPass {
   constructor(parts: DeliveryPassParts) {
     this.#parts = parts;
     this.#registry = new WebhookRegistry(parts.fleetSlots);
-    this.#depths = new QueueDepths(parts.queue, LANES, DELAYED_MAX);
+    this.#depths = new QueueDepths(parts.queue, LANES, DELAYED_MAX, parts.fleetSlots);
     this.#nowMs = parts.nowMs ?? (() => performance.now());
   }
 

@@ -3,10 +3,10 @@ import type { Producer, QueueDepth, QueueKey } from '@postrider/queue';
 export const LANES = ['fast', 'slow'] as const;
 
 /**
- * Waiting jobs per queue. This keeps the workers busy between two passes, and little is lost when Redis loses
- * its data.
+ * Waiting jobs per queue. They keep the workers busy between two passes, and little is lost when Redis loses
+ * its data. A fleet may have a sixth of its slots waiting: 128 for each worker with the default settings.
  */
-const WAITING_MAX = 128;
+const WAITING_MAX = { jobs: 128, partOfSlots: 1 / 6 } as const;
 /** Delayed jobs in both lanes. They become ready ahead of later work, and the relay cannot reorder them. */
 export const DELAYED_MAX = 2_000;
 
@@ -15,12 +15,19 @@ export class QueueDepths {
   readonly #queue: Pick<Producer, 'depthOf'>;
   readonly #keys: readonly QueueKey[];
   readonly #delayedMax: number;
+  readonly #fleetSlots: () => number;
   readonly #known = new Map<QueueKey, QueueDepth>();
 
-  constructor(queue: Pick<Producer, 'depthOf'>, keys: readonly QueueKey[], delayedMax: number) {
+  constructor(
+    queue: Pick<Producer, 'depthOf'>,
+    keys: readonly QueueKey[],
+    delayedMax: number,
+    fleetSlots = () => 0,
+  ) {
     this.#queue = queue;
     this.#keys = keys;
     this.#delayedMax = delayedMax;
+    this.#fleetSlots = fleetSlots;
   }
 
   /**
@@ -41,7 +48,8 @@ export class QueueDepths {
   /** Due rows that a queue takes now. */
   rowsMax(queue: QueueKey): number {
     const waiting = this.#known.get(queue)?.waiting ?? Infinity;
-    return Math.max(0, WAITING_MAX - waiting);
+    const waitingMax = Math.max(WAITING_MAX.jobs, Math.floor(this.#fleetSlots() * WAITING_MAX.partOfSlots));
+    return Math.max(0, waitingMax - waiting);
   }
 
   /** Rows that each queue takes now and that are due later. */
