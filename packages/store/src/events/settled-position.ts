@@ -40,7 +40,7 @@ export function createSettledPosition(pool: Pool): () => Promise<bigint> {
   let next: Promise<bigint> | null = null;
 
   async function find(): Promise<bigint> {
-    const position = await readLast(pool); // before the writers: a later writer gets a later position
+    const position = await readLastPosition(pool); // before the writers: a later writer gets a later position
     const mark = { position, writers: await readWriters(pool) };
     const deadlineMs = performance.now() + WAIT_MS_MAX;
     let writers = mark.writers;
@@ -74,7 +74,8 @@ function isSettled(mark: Mark, writers: readonly string[]): boolean {
   return !mark.writers.some((id) => writers.includes(id));
 }
 
-async function readLast(pool: Pool): Promise<bigint> {
+/** The newest position. Its event may not be committed. */
+export async function readLastPosition(pool: Pool): Promise<bigint> {
   const { rows } = await queryOn<{ position: string }>(pool, LAST_POSITION);
   return BigInt(rows[0]?.position ?? 0);
 }

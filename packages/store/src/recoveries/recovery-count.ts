@@ -4,7 +4,8 @@ import { runOn } from '../db/database.ts';
 import { readPostgresTime } from '../db/postgres-time.ts';
 import { letterFilters } from '../deliveries/dead-letters.ts';
 import { countDeadLetters } from '../deliveries/sql/replay-dead-letters.ts';
-import { POSITION_MAX, rangeOf, rangeValues } from '../events/events.ts';
+import { rangeOf, rangeValues } from '../events/events.ts';
+import { readLastPosition } from '../events/settled-position.ts';
 import { subscriptionOf } from '../events/webhook-events.ts';
 import type { Subscription } from '../events/webhook-events.ts';
 import { countRecoverable } from './sql/recoverable-events.ts';
@@ -83,7 +84,9 @@ export async function planRecovery(
     since: isOfEvents ? laterOf(since, subscription.since) : since,
     until: until < asOf ? until : asOf,
   };
-  const range = await rangeOf(db, span, { after: 0n, last: POSITION_MAX });
+  // Read after `asOf`. An event with a later position gets its own delivery, so no step has to read it.
+  const last = await readLastPosition(db.pool);
+  const range = await rangeOf(db, span, { after: 0n, last });
   return { accountId, webhookId, subscription, request, span, range, asOf };
 }
 

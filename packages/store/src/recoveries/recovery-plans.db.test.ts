@@ -6,6 +6,7 @@ import { setupPlanStore } from '../../test/plan-store.ts';
 import { createOutage } from '../../test/outage.ts';
 import type { Outage } from '../../test/outage.ts';
 import { rowsRead } from '../../test/rows-read.ts';
+import { startRecovery } from '../../test/start-recovery.ts';
 import type { Database } from '../db/database.ts';
 import { createRecoveryStore } from './recoveries.ts';
 import type { NewRecovery } from './recoveries.ts';
@@ -139,4 +140,18 @@ test('each request reads few rows, however large the tables grow', async () => {
       many: [],
     });
   }
+});
+
+test('a step reads few of the events that were recorded after the count', async () => {
+  await nextOutage();
+  const id = await startRecovery({ db, clock }, outage, { rate: 1 });
+  await database.query(
+    `insert into events (id, account_id, type, created_at, data)
+     select 'evt_later_' || i, $1, 'email.sent', now(), '{}' from generate_series(1, $2::int) i`,
+    [outage.accountId, GROWN_BY],
+  );
+  await database.query('select pg_stat_force_next_flush()');
+  const before = await rowsRead(db.pool);
+  expect(await createRecoveryWork(db.pool).step(id, 500)).toMatchObject({ queued: 1 });
+  expect((await rowsRead(db.pool)) - before).toBeLessThan(READ_MAX);
 });
