@@ -49,6 +49,14 @@ export async function inBoundedStep<T>(pool: Pool, work: (client: PoolClient) =>
 }
 
 /**
+ * The time after which the next page starts, of a `page` with at most `rows` rows and ties. Null when the
+ * page is not full. Rows that arrive later are left for the next run: they may arrive faster than we read.
+ */
+export function nextStart(age: string, rows: number): string {
+  return `(select case when count(*) >= ${rows} then max(${age})::text end from page)`;
+}
+
+/**
  * The result of a step: the start of the next step (null at the end), and how many rows this step ended.
  */
 export interface AgeStep {
@@ -77,7 +85,7 @@ export async function inStepsByAge(
   return total;
 }
 
-/** A page of old rows: where it ends, and which rows may be deleted. */
+/** A page of old rows: the start of the next page (null at the end), and which rows may be deleted. */
 export interface AgedPage {
   readonly last: string | null;
   readonly ids: string[];
@@ -108,7 +116,7 @@ export async function readAgedPage(
        where ${indexed} and ${age} > $1::timestamptz and ${age} < now() - make_interval(days => $2)
        order by ${age} fetch first ${rows} rows with ties
      )
-     select (select max(at)::text from page) as last, array(select id from page where ${mayGo}) as ids`,
+     select ${nextStart('at', rows)} as last, array(select id from page where ${mayGo}) as ids`,
     [after, days],
   );
   return found.rows[0] ?? { last: null, ids: [] };
@@ -137,7 +145,7 @@ export async function dropAged(
     gone as (
       delete from ${table} where ctid = any (array(select ctid from mine)) returning 1
     )
-    select (select max(at)::text from page) as last, (select count(*)::int from gone) as ended`;
+    select ${nextStart('at', ROWS_PER_STEP)} as last, (select count(*)::int from gone) as ended`;
   return inStepsByAge(pool, async (client, after) => {
     const { rows } = await client.query<AgeStep>(drop, [after]);
     return rows[0] ?? { last: null, ended: 0 };

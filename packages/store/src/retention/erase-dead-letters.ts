@@ -78,7 +78,7 @@ export async function eraseDeadLetters(pool: Pool, erasure: Erasure): Promise<Er
       attempts += gone[0]?.attempts ?? 0;
     }
     const last = rows.at(-1);
-    if (last === undefined) return { ...total, attempts };
+    if (last === undefined || rows.length < ROWS_PER_STEP) return { ...total, attempts };
     [at, id] = [last.at, last.id];
   }
 }

@@ -1,6 +1,6 @@
 import { namesAddress } from '@postrider/domain';
 import type { Pool, PoolClient } from 'pg';
-import { inBoundedStep, lacks, ROWS_PER_STEP } from '../db/bounded-step.ts';
+import { inBoundedStep, lacks, nextStart, ROWS_PER_STEP } from '../db/bounded-step.ts';
 import { mayName, needleOf, NOTHING, outcomeOf, subjectOf, together } from './erasure.ts';
 import type { Erased, Erasure, Named } from './erasure.ts';
 import { FURTHER_RECIPIENTS } from './old-events.ts';
@@ -37,7 +37,7 @@ const PAGE = `
            ) is not null as of_mail
     from page p where p.account_id = $2
   )
-  select (select max(created_at)::text from page) as last,
+  select ${nextStart('created_at', ROWS_PER_STEP)} as last,
          (select coalesce(json_agg(json_build_object('id', id, 'data', data, 'ofMail', of_mail,
                                                      'createdMs', extract(epoch from created_at) * 1000)), '[]')
           from mine

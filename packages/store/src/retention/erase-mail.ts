@@ -27,6 +27,7 @@ interface MailRow {
 /** The statements that read and delete one kind of mail. */
 interface MailKind {
   readonly page: string;
+  readonly perPage: number;
   readonly drop: string;
   /** Messages deleted per step. Other transactions wait that long for the inbox. */
   readonly perStep: number;
@@ -103,7 +104,12 @@ const DELETE_RECEIVED = `
 
 /** Deletes messages that the account sent from the person's address, or to it. */
 export async function eraseMail(pool: Pool, erasure: Erasure): Promise<Erased> {
-  return erase(pool, erasure, { page: SENT_PAGE, drop: DELETE_SENT, perStep: MESSAGES_PER_STEP });
+  return erase(pool, erasure, {
+    page: SENT_PAGE,
+    perPage: ROWS_PER_STEP,
+    drop: DELETE_SENT,
+    perStep: MESSAGES_PER_STEP,
+  });
 }
 
 /**
@@ -111,7 +117,12 @@ export async function eraseMail(pool: Pool, erasure: Erasure): Promise<Erased> {
  * their bytes.
  */
 export async function eraseReceivedMail(pool: Pool, erasure: Erasure): Promise<Erased> {
-  return erase(pool, erasure, { page: RECEIVED_PAGE, drop: DELETE_RECEIVED, perStep: RECEIVED_PER_STEP });
+  return erase(pool, erasure, {
+    page: RECEIVED_PAGE,
+    perPage: RECEIVED_PER_PAGE,
+    drop: DELETE_RECEIVED,
+    perStep: RECEIVED_PER_STEP,
+  });
 }
 
 async function erase(pool: Pool, erasure: Erasure, kind: MailKind): Promise<Erased> {
@@ -134,7 +145,7 @@ async function erase(pool: Pool, erasure: Erasure, kind: MailKind): Promise<Eras
       }
     }
     const last = rows.at(-1);
-    if (last === undefined) return total;
+    if (last === undefined || rows.length < kind.perPage) return total;
     [at, id] = [last.at, last.id];
   }
 }
