@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { Semaphore } from '@postrider/limits';
-import { createAttemptLog, createHousekeeping } from '@postrider/store';
+import { createAttemptLog, createErasureStore, createHousekeeping } from '@postrider/store';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
-import { housekeepingSteps, housekeepingPass, removalsPass } from './housekeeping.ts';
+import { erasuresPass, housekeepingSteps, housekeepingPass, removalsPass } from './housekeeping.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -78,4 +78,27 @@ test('a removal with rows left continues after a second; a failed one is logged'
   const finishRemovals = async () => result;
   expect(await removalsPass({ finishRemovals }, keepingLogger(lines))).toBe(1_000);
   expect(lines).toEqual([{ level: 'warn', msg: 'removal failed', fields: { webhook_id: webhookId, error } }]);
+});
+
+test('an erasure that is finished is logged at once, also when the next one fails', async () => {
+  const [first, second] = [await store.rows.account(), await store.rows.account()];
+  await store.database.query(
+    `insert into erasures (account_id, address, requested_at, due_at)
+     select id, 'bob@b.example', now() - interval '1 hour', now() - case id when $1 then interval '1 hour' else '0' end
+     from accounts`,
+    [first],
+  );
+  const left = async () =>
+    (await store.database.query<{ id: string }>('select account_id as id from erasures')).map(({ id }) => id);
+  const connect = async () => {
+    if (!(await left()).includes(first)) throw new Error('Postgres is away');
+    return store.pool.connect();
+  };
+  const query = store.pool.query.bind(store.pool);
+  const pool = { connect, query } as unknown as typeof store.pool;
+  const run = async () => erasuresPass(createErasureStore(pool), keepingLogger(lines));
+  expect(await run()).toBe(0);
+  await expect(run()).rejects.toThrow('Postgres is away');
+  expect(lines).toMatchObject([{ msg: 'person erased', fields: { account_id: first } }]);
+  expect(await left()).toEqual([second]);
 });

@@ -75,15 +75,16 @@ export async function inboxRemovalsPass(
 }
 
 /**
- * Continues erasures that wait for deliveries or mail to end. @returns the pause before the next run, in
+ * Continues an erasure that waits for deliveries or mail to end. @returns the pause before the next run, in
  * milliseconds.
  */
 export async function erasuresPass(erasures: Pick<ErasureStore, 'resume'>, logger: Logger): Promise<number> {
-  for (const { accountId, requestedAt, erased, pending, pendingIds, finished } of await erasures.resume()) {
-    // The log must not contain the address, because the erasure is meant to forget it.
-    const names = { account_id: accountId, requested_at: requestedAt, erased };
-    if (finished) logger.info('person erased', names);
-    else logger.info('erasure waits', { ...names, pending, pending_ids: pendingIds });
-  }
-  return ERASURES_EVERY_MS;
+  const resumed = await erasures.resume();
+  if (resumed === null) return ERASURES_EVERY_MS;
+  const { accountId, requestedAt, erased, pending, pendingIds, finished } = resumed;
+  // The log must not contain the address, because the erasure is meant to forget it.
+  const names = { account_id: accountId, requested_at: requestedAt, erased };
+  if (finished) logger.info('person erased', names);
+  else logger.info('erasure waits', { ...names, pending, pending_ids: pendingIds });
+  return 0;
 }

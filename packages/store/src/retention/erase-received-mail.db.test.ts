@@ -6,6 +6,7 @@ import { endDeliveries, sendToProvider, sendMail } from '../../test/ended-mail.t
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
 import { letTimePass } from '../../test/let-time-pass.ts';
 import { setupStore } from '../../test/open-store.ts';
+import { resumeErasures } from '../../test/resume-erasures.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createPool } from '../db/pool.ts';
 import { createReceivedMessageStore } from '../inbound/received-message-store.ts';
@@ -48,7 +49,7 @@ const lastResult = (erased: object = {}) => ({ ...result(erased), pendingIds: []
 /** Looks again ten minutes later: every transaction open at the request has committed. */
 const lookLater = async () => {
   await letTimePass(store.outside, '10 minutes');
-  return erasures.resume();
+  return resumeErasures(erasures);
 };
 
 const INBOX = `a@${SHARED_DOMAIN}`;
@@ -219,7 +220,7 @@ test.each(['received', 'sent'] as const)(
       await untilWaitingForLock(store.outside);
       expect(await erasures.erase(accountId, BOB, ACTOR)).toEqual(result({}));
       await store.outside.query('update erasures set due_at = now()');
-      expect(await erasures.resume()).toEqual([result({})]);
+      expect(await resumeErasures(erasures)).toEqual([result({})]);
       return { waiting };
     });
     const id = await storing.waiting;
@@ -235,9 +236,9 @@ test.each(['received', 'sent'] as const)(
 test('and looks for the last time ten minutes after the request, once, when nothing is pending', async () => {
   await erasures.erase(accountId, BOB, ACTOR);
   await letTimePass(store.outside, '9 minutes 50 seconds');
-  expect(await erasures.resume()).toEqual([]);
+  expect(await resumeErasures(erasures)).toEqual([]);
   await letTimePass(store.outside, '10 seconds');
-  expect(await erasures.resume()).toEqual([lastResult()]);
+  expect(await resumeErasures(erasures)).toEqual([lastResult()]);
 });
 
 test('with mail that SES told of before the request, however late it is taken in', async () => {

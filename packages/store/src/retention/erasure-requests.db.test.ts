@@ -6,6 +6,7 @@ import type { Rows } from '@postrider/testing';
 import { endDeliveries, sendMail, sendToProvider } from '../../test/ended-mail.ts';
 import { letTimePass } from '../../test/let-time-pass.ts';
 import { setupStore } from '../../test/open-store.ts';
+import { resumeErasures } from '../../test/resume-erasures.ts';
 import { NOTICES_ACCOUNT } from '../mail/send-emails.ts';
 import { createErasureStore } from './erasures.ts';
 import type { ErasureStore } from './erasures.ts';
@@ -35,7 +36,7 @@ test('the request that was due first is resumed first', async () => {
     `update erasures set due_at = now() - case account_id when $1 then interval '2 hours' else interval '1 hour' end`,
     [late],
   );
-  const resumed = (await erasures.resume()).map((each) => each.accountId);
+  const resumed = (await resumeErasures(erasures)).map((each) => each.accountId);
   expect(resumed.filter((id) => id !== NOTICES_ACCOUNT)).toEqual([late, accountId]);
 });
 
@@ -47,7 +48,7 @@ test('a message that two requests have erased stays noted for the other request'
     [accountId, BOB],
   );
   await letTimePass(store.outside, '10 minutes');
-  expect(await erasures.resume()).toMatchObject([{ accountId, finished: true }]);
+  expect(await resumeErasures(erasures)).toMatchObject([{ accountId, finished: true }]);
   expect(await store.outside.query('select address from erased_emails')).toEqual([
     { address: 'eve@e.example' },
   ]);

@@ -9,6 +9,7 @@ import { endDeliveries, sendToProvider, sendMail } from '../../test/ended-mail.t
 import { letTimePass } from '../../test/let-time-pass.ts';
 import { refused } from '../../test/mail-outcomes.ts';
 import { setupStore } from '../../test/open-store.ts';
+import { resumeErasures } from '../../test/resume-erasures.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeOne } from '../../test/taken-email.ts';
 import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
@@ -80,7 +81,7 @@ const NONE = {
 /** Looks again ten minutes later: every transaction open at the request has committed. */
 const lookLater = async () => {
   await letTimePass(store.outside, '10 minutes');
-  return erasures.resume();
+  return resumeErasures(erasures);
 };
 
 const result = (erased: object, pending: object = {}) => ({
@@ -169,7 +170,7 @@ describe('a person is forgotten', () => {
     expect(await addressOf(accountId)).toBe(BOB);
     await erasures.erase(accountId, BOB, ACTOR);
     expect([await addressOf(accountId), await addressOf(other)]).toEqual([null, BOB]);
-    await erasures.resume();
+    await resumeErasures(erasures);
     const left = await store.outside.query('select account_id, to_addresses from emails');
     expect(left).toEqual([{ account_id: NOTICES_ACCOUNT, to_addresses: ['eve@e.example'] }]);
   });
@@ -278,7 +279,7 @@ describe('what is outstanding ends first, and is erased then', () => {
       );
     expect(await due()).toEqual([{ soon: true, late: false }]);
     await letTimePass(store.outside, '1 day');
-    await erasures.resume();
+    await resumeErasures(erasures);
     expect(await due()).toEqual([{ soon: false, late: true }]);
   });
 
@@ -292,7 +293,7 @@ describe('what is outstanding ends first, and is erased then', () => {
     await letTimePass(store.outside, '1 hour');
     await sendToProvider(store, waiting);
     // This pass moves `resume_from` past the mail that came since. The repetition must move it back.
-    expect(await erasures.resume()).toEqual([result({ emails: 1 }, { events: 1 })]);
+    expect(await resumeErasures(erasures)).toEqual([result({ emails: 1 }, { events: 1 })]);
     const repeated = await erasures.erase(accountId, BOB, ACTOR);
     expect(repeated).toEqual(result({ emails: 1, events: 1, attempts: 1 }, { events: 1 }));
     expect(repeated.requestedAt > first.requestedAt).toBe(true);
@@ -393,14 +394,14 @@ describe('the promise is kept', () => {
       const both = async () => {
         await dying.erase(accountId, BOB, ACTOR);
         await letTimePass(store.outside, '10 minutes');
-        await dying.resume();
+        await resumeErasures(dying);
       };
       const died = await both().then(
         () => false,
         () => true,
       );
       if (!died) break;
-      expect(await erasures.resume()).toEqual([]); // not at once: it may be at work still
+      expect(await resumeErasures(erasures)).toEqual([]); // not at once: it may be at work still
       const [last] = await lookLater();
       expect(last?.pending).toEqual(result({}).pending);
       expect(await counts()).toEqual(NONE);
@@ -413,7 +414,7 @@ describe('the promise is kept', () => {
       await erasures.erase(accountId, plainAddress(to) ?? '', ACTOR);
     }
     await store.outside.query('update erasures set due_at = now()');
-    const looks = await Promise.all([1, 2, 3, 4].map(async () => erasures.resume()));
+    const looks = await Promise.all([1, 2, 3, 4].map(async () => resumeErasures(erasures)));
     expect(looks.flat()).toHaveLength(3);
   });
 
@@ -425,7 +426,7 @@ describe('the promise is kept', () => {
     });
     await erasures.erase(accountId, BOB, ACTOR);
     await letTimePass(store.outside, '10 minutes');
-    await createErasureStore(pool).resume();
+    await resumeErasures(createErasureStore(pool));
     expect(await counts()).toMatchObject({ erasures: 1, ids: 1 });
     await end('done');
     expect(await lookLater()).toEqual([lastResult({ events: 1, attempts: 1 })]);

@@ -91,13 +91,13 @@ export function createErasureStore(pool: Pool) {
       if (erasure === undefined) throw new Error(`no account ${accountId}`);
       return runPass(pool, erasure);
     },
-    /** Runs a pass over each due request with pending rows. One caller at a time works on a request. */
-    async resume(): Promise<ErasureResult[]> {
-      const results: ErasureResult[] = [];
-      for (let next = await takeDue(pool); next !== null; next = await takeDue(pool)) {
-        results.push(await runPass(pool, next));
-      }
-      return results;
+    /**
+     * Runs a pass over the request that has been due for the longest time. One caller at a time works on a
+     * request. @returns null when none is due.
+     */
+    async resume(): Promise<ErasureResult | null> {
+      const due = await takeDue(pool);
+      return due === null ? null : runPass(pool, due);
     },
   };
 }

@@ -3,6 +3,7 @@ import { ACTOR, createRows, createTestDatabase, runs } from '@postrider/testing'
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { explainedPool } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
+import { resumeErasures } from '../../test/resume-erasures.ts';
 import { createPool } from '../db/pool.ts';
 import { createSweptBlobs } from '../inbound/swept-blobs.ts';
 import { createErasureStore } from './erasures.ts';
@@ -275,7 +276,7 @@ test('a person is forgotten in bounded steps, however much the account and other
     const erasures = createErasureStore(pool);
     await erasures.erase(accountId, 'b4@b.example', ACTOR);
     await database.query(`update erasures set requested_at = now() - interval '10 minutes', due_at = now()`);
-    expect(await erasures.resume()).toMatchObject([{ finished: true }]);
+    expect(await resumeErasures(erasures)).toMatchObject([{ finished: true }]);
   };
   const statements = await explained(erase);
   // The relay looks for the next one that is due among all requests, which are few.
