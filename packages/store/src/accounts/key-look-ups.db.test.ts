@@ -6,6 +6,7 @@ import { ACTOR, untilWaitingForLock, waitFor } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { watchedPool } from '../../test/watched-pool.ts';
+import { StoreUnavailableError } from '../db/errors.ts';
 import { createApiKeyStore } from './api-keys.ts';
 import type { ApiKeyStore } from './api-keys.ts';
 import { createKeyLookUps } from './key-look-ups.ts';
@@ -93,6 +94,32 @@ describe('a found key', () => {
     });
     await find(key);
     expect(finds()).toBe(2);
+  });
+
+  test('is read again when its answer took more than a second: it may be revoked since', async () => {
+    const { key } = await newKey();
+    const answer = watched.holdAnswer();
+    const late = find(key);
+    await waitFor(async () => watched.ended.length === 1, { what: 'the key to be read' });
+    await markRevoked(key);
+    nowMs += SECOND_MS + 1;
+    answer();
+    expect(await late).toBeNull();
+    expect(finds()).toBe(2);
+  });
+
+  test('is not used when the second answer is late, too', async () => {
+    const { key } = await newKey();
+    const first = watched.holdAnswer();
+    const late = find(key);
+    await waitFor(async () => watched.ended.length === 1, { what: 'the key to be read' });
+    const second = watched.holdAnswer();
+    nowMs += SECOND_MS + 1;
+    first();
+    await waitFor(async () => watched.ended.length === 2, { what: 'the key to be read again' });
+    nowMs += SECOND_MS + 1;
+    second();
+    await expect(late).rejects.toThrow(StoreUnavailableError);
   });
 
   test('is the one of the newest statement, also when an older one answers later', async () => {

@@ -1,10 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
+import { StoreUnavailableError } from '../db/errors.ts';
 import { statement } from '../db/statement.ts';
 import type { ApiKey as ApiKeyRow } from '../generated/client.ts';
 
-/** A found row is reused for this long. The time counts from when the statement was sent. */
+/** A found row is used for this long. The time counts from when the statement was sent. */
 const FOUND_FOR_MS = 1_000;
 /** Maximum number of rows in memory. */
 const FOUND_MAX = 10_000;
@@ -83,7 +84,8 @@ const MARK_USED = statement('mark-keys-used')`
  *
  * Look-ups that begin in one turn of the event loop run as one statement. A later look-up never joins a
  * statement that was already sent: its snapshot may be older than a finished revocation. A found key is
- * reused for a second, or until its key expires. A key that was not found is read every time.
+ * reused for a second, or until its key expires. A key that was not found is read every time. An answer that
+ * takes over a second is not used, because the key may be revoked since: the keys are read again, once.
  *
  * @param keyOf makes the key of a row. @param nowMs a monotonic clock.
  */
@@ -105,9 +107,13 @@ export function createKeyLookUps<Key>(
     return { digests, keys };
   }
 
-  async function ask(digests: readonly Buffer[]): Promise<ReadonlyMap<string, Key>> {
+  async function ask(digests: readonly Buffer[], isAgain = false): Promise<ReadonlyMap<string, Key>> {
     const sentAtMs = nowMs();
     const rows = await runOn<FoundRow>(pool, FIND_KEYS, [digests]);
+    if (nowMs() - sentAtMs > FOUND_FOR_MS) {
+      if (isAgain) throw new StoreUnavailableError('two look-ups of a key took over a second');
+      return ask(digests, true);
+    }
     const byDigest = new Map<string, Key>();
     const unmarked: string[] = [];
     for (const { digest, validForMs, firstUse, ...row } of rows) {
