@@ -1,22 +1,26 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { InboxId, ThreadId } from '@postrider/domain';
+import { createRows } from '@postrider/testing';
 import { explainedPool } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { setupStore } from '../../test/open-store.ts';
 import type { Database } from '../db/database.ts';
+import { removeInboxes } from '../retention/remove-inboxes.ts';
 import { createThreadStore } from './threads.ts';
 
 /* A thread of many messages. */
 
 const MESSAGES = 1_200;
 const STEP = 500;
+const STEPS = 3;
 
 const store = setupStore();
 let inbox: InboxId;
 let thread: ThreadId;
 
 beforeEach(async () => {
+  await createRows(store.outside).clear();
   inbox = newId('inbox', store.clock);
   thread = newId('thread', store.clock);
   await store.outside.query(
@@ -99,4 +103,23 @@ test('of more than 10,000 messages is marked and deleted by two calls', async ()
   expect(await marked(false)).toEqual([]);
   expect(await threads().remove(inbox, thread)).toBe('unfinished');
   expect(await threads().remove(inbox, thread)).toBe('removed');
+});
+
+test('is deleted whole, also when a relay deletes the rows of earlier steps before the last one commits', async () => {
+  const { pool } = store.db;
+  let commits = 0;
+  const connect = async () => {
+    const client = await pool.connect();
+    const query = async (statement: string) => {
+      if (statement === 'commit') commits += 1;
+      if (commits === STEPS) await removeInboxes(pool);
+      return client.query(statement);
+    };
+    return Object.create(client, { query: { value: query } }) as typeof client;
+  };
+  const hooked = Object.create(pool, { connect: { value: connect } }) as Database['pool'];
+  expect(await threads({ ...store.db, pool: hooked }).remove(inbox, thread)).toBe('removed');
+  expect(commits).toBe(STEPS);
+  await removeInboxes(pool);
+  expect(await store.outside.query('select from messages')).toHaveLength(0);
 });

@@ -152,7 +152,7 @@ export function createThreadStore(db: Database, clock: Clock) {
      * stays, outside of the thread.
      */
     async remove(inboxId: InboxId, id: ThreadId): Promise<ThreadRemoval> {
-      return remove(db, newId('inbox', clock), inboxId, id);
+      return remove(db, clock, inboxId, id);
     },
     /**
      * Marks all received messages as read or unread, in short transactions.
@@ -232,17 +232,15 @@ async function mark(db: Database, inboxId: InboxId, id: ThreadId, read: boolean)
   return false;
 }
 
-/** @param removed a new id: that of the deleted inbox which the thread becomes a part of. */
-async function remove(
-  db: Database,
-  removed: InboxId,
-  inboxId: InboxId,
-  id: ThreadId,
-): Promise<ThreadRemoval> {
+/**
+ * The messages of each step become a deleted inbox of their own. A relay may delete and forget it at once,
+ * while the next step runs.
+ */
+async function remove(db: Database, clock: Clock, inboxId: InboxId, id: ThreadId): Promise<ThreadRemoval> {
   for (let steps = 0; steps < STEPS_MAX; steps += 1) {
     const [thread] = await inTransaction(db.pool, async (client) => {
       await run(client, lockInbox, [inboxId, null]);
-      const values = [inboxId, id, removed, STEP_MESSAGES];
+      const values = [inboxId, id, newId('inbox', clock), STEP_MESSAGES];
       return run<{ isGone: boolean }>(client, removeThread, values);
     });
     if (thread === undefined) return 'missing';

@@ -182,13 +182,13 @@ export const searchThreads = statement('search-threads')`
  *
  * Guarantee: run it under the inbox's lock, so nothing joins the thread meanwhile.
  *
- * $1 inbox, $2 thread, $3 the id of the deleted inbox, $4 maximum number of messages of each kind. Returns
+ * $1 inbox, $2 thread, $3 a new id for the deleted inbox, $4 maximum number of messages of each kind. Returns
  * one row with `isGone`, or no row when the thread does not exist.
  */
 export const removeThread = statement('remove-thread')`
     with thread as (select t.id from inbox_threads t where t.inbox_id = $1 and t.id = $2),
     removed as (
-      insert into removed_inboxes (id) select $3 from thread on conflict do nothing
+      insert into removed_inboxes (id) select $3 from thread
     ),
     received as (
       update messages m set inbox_id = $3
