@@ -5,6 +5,7 @@ import { createRows, untilWaitingForLock } from '@postrider/testing';
 import { statementsOf } from '../../test/counted-statements.ts';
 import { draftOf } from '../../test/draft.ts';
 import { setupStore } from '../../test/open-store.ts';
+import { inUndoneTransaction } from '../../test/sessions.ts';
 import { storeMail } from './send-emails.ts';
 import type { Idempotency, SendOutcome, SendRequest } from './send-request.ts';
 
@@ -269,6 +270,18 @@ describe('an idempotency key', () => {
     } finally {
       blocker.release(true);
     }
+  });
+
+  test('of an unfinished request does not hold up another key of another route', async () => {
+    await inUndoneTransaction(store.db.pool, async (blocker) => {
+      await blocker.query('select 1 from accounts where id = $1 for update', [accountId]);
+      const first = send({ idempotency: keyed('batch/k') });
+      await untilWaitingForLock(store.outside);
+      const second = send({ idempotency: keyed('k', 'x', 'POST /v1/emails/batch') });
+      expect(await Promise.race([second, untilWaitingForLock(store.outside, 2)])).toBeUndefined();
+      await blocker.query('commit');
+      expect(await Promise.all([first, second])).toEqual([stored(), stored()]);
+    });
   });
 
   test('is read again when another request takes it unseen: the answer is repeated', async () => {

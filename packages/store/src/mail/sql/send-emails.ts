@@ -40,7 +40,8 @@ function formerInboxes(...parameters: readonly `$${number}`[]): string {
  * Guarantee: all of this is stored, or nothing. Among concurrent requests with one idempotency key, at most
  * one stores anything within 24 hours. The others find its row, or they find the key's lock taken (`mine` is
  * false). A request may have a snapshot older than the row, and find the lock free again. Then it conflicts
- * with the row, returns no answer, and must try again.
+ * with the row, returns no answer, and must try again. The text of the lock ends with the route, because no
+ * route ends with another one.
  *
  * The answer is stored under the digest of the request. Another request with the same key gets `same` =
  * false. If a domain or a topic is missing, nothing is stored, and the key stays free.
@@ -69,7 +70,7 @@ export const sendEmails = statement('send-emails')`
           or $2::key_kind = 'live' and exists (${formerInboxes('$1', '$13', '$8')})
         ) as from_inbox,
         case when $10 is null then true
-             else pg_try_advisory_xact_lock(hashtextextended(concat_ws('/', $1, $2::text, $9, $10), 0))
+             else pg_try_advisory_xact_lock(hashtextextended(concat_ws('/', $1, $2::text, $10, $9), 0))
         end as mine
     ),
     remembered as (
