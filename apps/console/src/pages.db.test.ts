@@ -335,6 +335,20 @@ test('an email that failed was never sent', async () => {
   expect(textOf(await show(`/emails/${outage.emailId}`))).toContain('Sent not yet');
 });
 
+test('an email has its events, also while a transaction that records another event stays open', async () => {
+  const { database } = opened;
+  await database.query('begin');
+  try {
+    await database.query(
+      `insert into events (id, account_id, type, created_at, data) values ('evt_open', $1, 'email.sent', now(), '{}')`,
+      [outage.accountId],
+    );
+    expect(await show(`/emails/${outage.emailId}`)).toContain(outage.eventId);
+  } finally {
+    await database.query('rollback');
+  }
+});
+
 describe('a message', () => {
   const releaseWith = async (fields: Record<string, string>) => {
     const path = `/messages/${outage.messageId}/release`;

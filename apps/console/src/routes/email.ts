@@ -1,5 +1,5 @@
 import type { Clock } from '@postrider/domain';
-import { createAccountStore, createEventStore, findEmails, readFates } from '@postrider/store';
+import { createAccountStore, createEventStore, findEmails, POSITION_MAX, readFates } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import { readFields } from '../http/fields.ts';
 import type { PageHandler } from '../http/serve-page.ts';
@@ -13,7 +13,8 @@ const EVENTS_MAX = 100;
 /** `/emails/:id` */
 export function showEmail(db: Database, clock: Clock, settings: Settings): PageHandler {
   const accounts = createAccountStore(db, clock);
-  const events = createEventStore(db);
+  // The page waits for no open transaction. It has no next page that could miss an event.
+  const events = createEventStore(db, async () => POSITION_MAX);
   return async (visit) => {
     const id = idOf('email', 'email', visit);
     readFields({}, visit.query);
