@@ -10,6 +10,7 @@ import { locateDeadLetters } from '../deliveries/find-dead-letters.ts';
 import { readEventStory } from '../events/event-story.ts';
 import { createRecoveryStore } from './recoveries.ts';
 import type { NewRecovery } from './recoveries.ts';
+import { createRecoveryWork } from './recovery-work.ts';
 
 /* A recovery of dead letters alone, as `dead-letters replay --rate` starts it. */
 
@@ -172,14 +173,18 @@ describe('a step', () => {
     ]);
   });
 
-  test('leaves a dead letter that a replay holds', async () => {
+  test('leaves a dead letter that a replay holds, and is not the last step while it does', async () => {
     const [held, free] = [await letter(2), await letter(1)];
     const id = await started();
     await inUndoneTransaction(store.db.pool, async (replay) => {
       await replay.query('select from dead_letters where event_id = $1 for update', [held]);
-      expect(await outage.step(id)).toMatchObject({ queued: 1, ended: 'finished' });
+      expect(await outage.step(id)).toMatchObject({ queued: 1, ended: null });
+      expect(await outage.step(id)).toMatchObject({ queued: 0, ended: null });
+      expect(await createRecoveryWork(store.db.pool).step(id, 500)).toBeNull(); // it is not due
     });
     expect(await outage.queued()).toEqual([free]);
+    expect(await outage.step(id)).toMatchObject({ queued: 1, ended: 'finished' });
+    expect(await lettersLeft()).toEqual([]);
   });
 });
 

@@ -133,10 +133,12 @@ async function step(client: PoolClient, id: RecoveryId, accountMax: number): Pro
   const done = recovery.deadLettersOnly
     ? await queueLetters(client, recovery, eventsMax)
     : await queueEvents(client, recovery, webhook, eventsMax);
+  // Other transactions hold the dead letters that are left.
+  const isHeldUp = recovery.deadLettersOnly && done.queued === 0;
   return record(client, recovery, {
     position: done.position,
     queued: done.queued,
-    seconds: webhook.failing ? done.queued * FAILING_STEP_SECONDS : done.queued / rate,
+    seconds: isHeldUp ? seconds : done.queued * (webhook.failing ? FAILING_STEP_SECONDS : 1 / rate),
     ended: done.isLast ? 'finished' : null,
   });
 }
@@ -158,11 +160,11 @@ async function queueLetters(client: PoolClient, recovery: Running, lettersMax: n
   const statement = recoverDeadLetters(Object.keys(filters) as (keyof typeof filters)[]);
   const times = [since.toISOString(), until.toISOString()];
   const values = [accountId, webhookId, 'infinity', '', lettersMax, ...times, id, rate];
-  const { queued } = await runForRow<{ queued: number }>(client, statement, [
+  const row = await runForRow<{ queued: number; isLast: boolean }>(client, statement, [
     ...values,
     ...Object.values(filters),
   ]);
-  return { queued, position, isLast: queued < lettersMax };
+  return { ...row, position };
 }
 
 async function queueEvents(

@@ -130,19 +130,23 @@ export function replayDeadLetters(filters: readonly ReplayFilter[]): Statement {
  * Replays dead letters as above, as a step of a recovery. Their due times are spread at its rate.
  *
  * $1 to $7 as above, $8 recovery, $9 its rate, $10 and following: a value for each filter. Returns how many
- * were queued.
+ * were queued, and whether these were the last: no other one matches, not even a locked one.
  */
 export function recoverDeadLetters(filters: readonly ReplayFilter[]): Statement {
+  const wanted = matching(filters, 10);
   return statement(nameOf('recover-dead-letters', filters))`
     with ${replayed(
-      matching(filters, 10),
+      wanted,
       `
       insert into deliveries (event_id, webhook_id, last_status, recovery_id, due_at)
       select event_id, webhook_id, status_code, $8,
              (select clock_timestamp()) + make_interval(secs => (row_number() over w - 1) / $9::float8)
       from letters window w as (order by created_at, id) order by created_at, id`,
     )}
-    select count(*)::int as queued from queued`;
+    select (select count(*) from queued)::int as queued,
+           (select true from dead_letters d
+            where d.webhook_id = (select id from replayable) and ${wanted} and d.id <> all (array(select id from letters))
+            order by d.created_at, d.id limit 1) is null as "isLast"`;
 }
 
 /** Counts what a replay would take. $1 to $7 as above, $8 and following: a value for each filter. */
