@@ -46,7 +46,7 @@ test.each(ROLES)(
   },
 );
 
-test.each(['AWS_SECRET_ACCESS_KEY', 'AWS_PROFILE', 'AWS_ENDPOINT_URL_SESV2', 'AWS_ENDPOINT_URL_S3'])(
+test.each(['AWS_SECRET_ACCESS_KEY', 'AWS_ENDPOINT_URL_SESV2', 'AWS_ENDPOINT_URL_S3'])(
   'compose passes %s to the processes that call AWS, and to no other',
   (key) => {
     const calling = ROLES.filter((role) => variablesOf(role).includes(key));

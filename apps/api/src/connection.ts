@@ -89,12 +89,16 @@ export class Connection {
   }
 
   /**
-   * Ends the connection: after the answer in flight, or with a status line and its text.
-   *
-   * @param fault says why the body of the request in flight breaks off, if it has not arrived
+   * Ends the connection after a CONNECT. Node takes its listeners from the socket then: no answer in flight
+   * could drain any more.
    */
-  refuse(statusLine: string, fault?: BodyFault): void {
-    if (this.#endAfterAnswer(fault)) return;
+  refuseTunnel(): void {
+    if (this.#current === null) this.#refuse('404 Not Found');
+    else this.#socket.destroy();
+  }
+
+  /** Answers with a status line and its text, and closes the connection. */
+  #refuse(statusLine: string): void {
     const text = statusLine.slice(statusLine.indexOf(' ') + 1);
     const head = [
       `HTTP/1.1 ${statusLine}`,
@@ -118,7 +122,7 @@ export class Connection {
     if (code === 'ECONNRESET' || !this.#socket.writable) this.#socket.destroy();
     // The bytes may be the rest of a request that already has its answer.
     else if (this.#current === null && this.#unfinished?.complete === false) this.#socket.destroySoon();
-    else this.refuse(STATUS_LINES[code] ?? '400 Bad Request', BODY_FAULTS[code]);
+    else if (!this.#endAfterAnswer(BODY_FAULTS[code])) this.#refuse(STATUS_LINES[code] ?? '400 Bad Request');
   }
 
   /** Ends the connection after the answer in flight. @returns false when there is none */
@@ -154,11 +158,16 @@ export class Connection {
 /**
  * One read of 64 KiB may hold 3,600 requests, which take 9 MB. Node parses them all at once. To pause the
  * socket changes nothing, because Node resumes it after each request. Its parser asks `onIncoming` about each
- * head. The answer 2 stands for another protocol: the parser stops.
+ * head. The answer 2 stands for another protocol: the parser skips the rest of the read.
  */
 function parseNoMore(socket: Socket): void {
-  const { parser } = socket as Socket & { readonly parser: { onIncoming: () => number } };
-  parser.onIncoming = () => 2;
+  const { parser } = socket as Socket & {
+    readonly parser: { onIncoming: (request: IncomingMessage & { upgrade: boolean }) => number };
+  };
+  parser.onIncoming = (request) => {
+    request.upgrade = false; // otherwise Node destroys the connection, and with it the answer in flight
+    return 2;
+  };
 }
 
 /**

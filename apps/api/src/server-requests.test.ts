@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
-import { waitFor } from '@postrider/testing';
+import { cleanUpAfterEach, waitFor } from '@postrider/testing';
 import { setupHeldServer } from '../test/held-server.ts';
 import { openRaw } from '../test/raw-request.ts';
 
@@ -16,6 +16,7 @@ const collectGarbage = runInNewContext('gc') as () => void;
 /** One in flight, and 32 that wait. */
 const AT_ONCE_MAX = 33;
 
+const atEnd = cleanUpAfterEach();
 const listening = setupHeldServer();
 
 test('a connection between two requests holds no part of the last request in memory', async () => {
@@ -78,16 +79,19 @@ describe('many requests at once on one connection', () => {
     let parsed = 0;
     const count = (): void => void (parsed += 1);
     subscribe('http.server.request.start', count);
+    atEnd(() => unsubscribe('http.server.request.start', count));
     const { port, next, waiting } = await listening();
     const raw = await openRaw(port);
     for (const bytes of writesOf(Array.from({ length: 2_000 }, (_unused, n) => get(`/${n}`))))
       raw.send(bytes);
     const [, response] = await next();
     await waitFor(() => parsed > AT_ONCE_MAX, { what: 'too many requests' });
+    // A head that asks to upgrade would make Node destroy the connection.
+    raw.send(get('/late', 'Connection: Upgrade\r\nUpgrade: h2c\r\n'));
+    await new Promise((resolve) => setImmediate(resolve));
     response.end('the only answer');
     expect(await raw.closed()).toMatch(/connection: close\r\n[^]*the only answer$/i);
     expect([parsed, waiting.length]).toEqual([AT_ONCE_MAX + 1, 0]);
-    unsubscribe('http.server.request.start', count);
   });
 
   test('requests after one that ends the connection are never served', async () => {

@@ -99,7 +99,7 @@ export class ApiServer {
     // 10.1.1).
     server.on('checkContinue', take);
     server.on('checkExpectation', take);
-    server.on('connect', (_request, socket) => this.#connections.get(socket)?.refuse('404 Not Found'));
+    server.on('connect', (_request, socket) => this.#connections.get(socket)?.refuseTunnel());
     server.on('clientError', (error, socket) => this.#connections.get(socket)?.fail(error));
   }
 

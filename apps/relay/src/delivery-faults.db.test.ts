@@ -5,9 +5,8 @@ import type { Lane } from '@postrider/queue';
 import { DeliveryFixture } from '../test/delivery-fixture.ts';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
 
-/** A lane with more waiting jobs takes none. */
-/** A sixth of the fleet's slots. */
-const WAITING_MAX = 170;
+/** A lane with this many waiting jobs takes none: the fast one a sixth of the fixture's 1,024 slots. */
+const WAITING_MAX = { fast: 170, slow: 128 };
 const DELAYED_MAX = 2_000;
 const FIRST_LIMIT = 8;
 
@@ -94,23 +93,23 @@ describe('while the queue is unavailable', () => {
 describe('the depth of the lanes', () => {
   test('limits new jobs: a full lane takes none', async () => {
     const ids = await store.rows.deliveries(await store.rows.webhook(), { count: 2 });
-    fixture.queue.fill('fast', 'waiting', WAITING_MAX);
+    fixture.queue.fill('fast', 'waiting', WAITING_MAX.fast);
     await fixture.untilChecked();
     expect([fixture.queued(), await fixture.leased()]).toEqual([[], 0]);
-    fixture.queue.fill('fast', 'waiting', WAITING_MAX - 2);
+    fixture.queue.fill('fast', 'waiting', WAITING_MAX.fast - 2);
     await fixture.step();
     expect(byNumber(fixture.idsQueued())).toEqual(ids);
   });
 
   test('of one lane does not affect the other', async () => {
     const [failing, well] = [await store.rows.webhook({ failing: true }), await store.rows.webhook()];
-    fixture.queue.fill('slow', 'waiting', WAITING_MAX);
+    fixture.queue.fill('slow', 'waiting', WAITING_MAX.slow);
     await fixture.wakeUp(failing, well); // the relay learns which one fails
     for (const id of [failing, well]) await store.rows.deliveries(id, { count: 2 });
     await fixture.untilChecked();
     expect(fixture.leases.flat().map(({ webhookId }) => webhookId)).toEqual([well, well]);
     fixture.queue.fill('slow', 'waiting', 0);
-    fixture.queue.fill('fast', 'waiting', WAITING_MAX);
+    fixture.queue.fill('fast', 'waiting', WAITING_MAX.fast);
     await fixture.untilChecked();
     expect(fixture.leases.flat().filter(({ webhookId }) => webhookId === failing)).toHaveLength(2);
   });
@@ -168,7 +167,7 @@ describe('fairness', () => {
     const busy: WebhookId[] = [];
     for (let n = 0; n < 100; n += 1) busy.push(await store.rows.webhook());
     for (const id of busy) await store.rows.deliveries(id, { count: 40 });
-    fixture.queue.fill('fast', 'waiting', WAITING_MAX / 2); // 85 may be added per pass
+    fixture.queue.fill('fast', 'waiting', WAITING_MAX.fast / 2); // 85 may be added per pass
     const served = await work(25, () => fixture.wakeUp(...busy.slice(0, 10))); // these always have new events
     const counts = busy.map((id) => served.get(id) ?? 0);
     const mean = counts.reduce((sum, count) => sum + count, 0) / busy.length;
@@ -181,7 +180,7 @@ describe('fairness', () => {
     for (let n = 0; n < 80; n += 1) chatty.push(await store.rows.webhook());
     const waiting = [await store.rows.webhook(), await store.rows.webhook()];
     for (const id of waiting) await store.rows.deliveries(id, { count: 100 });
-    fixture.queue.fill('fast', 'waiting', WAITING_MAX / 2);
+    fixture.queue.fill('fast', 'waiting', WAITING_MAX.fast / 2);
     const served = await work(10, async () => {
       for (const id of chatty) await store.rows.deliveries(id);
       await fixture.wakeUp(...chatty);
@@ -192,7 +191,7 @@ describe('fairness', () => {
   test('webhooks of one lane are served however many wait for the other', async () => {
     const failing: WebhookId[] = [];
     for (let n = 0; n < 300; n += 1) failing.push(await store.rows.webhook({ failing: true }));
-    fixture.queue.fill('slow', 'waiting', WAITING_MAX);
+    fixture.queue.fill('slow', 'waiting', WAITING_MAX.slow);
     await fixture.wakeUp(...failing);
     for (let n = 0; n < 5; n += 1) await fixture.step(); // the relay knows the health of each
     for (const id of failing) await store.rows.deliveries(id, { count: 12 });

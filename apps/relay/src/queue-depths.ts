@@ -4,7 +4,8 @@ export const LANES = ['fast', 'slow'] as const;
 
 /**
  * Waiting jobs per queue. They keep the workers busy between two passes, and little is lost when Redis loses
- * its data. A fleet may have a sixth of its slots waiting: 128 for each worker with the default settings.
+ * its data. In the fast lane a fleet may have a sixth of its slots waiting: 128 for each worker with the
+ * default settings. In the slow lane an attempt may take ten seconds, so more would wait past their leases.
  */
 const WAITING_MAX = { jobs: 128, partOfSlots: 1 / 6 } as const;
 /** Delayed jobs in both lanes. They become ready ahead of later work, and the relay cannot reorder them. */
@@ -48,8 +49,9 @@ export class QueueDepths {
   /** Due rows that a queue takes now. */
   rowsMax(queue: QueueKey): number {
     const waiting = this.#known.get(queue)?.waiting ?? Infinity;
-    const waitingMax = Math.max(WAITING_MAX.jobs, Math.floor(this.#fleetSlots() * WAITING_MAX.partOfSlots));
-    return Math.max(0, waitingMax - waiting);
+    const { jobs, partOfSlots } = WAITING_MAX;
+    const ofSlots = queue === 'fast' ? Math.floor(this.#fleetSlots() * partOfSlots) : 0;
+    return Math.max(0, Math.max(jobs, ofSlots) - waiting);
   }
 
   /** Rows that each queue takes now and that are due later. */

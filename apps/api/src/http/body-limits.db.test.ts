@@ -92,7 +92,7 @@ test('32 batches of a key wait, and a further one is refused at once', async () 
   for (let n = 0; n < 33; n += 1) waiting.push(await announced());
   const refused = () => waiting.filter((raw) => raw.received().includes('"instance"'));
   await waitFor(() => refused().length > 0, { what: 'a refusal' });
-  expect(refused()[0]?.received()).toMatch(/^HTTP\/1.1 429 [^]*there was no memory for this one/);
+  expect(refused()[0]?.received()).toMatch(/^HTTP\/1.1 429 [^]*there was no space for this one/);
   first.socket.destroy();
   await waitFor(() => waiting.some((raw) => raw.received().includes('100 Continue')), {
     what: 'a batch to pass',

@@ -11,7 +11,7 @@ import { contextOf } from './request-context.ts';
 const VALUES = {
   /** Batch bodies in flight per key: one uploads while the other is stored. */
   batchesPerKey: 2,
-  /** This many more may wait, per key. While one waits, the read bytes of its body stay in memory. */
+  /** This many more may wait, per key. What Node has read of a waiting body stays in memory. */
   batchesWaitingMax: 32,
   /** The memory budget for unparsed bodies. It counts each body beyond its first `bytesFree`. */
   bytesMax: 8 * LIMITS.batchBodyBytes,

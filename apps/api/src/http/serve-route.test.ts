@@ -249,7 +249,7 @@ describe('a body that gets no memory in time', () => {
   const LARGE = `"${'x'.repeat(2_000)}`;
   const HEAD = `POST / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${newApiKey('live')}\r\n`;
   const TOO_MANY =
-    'Too many bodies of other requests are in flight at the moment: there was no memory for this one.';
+    'Too many bodies are in flight at the moment, of this key or of others: there was no space for this one.';
 
   /**
    * A route whose memory budget one large body fills.

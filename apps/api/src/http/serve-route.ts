@@ -151,7 +151,7 @@ async function readBody(
   return body === null ? { ok: true, body: undefined } : body.json();
 }
 
-/** A body that cannot be counted costs 1, unless the API had no memory for it. */
+/** A body that cannot be counted costs 1, unless the API had no space for it. */
 async function withoutBody(
   call: KeyedCall,
   key: ApiKey,

@@ -54,10 +54,10 @@ export function limitUnknown(cost: number | null, limitPerMinute: number): Probl
 }
 
 const NO_CAPACITY =
-  'Too many bodies of other requests are in flight at the moment: there was no memory for this one. Send it again later.';
+  'Too many bodies are in flight at the moment, of this key or of others: there was no space for this one. Send it again later.';
 
 /**
- * The API got no memory for the body, or for the rest, in time.
+ * The API had no space for the body, or for the rest, in time.
  *
  * @param cost what was charged before the body; null when the unread body holds it: nothing was charged.
  */

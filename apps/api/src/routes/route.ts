@@ -12,7 +12,7 @@ export interface RouteRules {
   readonly verifiedDomainsOnly: boolean;
   /** False: the mail provider needs an ASCII local part in every address. */
   readonly smtpUtf8: boolean;
-  /** The region of SES, which writes its own Message-IDs, also over SMTP. Undefined without SES. */
+  /** `AWS_REGION`, whatever the mail provider. SES writes its own Message-IDs, also over SMTP. */
   readonly awsRegion: string | undefined;
   /** The number of webhooks that an account without a limit of its own may have. */
   readonly webhooksPerAccountMax: number;

@@ -16,7 +16,7 @@ export function addAccountFind(account: Command, io: Io): void {
     .description(`the ${LISTED_MAX} accounts that fit best`)
     .argument(
       '<text>',
-      'a part of the name in any case, the id, a sending domain, or the address of an inbox',
+      'a part of the name in any case, the id, a sending domain that was verified, or the address of an inbox',
     )
     .action(async (written: string, { json }: { json?: true }) => {
       const text = searchText(written);

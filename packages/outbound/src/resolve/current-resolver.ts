@@ -42,10 +42,13 @@ export class CurrentResolver {
     const nowMs = this.#options.nowMs();
     if (this.#options.servers !== undefined || nowMs < this.#checkAtMs) return this.#resolver;
     this.#checkAtMs = nowMs + CHECKED_EVERY_MS;
-    const version = versionOf(this.#file);
-    if (version === this.#version) return this.#resolver;
-    this.#resolver = this.#create();
-    this.#version = version; // not before: when reading the file fails, the next check reads it again
+    try {
+      const version = versionOf(this.#file);
+      if (version !== this.#version) this.#resolver = this.#create();
+      this.#version = version;
+    } catch {
+      // The file cannot be read. The next check reads it again.
+    }
     return this.#resolver;
   }
 

@@ -57,7 +57,7 @@ export function keepSession(options: KeptSessionOptions) {
     } catch (error) {
       if (!stopped) onError(asError(error));
       if (client !== session) return;
-      await endWithin(STOP_TIMEOUT_MS, session).catch(onError);
+      await endKeptSession(session).catch(onError);
       if (client === session) reconnectLater();
     }
   }
@@ -85,7 +85,7 @@ export function keepSession(options: KeptSessionOptions) {
       clearTimeout(timer);
       const last = client;
       client = null;
-      if (last !== null) await endWithin(STOP_TIMEOUT_MS, last);
+      if (last !== null) await endKeptSession(last);
     },
   };
 }
@@ -104,9 +104,9 @@ function clientOf({ databaseUrl, applicationName }: KeptSessionOptions): Client 
   });
 }
 
-/** Ends the connection, and destroys its socket if the server does not answer in time. */
-async function endWithin(timeoutMs: number, client: Client): Promise<void> {
-  const timer = setTimeout(() => client.connection.stream.destroy(), timeoutMs);
+/** Ends the connection, and destroys its socket if the server does not answer in a second. */
+export async function endKeptSession(client: Client): Promise<void> {
+  const timer = setTimeout(() => client.connection.stream.destroy(), STOP_TIMEOUT_MS);
   try {
     await client.end();
   } finally {

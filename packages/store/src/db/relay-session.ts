@@ -1,7 +1,7 @@
 import type { Client, Pool } from 'pg';
 import { LOCK_CLASSES } from './advisory-locks.ts';
 import { queryOn } from './database.ts';
-import { keepSession } from './kept-session.ts';
+import { endKeptSession, keepSession } from './kept-session.ts';
 import type { KeptSession, KeptSessionOptions } from './kept-session.ts';
 import { CHANNEL, parseWakeUp } from './wake-ups.ts';
 import type { ParsedWakeUp } from './wake-ups.ts';
@@ -102,7 +102,7 @@ export function createRelaySession({
   async function giveToAnother(client: Client): Promise<void> {
     const { rows } = await client.query<{ able: boolean }>(IS_ABLE);
     if (rows[0]?.able !== true) return;
-    await client.end();
+    await endKeptSession(client);
     standBy();
   }
 
