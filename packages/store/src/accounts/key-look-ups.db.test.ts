@@ -108,6 +108,18 @@ describe('a found key', () => {
     expect(finds()).toBe(2);
   });
 
+  test('is not read again when only the wait for a connection took more than a second', async () => {
+    const { key, id } = await newKey();
+    const { pool } = store.db;
+    const busy = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()));
+    const waits = find(key);
+    await waitFor(() => pool.waitingCount === 1, { what: 'the look-up to wait for a connection' });
+    nowMs += SECOND_MS + 1;
+    for (const client of busy) client.release();
+    expect(await waits).toMatchObject({ id });
+    expect(finds()).toBe(1);
+  });
+
   test('is not used when the second answer is late, too', async () => {
     const { key } = await newKey();
     const first = watched.holdAnswer();

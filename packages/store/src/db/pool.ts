@@ -130,6 +130,28 @@ function settingsOf({ plans = 'once', durableCommits, schema = 'public' }: PoolO
 }
 
 /**
+ * Runs `work` on one connection, and closes the connection when `work` rejects.
+ *
+ * @throws StoreUnavailableError when Postgres cannot be reached.
+ */
+export async function onConnection<T>(
+  pool: Pick<Pool, 'connect'>,
+  work: (client: PoolClient) => Promise<T>,
+): Promise<T> {
+  return mappingUnavailable(async () => {
+    const client = await pool.connect();
+    try {
+      const result = await work(client);
+      client.release();
+      return result;
+    } catch (error) {
+      client.release(error instanceof Error ? error : true);
+      throw error;
+    }
+  });
+}
+
+/**
  * Runs `work` in one transaction. It commits when `work` resolves, and closes the connection when `work`
  * rejects.
  *
@@ -140,17 +162,10 @@ export async function inTransaction<T>(
   work: (client: PoolClient) => Promise<T>,
   begin = 'begin',
 ): Promise<T> {
-  return mappingUnavailable(async () => {
-    const client = await pool.connect();
-    try {
-      await client.query(begin);
-      const result = await work(client);
-      await client.query('commit');
-      client.release();
-      return result;
-    } catch (error) {
-      client.release(error instanceof Error ? error : true);
-      throw error;
-    }
+  return onConnection(pool, async (client) => {
+    await client.query(begin);
+    const result = await work(client);
+    await client.query('commit');
+    return result;
   });
 }

@@ -1,8 +1,8 @@
 import { statement } from '../../db/statement.ts';
 
 /**
- * Finds accounts by their id, a domain that was verified once, the address of an inbox, or their name. It reads
- * the names of all accounts.
+ * Finds accounts by their id, a domain that was verified once, the address of an inbox, or their name. It
+ * reads the names of all accounts.
  *
  * $1 id, $2 domain or null, $3 address of an inbox or null, $4 regular expression of the name, $5 maximum
  * number of accounts. Matches by id, domain or inbox come first, then by the whole name, then the newest.
