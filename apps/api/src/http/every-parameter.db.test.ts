@@ -396,7 +396,7 @@ function masked(outcome: string, { accountId }: Caller): string {
     .replaceAll(/whsec_[\w-]+/g, '<secret>')
     .replaceAll(/links\/[\w-]+/g, '<link>')
     .replaceAll(/\\\\x[0-9a-f]+/g, '<bytes>')
-    .replaceAll(/id\\": \d+/g, '<number>');
+    .replaceAll(/(?:id|last_position)\\": \d+/g, '<number>');
 }
 
 describe.each(ROUTES.map((route) => [route.name, route] as const))('%s', (_, route) => {
