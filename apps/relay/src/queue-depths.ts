@@ -4,10 +4,14 @@ export const LANES = ['fast', 'slow'] as const;
 
 /**
  * Waiting jobs per queue. They keep the workers busy between two passes, and little is lost when Redis loses
- * its data. In the fast lane a fleet may have a sixth of its slots waiting: 128 for each worker with the
- * default settings. In the slow lane an attempt may take ten seconds, so more would wait past their leases.
+ * its data.
  */
-const WAITING_MAX = { jobs: 128, partOfSlots: 1 / 6 } as const;
+const WAITING_MAX = 128;
+/**
+ * In the fast lane a fleet may have this part of its slots waiting: 128 for each worker with the default
+ * settings. In the slow lane an attempt may take ten seconds, so more would wait past their leases.
+ */
+const WAITING_PART = 1 / 6;
 /** Delayed jobs in both lanes. They become ready ahead of later work, and the relay cannot reorder them. */
 export const DELAYED_MAX = 2_000;
 
@@ -49,9 +53,8 @@ export class QueueDepths {
   /** Due rows that a queue takes now. */
   rowsMax(queue: QueueKey): number {
     const waiting = this.#known.get(queue)?.waiting ?? Infinity;
-    const { jobs, partOfSlots } = WAITING_MAX;
-    const ofSlots = queue === 'fast' ? Math.floor(this.#fleetSlots() * partOfSlots) : 0;
-    return Math.max(0, Math.max(jobs, ofSlots) - waiting);
+    const ofSlots = queue === 'fast' ? Math.floor(this.#fleetSlots() * WAITING_PART) : 0;
+    return Math.max(0, Math.max(WAITING_MAX, ofSlots) - waiting);
   }
 
   /** Rows that each queue takes now and that are due later. */
