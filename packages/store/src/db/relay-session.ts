@@ -102,8 +102,8 @@ export function createRelaySession({
   async function giveToAnother(client: Client): Promise<void> {
     const { rows } = await client.query<{ able: boolean }>(IS_ABLE);
     if (rows[0]?.able !== true) return;
-    await endKeptSession(client);
     standBy();
+    await endKeptSession(client);
   }
 
   function standBy(): void {
