@@ -10,6 +10,16 @@ import { ApiServer } from './server.ts';
 
 const HOST = '127.0.0.1';
 const NEVER_MS = 600_000;
+/** No time limit ends a connection. */
+const NO_LIMITS = {
+  requestTimeout: NEVER_MS,
+  headersTimeout: NEVER_MS,
+  connectionsCheckingInterval: NEVER_MS,
+  keepAliveTimeout: NEVER_MS,
+  stalledTimeout: NEVER_MS,
+  unreadTimeoutMs: NEVER_MS,
+  lingerTimeoutMs: NEVER_MS,
+};
 
 const listening = setupHeldServer();
 
@@ -128,16 +138,6 @@ describe('a slow client', () => {
     lingerTimeoutMs: 20,
   };
 
-  const SLOW = {
-    requestTimeout: NEVER_MS,
-    headersTimeout: NEVER_MS,
-    connectionsCheckingInterval: NEVER_MS,
-    keepAliveTimeout: NEVER_MS,
-    stalledTimeout: NEVER_MS,
-    unreadTimeoutMs: NEVER_MS,
-    lingerTimeoutMs: NEVER_MS,
-  };
-
   /** The server must get the head of a request in time, also on a busy machine. */
   const AFTER_HEAD = { ...HASTY, requestTimeout: 1_000, headersTimeout: 1_000, stalledTimeout: 1_000 };
 
@@ -181,7 +181,7 @@ describe('a slow client', () => {
   });
 
   test('that never reads its answer, and sends more meanwhile, is cut', async () => {
-    const { port, next } = await listening({ timeouts: { ...SLOW, unreadTimeoutMs: 60 } });
+    const { port, next } = await listening({ timeouts: { ...NO_LIMITS, unreadTimeoutMs: 60 } });
     const raw = await openRaw(port);
     raw.socket.pause();
     raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -265,6 +265,15 @@ describe('a client that sends after the end of its connection', () => {
 });
 
 describe('stopping', () => {
+  /** Sends a request on a connection of its own. The server has read earlier bytes before its answer. */
+  async function answerOne(port: number, next: () => Promise<[IncomingMessage, ServerResponse]>) {
+    const raw = await openRaw(port);
+    raw.send('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+    const [, response] = await next();
+    response.end();
+    await raw.closed();
+  }
+
   test('a request in flight finishes, its connection closes, and no new connection is accepted', async () => {
     const { server, port, next } = await listening();
     const agent = new Agent({ keepAlive: true });
@@ -293,16 +302,21 @@ describe('stopping', () => {
     await raw.closed();
   });
 
+  test('nor does a connection that has sent nothing', async () => {
+    const { server, port, next } = await listening({ timeouts: NO_LIMITS });
+    const silent = await openRaw(port);
+    await answerOne(port, next); // the server has accepted both
+    await server.stop(NEVER_MS);
+    expect(await silent.closed()).toBe('');
+  });
+
   test('a new request on an open connection is the last one on it', async () => {
     const { server, port, next } = await listening();
     const [busy, late] = [await openRaw(port), await openRaw(port)];
     busy.send('GET /busy HTTP/1.1\r\nHost: a\r\n\r\n');
     const [, inFlight] = await next();
     late.send('GET /late HTTP/1.1\r\nHo');
-    // Node counts a connection as active once a request has begun. Wait one event-loop turn, so that Node has
-    // read it.
-    busy.send('');
-    await new Promise((resolve) => setImmediate(resolve));
+    await answerOne(port, next); // the server has read the half request
     const stopped = server.stop(NEVER_MS);
     late.send('st: a\r\n\r\n');
     const [request, response] = await next();

@@ -78,7 +78,11 @@ export class ApiServer {
   /** Accepts no more connections. Requests in flight have `deadlineMs` to finish; then it cuts the rest. */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping = true;
-    for (const connection of this.#connections.values()) connection.closeAfterAnswer();
+    for (const [socket, connection] of this.#connections) {
+      // Node does not count a connection as idle that has sent no byte yet.
+      if (connection.isIdle) socket.destroy();
+      else connection.closeAfterAnswer();
+    }
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     await within(
       () => closed,

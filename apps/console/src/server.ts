@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { within } from '@postrider/limits';
 
 /** In milliseconds. */
@@ -19,10 +19,20 @@ const CONNECTIONS_MAX = 512;
 /** The HTTP server of the console. */
 export class ConsoleServer {
   readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
 
   constructor(app: RequestListener) {
-    this.#server = createServer(TIMEOUTS, app);
+    this.#server = createServer(TIMEOUTS, (request, response) => {
+      response.once('close', () => {
+        if (!this.#server.listening) this.#server.closeIdleConnections();
+      });
+      app(request, response);
+    });
     this.#server.maxConnections = CONNECTIONS_MAX;
+    this.#server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
   }
 
   /** @returns the port. With `port` 0, the system chooses a free one. */
@@ -36,8 +46,9 @@ export class ConsoleServer {
   async stop(deadlineMs: number): Promise<void> {
     if (!this.#server.listening) return;
     const closed = once(this.#server, 'close');
-    this.#server.close();
-    this.#server.closeIdleConnections();
+    this.#server.close(); // also closes the idle connections
+    // Node does not count a connection as idle that has sent no byte yet. Browsers open some in advance.
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
     await within<unknown>(
       () => closed,
       deadlineMs,

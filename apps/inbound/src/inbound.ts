@@ -140,13 +140,13 @@ function addIntake(parts: IntakeParts, provider: MailProviderName): void {
   const ses = createSes(parts, pipeline);
   lifecycle.add('intake of mail', {
     async start() {
+      await server.start();
+      ses.start();
       if (sharedDomains.length > 0 && (await postmasterInbox(database)) === null) {
         logger.warn(
           'mail to postmaster is refused: `postrider installation set postmaster ibx_…` names the inbox that gets it',
         );
       }
-      await server.start();
-      ses.start();
     },
     stop: (remainingMs) => stopReceiving(parts, server, ses, Math.max(0, remainingMs - CLOSING_TIME_MS)),
   });
