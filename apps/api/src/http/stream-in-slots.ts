@@ -30,23 +30,24 @@ export function streamInSlots(
   range: ByteRange,
 ): Pick<FileAnswer, 'length' | 'owner' | 'heldBytes' | 'stream'> {
   const length = range.end - range.start + 1;
-  return {
-    length,
-    owner: bytes.owner,
-    heldBytes: Math.min(length, HELD_BYTES),
-    stream: Readable.from(pieces(bytes, range), { objectMode: false }),
-  };
+  const stream: Readable = Readable.from(
+    pieces(bytes, range, () => stream.destroyed),
+    { objectMode: false },
+  );
+  return { length, owner: bytes.owner, heldBytes: Math.min(length, HELD_BYTES), stream };
 }
 
 async function* pieces(
   { owner, queue, read }: StoredBytes,
   { start, end }: ByteRange,
+  hasClientLeft: () => boolean,
 ): AsyncGenerator<Buffer> {
   for (let at = start; at <= end;) {
     const slot = queue.join(owner, 1);
     let piece: Buffer | null;
     try {
       await slot.granted;
+      if (hasClientLeft()) return;
       piece = await read({ start: at, end: Math.min(end, at + READ_BYTES - 1) });
     } finally {
       slot.release();

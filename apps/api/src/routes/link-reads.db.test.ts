@@ -62,6 +62,8 @@ const lineAbout = (words: string) =>
     .split('\n')
     .filter((line) => line.includes(words));
 
+const linesOfLinks = () => lineAbout('"route":"/links/:id"');
+
 /** Asks on a connection that reads no more than the head of the answer. */
 async function askUnread(asked = path): Promise<RawConnection> {
   const raw = await openRaw(api.port);
@@ -88,7 +90,7 @@ describe('a file', () => {
     expect(opened.length).toBeLessThan(64);
     expect(opened.every(({ stream }) => stream.destroyed)).toBe(true);
     raw.socket.resetAndDestroy();
-    await waitFor(() => lineAbout('"route":"/links/:id"').length > 0, { what: 'the line of the request' });
+    await waitFor(() => linesOfLinks().length > 0, { what: 'the line of the request' });
     expect(lineAbout('broken off')).toEqual([]);
   });
 
@@ -161,6 +163,31 @@ test('files that clients leave unread take memory of their account, and none of 
   expect((await request(api.url).head(mine)).status).toBe(200);
   const theirs = await askUnread(await pathOf((await api.newCaller()).accountId));
   expect(theirs.received()).toMatch(/^HTTP\/1.1 200 /);
+});
+
+test('a client that leaves while it waits for a read costs no read', async () => {
+  opening = () => new Readable({ read: () => undefined });
+  const mine = await pathOf((await api.newCaller()).accountId);
+  let sized = 0;
+  sizing = () => {
+    sized += 1;
+    return HUGE;
+  };
+  const linesBefore = linesOfLinks().length;
+  for (let n = 0; n < 8; n += 1) {
+    const raw = await openRaw(api.port);
+    unread.push(raw);
+    raw.send(`GET ${mine} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await waitFor(() => sized > n, { what: 'the link to be looked up' });
+  }
+  await waitFor(() => opened.length === 4, { what: 'four reads' });
+  for (const { socket } of unread) socket.resetAndDestroy();
+  await waitFor(() => linesOfLinks().length === linesBefore + 8, { what: 'the API to see all leave' });
+  opening = bytesOf;
+  for (const { stream } of opened.splice(0)) stream.destroy(new Error('the first reads are over'));
+  const last = await fetch(`${api.url}${mine}`, { headers: { range: 'bytes=0-0' } });
+  expect(await last.text()).toBe('x');
+  expect(opened).toHaveLength(1);
 });
 
 test('an account has four reads of the blob store at a time, and the read of another account passes', async () => {
