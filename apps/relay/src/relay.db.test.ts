@@ -52,8 +52,7 @@ async function startRelay(): Promise<() => Promise<number>> {
   const config = relayConfigOf(store);
   const logger = keepingLogger(lines);
   let signalled: (signal: StopSignal) => void = () => undefined;
-  let exited: (code: number) => void = () => undefined;
-  const exit = new Promise<number>((resolve) => (exited = resolve));
+  const { promise: exit, resolve: exited } = Promise.withResolvers<number>();
   const lifecycle = new Lifecycle({
     logger,
     deadlineMs: 10_000,

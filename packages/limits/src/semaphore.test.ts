@@ -5,8 +5,7 @@ const unstarted = async () => 'unstarted';
 
 /** A task that the test ends. */
 function createTask(name: string, started: string[]) {
-  let end: () => void = () => undefined;
-  const ended = new Promise<void>((resolve) => (end = resolve));
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const run = async () => {
     started.push(name);
     await ended;

@@ -6,7 +6,7 @@ import { startPostgres } from '@postrider/embedded';
 import type { RunningPostgres } from '@postrider/embedded';
 import { createTestDatabase, HOSTILE_SETTINGS, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
-import { gate, jobs, openQueue } from '../test/queue-under-test.ts';
+import { jobs, openQueue } from '../test/queue-under-test.ts';
 import type { QueueUnderTest } from '../test/queue-under-test.ts';
 import { migrateQueueSchema, QueueUnavailableError } from './index.ts';
 import type { Consumer } from './index.ts';
@@ -64,7 +64,7 @@ describe('broken sessions of the queue', () => {
   }
 
   test('are replaced, idle or with a running job: every job arrives', async () => {
-    const { opened, open: release } = gate();
+    const { promise: opened, resolve: release } = Promise.withResolvers<void>();
     open(database.url, () => (seen.at(-1) === '2' ? opened : Promise.resolve()));
     await takes('1');
     await takes('2'); // stays in flight
@@ -96,7 +96,7 @@ describe('a Postgres that', () => {
   });
 
   test('is stopped and started: calls fail meanwhile, and both sides recover by themselves', async () => {
-    const { opened, open: release } = gate();
+    const { promise: opened, resolve: release } = Promise.withResolvers<void>();
     open(postgres.url, () => (seen.at(-1) === '2' ? opened : Promise.resolve()));
     await takes('1');
     await takes('2'); // stays in flight
@@ -118,7 +118,7 @@ describe('a Postgres that', () => {
 
   // The last test: it leaves Postgres stopped.
   test('is gone does not block closing a queue', async () => {
-    const { opened, open: release } = gate();
+    const { promise: opened, resolve: release } = Promise.withResolvers<void>();
     open(postgres.url, () => (seen.at(-1) === '22' ? opened : Promise.resolve()));
     await takes('21');
     await takes('22'); // stays in flight

@@ -3,7 +3,6 @@ import { freePort, startRedis } from '@postrider/embedded';
 import type { RunningRedis } from '@postrider/embedded';
 import { describeWithRedis, startFaultProxy, waitFor } from '@postrider/testing';
 import { Redis } from 'ioredis';
-import { gate } from '../test/queue-under-test.ts';
 import { setupRedisQueue } from '../test/setup-redis-queue.ts';
 
 const on = setupRedisQueue();
@@ -34,7 +33,7 @@ async function command(port: number, ...words: [string, ...string[]]): Promise<v
 
 describeWithRedis('a Redis that', () => {
   test('is wiped while a job is in flight: the consumer goes on', async () => {
-    const { opened, open: release } = gate();
+    const { promise: opened, resolve: release } = Promise.withResolvers<void>();
     const { port } = await openOnRedis(() => (on.seen.length > 1 ? opened : Promise.resolve()));
     await on.takes('2');
     await command(port, 'FLUSHALL');
@@ -103,7 +102,7 @@ describeWithRedis('a Redis that', () => {
   });
 
   test('is killed, and a job in flight ends meanwhile: its consumer goes on afterwards', async () => {
-    const { opened, open: release } = gate();
+    const { promise: opened, resolve: release } = Promise.withResolvers<void>();
     const server = await openOnRedis(() => (on.seen.length > 1 ? opened : Promise.resolve()));
     await on.takes('2');
     server.kill('SIGKILL');
@@ -117,7 +116,7 @@ describeWithRedis('a Redis that', () => {
 
 describeWithRedis('a queue can be closed', () => {
   test('with Redis killed, when the last job ends', async () => {
-    const { opened, open: release } = gate();
+    const { promise: opened, resolve: release } = Promise.withResolvers<void>();
     const server = await openOnRedis(() => (on.seen.length > 1 ? opened : Promise.resolve()));
     await on.takes('2');
     server.kill('SIGKILL');
@@ -129,7 +128,7 @@ describeWithRedis('a queue can be closed', () => {
   });
 
   test('with Redis killed, at the deadline of a job that does not end', async () => {
-    const { opened, open: release } = gate();
+    const { promise: opened, resolve: release } = Promise.withResolvers<void>();
     const server = await openOnRedis(() => (on.seen.length > 1 ? opened : Promise.resolve()));
     await on.takes('2');
     server.kill('SIGKILL');

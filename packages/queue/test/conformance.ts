@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { Consumer } from '../src/index.ts';
 import type { DeliveryJob, MailJob, QueueLocation } from '../src/index.ts';
-import { gate, jobs, openQueue, reaches } from './queue-under-test.ts';
+import { jobs, openQueue, reaches } from './queue-under-test.ts';
 import type { QueueUnderTest } from './queue-under-test.ts';
 
 /** A new, empty back-end for one test. */
@@ -127,7 +127,7 @@ function delayTests(bench: Bench): void {
 
 function duplicateTests(bench: Bench): void {
   test('that is added twice runs once', async () => {
-    const { opened, open } = gate();
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     const seen: DeliveryJob[] = [];
     await bench.queue.producer.addDeliveries('fast', jobs(1));
     await bench.queue.producer.addDeliveries('fast', jobs(1));
@@ -222,7 +222,7 @@ function producerTests(bench: Bench): void {
 
 function sharingTests(bench: Bench): void {
   test('share the jobs: each uses its slots, and no job runs twice', async () => {
-    const { opened, open } = gate();
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     const handled: DeliveryJob[][] = [[], []];
     for (const mine of handled) {
       const handle = async (job: DeliveryJob) => {
@@ -240,7 +240,7 @@ function sharingTests(bench: Bench): void {
 
 function slotTests(bench: Bench): void {
   test('never handle more single jobs than they have slots', async () => {
-    const { opened, open } = gate(); // holds the first jobs until all slots are used
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>(); // holds the first jobs until all slots are used
     let inFlight = 0;
     let most = 0;
     let ended = 0;
@@ -341,7 +341,7 @@ function errorTests(bench: Bench): void {
 
 function stopTests(bench: Bench): void {
   test('waits for its running jobs, and completes them', async () => {
-    const { opened, open } = gate();
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     const steps: string[] = [];
     const consumer = bench.queue.consume(async () => {
       steps.push('begun');
@@ -361,7 +361,7 @@ function stopTests(bench: Bench): void {
   });
 
   test('returns at the deadline while a handler continues', async () => {
-    const { opened, open } = gate();
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     let begun = false;
     let ended = false;
     const consumer = bench.queue.consume(async () => {
@@ -380,7 +380,7 @@ function stopTests(bench: Bench): void {
 
 function fetchAfterStopTests(bench: Bench): void {
   test('leaves an uncompleted job to another consumer when its lock expires', async () => {
-    const { opened, open } = gate();
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     let begun = false;
     const consumer = bench.queue.consume(
       async () => {
@@ -399,7 +399,7 @@ function fetchAfterStopTests(bench: Bench): void {
   });
 
   test('takes no new job, although it has a free slot', async () => {
-    const { opened, open } = gate();
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     const seen: string[] = [];
     const consumer = bench.queue.consume(
       async (job) => {

@@ -63,15 +63,3 @@ export function jobs(count: number, more: Partial<JobToAdd<DeliveryJob>> = {}): 
     ...more,
   }));
 }
-
-/** Handlers wait until the test opens the gate. */
-export interface Gate {
-  readonly opened: Promise<void>;
-  readonly open: () => void;
-}
-
-export function gate(): Gate {
-  let open: () => void = () => undefined;
-  const opened = new Promise<void>((resolve) => (open = resolve));
-  return { opened, open: () => open() };
-}

@@ -137,8 +137,7 @@ describe('the rate limiter on Postgres', () => {
 
   test('keys do not wait for each other', async () => {
     let asked = 0;
-    let release = (): void => undefined;
-    const allAsked = new Promise<void>((resolve) => (release = resolve));
+    const { promise: allAsked, resolve: release } = Promise.withResolvers<void>();
     const limiter = createPostgresRateLimiter({
       query: async () => {
         asked += 1;

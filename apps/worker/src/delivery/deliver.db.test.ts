@@ -18,7 +18,6 @@ import {
 } from '@postrider/testing';
 import type { Behaviour } from '@postrider/testing';
 import { setupDeliveries, SECRET } from '../../test/delivery-fixture.ts';
-import { createGate } from '../../test/gate.ts';
 
 const TIMEOUT_MS = 400;
 
@@ -259,7 +258,7 @@ describe('a late outcome', () => {
   const answers = [200, 503, 410];
 
   test.each(answers)('%i for a webhook deleted during the attempt is recorded nowhere', async (status) => {
-    const { opened, open } = createGate();
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     fixture.receiver.always(path, after(opened, answer(status)));
     const { accountId, webhookId } = await fixture.endpoint(path);
     const delivered = deliver(await fixture.job(webhookId));
@@ -272,7 +271,7 @@ describe('a late outcome', () => {
   });
 
   test.each(answers)('%i after another worker has taken the row changes nothing', async (status) => {
-    const { opened, open } = createGate();
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     fixture.receiver.script(path, [after(opened, answer(status)), answer(500)]);
     const { webhookId } = await fixture.endpoint(path);
     const late = deliver(await fixture.job(webhookId));

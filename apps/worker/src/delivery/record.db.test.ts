@@ -5,8 +5,6 @@ import type { Database, DeliveryClaim } from '@postrider/store';
 import { after, answer, startFaultProxy, waitFor } from '@postrider/testing';
 import type { FaultProxy } from '@postrider/testing';
 import { setupDeliveries, openTestDatabase } from '../../test/delivery-fixture.ts';
-import { createGate } from '../../test/gate.ts';
-import type { Gate } from '../../test/gate.ts';
 
 const ANSWERS = [200, 503, 410];
 
@@ -14,13 +12,13 @@ const fixture = setupDeliveries(() => 'nxdomain');
 let line: FaultProxy;
 /** Connects through `line`. */
 let database: Database;
-let gate: Gate;
+let gate: PromiseWithResolvers<void>;
 let webhookId: WebhookId;
 
 beforeEach(async () => {
   line = await startFaultProxy(fixture.database.url);
   database = openTestDatabase(line.url(fixture.database.url));
-  gate = createGate();
+  gate = Promise.withResolvers<void>();
   ({ webhookId } = await fixture.endpoint('/hook'));
 });
 afterEach(async () => {
@@ -30,7 +28,7 @@ afterEach(async () => {
 
 /** Starts an attempt. Its answer comes when the gate opens. */
 async function attempting(status: number, leaseSeconds = 30): Promise<{ recorded: Promise<void> }> {
-  fixture.receiver.script('/hook', [after(gate.opened, answer(status))]);
+  fixture.receiver.script('/hook', [after(gate.promise, answer(status))]);
   const before = fixture.receiver.requests.length;
   const job: DeliveryClaim = await fixture.job(webhookId);
   const recorded = fixture.worker({ database, leaseSeconds })(job);
@@ -59,7 +57,7 @@ async function expectRecordedOnce(status: number): Promise<void> {
 test.each(ANSWERS)('%i, answered while Postgres is away, is recorded when it is back', async (status) => {
   const { recorded } = await attempting(status);
   line.takeAway();
-  gate.open();
+  gate.resolve();
   await waitFor(() => line.refused >= 2, { what: 'two failed tries to record it' });
   expect(await attempts()).toEqual([]);
   line.restore();
@@ -71,7 +69,7 @@ test.each(ANSWERS)('%i, answered while Postgres is away, is recorded when it is 
 test('a retry that could not be recorded at once is due its delay after the attempt’s end, not later', async () => {
   const { recorded } = await attempting(503);
   line.takeAway();
-  gate.open();
+  gate.resolve();
   await waitFor(() => line.refused >= 2, { what: 'two failed tries to record it' });
   line.restore();
   await recorded;
@@ -85,7 +83,7 @@ test('a retry that could not be recorded at once is due its delay after the atte
 test.each(ANSWERS)('%i, whose record was written but not confirmed, is recorded once', async (status) => {
   const { recorded } = await attempting(status);
   line.drop('toClient');
-  gate.open();
+  gate.resolve();
   await waitFor(async () => (await attempts()).length > 0, { what: 'the record to be written' });
   line.takeAway();
   line.restore();
@@ -102,7 +100,7 @@ test('200 is recorded before the lease ends, also when three idle connections di
   for (const client of clients) client.release();
   const { recorded } = await attempting(200, 5);
   line.strand();
-  gate.open();
+  gate.resolve();
   await recorded;
   await expectRecordedOnce(200);
 });
@@ -114,7 +112,7 @@ test('while Postgres is away until the lease ends, nothing is recorded, and the 
     cause: expect.any(StoreUnavailableError),
   });
   line.takeAway();
-  gate.open();
+  gate.resolve();
   await rejected;
   expect(await attempts()).toEqual([]);
   expect(await letters()).toEqual([]);
@@ -127,7 +125,7 @@ test('while Postgres is away until the lease ends, nothing is recorded, and the 
 test.each(ANSWERS)(
   '%i twice at once, under an expired lease and under the next one, is recorded once',
   async (status) => {
-    const answers = [after(gate.opened, answer(status)), after(gate.opened, answer(status))];
+    const answers = [after(gate.promise, answer(status)), after(gate.promise, answer(status))];
     fixture.receiver.script('/hook', answers);
     const before = fixture.receiver.requests.length;
     const deliver = fixture.worker(); // one worker handles both, so they are in one batch
@@ -135,7 +133,7 @@ test.each(ANSWERS)(
     await fixture.receiver.waitForRequests(before + 1);
     const held = deliver(await fixture.nextJob(webhookId));
     await fixture.receiver.waitForRequests(before + 2);
-    gate.open();
+    gate.resolve();
     await Promise.all([late, held]);
     await expectRecordedOnce(status);
     const unrecorded = fixture.log.lines('delivery.attempted').map((line) => line['unrecorded'] === true);

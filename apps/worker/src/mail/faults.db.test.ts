@@ -227,8 +227,7 @@ test('a message that crashes its worker pays alone: its neighbours are sent', as
   const { promise: never, reject: endSends } = Promise.withResolvers<never>();
   const handled: Promise<void>[] = [];
   for (let worker = 0; worker < 20 && (await sends()).length > 0; worker += 1) {
-    let crash = (): void => undefined;
-    const crashed = new Promise<void>((resolve) => (crash = resolve));
+    const { promise: crashed, resolve: crash } = Promise.withResolvers<void>();
     let dead = false;
     // This is one worker process. When it is dead, nothing in it continues.
     const sendToProvider: MailStages['send'] = async (message) => {

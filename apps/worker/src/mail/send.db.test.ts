@@ -20,7 +20,6 @@ import {
   setupDatabase,
 } from '@postrider/testing';
 import { openTestDatabase, setupWorkerConnection } from '../../test/delivery-fixture.ts';
-import { createGate } from '../../test/gate.ts';
 import { keepLog } from '../../test/kept-log.ts';
 import { MailBatches } from './batches.ts';
 import { outgoingMessage, sendMail } from './send.ts';
@@ -330,18 +329,18 @@ describe('the fence', () => {
     '%s: a late answer changes nothing after another worker has taken the message',
     async (name) => {
       await addressedTo(name);
-      const [held, reached] = [createGate(), createGate()];
+      const [held, reached] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       const sendToProvider: MailStages['send'] = async (message) => {
-        reached.open();
-        await held.opened;
+        reached.resolve();
+        await held.promise;
         return stages.send(message);
       };
       const late = sendMail(await nextJob(), { ...stages, send: sendToProvider });
-      await reached.opened;
+      await reached.promise;
       const defer: MailStages['send'] = async () => ({ kind: 'deferred', error: 'busy' });
       await sendMail(await nextJob(), { ...stages, send: defer });
       const before = await sole('select * from email_sends');
-      held.open();
+      held.resolve();
       await late;
       expect(await sole('select * from email_sends')).toEqual(before);
       expect(await email()).toMatchObject({ status: 'queued' });

@@ -9,7 +9,6 @@ import type { Database, MailClaim } from '@postrider/store';
 import { createRows, createTestDatabase, fakeClock, waitFor } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { openTestDatabase } from '../../test/delivery-fixture.ts';
-import { createGate } from '../../test/gate.ts';
 import { keepLog } from '../../test/kept-log.ts';
 import { MailBatches } from './batches.ts';
 import { outgoingMessage, sendMail } from './send.ts';
@@ -86,9 +85,9 @@ const types = async () => (await events()).map(([type]) => type);
 
 test('provider and record may each take longer than a lease: no other worker gets the message meanwhile', async () => {
   const leaseSeconds = 4;
-  const answers = createGate();
+  const answers = Promise.withResolvers<void>();
   const answerLate: MailStages['send'] = async () => {
-    await answers.opened;
+    await answers.promise;
     return { kind: 'accepted', providerMessageId: null, notifications: [] };
   };
   const stages = stagesWith(answerLate, DELAYS_SECONDS, leaseSeconds);
@@ -114,7 +113,7 @@ test('provider and record may each take longer than a lease: no other worker get
       },
       { what: 'one and a half leases to pass' },
     );
-    answers.open();
+    answers.resolve();
   }
   isLocked = false;
   await sending;
@@ -122,7 +121,7 @@ test('provider and record may each take longer than a lease: no other worker get
 });
 
 test('once the outcome is recorded, the lease is renewed no more', async () => {
-  const answers = createGate();
+  const answers = Promise.withResolvers<void>();
   let answer: Promise<void> = Promise.resolve();
   const stages = stagesWith(
     async () => {
@@ -140,10 +139,10 @@ test('once the outcome is recorded, the lease is renewed no more', async () => {
   };
   await sendMail(await nextJob(), stages);
   const second = await rows.email(0, accountId);
-  answer = answers.opened;
+  answer = answers.promise;
   const sending = sendMail(await nextJob(), stages);
   await waitFor(() => renewed.filter((id) => id === second).length > 1, { what: 'two renewals' });
-  answers.open();
+  answers.resolve();
   await sending;
   expect(new Set(renewed)).toEqual(new Set([second]));
 });

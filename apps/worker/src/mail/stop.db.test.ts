@@ -7,8 +7,6 @@ import { createMailOutbox, createMailWork } from '@postrider/store';
 import type { ClaimedEmail, Database } from '@postrider/store';
 import { createRows, fakeClock, startFaultProxy, waitFor, setupDatabase } from '@postrider/testing';
 import { openTestDatabase, setupWorkerConnection } from '../../test/delivery-fixture.ts';
-import { createGate } from '../../test/gate.ts';
-import type { Gate } from '../../test/gate.ts';
 import { keepLog } from '../../test/kept-log.ts';
 import { MailBatches } from './batches.ts';
 import { sendMail } from './send.ts';
@@ -33,7 +31,7 @@ async function claim(): Promise<readonly ClaimedEmail[]> {
 }
 
 /** A worker with a provider that accepts everything when `answers` is open. */
-function workerOn(by: Database, answers: Gate) {
+function workerOn(by: Database, answers: PromiseWithResolvers<void>) {
   const stopping = new AbortController();
   const work = createMailWork(by, fakeClock('2026-03-01T12:00:00.000Z'), { verifiedDomainsOnly: false });
   const stages = {
@@ -41,7 +39,7 @@ function workerOn(by: Database, answers: Gate) {
     providerSlots: new Semaphore(1, stopping.signal),
     async send({ emailId }: { readonly emailId: EmailId }) {
       sent.push(emailId);
-      await answers.opened;
+      await answers.promise;
       return { kind: 'accepted', providerMessageId: null, notifications: [] } as const;
     },
     schedule: retrySchedule([30]),
@@ -63,7 +61,7 @@ const unsent = () => database.query('select * from email_sends order by email_id
 
 test('a waiting message is released at the stop, and another worker sends it; each is sent once', async () => {
   await database.query('update email_sends set unrecorded = 1');
-  const answers = createGate();
+  const answers = Promise.withResolvers<void>();
   const worker = workerOn(db, answers);
   const jobs = await claim();
   const { sending, waiting } = await begin(worker, jobs);
@@ -72,7 +70,7 @@ test('a waiting message is released at the stop, and another worker sends it; ea
   const again = await claim();
   // The release counts no fault.
   expect(again).toEqual(jobs.slice(1).map((job) => ({ ...job, leaseExpired: true })));
-  answers.open();
+  answers.resolve();
   const other = workerOn(db, answers);
   await Promise.all([sending, ...again.map((job) => other.send(job))]);
   expect(await unsent()).toEqual([]);
@@ -80,7 +78,7 @@ test('a waiting message is released at the stop, and another worker sends it; ea
 });
 
 test('a stale job changes nothing', async () => {
-  const answers = createGate();
+  const answers = Promise.withResolvers<void>();
   const worker = workerOn(db, answers);
   const { sending, waiting } = await begin(worker, await claim());
   await database.query(
@@ -90,7 +88,7 @@ test('a stale job changes nothing', async () => {
   worker.stop();
   await waiting;
   expect(await unsent()).toEqual(before);
-  answers.open();
+  answers.resolve();
   await sending;
 });
 
@@ -98,7 +96,7 @@ test('while Postgres is unavailable its lease expires, with one log line', async
   const line = await startFaultProxy(database.url);
   const byLine = openTestDatabase(line.url(database.url));
   try {
-    const answers = createGate();
+    const answers = Promise.withResolvers<void>();
     const worker = workerOn(byLine, answers);
     const { sending, waiting } = await begin(worker, await claim());
     const before = await unsent();
@@ -110,7 +108,7 @@ test('while Postgres is unavailable its lease expires, with one log line', async
       expect.objectContaining({ level: 'warn', count: 2 }),
     ]);
     line.restore();
-    answers.open();
+    answers.resolve();
     await sending;
   } finally {
     await byLine.close();

@@ -113,8 +113,7 @@ describe('what is kept', () => {
 });
 
 test('of many made-up certificates eight are asked for at a time, and one that is kept is found all the while', async () => {
-  let open = () => {};
-  const gate = new Promise<void>((resolve) => (open = resolve));
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   let asked = 0;
   const gated = fetchedCertificates({
     clock,

@@ -60,7 +60,7 @@ export function nextStart(age: string, rows: number): string {
  * The result of a step: the start of the next step (null at the end), and how many rows this step ended.
  */
 export interface AgeStep {
-  readonly last: string | null;
+  readonly next: string | null;
   readonly ended: number;
 }
 
@@ -78,16 +78,16 @@ export async function inStepsByAge(
   let total = 0;
   for (let after: string | null = '-infinity'; after !== null;) {
     const from: string = after;
-    const { last, ended } = await inBoundedStep(pool, (client) => step(client, from));
+    const { next, ended } = await inBoundedStep(pool, (client) => step(client, from));
     total += ended;
-    after = last;
+    after = next;
   }
   return total;
 }
 
 /** A page of old rows: the start of the next page (null at the end), and which rows may be deleted. */
 export interface AgedPage {
-  readonly last: string | null;
+  readonly next: string | null;
   readonly ids: string[];
 }
 
@@ -116,10 +116,10 @@ export async function readAgedPage(
        where ${indexed} and ${age} > $1::timestamptz and ${age} < now() - make_interval(days => $2)
        order by ${age} fetch first ${rows} rows with ties
      )
-     select ${nextStart('at', rows)} as last, array(select id from page where ${mayGo}) as ids`,
+     select ${nextStart('at', rows)} as next, array(select id from page where ${mayGo}) as ids`,
     [after, days],
   );
-  return found.rows[0] ?? { last: null, ids: [] };
+  return found.rows[0] ?? { next: null, ids: [] };
 }
 
 /**
@@ -145,9 +145,9 @@ export async function dropAged(
     gone as (
       delete from ${table} where ctid = any (array(select ctid from mine)) returning 1
     )
-    select ${nextStart('at', ROWS_PER_STEP)} as last, (select count(*)::int from gone) as ended`;
+    select ${nextStart('at', ROWS_PER_STEP)} as next, (select count(*)::int from gone) as ended`;
   return inStepsByAge(pool, async (client, after) => {
     const { rows } = await client.query<AgeStep>(drop, [after]);
-    return rows[0] ?? { last: null, ended: 0 };
+    return rows[0] ?? { next: null, ended: 0 };
   });
 }

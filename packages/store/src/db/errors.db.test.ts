@@ -143,10 +143,8 @@ describe('mappingUnavailable', () => {
 
 test('a transaction that was cut off for its length is unavailable, and so is one that found no connection', async () => {
   const { prisma } = open();
-  let begun = (): void => undefined;
-  const holds = new Promise<void>((resolve) => (begun = resolve));
-  let release = (): void => undefined;
-  const released = new Promise<void>((resolve) => (release = resolve));
+  const { promise: holds, resolve: begun } = Promise.withResolvers<void>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const long = errorOf(
     prisma.$transaction(
       async (tx) => {

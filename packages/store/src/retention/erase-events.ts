@@ -15,7 +15,7 @@ interface EventRow extends Named {
 }
 
 interface Page {
-  readonly last: string | null;
+  readonly next: string | null;
   readonly found: readonly EventRow[];
 }
 
@@ -37,7 +37,7 @@ const PAGE = `
            ) is not null as of_mail
     from page p where p.account_id = $2
   )
-  select ${nextStart('created_at', ROWS_PER_STEP)} as last,
+  select ${nextStart('created_at', ROWS_PER_STEP)} as next,
          (select coalesce(json_agg(json_build_object('id', id, 'data', data, 'ofMail', of_mail,
                                                      'createdMs', extract(epoch from created_at) * 1000)), '[]')
           from mine
@@ -65,7 +65,7 @@ export async function eraseEvents(pool: Pool, erasure: Erasure): Promise<Erased 
   for (let after = resumeFrom; ;) {
     const values = [after, accountId, address, requestedAt, needleOf(address)];
     const { rows } = await inBoundedStep(pool, (client) => client.query<Page>(PAGE, values));
-    const [{ last, found }] = rows as [Page];
+    const [{ next, found }] = rows as [Page];
     const named = found.filter(({ ofMail, data }) => ofMail || namesAddress(JSON.parse(data), address));
     for (let start = 0; start < named.length; start += EVENTS_PER_STEP) {
       const some = named.slice(start, start + EVENTS_PER_STEP);
@@ -73,8 +73,8 @@ export async function eraseEvents(pool: Pool, erasure: Erasure): Promise<Erased 
       total = together(total, outcomeOf(some, gone.ids));
       attempts += gone.attempts;
     }
-    if (last === null) return { ...total, attempts };
-    after = last;
+    if (next === null) return { ...total, attempts };
+    after = next;
   }
 }
 

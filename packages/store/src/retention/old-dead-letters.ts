@@ -28,8 +28,8 @@ export async function dropOldDeadLetters(pool: Pool, days: number): Promise<numb
     rows: ROWS_PER_STEP,
   };
   return inStepsByAge(pool, async (client, after) => {
-    const { last, ids } = await readAgedPage(client, which, { after, days });
-    return { last, ended: await dropCounted(client, ids) };
+    const { next, ids } = await readAgedPage(client, which, { after, days });
+    return { next, ended: await dropCounted(client, ids) };
   });
 }
 

@@ -24,8 +24,8 @@ const UNUSED = `
 export async function dropOldEvents(pool: Pool, days: number): Promise<number> {
   return inStepsByAge(pool, async (client, after) => {
     const which = { table: 'events', age: 'created_at', mayGo: UNUSED, rows: ROWS_PER_STEP };
-    const { last, ids } = await readAgedPage(client, which, { after, days });
-    return { last, ended: await dropUnused(client, ids) };
+    const { next, ids } = await readAgedPage(client, which, { after, days });
+    return { next, ended: await dropUnused(client, ids) };
   });
 }
 

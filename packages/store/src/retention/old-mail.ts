@@ -50,9 +50,9 @@ async function dropMail(
 ): Promise<number> {
   const which = { table: 'emails', age, indexed, mayGo: NOT_WAITING, rows: MESSAGES_PER_STEP };
   const step = async (client: PoolClient, after: string) => {
-    const { last, ids } = await readAgedPage(client, which, { after, days });
+    const { next, ids } = await readAgedPage(client, which, { after, days });
     const { rowCount } = ids.length === 0 ? { rowCount: 0 } : await client.query(drop, [ids]);
-    return { last, ended: rowCount ?? 0 };
+    return { next, ended: rowCount ?? 0 };
   };
   return inStepsByAge(pool, step);
 }

@@ -28,9 +28,9 @@ export async function dropReceivedMail(pool: Pool, days: number): Promise<number
     rows: RECEIVED_PER_STEP,
   };
   const step = async (client: PoolClient, after: string): Promise<AgeStep> => {
-    const { last, ids } = await readAgedPage(client, which, { after, days });
+    const { next, ids } = await readAgedPage(client, which, { after, days });
     const { rowCount } = ids.length === 0 ? { rowCount: 0 } : await client.query(DELETE_MESSAGES, [ids]);
-    return { last, ended: rowCount ?? 0 };
+    return { next, ended: rowCount ?? 0 };
   };
   return inStepsByAge(pool, step);
 }
@@ -47,14 +47,14 @@ const DELETE_MESSAGES = `
  */
 export async function dropOldThreads(pool: Pool, days: number): Promise<number> {
   return inStepsByAge(pool, async (client, after) => {
-    const { last, ids } = await readAgedPage(client, THREADS, { after, days });
+    const { next, ids } = await readAgedPage(client, THREADS, { after, days });
     const inboxIds = await lockInboxesOf(client, ids);
     const { rows } = await client.query<{ id: string }>(OLD_THREADS, [ids, inboxIds, days]);
     const old = rows.map(({ id }) => id);
     const sends = await client.query(DELETE_SENDS, [old]);
-    if (sends.rowCount === ROWS_PER_STEP) return { last: after, ended: 0 };
+    if (sends.rowCount === ROWS_PER_STEP) return { next: after, ended: 0 };
     const { rowCount } = await client.query('delete from inbox_threads where id = any ($1::text[])', [old]);
-    return { last, ended: rowCount ?? 0 };
+    return { next, ended: rowCount ?? 0 };
   });
 }
 

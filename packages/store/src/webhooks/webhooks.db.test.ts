@@ -188,10 +188,8 @@ describe('delete', () => {
 
   test('waits for a cause that has matched it, and then drops that delivery too', async () => {
     const { id } = await created();
-    let commit: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => (commit = resolve));
-    let recorded: () => void = () => undefined;
-    const matched = new Promise<void>((resolve) => (recorded = resolve));
+    const { promise: held, resolve: commit } = Promise.withResolvers<void>();
+    const { promise: matched, resolve: recorded } = Promise.withResolvers<void>();
     const cause = store.db.transactions.run(async (tx) => {
       const data = { email_id: 'em_1', from: 'a@a.example', subject: '', error: null };
       await recordEvent(tx, { type: 'email.sent', accountId, data }, store.clock);
