@@ -52,7 +52,16 @@ beforeAll(async () => {
   await grow(GROWN_BY, 'email.delivered', { recipients: [ADA, EVE] });
   await grow(3, 'email.sent', { email: EMAIL, recipients: [ADA, BOB] });
   await growFates();
+  await replayOld();
 });
+
+/** Writes an old event of another account back, as the replay of its dead letter does. */
+async function replayOld(): Promise<void> {
+  await database.query(
+    `insert into events (id, account_id, type, created_at, data, position)
+     values ('evt_replayed', 'acct_other', 'email.sent', now() - interval '40 days', '{}', null)`,
+  );
+}
 
 /** Events of the account, one every second until now, each about a message of its own. */
 async function grow(count: number, type: EventType, change: { email?: EmailId; recipients?: string[] } = {}) {
@@ -98,7 +107,7 @@ const LISTS: [string, EventFilter, number][] = [
   ['to a second recipient and of a type that it never had', { recipient: EVE, type: 'email.bounced' }, 0],
   ['to nobody', { recipient: 'nobody@b.example' }, 0],
   ['since a time to come', { since: new Date('2999-01-01') }, 0],
-  ['until long ago', { until: new Date('2001-01-01') }, 0],
+  ['until long ago, before an event that a replay wrote back', { until: new Date('2001-01-01') }, 0],
 ];
 
 /** With the number of events that each finds, of those that have deliveries, dead letters and attempts. */

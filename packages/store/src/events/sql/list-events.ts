@@ -101,16 +101,21 @@ export const listEventsOfRecipient = page('list-events-of-recipient', byRecipien
 
 /**
  * Finds positions around a time span. An event has its time before its position, and is committed within $3
- * seconds after its time.
+ * seconds after its time. An event that a replay wrote back has no position. `behind` passes over at most
+ * 10,000 of these: by default, a webhook has no more dead letters.
  *
  * $1 since, $2 until, $3 seconds. Returns a position before all events of the span, and one behind them; null
- * where no event is that old, or that new.
+ * where none is found.
  */
 export const findPositions = statement('find-positions')`
     select (select e.position from events e where e.created_at <= $1::timestamptz - make_interval(secs => $3)
             order by e.created_at desc limit 1)::text as "before",
-           (select e.position from events e where e.created_at >= $2::timestamptz + make_interval(secs => $3)
-            order by e.created_at limit 1)::text as "behind"`;
+           (select later.position
+            from (select e.position, e.created_at from events e
+                  where e.created_at >= $2::timestamptz + make_interval(secs => $3)
+                  order by e.created_at limit 10000) later
+            where later.position is not null
+            order by later.created_at limit 1)::text as "behind"`;
 
 /** $1 account, $2 event. Returns the event's position; no row when the event is in no list of the account. */
 export const findPosition = statement('find-position')`
