@@ -109,6 +109,7 @@ CREATE TABLE audit (
 );
 CREATE INDEX audit_by_age ON audit USING btree (GREATEST(created_at, '-infinity'::timestamp with time zone), id);
 CREATE INDEX audit_of_account ON audit USING btree (account_id, created_at, id);
+CREATE INDEX audit_of_account_by_action ON audit USING btree (((account_id || ' '::text) || action), created_at, id);
 CREATE INDEX audit_of_action ON audit USING btree (action, created_at, id);
 CREATE INDEX audit_of_actor ON audit USING btree (actor, created_at, id);
 CREATE INDEX audit_of_target ON audit USING btree (target, created_at, id);

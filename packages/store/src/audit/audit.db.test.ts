@@ -130,11 +130,22 @@ describe('listAudit', () => {
     ['of an action', { action: 'key.create' }],
     ['of a target', { target: 'key_acme' }],
     ['of everything', {}],
+    ['of an account and an action', { accountId: ACME, action: 'key.revoke' }],
+    ['of an account, an action and a person', { accountId: ACME, action: 'key.revoke', actor: 'ada' }],
+    ['of an account and a person', { accountId: ACME, actor: 'cleo' }],
+    [
+      'of a target and all others',
+      { accountId: ACME, actor: 'ada', action: 'key.create', target: 'key_few' },
+    ],
   ])('a page %s reads no rows but its own', async (_, filter) => {
     await store.outside.query('alter table audit set (autovacuum_enabled = false)');
     await fill(ACME, 'ada', 'key.create', 'key_acme');
     await store.outside.query('analyze audit');
     for (let n = 0; n < 2; n += 1) await fill(OTHER, 'ben', 'key.revoke', 'key_other');
+    await fill(ACME, 'ada', 'key.revoke', 'key_acme', 20);
+    await fill(ACME, 'cleo', 'key.create', 'key_acme', 20);
+    await fill(ACME, 'ada', 'key.create', 'key_few', 20);
+    await fill(ACME, 'ada', 'key.create', 'key_acme');
     await store.outside.query('select pg_stat_force_next_flush()');
     const before = await rowsRead();
     expect(await entries(filter, { limit: 20 })).toHaveLength(20);
@@ -142,11 +153,17 @@ describe('listAudit', () => {
   });
 });
 
-async function fill(account: AccountId, actor: string, action: AuditAction, target: string): Promise<void> {
+async function fill(
+  account: AccountId,
+  actor: string,
+  action: AuditAction,
+  target: string,
+  entries = 10_000,
+): Promise<void> {
   await store.outside.query(
     `insert into audit (actor_kind, actor, action, account_id, target, count)
-     select 'cli', $1, $2, $3, $4, 1 from generate_series(1, 10000)`,
-    [actor, action, account, target],
+     select 'cli', $1, $2, $3, $4, 1 from generate_series(1, $5::int)`,
+    [actor, action, account, target, entries],
   );
 }
 

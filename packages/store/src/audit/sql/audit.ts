@@ -16,25 +16,43 @@ export const insertEntry = statement('record-audit')`
 export const findEntry = statement('find-audit-entry')`
     select created_at::text as at, id::text as id from audit where id = $1`;
 
-/** Columns with an index of their own. */
-export type AuditCondition = 'account_id' | 'actor' | 'action' | 'target';
+/** Columns with an index of their own. The first of several usually has the fewest entries of a value. */
+const INDEXED = ['target', 'actor', 'account_id', 'action'] as const;
+export type AuditCondition = (typeof INDEXED)[number];
+
+/** Between account and action, as the index `audit_of_account_by_action` has them. */
+const JOINED = " || ' ' || ";
 
 /**
- * Lists entries, the newest first. Each set of conditions has its own statement, so that Postgres reads along
- * the index of a condition. Without a condition it reads along the index by age.
+ * Lists entries, the newest first. Each set of conditions has its own statement. Postgres reads along one
+ * index: that of the target, that of account and action together, or that of the first column in `INDEXED`.
+ * All other conditions are in a form that no index has. Without a condition it reads along the index by age.
  *
  * $1 and $2 the time and the id of the entry before the page, $3 the time of the oldest entry, $4 entries at
  * most, $5 and following: a value for each condition.
  */
 export function listEntries(conditions: readonly AuditCondition[]): Statement {
   const at = conditions.length === 0 ? forRetention('created_at') : 'created_at';
-  const narrowed = conditions.map((column, index) => `and ${column} = $${index + 5}`).join(' ');
+  const narrowed = conditionsOf(conditions).map((condition) => `and ${condition}`);
   const name = ['list-audit', ...conditions.map((column) => column.replace('_', '-'))].join('-by-');
   return statement(name)`
     select id, created_at as "createdAt", actor_kind as "actorKind", actor, action, account_id as "accountId",
            target, webhook_id as "webhookId", count, before, after, note
     from audit
-    where (${at}, id) < ($1::timestamptz, $2::bigint) and ${at} >= $3::timestamptz ${narrowed}
+    where (${at}, id) < ($1::timestamptz, $2::bigint) and ${at} >= $3::timestamptz ${narrowed.join(' ')}
     order by ${at} desc, id desc
     limit $4`;
+}
+
+function conditionsOf(given: readonly AuditCondition[]): string[] {
+  const [first] = INDEXED.filter((column) => given.includes(column));
+  if (first === undefined) return [];
+  const isPair = first !== 'target' && given.includes('account_id') && given.includes('action');
+  const indexed: readonly AuditCondition[] = isPair ? ['account_id', 'action'] : [first];
+  const value = (column: AuditCondition) => `$${given.indexOf(column) + 5}::text`;
+  const others = given.filter((column) => !indexed.includes(column));
+  return [
+    `${indexed.join(JOINED)} = ${indexed.map(value).join(JOINED)}`,
+    ...others.map((column) => `greatest(${column}, '') = ${value(column)}`),
+  ];
 }
