@@ -17,6 +17,8 @@ import {
   searchThreads,
   threadsAfter,
   threadsBefore,
+  unreadThreadsAfter,
+  unreadThreadsBefore,
 } from './sql/threads.ts';
 
 /** A thread by itself. The time to read it does not depend on its messages. */
@@ -127,8 +129,11 @@ export function createThreadStore(db: Database, clock: Clock) {
       const at = cursor === null ? null : await find(inboxId, cursor.id);
       if (cursor !== null && at === null) return null;
       const upwards = cursor?.side === 'before';
-      const values = [inboxId, read, at?.lastAt ?? null, at?.id ?? null, limit + 1];
-      const rows = await runOn<Thread>(db.pool, upwards ? threadsBefore : threadsAfter, values);
+      const values = [inboxId, at?.lastAt ?? 'infinity', at?.id ?? '', limit + 1];
+      const rows =
+        read === false
+          ? await runOn<Thread>(db.pool, upwards ? unreadThreadsBefore : unreadThreadsAfter, values)
+          : await runOn<Thread>(db.pool, upwards ? threadsBefore : threadsAfter, [...values, read === true]);
       return pageOf(rows, limit, upwards);
     },
     /**

@@ -48,9 +48,9 @@ export const findThread = statement('find-thread')`
  * Whether all that a thread `t` received is read. With the inbox, one index has only the unread messages of
  * the thread. Held messages have no thread.
  */
-const READ = `
+const IS_READ = `
   (select true from messages m
-   where m.inbox_id = t.inbox_id and m.thread_id = t.id and not m.read and m.status <> 'held' limit 1) is null as read`;
+   where m.inbox_id = t.inbox_id and m.thread_id = t.id and not m.read and m.status <> 'held' limit 1) is null`;
 
 /**
  * The columns of a thread `t` in a list. Sender and recipients are those of its newest message. `emailCount`
@@ -67,7 +67,7 @@ const THREAD = `
    order by m.created_at, m.id limit 1) is not null
     or (select true from inbox_sends s where s.thread_id = t.id
           and (select true from email_attachments a where a.email_id = s.email_id limit 1) limit 1) is not null as "hasAttachment",
-  ${READ}`;
+  ${IS_READ} as read`;
 
 const NEWEST = `
   left join lateral (
@@ -84,32 +84,57 @@ const NEWEST = `
   ) newest on true`;
 
 /**
- * A page of an inbox's threads, ordered by their newest message. The index alone finds the page.
+ * A page of an inbox's threads, ordered by their newest message.
  *
- * The filter on read threads names the inbox, although the thread implies it. Without the inbox, Postgres
- * would read the unread messages of all accounts. It also leaves out held messages, which no thread has.
+ * $1 inbox, $2 and $3 time and id of the cursor, $4 number of threads.
  *
- * $1 inbox, $2 read or unread threads (null: both), $3 and $4 time and id of the cursor (nulls: none), $5
- * number of threads.
+ * @param from the threads `t` of the page, within the given range
  */
-function pageOfThreads(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): Statement {
+function pageOfThreads(
+  name: string,
+  from: (range: string) => string,
+  { beyond, order }: { readonly beyond: '<' | '>'; readonly order: 'desc' | 'asc' },
+): Statement {
+  const ordered = `order by t.last_at ${order}, t.id ${order}`;
+  const range = `t.inbox_id = $1 and (t.last_at, t.id) ${beyond} ($2::timestamptz, $3::text) ${ordered} limit $4`;
   return statement(name)`
-    select ${THREAD}
-    from (
-      select t.* from inbox_threads t
-      where t.inbox_id = $1 and ($3::timestamptz is null or (t.last_at, t.id) ${beyond} ($3::timestamptz, $4::text))
-        and ($2::bool is null or $2 = not exists (
-          select from messages m where m.inbox_id = $1 and m.thread_id = t.id and not m.read and m.status <> 'held'
-        ))
-      order by t.last_at ${order}, t.id ${order}
-      limit $5
-    ) t
-    ${NEWEST}
-    order by t.last_at ${order}, t.id ${order}`;
+    select ${THREAD} from (${from(range)}
+    ) t ${NEWEST}
+    ${ordered}`;
 }
 
-export const threadsAfter = pageOfThreads('threads-after', '<', 'desc');
-export const threadsBefore = pageOfThreads('threads-before', '>', 'asc');
+/** $5 true: only read threads. */
+const anyThreads = (range: string): string => `
+      select t.* from inbox_threads t where (not $5::bool or ${IS_READ}) and ${range}`;
+
+/** An unread message `m` of the inbox. Held messages have no thread. */
+const IS_UNREAD = "m.inbox_id = $1 and not m.read and m.status <> 'held'";
+
+/**
+ * Unread threads. An index has the unread messages of the inbox, so each of up to 1,000 unread threads is
+ * found by one look. Only an inbox with more of them is read thread by thread.
+ */
+const unreadThreads = (range: string): string => `
+      with recursive unread as (
+        (select m.thread_id from messages m where ${IS_UNREAD} order by m.thread_id limit 1)
+        union all
+        select (select m.thread_id from messages m where ${IS_UNREAD} and m.thread_id > u.thread_id
+                order by m.thread_id limit 1)
+        from unread u where u.thread_id is not null
+      ),
+      few as materialized (select u.thread_id as id from unread u where u.thread_id is not null limit 1001)
+      (select t.* from few f cross join lateral (select * from inbox_threads where id = f.id offset 0) t
+       where (select count(*) from few) <= 1000 and ${range})
+      union all
+      (select t.* from inbox_threads t where (select count(*) from few) > 1000 and not (${IS_READ}) and ${range})`;
+
+const AFTER = { beyond: '<', order: 'desc' } as const;
+const BEFORE = { beyond: '>', order: 'asc' } as const;
+
+export const threadsAfter = pageOfThreads('threads-after', anyThreads, AFTER);
+export const threadsBefore = pageOfThreads('threads-before', anyThreads, BEFORE);
+export const unreadThreadsAfter = pageOfThreads('unread-threads-after', unreadThreads, AFTER);
+export const unreadThreadsBefore = pageOfThreads('unread-threads-before', unreadThreads, BEFORE);
 
 /** A condition: one of the texts in `$n` occurs in the text. A null matches any text. */
 const mentions = (words: `$${number}`, text: string): string =>
@@ -211,7 +236,7 @@ export const removeThread = statement('remove-thread')`
 
 /** Reads one thread, however long it is. $1 inbox, $2 thread. */
 export const readThread = statement('read-thread')`
-    select t.id, t.subject, t.last_at as "lastAt", ${READ} from inbox_threads t where t.inbox_id = $1 and t.id = $2`;
+    select t.id, t.subject, t.last_at as "lastAt", ${IS_READ} as read from inbox_threads t where t.inbox_id = $1 and t.id = $2`;
 
 /**
  * Marks some of a thread's received messages, the oldest first.
