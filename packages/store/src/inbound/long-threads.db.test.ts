@@ -1,10 +1,11 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
-import type { InboxId, ThreadId } from '@postrider/domain';
+import type { InboxId, MessageId, ThreadId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { explainedPool } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { setupStore } from '../../test/open-store.ts';
+import { rowsRead } from '../../test/rows-read.ts';
 import type { Database } from '../db/database.ts';
 import { removeInboxes } from '../retention/remove-inboxes.ts';
 import { createThreadStore } from './threads.ts';
@@ -94,6 +95,18 @@ test('is found without its messages, read or unread', async () => {
     expect(found).toMatchObject({ id: thread, subject: 'Hi', read });
     expect(Math.max(...seen.map(({ rowsMax }) => rowsMax))).toBeLessThanOrEqual(1);
   }
+});
+
+test('is shown from its last messages on without those before', async () => {
+  const ids = await store.outside.query<{ id: MessageId }>(
+    'select id from messages where thread_id = $1 order by created_at, id limit 6',
+    [thread],
+  );
+  const [cursor = '', ...older] = ids.map(({ id }) => id).reverse();
+  const before = await rowsRead(store.db.pool);
+  const page = await threads().emails(thread, { limit: 5, cursor: { side: 'after', id: cursor } });
+  expect((await rowsRead(store.db.pool)) - before).toBeLessThan(MESSAGES / 10);
+  expect(page?.entries.map(({ id }) => id)).toEqual(older);
 });
 
 test('of more than 10,000 messages is marked and deleted by two calls', async () => {

@@ -177,7 +177,13 @@ export function createThreadStore(db: Database, clock: Clock) {
       const at = cursor === null ? null : await email(threadId, cursor.id);
       if (cursor !== null && at === null) return null;
       const upwards = cursor?.side === 'before';
-      const values = [threadId, at?.createdAt ?? null, at?.id ?? null, limit + 1, LIMITS.messageBodyBytes];
+      const values = [
+        threadId,
+        at?.createdAt ?? 'infinity',
+        at?.id ?? '',
+        limit + 1,
+        LIMITS.messageBodyBytes,
+      ];
       const found = await runOn<Sized>(db.pool, upwards ? emailsBefore : emailsAfter, values);
       const size = { limit, bytesMax: LIMITS.threadPageBytes };
       const { entries, hasMore } = pageWithin(found, size, upwards);

@@ -260,12 +260,12 @@ export const markThread = statement('mark-thread')`
 /**
  * Finds a page of a thread's messages, received and sent, with the bytes of the texts that each shows.
  *
- * $1 thread, $2 and $3 time and id of the cursor (nulls: none), $4 number of messages, $5 maximum bytes of a
+ * $1 thread, $2 and $3 time and id of the cursor, $4 number of messages, $5 maximum bytes of a
  * text or of HTML.
  */
 function pageOfEmails(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): Statement {
   const range = (at: string, id: string) =>
-    `($2::timestamptz is null or (${at}, ${id}) ${beyond} ($2::timestamptz, $3::text)) order by ${at} ${order}, ${id} ${order} limit $4`;
+    `(${at}, ${id}) ${beyond} ($2::timestamptz, $3::text) order by ${at} ${order}, ${id} ${order} limit $4`;
   const shown = (row: string) =>
     `least(coalesce(octet_length(${row}.text), 0), $5::int) + least(coalesce(octet_length(${row}.html), 0), $5::int)`;
   return statement(name)`
