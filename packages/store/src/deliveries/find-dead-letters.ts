@@ -39,16 +39,22 @@ const SOURCES = {
 } as const;
 type Source = (typeof SOURCES)[keyof typeof SOURCES];
 
+/** Leaves out dead letters `l` of a webhook whose DELETE has answered. */
+const FITS = `($8::text is null or l.type = $8) and ($9::text is null or l.reason = $9::dead_letter_reason)
+        and ($10::int is null or coalesce(l.status_code, 0) between $10::int and $11::int)
+        and (not $12::boolean or l.status_code is null)
+        and (select true from webhooks w where w.id = l.webhook_id and w.removed_at is not null limit 1) is null`;
+
 /**
- * The newest dead letters of an owner and a time span. Type, reason and status have no index. So a search
- * looks at no others: a filter that few fit would read all.
+ * The newest dead letters of an owner and a time span, numbered from 1 on as `n`. Type, reason and status
+ * have no index. So a search looks at no others: a filter that few fit would read all.
  *
  * $1 and $2 account and webhook or null, $3 and $4 since and until, $5 and $6 the dead letter before, $7 dead
- * letters at most.
+ * letters at most. For `FITS`: $8 type, $9 reason, $10 and $11 status from and to, $12 no status.
  */
 const lookedAt = ({ owner, age }: Source): string => `
     from (
-      select l.*, ${age} as age from dead_letters l
+      select l.*, ${age} as age, row_number() over (order by ${age} desc, l.id desc) as n from dead_letters l
       where ${owner}
         and ($1::text is null or greatest(l.account_id, '') = $1) and ($2::text is null or greatest(l.webhook_id, '') = $2)
         and ${age} >= $3::timestamptz and ${age} < $4::timestamptz
@@ -57,31 +63,22 @@ const lookedAt = ({ owner, age }: Source): string => `
     ) l`;
 
 /**
- * The dead letters that match. Those of a webhook whose DELETE has answered are left out.
+ * The dead letters that fit, and the last one that the search looks at.
  *
- * $1 to $7 as in `lookedAt`, $8 type, $9 reason, $10 and $11 status from and to, $12 no status.
+ * $13 rows. `isLast`: the search ends at this dead letter, because it is number $7.
  */
-const matching = (source: Source): string => `${lookedAt(source)}
-    where ($8::text is null or l.type = $8) and ($9::text is null or l.reason = $9::dead_letter_reason)
-      and ($10::int is null or l.status_code between $10::int and $11::int)
-      and (not $12::boolean or l.status_code is null)
-      and not exists (select from webhooks w where w.id = l.webhook_id and w.removed_at is not null)`;
-
-/** $13 rows. */
 const listFrom = (source: Source) => statement(`find-${source.name}`)`
     select l.id, l.account_id as "accountId", l.webhook_id as "webhookId", l.event_id as "eventId", l.type, l.attempts,
            l.reason::text as reason, l.last_error as "lastError", l.status_code as "statusCode", l.created_at as "createdAt",
            (select a.name from accounts a where a.id = l.account_id) as "accountName",
-           (select w.endpoint from webhooks w where w.id = l.webhook_id) as endpoint
-    ${matching(source)}
+           (select w.endpoint from webhooks w where w.id = l.webhook_id) as endpoint,
+           l.fits, l.n = $7 as "isLast"
+    from (select l.*, ${FITS} as fits ${lookedAt(source)}) l
+    where l.fits or l.n = $7
     order by l.age desc, l.id desc limit $13`;
 
-/** The last dead letter that a search looks at. Returns no row when there are fewer than $7. */
-const lastFrom = (source: Source) => statement(`last-of-${source.name}`)`
-    select l.created_at as "createdAt", l.id ${lookedAt(source)} order by l.age desc, l.id desc offset $7 - 1`;
-
 const countFrom = (source: Source) => statement(`count-${source.name}`)`
-    select count(*)::int as found from (select l.id ${matching(source)}) counted`;
+    select count(*) filter (where ${FITS})::int as found, count(*) < $7 as "isWhole" ${lookedAt(source)}`;
 
 /** A dead letter with its owner. */
 export interface LocatedDeadLetter {
@@ -122,22 +119,14 @@ export async function findDeadLetters(
   { after, limit }: { readonly after: DeadLetterPosition | null; readonly limit: number },
 ): Promise<FoundDeadLetters> {
   const statement = listFrom(sourceOf(filter));
-  const rows = await runOn<FoundDeadLetter>(pool, statement, [...valuesOf(filter, after), limit + 1]);
-  const letters = rows.slice(0, limit);
-  if (rows.length > limit) return { letters, olderFrom: letters.at(-1) ?? null };
-  return { letters, olderFrom: await lastLookedAt(pool, filter, after) };
+  const rows = await runOn<FoundRow>(pool, statement, [...valuesOf(filter, after), limit + 1]);
+  const fitting = rows.filter(({ fits }) => fits);
+  const letters = fitting.slice(0, limit);
+  const last = fitting.length > limit ? letters.at(-1) : rows.find(({ isLast }) => isLast);
+  return { letters, olderFrom: last ?? null };
 }
 
-/** @returns null when a search looks at all dead letters of the owner and the time span. */
-async function lastLookedAt(
-  pool: Pool,
-  filter: FoundDeadLetterFilter,
-  after: DeadLetterPosition | null,
-): Promise<DeadLetterPosition | null> {
-  const values = rangeOf(filter, after);
-  const [last] = await runOn<DeadLetterPosition>(pool, lastFrom(sourceOf(filter)), values);
-  return last ?? null;
-}
+type FoundRow = FoundDeadLetter & { readonly fits: boolean; readonly isLast: boolean };
 
 /** The dead letters that match. */
 export interface DeadLetterCount {
@@ -152,10 +141,8 @@ export async function countFoundDeadLetters(
   filter: FoundDeadLetterFilter,
 ): Promise<DeadLetterCount> {
   const statement = countFrom(sourceOf(filter));
-  const [row] = await runOn<{ found: number }>(pool, statement, valuesOf(filter, null));
-  const found = row?.found ?? 0;
-  const isCut = found >= DEAD_LETTERS_COUNTED_MAX || (await lastLookedAt(pool, filter, null)) !== null;
-  return { found, isWhole: !isCut };
+  const [row] = await runOn<DeadLetterCount>(pool, statement, valuesOf(filter, null));
+  return row ?? { found: 0, isWhole: true };
 }
 
 /** $1 the start of each hour, $2 dead letters counted per hour. Cost: $2 index entries and rows per hour. */
@@ -192,11 +179,10 @@ function sourceOf({ accountId, webhookId }: FoundDeadLetterFilter): Source {
   return accountId === undefined ? SOURCES.all : SOURCES.account;
 }
 
-/** The values $1 to $7. */
-function rangeOf(
-  { accountId, webhookId, since, until }: FoundDeadLetterFilter,
-  after: DeadLetterPosition | null,
-): unknown[] {
+/** The values $1 to $12. */
+function valuesOf(filter: FoundDeadLetterFilter, after: DeadLetterPosition | null): unknown[] {
+  const { accountId, webhookId, since, until, type, reason, status } = filter;
+  const range = status === undefined || status === 'none' ? null : status;
   return [
     accountId ?? null,
     webhookId ?? null,
@@ -205,15 +191,6 @@ function rangeOf(
     after?.createdAt.toISOString() ?? 'infinity',
     after?.id ?? '',
     DEAD_LETTERS_COUNTED_MAX,
-  ];
-}
-
-/** The values $1 to $12. */
-function valuesOf(filter: FoundDeadLetterFilter, after: DeadLetterPosition | null): unknown[] {
-  const { type, reason, status } = filter;
-  const range = status === undefined || status === 'none' ? null : status;
-  return [
-    ...rangeOf(filter, after),
     type ?? null,
     reason ?? null,
     range?.from ?? null,
