@@ -1,40 +1,33 @@
 import type { WebhookId } from '@postrider/domain';
 import type { Lane, Producer } from '@postrider/queue';
 import type { NoWork } from '@postrider/runtime';
-import type { DeadWorker, DeliveryOutbox, LeasedDelivery, SweptWebhook } from '@postrider/store';
+import type { DeliveryOutbox, LeasedDelivery, SweptWebhook } from '@postrider/store';
 import { accountShare } from './fair-shares.ts';
-import { DELAYED_MAX, LANES, QueueDepths } from './queue-depths.ts';
+import type { FleetWatch } from './fleet-watch.ts';
+import { createQueueDepths, DELAYED_MAX, LANES } from './queue-depths.ts';
+import type { QueueDepths } from './queue-depths.ts';
 import { WebhookRegistry } from './webhook-registry.ts';
 import { CHECK_MS_MIN, LOOK_AHEAD_MS } from './webhook-state.ts';
 
 export interface DeliveryPassParts {
   readonly store: Pick<DeliveryOutbox, 'claim' | 'release'>;
   readonly queue: Pick<Producer, 'addDeliveries' | 'depthOf'>;
+  readonly fleet: Pick<FleetWatch, 'slots' | 'deadWorkers'>;
   readonly leaseSeconds: number;
-  /** Slots that all workers together announce. */
-  readonly fleetSlots: () => number;
-  /** Workers that died. Their deliveries are leased again. */
-  readonly deadWorkers: () => readonly DeadWorker[];
   /** Receives the deliveries of each claim once their jobs are added, for the metrics. */
-  readonly onClaim: (leased: readonly LeasedDelivery[]) => void;
+  readonly onQueued: (leased: readonly LeasedDelivery[]) => void;
   /** Monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;
 }
 
-/**
- * Webhooks of each lane in one claim. A small claim is short, so a fresh event waits less for the next one.
- */
+/** Webhooks of each lane in one claim. A fresh event waits for the claim under way, so claims are short. */
 const WEBHOOKS_PER_LANE = 64;
-/**
- * An attempt that takes longer is stuck. While many new connections open at once, attempts of quick endpoints
- * take over a second, too.
- */
+/** An attempt that takes longer is stuck. While many connections open, a quick endpoint may take over 1 s. */
 const STUCK_AFTER_SECONDS = 3;
 
 /**
- * Moves deliveries into the queue. Each run claims for the webhooks that are due for a check: they have a
- * fresh event or deliveries in flight, are at their limit, have a retry that becomes due, or the sweep found
- * them. A retry, a replay, a fresh event and a lost job are alike: each is a due row without a running lease.
+ * Moves deliveries into the queue. Each run claims for the webhooks that are due for a check. A retry, a
+ * replay, a fresh event and a lost job are alike: each is a due row without a running lease.
  */
 export class DeliveryPass {
   readonly #parts: DeliveryPassParts;
@@ -42,8 +35,8 @@ export class DeliveryPass {
   readonly #depths: QueueDepths;
   readonly #nowMs: () => number;
   /**
-   * Webhooks that wake-ups named since the last run began. The next run reads them: the report of a claim
-   * sets the next check, and would overwrite a wake-up that came meanwhile.
+   * Wake-ups wait here for the next run. The report of a claim sets the next check, and would overwrite a
+   * wake-up that came during the claim.
    */
   readonly #woken = new Set<WebhookId>();
   readonly #found: SweptWebhook[] = [];
@@ -51,8 +44,8 @@ export class DeliveryPass {
 
   constructor(parts: DeliveryPassParts) {
     this.#parts = parts;
-    this.#registry = new WebhookRegistry(parts.fleetSlots);
-    this.#depths = new QueueDepths(parts.queue, LANES, DELAYED_MAX, parts.fleetSlots);
+    this.#registry = new WebhookRegistry(parts.fleet.slots);
+    this.#depths = createQueueDepths(parts.queue, LANES, DELAYED_MAX, parts.fleet.slots);
     this.#nowMs = parts.nowMs ?? (() => performance.now());
   }
 
@@ -67,27 +60,23 @@ export class DeliveryPass {
   }
 
   /**
-   * Runs once.
+   * Runs once. @returns the pause before the next run in milliseconds. A wake-up or the sweep may end it.
    *
-   * @returns the pause before the next run in milliseconds. A wake-up or the sweep may end it, but not before
-   * Postgres has rested as long as the run took.
-   * @throws QueueUnavailableError, StoreUnavailableError. No lease remains, or the leases run out by
-   * themselves.
+   * @throws QueueUnavailableError, StoreUnavailableError. The leases are released, or run out.
    */
   async run(): Promise<number | NoWork> {
     const beganMs = this.#nowMs();
     if (beganMs < this.#restUntilMs) return { noWorkForMs: this.#restUntilMs - beganMs };
     this.#readWakeUps(beganMs);
-    const registry = this.#registry;
-    const lanes = registry.lanesWithWork(beganMs);
-    if (lanes.length === 0) return { noWorkForMs: registry.nextCheckMs(beganMs) };
+    const lanes = this.#registry.lanesDueAt(beganMs);
+    if (lanes.length === 0) return { noWorkForMs: this.#registry.nextCheckMs(beganMs) };
     await this.#depths.refresh(lanes);
     const open = lanes.filter((lane) => this.#depths.rowsMax(lane) > 0);
     if (open.length > 0) await this.#claimFor(open);
     const endedMs = this.#nowMs();
     // Postgres rests as long as the run took. A wake-up does not shorten this.
     this.#restUntilMs = endedMs + (endedMs - beganMs);
-    return Math.max(CHECK_MS_MIN, endedMs - beganMs, registry.nextCheckMs(endedMs));
+    return Math.max(CHECK_MS_MIN, endedMs - beganMs, this.#registry.nextCheckMs(endedMs));
   }
 
   #readWakeUps(nowMs: number): void {
@@ -98,27 +87,26 @@ export class DeliveryPass {
 
   /** Leases what is due for the next webhooks of these lanes, and adds the jobs. */
   async #claimFor(lanes: readonly Lane[]): Promise<void> {
-    const { store, leaseSeconds, deadWorkers, onClaim } = this.#parts;
-    const registry = this.#registry;
+    const { store, fleet, leaseSeconds, onQueued } = this.#parts;
     const nowMs = this.#nowMs();
-    const requests = registry.takeDue(lanes, WEBHOOKS_PER_LANE);
+    const requests = this.#registry.nextRequests(lanes, WEBHOOKS_PER_LANE);
     try {
       const reports = await store.claim(requests, {
         lookAheadSeconds: LOOK_AHEAD_MS / 1000,
-        // Otherwise two accounts could go from a little to all slots in the same claim.
-        fastRowsMax: Math.min(this.#depths.rowsMax('fast'), accountShare(this.#parts.fleetSlots())),
+        // Otherwise one claim could give all slots to each of two accounts that needed no share before.
+        fastRowsMax: Math.min(this.#depths.rowsMax('fast'), accountShare(fleet.slots())),
         slowRowsMax: this.#depths.rowsMax('slow'),
         delayedRowsMax: this.#depths.delayedRowsMax(),
         leaseSeconds,
         stuckAfterSeconds: STUCK_AFTER_SECONDS,
-        deadWorkers: deadWorkers(),
+        deadWorkers: fleet.deadWorkers(),
       });
       const leased = reports.flatMap((report) => report.leased);
       await this.#enqueue(leased);
-      registry.observe(requests, reports, nowMs);
-      onClaim(leased);
+      this.#registry.observe(requests, reports, nowMs);
+      onQueued(leased);
     } catch (error) {
-      registry.putBack(requests);
+      this.#registry.putBack(requests);
       throw error;
     }
   }
@@ -133,8 +121,8 @@ export class DeliveryPass {
         this.#depths.noteAdded(lane, jobs);
       }
     } catch (error) {
-      // Otherwise these deliveries would wait for their leases to expire. Some jobs may be in the queue
-      // already. Added again in another batch, a job is there twice, and its second take finds nothing.
+      // Some jobs may be in the queue already. Added again in another batch, a job is there twice, and its
+      // second take finds nothing.
       this.#depths.forget();
       await store.release(leased);
       throw error;
@@ -142,10 +130,7 @@ export class DeliveryPass {
   }
 }
 
-/**
- * In the slow lane each job is a batch of its own, so a worker starts them one by one as slots become free.
- * Otherwise those that timed out together would start together again.
- */
+/** In the slow lane jobs are alone. Otherwise those that timed out together would start together again. */
 function jobOf({ deliveryId, claim, dueInMs, slow, leaseExpired }: LeasedDelivery) {
   return { deliveryId, claim, delayMs: dueInMs, alone: slow, leaseExpired };
 }

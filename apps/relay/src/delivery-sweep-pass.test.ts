@@ -130,7 +130,7 @@ describe('the sweep', () => {
     const steps = [new Error('Postgres is away'), { webhooks: [swept('wh_1')], cursor: null }];
     const { sweep, found } = sweepOver(steps, 10);
     await expect(sweep.run()).rejects.toThrow('away');
-    sweep.restart();
+    sweep.sweepAgain();
     expect(await sweep.run()).toBe(2_000);
     expect(found).toEqual(['wh_1']);
   });
@@ -146,12 +146,12 @@ describe('the sweep', () => {
           return { webhooks: [], cursor: null };
         },
         async nextWebhook() {
-          sweep.restart();
+          sweep.sweepAgain();
           return 'wh_1' as WebhookId;
         },
         async sweepOne(webhookId) {
           seen.push(webhookId);
-          return undefined;
+          return [];
         },
       },
       onFound: () => undefined,
@@ -162,6 +162,13 @@ describe('the sweep', () => {
     await sweep.run();
     await sweep.run();
     expect(seen).toEqual(['many after ', 'wh_1', 'many after wh_1']);
+  });
+
+  test('begins again at once when a wake-up may have been missed during it', async () => {
+    const { sweep } = sweepOver([{ webhooks: [], cursor: 'wh_1' }], 100);
+    await sweep.run(); // the first of two steps
+    sweep.sweepAgain();
+    expect(await sweep.run()).toBe(0);
   });
 
   test('rests after a failure in proportion to the time that it took', async () => {
@@ -191,7 +198,7 @@ function sweepOverWebhooks(webhooks: readonly WebhookId[], slow: string) {
         return { webhooks: read(ids), cursor: ids.length === webhooksMax ? (ids.at(-1) ?? null) : null };
       },
       nextWebhook: async (cursor) => after(cursor)[0] ?? null,
-      sweepOne: async (webhookId) => read([webhookId])[0],
+      sweepOne: async (webhookId) => read([webhookId]),
     },
     onFound: (webhooks) => found.push(...webhooks.map(({ webhookId }) => webhookId)),
     nowMs: () => nowMs,

@@ -10,26 +10,19 @@ export interface SweepPassParts {
 }
 
 const WEBHOOKS_PER_STEP = 1_000;
-/**
- * After a sweep the pass rests 50 times as long as the sweep worked, at least 2 s. A sweep is slow with many
- * webhooks, or when an old snapshot keeps ended rows in the index.
- */
+/** After a sweep the pass rests 50 times as long as the sweep worked, at least 2 s. */
 const REST_MS = { perMsOfWork: 50, min: 2_000 } as const;
-/** The contract's pass runs every minute: no later than that after its begin, a sweep begins again. */
+/** A sweep begins at the latest a minute after the last one began: the contract's pass runs every minute. */
 const EVERY_MS = 60_000;
-/**
- * A sweep finds what is due before the next sweep ends, if that one takes a minute at most. A sweep of
- * 200,000 webhooks takes ten seconds.
- */
-const LOOK_AHEAD_SECONDS = (EVERY_MS + 60_000) / 1000;
+/** The next sweep may begin a minute later and take a minute. With 200,000 webhooks it takes ten seconds. */
+const LOOK_AHEAD_SECONDS = 120;
 
 /**
  * The safety net: it reads the first outstanding delivery of each webhook. It finds webhooks that this
  * relay does not know, and deliveries before a webhook's `scanFrom`.
  *
- * An old snapshot keeps ended rows in the index. A webhook with many ended rows can make a step exceed the
- * statement's time limit. The sweep then reads the webhooks one at a time until one fails, and continues
- * behind that one.
+ * While an old snapshot keeps ended rows in the index, a step can exceed the statement's time limit. The
+ * sweep then reads the webhooks one at a time until one fails, and continues behind that one.
  */
 export class SweepPass {
   readonly #parts: SweepPassParts;
@@ -49,7 +42,7 @@ export class SweepPass {
   }
 
   /** Starts a sweep with the next run, or after the one under way: a wake-up may have been missed. */
-  restart(): void {
+  sweepAgain(): void {
     this.#again = true;
     this.#dueAtMs = 0;
     this.#oneAtATime = false; // a step that failed may have met an outage, which is over
@@ -73,7 +66,10 @@ export class SweepPass {
       this.#rest(beganMs);
       throw error;
     }
-    if (this.#cursor === '') return this.#rest(beganMs);
+    if (this.#cursor === '') {
+      this.#oneAtATime = false;
+      return this.#rest(beganMs);
+    }
     const tookMs = this.#nowMs() - beganMs;
     this.#tookMs += tookMs;
     return tookMs; // between two steps the pass rests as long as the step took
@@ -89,12 +85,7 @@ export class SweepPass {
     const { store } = this.#parts;
     const webhookId = await store.nextWebhook(this.#cursor);
     this.#cursor = webhookId ?? '';
-    if (webhookId === null) {
-      this.#oneAtATime = false;
-      return [];
-    }
-    const found = await store.sweepOne(webhookId, LOOK_AHEAD_SECONDS);
-    return found === undefined ? [] : [found];
+    return webhookId === null ? [] : store.sweepOne(webhookId, LOOK_AHEAD_SECONDS);
   }
 
   /**

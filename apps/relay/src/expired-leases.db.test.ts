@@ -16,7 +16,8 @@ import { describeWithRedis, waitFor } from '@postrider/testing';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
 import { DeliveryPass } from './delivery-pass.ts';
 import { MAIL_DELAYED_MAX, mailPass } from './mail-pass.ts';
-import { QueueDepths } from './queue-depths.ts';
+import { createQueueDepths } from './queue-depths.ts';
+import type { QueueDepths } from './queue-depths.ts';
 
 const HOUR_MS = 3_600_000;
 const LEASE_SECONDS = 30;
@@ -68,7 +69,7 @@ function expiredLeases(locationOf: () => QueueLocation): void {
   }
 
   async function untilMails(count: number, depths: QueueDepths): Promise<void> {
-    const parts = { store: createMailOutbox(store.pool), queue, depths, onClaim: quiet };
+    const parts = { store: createMailOutbox(store.pool), queue, depths, onQueued: quiet };
     await mailPass({ ...parts, leaseSeconds: LEASE_SECONDS });
     await waitFor(() => mails.length >= count, { what: `${count} jobs of mail` });
   }
@@ -77,12 +78,11 @@ function expiredLeases(locationOf: () => QueueLocation): void {
     new DeliveryPass({
       store: createDeliveryOutbox(store.leases),
       queue,
+      fleet: { slots: () => 768, deadWorkers: () => [] },
       leaseSeconds: LEASE_SECONDS,
-      fleetSlots: () => 768,
-      deadWorkers: () => [],
-      onClaim: quiet,
+      onQueued: quiet,
     });
-  const newDepths = () => new QueueDepths(queue, ['mail'], MAIL_DELAYED_MAX);
+  const newDepths = () => createQueueDepths(queue, ['mail'], MAIL_DELAYED_MAX);
   const endLeases = (table: 'deliveries' | 'email_sends', onlyId: string | null = null) =>
     store.database.query(
       `update ${table} set leased_until = now() - interval '1 ms'

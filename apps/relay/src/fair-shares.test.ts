@@ -1,20 +1,21 @@
 import { expect, test } from '@jest/globals';
 import { fairShares } from './fair-shares.ts';
-import type { AccountCounts, Contender, Capacity } from './fair-shares.ts';
+import type { AskingWebhook, Capacity } from './fair-shares.ts';
+import type { AccountState } from './webhook-state.ts';
 
 /** An account may use 32 of these slots while another one needs its share. */
 const BESIDE_OTHERS: Capacity = { slots: 128, oneAccount: false, needingShare: new Set([account(32, 1)]) };
 
-function account(inFlight = 0, busyWebhooks = 0): AccountCounts {
-  return { inFlight, busyWebhooks };
+function account(inFlight = 0, busyWebhooks = 0): AccountState {
+  return { inFlight, busyWebhooks, waitingWebhooks: 0, webhookCount: busyWebhooks };
 }
 
-function webhook(more: Partial<Contender> = {}): Contender {
+function webhook(more: Partial<AskingWebhook> = {}): AskingWebhook {
   const known = { ownLimit: 1_000, inFlight: 0, isQuick: false, lane: 'fast' } as const;
   return { account: account(more.inFlight ?? 0, Number((more.inFlight ?? 0) > 0)), ...known, ...more };
 }
 
-const several = (count: number, more: Partial<Contender>) =>
+const several = (count: number, more: Partial<AskingWebhook>) =>
   Array.from({ length: count }, () => webhook(more));
 
 test('a webhook gets no more than its own limit', () => {
@@ -28,7 +29,7 @@ test('an account has a quarter of the slots while another one needs its share, a
 
 test('an account has all slots while no other one needs its share, but not of the slow lane', () => {
   const own = account(40, 1);
-  for (const needingShare of [new Set<AccountCounts>(), new Set([own])]) {
+  for (const needingShare of [new Set<AccountState>(), new Set([own])]) {
     const asking = [webhook({ account: own, inFlight: 40 })];
     expect(fairShares(asking, { ...BESIDE_OTHERS, needingShare })).toEqual([128]);
     const slow = asking.map((contender) => ({ ...contender, lane: 'slow' as const }));

@@ -21,15 +21,14 @@ export class FlightTime {
   /** Deliveries in flight × milliseconds, and deliveries that ended. Both fade. */
   #inFlightMs = 0;
   #ended = 0;
-  /** The minimum of the means. A longer one may be due to a busy worker, not to the endpoint. */
+  /** The shortest mean so far. A longer one may be due to a busy worker, not to the endpoint. */
   #shortestMs = Infinity;
 
   add({ inFlight, ended, elapsedMs, quickLimit }: FlightSample): void {
     const kept = 2 ** (-elapsedMs / HALF_LIFE_MS);
     this.#inFlightMs = this.#inFlightMs * kept + inFlight * elapsedMs;
     this.#ended = this.#ended * kept + ended;
-    // While deliveries wait in the workers, a longer mean says nothing about the endpoint. So the minimum
-    // does not double.
+    // While deliveries wait in the workers, a longer mean says nothing about the endpoint.
     if (inFlight <= quickLimit) this.#shortestMs *= 2 ** (elapsedMs / DOUBLES_AFTER_MS);
     if (this.#ended >= ENDED_MIN)
       this.#shortestMs = Math.min(this.#shortestMs, this.meanMs(inFlight - ended));

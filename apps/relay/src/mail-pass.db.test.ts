@@ -7,7 +7,8 @@ import { inMemoryQueue } from '../test/in-memory-queue.ts';
 import type { InMemoryQueue } from '../test/in-memory-queue.ts';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
 import { MAIL_DELAYED_MAX, mailPass } from './mail-pass.ts';
-import { QueueDepths } from './queue-depths.ts';
+import { createQueueDepths } from './queue-depths.ts';
+import type { QueueDepths } from './queue-depths.ts';
 
 const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 20;
@@ -26,13 +27,13 @@ beforeEach(async () => {
     asked += 1;
     return queue.depthOf(key);
   };
-  depths = new QueueDepths({ depthOf: counting }, ['mail'], MAIL_DELAYED_MAX);
+  depths = createQueueDepths({ depthOf: counting }, ['mail'], MAIL_DELAYED_MAX);
   claims = [];
 });
 
 async function run(): Promise<number> {
-  const onClaim = (claimed: readonly ClaimedEmail[]) => void claims.push(claimed);
-  return mailPass({ store: createMailOutbox(store.pool), queue, depths, leaseSeconds: 30, onClaim });
+  const onQueued = (claimed: readonly ClaimedEmail[]) => void claims.push(claimed);
+  return mailPass({ store: createMailOutbox(store.pool), queue, depths, leaseSeconds: 30, onQueued });
 }
 
 const jobs = () => queue.jobs('mail') as JobToAdd<MailJob>[];

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { QueueKey } from '@postrider/queue';
 import { inMemoryQueue } from '../test/in-memory-queue.ts';
 import type { InMemoryQueue } from '../test/in-memory-queue.ts';
-import { DELAYED_MAX, LANES, QueueDepths } from './queue-depths.ts';
+import { createQueueDepths, DELAYED_MAX, LANES } from './queue-depths.ts';
+import type { QueueDepths } from './queue-depths.ts';
 
 let queue: InMemoryQueue;
 let asked: QueueKey[];
@@ -15,7 +16,7 @@ beforeEach(() => {
     asked.push(key);
     return queue.depthOf(key);
   };
-  depths = new QueueDepths({ depthOf: noting }, LANES, DELAYED_MAX);
+  depths = createQueueDepths({ depthOf: noting }, LANES, DELAYED_MAX);
 });
 
 const due = (count: number) => Array.from({ length: count }, () => ({ delayMs: 0 }));
@@ -37,7 +38,7 @@ describe('a lane', () => {
 
   test('takes 128 waiting jobs for each worker of the fleet, if it is the fast one', async () => {
     let workers = 1;
-    const ofFleet = new QueueDepths(queue, LANES, DELAYED_MAX, () => workers * 768);
+    const ofFleet = createQueueDepths(queue, LANES, DELAYED_MAX, () => workers * 768);
     await ofFleet.refresh(LANES);
     expect(ofFleet.rowsMax('fast')).toBe(128);
     workers = 10;

@@ -43,7 +43,7 @@ import type { RelayPools } from './open-pools.ts';
 import { operatorEndpoint, operatorEventsPass } from './operator-events.ts';
 import { passMaker } from './pass.ts';
 import type { NewPass } from './pass.ts';
-import { QueueDepths } from './queue-depths.ts';
+import { createQueueDepths } from './queue-depths.ts';
 import { RecoveriesPass } from './recoveries-pass.ts';
 import { retentionSteps, retentionPass } from './retention.ts';
 import { sumsPass } from './sums-pass.ts';
@@ -205,10 +205,9 @@ function createDeliveryPasses({ config, leases, metrics, queue, fleet, newPass }
   const pass = new DeliveryPass({
     store,
     queue,
-    fleetSlots: fleet.slots,
-    deadWorkers: fleet.deadWorkers,
+    fleet,
     leaseSeconds: config.leaseSeconds,
-    onClaim(leased) {
+    onQueued(leased) {
       metrics.claimedRows.observe({ kind: 'delivery' }, leased.length);
       metrics.reconciledRows.inc(leased.filter((delivery) => delivery.leaseExpired).length);
     },
@@ -229,7 +228,7 @@ function createDeliveryPasses({ config, leases, metrics, queue, fleet, newPass }
       if (webhooks.length > 0) passTask.wake();
     },
     sweepNow(): void {
-      sweep.restart();
+      sweep.sweepAgain();
       sweepTask.wake();
     },
   };
@@ -251,14 +250,14 @@ function createRecoveriesPass(
 
 function createMailPass({ config, pool, metrics, queue, newPass }: Shared): PeriodicTask {
   const store = createMailOutbox(pool);
-  const depths = new QueueDepths(queue, ['mail'], MAIL_DELAYED_MAX);
+  const depths = createQueueDepths(queue, ['mail'], MAIL_DELAYED_MAX);
   const run = () =>
     mailPass({
       store,
       queue,
       depths,
       leaseSeconds: config.leaseSeconds,
-      onClaim: (claimed) => metrics.claimedRows.observe({ kind: 'mail' }, claimed.length),
+      onQueued: (claimed) => metrics.claimedRows.observe({ kind: 'mail' }, claimed.length),
     });
   return newPass('mail', run, PAUSE_AFTER_ERROR_MS);
 }

@@ -30,8 +30,8 @@ function wake(...names: string[]): void {
 
 /** Claims for the next webhooks of a lane. @returns their names, in the order of the claim */
 function claim(more: Partial<WebhookReport> = {}, lane: Lane = 'fast', webhooksMax = 100): string[] {
-  registry.lanesWithWork(nowMs);
-  const requests = registry.takeDue([lane], webhooksMax);
+  registry.lanesDueAt(nowMs);
+  const requests = registry.nextRequests([lane], webhooksMax);
   const reports = requests.map(({ webhookId }) =>
     claimOf({ webhookId, accountId: accountOf(webhookId), ...more }),
   );
@@ -41,8 +41,8 @@ function claim(more: Partial<WebhookReport> = {}, lane: Lane = 'fast', webhooksM
 
 /** What the next claim of a lane would ask for. The webhooks stay due. */
 function requests(lane: Lane = 'fast'): WebhookRequest[] {
-  registry.lanesWithWork(nowMs);
-  const requests = registry.takeDue([lane], 100);
+  registry.lanesDueAt(nowMs);
+  const requests = registry.nextRequests([lane], 100);
   registry.putBack(requests);
   return requests;
 }
@@ -67,15 +67,15 @@ describe('the webhooks to claim for', () => {
     wake('a1', 'b1');
     claim({ failing: true }, 'fast', 1);
     wake('a1');
-    expect(registry.lanesWithWork(nowMs)).toEqual(['fast', 'slow']);
+    expect(registry.lanesDueAt(nowMs)).toEqual(['fast', 'slow']);
     expect(claim({}, 'slow')).toEqual(['a1']);
     expect(claim({}, 'fast')).toEqual(['b1']);
-    expect(registry.lanesWithWork(nowMs)).toEqual([]);
+    expect(registry.lanesDueAt(nowMs)).toEqual([]);
   });
 
   test('stay due when the claim fails', () => {
     wake('a1', 'b1');
-    registry.putBack(registry.takeDue(['fast'], 100));
+    registry.putBack(registry.nextRequests(['fast'], 100));
     expect(claim()).toEqual(['a1', 'b1']);
   });
 
@@ -181,7 +181,7 @@ describe('a webhook', () => {
     expect(requests()).toMatchObject([{ share: 24 }]);
     claim();
     nowMs += 60_000;
-    registry.lanesWithWork(nowMs);
+    registry.lanesDueAt(nowMs);
     wake('a1');
     expect(requests()).toMatchObject([{ share: 8 }]);
   });
@@ -191,7 +191,7 @@ describe('a webhook', () => {
     wake('a1');
     claim();
     nowMs = 1_069_641.925289; // a minute later, rounded down
-    expect(registry.lanesWithWork(nowMs)).toEqual([]);
+    expect(registry.lanesDueAt(nowMs)).toEqual([]);
     expect(registry.nextCheckMs(nowMs + 1)).toBeGreaterThan(0);
   });
 
@@ -199,7 +199,7 @@ describe('a webhook', () => {
     wake('a1', 'a2');
     claim({ leased: leased(3) });
     wake('a1');
-    registry.observe(registry.takeDue(['fast'], 100), [], nowMs);
+    registry.observe(registry.nextRequests(['fast'], 100), [], nowMs);
     wake('a2');
     expect(requests()).toMatchObject([{ webhookId: id('a2'), accountInFlight: 3 }]);
   });
@@ -235,8 +235,8 @@ describe('a claim', () => {
 
   /** Claims for one webhook alone: the others stay due. @param more null: it was removed */
   function claimFor(name: string, more: Partial<WebhookReport> | null): void {
-    registry.lanesWithWork(nowMs);
-    const taken = registry.takeDue(['fast'], 100);
+    registry.lanesDueAt(nowMs);
+    const taken = registry.nextRequests(['fast'], 100);
     const own = taken.filter(({ webhookId }) => webhookId === id(name));
     registry.putBack(taken.filter((request) => !own.includes(request)));
     const report = claimOf({ webhookId: id(name), accountId: accountOf(id(name)), ...more });

@@ -7,7 +7,7 @@ import { LANES } from './queue-depths.ts';
 import { IN_FLIGHT_CHECK, LOOK_AHEAD_MS, WebhookState } from './webhook-state.ts';
 import type { AccountState } from './webhook-state.ts';
 
-/** The relay forgets a webhook that had nothing to do for this time. It starts again at the first limit. */
+/** The relay forgets a webhook that had nothing to do for this time. Later it begins at the first limit. */
 const FORGET_AFTER_MS = 60_000;
 
 /** What a claim asks for a webhook. */
@@ -15,7 +15,7 @@ export interface WebhookRequest extends ClaimRequest {
   readonly webhook: WebhookState;
 }
 
-/** A time at which a webhook may need a check. Another one may have been set since. */
+/** A time at which a webhook may be due. Its check may have been moved since. */
 interface ScheduledCheck {
   readonly atMs: number;
   readonly webhook: WebhookState;
@@ -56,19 +56,24 @@ export class WebhookRegistry {
     this.#setCheck(webhook, nowMs + Math.max(0, dueInMs - LOOK_AHEAD_MS), nowMs);
   }
 
-  /** The lanes with webhooks that are due for a check. */
-  lanesWithWork(nowMs: number): Lane[] {
-    while (this.#nextScheduledMs() <= nowMs) this.#onScheduled(this.#scheduled.pop()?.webhook, nowMs);
+  /** Makes due what was scheduled until now. @returns the lanes with webhooks that are due for a check */
+  lanesDueAt(nowMs: number): Lane[] {
+    while (this.#nextScheduledMs() <= nowMs) {
+      const webhook = this.#scheduled.pop()?.webhook;
+      webhook?.scheduledAtMs.pop();
+      // Meanwhile its check may have been moved, or the webhook was forgotten.
+      if (webhook !== undefined && this.#webhooks.get(webhook.webhookId) === webhook)
+        this.#schedule(webhook, nowMs);
+    }
     return LANES.filter((lane) => this.#due[lane].size > 0);
   }
 
-  /** Takes the next webhooks of these lanes that are due for a check. @returns what to claim for each */
-  takeDue(lanes: readonly Lane[], webhooksPerLane: number): WebhookRequest[] {
-    const webhooks = lanes.flatMap((lane) => this.#take(lane, webhooksPerLane));
-    const oneAccount = this.#accounts.size < 2;
+  /** Removes the next webhooks of these lanes that are due for a check. @returns what to claim for each */
+  nextRequests(lanes: readonly Lane[], webhooksPerLane: number): WebhookRequest[] {
+    const webhooks = lanes.flatMap((lane) => this.#removeDue(lane, webhooksPerLane));
     const shares = fairShares(webhooks, {
       slots: this.#fleetSlots(),
-      oneAccount,
+      oneAccount: this.#accounts.size < 2,
       needingShare: this.#needingShare,
     });
     return webhooks.map((webhook, index) => {
@@ -120,19 +125,19 @@ export class WebhookRegistry {
   }
 
   /** Removes and returns the next webhooks of a lane that are due for a check. */
-  #take(lane: Lane, webhooksMax: number): WebhookState[] {
-    const taken: WebhookState[] = [];
+  #removeDue(lane: Lane, webhooksMax: number): WebhookState[] {
+    const removed: WebhookState[] = [];
     const accounts = this.#due[lane];
     for (const [account, webhooks] of accounts) {
-      if (taken.length === webhooksMax) break;
+      if (removed.length === webhooksMax) break;
       accounts.delete(account);
       const [webhook] = webhooks;
       if (webhook === undefined) continue;
-      taken.push(webhook);
+      removed.push(webhook);
       webhooks.delete(webhook);
       if (webhooks.size > 0) accounts.set(account, webhooks); // behind the other accounts
     }
-    return taken;
+    return removed;
   }
 
   #setCheck(webhook: WebhookState, atMs: number, nowMs: number): void {
@@ -140,10 +145,13 @@ export class WebhookRegistry {
     this.#schedule(webhook, nowMs);
   }
 
+  /** Sees to the next check. A webhook that has nothing to do is forgotten when its time has come. */
   #schedule(webhook: WebhookState, nowMs: number): void {
-    const { checkAtMs, scheduledAtMs } = webhook;
-    const atMs = checkAtMs === Infinity ? forgetAtMs(webhook) : checkAtMs;
-    if (checkAtMs <= nowMs) this.#addDue(webhook);
+    const { checkAtMs, checkedAtMs, scheduledAtMs } = webhook;
+    const isIdle = checkAtMs === Infinity;
+    const atMs = isIdle ? checkedAtMs + FORGET_AFTER_MS : checkAtMs;
+    if (atMs <= nowMs && isIdle) this.#forget(webhook);
+    else if (atMs <= nowMs) this.#addDue(webhook);
     else if (atMs < (scheduledAtMs.at(-1) ?? Infinity)) {
       scheduledAtMs.push(atMs);
       this.#scheduled.push({ atMs, webhook });
@@ -154,14 +162,6 @@ export class WebhookRegistry {
     const accounts = this.#due[webhook.lane];
     const webhooks = accounts.get(webhook.account) ?? new Set();
     accounts.set(webhook.account, webhooks.add(webhook));
-  }
-
-  /** The earliest of a webhook's scheduled times has come. Its check may have been moved meanwhile. */
-  #onScheduled(webhook: WebhookState | undefined, nowMs: number): void {
-    webhook?.scheduledAtMs.pop();
-    if (webhook === undefined || this.#webhooks.get(webhook.webhookId) !== webhook) return; // forgotten
-    if (webhook.checkAtMs === Infinity && forgetAtMs(webhook) <= nowMs) this.#forget(webhook);
-    else this.#schedule(webhook, nowMs);
   }
 
   /** A webhook's account is known from its first claim on. Until then it has one of its own. */
@@ -189,8 +189,4 @@ export class WebhookRegistry {
     if (needsShare) this.#needingShare.add(account);
     else this.#needingShare.delete(account);
   }
-}
-
-function forgetAtMs({ checkedAtMs }: WebhookState): number {
-  return checkedAtMs + FORGET_AFTER_MS;
 }

@@ -1,10 +1,10 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Lane } from '@postrider/queue';
 import type { DeliveryPosition, WebhookReport } from '@postrider/store';
-import { CONCURRENCY_LIMITS } from './fair-shares.ts';
-import type { Contender } from './fair-shares.ts';
 import { FlightTime } from './flight-time.ts';
 
+/** The limit of a webhook that is new to the relay, or failing. If it hangs, it holds 8 slots for 10 s. */
+export const FIRST_LIMIT = 8;
 /** Growth of the limit per ended delivery: an endpoint that takes 4 s has 72 in flight after 8 s. */
 const GROWTH = 2;
 /** An endpoint hangs when this many attempts are stuck, or half of those that it may have in flight. */
@@ -13,14 +13,15 @@ const HANGS_AT_STUCK = 8;
 export const LOOK_AHEAD_MS = 60_000;
 /** The shortest pause that the relay sets itself. A wake-up may come sooner. */
 export const CHECK_MS_MIN = 10;
-/** A webhook at its limit is checked after this part of its mean time in flight, or after `maxMs`. */
+/** A webhook at its limit is checked after this part of its flight time. */
 const AT_LIMIT_CHECK = { part: 1 / 8, maxMs: 500 } as const;
-/** A webhook with deliveries in flight is checked after this part of the time since its last lease. */
+/** Another one with deliveries in flight is checked after this part of the time since its last lease. */
 export const IN_FLIGHT_CHECK = { partOfTimeSinceLease: 1 / 4, minMs: 250, maxMs: 2_000 } as const;
 
-/** The relay's knowledge of an account. */
+/** What the relay knows of an account. */
 export interface AccountState {
   inFlight: number;
+  /** Its webhooks with deliveries in flight. */
   busyWebhooks: number;
   /** Its webhooks of the fast lane whose deliveries wait because the account may have no more in flight. */
   waitingWebhooks: number;
@@ -31,22 +32,21 @@ export interface AccountState {
 interface ObservedClaim {
   /** The share that it gave the webhook. */
   readonly share: number;
-  /** See `quickLimit`. */
+  /** See `FlightSample`. */
   readonly quickLimit: number;
   /** When it began. */
   readonly nowMs: number;
 }
 
-/** The relay's knowledge of a webhook. It is in memory only: after a restart the relay learns it again. */
-export class WebhookState implements Contender {
+/** What the relay knows of a webhook. After a restart the relay learns it again. */
+export class WebhookState {
   readonly webhookId: WebhookId;
-  /**
-   * Null until the first report. Until then the webhook shares as an account of its own, and does not count
-   * as another account.
-   */
+  /** Null until the first report. */
   accountId: AccountId | null = null;
+  /** Until the first report it is the webhook's own, and no other webhook's limits depend on it. */
   account: AccountState = { inFlight: 0, busyWebhooks: 0, waitingWebhooks: 0, webhookCount: 0 };
-  ownLimit: number = CONCURRENCY_LIMITS.first;
+  /** Its deliveries in flight at most, whatever its share. */
+  ownLimit = FIRST_LIMIT;
   /** Due deliveries in the queue or in an attempt, after the last report. */
   inFlight = 0;
   /** The last claim found as many due deliveries as the webhook may have in flight. */
@@ -57,7 +57,7 @@ export class WebhookState implements Contender {
   checkedAtMs: number;
   /** When it claims again. */
   checkAtMs = Infinity;
-  /** Times in the registry's queue, the earliest last. At each one the registry schedules the next. */
+  /** Its times in the registry's queue, the earliest last. At each, the registry reads `checkAtMs` again. */
   readonly scheduledAtMs: number[] = [];
   #isWaiting = false;
   #isFailing = false;
@@ -80,26 +80,22 @@ export class WebhookState implements Contender {
     return this.#flightTime.isQuick(this.inFlight);
   }
 
-  /**
-   * Takes in what a claim saw.
-   *
-   * @param claim what it might have in flight, and when the claim began
-   */
+  /** Takes in what a claim saw. */
   observe(report: WebhookReport, { share, quickLimit, nowMs }: ObservedClaim): void {
     const leased = report.leased.filter(({ dueInMs }) => dueInMs === 0).length;
-    // An expired lease is no end of a delivery: its job or its worker was lost.
+    // An expired lease ends no delivery: its job or its worker was lost.
     const ended = Math.max(0, this.inFlight - report.inFlight - report.expired);
     const elapsedMs = nowMs - this.checkedAtMs;
     this.#flightTime.add({ inFlight: this.inFlight, ended, elapsedMs, quickLimit });
-    this.setWaiting(this.lane === 'fast' && report.due >= share && share < this.ownLimit);
+    this.isAtLimit = report.due >= share;
+    this.setWaiting(this.lane === 'fast' && this.isAtLimit && share < this.ownLimit);
     this.#noteHanging(report, share, ended, nowMs);
     this.#isFailing = report.failing;
-    this.ownLimit = report.failing ? CONCURRENCY_LIMITS.first : this.ownLimit + GROWTH * ended;
+    this.ownLimit = report.failing ? FIRST_LIMIT : this.ownLimit + GROWTH * ended;
     this.scanFrom = report.scanFrom;
     this.checkedAtMs = nowMs;
     if (leased > 0) this.#leasedAtMs = nowMs;
     this.setInFlight(report.inFlight + leased);
-    this.isAtLimit = report.due >= share;
     const isLeftOut = Math.min(report.due, share) > this.inFlight;
     this.checkAtMs = nowMs + (isLeftOut ? CHECK_MS_MIN : this.#nextCheckMs(report, nowMs));
   }
@@ -115,7 +111,7 @@ export class WebhookState implements Contender {
     this.#isWaiting = isWaiting;
   }
 
-  /** Attempts that time out end, too. So a hang is over when a delivery ends and one was leased since. */
+  /** Timed-out attempts end, too. So a hang is over only when a delivery was leased since, and one ended. */
   #noteHanging({ stuck }: WebhookReport, share: number, ended: number, nowMs: number): void {
     const hangs = this.#hungAtMs !== null || stuck >= Math.min(HANGS_AT_STUCK, share / 2);
     if (stuck > 0 && hangs) this.#hungAtMs = nowMs;
@@ -129,18 +125,15 @@ export class WebhookState implements Contender {
     }
     if (this.inFlight === 0) return untilDueMs(nextDueInMs);
     const { partOfTimeSinceLease, minMs, maxMs } = IN_FLIGHT_CHECK;
-    const endsMs = clamp((nowMs - this.#leasedAtMs) * partOfTimeSinceLease, minMs, maxMs);
-    return Math.min(endsMs, untilDueMs(nextDueInMs));
+    const inFlightCheckMs = clamp((nowMs - this.#leasedAtMs) * partOfTimeSinceLease, minMs, maxMs);
+    return Math.min(inFlightCheckMs, untilDueMs(nextDueInMs));
   }
 }
 
-/**
- * The claim makes a delayed job of a delivery within the look-ahead. If too many jobs are delayed, the relay
- * claims it when it is due.
- */
+/** The relay checks when the delivery comes within the look-ahead. If it is within it, when it is due. */
 function untilDueMs(nextDueInMs: number | null): number {
   if (nextDueInMs === null) return Infinity;
-  return nextDueInMs > LOOK_AHEAD_MS ? nextDueInMs - LOOK_AHEAD_MS : Math.max(0, nextDueInMs);
+  return nextDueInMs > LOOK_AHEAD_MS ? nextDueInMs - LOOK_AHEAD_MS : nextDueInMs;
 }
 
 function clamp(value: number, min: number, max: number): number {

@@ -50,11 +50,10 @@ export class DeliveryFixture {
         },
       },
       queue: this.queue,
+      fleet: { slots: () => this.fleetSlots, deadWorkers: () => this.deadWorkers },
       leaseSeconds: 30,
-      fleetSlots: () => this.fleetSlots,
-      deadWorkers: () => this.deadWorkers,
       nowMs,
-      onClaim: (leased) => this.leases.push(leased),
+      onQueued: (leased) => this.leases.push(leased),
     });
     const sweepOnce: typeof outbox.sweep = async (...args) => {
       this.sweeps += 1;

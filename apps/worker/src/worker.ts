@@ -20,7 +20,7 @@ import {
   lockWorkerNumber,
   readiness,
 } from '@postrider/store';
-import type { createPool, Database, DeliveryClaim } from '@postrider/store';
+import type { createPool, Database } from '@postrider/store';
 import { createAnnouncements } from './announcements.ts';
 import { makeAttempt } from './delivery/attempt.ts';
 import { deliver } from './delivery/deliver.ts';
@@ -80,7 +80,6 @@ async function addConsumers(
   mailProvider: MailProviderOptions['provider'],
 ): Promise<void> {
   const { config, lifecycle, queueWatch } = parts;
-  const { location, onError: onQueueError } = queueWatch;
   const workerNumber = addWorkerNumber(parts);
   const stopping = new AbortController();
   const stages = createDeliveryStages(parts, workerNumber, stopping.signal);
@@ -93,29 +92,28 @@ async function addConsumers(
     logger: parts.logger,
   });
   const mayFetch = announcements.isAnnounced;
+  const send = quarantineFaulty<MailJob>((job) =>
+    sendMail({ ...job, emailId: job.emailId as EmailId }, mailStages),
+  );
 
-  const consumers = {
-    fast: addLane(parts, 'fast', ATTEMPTS_PER_SLOT * config.deliveryConcurrency, stages, mayFetch),
-    slow: addLane(parts, 'slow', config.slowLaneConcurrency, stages, mayFetch),
-    mail: new Consumer(location, 'mail', {
+  const consumers = [
+    createLaneConsumer(parts, 'fast', ATTEMPTS_PER_SLOT * config.deliveryConcurrency, stages, mayFetch),
+    createLaneConsumer(parts, 'slow', config.slowLaneConcurrency, stages, mayFetch),
+    new Consumer(queueWatch.location, 'mail', {
       concurrency: MAIL_JOBS_PER_SLOT * config.mailConcurrency,
-      handle: loggingFaults<MailJob>(
-        parts,
-        'mail',
-        quarantineFaulty((job) => sendMail({ ...job, emailId: job.emailId as EmailId }, mailStages)),
-        (job) => ({ email_id: job.emailId }),
-      ),
+      handle: (job) =>
+        send(job).catch((fault: unknown) => leaveToLease(parts, 'mail', { email_id: job.emailId }, fault)),
       mayFetch,
       lockSeconds: mailStages.leaseSeconds,
-      onError: onQueueError,
+      onError: queueWatch.onError,
     }),
-  };
+  ];
   // One part, so all three stop taking jobs at the same moment. Mail that waits for a slot is released.
   lifecycle.add('consumers', {
-    start: async () => Object.values(consumers).forEach((consumer) => consumer.start()),
+    start: async () => consumers.forEach((consumer) => consumer.start()),
     async stop(remainingMs) {
       stopping.abort();
-      await Promise.all(Object.values(consumers).map((each) => each.stop(remainingMs - STOP_RESERVE_MS)));
+      await Promise.all(consumers.map((consumer) => consumer.stop(remainingMs - STOP_RESERVE_MS)));
     },
   });
   lifecycle.add('announcements', announcements);
@@ -149,7 +147,7 @@ function createDeliveryStages(
     },
     onOrphanLeft({ deliveryId, eventId, webhookId }, error) {
       const ids = { delivery_id: deliveryId, event_id: eventId, webhook_id: webhookId };
-      leftToLease(parts, 'delivery', ids, new StageFault('load', error));
+      leaveToLease(parts, 'delivery', ids, new StageFault('load', error));
     },
   });
   return {
@@ -165,7 +163,7 @@ function createDeliveryStages(
  * lane. One host may have as many connections as the lane makes attempts at once. Otherwise webhooks that
  * share a host would wait for each other, and time out.
  */
-function addLane(
+function createLaneConsumer(
   parts: WorkerParts,
   lane: Lane,
   attemptsMax: number,
@@ -200,44 +198,25 @@ function addLane(
   };
   return new Consumer(queueWatch.location, lane, {
     concurrency: attemptsMax,
-    handle: loggingFaults<DeliveryClaim>(
-      parts,
-      'delivery',
-      (job) => deliver(job, stages),
-      (job) => ({ delivery_id: job.deliveryId }),
-    ),
+    handle: (job) =>
+      deliver(job, stages).catch((fault: unknown) =>
+        leaveToLease(parts, 'delivery', { delivery_id: job.deliveryId }, fault),
+      ),
     mayFetch,
     lockSeconds: config.leaseSeconds,
     onError: queueWatch.onError,
   });
 }
 
-type Logged = Pick<WorkerParts, 'logger' | 'metrics'>;
-
 /** Handles a fault of ours: one log line and a count. The row's lease brings the work back. */
-function loggingFaults<Job>(
-  parts: Logged,
+function leaveToLease(
+  { logger, metrics }: WorkerParts,
   work: 'delivery' | 'mail',
-  handle: (job: Job) => Promise<void>,
-  nameOf: (job: Job) => Readonly<Record<string, string>>,
-): (job: Job) => Promise<void> {
-  return async (job) => {
-    try {
-      await handle(job);
-    } catch (fault) {
-      leftToLease(parts, work, nameOf(job), fault);
-    }
-  };
-}
-
-function leftToLease(
-  { logger, metrics }: Logged,
-  work: 'delivery' | 'mail',
-  name: Readonly<Record<string, string>>,
+  ids: Readonly<Record<string, string>>,
   fault: unknown,
 ): void {
-  const isStageFault = fault instanceof StageFault;
-  const [stage, error] = isStageFault ? [fault.stage, fault.cause] : ['other', fault];
+  const ended = fault instanceof StageFault ? fault : { stage: 'other', cause: fault, ids: {} };
+  const { stage, cause: error } = ended;
   metrics.workLeftToLease.inc({ work, stage });
-  logger.error('work left to its lease', { ...name, ...(isStageFault ? fault.ids : {}), stage, error });
+  logger.error('work left to its lease', { ...ids, ...ended.ids, stage, error });
 }

@@ -38,7 +38,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'group-commit': {
     without: 'each delivery has its own statements',
-    changes: [change('apps/worker/src/batcher.ts', 'SIZE_MAX = 200', 'SIZE_MAX = 1')],
+    changes: [change('apps/worker/src/batched.ts', 'SIZE_MAX = 200', 'SIZE_MAX = 1')],
   },
   'attempts-per-slot': {
     without: 'a worker makes as many attempts at once as it has slots, instead of seven times as many',
@@ -57,11 +57,11 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'failing-limit': {
     without: 'a failing endpoint keeps the limit that it had',
-    changes: [change(WEBHOOK_STATE, 'report.failing ? CONCURRENCY_LIMITS.first : ', '')],
+    changes: [change(WEBHOOK_STATE, 'report.failing ? FIRST_LIMIT : ', '')],
   },
   'first-limit': {
     without: 'a webhook that the relay does not know begins with its share of all slots',
-    changes: [change(WEBHOOK_STATE, 'ownLimit: number = CONCURRENCY_LIMITS.first;', 'ownLimit = 1_000_000;')],
+    changes: [change(WEBHOOK_STATE, 'ownLimit = FIRST_LIMIT;', 'ownLimit = 1_000_000;')],
   },
   growth: {
     without: 'the limit of a webhook grows to its share when its first delivery has ended',
@@ -69,7 +69,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'quick-limit': {
     without: 'an endpoint that answers quickly may use all of its share',
-    changes: [change(FAIR_SHARES, 'quickPart: 1 / 16,', 'quickPart: 1_000_000,')],
+    changes: [change(FAIR_SHARES, 'QUICK_PART = 1 / 16;', 'QUICK_PART = 1_000_000;')],
   },
   'shortest-mean': {
     without: 'the mean time in flight alone says whether an endpoint is quick',

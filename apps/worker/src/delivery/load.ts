@@ -1,6 +1,6 @@
 import { isOutage } from '@postrider/store';
 import type { DeliveryClaim, DeliveryWork, TakenDelivery } from '@postrider/store';
-import { Batcher } from '../batcher.ts';
+import { batched } from '../batched.ts';
 import { untilPostgresAnswers } from '../until-postgres-answers.ts';
 
 /** What the stage `load` returns: the taken delivery, and its lease on this process's monotonic clock. */
@@ -23,7 +23,7 @@ export function createLoader(
   workerNumber: number | null = null,
   stopped?: AbortSignal,
 ): (job: DeliveryClaim) => Promise<LoadedDelivery | null> {
-  const batcher = new Batcher<DeliveryClaim, LoadedDelivery | null>(async (jobs) => {
+  const take = batched<DeliveryClaim, LoadedDelivery | null>(async (jobs) => {
     const takenAtMs = performance.now();
     const taken = new Map(
       (await store.take(jobs, leaseSeconds, workerNumber)).map((row) => [row.deliveryId, row]),
@@ -37,5 +37,5 @@ export function createLoader(
   });
   const mayRepeat = (error: unknown) => isOutage(error) && stopped?.aborted !== true;
   return (job) =>
-    untilPostgresAnswers(() => batcher.add(job), performance.now() + leaseSeconds * 1000, mayRepeat);
+    untilPostgresAnswers(() => take(job), performance.now() + leaseSeconds * 1000, mayRepeat);
 }

@@ -1,7 +1,7 @@
 import { newId } from '@postrider/domain';
 import type { Clock, DeliveryOutcome } from '@postrider/domain';
 import type { DeadAttempt, DeliveryWork, FinishedAttempt, RetriedAttempt } from '@postrider/store';
-import { Batcher } from '../batcher.ts';
+import { batched } from '../batched.ts';
 import { untilPostgresAnswers } from '../until-postgres-answers.ts';
 import type { Attempt } from './attempt.ts';
 import type { LoadedDelivery } from './load.ts';
@@ -25,10 +25,10 @@ export type Recorder = (
 ) => Promise<boolean>;
 
 export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dead'>, clock: Clock): Recorder {
-  const done = batcherOf<Entry>((entries, nowMs) =>
+  const done = batchedFor<Entry>((entries, nowMs) =>
     store.done(entries.map((entry) => finishedAttempt(entry, nowMs))),
   );
-  const retry = batcherOf<Entry & { outcome: DeliveryOutcome & { kind: 'retry' } }>((entries, nowMs) =>
+  const retry = batchedFor<Entry & { outcome: DeliveryOutcome & { kind: 'retry' } }>((entries, nowMs) =>
     store.retry(
       entries.map((entry): RetriedAttempt => ({
         ...finishedAttempt(entry, nowMs),
@@ -37,7 +37,7 @@ export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dea
       })),
     ),
   );
-  const dead = batcherOf<Entry & { outcome: DeliveryOutcome & { kind: 'dead' } }>((entries, nowMs) =>
+  const dead = batchedFor<Entry & { outcome: DeliveryOutcome & { kind: 'dead' } }>((entries, nowMs) =>
     store.dead(
       entries.map((entry): DeadAttempt => ({
         ...finishedAttempt(entry, nowMs),
@@ -53,11 +53,11 @@ export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dea
     untilPostgresAnswers(() => {
       switch (outcome.kind) {
         case 'done':
-          return done.add({ delivery, attempt });
+          return done({ delivery, attempt });
         case 'retry':
-          return retry.add({ delivery, attempt, outcome });
+          return retry({ delivery, attempt, outcome });
         case 'dead':
-          return dead.add({ delivery, attempt, outcome });
+          return dead({ delivery, attempt, outcome });
       }
     }, delivery.leaseEndsAtMs);
 }
@@ -65,10 +65,10 @@ export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dea
 /**
  * `finish` gets the time of its statement. An entry resolves to true if its row was still this worker's.
  */
-function batcherOf<E extends Entry>(
+function batchedFor<E extends Entry>(
   finish: (entries: readonly E[], nowMs: number) => Promise<string[]>,
-): Batcher<E, boolean> {
-  return new Batcher<E, boolean>(async (entries) => {
+): (entry: E) => Promise<boolean> {
+  return batched<E, boolean>(async (entries) => {
     const ended = new Set(await finish(entries, performance.now()));
     const latest = latestClaims(entries);
     return entries.map(

@@ -2,7 +2,7 @@ import { hostOf } from '@postrider/domain';
 import type { DeliveryOutcome, WebhookId } from '@postrider/domain';
 import type { Logger, Metrics } from '@postrider/runtime';
 import type { ChangedWebhook, DeliveryWork } from '@postrider/store';
-import { Batcher } from '../batcher.ts';
+import { batched } from '../batched.ts';
 import type { Attempt } from './attempt.ts';
 import { HealthBook } from './health-book.ts';
 import type { LoadedDelivery } from './load.ts';
@@ -28,7 +28,7 @@ export function createReporter({ logger, metrics, store }: ReporterParts): Repor
   const health = new HealthBook();
   // Many attempts may notice one change. A statement gets the last change of each webhook, and only the
   // attempt of that change logs it.
-  const changes = new Batcher<StoredHealth, ChangedWebhook | undefined>(async (batch) => {
+  const changeHealth = batched<StoredHealth, ChangedWebhook | undefined>(async (batch) => {
     const latest = new Map(batch.map((change) => [change.webhookId, change]));
     const stored = await store.markHealth([...latest.values()]);
     const changed = new Map(stored.map((webhook) => [webhook.webhookId, webhook]));
@@ -53,7 +53,7 @@ export function createReporter({ logger, metrics, store }: ReporterParts): Repor
 
   async function writeHealth(webhookId: WebhookId, failing: boolean): Promise<void> {
     try {
-      const changed = await changes.add({ webhookId, failing });
+      const changed = await changeHealth({ webhookId, failing });
       if (changed === undefined) return;
       logger.warn(failing ? 'endpoint.failing' : 'endpoint.recovered', {
         webhook_id: webhookId,

@@ -9,7 +9,7 @@ import type {
   RetriedEmail,
   TakenEmail,
 } from '@postrider/store';
-import { Batcher } from '../batcher.ts';
+import { batched } from '../batched.ts';
 
 /** The job for one claim of a message. */
 export interface SendJob extends MailClaim {
@@ -26,18 +26,18 @@ export class MailBatches {
   readonly #store: MailWork;
   readonly #leaseSeconds: number;
   readonly #logger: Logger;
-  readonly #takes = new Batcher<SendJob, TakenEmail | null>((jobs) => this.#takeTogether(jobs));
-  readonly #sent = this.#endBatcher<EndedEmail>((ends) => this.#store.endTogether('sent', ends));
-  readonly #failed = this.#endBatcher<EndedEmail>((ends) => this.#store.endTogether('failed', ends));
-  readonly #retries = this.#endBatcher<RetriedEmail>(async (retries) => {
+  readonly #takeInBatch = batched<SendJob, TakenEmail | null>((jobs) => this.#takeTogether(jobs));
+  readonly #endSent = this.#endInBatch<EndedEmail>((ends) => this.#store.endTogether('sent', ends));
+  readonly #endFailed = this.#endInBatch<EndedEmail>((ends) => this.#store.endTogether('failed', ends));
+  readonly #retryInBatch = this.#endInBatch<RetriedEmail>(async (retries) => {
     const retried = await this.#store.retry(retries);
     return new Map([...retried].map((email) => [email, { eventId: null }]));
   });
-  readonly #renewals = new Batcher<TakenEmail, boolean>(async (emails) => {
+  readonly #renewInBatch = batched<TakenEmail, boolean>(async (emails) => {
     const held = await this.#store.renew(emails, this.#leaseSeconds);
     return emails.map((email) => held.has(email));
   });
-  readonly #releases = new Batcher<SendJob, void>((jobs) => this.#releaseTogether(jobs));
+  readonly #releaseInBatch = batched<SendJob, void>((jobs) => this.#releaseTogether(jobs));
 
   constructor(
     store: MailWork,
@@ -50,7 +50,7 @@ export class MailBatches {
 
   /** @returns null for a stale or duplicate job. */
   take(job: SendJob): Promise<TakenEmail | null> {
-    return (job.faults ?? 0) > 0 ? this.#takeAlone(job) : this.#takes.add(job);
+    return (job.faults ?? 0) > 0 ? this.#takeAlone(job) : this.#takeInBatch(job);
   }
 
   /**
@@ -80,12 +80,12 @@ export class MailBatches {
     switch (kind) {
       case 'sent':
       case 'failed': {
-        const batcher = kind === 'sent' ? this.#sent : this.#failed;
-        return (together ? await batcher.add({ email, providerMessageId, error }) : null) ?? alone();
+        const endInBatch = kind === 'sent' ? this.#endSent : this.#endFailed;
+        return (together ? await endInBatch({ email, providerMessageId, error }) : null) ?? alone();
       }
       case 'retry': {
         const retried = { email, delayMs: outcome.next.delayMs };
-        const recorded = together ? await this.#retries.add(retried) : null;
+        const recorded = together ? await this.#retryInBatch(retried) : null;
         if (recorded !== null) return recorded;
         return (await this.#store.retry([retried])).has(email) ? { eventId: null } : null;
       }
@@ -94,12 +94,12 @@ export class MailBatches {
 
   /** Renews the lease. @returns false when the message was no longer this worker's. */
   renew(email: TakenEmail): Promise<boolean> {
-    return this.#renewals.add(email);
+    return this.#renewInBatch(email);
   }
 
   /** Releases a message that was not taken. Never rejects: on failure its lease expires. */
   release(job: SendJob): Promise<void> {
-    return this.#releases.add(job);
+    return this.#releaseInBatch(job);
   }
 
   forgiveFault(job: MailClaim): Promise<void> {
@@ -134,10 +134,10 @@ export class MailBatches {
   }
 
   /** Each entry resolves to null when its message was left out, and all do when the batch failed. */
-  #endBatcher<End extends { readonly email: TakenEmail }>(
+  #endInBatch<End extends { readonly email: TakenEmail }>(
     end: (ends: readonly End[]) => Promise<ReadonlyMap<TakenEmail, RecordedAttempt>>,
-  ): Batcher<End, RecordedAttempt | null> {
-    return new Batcher<End, RecordedAttempt | null>(async (ends) => {
+  ): (end: End) => Promise<RecordedAttempt | null> {
+    return batched<End, RecordedAttempt | null>(async (ends) => {
       try {
         const ended = await end(ends);
         return ends.map(({ email }) => ended.get(email) ?? null);

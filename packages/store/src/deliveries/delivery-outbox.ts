@@ -118,10 +118,10 @@ export function createDeliveryOutbox(pool: Pool) {
       ]);
       return { webhooks: rows.flatMap(sweptWebhooks), cursor: rows[0]?.cursor ?? null };
     },
-    /** Does the same for one webhook. @returns undefined when nothing of it is due within the look-ahead */
-    async sweepOne(webhookId: WebhookId, lookAheadSeconds: number): Promise<SweptWebhook | undefined> {
+    /** Does the same for one webhook. @returns none when nothing of it is due within the look-ahead */
+    async sweepOne(webhookId: WebhookId, lookAheadSeconds: number): Promise<SweptWebhook[]> {
       const rows = await runOn<SweptRow>(pool, sweepWebhook, [webhookId, lookAheadSeconds]);
-      return rows.flatMap(sweptWebhooks)[0];
+      return rows.flatMap(sweptWebhooks);
     },
     /** @returns the webhook after `cursor`, with or without deliveries; null: there is none. */
     async nextWebhook(cursor: string): Promise<WebhookId | null> {

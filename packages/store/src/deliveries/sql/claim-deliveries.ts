@@ -3,11 +3,9 @@ import { statement } from '../../db/statement.ts';
 import { LOW_WATER_MARK } from './low-water-mark.ts';
 
 /**
- * Whether a row may be leased: it has no lease, its lease has expired, or the worker that had it died. A
- * worker that died may also have fetched jobs whose rows it had not taken yet. So leases from before its
- * death are over for every row that nobody has taken. A row whose job still waits in the queue then has two.
- *
- * $12 lease in seconds, $14 numbers of the dead workers, $15 a time by which all had died.
+ * Whether a row may be leased: it has no lease, its lease has expired, or its worker died. That worker may
+ * also have fetched jobs without taking their rows. So a row that nobody has taken is free if its lease is
+ * older than the death. If its job still waits in the queue, it then has two jobs (decision 0036).
  */
 const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
                    or coalesce(d.worker = any ($14::int[]), false)
@@ -17,46 +15,35 @@ const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
  * Leases the deliveries of these webhooks that are due within the look-ahead, and reports what it saw of each
  * webhook. So the claim is also the scan.
  *
- * Guarantee, concurrency limit: a removed webhook gets nothing, and no report. Only rows among a webhook's
- * oldest are leased, as many as its share, rows with a lease included. Deliveries that were leased before
- * they were due come on top when they become due.
+ * Guarantee, concurrency limit: the claim looks at a webhook's oldest rows, as many as its share, and leases
+ * the free ones. Deliveries that were leased before they were due come on top when they become due. A removed
+ * webhook gets nothing, and no report.
  *
- * Guarantee, fairness: rows are given round-robin, in each lane by itself. The account with fewer deliveries
- * in flight comes first. Within an account, the first row of each webhook comes before the second row of any.
- * Ties keep the caller's order. A full lane does not keep rows from the other lane.
+ * Guarantee, fairness: the account with fewer deliveries in flight comes first. Within an account, the first
+ * row of each webhook comes before the second row of any. Ties keep the caller's order. A full lane keeps no
+ * rows from the other.
  *
- * Guarantee, one owner: two relays never get the same row. A row whose lease is over is leased again. The
- * commit need not be durable: if Postgres crashes, the row is free again, and the job either still matches
- * its claim or is stale.
+ * Guarantee, one owner: two relays never get the same row. The commit need not be durable: if Postgres
+ * crashes, the row is free again, and the job either still matches its claim or is stale.
  *
- * Guarantee, order in a slow queue: a row that is leased again keeps its claim. So a job that waits in the
- * queue for longer than the lease still matches, and newer rows do not overtake it. The second job then costs
- * one failed take.
+ * Guarantee, order in a slow queue: a row that is leased again keeps its claim. So a job that waits longer
+ * than the lease still matches, and newer rows do not overtake it. The second job costs one failed take.
  *
  * The statement finds its rows again by `ctid`, because an index descent per id would cost more. A row that
- * another session updates meanwhile has a new `ctid`: it is left for the next claim.
+ * another session updates meanwhile has a new `ctid`: it is left for the next claim. Connections with
+ * `plans: 'once'` allow nested loops only, because a hash join would read the whole backlog. The index by
+ * due time has `greatest(d.id, 0)` instead of the id (decision 0012).
  *
- * The planner cannot know how many rows are picked. It would assume a share of the backlog, and a hash join
- * would read the whole backlog. Connections with `plans: 'once'` allow nested loops only.
+ * Rows before a webhook's start position are neither read nor counted (decision 0016).
  *
- * `greatest(d.id, 0)` is the id, in the form that the index by due time has. If that index had the column
- * itself, Postgres might look rows up by id in it, and read all its entries (decision 0012).
+ * By webhook:
+ * - $1 ids, $2 shares, $3 rows to read (the share or more), $4 whether it uses the slow lane
+ * - $5 due times and $6 ids of the start positions, or nulls; $7 deliveries in flight of its account
  *
- * Rows before a webhook's start position are neither read nor counted. Ended rows stay in the index until a
- * vacuum, and as long as an open snapshot may see them. A claim without a start position reads all of these.
- *
- * Takes, by webhook:
- * - $1 ids, $2 shares, $3 rows to read (the share or more)
- * - $4 whether it uses the slow lane (a failing one does)
- * - $5 due times and $6 ids of the start positions, or nulls
- * - $7 deliveries in flight of its account
- *
- * Takes for all:
- * - $8 look-ahead in seconds
- * - $9 due rows at most for the fast lane, $10 for the slow lane
- * - $11 rows at most that are not due yet, for each lane
- * - $12 lease in seconds, from the due time on
- * - $13 seconds after which an attempt in flight counts as stuck
+ * For all:
+ * - $8 look-ahead in seconds; $12 lease in seconds, from the due time on
+ * - $9 due rows at most for the fast lane, $10 for the slow lane; $11 rows not due yet at most for each lane
+ * - $13 seconds after which an attempt is stuck
  * - $14 numbers of workers that died, $15 a time by which all had died ('-infinity': none)
  *
  * Returns a row for each leased delivery. A webhook that got none has one row without a delivery. Each row
@@ -124,14 +111,14 @@ export const claimDeliveries = statement('claim-deliveries')`
       from mine
       where d.ctid = mine.at
       returning d.webhook_id, d.id, d.claim, mine.slow, mine.lease_expired,
-                greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as delay_ms
+                greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as due_in_ms
     )
     select first.webhook_id as "webhookId", first.account_id as "accountId", first.failing,
            coalesce(first.due_rows, 0)::int as due, coalesce(first.in_flight, 0)::int as "inFlight",
            coalesce(first.stuck, 0)::int as stuck, coalesce(first.expired, 0)::int as expired,
            (extract(epoch from first.next_due_at - now()) * 1000)::float8 as "nextDueInMs", ${LOW_WATER_MARK},
            leased.id as "deliveryId", leased.claim, leased.slow, leased.lease_expired as "leaseExpired",
-           leased.delay_ms as "dueInMs"
+           leased.due_in_ms as "dueInMs"
     from (select * from seen where age_rank is null or age_rank = 1) first
     left join leased on leased.webhook_id = first.webhook_id`;
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { Batcher } from './batcher.ts';
+import { batched } from './batched.ts';
 
-let batcher: Batcher<string, string>;
+let call: (item: string) => Promise<string>;
 /** The batches so far, in order. */
 let batches: (readonly string[])[];
 /** End the running batch. */
@@ -18,7 +18,7 @@ beforeEach(() => {
       fail = async (error) => settled(() => reject(error));
     });
   };
-  batcher = new Batcher(run);
+  call = batched(run);
 });
 afterEach(() => void jest.useRealTimers());
 
@@ -31,16 +31,16 @@ async function settled(action: () => void): Promise<void> {
 
 /** One call per letter, all before the event loop continues. */
 async function addAll(letters: string): Promise<string[]> {
-  return Promise.all(letters.split('').map(async (letter) => batcher.add(letter)));
+  return Promise.all(letters.split('').map(async (letter) => call(letter)));
 }
 
 test('a single call runs at once, also after another one has ended', async () => {
-  const first = batcher.add('a');
+  const first = call('a');
   await elapse(0);
   expect(batches).toEqual([['a']]);
   await end();
   expect(await first).toBe('A');
-  void batcher.add('b');
+  void call('b');
   await elapse(0);
   expect(batches).toEqual([['a'], ['b']]);
 });
@@ -76,9 +76,9 @@ test('a batch has at most 200 items, and the rest follows in order', async () =>
 });
 
 test('a rejection rejects only the calls of its batch', async () => {
-  const failed = Promise.allSettled([batcher.add('a'), batcher.add('b')]);
+  const failed = Promise.allSettled([call('a'), call('b')]);
   await elapse(0);
-  const next = batcher.add('c');
+  const next = call('c');
   const error = new Error('away');
   await fail(error);
   expect(await failed).toEqual([
