@@ -97,6 +97,15 @@ test.each(['api', 'all'] as const)(
   },
 );
 
+test('a worker whose login is refused says so in one line', async () => {
+  const url = Object.assign(new URL(database.url), { password: 'hunter2' });
+  const { code, stderr } = await endOf('worker', { DATABASE_URL: url.href });
+  expect(code).toBe(1);
+  expect(stderr).toEqual([
+    `postrider: cannot start database: Postgres is not available: password authentication failed for user "${url.username}"`,
+  ]);
+});
+
 async function asAdmin(sql: string): Promise<void> {
   await withClient(adminDatabaseUrl(), (client) => client.query(sql));
 }

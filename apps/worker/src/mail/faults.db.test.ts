@@ -10,9 +10,10 @@ import type { MailProvider } from '@postrider/mail';
 import { createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
 import { createMailOutbox, createMailWork, StoreUnavailableError } from '@postrider/store';
-import type { ClaimedEmail, Database, MailClaim } from '@postrider/store';
+import type { ClaimedEmail, Database, MailClaim, TakenEmail } from '@postrider/store';
 import {
   createRows,
+  createTestRoles,
   fakeClock,
   startFaultProxy,
   untilWaitingForLock,
@@ -381,5 +382,34 @@ test('a message accepted before an outage of Postgres that outlasts its lease is
   } finally {
     await byLine.close();
     await line.close();
+  }
+});
+
+test('a message accepted before the password of the worker was changed is sent once', async () => {
+  const roles = createTestRoles();
+  const login = await roles.login(`in role ${new URL(database.url).username}`);
+  const url = roles.url(database.url, login);
+  const setPassword = (password: string) => database.query(`alter role ${login} password '${password}'`);
+  const byLogin = openTestDatabase(url);
+  try {
+    const onLogin = stagesOn(byLogin);
+    const send = jest.fn(async (message: TakenEmail) => {
+      const answer = await onLogin.send(message);
+      await setPassword('changed');
+      await database.query(
+        'select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = $1',
+        [login],
+      );
+      return answer;
+    });
+    const sending = sendMail(await nextJob(), { ...onLogin, send });
+    await waitFor(() => log.lines('mail ends one by one').length >= 2, { what: 'tries to record it' });
+    await setPassword(new URL(url).password);
+    await sending;
+    expect(send).toHaveBeenCalledTimes(1);
+    expect([await sends(), await eventTypes()]).toEqual([[], ['email.sent']]);
+  } finally {
+    await byLogin.close();
+    await roles.drop();
   }
 });

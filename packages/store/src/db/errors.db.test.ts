@@ -72,6 +72,14 @@ describe.each(WAYS)('by way of %s', (_, query) => {
     expect(isUnavailable(await errorOf(query(db, 'select 1')))).toBe(true);
   });
 
+  test.each([
+    ['a wrong password', { password: 'wrong' }],
+    ['a database that does not exist', { pathname: '/nowhere' }],
+  ])('%s is unavailable: an operator corrects it while the process runs', async (__, change) => {
+    const { href } = Object.assign(new URL(adminDatabaseUrl()), change);
+    expect(isUnavailable(await errorOf(query(open(href), 'select 1')))).toBe(true);
+  });
+
   test('a server that ends the session in the middle of a statement is unavailable', async () => {
     const error = await errorOf(query(open(), 'select pg_terminate_backend(pg_backend_pid())'));
     expect(isUnavailable(error)).toBe(true);
@@ -86,6 +94,7 @@ describe.each(WAYS)('by way of %s', (_, query) => {
     ['too many connections', '53300'],
     ['a full disk', '53100'],
     ['a server that starts', '57P03'],
+    ['a role that may not log in', '28000'],
     ['a disk that fails', '58030'],
     ['a server that only reads', '25006'],
     ['a lock that is not had in time', '55P03'],
@@ -100,11 +109,6 @@ describe.each(WAYS)('by way of %s', (_, query) => {
       expect(isUnavailable(await errorOf(query(open(), sql)))).toBe(false);
     },
   );
-});
-
-test('a wrong password is not: no retry would help', async () => {
-  const url = Object.assign(new URL(adminDatabaseUrl()), { password: 'wrong' }).href;
-  expect(isUnavailable(await errorOf(open(url).pool.query('select 1')))).toBe(false);
 });
 
 test('what is no error is not', () => {

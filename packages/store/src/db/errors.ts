@@ -1,5 +1,6 @@
 /**
- * Postgres cannot be reached, is starting or stopping, or did not answer in time. Retrying later may help.
+ * Postgres cannot be reached, refuses the login, is starting or stopping, or did not answer in time. Retrying
+ * later may help.
  */
 export class StoreUnavailableError extends Error {
   override readonly name: string = 'StoreUnavailableError';
@@ -23,6 +24,8 @@ const QUERY_CANCELED = '57014';
 /** SQLSTATE classes and codes of faults of the server, not of the statement. */
 const UNAVAILABLE_SQLSTATES = [
   /^08/, // connection exceptions
+  /^28/, // refused login: an operator changed a password, a role or pg_hba.conf
+  /^3D000$/, // no such database: an operator restores or renames it
   /^53/, // insufficient resources: too many connections, disk full
   /^57/, // operator intervention: shutdown, crash recovery, statement timeout, cancellation
   /^58/, // faults around the server: input and output
