@@ -39,7 +39,7 @@ export class MessageParser {
   /**
    * A message that costs two threads is unread: nothing of it may run in the main thread.
    * @param client clients take turns at the threads
-   * @throws Error when the parser is closed: the sender must send the message again
+   * @throws Error when the parser is closed, or no thread starts: the sender must send the message again
    */
   async parse(raw: Buffer, client: string): Promise<ParsedMessage> {
     const message = await this.#pool.run(client, () => transferOf(raw));

@@ -1,4 +1,4 @@
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 
 /** A value on its way to or from a worker thread. */
 export interface Transfer<Value> {
@@ -11,8 +11,15 @@ export interface Transfer<Value> {
   readonly transferList: readonly ArrayBuffer[];
 }
 
+/**
+ * Memory that the pool shares with one of its threads. The thread sets the byte when its script has loaded.
+ * No job is to blame for an earlier end.
+ */
+export type LoadedFlag = Uint8Array<SharedArrayBuffer>;
+
 /** Runs in the worker thread: answers each job that arrives. When `work` rejects, the thread ends. */
 export function answerJobs(work: (job: unknown) => Promise<Transfer<unknown>>): void {
+  (workerData as LoadedFlag)[0] = 1;
   parentPort?.on('message', (job: unknown) => void answer(job));
 
   async function answer(job: unknown): Promise<void> {

@@ -13,11 +13,13 @@ parentPort.on('message', () => parentPort.postMessage(threadId));
 const NEVER_MS = 600_000;
 
 let folder: string;
+let script: string;
 let pool: ThreadPool<string, number>;
 let lost: Error[];
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'thread-pool-'));
+  script = join(folder, 'thread.mjs');
   lost = [];
 });
 
@@ -27,7 +29,6 @@ afterEach(async () => {
 });
 
 function open(idleMs: number, threads: number): void {
-  const script = join(folder, 'thread.mjs');
   writeFileSync(script, SCRIPT);
   const onThreadLost = (error: Error): void => void lost.push(error);
   pool = new ThreadPool({ threads, idleMs, timeoutMs: NEVER_MS, memoryMb: 64, script, onThreadLost });
@@ -65,4 +66,13 @@ test('clients take turns: a job does not wait for all jobs that another client s
     });
   await Promise.all([run('a', 'a1'), run('a', 'a2'), run('a', 'a3'), run('b', 'b1')]);
   expect(begun).toEqual(['a1', 'a2', 'b1', 'a3']);
+});
+
+test('a job for which no thread starts rejects, and no thread counts as lost to it; the next job runs', async () => {
+  open(NEVER_MS, 1);
+  rmSync(script); // an operator replaces the files of the release
+  await expect(threadOfJob()).rejects.toThrow('a worker thread did not start');
+  expect(lost).toEqual([]);
+  writeFileSync(script, SCRIPT);
+  expect(await threadOfJob()).toEqual(expect.any(Number));
 });

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { KeyedQueue } from '@postrider/limits';
-import type { Transfer } from './answer-jobs.ts';
+import type { LoadedFlag, Transfer } from './answer-jobs.ts';
 
 /**
  * The heap limit of a thread counts the old generation. Node 24 can move a whole young generation there in
@@ -27,7 +27,7 @@ export interface ThreadPoolOptions {
    * Default: 60,000.
    */
   readonly idleMs?: number;
-  /** Called when a thread is lost, usually to a job. Meant for a log line and a metric. */
+  /** Called when a thread that had started is lost, usually to a job. Meant for a log line and a metric. */
   readonly onThreadLost?: ((error: Error) => void) | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface ThreadPoolOptions {
  * process. So the young generation is limited, too.
  */
 export class ThreadPool<Job, Answer> {
-  readonly #threads = new Set<Worker>();
+  readonly #threads = new Map<Worker, LoadedFlag>();
   /** The idle threads, with the timers that end them. The one that was busy last is the last. */
   readonly #idle = new Map<Worker, NodeJS.Timeout>();
   readonly #path: string;
@@ -66,7 +66,8 @@ export class ThreadPool<Job, Answer> {
    * @param client its jobs run in order, and take turns with those of other clients
    * @param job called before each try: the first try has used up the transferred memory
    * @returns null when two threads were lost to the job
-   * @throws Error when the pool is closed. The job may or may not have run.
+   * @throws Error when the pool is closed: the job may or may not have run. Also when no thread starts: the
+   * job is not to blame.
    */
   async run(client: string, job: () => Transfer<Job>): Promise<Answer | null> {
     const slot = this.#queue.join(client, 1);
@@ -87,13 +88,14 @@ export class ThreadPool<Job, Answer> {
   async close(): Promise<void> {
     this.#closed = true;
     for (const thread of [...this.#idle.keys()]) this.#removeFromIdle(thread);
-    await Promise.all([...this.#threads].map((thread) => thread.terminate()));
+    await Promise.all([...this.#threads.keys()].map((thread) => thread.terminate()));
   }
 
   /** @returns null when the thread was lost */
   async #runInThread(job: () => Transfer<Job>): Promise<Answer | null> {
     this.#requireOpen();
     const thread = this.#takeIdle() ?? this.#startThread();
+    const loaded = this.#threads.get(thread);
     try {
       return await answerOf<Answer>(thread, job(), {
         timeoutMs: this.#options.timeoutMs,
@@ -102,6 +104,7 @@ export class ThreadPool<Job, Answer> {
     } catch (error) {
       await thread.terminate();
       this.#requireOpen();
+      if (loaded?.[0] !== 1) throw new Error('a worker thread did not start', { cause: error });
       this.#options.onThreadLost?.(error as Error);
       return null;
     }
@@ -132,8 +135,9 @@ export class ThreadPool<Job, Answer> {
       maxOldGenerationSizeMb: memoryMb,
       maxYoungGenerationSizeMb: YOUNG_GENERATION_MB,
     };
-    const thread = new Worker(this.#path, { resourceLimits });
-    this.#threads.add(thread);
+    const loaded = new Uint8Array(new SharedArrayBuffer(1));
+    const thread = new Worker(this.#path, { resourceLimits, workerData: loaded });
+    this.#threads.set(thread, loaded);
     // An error event without a listener ends the process.
     thread.on('error', (error) => {
       if (this.#removeFromIdle(thread)) this.#options.onThreadLost?.(error);

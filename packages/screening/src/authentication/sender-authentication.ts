@@ -39,7 +39,7 @@ export class SenderAuthentication {
 
   /**
    * A message that costs two threads fails DMARC, as for a policy of quarantine.
-   * @throws Error when this is closed: the sender must send the message again
+   * @throws Error when this is closed, or no thread starts: the sender must send the message again
    */
   async authenticate(raw: Buffer, envelope: Envelope): Promise<SenderVerdict> {
     const verdict = await this.#pool.run(envelope.client, () => {
