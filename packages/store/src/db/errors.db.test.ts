@@ -80,6 +80,11 @@ describe.each(WAYS)('by way of %s', (_, query) => {
     expect(isUnavailable(await errorOf(query(open(href), 'select 1')))).toBe(true);
   });
 
+  test('a missing file that the URL names is unavailable', async () => {
+    const db = open(`${database.url}?sslmode=disable&sslrootcert=/nowhere/ca.pem`);
+    expect(isUnavailable(await errorOf(query(db, 'select 1')))).toBe(true);
+  });
+
   test('a server that ends the session in the middle of a statement is unavailable', async () => {
     const error = await errorOf(query(open(), 'select pg_terminate_backend(pg_backend_pid())'));
     expect(isUnavailable(error)).toBe(true);

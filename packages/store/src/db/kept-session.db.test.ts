@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { setupDatabase, waitFor } from '@postrider/testing';
+import { cleanUpAfterEach, setupDatabase, waitFor } from '@postrider/testing';
 import { keepSession } from './kept-session.ts';
 import type { KeptSession } from './kept-session.ts';
 
@@ -8,6 +11,7 @@ const database = setupDatabase();
 const probeIntervalMs = 2 ** 31 - 1;
 let session: KeptSession;
 
+const cleanUp = cleanUpAfterEach();
 afterEach(() => session.stop());
 
 test('a session that ends is replaced before the next probe', async () => {
@@ -29,4 +33,24 @@ test('a session that ends is replaced before the next probe', async () => {
   await waitFor(() => pids.length === 2, { what: 'the next session' });
   expect(pids[1]).not.toBe(pids[0]);
   expect(errors.map(({ message }) => message)).toContainEqual(expect.stringContaining('terminat'));
+});
+
+test('a session waits for a missing file of its URL, and for its return', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'kept-session-'));
+  cleanUp(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'ca.pem');
+  const errors: Error[] = [];
+  let connected = 0;
+  session = keepSession({
+    databaseUrl: `${database.url}?sslmode=disable&sslrootcert=${file}`,
+    applicationName: 'kept',
+    probeIntervalMs,
+    onError: (error) => errors.push(error),
+    onConnect: async () => void (connected += 1),
+  });
+  session.start();
+  await waitFor(() => errors.length === 2, { what: 'the second try' });
+  expect(errors[1]?.message).toContain('ENOENT');
+  writeFileSync(file, '');
+  await waitFor(() => connected === 1, { what: 'the session' });
 });

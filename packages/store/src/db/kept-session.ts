@@ -1,6 +1,6 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { asError } from './errors.ts';
-import { KEEP_ALIVE, prepareSession } from './session.ts';
+import { KEEP_ALIVE, prepareSession, SessionClient } from './session.ts';
 import type { SessionSettings } from './session.ts';
 
 export interface KeptSessionOptions {
@@ -95,7 +95,7 @@ async function ask(session: Client): Promise<void> {
 }
 
 function clientOf({ databaseUrl, applicationName }: KeptSessionOptions): Client {
-  return new Client({
+  return new SessionClient({
     connectionString: databaseUrl,
     application_name: applicationName,
     connectionTimeoutMillis: ANSWER_TIMEOUT_MS,

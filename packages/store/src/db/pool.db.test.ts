@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createTestDatabase, startFaultProxy, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
@@ -58,6 +61,26 @@ test('idle connections close, except one', async () => {
     }
     expect(pool.totalCount).toBe(1);
   });
+});
+
+test('a file of the URL that is missing fails the statements that wait, and ends no process', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pool-'));
+  const file = join(folder, 'ca.pem');
+  writeFileSync(file, '');
+  const databaseUrl = `${database.url}?sslmode=disable&sslrootcert=${file}`;
+  try {
+    await withPool({ databaseUrl, size: 1 }, async (pool) => {
+      const client = await pool.connect();
+      const waiting = [1, 2].map(async () => expect(pool.query('select 1')).rejects.toThrow('ENOENT'));
+      rmSync(file);
+      client.release(true);
+      await Promise.all(waiting);
+      writeFileSync(file, '');
+      expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 /** The database's own settings, which a new session has until it is prepared. */

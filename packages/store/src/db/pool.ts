@@ -1,7 +1,7 @@
 import { Pool } from 'pg';
 import type { PoolClient } from 'pg';
 import { mappingUnavailable } from './errors.ts';
-import { endSession, KEEP_ALIVE, prepareSession } from './session.ts';
+import { endSession, KEEP_ALIVE, prepareSession, SessionClient } from './session.ts';
 import type { Session, SessionSettings } from './session.ts';
 
 export interface PoolOptions {
@@ -60,6 +60,7 @@ export function createPool(options: PoolOptions): Pool {
     idleTimeoutMillis: 60_000,
     min: 1, // after a quiet minute, the next statement finds a connection
     ...KEEP_ALIVE,
+    Client: SessionClient,
     // oxlint-disable-next-line typescript/no-misused-promises -- the pool waits for it
     onConnect: (client) =>
       prepareSession(client as unknown as Session, settings, () => endUpTo(client, opened)),

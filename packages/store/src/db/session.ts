@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import type { ClientConfig } from 'pg';
+import { StoreUnavailableError } from './errors.ts';
 
 /** Values of Postgres settings, by name. */
 export type SessionSettings = Readonly<Record<string, string>>;
@@ -58,6 +59,25 @@ const READ_ONLY_SETTINGS = ['in_hot_standby', 'default_transaction_read_only'];
 
 /** A connection. pg-pool passes a full Client, but its type lacks `connection`. */
 export type Session = Pick<Client, 'query' | 'connection'>;
+
+/**
+ * A connection that fails in `connect` when a file is missing that the URL names (`sslrootcert`). pg's own
+ * constructor reads the files and throws. pg-pool calls it inside events, where an error ends the process.
+ */
+export class SessionClient extends Client {
+  constructor(config?: ClientConfig) {
+    try {
+      super(config);
+    } catch (error) {
+      super();
+      const fault = new StoreUnavailableError(error);
+      this.connect = ((callback?: (error: Error) => void) =>
+        callback === undefined
+          ? Promise.reject(fault)
+          : process.nextTick(callback, fault)) as Client['connect'];
+    }
+  }
+}
 
 /** Opens a connection outside a pool. It has no time limit for a statement. */
 export async function openSession(config: ClientConfig): Promise<Client> {
