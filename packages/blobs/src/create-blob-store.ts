@@ -1,6 +1,7 @@
+import { resolve } from 'node:path';
+import { BLOB_LOCATIONS, parseBlobLocation } from '@postrider/domain';
 import type { BlobStore } from './blob-store.ts';
 import { createFileStore } from './file/file-store.ts';
-import { parseLocation } from './location.ts';
 import type { S3StoreOptions } from './s3/s3-store.ts';
 
 const S3_TIMEOUT_MS = 30_000;
@@ -10,13 +11,14 @@ const S3_TIMEOUT_MS = 30_000;
  *
  * @param location `file:/path`, `file:relative/folder` (in the working directory) or `s3://bucket/prefix`
  * @param s3TimeoutMs limits a call with its retries, and the wait for the next bytes of a stream
- * @throws Error with a one-line message when `location` is invalid
+ * @throws Error with a one-line message when `location` is invalid. It quotes `location`: that is no secret.
  */
 export function createBlobStore(location: string, s3TimeoutMs = S3_TIMEOUT_MS): BlobStore {
-  const parsed = parseLocation(location);
+  const parsed = parseBlobLocation(location);
+  if (parsed === null) throw new Error(`expected ${BLOB_LOCATIONS}, got ${JSON.stringify(location)}`);
   switch (parsed.kind) {
     case 'file':
-      return createFileStore(parsed.folder);
+      return createFileStore(resolve(parsed.folder));
     case 's3':
       return s3StoreOnceLoaded({ bucket: parsed.bucket, prefix: parsed.prefix, timeoutMs: s3TimeoutMs });
   }

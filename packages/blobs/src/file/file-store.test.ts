@@ -66,6 +66,11 @@ describe('a blob store in a folder', () => {
   });
 });
 
+test('a location of another form is refused in one line that names the forms', () => {
+  const message = 'expected file:/path, file:relative/folder or s3://bucket/prefix, got "s3://b/\\n"';
+  expect(() => createBlobStore('s3://b/\n')).toThrow(new Error(message));
+});
+
 /** Such a link leads to a disk that is not mounted. */
 test.each(['.', 'blobs'])('a dangling link above its folder (%s) makes a put fail', async (below) => {
   const folder = await newFolder();

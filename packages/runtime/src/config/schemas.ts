@@ -1,5 +1,12 @@
 import { isIP } from 'node:net';
-import { asciiDomain, awsPartitionOf, parseEmailAddress, parseUrl } from '@postrider/domain';
+import {
+  asciiDomain,
+  awsPartitionOf,
+  BLOB_LOCATIONS,
+  parseBlobLocation,
+  parseEmailAddress,
+  parseUrl,
+} from '@postrider/domain';
 import { z } from 'zod';
 import { ROLES, type Role } from './setting.ts';
 
@@ -143,11 +150,7 @@ export const hostPortOrSocket = text(
 
 export const spamScore = text('must be a number', (value) => DECIMAL_NUMBER.test(value)).transform(Number);
 
-export const blobLocation = text(
-  'must be file: and a folder, or s3://bucket/prefix',
-  (value) =>
-    /^file:[^\0]+$/.test(value) || /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/[^\s?#]*)?$/.test(value),
-);
+export const blobLocation = text(`must be ${BLOB_LOCATIONS}`, (value) => parseBlobLocation(value) !== null);
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html */
 export const bucketNames = listOf(

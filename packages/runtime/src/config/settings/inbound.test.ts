@@ -79,6 +79,9 @@ describe('the process that receives mail', () => {
     ['INBOUND_PROTOCOL', 'smtps'],
     ['INBOUND_SMTP_PORT', '65536'],
     ['BLOB_STORE', '/var/blobs'],
+    ['BLOB_STORE', 'file://host/var/blobs'],
+    ['BLOB_STORE', 's3://bucket/a//b'],
+    ['BLOB_STORE', 's3://bu..cket'],
   ])('does not start with %s=%s', (name, value) => {
     expect(problemsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} must be `))]);
   });

@@ -1,11 +1,11 @@
-import { resolve } from 'node:path';
-
 export type BlobLocation =
   | { readonly kind: 'file'; readonly folder: string }
   /** The prefix is empty or ends with a slash. */
   | { readonly kind: 's3'; readonly bucket: string; readonly prefix: string };
 
-const EXPECTED = 'file:/path, file:relative/folder or s3://bucket/prefix';
+/** The forms that `parseBlobLocation` accepts, in words. */
+export const BLOB_LOCATIONS = 'file:/path, file:relative/folder or s3://bucket/prefix';
+
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html */
 const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/;
 /** Allows no character with a meaning in a URL, an XML answer or a shell. */
@@ -13,22 +13,16 @@ const PREFIX_PART = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 /** A key may have 1024 bytes. The id needs 64. */
 const PREFIX_LENGTH_MAX = 512;
 
-/**
- * @throws Error with a one-line message that names the accepted forms. It quotes `location`, which holds no
- * secret.
- */
-export function parseLocation(location: string): BlobLocation {
-  const parsed = location.startsWith('file:')
-    ? parseFolder(location.slice('file:'.length))
-    : parseBucket(location);
-  if (parsed === null) throw new Error(`expected ${EXPECTED}, got ${JSON.stringify(location)}`);
-  return parsed;
+/** @returns null for any other text than `BLOB_LOCATIONS` says. A folder is as written. */
+export function parseBlobLocation(location: string): BlobLocation | null {
+  return location.startsWith('file:') ? parseFolder(location.slice('file:'.length)) : parseBucket(location);
 }
 
-/** `file://host/path` would name another machine, so two slashes are refused. */
+/** `file:///path` is `file:/path` (RFC 8089). `file://host/path` would name another machine. */
 function parseFolder(path: string): BlobLocation | null {
-  if (path.trim() === '' || path.startsWith('//') || path.includes('\0')) return null;
-  return { kind: 'file', folder: resolve(path) };
+  const folder = path.replace(/^\/\/\//, '/');
+  if (folder.trim() === '' || folder.startsWith('//') || folder.includes('\0')) return null;
+  return { kind: 'file', folder };
 }
 
 function parseBucket(location: string): BlobLocation | null {

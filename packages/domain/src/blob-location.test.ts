@@ -1,16 +1,14 @@
-import { resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { createBlobStore } from './index.ts';
-import { parseLocation } from './location.ts';
+import { parseBlobLocation } from './blob-location.ts';
 
 describe('a location', () => {
   test.each([
     ['file:/var/lib/postrider/blobs', '/var/lib/postrider/blobs'],
     ['file:/var/with space/ü', '/var/with space/ü'],
-    ['file:/var/./a/../blobs/', '/var/blobs'],
-    ['file:.data/blobs', resolve('.data/blobs')],
+    ['file:///var/lib/postrider/blobs', '/var/lib/postrider/blobs'],
+    ['file:.data/blobs', '.data/blobs'],
   ])('%s is the folder %s', (location, folder) => {
-    expect(parseLocation(location)).toEqual({ kind: 'file', folder });
+    expect(parseBlobLocation(location)).toEqual({ kind: 'file', folder });
   });
 
   test.each([
@@ -19,7 +17,7 @@ describe('a location', () => {
     ['s3://a.bucket-1/mail', 'a.bucket-1', 'mail/'],
     ['s3://bucket/mail/raw_1.d/', 'bucket', 'mail/raw_1.d/'],
   ])('%s is the bucket %s with the prefix %j', (location, bucket, prefix) => {
-    expect(parseLocation(location)).toEqual({ kind: 's3', bucket, prefix });
+    expect(parseBlobLocation(location)).toEqual({ kind: 's3', bucket, prefix });
   });
 
   test.each([
@@ -29,7 +27,7 @@ describe('a location', () => {
     'file:',
     'file: ',
     'file://host/path',
-    'file:///path',
+    'file:////path',
     'file:/a\0b',
     'FILE:/a',
     'http://bucket/prefix',
@@ -47,9 +45,7 @@ describe('a location', () => {
     's3://bucket/a?b',
     's3://bucket/a\nb',
     `s3://bucket/${'a'.repeat(513)}`,
-  ])('%j is refused in one line that says what is expected', (location) => {
-    const refused = () => createBlobStore(location);
-    expect(refused).toThrow('expected file:/path, file:relative/folder or s3://bucket/prefix, got ');
-    expect(refused).not.toThrow('\n');
+  ])('%j is refused', (location) => {
+    expect(parseBlobLocation(location)).toBeNull();
   });
 });
