@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { settingsOf } from '../packages/runtime/src/config/load.ts';
 import { ROLES } from '../packages/runtime/src/config/setting.ts';
 
@@ -73,6 +73,21 @@ test.each(['compose.yaml', 'compose.small.yaml'])('%s limits the log of every se
   expect(unlimited).toEqual([]);
   expect(text).toMatch(/\nx-postrider: &postrider\n(?: .*\n)*  logging: \*logging\n/);
   expect(text).toMatch(/\nx-logging: &logging.*\n(?: .*\n)*    max-size: /);
+});
+
+describe.each(['compose.yaml', 'compose.small.yaml'])('%s', (name) => {
+  const text = readFileSync(new URL(`../docker/${name}`, import.meta.url), 'utf8');
+
+  test('runs an init process in each of our containers: a program without handlers ends at SIGTERM', () => {
+    expect(text).toMatch(/\nx-postrider: &postrider\n(?: .*\n)*  init: true\n/);
+    const ours = text.match(/^    command: \[node, /gm) ?? [];
+    expect(ours.length).toBeGreaterThan(1);
+    expect(text.match(/^    <<: \*postrider$/gm)).toHaveLength(ours.length);
+  });
+
+  test('asks Postgres over TCP, which the image opens when the database is complete', () => {
+    expect(text).toContain('test: [CMD, pg_isready, --host=127.0.0.1, ');
+  });
 });
 
 test('compose starts the console only when asked', () => {
