@@ -171,6 +171,12 @@ describe('whole numbers', () => {
   ])('the port %j is %j', (value, expected) => {
     expect(worker({ METRICS_PORT: value }).metricsPort).toBe(expected);
   });
+
+  test('a domain operation ends before the API closes a silent connection', () => {
+    expect(problemsOf('api', { ...BASE, DOMAIN_TIMEOUT_MS: '15001' })).toEqual([
+      'DOMAIN_TIMEOUT_MS must be a whole number from 1 to 15000 (got "15001")',
+    ]);
+  });
 });
 
 describe('retry delays', () => {

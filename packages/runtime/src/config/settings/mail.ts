@@ -114,9 +114,11 @@ export const mailSettings = {
   }),
   domainTimeoutMs: defineSetting({
     key: 'DOMAIN_TIMEOUT_MS',
-    description: 'Time limit of one operation on a sending domain at the provider.',
+    description: 'Time limit of one operation on a sending domain at the provider, at most 15,000.',
     unit: 'ms',
-    schema: wholeNumber(1, 600_000),
+    // A request takes up to three turns at a domain: two pass while it waits. A turn is 5 s longer than this.
+    // The API closes a connection that is silent for 60 s.
+    schema: wholeNumber(1, 15_000),
     default: '10000',
     processes: ['api'],
   }),
