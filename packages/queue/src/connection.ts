@@ -1,3 +1,4 @@
+import { reconnectOnError } from '@postrider/runtime';
 import { createPool } from '@postrider/store';
 import type { PgPool } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -30,20 +31,13 @@ export const QUEUE_SCHEMA = 'bullmq';
 
 const RECONNECT_DELAY_MS_MAX = 2_000;
 
-/**
- * A server that was replaced answers like this on all its open connections: it is demoted, has lost
- * its replicas, or cannot save. After a failover behind one address, a new connection reaches the new
- * primary. Older servers wrap a script's error in their own sentence.
- */
-const CANNOT_WRITE = /\b(?:READONLY|LOADING|MASTERDOWN|NOREPLICAS|MISCONF)\b/;
-
 const SHARED = {
   connectTimeout: 5_000,
   keepAlive: 10_000,
   // An unresponsive server does not delay the process's exit.
   disconnectTimeout: 200,
   retryStrategy: (times: number) => Math.min(50 * 2 ** times, RECONNECT_DELAY_MS_MAX),
-  reconnectOnError: (error: Error) => CANNOT_WRITE.test(error.message),
+  reconnectOnError,
   // The check would hold a connection as long as its server loads. Without it, the first command reports the
   // error.
   enableReadyCheck: false,

@@ -1,5 +1,6 @@
 import { RATE_WINDOW_MS, windowMs } from '@postrider/domain';
 import type { RateLimiter } from '@postrider/domain';
+import { reconnectOnError } from '@postrider/runtime';
 import { Redis } from 'ioredis';
 import { failClosed, LIMITER_TIMEOUT_MS } from './fail-closed.ts';
 import type { LimiterOptions } from './fail-closed.ts';
@@ -37,9 +38,6 @@ export interface RedisRateLimiterOptions extends LimiterOptions {
 
 const RECONNECT_DELAY_MAX_MS = 1000;
 const CHECK_WINDOW_MS = 1;
-
-/** As in packages/queue/src/connection.ts, which says why. No package that both use knows Redis. */
-const CANNOT_WRITE = /\b(?:READONLY|LOADING|MASTERDOWN|NOREPLICAS|MISCONF)\b/;
 
 /** ioredis runs the script with EVALSHA, and with EVAL when the server has forgotten it. */
 type ChargingRedis = Redis & {
@@ -93,7 +91,7 @@ function failFastClient(url: string, timeoutMs: number): ChargingRedis {
     commandTimeout: 4 * timeoutMs,
     socketTimeout: 4 * timeoutMs,
     retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_DELAY_MAX_MS),
-    reconnectOnError: (error) => CANNOT_WRITE.test(error.message),
+    reconnectOnError,
     // The ready check would wait on a connection while its server loads data. Without it the first charge
     // fails and reconnects.
     enableReadyCheck: false,

@@ -24,5 +24,5 @@ export { RELAY_PASSES, type RelayPass } from './metrics/catalogue.ts';
 export { createMetrics, type Metrics } from './metrics/create-metrics.ts';
 export { errorCode } from './metrics/error-code.ts';
 export { type NoWork, periodicTask, type PeriodicTask } from './periodic-task.ts';
-export { watchRedis } from './redis-watch.ts';
+export { reconnectOnError, watchRedis } from './redis-watch.ts';
 export { logMailProvider, operationsServer, processShell, sharedShell, type Shell } from './process-shell.ts';

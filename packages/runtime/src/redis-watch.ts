@@ -24,6 +24,18 @@ const ERROR_COUNTS_FOR_MS = 5_000;
 const SAYS_NO_REASON = /^(?:Connection is closed|Stream isn't writeable|Reached the max retries)/;
 
 /**
+ * A server that was replaced answers like this on all its open connections: it is demoted, has lost its
+ * replicas, or cannot save. After a failover behind one address, a new connection reaches the new primary.
+ * Older servers wrap a script's error in their own sentence.
+ */
+const CANNOT_WRITE = /\b(?:READONLY|LOADING|MASTERDOWN|NOREPLICAS|MISCONF)\b/;
+
+/** An option of each Redis client. True: it connects again after this answer. */
+export function reconnectOnError({ message }: Error): boolean {
+  return CANNOT_WRITE.test(message);
+}
+
+/**
  * Logs one line when Redis refuses this client or is away, with the server's own words, and one line when it
  * works again. Counts each error.
  */
