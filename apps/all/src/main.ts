@@ -9,9 +9,6 @@ import type { PartList, ReadinessCheck, Role, Shell } from '@postrider/runtime';
 import { addWorker } from '@postrider/worker';
 import { databasePart, openConnections } from './connections.ts';
 
-// Inbound reads its certificate again on SIGHUP. Until then, a SIGHUP must not end the process.
-process.on('SIGHUP', () => undefined);
-
 const shared = sharedShell((config) => ({ queue: queueLocation(config).kind }));
 const { config, roles, lifecycle, logger, metrics, onPostgresError } = shared;
 const location = queueLocation(config);

@@ -50,6 +50,9 @@ interface IntakeParts extends InboundParts {
 /** Builds the intake of mail and adds it to its start list. @returns whether it can work now. */
 export function addInbound(shell: InboundParts): ReadinessCheck {
   const { config, database, lifecycle, logger, metrics } = shell;
+  // Without a handler, SIGHUP ends the process. A SIGHUP before the server exists needs no work: the server
+  // reads the certificate when it is created.
+  process.on('SIGHUP', () => undefined);
   const blobs = createBlobStore(config.blobStore);
   const parts = { ...shell, ...openThreads(shell), blobs };
   const blobSweep = createBlobSweep({

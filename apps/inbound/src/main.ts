@@ -2,10 +2,6 @@ import { operationsServer, processShell } from '@postrider/runtime';
 import { createWakeUps, openDatabase, requireDatabase } from '@postrider/store';
 import { addInbound } from './inbound.ts';
 
-// Without a handler, SIGHUP ends the process. A SIGHUP before the server exists needs no work: the server
-// reads the certificate when it is created.
-process.on('SIGHUP', () => undefined);
-
 const shell = processShell('inbound');
 const { config, logger } = shell;
 
