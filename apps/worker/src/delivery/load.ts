@@ -36,6 +36,5 @@ export function createLoader(
     });
   });
   const mayRepeat = (error: unknown) => isOutage(error) && stopped?.aborted !== true;
-  return (job) =>
-    untilPostgresAnswers(() => take(job), performance.now() + leaseSeconds * 1000, mayRepeat);
+  return (job) => untilPostgresAnswers(() => take(job), performance.now() + leaseSeconds * 1000, mayRepeat);
 }
