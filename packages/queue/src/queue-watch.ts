@@ -1,14 +1,14 @@
-import { watchRedis } from '@postrider/runtime';
+import { errorCode, watchRedis } from '@postrider/runtime';
 import type { Logger, Metrics } from '@postrider/runtime';
 import type { QueueIdentity } from '@postrider/store';
 import type { QueueLocation } from './connection.ts';
 import { openQueueIdentity } from './queue-identity.ts';
 
 export interface QueueWatchOptions {
-  /** The value of the label `client` of the metric. */
+  /** The value of the label `client` of the metric, and of the field `client` of the log lines. */
   readonly client: 'queue' | 'worker';
   readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>;
-  readonly metrics: Pick<Metrics<'relay'>, 'redisErrors'>;
+  readonly metrics: Pick<Metrics<'relay'>, 'postgresErrors' | 'redisErrors'>;
 }
 
 /** The queue as one process sees it: which one it is, and whether it works. A part of the process. */
@@ -26,15 +26,16 @@ export interface QueueWatch {
   readonly stop: () => Promise<void>;
 }
 
-export function openQueueWatch(
-  location: QueueLocation,
-  { client, logger, metrics }: QueueWatchOptions,
-): QueueWatch {
+/** An outage of a queue in Postgres is over after this long without an error. Consumers retry each second. */
+const OUTAGE_ENDS_AFTER_MS = 60_000;
+
+export function openQueueWatch(location: QueueLocation, options: QueueWatchOptions): QueueWatch {
+  const { client, logger, metrics } = options;
   if (location.kind === 'postgres') {
     return {
       location,
       identity: openQueueIdentity(location, () => undefined).last,
-      onError: (error) => logger.debug('queue error', { error }),
+      onError: reportingPostgres(options),
       works: () => true,
       state: (postgres) => postgres,
       start: async () => undefined,
@@ -54,5 +55,17 @@ export function openQueueWatch(
       await watch.stop();
       identity.close();
     },
+  };
+}
+
+/** Counts each error of a queue in Postgres. Logs the first one of an outage, as `watchRedis` does. */
+function reportingPostgres({ client, logger, metrics }: QueueWatchOptions): (error: Error) => void {
+  let lastAtMs = -Infinity;
+  return (error) => {
+    const nowMs = performance.now();
+    const again = nowMs - lastAtMs < OUTAGE_ENDS_AFTER_MS;
+    lastAtMs = nowMs;
+    metrics.postgresErrors.inc({ code: errorCode(error) });
+    logger[again ? 'debug' : 'warn']('postgres error', { client, error });
   };
 }
