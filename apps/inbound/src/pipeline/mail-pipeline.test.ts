@@ -12,6 +12,7 @@ import type { IncomingMessage, Reception, StoredMessage } from '@postrider/store
 import { streamInto } from '@postrider/testing';
 import { MailPipeline } from './mail-pipeline.ts';
 import type { Mail } from './mail-pipeline.ts';
+import { AuthorUnavailableError } from './screening.ts';
 
 const TRACE = 'Received: from a.example\r\n';
 const CONTENT = Buffer.from(
@@ -217,6 +218,12 @@ describe('the result of a message is counted and logged, with ids and no content
       'later, for a scanner',
       { mail: { screen: async () => Promise.reject(new ScreeningUnavailableError('clamd', 'away')) } },
       [['later', 'screening', 1]],
+      'message not stored',
+    ],
+    [
+      'later, for the name servers of a stranger',
+      { mail: { screen: async () => Promise.reject(new AuthorUnavailableError()) } },
+      [['later', 'author_dns', 1]],
       'message not stored',
     ],
     [

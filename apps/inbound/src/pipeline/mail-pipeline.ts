@@ -14,6 +14,7 @@ import type {
   SesMailClaim,
   StoredMessage,
 } from '@postrider/store';
+import { AuthorUnavailableError } from './screening.ts';
 import type { Screened } from './screening.ts';
 import { settleAll } from './settle-all.ts';
 import { timed } from './stage-timer.ts';
@@ -39,7 +40,7 @@ export interface Mail {
   readonly mailFrom: string;
   /** The envelope recipients, as written. */
   readonly recipients: readonly string[];
-  /** @throws ScreeningUnavailableError */
+  /** @throws ScreeningUnavailableError @throws AuthorUnavailableError */
   screen(): Promise<Screened>;
   /** The claim on the row, for mail from SES. */
   readonly claim?: SesMailClaim;
@@ -168,5 +169,6 @@ async function storeAttachments(
 function reasonOf(error: unknown): string {
   if (error instanceof StoreUnavailableError) return 'postgres';
   if (error instanceof BlobStoreUnavailableError || error instanceof SweptBlobsError) return 'blobs';
+  if (error instanceof AuthorUnavailableError) return 'author_dns';
   return error instanceof ScreeningUnavailableError ? 'screening' : 'other';
 }

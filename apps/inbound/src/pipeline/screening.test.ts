@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { createMetrics } from '@postrider/runtime';
 import { ScreeningUnavailableError } from '@postrider/screening';
 import type { SenderVerdict } from '@postrider/screening';
-import { Screening } from './screening.ts';
+import { AuthorUnavailableError, Screening } from './screening.ts';
 
 const ENVELOPE = { client: 'a', remoteAddress: '203.0.113.7', helo: 'a.example', mailFrom: 'a@a.example' };
 const NONE: SenderVerdict = {
@@ -78,7 +78,7 @@ test('a message waits while the policy of its author is unavailable, until the t
   });
   const tryOnce = async (text: string, to = 'b@b.example') =>
     screening.screen(Buffer.from(text), { ...ENVELOPE, rcptTo: [to] }).catch((error: unknown) => error);
-  const later = expect.any(ScreeningUnavailableError);
+  const later = expect.any(AuthorUnavailableError);
   expect(await tryOnce('one')).toEqual(later);
   expect(await tryOnce('two')).toEqual(later);
   expect(await tryOnce('one')).toEqual(later);

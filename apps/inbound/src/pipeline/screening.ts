@@ -28,6 +28,12 @@ export interface ScreeningParts {
   readonly onUnjudged: (error: Error) => void;
 }
 
+/** No name server answered for the policy of the author's domain. Often that domain's own are at fault. */
+export class AuthorUnavailableError extends Error {
+  override readonly name = 'AuthorUnavailableError';
+  override readonly message = 'no name server answers for the domain of the author';
+}
+
 export class Screening {
   readonly #parts: ScreeningParts;
   readonly #tries = new TryCounter();
@@ -38,8 +44,8 @@ export class Screening {
 
   /**
    * It settles only when nothing reads the bytes any more.
-   * @throws ScreeningUnavailableError when a required scanner is away, or the policy of the author is
-   * unavailable and the sender can still try again
+   * @throws ScreeningUnavailableError when a required scanner is away
+   * @throws AuthorUnavailableError when the sender can still try again
    */
   async screen(raw: Buffer, envelope: Envelope): Promise<Screened> {
     const { metrics, authentication, virusScanner, spamScanner, triesUntilJudged } = this.#parts;
@@ -52,7 +58,7 @@ export class Screening {
       ),
     ]);
     if (sender.isAuthorUnavailable && this.#tries.count(keyOf(raw, envelope)) < triesUntilJudged)
-      throw new ScreeningUnavailableError('name servers', 'no policy of the author');
+      throw new AuthorUnavailableError();
     const verdicts = { ...sender, virus: virus ?? false, spam };
     return { auth: sender.auth, heldReason: heldReason(verdicts) };
   }

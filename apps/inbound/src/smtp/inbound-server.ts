@@ -214,7 +214,7 @@ export class InboundServer {
   async #onRcptTo({ address }: SMTPServerAddress, of: SMTPServerSession): Promise<Refusal | undefined> {
     const session = this.#session(of);
     session.pauseCommandTimeout();
-    const isAccepted = await this.#accepts(address, of.id);
+    const isAccepted = await this.#accepts(address, of);
     if (isAccepted === null)
       return session.refuse(new Refusal(451, 'unavailable', 'Recipient not checked, try again later'));
     if (!isAccepted) return session.refuse(new Refusal(550, 'unknown_recipient', 'No such mailbox here'));
@@ -223,14 +223,18 @@ export class InboundServer {
   }
 
   /** @returns null when the sink cannot tell in time */
-  async #accepts(recipient: string, sessionId: string): Promise<boolean | null> {
+  async #accepts(recipient: string, { id, remoteAddress }: SMTPServerSession): Promise<boolean | null> {
     const { sink, logger } = this.#options;
-    try {
-      const ask = async () => sink.accepts(recipient);
-      return await within<boolean | null>(ask, this.#limits.acceptsTimeoutMs, () => null);
-    } catch (error) {
-      logger.warn('recipient not judged', { session_id: sessionId, error });
+    const { acceptsTimeoutMs } = this.#limits;
+    const notJudged = (error: unknown): null => {
+      logger.warn('recipient not judged', { session_id: id, client_address: remoteAddress, error });
       return null;
+    };
+    const late = () => notJudged(new Error(`no answer within ${acceptsTimeoutMs} ms`));
+    try {
+      return await within<boolean | null>(async () => sink.accepts(recipient), acceptsTimeoutMs, late);
+    } catch (error) {
+      return notJudged(error);
     }
   }
 

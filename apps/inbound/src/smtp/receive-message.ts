@@ -123,14 +123,15 @@ async function passToSink(
       buffer.release();
     }
   };
+  const fields = { receipt_id: id, client_address: envelope.remoteAddress };
   try {
     const receipt = await within<PipelineOutcome | null>(receive, limits.receiveTimeoutMs, () => null);
     if (receipt !== null) return answerTo(receipt, id);
-    logger.warn('message not received in time', { receipt_id: id });
+    logger.warn('message not received in time', fields);
   } catch (error) {
-    logger.warn('message not received', { receipt_id: id, error });
+    logger.warn('message not received', { ...fields, error });
   }
-  return new Refusal(451, 'not_received', 'Message not received, try again later');
+  return new Refusal(451, 'unavailable', 'Message not received, try again later');
 }
 
 function answerTo(receipt: PipelineOutcome, id: string): Answer {

@@ -1,4 +1,7 @@
-/** The reason of a 4xx or 5xx answer. It is a metric label, so the list is closed. */
+/**
+ * The reason of a 4xx or 5xx answer. It is a metric label, so the list is closed. `unavailable` is a fault of
+ * ours that counts nowhere else. The pipeline counts why a message is `not_received`.
+ */
 export type RefusalReason =
   | 'command_timeout'
   | 'data_timeout'

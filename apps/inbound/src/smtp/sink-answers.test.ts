@@ -1,12 +1,22 @@
 import { describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { beginMessage, FROM, STORED, testServers, TO } from '../../test/test-server.ts';
+import type { TestServer } from '../../test/test-server.ts';
 import type { PipelineOutcome } from '../pipeline/mail-pipeline.ts';
 
 const servers = testServers();
 
 /** A short limit that must run out. */
 const SHORT_MS = 200;
+
+/** The log lines that begin with these words. */
+const linesOf = (server: TestServer, words: string) =>
+  server
+    .log()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ msg }) => String(msg).startsWith(words));
 
 const never = () => new Promise<never>(() => undefined);
 
@@ -21,6 +31,9 @@ describe('a recipient', () => {
     expect(await client.say(TO)).toBe('451 4.3.0 Recipient not checked, try again later');
     expect(await client.say('NOOP')).toMatch(/^250 /);
     expect(server.refusals).toEqual(['451 unavailable']);
+    expect(linesOf(server, 'recipient not judged')).toMatchObject([
+      { session_id: expect.any(String), client_address: '127.0.0.1', error: expect.anything() },
+    ]);
   });
 
   test('gets 451 when the sink throws at once', async () => {
@@ -71,7 +84,8 @@ describe('a message', () => {
     const [first, second] = server.received;
     expect(second?.message).toBe(first?.message);
     expect(second?.raw.equals(first?.raw ?? Buffer.alloc(0))).toBe(false);
-    expect(server.refusals).toEqual(['451 not_received']);
+    expect(server.refusals).toEqual(['451 unavailable']);
+    expect(linesOf(server, 'message not received')).toMatchObject([{ client_address: '127.0.0.1' }]);
   });
 
   test('counts in the memory budget until the sink settles, even after a timeout', async () => {
@@ -99,6 +113,7 @@ describe('a message', () => {
     await beginMessage(client);
     expect(await client.say('x\r\n.')).toBe(answer);
     expect(await client.say('NOOP')).toMatch(/^250 /);
+    expect(server.refusals).toEqual([kind === 'later' ? '451 not_received' : '550 refused_by_intake']);
   });
 });
 
