@@ -81,9 +81,9 @@ function clientIsSender({ inboundProtocol }: InboundParts['config']): boolean {
 }
 
 function openThreads({ config, metrics, logger }: InboundParts) {
-  const onThreadLost = (stage: 'parse' | 'authenticate') => (error: Error) => {
+  const onThreadLost = (stage: 'parse' | 'authenticate') => (error: Error, client: string | null) => {
     metrics.inboundThreadsLost.inc({ stage });
-    logger.warn('a message cost its thread', { stage, error });
+    logger.warn('a message cost its thread', { stage, client, error });
   };
   const script = (name: string) => new URL(`./${name}.js`, import.meta.url);
   const parser = new MessageParser({
@@ -129,7 +129,8 @@ function createScreening(
             timeoutMs: SCAN_TIMEOUT_MS,
           }),
     required: config.inboundScreeningRequired,
-    onUnjudged: (error) => logger.warn('a scanner is away: the message is not judged by it', { error }),
+    onUnjudged: (error, logFields) =>
+      logger.warn('a scanner is away: the message is not judged by it', { ...logFields, error }),
   });
 }
 

@@ -5,17 +5,20 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { ThreadPool } from './thread-pool.ts';
 
-/** Answers each job with the id of its thread. */
+/** Answers each job with the id of its thread, or ends it. */
 const SCRIPT = `
 import { parentPort, threadId } from 'node:worker_threads';
-parentPort.on('message', () => parentPort.postMessage(threadId));
+parentPort.on('message', (job) => {
+  if (job === 'crash') throw new Error('a crash');
+  parentPort.postMessage(threadId);
+});
 `;
 const NEVER_MS = 600_000;
 
 let folder: string;
 let script: string;
 let pool: ThreadPool<string, number>;
-let lost: Error[];
+let lost: [string, string | null][];
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'thread-pool-'));
@@ -30,7 +33,7 @@ afterEach(async () => {
 
 function open(idleMs: number, threads: number): void {
   writeFileSync(script, SCRIPT);
-  const onThreadLost = (error: Error): void => void lost.push(error);
+  const onThreadLost = ({ message }: Error, client: string | null): void => void lost.push([message, client]);
   pool = new ThreadPool({ threads, idleMs, timeoutMs: NEVER_MS, memoryMb: 64, script, onThreadLost });
 }
 
@@ -45,6 +48,12 @@ test('a thread without a job ends, the next job starts another, and no thread co
   const second = await threadOfJob();
   expect(second).toBeGreaterThan(first ?? NaN);
   expect(lost).toEqual([]);
+});
+
+test('a thread that is lost to a job names the client of that job', async () => {
+  open(NEVER_MS, 1);
+  expect(await pool.run('a', () => ({ value: 'crash', transferList: [] }))).toBeNull();
+  expect(lost).toEqual(Array(2).fill(['a crash', 'a']));
 });
 
 test('jobs one after another use one thread, so that the other may end', async () => {

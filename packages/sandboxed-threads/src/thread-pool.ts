@@ -27,8 +27,11 @@ export interface ThreadPoolOptions {
    * Default: 60,000.
    */
   readonly idleMs?: number;
-  /** Called when a thread that had started is lost, usually to a job. Meant for a log line and a metric. */
-  readonly onThreadLost?: ((error: Error) => void) | undefined;
+  /**
+   * Called when a thread that had started is lost, usually to a job. Meant for a log line and a metric.
+   * @param client the client of the job; null: the thread was idle
+   */
+  readonly onThreadLost?: ((error: Error, client: string | null) => void) | undefined;
 }
 
 /**
@@ -73,7 +76,7 @@ export class ThreadPool<Job, Answer> {
     const slot = this.#queue.join(client, 1);
     try {
       await slot.granted;
-      return (await this.#runInThread(job)) ?? (await this.#runInThread(job));
+      return (await this.#runInThread(client, job)) ?? (await this.#runInThread(client, job));
     } finally {
       slot.release();
     }
@@ -92,7 +95,7 @@ export class ThreadPool<Job, Answer> {
   }
 
   /** @returns null when the thread was lost */
-  async #runInThread(job: () => Transfer<Job>): Promise<Answer | null> {
+  async #runInThread(client: string, job: () => Transfer<Job>): Promise<Answer | null> {
     this.#requireOpen();
     const thread = this.#takeIdle() ?? this.#startThread();
     const loaded = this.#threads.get(thread);
@@ -105,7 +108,7 @@ export class ThreadPool<Job, Answer> {
       await thread.terminate();
       this.#requireOpen();
       if (loaded?.[0] !== 1) throw new Error('a worker thread did not start', { cause: error });
-      this.#options.onThreadLost?.(error as Error);
+      this.#options.onThreadLost?.(error as Error, client);
       return null;
     }
   }
@@ -140,7 +143,7 @@ export class ThreadPool<Job, Answer> {
     this.#threads.set(thread, loaded);
     // An error event without a listener ends the process.
     thread.on('error', (error) => {
-      if (this.#removeFromIdle(thread)) this.#options.onThreadLost?.(error);
+      if (this.#removeFromIdle(thread)) this.#options.onThreadLost?.(error, null);
     });
     thread.once('exit', () => {
       this.#removeFromIdle(thread);

@@ -60,16 +60,17 @@ export class MessageSink {
    */
   async receive(raw: Buffer, envelope: ReceivedEnvelope): Promise<PipelineOutcome> {
     const { pipeline, screening } = this.#parts;
-    const { client, mailFrom, recipients, sessionId } = envelope;
+    const { client, remoteAddress, mailFrom, recipients, sessionId } = envelope;
     const content = raw.subarray(envelope.traceBytes);
+    const logFields = { session_id: sessionId, client_address: remoteAddress };
     return pipeline.process({
       raw,
       content,
       client,
       mailFrom,
       recipients,
-      logFields: { session_id: sessionId },
-      screen: () => screening.screen(content, { ...envelope, rcptTo: recipients }),
+      logFields,
+      screen: () => screening.screen(content, { ...envelope, rcptTo: recipients }, logFields),
     });
   }
 }

@@ -54,7 +54,7 @@ test.each<[string, (held: Promise<void>) => Readers]>([
     required: true,
     onUnjudged: () => undefined,
   });
-  const screened = screening.screen(Buffer.from('\r\n'), { ...ENVELOPE, rcptTo: ['b@b.example'] });
+  const screened = screening.screen(Buffer.from('\r\n'), { ...ENVELOPE, rcptTo: ['b@b.example'] }, {});
   const failed = screened.catch((error: unknown) => error);
   expect(await Promise.race([failed, nextIteration('held')])).toBe('held');
   letGo();
@@ -77,7 +77,7 @@ test('a message waits while the policy of its author is unavailable, until the t
     onUnjudged: () => undefined,
   });
   const tryOnce = async (text: string, to = 'b@b.example') =>
-    screening.screen(Buffer.from(text), { ...ENVELOPE, rcptTo: [to] }).catch((error: unknown) => error);
+    screening.screen(Buffer.from(text), { ...ENVELOPE, rcptTo: [to] }, {}).catch((error: unknown) => error);
   const later = expect.any(AuthorUnavailableError);
   expect(await tryOnce('one')).toEqual(later);
   expect(await tryOnce('two')).toEqual(later);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AuthResults, HeldReason } from '@postrider/domain';
+import type { LogFields } from '@postrider/runtime';
 import { heldReason } from '@postrider/screening';
 import type { ClamdScanner, Envelope, RspamdScanner, SenderAuthentication } from '@postrider/screening';
 import { ScreeningUnavailableError } from '@postrider/screening';
@@ -24,8 +25,8 @@ export interface ScreeningParts {
   readonly triesUntilJudged: number;
   /** True: mail waits while a scanner is away. False: mail is received without its verdict. */
   readonly required: boolean;
-  /** Called when a scanner is away and not required. */
-  readonly onUnjudged: (error: Error) => void;
+  /** Called when a scanner is away and not required. @param logFields identify the message */
+  readonly onUnjudged: (error: Error, logFields: LogFields) => void;
 }
 
 /** No name server answered for the policy of the author's domain. Often that domain's own are at fault. */
@@ -47,14 +48,17 @@ export class Screening {
    * @throws ScreeningUnavailableError when a required scanner is away
    * @throws AuthorUnavailableError when the sender can still try again
    */
-  async screen(raw: Buffer, envelope: Envelope): Promise<Screened> {
+  async screen(raw: Buffer, envelope: Envelope, logFields: LogFields): Promise<Screened> {
     const { metrics, authentication, virusScanner, spamScanner, triesUntilJudged } = this.#parts;
     const [sender, [virus, spam]] = await settleAll([
       timed(metrics, 'authenticate', authentication.authenticate(raw, envelope)),
       timed(
         metrics,
         'scan',
-        settleAll([this.#judged(virusScanner?.scan(raw)), this.#judged(spamScanner?.scan(raw, envelope))]),
+        settleAll([
+          this.#judged(virusScanner?.scan(raw), logFields),
+          this.#judged(spamScanner?.scan(raw, envelope), logFields),
+        ]),
       ),
     ]);
     if (sender.isAuthorUnavailable && this.#tries.count(keyOf(raw, envelope)) < triesUntilJudged)
@@ -64,13 +68,13 @@ export class Screening {
   }
 
   /** @returns null when the scanner is not configured, or away and not required */
-  async #judged(scan: Promise<boolean> | undefined): Promise<boolean | null> {
+  async #judged(scan: Promise<boolean> | undefined, logFields: LogFields): Promise<boolean | null> {
     const { required, onUnjudged } = this.#parts;
     try {
       return (await scan) ?? null;
     } catch (error) {
       if (required || !(error instanceof ScreeningUnavailableError)) throw error;
-      onUnjudged(error);
+      onUnjudged(error, logFields);
       return null;
     }
   }
