@@ -37,11 +37,17 @@ export type ProviderResult =
       readonly deferred?: readonly string[];
     }
   /** The provider rejects the message for good. */
-  | ({ readonly kind: 'refused'; readonly notifications?: readonly ProviderNotification[] } & MailFault)
+  | ({ readonly kind: 'refused' } & Unsent)
   /** The provider is away or busy, or it asks us to try later. It may reject some recipients for good. */
-  | ({ readonly kind: 'deferred'; readonly notifications?: readonly ProviderNotification[] } & MailFault)
+  | ({ readonly kind: 'deferred' } & Unsent)
   /** The provider got the whole message and gave no answer. It may deliver the message or not. */
   | ({ readonly kind: 'unconfirmed' } & MailFault);
+
+interface Unsent extends MailFault {
+  readonly notifications?: readonly ProviderNotification[];
+  /** The provider was not asked: Postrider stopped the message. */
+  readonly notAsked?: true;
+}
 
 export interface MailFault {
   /** The customer reads this: the provider's words, or a sentence without our inner error codes. */

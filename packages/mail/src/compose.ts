@@ -42,7 +42,8 @@ export async function withComposed(
   try {
     composed = await composeMessage(message);
   } catch (error) {
-    return { kind: 'refused', error: 'the message cannot be composed', code: (error as Error).message };
+    const code = (error as Error).message;
+    return { kind: 'refused', error: 'the message cannot be composed', code, notAsked: true };
   }
   return send(composed);
 }

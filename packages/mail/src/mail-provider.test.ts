@@ -86,6 +86,6 @@ test('a message whose recipients are all suppressed is refused and never sent', 
   const answer = await new MailProvider(transport).send(
     outgoingMessage({ cc: ['c@example.net'], suppressed }),
   );
-  expect(answer).toEqual({ kind: 'refused', error: 'every recipient is suppressed' });
+  expect(answer).toEqual({ kind: 'refused', error: 'every recipient is suppressed', notAsked: true });
   expect(transport.sent).toEqual([]);
 });

@@ -62,7 +62,8 @@ export class MailProvider {
    */
   async send(message: OutgoingMessage): Promise<ProviderResult> {
     const addressed = withoutSuppressed(message);
-    if (addressed === null) return { kind: 'refused', error: 'every recipient is suppressed' };
+    if (addressed === null)
+      return { kind: 'refused', error: 'every recipient is suppressed', notAsked: true };
     return this.#transport.send(addressed);
   }
 

@@ -190,6 +190,7 @@ test('a message that cannot be composed is refused, and no server is asked', asy
   expect(await provide(server.url).send(outgoingMessage({ from: 'nobody' }))).toMatchObject({
     kind: 'refused',
     error: 'the message cannot be composed',
+    notAsked: true,
   });
   expect(server.lines).toEqual([]);
 });

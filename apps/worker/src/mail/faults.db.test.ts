@@ -129,7 +129,9 @@ async function expectGivenUp(): Promise<void> {
     expect.objectContaining({ level: 'error', email_id: emailId, faults: 8 }),
     [],
   ]);
-  expect(await metrics.registry.metrics()).toContain('postrider_mail_given_up_total{service="worker"} 1');
+  const page = await metrics.registry.metrics();
+  expect(page).toContain('postrider_mail_given_up_total{service="worker"} 1');
+  expect(page).toContain('postrider_mail_sends_total{result="failed",service="worker"} 0');
 }
 
 test('a message whose outcome cannot be recorded fails after eight sends', async () => {

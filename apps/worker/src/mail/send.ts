@@ -35,10 +35,18 @@ const FAULTS_MAX = 8;
 /** Two renewals may fail: the third one comes before the lease ends. */
 const RENEWALS_PER_LEASE = 4;
 /** The list of unsubscribed recipients was deleted with the topic. So the message must not be sent. */
-const TOPIC_GONE: ProviderResult = { kind: 'refused', error: 'the topic of the message was deleted' };
+const TOPIC_GONE: ProviderResult = {
+  kind: 'refused',
+  error: 'the topic of the message was deleted',
+  notAsked: true,
+};
 /** As when the provider is away: the message waits for `account resume` as long as the schedule lasts. */
-const SUSPENDED: ProviderResult = { kind: 'deferred', error: 'the account is suspended' };
-const GIVEN_UP: ProviderResult = { kind: 'refused', error: `gave up after ${FAULTS_MAX} internal faults` };
+const SUSPENDED: ProviderResult = { kind: 'deferred', error: 'the account is suspended', notAsked: true };
+const GIVEN_UP: ProviderResult = {
+  kind: 'refused',
+  error: `gave up after ${FAULTS_MAX} internal faults`,
+  notAsked: true,
+};
 
 class LeaseNotHeldError extends Error {
   override readonly message = 'the lease was not held until the provider got the message';
@@ -97,6 +105,7 @@ async function recordAnswer({ email, answer }: Answered, stages: MailStages): Pr
     'record',
     untilPostgresAnswers(() => stages.batches.record(email, outcome)),
   );
+  if (!('notAsked' in answer)) stages.metrics.mailSends.inc({ result: outcome.kind });
   if (answer.kind === 'unconfirmed') stages.metrics.mailUnconfirmed.inc();
   report(email, outcome, recorded, stages);
 }
@@ -163,7 +172,6 @@ function report(
   const { metrics, logger } = stages;
   const ids = { email_id: email.emailId, account_id: email.accountId };
   const eventId = recorded?.eventId ?? null;
-  metrics.mailSends.inc({ result: outcome.kind });
   if (recorded !== null && email.faults >= FAULTS_MAX) {
     metrics.mailGivenUp.inc();
     logger.error('mail given up after faults of our own', { ...ids, faults: email.faults });
@@ -188,7 +196,8 @@ function refusalOf({
   if (faults >= FAULTS_MAX) return GIVEN_UP;
   if (topicGone) return TOPIC_GONE;
   if (unverifiedDomain === null) return accountSuspended ? SUSPENDED : null;
-  return { kind: 'refused', error: `the account has not verified the domain ${unverifiedDomain}` };
+  const error = `the account has not verified the domain ${unverifiedDomain}`;
+  return { kind: 'refused', error, notAsked: true };
 }
 
 /** The addresses that this attempt is for. One that is written in two ways is one. */

@@ -143,7 +143,7 @@ export const metricCatalogue = {
     processes: ['worker'],
     kind: 'counter',
     name: 'postrider_mail_sends_total',
-    help: 'Messages sent to the mail provider, by result: sent, retry (another attempt follows), failed.',
+    help: 'Messages sent to the mail provider, by result: sent, retry (another attempt follows), failed. A message that Postrider itself stops is not sent: for example every recipient is suppressed, or the account is suspended.',
     labels: ['result'],
     known: each({ result: ['sent', 'retry', 'failed'] }),
   },
