@@ -5,9 +5,9 @@ import { lanesSection } from './lanes.ts';
 import type { Lanes } from './lanes.ts';
 
 const identityOf = (kind: QueueIdentity['kind']): QueueIdentity => ({ kind, prefix: 'p', id: 'q' });
-const workerOf = (kind: QueueIdentity['kind']): KnownWorker => ({
+const workerOf = (kind: QueueIdentity['kind'], slots = 512): KnownWorker => ({
   number: 41,
-  slots: 512,
+  slots,
   queue: identityOf(kind),
   state: 'running',
   silentMs: 100,
@@ -38,7 +38,22 @@ test('the lanes name no queue when neither the queue nor a worker says which', (
 test.each([
   [63, 'fast 63 0 keeping up slow 63 0 keeping up'],
   [64, 'fast 64 0 full: add workers slow 64 0 full of failing or hanging endpoints'],
-])('lanes with %i waiting deliveries read: %s', (waiting, words) => {
+  [64, 'mail 64 0 full: waits for the mail provider'],
+])('lanes with %i waiting jobs read: %s', (waiting, words) => {
   const depth = { waiting, delayed: 0 };
   expect(wordsOf({ depths: { fast: depth, slow: depth, mail: depth } })).toContain(words);
+});
+
+test('the fast lane of a large fleet holds more, and is full at half of it', () => {
+  const fleet = [
+    workerOf('redis', 768),
+    workerOf('redis', 768),
+    { ...workerOf('redis'), state: 'died' as const },
+  ];
+  const fastWith = (waiting: number) => {
+    const depth = { waiting, delayed: 0 };
+    return wordsOf({ depths: { fast: depth, slow: depth, mail: depth } }, fleet);
+  };
+  expect(fastWith(127)).toContain('fast 127 0 keeping up');
+  expect(fastWith(128)).toContain('fast 128 0 full: add workers');
 });

@@ -27,11 +27,16 @@ export function lanesSection(lanes: Lanes, workers: readonly KnownWorker[]): Htm
   return section(
     'lanes',
     { title: 'Lanes and workers', side },
-    html`<div class="card">${laneTable(lanes)} ${workerTable(workers)}</div>`,
+    html`<div class="card">${laneTable(lanes, slotsOf(workers))} ${workerTable(workers)}</div>`,
   );
 }
 
-function laneTable({ depths, fault }: Lanes): Html {
+/** The slots of all running workers. */
+function slotsOf(workers: readonly KnownWorker[]): number {
+  return workers.filter(isRunning).reduce((sum, worker) => sum + worker.slots, 0);
+}
+
+function laneTable({ depths, fault }: Lanes, slots: number): Html {
   if (depths === null) {
     return html`<div class="empty">
       <b>The queue does not answer</b>
@@ -50,18 +55,24 @@ function laneTable({ depths, fault }: Lanes): Html {
       html`<span class="term">${key}</span>`,
       count(depth.waiting),
       count(depth.delayed),
-      laneStatus(key, depth),
+      laneStatus(key, depth, slots),
     ]),
   });
 }
 
-/** The relay fills a lane up to 128 deliveries. Workers take some before it fills the lane again. */
-const FULL_AT = 64;
+/**
+ * The relay fills a lane up to 128 jobs (`apps/relay/src/queue-depths.ts`). The fast lane holds a sixth of
+ * the fleet's slots if that is more. A half counts as full: workers take some before the relay adds more.
+ */
+const FULL_AT = 128 / 2;
+const FULL_PART = 1 / 6 / 2;
 
-function laneStatus(key: string, { waiting }: QueueDepth): Html {
-  if (waiting < FULL_AT) return state('good', 'keeping up');
-  return key === 'slow'
-    ? state('wait', 'full of failing or hanging endpoints')
+function laneStatus(key: string, { waiting }: QueueDepth, slots: number): Html {
+  const fullAt = key === 'fast' ? Math.max(FULL_AT, slots * FULL_PART) : FULL_AT;
+  if (waiting < fullAt) return state('good', 'keeping up');
+  if (key === 'slow') return state('wait', 'full of failing or hanging endpoints');
+  return key === 'mail'
+    ? state('wait', 'full: waits for the mail provider')
     : state('bad', 'full: add workers');
 }
 
@@ -73,11 +84,10 @@ const SIGNS: Readonly<Record<KnownWorker['state'], Sign>> = { running: 'good', s
 /** Each worker by its number. The rows of `deliveries` that it took have the same number. */
 function workerTable(workers: readonly KnownWorker[]): Html {
   const ready = workers.filter(isRunning);
-  const slots = ready.reduce((sum, worker) => sum + worker.slots, 0);
   const more = workers.length - WORKERS_SHOWN;
   const table = numberTable({
     caption: 'Workers',
-    captionMore: `${count(ready.length)} with ${counted(slots, 'slot')}, seen in the last 3 s`,
+    captionMore: `${count(ready.length)} with ${counted(slotsOf(workers), 'slot')}, seen in the last 3 s`,
     columns: [
       { label: 'Worker' },
       { label: 'Slots', isNumber: true },
