@@ -68,6 +68,16 @@ test('an error of the client is one line with its words, and each error is count
   expect(counted).toBe(20);
 });
 
+test('a Redis that answers and refuses is one line with its words, and each check counts after 5 s', async () => {
+  refusal = new Error("OOM command not allowed when used memory > 'maxmemory'");
+  await elapse(5_000); // the next check
+  await elapse(4_900);
+  expect(counted).toBe(0);
+  await elapse(3_000);
+  expect(lines).toEqual([['redis error', refusal.message]]);
+  expect(counted).toBe(3);
+});
+
 test('it works again when no error came for 5 s and a check succeeds', async () => {
   watch.onError(new Error('NOPERM'));
   await elapse(4_900);

@@ -37,7 +37,7 @@ export function reconnectOnError({ message }: Error): boolean {
 
 /**
  * Logs one line when Redis refuses this client or is away, with the server's own words, and one line when it
- * works again. Counts each error.
+ * works again. Counts each error of the client, and each check that Redis refuses.
  */
 export function watchRedis({ client, check, logger, errors }: RedisWatchOptions) {
   errors.inc({ client }, 0); // the alert needs a 0 before the first error
@@ -60,6 +60,7 @@ export function watchRedis({ client, check, logger, errors }: RedisWatchOptions)
       if (refusal === null || checksFailSinceMs === null) return CHECK_EVERY_MS;
       if (performance.now() - checksFailSinceMs < ERROR_COUNTS_FOR_MS)
         return { noWorkForMs: CHECK_AFTER_ERROR_MS };
+      errors.inc({ client }); // the client reports no refusal of a command
       throw refusal;
     },
     pauseMs: CHECK_AFTER_ERROR_MS,

@@ -389,10 +389,10 @@ export const metricCatalogue = {
     known: each({ code: POSTGRES_CODES }),
   },
   redisErrors: {
-    processes: ['api', 'relay', 'worker', 'console'],
+    processes: ['api', 'relay', 'worker'],
     kind: 'counter',
     name: 'postrider_redis_errors_total',
-    help: 'Commands and connections to Redis that failed, by client: queue, worker, limiter.',
+    help: 'Commands and connections to Redis that failed, by client: queue, worker, limiter. The console counts none.',
     labels: ['client'],
   },
 } as const satisfies Readonly<Record<string, Metric>>;
