@@ -20,13 +20,14 @@ test('the page has every metric of the event loop that prom-client names, once',
   expect(names.sort()).toEqual(LAGS.map((which) => `nodejs_eventloop_lag${which}_seconds`).sort());
 });
 
-test('a blocked event loop shows in the lag, until the scrape after the next', async () => {
+test('a blocked event loop shows in the lag of the next scrape', async () => {
   const registry = new Registry();
   collectProcessMetrics(registry);
   block(1_500); // a sample is due after 500 ms
   await new Promise((resolve) => setTimeout(resolve, 1));
-  await registry.metrics();
-  expect(await valueOf(registry, 'nodejs_eventloop_lag_max_seconds')).toBeGreaterThan(0.5);
+  const page = await registry.metrics();
+  const shown = /^nodejs_eventloop_lag_max_seconds (.*)$/m.exec(page)?.[1];
+  expect(Number(shown)).toBeGreaterThan(0.5);
 });
 
 test('active seconds grow with the work of the thread', async () => {

@@ -44,23 +44,27 @@ function addLag(registry: Registry): void {
     p90: () => histogram.percentile(90),
     p99: () => histogram.percentile(99),
   };
-  const gauges = Object.entries(values).map(([which, value]) => {
-    const help = `How late timers fired since the last scrape, of two samples a second: ${which}.`;
-    return { gauge: new Gauge({ name: `${LAG}_${which}_seconds`, help, registers: [registry] }), value };
-  });
+  // Registered before the other gauges. A scrape reads these as soon as `collect` begins to wait.
   const lag = new Gauge({
     name: `${LAG}_seconds`,
     help: 'Time from the scrape to the next turn of the event loop.',
     registers: [registry],
     async collect() {
+      setDistribution();
       const askedAtMs = performance.now();
       await new Promise(setImmediate);
       lag.set((performance.now() - askedAtMs) / 1_000);
-      if (histogram.count === 0) return; // the gauges keep what they showed
-      for (const { gauge, value } of gauges) gauge.set(value() / NANOSECONDS_PER_MS / 1_000);
-      histogram.reset();
     },
   });
+  const gauges = Object.entries(values).map(([which, value]) => {
+    const help = `How late timers fired since the last scrape, of two samples a second: ${which}.`;
+    return { gauge: new Gauge({ name: `${LAG}_${which}_seconds`, help, registers: [registry] }), value };
+  });
+  function setDistribution(): void {
+    if (histogram.count === 0) return; // the gauges keep what they showed
+    for (const { gauge, value } of gauges) gauge.set(value() / NANOSECONDS_PER_MS / 1_000);
+    histogram.reset();
+  }
 }
 
 function addActiveSeconds(registry: Registry): void {
