@@ -103,8 +103,6 @@ async function readStore(
     try {
       const pending = await pendingMigrations(pool);
       const isCurrent = pending.length === 0;
-      const backlog = isCurrent ? await readBacklog(pool) : null;
-      const failing = isCurrent ? await readFailingWebhooks(pool, FAILING_SHOWN) : null;
       const workers = isCurrent ? await createFleet(pool).workers() : [];
       const missing = [
         ...(isCurrent && !(await relayIsActive(pool)) ? [NO_RELAY] : []),
@@ -122,6 +120,10 @@ async function readStore(
           : [messageOf(lacksRights(rights))]),
         ...(isCurrent && (await lacksDays(pool)) ? [NO_DAYS] : []),
       ];
+      const backlog = isCurrent ? await countOrFault('the backlog', readBacklog(pool), faults) : null;
+      const failing = isCurrent
+        ? await countOrFault('the failing webhooks', readFailingWebhooks(pool, FAILING_SHOWN), faults)
+        : null;
       return { postgres: true, pending, backlog, failing, mailProvider, rights, workers, missing, faults };
     } catch (error) {
       // A refused connection, for example by a wrong password, counts as a failure, too.
@@ -139,6 +141,16 @@ async function readStore(
       };
     }
   });
+}
+
+/** A count may fail alone: its tables are large, or the role lacks a right. `faults` gets its fault. */
+async function countOrFault<T>(what: string, counting: Promise<T>, faults: string[]): Promise<T | null> {
+  try {
+    return await counting;
+  } catch (error) {
+    faults.push(`${what} cannot be counted: ${messageOf(error)}`);
+    return null;
+  }
 }
 
 async function readQueue(location: QueueLocation, logger: Logger): Promise<QueueStatus> {

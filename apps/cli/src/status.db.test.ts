@@ -1,7 +1,11 @@
 import { expect, test } from '@jest/globals';
-import { CLOSED_PORT } from '@postrider/testing';
+import { CLOSED_PORT, createTestRoles, setup } from '@postrider/testing';
 import { runInProcess, setupCli } from '../test/run-in-process.ts';
 
+const roles = setup(
+  async () => createTestRoles(),
+  (made) => made.drop(),
+);
 const { database, cli, json } = setupCli();
 
 test('status exits 1 when today’s attempts are in the default partition and tomorrow has no partition', async () => {
@@ -32,6 +36,26 @@ test('status exits 1 and says so while no relay is active, or no worker announce
   );
   expect(await json('status')).toMatchObject({ ok: true, faults: [] });
   await database.query('select pg_advisory_unlock(72707373, 0)');
+});
+
+test('a count that fails is a fault of its own: Postgres is reachable, and the rest is read', async () => {
+  const login = await roles.login();
+  await database.query(`grant usage on schema bullmq to ${login}`);
+  await database.query(`grant select on all tables in schema public, bullmq to ${login}`);
+  await database.query(`revoke select on dead_letters from ${login}`);
+  const { code, stdout, stderr } = await runInProcess(['status', '--json'], {
+    DATABASE_URL: roles.url(database.url, login),
+  });
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    postgres: { reachable: true },
+    migrations: { pending: [] },
+    backlog: null,
+    failing: [],
+    database_role: { name: login, access: 'some' },
+  });
+  expect(stderr).toContain('the backlog cannot be counted: permission denied for table dead_letters');
+  expect(stderr).toContain('no relay is active: nothing is claimed');
 });
 
 test('status with an unreachable Redis prints its document and exits 1', async () => {
