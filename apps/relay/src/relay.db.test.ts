@@ -88,8 +88,13 @@ async function value(name: string, of = metrics): Promise<number> {
   return metric?.values[0]?.value ?? 0;
 }
 
-/** The relay which was started last is the active one. */
+/** The relay which was started last has the lock of the active one. */
 const isActive = async () => (await value('postrider_relay_active')) === 1;
+
+const untilStandby = () =>
+  waitFor(() => lines.some(({ msg }) => msg === 'relay stands by: another one is active'), {
+    what: 'it to stand by',
+  });
 
 /** The passes that the relay which was started last has run. */
 async function passesRun(): Promise<Set<unknown>> {
@@ -181,7 +186,8 @@ describe('the relay', () => {
          where locktype = 'advisory' and classid = 72707373 and granted`,
       );
       await locking;
-      await waitFor(async () => !(await isActive()), { what: 'it to stand by' });
+      await untilStandby();
+      expect(await isActive()).toBe(false);
       await untilRun('fleet', (await runsOf('fleet')) + 1); // a run that had begun has ended
       const sweeps = await runsOf('sweep');
       await untilRun('fleet', (await runsOf('fleet')) + 3); // a sweep runs every 2 s
@@ -204,7 +210,7 @@ describe('the relay', () => {
            where locktype = 'advisory' and classid = 72707373 and granted`,
         );
         await locking;
-        await waitFor(async () => !(await isActive()), { what: 'it to stand by' });
+        await untilStandby();
         // Without the lock it cannot be active again, so only the passes that it had are running.
         const stopping = stop().then(() => 'stopped');
         expect(await Promise.race([stopping, delay(500, 'waiting')])).toBe('waiting');

@@ -100,7 +100,6 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
   async function standBy(): Promise<void> {
     stopped = Promise.all([stopped, active?.stop()]);
     active = null;
-    metrics.relayActive.set(0);
     await stopped;
   }
   lifecycle.add('passes of the active relay', { stop: standBy });
@@ -110,9 +109,10 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
     applicationName: 'postrider-relay',
     onError: parts.onPostgresError,
     canWork: queueWatch.works,
+    // Not `onActive`: a relay that lost Postgres works on, while another one may have the lock.
+    onLock: (isHeld) => metrics.relayActive.set(isHeld ? 1 : 0),
     onActive() {
       logger.info('relay is active');
-      metrics.relayActive.set(1);
       active = createActivePasses({ ...parts, queue, fleet, newPass });
       active.start();
     },

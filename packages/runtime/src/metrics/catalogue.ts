@@ -226,7 +226,7 @@ export const metricCatalogue = {
     processes: ['relay'],
     kind: 'gauge',
     name: 'postrider_relay_active',
-    help: 'Whether this relay is the active one: 1, or 0 while it stands by. One relay at a time is active.',
+    help: 'Whether this relay is the active one: 1, or 0 while it stands by or has no session with Postgres. One relay at a time is active.',
     labels: [],
   },
   queueWorkers: {

@@ -17,6 +17,8 @@ interface Relay {
   readonly heard: ParsedWakeUp[];
   readonly errors: Error[];
   isActive: boolean;
+  /** Whether it has a session with the lock. */
+  hasLock: boolean;
   /** Whether it reaches its queue. */
   canWork: boolean;
   /** How often it was asked that. */
@@ -48,13 +50,23 @@ function startRelay(name = 'relay-a', databaseUrl = database.url): Relay {
       return relay.canWork;
     },
     onWakeUp: (wakeUp) => heard.push(wakeUp),
+    onLock: (isHeld) => void (relay.hasLock = isHeld),
     onActive() {
       relay.isActive = true;
       relay.times += 1;
     },
     onStandby: () => void (relay.isActive = false),
   });
-  const relay: Relay = { session, heard, errors, isActive: false, canWork: true, asked: 0, times: 0 };
+  const relay: Relay = {
+    session,
+    heard,
+    errors,
+    isActive: false,
+    hasLock: false,
+    canWork: true,
+    asked: 0,
+    times: 0,
+  };
   relays.push(relay);
   session.start();
   return relay;
@@ -118,7 +130,7 @@ describe('the active relay', () => {
     }
     expect(await pidsOf('relay-a')).toHaveLength(1);
     expect(relay.errors.length).toBeGreaterThan(0);
-    expect(relay).toMatchObject({ isActive: true, times: 1 });
+    expect(relay).toMatchObject({ isActive: true, hasLock: true, times: 1 });
   });
 
   test('whose session dies without a word finds out by itself, and listens anew', async () => {
@@ -171,6 +183,8 @@ describe('of two relays', () => {
     const second = startRelay('relay-b');
     line.hold(); // nothing that it says reaches Postgres
     await untilActive(second);
+    await waitFor(() => !first.hasLock, { what: 'the first to notice', timeoutMs: 15_000 });
+    expect([first.isActive, second.hasLock]).toEqual([true, true]);
     line.pass();
     await waitFor(() => !first.isActive, { what: 'the first to stand by' });
     expect(second).toMatchObject({ isActive: true, times: 1 });

@@ -12,6 +12,8 @@ export interface RelaySessionOptions extends Pick<
 > {
   /** Whether the relay reaches its queue. Only then does it stay active beside another relay that does. */
   readonly canWork: () => boolean;
+  /** Called with true when a session gets the lock, and with false when that session ends. */
+  readonly onLock: (isHeld: boolean) => void;
   /** This relay has the lock: it is the active one. */
   readonly onActive: () => void;
   /** Another relay has the lock. */
@@ -60,6 +62,7 @@ const UNABLE_MAX = 10;
  */
 export function createRelaySession({
   canWork,
+  onLock,
   onActive,
   onStandby,
   onWakeUp,
@@ -85,11 +88,13 @@ export function createRelaySession({
       return;
     }
     client.on('notification', ({ payload = '' }) => onWakeUp(parseWakeUp(payload)));
+    client.once('end', () => onLock(false));
     await client.query(`listen ${CHANNEL}`);
     listening = client;
     refusals = 0;
     if (!isActive) onActive();
     isActive = true;
+    onLock(true);
     onWakeUp({ webhooks: [], mail: true, sweep: true });
   }
 
