@@ -181,8 +181,11 @@ describe('mail waits during an outage, and is stored afterwards:', () => {
     proxy.takeAway();
     startReceiver(10);
     await said('mail of SES not claimed');
+    await waitFor(() => proxy.refused >= 4, { what: 'more claims, or counts, that fail' });
     proxy.restore();
     await stored();
+    await said('mail of SES claimed again');
+    expect(lines.filter((line) => line.includes('mail of SES not claimed'))).toHaveLength(1);
   });
 
   test('Postgres, with a message in flight: the message is due again after its lease', async () => {

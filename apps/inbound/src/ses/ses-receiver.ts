@@ -50,7 +50,8 @@ export class SesReceiver {
     this.#task = periodicTask({
       run: () => this.#run(),
       pauseMs: parts.pollMs ?? POLL_MS,
-      onError: (error) => parts.logger.warn('mail of SES not claimed', { error }),
+      onError: (error, again) => parts.logger[again ? 'debug' : 'warn']('mail of SES not claimed', { error }),
+      onRecovery: () => parts.logger.info('mail of SES claimed again'),
     });
   }
 

@@ -70,7 +70,7 @@ export const metricCatalogue = {
     processes: ['api'],
     kind: 'counter',
     name: 'postrider_http_requests_total',
-    help: 'Requests answered by the API, by route pattern, method and status code.',
+    help: 'Requests to the API, by route pattern, method and status code (none: the client left before the answer).',
     labels: ['method', 'route', 'status'],
   },
   httpFailures: {
