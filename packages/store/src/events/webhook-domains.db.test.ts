@@ -18,6 +18,8 @@ import { createWebhookEventStore } from './webhook-events.ts';
 
 const store = setupStore();
 const FROM = 'Shop <hello@SHOP.example>';
+const BOOKS = 'xn--bcher-kva.example';
+const INBOUND = [SHARED_DOMAIN, BOOKS];
 const OTHERS = ['mail.shop.example', 'shop.exampl', 'hop.example', 'b.example', 'ada.example'];
 
 let accountId: AccountId;
@@ -30,11 +32,11 @@ beforeEach(async () => {
   webhooks = {
     all: await webhookOf(null),
     shop: await webhookOf(['shop.example']),
-    inbound: await webhookOf([SHARED_DOMAIN]),
-    both: await webhookOf(['shop.example', SHARED_DOMAIN]),
+    inbound: await webhookOf(INBOUND),
+    both: await webhookOf(['shop.example', ...INBOUND]),
     others: await webhookOf(OTHERS),
   };
-  await webhookOf(['shop.example', SHARED_DOMAIN], await store.newAccount());
+  await webhookOf(['shop.example', ...INBOUND], await store.newAccount());
 });
 
 /** A webhook that is older than every event. */
@@ -62,9 +64,10 @@ async function report(emailId: EmailId, whose: object): Promise<unknown> {
   });
 }
 
-async function receive(): Promise<unknown> {
-  const address = `${accountId}@${SHARED_DOMAIN}`.toLowerCase();
-  const limits = { sharedDomains: [SHARED_DOMAIN], reservedNames: [], perAccountMax: 9 };
+/** @param written the domain of the recipient in the envelope. */
+async function receive(domain: string, written: string): Promise<unknown> {
+  const address = `${accountId}@${domain}`.toLowerCase();
+  const limits = { sharedDomains: INBOUND, reservedNames: [], perAccountMax: 9 };
   await createInboxStore(store.db, store.clock, limits).create({
     accountId,
     kind: 'live',
@@ -72,13 +75,14 @@ async function receive(): Promise<unknown> {
     name: address,
     fromName: null,
   });
-  const recipients = [`${accountId}+tag@${SHARED_DOMAIN.toUpperCase()}`];
+  const recipients = [`${accountId}+tag@${written}`];
   const from = 'Ann <ann@mail.shop.example>';
-  const intake = createReceivedMessageStore(store.db, store.clock, [SHARED_DOMAIN]);
+  const intake = createReceivedMessageStore(store.db, store.clock, INBOUND);
   return intake.receive(incoming({ recipients, from, to: ['x@b.example'] }));
 }
 
 type Names = readonly (keyof typeof webhooks)[];
+const RECEIVERS: Names = ['all', 'inbound', 'both'];
 
 /** Each way to record an event, with the webhooks that get it. */
 const CAUSES: readonly [what: string, cause: () => Promise<unknown>, getters: Names][] = [
@@ -108,7 +112,9 @@ const CAUSES: readonly [what: string, cause: () => Promise<unknown>, getters: Na
     ['all', 'shop', 'both'],
   ],
   ['mail of a subdomain', async () => sendToProvider(store, await message('a@a.shop.example')), ['all']],
-  ['received mail', receive, ['all', 'inbound', 'both']],
+  ['received mail', () => receive(SHARED_DOMAIN, SHARED_DOMAIN.toUpperCase()), RECEIVERS],
+  ['mail for a domain with a final dot', () => receive(SHARED_DOMAIN, `${SHARED_DOMAIN}.`), RECEIVERS],
+  ['mail for a domain in Unicode', () => receive(BOOKS, 'BÜCHER.example'), RECEIVERS],
   [
     'a suppression',
     () => createSuppressionStore(store.db, store.clock).add(accountId, ['ada@shop.example']),

@@ -63,10 +63,11 @@ test('an inbox leads to its mail, live or test, with any tag; an address with a 
   await addInbox(`t@${SHARED_DOMAIN}`, 'test');
   const [plain] = await receive([`A@${SHARED_DOMAIN}`]);
   const [tagged] = await receive([`a+News@${SHARED_DOMAIN}`]);
+  const [dotted] = await receive([`a+News@${SHARED_DOMAIN}.`]);
   const [ofTest] = await receive([`t@${SHARED_DOMAIN}`]);
-  expect(await found(`a@${SHARED_DOMAIN}`)).toEqual([tagged, plain]);
-  expect(await found(`a@${SHARED_DOMAIN}`, 1)).toEqual([tagged]);
-  expect(await found(`a+news@${SHARED_DOMAIN}`)).toEqual([tagged]);
+  expect(await found(`a@${SHARED_DOMAIN}`)).toEqual([dotted, tagged, plain]);
+  expect(await found(`a@${SHARED_DOMAIN}`, 1)).toEqual([dotted]);
+  expect(await found(`a+news@${SHARED_DOMAIN}`)).toEqual([dotted, tagged]);
   expect(await found(`t@${SHARED_DOMAIN}`)).toEqual([ofTest]);
 });
 

@@ -153,6 +153,16 @@ describe('a message', () => {
     expect(store.wakeUps).toContainEqual({ webhooks: [webhookId], mail: false });
   });
 
+  test('names its recipient as written, the domain in ASCII and without a final dot', async () => {
+    await ownDomain('xn--bcher-kva.example');
+    await rule('*@xn--bcher-kva.example');
+    const recipients = ['"Ann+x"@BÜCHER.example.', 'Ann+Tag@bücher.example', 'a@XN--bcher-kva.Example.'];
+    await intake.receive(incoming({ recipients }));
+    expect((await stored()).map((message) => message.received_for.toSorted())).toEqual([
+      ['"Ann+x"@xn--bcher-kva.example', 'Ann+Tag@xn--bcher-kva.example', 'a@XN--bcher-kva.Example'],
+    ]);
+  });
+
   test('is not stored when its event cannot be written', async () => {
     await inbox('a');
     const message = incoming({ size: -1 }); // no event can say that

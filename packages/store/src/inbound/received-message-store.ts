@@ -1,4 +1,11 @@
-import { inboundAddress, messageRecord, newId, recordEvent, senderPatterns } from '@postrider/domain';
+import {
+  inboundAddress,
+  messageRecord,
+  newId,
+  parseEmailAddress,
+  recordEvent,
+  senderPatterns,
+} from '@postrider/domain';
 import type {
   AccountId,
   Clock,
@@ -162,10 +169,18 @@ function targetsOf(found: readonly Recipient[], written: ReadonlyMap<string, rea
   for (const { address, ...recipient } of found) {
     const key = recipient.inboxId ?? recipient.ruleId ?? '';
     const target = targets.get(key) ?? { ...recipient, receivedFor: [] };
-    target.receivedFor.push(...(written.get(address) ?? []));
+    target.receivedFor.push(...(written.get(address) ?? []).map(withAsciiDomain));
     targets.set(key, target);
   }
   return [...targets].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, target]) => target);
+}
+
+/**
+ * The recipient as written, its domain in ASCII and without a final dot. The `domains` of a webhook are
+ * compared with this form.
+ */
+function withAsciiDomain(recipient: string): string {
+  return parseEmailAddress(recipient)?.address ?? recipient;
 }
 
 /** @returns null when the senders cannot be compared; an empty list when the message is held anyway. */
