@@ -87,6 +87,15 @@ describe('a search in an inbox', () => {
     expect(await found({ from: 'ann', cc: 'team' })).toEqual([]);
   });
 
+  test('knows the case of letters beyond ASCII, and reads no pattern', async () => {
+    const apples = await received({ subject: 'Äpfel (.*)', from: 'Çelik <a@b.example>', text: 'ЗАКАЗ' });
+    await received({ subject: 'Other' });
+    for (const query of ['äpfel (.*)', 'ÄPFEL', 'заказ', 'çELIK'])
+      expect(await found({ query })).toEqual([apples]);
+    expect(await found({ from: 'no|one,ÇEL' })).toEqual([apples]);
+    for (const query of ['.pfel', '[a-z]', 'pf|x', '\\w']) expect(await found({ query })).toEqual([]);
+  });
+
   test('finds what the inbox sent, also by Bcc', async () => {
     await received({ subject: 'Order' });
     const response = await request(api.url)

@@ -3,6 +3,7 @@ import { inboundAddress, newId, parseDomainName } from '@postrider/domain';
 import type { AccountId, Clock } from '@postrider/domain';
 import { recordAudit } from '../audit/audit.ts';
 import type { Actor } from '../audit/audit.ts';
+import { anyCase } from '../db/any-case.ts';
 import { runOn } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
 import { readRows } from '../db/page.ts';
@@ -196,17 +197,4 @@ function accountOf({ id, name, createdAt }: Record<'id' | 'name', string> & { cr
 
 function limitsOf({ webhooksMax, domainsMax, unverifiedDomainsMax }: LimitColumns): AccountLimits {
   return { webhooks: webhooksMax, domains: domainsMax, unverifiedDomains: unverifiedDomainsMax };
-}
-
-/**
- * A regular expression of Postgres for the text in any case. In the locale C, the embedded Postgres knows the
- * case of ASCII letters only. So the expression names both cases of each letter.
- */
-function anyCase(text: string): string {
-  return Array.from(text, (character) => {
-    const cases = new Set([character, character.toLowerCase(), character.toUpperCase()]);
-    const single = [...cases].filter((each) => Array.from(each).length === 1);
-    if (single.length > 1) return `[${single.join('')}]`;
-    return /[!-/:-@[-`{-~]/.test(character) ? `\\${character}` : character;
-  }).join('');
 }

@@ -1,5 +1,6 @@
 import { LIMITS, newId, parseId } from '@postrider/domain';
 import type { Clock, EmailId, InboxId, MessageId, ThreadId } from '@postrider/domain';
+import { anyCase } from '../db/any-case.ts';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { pageOf, pageWithin } from '../db/page.ts';
@@ -215,12 +216,14 @@ async function searchFrom(
   at: ThreadSummary | null,
 ): Promise<Page<FoundThread>> {
   const upwards = cursor?.side === 'before';
+  const words = [query === undefined ? undefined : [query], from, to, cc, bcc];
   const rows = await runOn<FoundThread>(db.pool, searchThreads, [
     inboxId,
     read ?? null,
     since?.toISOString() ?? '-infinity',
     until?.toISOString() ?? 'infinity',
-    ...[query, from, to, cc, bcc, hasAttachment].map((filter) => filter ?? null),
+    ...words.map((list) => list?.map(anyCase).join('|') ?? null),
+    hasAttachment ?? null,
     LIMITS.searchedMessages,
     LIMITS.recordTextBytes,
     at?.lastAt ?? null,

@@ -136,9 +136,9 @@ export const threadsBefore = pageOfThreads('threads-before', anyThreads, BEFORE)
 export const unreadThreadsAfter = pageOfThreads('unread-threads-after', unreadThreads, AFTER);
 export const unreadThreadsBefore = pageOfThreads('unread-threads-before', unreadThreads, BEFORE);
 
-/** A condition: one of the texts in `$n` occurs in the text. A null matches any text. */
-const mentions = (words: `$${number}`, text: string): string =>
-  `(${words}::text[] is null or exists (select from unnest(${words}::text[]) w (word) where strpos(lower(${text}), lower(w.word)) > 0))`;
+/** A condition: the regular expression in `$n` matches the text. A null matches any text. */
+const mentions = (pattern: `$${number}`, text: string): string =>
+  `(${pattern}::text is null or ${text} ~ ${pattern}::text)`;
 
 /** The columns of a message for a search. Its text is read only when the search has a word. */
 const searched = (m: string, hasFile: string, bcc: string): string => `
@@ -146,8 +146,8 @@ const searched = (m: string, hasFile: string, bcc: string): string => `
            and ${mentions('$8', `array_to_string(${m}.cc_addresses, ' ')`)} and ${mentions('$9', bcc)}
            and ($10::bool is null or $10 = (${hasFile} is not null))
            and case when $5::text is null then true
-                 else strpos(lower(concat_ws(' ', ${m}.subject, ${m}.from_address, array_to_string(${m}.to_addresses, ' '),
-                                             array_to_string(${m}.cc_addresses, ' '), left(${m}.text, $12::int))), lower($5)) > 0
+                 else concat_ws(' ', ${m}.subject, ${m}.from_address, array_to_string(${m}.to_addresses, ' '),
+                                array_to_string(${m}.cc_addresses, ' '), left(${m}.text, $12::int)) ~ $5::text
                end as matches`;
 
 const IN_TIME = (at: string): string => `${at} >= $3::timestamptz and ${at} < $4::timestamptz`;
@@ -157,10 +157,10 @@ const IN_TIME = (at: string): string => `${at} >= $3::timestamptz and ${at} < $4
  * newest messages of the time span: at most $11 received and $11 sent ones. Of a text it reads at most $12
  * characters.
  *
- * $1 inbox, $2 read or unread threads (null: both), $3 since, $4 until, $5 a text in subject, addresses or
- * body, $6 to $9 texts in From, To, Cc and Bcc, $10 whether the message has a file (null in $5 to $10: any),
- * $13 and $14 time and id of the cursor (nulls: none), $15 true for the page before the cursor, $16 number of
- * threads. Returns each thread with its newest matching message.
+ * $1 inbox, $2 read or unread threads (null: both), $3 since, $4 until, $5 a regular expression for subject,
+ * addresses or body, $6 to $9 regular expressions for From, To, Cc and Bcc, $10 whether the message has a
+ * file (null in $5 to $10: any), $13 and $14 time and id of the cursor (nulls: none), $15 true for the page
+ * before the cursor, $16 number of threads. Returns each thread with its newest matching message.
  */
 export const searchThreads = statement('search-threads')`
     with examined as materialized (
