@@ -155,6 +155,16 @@ describe('a count', () => {
   });
 });
 
+test('events of a process whose clock is twelve minutes ahead are counted and sent', async () => {
+  const event = await outage.event({ fate: 'never attempted', ageHours: -0.2 });
+  expect(await count({ until: hoursAgo(0.01) })).toMatchObject({ matched: 0 });
+  const { asOf } = await count();
+  expect(await count({ asOf })).toMatchObject({ matched: 1, until: asOf });
+  const id = await started();
+  expect(await outage.step(id)).toMatchObject({ queued: 1, ended: 'finished' });
+  expect(await outage.queued()).toEqual([event]);
+});
+
 test('a count ends before the next page when its caller wants no more, and says so', async () => {
   await outage.events(2);
   await outage.events(2, { type: 'email.bounced' });

@@ -86,8 +86,19 @@ export async function planRecovery(
   };
   // Read after `asOf`. An event with a later position gets its own delivery, so no step has to read it.
   const last = await readLastPosition(db.pool);
-  const range = await rangeOf(db, span, { after: 0n, last });
+  const range = await rangeOf(db, eventTimes(span, asOf), { after: 0n, last });
   return { accountId, webhookId, subscription, request, span, range, asOf };
+}
+
+/**
+ * The times that limit the events of a recovery. A span up to the count has no end here: its last position
+ * ends it. A process with a clock ahead of Postgres dates its newest events after the count.
+ */
+export function eventTimes(
+  { since, until }: RecoveryPlan['span'],
+  asOf: Date,
+): { readonly since: Date; readonly until?: Date } {
+  return until < asOf ? { since, until } : { since };
 }
 
 function laterOf(one: Date, other: Date): Date {
@@ -131,13 +142,14 @@ async function countEvents(db: Database, plan: RecoveryPlan, eventsMax: number):
   const { accountId, webhookId, subscription, request, span, range, asOf } = plan;
   const { rule, domains, types } = subscription;
   const rest = [webhookId, rule, domains, request.only === 'undelivered', asOf.toISOString()];
+  const times = eventTimes(span, asOf);
   let count: RecoveryCount = { ...span, asOf, ...NOTHING };
   let left = eventsMax;
   for (const type of wantedTypes(types, request.types)) {
     for (let { after } = range, isLast = false; !isLast;) {
       if (left === 0 || request.mayGoOn?.() === false) return { ...count, hasMore: true };
       const rowsMax = Math.min(EVENTS_PER_PAGE, left);
-      const values = [...rangeValues(accountId, [type], span, { ...range, after }, rowsMax), ...rest];
+      const values = [...rangeValues(accountId, [type], times, { ...range, after }, rowsMax), ...rest];
       const [page] = await runOn<CountRow>(db.pool, countRecoverable, values);
       if (page === undefined) throw new Error('an aggregate returned no row');
       count = sumOf(count, page);

@@ -14,7 +14,7 @@ import { letterFilters } from '../deliveries/dead-letters.ts';
 import { recoverDeadLetters } from '../deliveries/sql/replay-dead-letters.ts';
 import { rangeValues } from '../events/events.ts';
 import { subscriptionIn } from '../events/webhook-events.ts';
-import { wantedTypes } from './recovery-count.ts';
+import { eventTimes, wantedTypes } from './recovery-count.ts';
 import { findRecoverable, lockDeadLettersOf, lockEvents, queueRecovered } from './sql/recoverable-events.ts';
 import {
   countWaiting,
@@ -186,11 +186,11 @@ interface FoundRow {
 }
 
 async function findEvents(client: PoolClient, recovery: Running, webhook: WebhookRow, eventsMax: number) {
-  const { accountId, since, until, types, position, lastPosition: last } = recovery;
+  const { accountId, asOf, types, position, lastPosition: last } = recovery;
   const subscription = subscriptionIn(webhook);
   const range = { after: BigInt(position), last: BigInt(last) };
   const wanted = wantedTypes(subscription.types, types);
-  const values = rangeValues(accountId, wanted, { since, until }, range, EVENTS_PER_STEP);
+  const values = rangeValues(accountId, wanted, eventTimes(recovery, asOf), range, EVENTS_PER_STEP);
   const rows = await run<FoundRow>(client, findRecoverable, [
     ...values,
     ...wantedValues(recovery, webhook),
