@@ -61,6 +61,8 @@ describe('an address is erased', () => {
     ['with an escaped letter', '"b\\ob"@b.example', BOB],
     ['with a decomposed letter at the end', 'Andre\u0301@b.example', 'andr\u00e9@b.example'],
     ['with a decomposed letter', 'Zoe\u0308@b.example', 'zo\u00eb@b.example'],
+    ['with the Kelvin sign', 'Jac\u212a@b.example', 'jack@b.example'],
+    ['with the other backtick', 'a\u1fef@b.example', 'a`@b.example'],
   ])('%s', async (_form, written, address) => {
     const webhookId = await rows.webhook({ accountId });
     for (const result of ['done', 'dead'] as const) {

@@ -62,9 +62,12 @@ export function subjectOf(data: 'p.data' | 'l.data'): string {
   return `substring(${data} from '^[{]"(?:email_id|object":"message","id)":"([^"]+)"')`;
 }
 
-/** An SQL expression: true for each text that may name the address whose needle is the parameter. */
+/**
+ * An SQL expression: true for each text that may name the address whose needle is the parameter. As
+ * `plainAddress` does, it makes the Kelvin sign (U+212A) a `k`, and U+1FEF a backtick.
+ */
 export function mayName(text: string, needle: `$${number}`): string {
-  return `position(${needle} in lower(translate(${text}, '"\\', ''))) > 0`;
+  return `position(${needle} in lower(translate(${text}, '\u212a\u1fef"\\', 'k\`'))) > 0`;
 }
 
 /**
