@@ -26,7 +26,7 @@ export function createSnsAccess(
 ) {
   const get = boundedGet(FETCH);
   const { snsSigningCertFile: file } = config;
-  let certificates: SigningCertificates = fetchedCertificates({ get, clock });
+  let certificates: SigningCertificates = fetchedCertificates({ get });
   return {
     get,
     /** SES may store received mail only in these buckets: `INBOUND_S3_BUCKETS`. */

@@ -315,7 +315,7 @@ test('while the certificate cannot be fetched the answer is 503, and the next tr
     answers += 1;
     return { kind: 'failed', error: 'connect ECONNREFUSED' };
   };
-  const trust = { ...sns.access.trust, certificates: fetchedCertificates({ get, clock: systemClock }) };
+  const trust = { ...sns.access.trust, certificates: fetchedCertificates({ get }) };
   const blind = await startApi({ sns: { ...sns.access, get, trust } });
   try {
     const answer = await post(sns.notification('x'), blind);

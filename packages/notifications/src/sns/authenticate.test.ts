@@ -100,7 +100,6 @@ describe('the certificate', () => {
   test.each(refusals)('is never fetched for %s', async (_, fields, version, kind) => {
     const fetched: string[] = [];
     const certificates = fetchedCertificates({
-      clock,
       get: async (url) => {
         fetched.push(url.href);
         return { kind: 'failed', error: 'not to be called' };
@@ -113,7 +112,6 @@ describe('the certificate', () => {
 
   test('that cannot be had makes the message wait, and is not a refusal', async () => {
     const certificates = fetchedCertificates({
-      clock,
       get: async () => ({ kind: 'failed', error: 'connect ECONNREFUSED 203.0.113.7:443' }),
     });
     expect(await authenticateSns(body(signer.sign(notification)), { ...trust, certificates })).toEqual({

@@ -5,14 +5,13 @@ import {
   createSnsSigner,
   createTestAuthority,
   endlessBody,
-  fakeClock,
-  type FakeClock,
   hang,
   type Reaction,
   redirectTo,
   type ScriptedReceiver,
   startScriptedReceiver,
   truncatedBody,
+  waitFor,
 } from '@postrider/testing';
 import type { HttpsGet } from './https-get.ts';
 import { fetchedCertificates, type SigningCertificates } from './signing-certificates.ts';
@@ -21,7 +20,6 @@ let host: ScriptedReceiver;
 let certPem: string;
 let authorityPem: string;
 let get: HttpsGet;
-let clock: FakeClock;
 let certificates: SigningCertificates;
 let addresses = 0;
 
@@ -36,8 +34,7 @@ beforeAll(async () => {
 afterAll(() => host.close());
 
 beforeEach(() => {
-  clock = fakeClock();
-  certificates = fetchedCertificates({ get, clock });
+  certificates = fetchedCertificates({ get });
 });
 
 /** An address of its own, and how it is answered. */
@@ -61,15 +58,16 @@ test('a certificate is fetched by GET from the address that names it', async () 
 });
 
 describe('what is kept', () => {
-  test('a certificate is fetched once in a day', async () => {
-    const url = certificateAt([answer(200, { body: certPem }), answer(200, { body: certPem })]);
+  test('a certificate is fetched once, and again when it is too old', async () => {
+    const url = certificateAt([]);
+    host.always(url.pathname, answer(200, { body: certPem }));
     await certificates.find(url);
-    clock.advance(24 * 60 * 60_000 - 1);
-    await certificates.find(url);
-    expect(requestsFor(url)).toBe(1);
-    clock.advance(2);
     expect(await certificates.find(url)).toMatchObject({ kind: 'found' });
-    expect(requestsFor(url)).toBe(2);
+    expect(requestsFor(url)).toBe(1);
+    const impatient = fetchedCertificates({ get, cachedMs: 1 });
+    await waitFor(async () => (await impatient.find(url)).kind === 'found' && requestsFor(url) > 2, {
+      what: 'another request',
+    });
   });
 
   test('those who ask at the same time share one request', async () => {
@@ -79,21 +77,21 @@ describe('what is kept', () => {
     expect(requestsFor(url)).toBe(1);
   });
 
-  test('a failure is kept for five seconds', async () => {
-    const url = certificateAt([answer(503), answer(200, { body: certPem })]);
-    expect(await certificates.find(url)).toEqual({ kind: 'unavailable', why: 'HTTP 503' });
-    clock.advance(4999);
-    expect(await certificates.find(url)).toEqual({ kind: 'unavailable', why: 'HTTP 503' });
+  test('a failure is kept, and its certificate is fetched again after a time', async () => {
+    const url = certificateAt([answer(503), answer(503), answer(200, { body: certPem })]);
+    const unavailable = { kind: 'unavailable', why: 'HTTP 503' };
+    expect(await certificates.find(url)).toEqual(unavailable);
+    expect(await certificates.find(url)).toEqual(unavailable);
     expect(requestsFor(url)).toBe(1);
-    clock.advance(2);
-    expect(await certificates.find(url)).toMatchObject({ kind: 'found' });
-    expect(requestsFor(url)).toBe(2);
+    const impatient = fetchedCertificates({ get, failureCachedMs: 1 });
+    expect(await impatient.find(url)).toEqual(unavailable);
+    await waitFor(async () => (await impatient.find(url)).kind === 'found', { what: 'the certificate' });
+    expect(requestsFor(url)).toBe(3);
   });
 
   test('certificates that do not exist never push out a real one', async () => {
     const counted: string[] = [];
     const counting = fetchedCertificates({
-      clock,
       get: async (url) => {
         counted.push(url.pathname);
         return {
@@ -116,7 +114,6 @@ test('of many made-up certificates eight are asked for at a time, and one that i
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   let asked = 0;
   const gated = fetchedCertificates({
-    clock,
     get: async (url) => {
       asked += 1;
       if (url.pathname !== '/real') await gate;
@@ -160,7 +157,7 @@ describe('there is no certificate', () => {
   test('when no answer comes in time', async () => {
     const impatient = createBoundedGet({ timeoutMs: 200, bodyBytesMax: 16_384, ca: [authorityPem] });
     const url = certificateAt([hang()]);
-    const found = fetchedCertificates({ clock, get: () => impatient(new URL(host.url(url.pathname))) });
+    const found = fetchedCertificates({ get: () => impatient(new URL(host.url(url.pathname))) });
     expect(await found.find(url)).toEqual({ kind: 'unavailable', why: 'timeout after 200 ms' });
   });
 });
@@ -168,7 +165,6 @@ describe('there is no certificate', () => {
 test('a fault of this machine reaches the caller and is not kept', async () => {
   let calls = 0;
   const faulty = fetchedCertificates({
-    clock,
     get: async () => {
       calls += 1;
       throw new Error('EMFILE');

@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto';
-import type { Clock } from '@postrider/domain';
 import { LRUCache } from 'lru-cache';
 import type { HttpsGet } from './https-get.ts';
 
@@ -14,12 +13,7 @@ export type CertificateAnswer =
   /** The certificate is not available now. A later call may succeed. */
   | { readonly kind: 'unavailable'; readonly why: string };
 
-/**
- * A certificate's name depends on its content, so an address always has the same one. AWS may withdraw it.
- */
-const cachedMs = 24 * 60 * 60_000;
-/** Long enough that forged messages cause few requests. Short enough that SNS's next attempt succeeds. */
-const failureCachedMs = 5000;
+const DAY_MS = 24 * 60 * 60_000;
 /** Each region uses one or two certificates at a time. */
 const certificatesMax = 32;
 const failuresMax = 1000;
@@ -29,21 +23,22 @@ const fetchesMax = 8;
 /**
  * Fetches and caches certificates. Calls for the same certificate share one request. Failures have a cache of
  * their own, so invented names never evict a real certificate.
+ *
+ * @param cachedMs an address always has the same certificate, but AWS may withdraw it.
+ * @param failureCachedMs long enough that forged messages cause few requests. Short enough that SNS's next
+ *   attempt succeeds.
  */
-export function fetchedCertificates({ get, clock }: { get: HttpsGet; clock: Clock }): SigningCertificates {
-  const perf = { now: () => clock.now().getTime() };
-  const certificates = new LRUCache<string, CertificateAnswer>({
-    max: certificatesMax,
-    ttl: cachedMs,
-    ttlResolution: 0,
-    perf,
-  });
-  const failures = new LRUCache<string, CertificateAnswer>({
-    max: failuresMax,
-    ttl: failureCachedMs,
-    ttlResolution: 0,
-    perf,
-  });
+export function fetchedCertificates({
+  get,
+  cachedMs = DAY_MS,
+  failureCachedMs = 5000,
+}: {
+  readonly get: HttpsGet;
+  readonly cachedMs?: number;
+  readonly failureCachedMs?: number;
+}): SigningCertificates {
+  const certificates = new LRUCache<string, CertificateAnswer>({ max: certificatesMax, ttl: cachedMs });
+  const failures = new LRUCache<string, CertificateAnswer>({ max: failuresMax, ttl: failureCachedMs });
   const inFlight = new Map<string, Promise<CertificateAnswer>>();
 
   async function fetchAndKeep(url: URL): Promise<CertificateAnswer> {
