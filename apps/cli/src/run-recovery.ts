@@ -123,13 +123,13 @@ async function untilEnd(
   }
 }
 
-function createProgress({ stderr, clock }: Io) {
+function createProgress({ stderr }: Io) {
   const changes = isTerminal(stderr);
   let shown = '';
   let nextAtMs = 0;
   return {
     show(text: string): void {
-      const nowMs = clock.now().getTime();
+      const nowMs = performance.now();
       if (text === shown || (!changes && nowMs < nextAtMs)) return;
       stderr.write(changes ? `\r\u001b[K${text}` : `postrider: ${text}\n`);
       shown = text;

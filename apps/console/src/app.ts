@@ -61,7 +61,7 @@ export function createConsole(parts: ConsoleParts): Express {
   app.get('/metrics', createMetricsHandler(metrics.registry));
   app.get('/style.css', serveAsset('style.css'));
   app.get('/console.js', serveAsset('console.js'));
-  app.use(signInRoutes({ keys, sessions, clock, logger, respond }));
+  app.use(signInRoutes({ keys, sessions, logger, respond }));
   const serving = { reads, keys, clock, respond };
   for (const [path, handler] of Object.entries(pagesOf(parts, counting)))
     app.get(path, servePage(serving, handler));

@@ -1,5 +1,4 @@
 import { networkOf } from '@postrider/limits';
-import type { Clock } from '@postrider/domain';
 
 const WRONG_MAX = 5;
 const WAIT_MS = 60_000;
@@ -11,22 +10,23 @@ const ADDRESSES_MAX = 10_000;
  * not asked to wait.
  */
 export class SignInLimit {
-  readonly #clock: Clock;
+  readonly #nowMs: () => number;
   readonly #wrong = new Map<string, { readonly keys: number; readonly lastMs: number }>();
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  /** @param nowMs monotonic clock, in milliseconds. */
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs;
   }
 
   /** @returns the seconds for which wrong keys of this address are too many; 0 when they are not. */
   waitSeconds(address: string): number {
     const { keys, lastMs } = this.#wrong.get(clientOf(address)) ?? { keys: 0, lastMs: 0 };
     if (keys < WRONG_MAX) return 0;
-    return Math.max(0, Math.ceil((lastMs + WAIT_MS - this.#clock.now().getTime()) / 1000));
+    return Math.max(0, Math.ceil((lastMs + WAIT_MS - this.#nowMs()) / 1000));
   }
 
   addWrong(address: string): void {
-    const nowMs = this.#clock.now().getTime();
+    const nowMs = this.#nowMs();
     const client = clientOf(address);
     const before = this.#wrong.get(client);
     const keys = before === undefined || before.lastMs + WAIT_MS <= nowMs ? 0 : before.keys;

@@ -1,6 +1,5 @@
 import express from 'express';
 import type { Request, Response, Router } from 'express';
-import type { Clock } from '@postrider/domain';
 import type { Logger } from '@postrider/runtime';
 import type { ConsoleSessionStore } from '@postrider/store';
 import { keyOf } from '../access/console-keys.ts';
@@ -18,7 +17,6 @@ import { signInPage } from '../pages/sign-in.ts';
 export interface SignInParts {
   readonly keys: readonly ConsoleKey[];
   readonly sessions: ConsoleSessionStore;
-  readonly clock: Clock;
   readonly logger: Logger;
   readonly respond: Respond;
 }
@@ -27,7 +25,7 @@ const WRONG_KEY = 'This key is not valid.';
 
 /** `/sign-in` and `/sign-out`. */
 export function signInRoutes(parts: SignInParts): Router {
-  const limit = new SignInLimit(parts.clock);
+  const limit = new SignInLimit();
   const router = express.Router();
   router.get('/sign-in', (request, response) => {
     const page = signInPage({ status: 200, next: ownPath(request.query['next']), fault: null });
