@@ -79,7 +79,7 @@ export { problemDocument, PROBLEMS } from './problems.ts';
 export type { AlsoStatus, FieldFault, ProblemBases, ProblemDocument, ProblemSlug } from './problems.ts';
 export { RATE_WINDOW_MS, windowMs } from './rate-limit.ts';
 export type { RateDecision, RateLimiter } from './rate-limit.ts';
-export { cutBody, messageRecord, wholeMessageRecord } from './received-message.ts';
+export { cutBody, cutName, messageRecord, wholeMessageRecord } from './received-message.ts';
 export type { ReceivedAttachment, ReceivedMessage } from './received-message.ts';
 export { inboundSubject, newEvents, recordEvent, ruleOfSubject } from './record-event.ts';
 export type { EventBatch, EventDraft, OutboxTransaction } from './record-event.ts';

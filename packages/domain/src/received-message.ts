@@ -132,7 +132,8 @@ function recordWithin(bounds: Bounds, message: ReceivedMessage): EventData<'mess
   };
 }
 
-function cutName(text: string, lengthMax: number): string {
+/** The first `lengthMax` characters. */
+export function cutName(text: string, lengthMax: number): string {
   return text.length <= lengthMax ? text : Array.from(text).slice(0, lengthMax).join('');
 }
 

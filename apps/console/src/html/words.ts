@@ -1,3 +1,5 @@
+import { cutName } from '@postrider/domain';
+
 /** 28412 is `28,412`. @param isCut the counting ended there: `28,412+` */
 export function count(value: number, isCut = false): string {
   return `${value.toLocaleString('en-US')}${isCut ? '+' : ''}`;
@@ -19,7 +21,8 @@ const CLIPPED_AT = 300;
 
 /** The beginning of a text that a sender may write long, for a list. */
 export function clipped(text: string): string {
-  return text.length <= CLIPPED_AT ? text : `${text.slice(0, CLIPPED_AT)}…`;
+  const cut = cutName(text, CLIPPED_AT);
+  return cut === text ? text : `${cut}…`;
 }
 
 /** The subject of mail. A sender may leave it out, or write only white space. */
