@@ -54,12 +54,6 @@ describe('the mail about a failing webhook', () => {
     );
   });
 
-  test('has the error on one line of at most 200 characters', () => {
-    const lastError = `certificate of\r\n${'x'.repeat(300)}`;
-    const line = `last error:    certificate of ${'x'.repeat(185)}\n`;
-    expect(noticeOf({ ...failing, lastError }).text).toContain(line);
-  });
-
   test('says when no failed attempt is logged', () => {
     expect(noticeOf({ ...failing, lastError: null }).text).toContain('last error:    not logged');
   });

@@ -39,8 +39,6 @@ export interface DeadLetterRetention {
 
 /** Counting a thousand rows of an index takes less than a millisecond. */
 export const DEAD_LETTERS_IN_NOTICE_MAX = 1_000;
-/** A TLS error may quote long names of a certificate. */
-const ERROR_LENGTH_MAX = 200;
 /** The attempts of an event last about an hour, so events from before the failure may be undelivered. */
 const RECOVERED_BEFORE_MS = 3_600_000;
 
@@ -84,7 +82,7 @@ export function operatorEvent(change: HealthChange, clock: Clock): OperatorEvent
       host: hostOf(change.endpoint),
       failing_since: change.failingSince?.toISOString() ?? null,
       recovered_at: change.recoveredAt?.toISOString() ?? null,
-      last_error: errorOf(change),
+      last_error: change.lastError,
       dead_letters: change.deadLetters,
     },
   });
@@ -94,7 +92,7 @@ export function operatorEvent(change: HealthChange, clock: Clock): OperatorEvent
 function failingText(change: HealthChange, failingSince: Date, retention: DeadLetterRetention): string {
   return `Postrider cannot deliver events to one of your webhooks.
 
-${factsOf(change, ['failing since', failingSince.toISOString()], ['last error', errorOf(change) ?? 'not logged'])}
+${factsOf(change, ['failing since', failingSince.toISOString()], ['last error', change.lastError ?? 'not logged'])}
 
 What happens next
 - Postrider tries each event again, with growing pauses. After HTTP 410, or when
@@ -142,8 +140,4 @@ function factsOf(change: HealthChange, ...more: readonly (readonly [name: string
     ['dead letters', deadLetters < DEAD_LETTERS_IN_NOTICE_MAX ? `${deadLetters}` : `${deadLetters} or more`],
   ];
   return facts.map(([name, value]) => `${`${name}:`.padEnd(15)}${value}`).join('\n');
-}
-
-function errorOf({ lastError }: HealthChange): string | null {
-  return lastError === null ? null : lastError.replaceAll(/\s+/g, ' ').slice(0, ERROR_LENGTH_MAX);
 }
