@@ -186,14 +186,6 @@ describe('suppressed is', () => {
     expect(reportOf(sample(name)).suppress).toEqual(suppress);
   });
 
-  test('an address once, whatever its case', () => {
-    const notification = complaint();
-    Object.assign(notification['complaint'] ?? {}, {
-      complainedRecipients: [{ emailAddress: 'Jane@Example.net' }, { emailAddress: 'jane@example.net' }],
-    });
-    expect(reportOf(notification).suppress).toHaveLength(1);
-  });
-
   test.each(['not-spam', 'Not-Spam'])('nobody by a complaint taken back as %s, which is reported', (word) => {
     const notification = complaint();
     Object.assign(notification['complaint'] ?? {}, { complaintFeedbackType: word });

@@ -37,7 +37,7 @@ export interface SesEvent {
   /** The id in the Message-ID header. It can belong to mail that is not ours. */
   readonly writtenEmailId: EmailId | null;
   readonly event: ReportedEvent;
-  /** The addresses to suppress, each once, with the notification's case. Case does not matter. */
+  /** The addresses to suppress, as the notification names them. */
   readonly suppress: readonly BlamedAddress[];
 }
 
@@ -208,12 +208,10 @@ function suppressionsOf(
   addresses: readonly (string | null)[],
   reason: BlamedAddress['reason'],
 ): BlamedAddress[] {
-  const byFolded = new Map<string, BlamedAddress>();
-  for (const text of addresses) {
-    const address = text === null ? undefined : parseEmailAddress(text)?.address;
-    if (address !== undefined) byFolded.set(address.toLowerCase(), { address, reason });
-  }
-  return [...byFolded.values()];
+  return addresses.flatMap((text) => {
+    const parsed = text === null ? null : parseEmailAddress(text);
+    return parsed === null ? [] : [{ address: parsed.address, reason }];
+  });
 }
 
 function firstTime(candidates: readonly (string | null)[]): string | null {
