@@ -87,8 +87,13 @@ export type { FindingCount, Findings, LookedUpText } from './events/look-up.ts';
 export { findEvent, readEventStory } from './events/event-story.ts';
 export type { StoryReplay } from './events/event-replays.ts';
 export type { EventStory, StoryAttempt, StoryWebhook } from './events/event-story.ts';
-export { createWebhookEventStore, DELIVERY_FATES, WEBHOOK_EVENT_STATUSES } from './events/webhook-events.ts';
-export type { WebhookEvent, WebhookEventStore } from './events/webhook-events.ts';
+export {
+  createWebhookEventStore,
+  DELIVERY_FATES,
+  EVENTS_LOOKED_AT_MAX,
+  WEBHOOK_EVENT_STATUSES,
+} from './events/webhook-events.ts';
+export type { WebhookEvent, WebhookEventPage, WebhookEventStore } from './events/webhook-events.ts';
 export { summarizeEvents } from './events/event-summaries.ts';
 export type { EventSummary } from './events/event-summaries.ts';
 export { createRecoveryStore, RECOVERY_STATUSES } from './recoveries/recoveries.ts';

@@ -2,6 +2,7 @@ import { html } from '@remix-run/html-template';
 import type { Page } from '@postrider/store';
 import { queryOf } from './links.ts';
 import type { Html } from './pieces.ts';
+import { count } from './words.ts';
 
 /** The path of the next page of a list; null: the list ends here. */
 export function olderOf(
@@ -22,6 +23,22 @@ export function shownOf(isFirst: boolean, words: string): string {
 export function pager(shown: string, older: string | null): Html {
   return html`<div class="pager">
     <span>${shown}</span>${older === null ? null : html` <a class="btn slim" href="${older}">Older</a>`}
+  </div>`;
+}
+
+/**
+ * The words of a list that found nothing among the entries that it looked at.
+ *
+ * @param older the path of the next page. @param all the path without a filter
+ */
+export function noneLookedAt(
+  isFirst: boolean,
+  lookedAt: number,
+  { older, all }: { readonly older: string; readonly all: string },
+): Html {
+  return html`<div class="empty">
+    <b>None of the ${isFirst ? 'newest' : 'next'} ${count(lookedAt)} matches</b>
+    <p><a href="${older}">Look at older ones</a>, or <a href="${all}">show all</a>.</p>
   </div>`;
 }
 

@@ -7,7 +7,7 @@ import { doneNote } from '../html/done.ts';
 import { choiceField, ownerField, rangeFields } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
-import { pager, shownOf } from '../html/list.ts';
+import { noneLookedAt, pager, shownOf } from '../html/list.ts';
 import { endpointText, head, idCode, section, timeAgo } from '../html/pieces.ts';
 import type { Html, Part } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
@@ -91,11 +91,7 @@ function inWords({ owner, since, until }: ShownFilter): string {
 function nothing(parts: DeadLetterParts): Html {
   const older = olderPath(parts);
   if (older !== null) {
-    const newest = parts.isFirst ? 'the newest' : 'the next';
-    return html`<div class="empty">
-      <b>None of ${newest} ${count(DEAD_LETTERS_COUNTED_MAX)} matches</b>
-      <p><a href="${older}">Look at older ones</a>, or <a href="/dead-letters">show all</a>.</p>
-    </div>`;
+    return noneLookedAt(parts.isFirst, DEAD_LETTERS_COUNTED_MAX, { older, all: '/dead-letters' });
   }
   return html`<div class="empty">
     <b>No dead letter matches</b>

@@ -1,21 +1,21 @@
 import { html } from '@remix-run/html-template';
 import { EVENT_TYPES } from '@postrider/domain';
 import type { EventId } from '@postrider/domain';
-import { IN_FLIGHT_COUNTED_MAX } from '@postrider/store';
+import { EVENTS_LOOKED_AT_MAX, IN_FLIGHT_COUNTED_MAX } from '@postrider/store';
 import type {
   AttemptDay,
   createAccountStore,
   EventSummary,
   OwnedWebhook,
-  Page as ListPage,
   WebhookEvent,
+  WebhookEventPage,
   WebhookHealth,
 } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import { choiceField, rangeFields } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
-import { olderOf, pager, tabs } from '../html/list.ts';
+import { noneLookedAt, pager, tabs } from '../html/list.ts';
 import {
   crumbs,
   endpointName,
@@ -53,7 +53,7 @@ export interface WebhookParts {
   readonly inFlight: number;
   readonly attempts: AttemptDay | undefined;
   readonly filter: WebhookFilter;
-  readonly page: ListPage<WebhookEvent>;
+  readonly page: WebhookEventPage;
   readonly summaries: ReadonlyMap<EventId, EventSummary>;
   /** False: the page is behind a cursor. */
   readonly isFirst: boolean;
@@ -176,18 +176,12 @@ function eventsSection(parts: WebhookParts, settings: Settings, now: Date): Html
   const { webhook, filter, page, isFirst } = parts;
   const path = `/webhooks/${webhook.id}`;
   const shown = { ...filter, since: writtenTime(filter.since), until: writtenTime(filter.until) };
-  const older = olderOf(page, path, shown);
+  const older = page.hasMore ? `${path}${queryOf({ ...shown, after: String(page.position) })}` : null;
   const number = counted(page.entries.length, isFirst ? 'newest event' : 'event');
   const list =
     page.entries.length === 0
-      ? html`<div class="empty">
-          <b>No event matches</b>
-          <p>
-            Nothing was recorded for this webhook that fits the filter, or it is older than its retention.
-            <a href="${path}">Show all events</a>.
-          </p>
-        </div>`
-      : eventTable(parts, settings, now);
+      ? noEvents(isFirst, path, older)
+      : html`${eventTable(parts, settings, now)} ${pager(isFirst ? `The ${number}` : number, older)}`;
   return section(
     'events',
     {
@@ -201,10 +195,20 @@ function eventsSection(parts: WebhookParts, settings: Settings, now: Date): Html
         })),
       ),
     },
-    html`<div class="card">
-      ${filterForm(path, filter)} ${list} ${pager(isFirst ? `The ${number}` : number, older)}
-    </div>`,
+    html`<div class="card">${filterForm(path, filter)} ${list}</div>`,
   );
+}
+
+/** @param path of the webhook. @param older the path of the next page; null: the list ends here */
+function noEvents(isFirst: boolean, path: string, older: string | null): Html {
+  if (older !== null) return noneLookedAt(isFirst, EVENTS_LOOKED_AT_MAX, { older, all: path });
+  const why = isFirst
+    ? 'Nothing was recorded for this webhook that fits the filter, or it is older than its retention.'
+    : null;
+  return html`<div class="empty">
+    <b>${isFirst ? 'No event matches' : 'No older event matches'}</b>
+    <p>${why} <a href="${path}">Show all events</a>.</p>
+  </div>`;
 }
 
 function filterForm(path: string, filter: WebhookFilter): Html {

@@ -13,8 +13,7 @@ import {
 } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import { z } from 'zod';
-import { emailAddress, idField, readFields, utcTime } from '../http/fields.ts';
-import { badRequest } from '../http/refusal.ts';
+import { emailAddress, freeText, readFields, utcTime } from '../http/fields.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { webhookPage } from '../pages/webhook.ts';
 import type { Settings } from '../settings.ts';
@@ -30,7 +29,10 @@ const filterFields = {
   recipient: emailAddress.optional(),
   since: utcTime.optional(),
   until: utcTime.optional(),
-  after: idField('event', 'an event').optional(),
+  after: freeText
+    .regex(/^\d{1,18}$/, { error: 'is not the position of an event' })
+    .transform(BigInt)
+    .optional(),
 };
 
 /** `/webhooks/:id` */
@@ -46,8 +48,7 @@ export function showWebhook(db: Database, clock: Clock, settings: Settings): Pag
     if (webhook === null) throw noSuch('webhook', id, visit.now, 'A deletion removes a webhook at once.');
     const account = await accounts.describe(webhook.accountId);
     const page = await events.list(webhook.accountId, id, filter, { after, limit: PAGE_EVENTS });
-    if (page === 'no webhook') throw noSuch('webhook', id, visit.now);
-    if (page === 'no cursor') throw badRequest([`after ${after ?? ''} is no event of this account.`]);
+    if (typeof page === 'string') throw noSuch('webhook', id, visit.now);
     const health = await readWebhookHealth(db, [id], LOAD_COUNTED_MAX);
     const days = await readAttemptDays(db.pool, [id], visit.now);
     const summaries = await summarizeEvents(

@@ -59,7 +59,7 @@ export interface WebhookEventPage extends Page<WebhookEvent> {
 }
 
 /** The events that one request looks at, when only some of them fit. */
-const FOUND_MAX = 500;
+export const EVENTS_LOOKED_AT_MAX = 500;
 
 type EventRow = WebhookEvent & { readonly position: string };
 interface Found {
@@ -100,7 +100,7 @@ export function createWebhookEventStore(db: Database) {
       if (from === null) return 'no cursor';
       const isSieved =
         filter.status !== undefined || subscription.rule !== null || subscription.domains !== null;
-      const foundMax = isSieved ? FOUND_MAX : limit + 1;
+      const foundMax = isSieved ? EVENTS_LOOKED_AT_MAX : limit + 1;
       const [statement, values] = await listing(db, accountId, { filter, subscription, from, foundMax });
       const { rule, domains } = subscription;
       const rest = [webhookId, rule, domains, filter.status ?? null, limit + 1];
