@@ -235,6 +235,7 @@ describe('lists', () => {
     ['/dead-letters?status=none', false],
     ['/dead-letters?reason=rejected', false],
     ['/dead-letters?account=Meadow+Shop', true],
+    ['/dead-letters?webhook=%20&status=%20', true],
     ['/dead-letters?since=2100-01-01', false],
     ['/dead-letters?until=2100-01-01+10:30', true],
   ])('%s finds the dead letter: %s', async (path, isFound) => {
@@ -325,7 +326,8 @@ describe('a message', () => {
   };
 
   test('with a virus is released with a note only', async () => {
-    expect((await releaseWith({})).status).toBe(400);
+    for (const fields of [{}, { note: '' }, { note: ' \t ' }])
+      expect((await releaseWith(fields)).status).toBe(400);
     const { status, location } = await releaseWith({ note: 'ticket 9' });
     expect(status).toBe(303);
     expect(textOf(await show(location ?? ''))).toContain('1 message is released.');

@@ -6,7 +6,8 @@ import { badRequest } from './refusal.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the filters of a list or the fields of a form. An empty field counts as absent, as a form sends it.
+ * Reads the filters of a list or the fields of a form. A field of white space counts as absent, as an empty
+ * one of a form does.
  *
  * @throws Refusal (400) that names each unknown or malformed field.
  */
@@ -14,7 +15,8 @@ export function readFields<Shape extends z.ZodRawShape>(
   shape: Shape,
   given: Fields,
 ): z.infer<z.ZodObject<Shape, z.core.$strict>> {
-  const filled = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
+  const isBlank = (value: unknown) => typeof value === 'string' && value.trim() === '';
+  const filled = Object.fromEntries(Object.entries(given).filter(([, value]) => !isBlank(value)));
   const result = z.strictObject(shape).safeParse(filled);
   if (result.success) return result.data;
   const known = Object.keys(shape).join(', ');
