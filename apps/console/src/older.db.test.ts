@@ -137,6 +137,23 @@ describe('a filter that no new entry fits', () => {
     expect(textOf(second)).toContain(' 1+ match all webhooks');
   });
 
+  test.each(['', '&account=Meadow+Shop'])(
+    'looks at 10,000 held messages%s, and leads to the older ones',
+    async (account) => {
+      await addHeld(1, 20_000, { held_reason: 'spam' });
+      const first = await ada.show(`/held?reason=virus${account}`);
+      expect(textOf(first)).toContain('None of the newest 10,000 matches');
+      const second = await ada.show(olderOn(first));
+      expect(textOf(second)).toContain('None of the next 10,000 matches');
+      const third = await ada.show(olderOn(second));
+      expect(third).toContain(`/messages/${outage.messageId}`);
+      expect(olderOn(third)).toBe('');
+      expect(textOf(await ada.show('/held?reason=virus&after=1-msg_01jd0000000000000000000001'))).toContain(
+        'No older held mail matches',
+      );
+    },
+  );
+
   test('looks at 500 events of a webhook, and leads to the older ones', async () => {
     await addEvents('y', 1_001, 'email.sent');
     await query(

@@ -40,7 +40,6 @@ export {
 export type {
   DeadLetterCount,
   DeadLetterHour,
-  DeadLetterPosition,
   FoundDeadLetter,
   FoundDeadLetterFilter,
   LocatedDeadLetter,
@@ -119,11 +118,12 @@ export type { BlockedSender, BlockedSenderStore } from './inbound/blocked-sender
 export {
   countHeldMessages,
   countHeldOf,
+  findHeldMessages,
+  HELD_COUNTED_MAX,
   HELD_OF_ACCOUNT_COUNTED_MAX,
-  listHeldMessages,
   listReleasedMessages,
 } from './inbound/held-messages.ts';
-export type { HeldCount, HeldMessage, ReleasedMessage } from './inbound/held-messages.ts';
+export type { FoundHeldMessages, HeldCount, HeldMessage, ReleasedMessage } from './inbound/held-messages.ts';
 export { findMessage, findMessages } from './inbound/find-messages.ts';
 export type { FoundMessage, MessageSearch } from './inbound/find-messages.ts';
 export { createRoutingRuleStore } from './inbound/routing-rules.ts';
@@ -178,7 +178,7 @@ export { dropOldSums } from './retention/old-sums.ts';
 export { dropOldEvents } from './retention/old-events.ts';
 export { dropMailContents, dropOldMail } from './retention/old-mail.ts';
 export { pageOf } from './db/page.ts';
-export type { Page, PageAt, PageRequest } from './db/page.ts';
+export type { ListPosition, Page, PageAt, PageRequest } from './db/page.ts';
 export { readPostgresTime } from './db/postgres-time.ts';
 export { createRelaySession, relayIsActive } from './db/relay-session.ts';
 export { createPool } from './db/pool.ts';

@@ -1,5 +1,5 @@
 import { html } from '@remix-run/html-template';
-import type { Page } from '@postrider/store';
+import type { ListPosition, Page } from '@postrider/store';
 import { queryOf } from './links.ts';
 import type { Html } from './pieces.ts';
 import { count } from './words.ts';
@@ -12,6 +12,11 @@ export function olderOf(
 ): string | null {
   const last = entries.at(-1);
   return hasMore && last !== undefined ? `${path}${queryOf({ ...query, after: String(last.id) })}` : null;
+}
+
+/** A position in the path of a next page: its time in milliseconds and its id. */
+export function positionText({ createdAt, id }: ListPosition): string {
+  return `${createdAt.getTime()}-${id}`;
 }
 
 /** `The newest 50 events`, or `50 events` behind the first page. */

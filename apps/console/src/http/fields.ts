@@ -56,6 +56,16 @@ export function idField<N extends Noun>(noun: N, words: string) {
   return freeText.transform(parsedBy((text) => parseId(noun, text), `is not the id of ${words}`));
 }
 
+/** The position of an entry of a list, as `positionText` writes it. Postgres knows times of 14 digits. */
+export function positionField(noun: Noun, words: string) {
+  const positionOf = (text: string) => {
+    const [, ms, written = ''] = /^(\d{1,14})-(\w+)$/.exec(text) ?? [];
+    const id = parseId(noun, written);
+    return id === null ? null : { createdAt: new Date(Number(ms)), id };
+  };
+  return freeText.transform(parsedBy(positionOf, `is not the position of ${words}`));
+}
+
 /** An address as `plainAddress` writes it. */
 export const emailAddress = freeText.transform(parsedBy(plainAddress, 'is not an email address'));
 

@@ -1,13 +1,13 @@
 import { html } from '@remix-run/html-template';
 import { DEAD_LETTER_REASONS, EVENT_TYPES } from '@postrider/domain';
 import { DEAD_LETTERS_COUNTED_MAX } from '@postrider/store';
-import type { DeadLetterCount, DeadLetterPosition, FoundDeadLetter, FoundRecovery } from '@postrider/store';
+import type { DeadLetterCount, FoundDeadLetter, FoundRecovery, ListPosition } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import { choiceField, ownerField, rangeFields } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
-import { noneLookedAt, pager, shownOf } from '../html/list.ts';
+import { noneLookedAt, pager, positionText, shownOf } from '../html/list.ts';
 import { endpointText, head, idCode, section, timeAgo } from '../html/pieces.ts';
 import type { Html, Part } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
@@ -28,7 +28,7 @@ interface ShownFilter {
 export interface DeadLetterParts {
   readonly letters: readonly FoundDeadLetter[];
   /** The next page begins behind it. null: this is the last page. */
-  readonly olderFrom: DeadLetterPosition | null;
+  readonly olderFrom: ListPosition | null;
   readonly matching: DeadLetterCount;
   readonly filter: ShownFilter;
   readonly isFirst: boolean;
@@ -131,7 +131,7 @@ function olderPath({ olderFrom, filter }: DeadLetterParts): string | null {
   if (olderFrom === null) return null;
   const { owner, since, until, ...rest } = filter;
   const query = { ...rest, webhook: owner, since: writtenTime(since), until: writtenTime(until) };
-  return `/dead-letters${queryOf({ ...query, after: `${olderFrom.createdAt.getTime()}-${olderFrom.id}` })}`;
+  return `/dead-letters${queryOf({ ...query, after: positionText(olderFrom) })}`;
 }
 
 function letterList(parts: DeadLetterParts, now: Date): Html {

@@ -1,11 +1,12 @@
 import { html } from '@remix-run/html-template';
 import { HELD_REASONS } from '@postrider/domain';
-import type { HeldCount, HeldMessage, Page as ListPage, ReleasedMessage } from '@postrider/store';
+import { HELD_COUNTED_MAX } from '@postrider/store';
+import type { FoundHeldMessages, HeldCount, HeldMessage, ReleasedMessage } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
-import { olderOf, pager, tabs } from '../html/list.ts';
+import { noneLookedAt, pager, positionText, tabs } from '../html/list.ts';
 import { head, idCode, state, timeAgo } from '../html/pieces.ts';
 import type { Html, Part } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
@@ -14,7 +15,7 @@ import type { Settings } from '../settings.ts';
 import { HELD_WORDS } from './held-reason.ts';
 
 export interface HeldParts {
-  readonly page: ListPage<HeldMessage>;
+  readonly held: FoundHeldMessages & { readonly isFirst: boolean };
   /** Of all accounts. */
   readonly counts: readonly HeldCount[];
   /** The releases of the last 24 hours. They replace held mail when the user asked for them. */
@@ -35,22 +36,22 @@ export function heldPage(parts: HeldParts, settings: Settings, visit: Visit): Pa
   return { title: 'Held mail', current: '/held', main };
 }
 
-function heldList({ page, filter }: HeldParts, visit: Visit): Html {
-  const messages = page.entries;
-  if (messages.length === 0 && (filter.account ?? filter.reason) !== undefined) {
+function heldList({ held: { messages, olderFrom, isFirst }, filter }: HeldParts, visit: Visit): Html {
+  const older = olderFrom === null ? null : `/held${queryOf({ ...filter, after: positionText(olderFrom) })}`;
+  if (messages.length > 0) {
+    return html`${heldTable(messages, visit)} ${pager(counted(messages.length, 'message'), older)}`;
+  }
+  if (older !== null) return noneLookedAt(isFirst, HELD_COUNTED_MAX, { older, all: '/held' });
+  if (!isFirst || (filter.account ?? filter.reason) !== undefined) {
     return html`<div class="empty">
-      <b>No held mail matches</b>
+      <b>${isFirst ? 'No held mail matches' : 'No older held mail matches'}</b>
       <p><a href="/held">Show all held mail</a>.</p>
     </div>`;
   }
-  if (messages.length === 0) {
-    return html`<div class="empty">
-      <b>No mail is held</b>
-      <p>Screening holds mail with a virus, spam, a failed sender check or a blocked sender.</p>
-    </div>`;
-  }
-  const shown = counted(messages.length, 'message');
-  return html`${heldTable(messages, visit)} ${pager(shown, olderOf(page, '/held', filter))}`;
+  return html`<div class="empty">
+    <b>No mail is held</b>
+    <p>Screening holds mail with a virus, spam, a failed sender check or a blocked sender.</p>
+  </div>`;
 }
 
 function reasonTabs({ counts, filter, released }: HeldParts): Html {

@@ -9,7 +9,7 @@ import {
 } from '@postrider/store';
 import type { Database, FoundDeadLetterFilter } from '@postrider/store';
 import { z } from 'zod';
-import { freeText, readFields, utcTime } from '../http/fields.ts';
+import { freeText, positionField, readFields, utcTime } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { deadLettersPage } from '../pages/dead-letters.ts';
@@ -32,14 +32,6 @@ function statusesOf(text: string) {
   return null;
 }
 
-/** The position of a dead letter: its time in milliseconds and its id. Postgres knows times of 14 digits. */
-const after = freeText.transform(parsedBy(positionOf, 'is not the position of a dead letter'));
-
-function positionOf(text: string) {
-  const [, ms, id] = /^(\d{1,14})-(dl_[0-9a-z]{26})$/.exec(text) ?? [];
-  return ms === undefined || id === undefined ? null : { createdAt: new Date(Number(ms)), id };
-}
-
 const filterFields = {
   account: freeText.optional(),
   webhook: freeText.optional(),
@@ -50,7 +42,7 @@ const filterFields = {
   status: status.optional(),
   since: utcTime.optional(),
   until: utcTime.optional(),
-  after: after.optional(),
+  after: positionField('deadLetter', 'a dead letter').optional(),
 };
 
 /** `/dead-letters` */

@@ -3,13 +3,12 @@ import type { Clock } from '@postrider/domain';
 import {
   countHeldMessages,
   createAccountStore,
-  listHeldMessages,
+  findHeldMessages,
   listReleasedMessages,
-  pageOf,
 } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import { z } from 'zod';
-import { freeText, idField, readFields } from '../http/fields.ts';
+import { freeText, positionField, readFields } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { heldPage, RELEASED_MAX } from '../pages/held.ts';
@@ -18,12 +17,13 @@ import { accountNamed } from './owner.ts';
 
 const PAGE_MESSAGES = 50;
 const DAY_MS = 86_400_000;
+const NONE = { messages: [], olderFrom: null };
 
 const filterFields = {
   account: freeText.optional(),
   reason: z.enum(HELD_REASONS, { error: `is not one of ${HELD_REASONS.join(', ')}` }).optional(),
   status: z.literal('released', { error: 'is not released' }).optional(),
-  after: idField('message', 'a message').optional(),
+  after: positionField('message', 'a message').optional(),
 };
 
 /** `/held` */
@@ -36,11 +36,12 @@ export function showHeld(db: Database, clock: Clock, settings: Settings): PageHa
       throw badRequest(['status does not go with reason or after.']);
     }
     const accountId = account === undefined ? undefined : await accountNamed(accounts, account);
-    const found = isShown ? [] : await listHeldMessages(db, { accountId, reason, after }, PAGE_MESSAGES + 1);
+    const request = { after: after ?? null, limit: PAGE_MESSAGES };
+    const found = isShown ? null : await findHeldMessages(db, { accountId, reason }, request);
     const since = new Date(visit.now.getTime() - DAY_MS);
     const released = await listReleasedMessages(db, { since, accountId }, RELEASED_MAX + 1);
     const parts = {
-      page: pageOf(found, PAGE_MESSAGES),
+      held: { ...(found ?? NONE), isFirst: after === undefined },
       counts: await countHeldMessages(db),
       released: { messages: released, isShown },
       filter: { account, reason },

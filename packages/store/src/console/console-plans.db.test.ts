@@ -15,7 +15,7 @@ import { summarizeEvents } from '../events/event-summaries.ts';
 import {
   countHeldMessages,
   countHeldOf,
-  listHeldMessages,
+  findHeldMessages,
   listReleasedMessages,
 } from '../inbound/held-messages.ts';
 import { readUnsentMail } from '../mail/unsent-mail.ts';
@@ -113,6 +113,8 @@ const hours = Array.from({ length: 24 }, (_, n) => new Date(Date.now() - n * 3_6
 const HALF = new Date(Date.now() - (GROWN_BY / 2) * 1_000);
 const since = new Date(Date.now() - 86_400_000);
 const recoveries = () => createRecoveryLookUps(db);
+const heldMessages = async (filter: Parameters<typeof findHeldMessages>[1]) =>
+  (await findHeldMessages(db, filter, page)).messages.length;
 
 /** With the number of rows that each finds, and what it may read. */
 const READS: [string, () => Promise<number>, number, number][] = [
@@ -159,7 +161,15 @@ const READS: [string, () => Promise<number>, number, number][] = [
     1_000,
     COUNT_MAX,
   ],
-  ['held mail', async () => (await listHeldMessages(db, {}, LIMIT)).length, LIMIT, LIST_MAX],
+  ['held mail', async () => heldMessages({}), LIMIT, LIST_MAX],
+  ['held mail with a reason that none has', async () => heldMessages({ reason: 'virus' }), 0, COUNT_MAX],
+  ['held mail of an account', async () => heldMessages({ accountId: HOLDER }), LIMIT, COUNT_MAX],
+  [
+    'held mail of an account with a reason that none has',
+    async () => heldMessages({ accountId: HOLDER, reason: 'virus' }),
+    0,
+    COUNT_MAX,
+  ],
   [
     'the number of held messages',
     async () => (await countHeldMessages(db))[0]?.messages ?? 0,

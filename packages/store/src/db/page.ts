@@ -44,10 +44,16 @@ export interface PagedTable<N extends Noun, Entry> {
   readonly read: (range: PageRange, position: PagePosition) => Promise<Entry[]>;
 }
 
+/** The position of an entry in a list that runs from the newest to the oldest. */
+export interface ListPosition {
+  readonly createdAt: Date;
+  readonly id: string;
+}
+
 /** The entry at which the page begins, and the direction. */
 export interface PagePosition {
   /** Null: the first page. */
-  readonly cursor: { readonly createdAt: Date; readonly id: string } | null;
+  readonly cursor: ListPosition | null;
   readonly upwards: boolean;
 }
 

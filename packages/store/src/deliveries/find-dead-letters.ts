@@ -1,6 +1,7 @@
 import type { AccountId, DeadLetterId, DeadLetterReason, EventType, WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
+import type { ListPosition } from '../db/page.ts';
 import { statement } from '../db/statement.ts';
 import type { DeadLetter } from './dead-letters.ts';
 
@@ -22,12 +23,6 @@ export interface FoundDeadLetterFilter {
   readonly status?: { readonly from: number; readonly to: number } | 'none' | undefined;
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
-}
-
-/** The position of a dead letter in the list. */
-export interface DeadLetterPosition {
-  readonly createdAt: Date;
-  readonly id: string;
 }
 
 /** Where to find dead letters, by the index that has them in order of their age. */
@@ -109,14 +104,14 @@ export interface FoundDeadLetters {
   /** The newest first. */
   readonly letters: readonly FoundDeadLetter[];
   /** Dead letters behind this one may match, too. null: no older one matches. */
-  readonly olderFrom: DeadLetterPosition | null;
+  readonly olderFrom: ListPosition | null;
 }
 
 /** @returns at most `limit` dead letters of all accounts. */
 export async function findDeadLetters(
   { pool }: { readonly pool: Pool },
   filter: FoundDeadLetterFilter,
-  { after, limit }: { readonly after: DeadLetterPosition | null; readonly limit: number },
+  { after, limit }: { readonly after: ListPosition | null; readonly limit: number },
 ): Promise<FoundDeadLetters> {
   const statement = listFrom(sourceOf(filter));
   const rows = await runOn<FoundRow>(pool, statement, [...valuesOf(filter, after), limit + 1]);
@@ -180,7 +175,7 @@ function sourceOf({ accountId, webhookId }: FoundDeadLetterFilter): Source {
 }
 
 /** The values $1 to $12. */
-function valuesOf(filter: FoundDeadLetterFilter, after: DeadLetterPosition | null): unknown[] {
+function valuesOf(filter: FoundDeadLetterFilter, after: ListPosition | null): unknown[] {
   const { accountId, webhookId, since, until, type, reason, status } = filter;
   const range = status === undefined || status === 'none' ? null : status;
   return [

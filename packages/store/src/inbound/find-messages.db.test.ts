@@ -5,7 +5,7 @@ import { createRows } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { findMessage, findMessages } from './find-messages.ts';
-import { listHeldMessages } from './held-messages.ts';
+import { findHeldMessages } from './held-messages.ts';
 import { createReceivedMessageStore } from './received-message-store.ts';
 
 const store = setupStore();
@@ -179,7 +179,7 @@ test('a long subject is cut wherever a list shows it, and one that is missing st
   const subjects = async () => [
     (await findMessage(store.db, held))?.subject,
     (await findMessages(store.db, { address: 'a@a.example' }, { limit: 5 }))[0]?.subject,
-    (await listHeldMessages(store.db, {}, 5))[0]?.subject,
+    (await findHeldMessages(store.db, {}, { after: null, limit: 5 })).messages[0]?.subject,
   ];
   expect(await subjects()).toEqual(Array.from({ length: 3 }, () => 'ä'.repeat(998)));
   await store.outside.query('update messages set subject = null');

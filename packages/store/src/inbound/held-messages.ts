@@ -2,6 +2,7 @@ import type { AccountId, HeldReason, MessageId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import type { Actor } from '../audit/audit.ts';
 import { runOn } from '../db/database.ts';
+import type { ListPosition } from '../db/page.ts';
 import { statement } from '../db/statement.ts';
 import { INBOX_IS_THERE, SUBJECT } from './sql/read-messages.ts';
 
@@ -31,8 +32,6 @@ export interface ReleasedMessage extends HeldMessage {
 export interface HeldFilter {
   readonly reason?: HeldReason | undefined;
   readonly accountId?: AccountId | undefined;
-  /** Older than this message. */
-  readonly after?: MessageId | undefined;
 }
 
 /** The columns of a message `m`. */
@@ -41,21 +40,53 @@ const SHOWN = `
            ${SUBJECT} as subject, m.from_address as "from", m.received_for as "receivedFor", m.held_reason as "heldReason",
            m.created_at as "receivedAt", m.size, m.spf, m.dkim, m.dmarc`;
 
+/** The columns that decide whether and where a list shows a message `m`. */
+const JUDGED = 'm.id, m.created_at, m.inbox_id, m.held_reason';
+const IS_OLDER = '(m.created_at, m.id) < ($2::timestamptz, $3::text)';
+const NEWEST = 'order by m.created_at desc, m.id desc';
+
+/** The newest held messages of all accounts. $1 null, $2 and $3 the message before, $4 messages. */
+const NEWEST_OF_ALL = `
+        select ${JUDGED}, row_number() over (${NEWEST}) as n from messages m
+        where m.status = 'held' and $1::text is null and ${IS_OLDER} ${NEWEST} limit $4`;
+
 /**
- * Reads held messages, the newest first. The rows of a deleted inbox stay for a while, and are left out.
- *
- * $1 reason or null, $2 account or null, $3 the message before or null, $4 rows. Cost: the held messages that
- * are newer than the last row.
+ * The newest held messages of an account, live and test. $1 account, the rest as above. The status is a row,
+ * so that no plan uses the index of the held messages of all accounts.
  */
-const LIST = statement('list-held-messages')`
-    select ${SHOWN}
-    from messages m
-    where m.status = 'held'
-      and ($1::text is null or m.held_reason = $1) and ($2::text is null or greatest(m.account_id, '') = $2)
-      and ($3::text is null or (m.created_at, m.id) < (select b.created_at, b.id from messages b where b.id = $3))
-      and ${INBOX_IS_THERE}
-    order by m.created_at desc, m.id desc
-    limit $4`;
+const NEWEST_OF_ACCOUNT = `
+        select m.*, row_number() over (${NEWEST}) as n
+        from unnest(enum_range(null::key_kind)) k (kind)
+        cross join unnest('{held}'::message_status[]) s (status)
+        cross join lateral (
+          select ${JUDGED} from messages m
+          where m.account_id = $1 and m.kind = k.kind and m.status = s.status and ${IS_OLDER} ${NEWEST} limit $4
+        ) m
+        ${NEWEST} limit $4`;
+
+/**
+ * Reads held messages, the newest first, and the last one that the search looks at. The reason has no index.
+ * So a search looks at the newest alone: a reason that few have would read all. The rows of a deleted inbox
+ * stay for a while, and do not fit.
+ *
+ * $1 to $4 as in `newest`, $5 reason or null, $6 rows. `isLast`: the search ends at this message, because it
+ * is number $4.
+ */
+const listOf = (name: string, newest: string) => statement(name)`
+    select ${SHOWN}, found.fits, found.n = $4 as "isLast"
+    from (
+      select m.*
+      from (
+        select m.*, ($5::text is null or m.held_reason = $5) and ${INBOX_IS_THERE} as fits from (${newest}
+        ) m
+      ) m
+      where m.fits or m.n = $4 ${NEWEST} limit $6
+    ) found
+    cross join lateral (select * from messages x where x.id = found.id offset 0) m
+    order by found.n`;
+
+const LIST = listOf('find-held-messages', NEWEST_OF_ALL);
+const LIST_OF_ACCOUNT = listOf('find-held-messages-of-account', NEWEST_OF_ACCOUNT);
 
 /**
  * Reads messages by the entries of their release, the last release first.
@@ -108,7 +139,8 @@ const COUNT_OF_ACCOUNT = statement('count-held-messages-of-account')`
       limit $2
     ) h`;
 
-const HELD_COUNTED_MAX = 10_000;
+/** A list or a count looks at so many held messages. */
+export const HELD_COUNTED_MAX = 10_000;
 /** For one account. */
 export const HELD_OF_ACCOUNT_COUNTED_MAX = 500;
 
@@ -120,13 +152,30 @@ export interface HeldCount {
   readonly isCut: boolean;
 }
 
-export async function listHeldMessages(
-  { pool }: { readonly pool: Pool },
-  { reason, accountId, after }: HeldFilter,
-  limit: number,
-): Promise<HeldMessage[]> {
-  return runOn<HeldMessage>(pool, LIST, [reason ?? null, accountId ?? null, after ?? null, limit]);
+export interface FoundHeldMessages {
+  /** The newest first. */
+  readonly messages: readonly HeldMessage[];
+  /** Messages behind this one may match, too. null: no older one matches. */
+  readonly olderFrom: ListPosition | null;
 }
+
+/** @returns at most `limit` held messages. */
+export async function findHeldMessages(
+  { pool }: { readonly pool: Pool },
+  { reason, accountId }: HeldFilter,
+  { after, limit }: { readonly after: ListPosition | null; readonly limit: number },
+): Promise<FoundHeldMessages> {
+  const list = accountId === undefined ? LIST : LIST_OF_ACCOUNT;
+  const from = [after?.createdAt.toISOString() ?? 'infinity', after?.id ?? ''];
+  const values = [accountId ?? null, ...from, HELD_COUNTED_MAX, reason ?? null, limit + 1];
+  const rows = await runOn<FoundRow>(pool, list, values);
+  const fitting = rows.filter(({ fits }) => fits);
+  const messages = fitting.slice(0, limit);
+  const last = fitting.length > limit ? messages.at(-1) : rows.find(({ isLast }) => isLast);
+  return { messages, olderFrom: last === undefined ? null : { createdAt: last.receivedAt, id: last.id } };
+}
+
+type FoundRow = HeldMessage & { readonly fits: boolean; readonly isLast: boolean };
 
 /** The messages that were released since then. The last release comes first. */
 export async function listReleasedMessages(
