@@ -145,6 +145,7 @@ describe('a page that cannot be loaded', () => {
       const { status, text } = await asked;
       expect(status).toBe(503);
       expect(text).toContain('<h1>Not loaded: Postgres cancelled a statement</h1>');
+      expect(text).not.toContain('Deliveries wait');
       await session.query('rollback');
     });
     await visitor.show('/audit');
@@ -159,6 +160,7 @@ describe('a page that cannot be loaded', () => {
       expect(text).toContain('<h1>Something failed here</h1>');
       expect(text).toContain(String(headers['x-request-id']));
       expect(text).not.toContain('does not exist');
+      expect(text).not.toContain('Deliveries wait');
       expect(opened.log()).toContain('does not exist');
     } finally {
       await opened.database.query('alter table hidden_table rename to audit');

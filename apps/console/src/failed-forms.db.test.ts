@@ -83,6 +83,7 @@ test('a form that could not begin says that nothing changed', async () => {
   );
   expect([failed.status, textOf(failed.text).includes('This request changed nothing.')]).toEqual([503, true]);
   expect(textOf(failed.text)).not.toContain('may have changed');
+  expect(textOf(failed.text)).toContain('Deliveries wait, and none is lost.');
   expect((await ada.post(`${path}/stop`, fields)).status).toBe(303);
 });
 

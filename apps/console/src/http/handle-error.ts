@@ -2,7 +2,7 @@ import { html } from '@remix-run/html-template';
 import type { ErrorRequestHandler } from 'express';
 import type { Clock } from '@postrider/domain';
 import type { Logger } from '@postrider/runtime';
-import { isUnavailable, unavailableInWords } from '@postrider/store';
+import { isOutage, isUnavailable, unavailableInWords } from '@postrider/store';
 import type { Visitor } from '../access/sessions.ts';
 import type { Page } from '../html/layout.ts';
 import { time } from '../html/pieces.ts';
@@ -60,10 +60,13 @@ function failurePage(error: unknown, { formPage, hasBegun }: FailedForm, now: Da
       ? html`The console could not load this page. Nothing changed.`
       : html`The console could not begin this action. This request changed nothing. After a double click, look
           into the <a href="/audit">audit</a>.`;
+  const outage = isOutage(error)
+    ? html`<p>Deliveries wait, and none is lost. <code>postrider status</code> names the cause.</p>`
+    : null;
   const main = html`<div class="narrow-page sec">
     <h1>${title}</h1>
     <p>${effect}</p>
-    <p>Deliveries wait, and none is lost. <code>postrider status</code> names the cause.</p>
+    ${outage}
     <p><a class="btn" href="${formPage ?? ''}">${formPage === null ? 'Try again' : 'Back to the form'}</a></p>
     <p class="small soft">
       ${status} at ${time(now, now)} UTC. The log line has the same <code>request_id</code>:
