@@ -137,10 +137,15 @@ describe('the page of an account', () => {
     expect(cut).toContain('Dead letters 10,000+ Deleted by retention 88 ');
     expect(cut).toContain('Outstanding 10,000+ of 1,000,000');
     expect(cut).toContain('Outstanding deliveries 10,000+ 1,000,000');
+    for (let n = 0; n < 98; n += 1) await opened.rows.webhook({ accountId: outage.accountId });
+    const shared = textOf(await show(`/accounts/${outage.accountId}`));
+    expect(shared).toContain('Dead letters 250+ Deleted by retention 88 ');
+    expect(shared).toContain('Outstanding 250+ of 1,000,000');
+    expect(shared).toMatch(/failing 1 h 30 min, HTTP 503 93 % .*? 250\+ 250\+ /);
     await query('delete from deliveries');
     await query('delete from dead_letters');
     expect(textOf(await show(`/accounts/${outage.accountId}`))).toContain('Outstanding 0 of');
-    for (let n = 0; n < 99; n += 1) await opened.rows.webhook({ accountId: outage.accountId });
+    await opened.rows.webhook({ accountId: outage.accountId });
     await query(
       `insert into api_keys (id, account_id, digest, kind, scopes)
        select 'key_' || lpad(n::text, 26, '0'), $1, int4send(n), 'live', '{}' from generate_series(1, 100) n`,

@@ -1,6 +1,6 @@
 import { html } from '@remix-run/html-template';
 import { LIMITS } from '@postrider/domain';
-import { HELD_OF_ACCOUNT_COUNTED_MAX, LOAD_COUNTED_MAX } from '@postrider/store';
+import { HELD_OF_ACCOUNT_COUNTED_MAX } from '@postrider/store';
 import type {
   createAccountStore,
   ApiKey,
@@ -28,6 +28,8 @@ export interface AccountParts {
   readonly account: AccountDetails;
   readonly webhooks: readonly OwnedWebhook[];
   readonly health: ReadonlyMap<string, WebhookHealth>;
+  /** The counts in `health` stop there. */
+  readonly countedMax: number;
   readonly days: ReadonlyMap<string, AttemptDay>;
   /** At all its webhooks. */
   readonly attemptsLastMinute: number;
@@ -70,10 +72,10 @@ function suspension({ suspendedAt }: AccountDetails, now: Date): Html | null {
   </div>`;
 }
 
-/** The sum of counts that stop at `LOAD_COUNTED_MAX`, over the shown webhooks. Cut sums have a `+`. */
+/** The sum of counts over the shown webhooks. Cut sums have a `+`. */
 function total(parts: AccountParts, of: (each: WebhookHealth) => number): string {
   const numbers = [...parts.health.values()].map(of);
-  const isCut = lacksWebhooks(parts) || numbers.some((number) => number >= LOAD_COUNTED_MAX);
+  const isCut = lacksWebhooks(parts) || numbers.some((number) => number >= parts.countedMax);
   return count(sum(numbers), isCut);
 }
 
@@ -128,7 +130,7 @@ function accountFacts(parts: AccountParts, settings: Settings, now: Date): Html 
 }
 
 function webhooksSection(parts: AccountParts, settings: Settings, now: Date): Html {
-  const { account, webhooks, health, days } = parts;
+  const { account, webhooks, health, days, countedMax } = parts;
   const max = account.limits.webhooks ?? settings.webhooksPerAccountMax;
   const rows = webhooks.map((webhook) => {
     const [own, dayOf] = [health.get(webhook.id), days.get(webhook.id)];
@@ -137,8 +139,8 @@ function webhooksSection(parts: AccountParts, settings: Settings, now: Date): Ht
       healthState(webhook, own, dayOf, now),
       dayOf === undefined ? '' : successCell(dayOf),
       dayOf === undefined ? '' : latencyCell(dayOf),
-      counter(own?.outstanding ?? 0),
-      deadLetterLink(webhook.id, own?.deadLetters ?? 0),
+      counter(own?.outstanding ?? 0, countedMax),
+      deadLetterLink(webhook.id, own?.deadLetters ?? 0, countedMax),
     ];
   });
   const table = stackedTable({

@@ -4,13 +4,17 @@ import { LOAD_COUNTED_MAX } from '@postrider/store';
 import type { Html } from '../html/pieces.ts';
 import { count } from '../html/words.ts';
 
-/** Formats a count that stops at `LOAD_COUNTED_MAX`. At the maximum it shows `10,000+`. */
-export function counter(rows: number): string {
-  return count(Math.min(rows, LOAD_COUNTED_MAX), rows >= LOAD_COUNTED_MAX);
+/** Formats a count that stops at a maximum. There it shows `10,000+`. */
+export function counter(rows: number, countedMax = LOAD_COUNTED_MAX): string {
+  return count(rows, rows >= countedMax);
 }
 
 /** The number of a webhook's dead letters, with a link to them. */
-export function deadLetterLink(webhookId: WebhookId, deadLetters: number): Html | string {
+export function deadLetterLink(
+  webhookId: WebhookId,
+  deadLetters: number,
+  countedMax = LOAD_COUNTED_MAX,
+): Html | string {
   if (deadLetters === 0) return '0';
-  return html`<a href="/dead-letters?webhook=${webhookId}">${counter(deadLetters)}</a>`;
+  return html`<a href="/dead-letters?webhook=${webhookId}">${counter(deadLetters, countedMax)}</a>`;
 }

@@ -5,7 +5,7 @@ import {
   createDomainStore,
   createWebhookLookUps,
   listAudit,
-  LOAD_COUNTED_MAX,
+  loadCountedMax,
   readAttemptDays,
   readLastMinuteOf,
   readWebhookHealth,
@@ -38,11 +38,13 @@ export function showAccount(db: Database, clock: Clock, settings: Settings): Pag
     if (account === null) throw noSuch('account', id, visit.now);
     const owned = (await webhooks.list(id, first))?.entries ?? [];
     const ids = owned.map((webhook) => webhook.id);
+    const countedMax = loadCountedMax(ids.length);
     const domainList = (await domains.list(id, first))?.entries ?? [];
     const parts = {
       account,
       webhooks: owned,
-      health: await readWebhookHealth(db, ids, LOAD_COUNTED_MAX),
+      health: await readWebhookHealth(db, ids, countedMax),
+      countedMax,
       days: await readAttemptDays(db.pool, ids, visit.now),
       attemptsLastMinute: await readLastMinuteOf(db.pool, id),
       heldMessages: await countHeldOf(db, id),

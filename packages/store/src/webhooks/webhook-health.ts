@@ -69,6 +69,11 @@ const READ = statement('read-webhook-health')`
       ) r
     ) recent`;
 
+/** Rows counted of each of so many webhooks, per table. So a page that counts them all answers in time. */
+export function loadCountedMax(webhooks: number): number {
+  return Math.min(LOAD_COUNTED_MAX, Math.ceil(COUNTED_IN_ALL_MAX / webhooks));
+}
+
 /**
  * @param countedMax rows of a webhook that are counted per table.
  * @returns the health of each webhook. One that is missing has none.
@@ -76,7 +81,7 @@ const READ = statement('read-webhook-health')`
 export async function readWebhookHealth(
   { pool }: Pick<Database, 'pool'>,
   ids: readonly WebhookId[],
-  countedMax = Math.min(COUNTED_MAX, Math.ceil(COUNTED_IN_ALL_MAX / ids.length)),
+  countedMax = Math.min(COUNTED_MAX, loadCountedMax(ids.length)),
 ): Promise<ReadonlyMap<WebhookId, WebhookHealth>> {
   const healths = await runOn<WebhookHealth>(pool, READ, [ids, countedMax]);
   return new Map(healths.map((health) => [health.webhookId, health]));
