@@ -43,6 +43,8 @@ export interface ConsoleParts {
   readonly queue: ConsoleQueue;
   readonly logger: Logger;
   readonly metrics: Metrics<'console'>;
+  /** A second click on a form waits this long for the result of the first. */
+  readonly resultWithinMs: number;
 }
 
 /** Builds the console and does not listen. A GET only reads; a POST acts and answers 303. */
@@ -65,7 +67,8 @@ export function createConsole(parts: ConsoleParts): Express {
   const serving = { reads, keys, clock, respond };
   for (const [path, handler] of Object.entries(pagesOf(parts, counting)))
     app.get(path, servePage(serving, handler));
-  const acting = { sessions, forms: createConsoleForms(actions), keys, clock, logger };
+  const forms = createConsoleForms(actions);
+  const acting = { sessions, forms, keys, clock, logger, resultWithinMs: parts.resultWithinMs };
   for (const [path, handler] of Object.entries(formsOf(parts, counting)))
     app.post(path, formBody, serveForm(acting, handler));
   app.use(

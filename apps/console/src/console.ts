@@ -8,6 +8,8 @@ import { ConsoleServer } from './server.ts';
 
 /** The shutdown keeps this much of its deadline to close Postgres after the last request. */
 const CLOSING_TIME_MS = 2_000;
+/** A recovery counts for up to ten seconds before it starts. */
+const RESULT_WITHIN_MS = 12_000;
 
 /** The databases stay open: their opener closes them after the console has stopped. */
 export interface ConsoleConnections {
@@ -44,6 +46,7 @@ export function addConsole({
     },
     logger,
     metrics,
+    resultWithinMs: RESULT_WITHIN_MS,
   });
   const server = new ConsoleServer(app);
   const closeQueue = async () => {

@@ -8,7 +8,7 @@ import { KEYS, setupConsole } from '../test/start-console.ts';
 
 /* Forms that Postgres serves in part, or not at all. */
 
-const opened = setupConsole();
+const opened = setupConsole({ resultWithinMs: 0 });
 let outage: Outage;
 let ada: HttpVisitor;
 beforeEach(async () => {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { untilWaitingForLock, waitFor, withClient } from '@postrider/testing';
 import { makeHistory, RECOVERY } from '../test/history.ts';
 import { HttpVisitor, tokensOf, valuesOf } from '../test/http-visitor.ts';
 import type { Answer } from '../test/http-visitor.ts';
@@ -131,6 +132,45 @@ describe.each(Object.entries(FORMS))('%s', (_, form) => {
     const fields = { ...(await fieldsOf(form)), everything: '1' };
     expect((await ada.post(form.action(), fields)).status).toBe(400);
     expect(await actedOf(form)).toBe(0);
+  });
+});
+
+/** Whether a form has looked for the result of its first click since this time. */
+const hasLookedFor = async (since: string) => {
+  const found = await opened.database.query(
+    `select from pg_stat_activity
+     where pid <> pg_backend_pid() and datname = current_database() and query_start > $1::timestamptz
+       and query like '%select location, outcome from console_forms%'`,
+    [since],
+  );
+  return found.length > 0;
+};
+
+const REMOVE_WEBHOOK = `
+  with locked as (select id from webhooks where id = $1 for update)
+  update webhooks w set removed_at = now() from locked l where w.id = l.id`;
+
+test.each([
+  ['its result', 'select from events where id = $1 for no key update', () => outage.eventId, 303],
+  ['its refusal', REMOVE_WEBHOOK, () => outage.failing, 400],
+] as const)('a second click while the first acts gets %s', async (_, lock, locked, status) => {
+  const form = FORMS['a replay'] as Form;
+  const fields = await fieldsOf(form);
+  await withClient(opened.database.url, async (session) => {
+    await session.query('begin');
+    await session.query(lock, [locked()]);
+    const first = ada.post(form.action(), fields);
+    await untilWaitingForLock(opened.database);
+    const [now] = await opened.database.query<{ text: string }>('select clock_timestamp()::text as text');
+    const second = ada.post(form.action(), fields);
+    await waitFor(async () => hasLookedFor(now?.text ?? ''), { what: 'the second to look for a result' });
+    await session.query('commit');
+    const { location } = await first;
+    expect([(await first).status, await second]).toEqual([
+      status,
+      expect.objectContaining({ status, location }),
+    ]);
+    expect(await actedOf(form)).toBe(status === 303 ? 1 : 0);
   });
 });
 

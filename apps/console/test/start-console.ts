@@ -24,11 +24,15 @@ export interface TestConsole {
   stop(): Promise<void>;
 }
 
-export function setupConsole(): TestConsole {
-  return setup(startConsole, (opened) => opened.stop());
+/** @param resultWithinMs a second click on a form waits this long for the result of the first */
+export function setupConsole({ resultWithinMs = 12_000 } = {}): TestConsole {
+  return setup(
+    () => startConsole(resultWithinMs),
+    (opened) => opened.stop(),
+  );
 }
 
-async function startConsole(): Promise<TestConsole> {
+async function startConsole(resultWithinMs: number): Promise<TestConsole> {
   const database = await createTestDatabase();
   const connection = { databaseUrl: database.url, applicationName: 'console-test', onError: () => undefined };
   const wakeUps = createWakeUps(connection);
@@ -57,6 +61,7 @@ async function startConsole(): Promise<TestConsole> {
     },
     logger,
     metrics: createMetrics('console', { processMetrics: false }),
+    resultWithinMs,
   });
   const server = new ConsoleServer(app);
   const port = await server.listen(0, '127.0.0.1');

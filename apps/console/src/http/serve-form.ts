@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { html } from '@remix-run/html-template';
 import express from 'express';
 import type { Request, RequestHandler, Response } from 'express';
@@ -44,7 +45,11 @@ export interface FormServing {
   readonly keys: readonly ConsoleKey[];
   readonly clock: Clock;
   readonly logger: Logger;
+  /** A second click waits this long for the result of the first. */
+  readonly resultWithinMs: number;
 }
+
+const RESULT_EVERY_MS = 250;
 
 const ONCE = /^[\w-]{22}$/;
 
@@ -58,7 +63,7 @@ export function formTokens({ csrf }: Visitor): Html {
     />`;
 }
 
-/** Serves a form. A second click gets the result of the first. */
+/** Serves a form. A second click gets the result of the first, or a 409 when that takes too long. */
 export function serveForm(serving: FormServing, handler: FormHandler): RequestHandler {
   return async (request, response) => {
     const page = formPageOf(request);
@@ -123,25 +128,15 @@ function requireAllowed(visitor: Visitor, request: Request, response: Response) 
 }
 
 async function actOnce(
-  { forms }: FormServing,
+  { forms, resultWithinMs }: FormServing,
   once: string,
   act: () => Promise<FormResult>,
 ): Promise<FormResult> {
-  if (!(await forms.claim(once))) {
+  for (let waitedMs = 0; !(await forms.claim(once)); waitedMs += RESULT_EVERY_MS) {
     const first = await forms.result(once);
     if (first !== null) return first;
-    throw new Refusal({
-      status: 409,
-      title: 'Still at work',
-      main: html`<div class="narrow-page sec">
-        <h1>Still at work</h1>
-        <p>
-          This form was sent twice. The first one has not ended yet, or it failed and may have acted. This one
-          changed nothing. The audit says what was done.
-        </p>
-        <p><a class="btn" href="/audit">Audit</a></p>
-      </div>`,
-    });
+    if (waitedMs >= resultWithinMs) throw stillAtWork();
+    await delay(RESULT_EVERY_MS);
   }
   const result = await act().catch(async (error: unknown) => {
     // After another error, a second click could act again.
@@ -150,6 +145,18 @@ async function actOnce(
   });
   await forms.settle(once, result);
   return result;
+}
+
+function stillAtWork(): Refusal {
+  const main = html`<div class="narrow-page sec">
+    <h1>Still at work</h1>
+    <p>
+      This form was sent twice. The first one has not ended yet, or it failed and may have acted. This one
+      changed nothing. The audit says what was done.
+    </p>
+    <p><a class="btn" href="/audit">Audit</a></p>
+  </div>`;
+  return new Refusal({ status: 409, title: 'Still at work', main });
 }
 
 function withDone(location: string, once: string): string {
