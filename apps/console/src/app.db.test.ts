@@ -151,6 +151,21 @@ describe('a page that cannot be loaded', () => {
     await visitor.show('/audit');
   });
 
+  test.each([
+    ['/?live=30', '30'],
+    ['/recoveries/rec_01kjpx1b50pb7tmnhrrahq69x0?live=5', '5'],
+    ['/recoveries/rec_01kjpx1b50pb7tmnhrrahq69x0', undefined],
+  ])('%s is loaded again after %s s', async (path, seconds) => {
+    const visitor = await ada();
+    await opened.database.query('alter table recoveries rename to hidden_table');
+    try {
+      const { status, headers } = await visitor.get(path);
+      expect([status, headers['refresh']]).toEqual([500, seconds]);
+    } finally {
+      await opened.database.query('alter table hidden_table rename to recoveries');
+    }
+  });
+
   test('shows the request id and not the error, which the log has', async () => {
     const visitor = await ada();
     await opened.database.query('alter table audit rename to hidden_table');

@@ -1,5 +1,5 @@
 import { html } from '@remix-run/html-template';
-import type { ErrorRequestHandler } from 'express';
+import type { ErrorRequestHandler, Request } from 'express';
 import type { Clock } from '@postrider/domain';
 import type { Logger } from '@postrider/runtime';
 import { isOutage, isUnavailable, unavailableInWords } from '@postrider/store';
@@ -22,12 +22,21 @@ export function handleError(respond: Respond, clock: Clock, logger: Logger): Err
     const requestId = requestIdOf(response);
     const formPage = (response.locals['formPage'] as string | undefined) ?? null;
     const hasBegun = response.locals['hasBegun'] === true;
-    const page = refusalOf(error)?.page ?? failurePage(error, { formPage, hasBegun }, clock.now(), requestId);
+    const page =
+      refusalOf(error)?.page ??
+      refreshed(failurePage(error, { formPage, hasBegun }, clock.now(), requestId), request);
     if ((page.status ?? 200) >= 500) {
       logger.error('request failed', { method: request.method, request_id: requestId, error });
     }
     respond(response, page, visitor);
   };
+}
+
+/** A page that the user asked to load again every few seconds goes on after a failure. */
+function refreshed(page: Page, { method, query: { live } }: Request): Page {
+  return method === 'GET' && (live === '5' || live === '30')
+    ? { ...page, refreshSeconds: Number(live) }
+    : page;
 }
 
 function refusalOf(error: unknown): Refusal | null {
