@@ -174,6 +174,12 @@ describe('a filter that no new entry fits', () => {
   });
 });
 
+test('the page behind the last dead letter that matches says so', async () => {
+  const words = textOf(await ada.show('/dead-letters?status=503&after=1-dl_01jd0000000000000000000001'));
+  expect(words).toContain('No older one matches');
+  expect(words).not.toContain('Every delivery that fits');
+});
+
 test('the page behind the last match of a webhook says that no older event matches', async () => {
   const { text } = await ada.get(`/webhooks/${outage.failing}?status=failed&after=1`);
   expect(textOf(text)).toContain('No older event matches');

@@ -89,6 +89,17 @@ describe('the story of an event', () => {
     expect(await page()).not.toContain('never retries');
   });
 
+  test('names each recipient of its email, also those in copy', async () => {
+    await opened.database.query(
+      `update emails set cc_addresses = '{c@c.example}', bcc_addresses = '{d@d.example}'`,
+    );
+    await opened.database.query(`update events set type = 'email.sent', data = $2 where id = $1`, [
+      outage.eventId,
+      JSON.stringify({ email_id: outage.emailId, from: 'a@a.example', subject: 'x', error: null }),
+    ]);
+    expect(textOf(await show(`/events/${outage.eventId}`))).toContain(`${RECIPIENT} c@c.example d@d.example`);
+  });
+
   test('counts no webhook whose attempts have expired', async () => {
     const { database } = opened;
     await database.query(`update events set created_at = '2026-03-01T12:00:00Z'`);

@@ -41,7 +41,7 @@ export function deadLettersPage(parts: DeadLetterParts, settings: Settings, visi
   const { found, isWhole } = parts.matching;
   const heading =
     letters.length === 0
-      ? { title: 'No matches' }
+      ? { title: parts.isFirst ? 'No matches' : 'No older matches' }
       : {
           // The count looks at the newest only. A later page may show others.
           title: `${count(Math.max(found, letters.length), !isWhole)} match`,
@@ -92,6 +92,12 @@ function nothing(parts: DeadLetterParts): Html {
   const older = olderPath(parts);
   if (older !== null) {
     return noneLookedAt(parts.isFirst, DEAD_LETTERS_COUNTED_MAX, { older, all: '/dead-letters' });
+  }
+  if (!parts.isFirst) {
+    return html`<div class="empty">
+      <b>No older one matches</b>
+      <p><a href="/dead-letters">Show all</a>.</p>
+    </div>`;
   }
   return html`<div class="empty">
     <b>No dead letter matches</b>

@@ -113,5 +113,5 @@ function recipientsIn({ event, email }: EventStory): readonly string[] {
   if ('recipients' in data) return data.recipients;
   if ('received_for' in data) return data.received_for;
   if ('to' in data) return [data.to];
-  return email?.to ?? [];
+  return email === null ? [] : [...email.to, ...email.cc, ...email.bcc];
 }

@@ -158,7 +158,10 @@ function suppressed(findings: Findings, now: Date): Html | null {
       ${
         wholly.size === 0
           ? null
-          : html`<p>New emails from an account with “all mail” end as <code>email.failed</code>.</p>`
+          : html`<p>
+              From an account with “all mail”, an email to this address alone ends as
+              <code>email.failed</code>. Other emails leave the address out.
+            </p>`
       }
       ${
         suppressions.every(({ accountId }) => wholly.has(accountId))

@@ -11,6 +11,7 @@ import { recoveryPage } from '../pages/recovery.ts';
 import { idOf, noSuch } from './ids.ts';
 
 const PAGE_RECOVERIES = 50;
+const KEPT = 'Postrider keeps one for 90 days after its end, or until its webhook is deleted.';
 
 const filterFields = {
   webhook: idField('webhook', 'a webhook').optional(),
@@ -35,8 +36,7 @@ export function showRecovery(db: Database): PageHandler {
     const id = idOf('recovery', 'recovery', visit);
     const { live } = readFields({ live: z.literal('5', { error: 'is not 5' }).optional() }, visit.query);
     const recovery = await lookUps.find(id);
-    if (recovery === null)
-      throw noSuch('recovery', id, visit.now, 'Postrider keeps one for 90 days after its end.');
+    if (recovery === null) throw noSuch('recovery', id, visit.now, KEPT);
     const isRunning = recovery.status === 'running';
     const { accountId, webhookId, createdAt: at } = recovery;
     const fresh = isRunning ? await readFreshEvents(db, { accountId, webhookId, at }) : null;
@@ -53,7 +53,7 @@ export function stopRecovery(db: Database, clock: Clock): FormHandler {
     const id = idOf('recovery', 'recovery', { params, now });
     readFields({}, fields);
     const found = await lookUps.find(id);
-    if (found === null) throw noSuch('recovery', id, now);
+    if (found === null) throw noSuch('recovery', id, now, KEPT);
     const location = `/recoveries/${id}`;
     if (found.status !== 'running')
       return { location, outcome: 'Nothing changed. The recovery had already ended.' };

@@ -45,7 +45,7 @@ test('an id without a page is not found, with its time; a dead letter was replay
 });
 
 test.each([
-  ['', 'New emails from an account with “all mail” end as email.failed .'],
+  ['', 'From an account with “all mail”, an email to this address alone ends as email.failed .'],
   [
     'top_01kjpx1b50pb7tmnhrrahq69x0',
     'Mail of a suppressed topic leaves this address out. Other mail of its account is sent.',
@@ -67,7 +67,7 @@ test('suppressions of all mail and of a topic, of two accounts, each say which m
     [outage.accountId, await opened.rows.account(), RECIPIENT],
   );
   const note = textOf(await show(`/search?q=${RECIPIENT}`));
-  expect(note).toContain('end as email.failed .');
+  expect(note).toContain('to this address alone ends as email.failed . Other emails leave the address out.');
   expect(note).toContain('Mail of a suppressed topic leaves this address out.');
 });
 
