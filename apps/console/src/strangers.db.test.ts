@@ -118,6 +118,7 @@ test.each([
   ['/dead-letters?webhook=%00', 'webhook has a NUL character'],
   ['/recover?webhook=%00', 'webhook has a NUL character'],
   ['/search?q=%00', 'q has a NUL character'],
+  ['/?done=%00', 'done is not the token of a form'],
   ['/dead-letters?since=0000-01-01', 'since is not a time'],
   ['/audit?since=0000-12-31', 'since is not a time'],
   ['/dead-letters?after=999999999999999-dl_01kjpx1b50pb7tmnhrrahq69x0', 'after is not the position'],

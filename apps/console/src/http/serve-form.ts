@@ -53,6 +53,11 @@ const RESULT_EVERY_MS = 250;
 
 const ONCE = /^[\w-]{22}$/;
 
+/** Whether a text can be the token of a form. */
+export function isOnce(text: unknown): text is string {
+  return typeof text === 'string' && ONCE.test(text);
+}
+
 /** The hidden fields of a form: the session's token, and one that is used once. */
 export function formTokens({ csrf }: Visitor): Html {
   const once = randomBytes(16).toString('base64url');
@@ -123,7 +128,7 @@ function requireAllowed(visitor: Visitor, request: Request, response: Response) 
   if (!hasCsrf(visitor, csrf)) {
     throw refuse('This form is not valid', 'It is from another session. Open its page again.');
   }
-  if (typeof once !== 'string' || !ONCE.test(once)) throw badRequest(['once is not the token of a form.']);
+  if (!isOnce(once)) throw badRequest(['once is not the token of a form.']);
   return { once, fields };
 }
 

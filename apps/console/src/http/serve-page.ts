@@ -1,14 +1,15 @@
 import { html } from '@remix-run/html-template';
 import type { Request, RequestHandler } from 'express';
 import type { Clock } from '@postrider/domain';
-import type { ConsoleSessionStore, FormResult, ReadDatabase } from '@postrider/store';
+import type { ConsoleFormStore, ConsoleSessionStore, FormResult, ReadDatabase } from '@postrider/store';
 import { createConsoleForms, createConsoleSessions } from '@postrider/store';
 import type { ConsoleKey } from '../access/console-keys.ts';
 import { visitorOf } from '../access/sessions.ts';
 import type { Visitor } from '../access/sessions.ts';
 import type { Page } from '../html/layout.ts';
-import { Refusal } from './refusal.ts';
+import { badRequest, Refusal } from './refusal.ts';
 import type { Respond } from './respond.ts';
+import { isOnce } from './serve-form.ts';
 
 /** A request of a signed-in user for a page. */
 export interface Visit {
@@ -48,7 +49,6 @@ export function servePage(serving: PageServing, handler: PageHandler): RequestHa
       if (visitor === null) return null;
       response.locals['visitor'] = visitor;
       const { done: token, ...query } = request.query;
-      const done = typeof token === 'string' ? await forms.result(token) : null;
       const visit = {
         visitor,
         mayAct: visitor.role === 'operator',
@@ -57,9 +57,9 @@ export function servePage(serving: PageServing, handler: PageHandler): RequestHa
         url: request.originalUrl,
         now: clock.now(),
         isConnected: () => !response.destroyed,
-        done,
       };
-      return { visitor, page: await orRefusal(() => handler(visit)) };
+      const page = await orRefusal(async () => handler({ ...visit, done: await resultOf(forms, token) }));
+      return { visitor, page };
     });
     if (answer === null && isForeignLink(request)) {
       respond(response, OPENING, null);
@@ -71,6 +71,12 @@ export function servePage(serving: PageServing, handler: PageHandler): RequestHa
       respond(response, answer.page, answer.visitor);
     }
   };
+}
+
+async function resultOf(forms: Pick<ConsoleFormStore, 'result'>, token: unknown): Promise<FormResult | null> {
+  if (token === undefined) return null;
+  if (!isOnce(token)) throw badRequest(['done is not the token of a form.']);
+  return forms.result(token);
 }
 
 /** A refusal is an answer. Thrown out of the transaction, it would cost the connection. */
