@@ -97,6 +97,15 @@ describe('a session', () => {
     expect((await visitor.get('/')).status).toBe(200);
   });
 
+  test('ends after 12 hours', async () => {
+    const visitor = await ada();
+    const ends = `select from console_sessions
+                  where expires_at between now() + interval '11 hours 50 minutes' and now() + interval '12 hours'`;
+    expect(await opened.database.query(ends)).toHaveLength(1);
+    await opened.database.query('update console_sessions set expires_at = now()');
+    expect((await visitor.get('/')).status).toBe(303);
+  });
+
   test('ends when its key is removed from CONSOLE_KEYS', async () => {
     const visitor = await ada();
     await opened.database.query(`update console_sessions set key_digest = '\\x${'00'.repeat(32)}'`);

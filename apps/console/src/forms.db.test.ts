@@ -128,6 +128,12 @@ describe.each(Object.entries(FORMS))('%s', (_, form) => {
     expect(await actedOf(form)).toBe(1);
   });
 
+  test('of a browser that hides its origin acts when the browser names its site as the same', async () => {
+    const headers = { origin: 'null', 'sec-fetch-site': 'same-origin' };
+    expect((await ada.post(form.action(), await fieldsOf(form), headers)).status).toBe(303);
+    expect(await actedOf(form)).toBe(1);
+  });
+
   test('with a field that it does not have is refused', async () => {
     const fields = { ...(await fieldsOf(form)), everything: '1' };
     expect((await ada.post(form.action(), fields)).status).toBe(400);

@@ -80,14 +80,14 @@ test('a character that would turn a line around stays the same character in the 
   expect(JSON.parse(body.replaceAll('&quot;', '"'))).toMatchObject({ data: { from: `${RIGHT_TO_LEFT}x` } });
 });
 
-test('a control character of a mail server is an escape in the command to paste', async () => {
+test('a control character and a quote of a mail server are escaped in the command to paste', async () => {
   await query(
     `update events set data = jsonb_set(data::jsonb, '{detail,diagnostic}', $2)::json where id = $1`,
     [outage.eventId, JSON.stringify("550 \u007f\u009b no '; id")],
   );
   const { text } = await ada.get(`/events/${outage.eventId}`);
   const [, command = ''] = /data-copy="curl command">([^<]*)</.exec(text) ?? [];
-  expect(command).toContain(String.raw`550 \u007f\u009b no`);
+  expect(command.replaceAll('&#39;', "'")).toContain(String.raw`550 \u007f\u009b no '\''; id`);
   expect(command).toMatch(/^curl -g -X POST/); // without -g, curl would read [1-9] and {a,b} as patterns
   expect(command).not.toMatch(/[^\P{Cc}\n]/u);
 });
@@ -160,4 +160,15 @@ test('a page that only reads takes no form, of nobody', async () => {
     for (const path of paths().filter((each) => each !== '/recoveries'))
       expect([path, (await visitor.post(path, { note: 'x' })).status]).toEqual([path, 404]);
   expect(await query('select * from audit')).toEqual(before);
+});
+
+test('every page needs only the connections that cannot write', async () => {
+  const all = [...paths(), `/recover?webhook=${outage.accountId}`, '/nothing'];
+  const taken = await Promise.all([1, 2, 3].map(async () => opened.db.pool.connect()));
+  try {
+    for (const path of all)
+      expect([path, (await ada.get(path)).status]).toEqual([path, path === '/nothing' ? 404 : 200]);
+  } finally {
+    for (const client of taken) client.release();
+  }
 });
