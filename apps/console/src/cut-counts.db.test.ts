@@ -75,7 +75,7 @@ describe('a count that takes longer than its time', () => {
   async function start(page: string, looks: number, more: Record<string, string> = {}) {
     const { csrf: _, once: __, ...fields } = valuesOf(page, '/recoveries');
     const post = startRecoveries(opened.db, systemClock, createOneCount(), clockOf(looks));
-    return post({ ...visit, fields: { ...fields, ...more }, requestId: 'req_1' });
+    return post({ ...visit, fields: { ...fields, ...more } });
   }
   beforeEach(async () => {
     await query(

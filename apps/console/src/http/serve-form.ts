@@ -29,7 +29,6 @@ export interface Submission {
   readonly params: Readonly<Record<string, string>>;
   /** The fields without the tokens. */
   readonly fields: Readonly<Record<string, unknown>>;
-  readonly requestId: string;
   readonly now: Date;
 }
 
@@ -84,7 +83,6 @@ export function serveForm(serving: FormServing, handler: FormHandler): RequestHa
       visitor,
       params: request.params as Submission['params'],
       fields,
-      requestId: requestIdOf(response),
       now: serving.clock.now(),
     };
     const { location } = await actOnce(serving, once, async () => {
@@ -93,7 +91,7 @@ export function serveForm(serving: FormServing, handler: FormHandler): RequestHa
       serving.logger.info('console.acted', {
         user: visitor.name,
         path: request.path,
-        request_id: submission.requestId,
+        request_id: requestIdOf(response),
       });
       return result;
     });

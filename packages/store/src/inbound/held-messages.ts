@@ -1,6 +1,5 @@
 import type { AccountId, HeldReason, MessageId } from '@postrider/domain';
 import type { Pool } from 'pg';
-import type { Actor } from '../audit/audit.ts';
 import { runOn } from '../db/database.ts';
 import type { ListPosition } from '../db/page.ts';
 import { statement } from '../db/statement.ts';
@@ -25,7 +24,6 @@ export interface HeldMessage {
 /** A message that was held, and who released it. */
 export interface ReleasedMessage extends HeldMessage {
   readonly releasedAt: Date;
-  readonly actorKind: Actor['kind'];
   readonly actor: string;
 }
 
@@ -94,7 +92,7 @@ const LIST_OF_ACCOUNT = listOf('find-held-messages-of-account', NEWEST_OF_ACCOUN
  * $1 the oldest release, $2 account or null, $3 entries. Cost: the releases of all accounts since $1.
  */
 const LIST_RELEASED = statement('list-released-messages')`
-    select ${SHOWN}, a.created_at as "releasedAt", a.actor_kind as "actorKind", a.actor
+    select ${SHOWN}, a.created_at as "releasedAt", a.actor
     from (
       select * from audit e
       where e.action = 'message.release' and e.created_at >= $1::timestamptz
