@@ -117,6 +117,16 @@ describe('wrong usage ends with 2, nothing on stdout and one line on stderr', ()
   });
 });
 
+test.each([
+  [['postgres://app:hunter2@db/x'], 'postgres://app:***@db/x'],
+  [['webhooks', 'show', 'whsec_hunter2'], 'whsec_[redacted]'],
+  [['status', '--url=redis://:hunter2@r'], 'redis://:***@r'],
+])('the error line has no secret of an argument: %j', async (args, shown) => {
+  const { code, stderr } = await runInProcess(args, nowhere);
+  expect({ code, hidden: !stderr.includes('hunter2') }).toEqual({ code: 2, hidden: true });
+  expect(stderr).toContain(shown);
+});
+
 test('--help is an answer: exit code 0, on stdout', async () => {
   const { code, stdout, stderr } = await runInProcess(['dead-letters', '--help'], {});
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

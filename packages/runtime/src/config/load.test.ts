@@ -129,17 +129,15 @@ describe('every bad variable is named, in one line', () => {
     expect(workerProblems({ LOG_LEVEL: 'x'.repeat(5000) })[0]?.length).toBeLessThan(150);
   });
 
-  test('a malformed secret is not repeated', () => {
-    const problems = workerProblems({
-      SECRETS_KEY: 'hunter2',
-      REDIS_URL: 'http://:hunter2@r',
-      SMTP_URL: 'hunter2',
-    });
-    expect(problems.map((problem) => problem.split(' ', 1)[0])).toEqual([
-      'REDIS_URL',
-      'SECRETS_KEY',
-      'SMTP_URL',
-    ]);
+  test.each<[ProcessName, ...string[]]>([
+    ['worker', 'DATABASE_URL', 'REDIS_URL', 'SECRETS_KEY', 'SMTP_URL'],
+    ['cli', 'DATABASE_URL', 'REDIS_URL', 'SECRETS_KEY'],
+    ['relay', 'OPERATOR_WEBHOOK_URL', 'OPERATOR_WEBHOOK_SECRET'],
+    ['console', 'CONSOLE_KEYS'],
+  ])('a malformed secret is not repeated: %s', (process, ...keys) => {
+    const wrong = Object.fromEntries(keys.map((key) => [key, 'http://:hunter2@r']));
+    const problems = problemsOf(process, { ...BASE, ...wrong });
+    expect(problems.map((problem) => problem.split(' ', 1)[0])).toEqual(keys);
     expect(problems.join()).not.toContain('hunter2');
   });
 });

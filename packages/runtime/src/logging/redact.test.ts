@@ -7,6 +7,7 @@ describe('by name', () => {
   test.each([
     'authorization',
     'Authorization',
+    'Proxy-Authorization',
     'cookie',
     'set-cookie',
     'api_key',

@@ -92,3 +92,12 @@ describe('the process that receives mail', () => {
     ]);
   });
 });
+
+/** The API compares them with names in lower case: another one would reserve nothing. */
+test.each(['Sales', 'a b', 'a@b', 'a,,b'])(
+  'an API does not start with INBOUND_RESERVED_NAMES=%s',
+  (value) => {
+    const env = { ...BASE, SECRETS_KEY: Buffer.alloc(32).toString('base64'), INBOUND_RESERVED_NAMES: value };
+    expect(() => loadConfig('api', env)).toThrow(/: INBOUND_RESERVED_NAMES must be .* in lower case/);
+  },
+);
