@@ -1,9 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, WebhookId } from '@postrider/domain';
-import { textOf, valuesOf } from '../test/http-visitor.ts';
+import { systemClock, untilWaitingForLock } from '@postrider/testing';
+import { textOf, tokensOf, valuesOf } from '../test/http-visitor.ts';
 import type { HttpVisitor } from '../test/http-visitor.ts';
 import { makeOldWebhook } from '../test/old-webhook.ts';
 import { setupConsole } from '../test/start-console.ts';
+import { createOneCount } from './routes/one-count.ts';
+import { showRecover } from './routes/recover.ts';
 
 /* What "Recover these…" over a list of dead letters sends. */
 
@@ -35,6 +38,15 @@ async function recoverThese(list: string) {
   return { dryRun: textOf(page), result: textOf(await ada.show(location ?? '')) };
 }
 
+/** The page of `/recover`. Each of its statements sees what is committed by then. */
+async function withoutSnapshot(query: Record<string, string>): Promise<string> {
+  const show = showRecover(opened.db, systemClock, createOneCount());
+  const visitor = { name: 'ada', role: 'operator', csrf: '' } as const;
+  const visit = { visitor, mayAct: true, params: {}, url: '/recover', now: new Date(), done: null };
+  const page = await show({ ...visit, isConnected: () => true, query });
+  return 'main' in page ? String(page.main) : '';
+}
+
 describe('a recovery of the dead letters of a list', () => {
   test.each([
     ['webhook', () => webhook],
@@ -64,6 +76,28 @@ describe('a recovery of the dead letters of a list', () => {
       expect(result).toContain(part);
     expect(textOf(await ada.show('/recoveries'))).toMatch(/ Test until \d/);
     for (const page of [result, textOf(await ada.show('/recoveries'))]) expect(page).not.toContain('1970');
+  });
+
+  test('of an account has one moment: what fails while it counts is in none of its numbers', async () => {
+    const other = await opened.rows.webhook({ accountId });
+    await letters('rejected', [1, 2]);
+    await query(`update dead_letters set webhook_id = $1 where id like '%2'`, [other]);
+    await query('begin');
+    await query('lock table dead_letters');
+    const shown = withoutSnapshot({ webhook: accountId, only: 'dead_letters' });
+    await untilWaitingForLock(opened.database);
+    await letters('attempts_exhausted', [3, 4]);
+    await query(
+      `update dead_letters set created_at = clock_timestamp(), webhook_id = case when id like '%4' then $1 else webhook_id end
+       where reason = 'attempts_exhausted'`,
+      [other],
+    );
+    await query('commit');
+    const page = await shown;
+    expect(textOf(page)).toContain('Recover 2 events');
+    const tokens = tokensOf(await ada.show(`/recover?webhook=${accountId}&only=dead_letters`), '/recoveries');
+    const { location } = await ada.post('/recoveries', { ...valuesOf(page, '/recoveries'), ...tokens });
+    expect(textOf(await ada.show(location ?? ''))).toContain('2 recoveries run, of 2 events.');
   });
 
   test('with another number of dead letters by now starts nothing', async () => {

@@ -26,8 +26,10 @@ describe('the page of a webhook', () => {
     expect(words).toMatch(
       /Failing since \d.* for 1 h 30 min\. The last success was at .*\. The last error is HTTP 503 ?\. A notice was sent at/,
     );
-    await query('update webhooks set failing_notice_at = null');
-    expect(textOf(await show(`/webhooks/${outage.failing}`))).toContain('Nobody was notified yet.');
+    for (const noticedAt of ['null', `failing_since - interval '1 minute'`]) {
+      await query(`update webhooks set failing_notice_at = ${noticedAt}`);
+      expect(textOf(await show(`/webhooks/${outage.failing}`))).toContain('Nobody was notified yet.');
+    }
   });
 
   test('plots the attempts of a day, and says the same in words', async () => {
@@ -124,6 +126,17 @@ describe('the page of an account', () => {
       'Held mail 1',
     ])
       expect(words).toContain(part);
+  });
+
+  test('shows nothing that was done to another account', async () => {
+    const other = await opened.rows.account();
+    await query(
+      `insert into audit (actor_kind, actor, action, account_id, target, count)
+       values ('cli', 'stranger', 'account.limit', $1, $1, 1)`,
+      [other],
+    );
+    expect(textOf(await show(`/accounts/${other}`))).toContain('stranger changed a limit');
+    expect(await show(`/accounts/${outage.accountId}`)).not.toContain('stranger');
   });
 
   test('marks a sum as cut when a count or the list of webhooks is', async () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { createRecoveryStore } from '@postrider/store';
+import { createSecretBox } from '@postrider/domain';
+import { createRecoveryStore, createWebhookStore } from '@postrider/store';
 import { systemClock, untilWaitingForLock } from '@postrider/testing';
 import { HttpVisitor, textOf, tokensOf } from '../test/http-visitor.ts';
 import { HOSTILE_ANSWER, HOSTILE_SUBJECT, makeOutage, RECIPIENT } from '../test/outage.ts';
@@ -115,6 +116,26 @@ describe('the story of an event', () => {
     expect(await words()).toContain('Its deliveries are unknown. 2 are older than the attempt log.');
     expect(textOf(await show(`/emails/${outage.emailId}`))).toContain('2 attempts expired unknown');
     await database.query('drop table attempts_20260302');
+  });
+
+  test('names the host of a deleted webhook, and when it was deleted', async () => {
+    const { accountId, failing, eventId } = outage;
+    const webhooks = createWebhookStore(opened.db, createSecretBox([Buffer.alloc(32)]), systemClock);
+    await webhooks.delete(accountId, failing, { kind: 'cli', name: 'root' });
+    await opened.database.query(
+      `update audit set created_at = '2001-11-25T07:17:42Z' where action = 'webhook.delete'`,
+    );
+    expect(textOf(await show(`/events/${eventId}`))).toContain(
+      'hooks.shop.example.com dropped The webhook was deleted at 25 Nov 2001 07:17:42 .',
+    );
+  });
+
+  test('copies the subject that a webhook of a routing rule gets', async () => {
+    const subject = `${outage.accountId}/inbound/rule_01jd0000000000000000000001`;
+    const copied = async () => textOf(await show(`/events/${outage.eventId}`));
+    expect(await copied()).toContain(`"subject":"${outage.accountId}"`);
+    await opened.database.query('update webhooks set subject = $1', [subject]);
+    expect(await copied()).toContain(`"subject":"${subject}"`);
   });
 
   test('of a received message has the length of its text in place of the text', async () => {

@@ -28,3 +28,11 @@ test('a right key forgets the wrong ones before it', () => {
   wrong(limit, '192.0.2.1', 4);
   expect(limit.waitSeconds('192.0.2.1')).toBe(0);
 });
+
+test('the last 10,000 addresses are remembered', () => {
+  const limit = new SignInLimit(() => 0);
+  for (const address of ['192.0.2.1', '192.0.2.2']) wrong(limit, address, 5);
+  for (let n = 0; n < 9_999; n += 1) limit.addWrong(`10.0.${n >> 8}.${n % 256}`);
+  expect(limit.waitSeconds('192.0.2.1')).toBe(0);
+  expect(limit.waitSeconds('192.0.2.2')).toBe(60);
+});
