@@ -1,5 +1,8 @@
+import { Writable } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
+import { fakeClock, openClient, streamInto } from '@postrider/testing';
 import { setupCli } from '../test/run-in-process.ts';
+import { runCli } from './run.ts';
 
 const { cli, json, database } = setupCli();
 
@@ -130,6 +133,32 @@ describe('dead letters', () => {
     });
     expect(await counted('dead_letters')).toBe(150);
     expect(await counted('deliveries')).toBe(1_100);
+  });
+
+  test('--all leaves what another command has locked, and ends', async () => {
+    const account = await makeAccount();
+    await bury(account, WEBHOOK, 1, 3);
+    const other = await openClient(database.url);
+    await other.query('begin');
+    await other.query('select from dead_letters where id = $1 for update', [idOf(2)]);
+    const [printed, notes]: [string[], string[]] = [[], []];
+    const stderr = new Writable({
+      write(chunk, _encoding, done) {
+        // A command that goes on finds the rest unlocked, so that it ends.
+        if (notes.push(String(chunk)) > 1) void other.query('rollback');
+        done();
+      },
+    });
+    const io = { env: { DATABASE_URL: database.url }, dataDir: '/nonexistent', clock: fakeClock() };
+    const args = ['dead-letters', 'replay', '--all', '--webhook', WEBHOOK, '--account', account];
+    const code = await runCli(args, { ...io, stdout: streamInto(printed), stderr });
+    await other.end();
+    expect({ code, printed, notes }).toEqual({
+      code: 0,
+      printed: ['replayed 2\n'],
+      notes: ['postrider: replayed 2 so far\n'],
+    });
+    expect(await counted('dead_letters')).toBe(1);
   });
 
   test('--all of a missing webhook fails with one line', async () => {

@@ -45,6 +45,25 @@ describe('inbound find', () => {
     expect((await find('--address', 'nobody@in.example')).stdout).toBe('no messages\n');
   });
 
+  test('lists 100 messages, and notes that there are older ones', async () => {
+    const id = await rows.message();
+    const copies = (from: number, to: number) =>
+      database.query(
+        `insert into messages
+         select (json_populate_record(m, json_build_object('id', 'msg_' || lpad(n::text, 26, '0'), 'digest', null))).*
+         from messages m, generate_series($2::int, $3::int) n where id = $1`,
+        [id, from, to],
+      );
+    const list = async () => {
+      const { stdout, stderr } = await find('--message-id', `${id}@mail.example`, '--json');
+      return { listed: (JSON.parse(stdout) as { data: object[] }).data.length, stderr };
+    };
+    await copies(1, 99);
+    expect(await list()).toEqual({ listed: 100, stderr: '' });
+    await copies(100, 100);
+    expect(await list()).toEqual({ listed: 100, stderr: 'postrider: there are older ones\n' });
+  });
+
   test('shows no content of a message', async () => {
     await rows.message({ text: 'confidential', html: 'confidential' });
     const shown = await Promise.all([

@@ -179,6 +179,7 @@ interface Sync {
 (process.platform === 'linux' ? describe : describe.skip)('a put is durable', () => {
   let root: string;
   let syncs: Sync[];
+  let beforeSync: (path: string) => Promise<void>;
   const bytes = Buffer.from('durable');
   const id = blobIdOf(bytes);
   const isTemporary = expect.stringMatching(
@@ -193,8 +194,10 @@ interface Sync {
     // oxlint-disable-next-line typescript/unbound-method -- called with its own `this` below
     const { sync } = prototype;
     syncs = [];
+    beforeSync = () => Promise.resolve();
     jest.spyOn(prototype, 'sync').mockImplementation(async function (this: FileHandle) {
       const path = await readlink(`/proc/self/fd/${this.fd}`);
+      await beforeSync(path);
       syncs.push({ path, named: existsSync(pathOf(root, id)) });
       return sync.call(this);
     });
@@ -225,5 +228,19 @@ interface Sync {
     syncs = [];
     await other.put(bytes);
     expect(syncs.map((sync) => sync.path)).toEqual([path, dirname(path)]);
+  });
+
+  test('also what a sweep of another process removes while its date is set', async () => {
+    const store = createBlobStore(`file:${root}`);
+    await store.put(bytes);
+    let isRemoved = false;
+    beforeSync = async (path) => {
+      if (path !== pathOf(root, id) || isRemoved) return;
+      isRemoved = true;
+      await rm(path);
+    };
+    await store.put(bytes);
+    expect(isRemoved).toBe(true);
+    expect(await store.read(id)).toEqual(bytes);
   });
 });

@@ -1,11 +1,12 @@
 import { createServer } from 'node:http';
-import type { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { signatureHeader } from '@postrider/domain';
 import { listen, waitFor } from '@postrider/testing';
 import { runCommand } from '../../test/run-command.ts';
 import type { EndedCommand } from '../../test/run-command.ts';
+import { verifySignature } from '../verify-signature.ts';
 
 const SECRET = 'whsec_of_the_webhook';
 const BODY = JSON.stringify({ id: 'evt_1', type: 'email.sent', data: { subject: 'Grüße' } });
@@ -38,19 +39,19 @@ async function post(url: string, body = BODY, secret = SECRET): Promise<string> 
   return `${answer.status} ${await answer.text()}`.trim();
 }
 
-/** A customer's handler. It keeps the bodies that it gets. */
+/** A customer's handler. It keeps the headers and bodies that it gets. */
 async function startHandler(answer: (response: ServerResponse) => void) {
-  const bodies: string[] = [];
+  const requests: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
   const handler = await listen(
     createServer((request, response) => {
       void text(request).then((body) => {
-        bodies.push(body);
+        requests.push({ headers: request.headers, body });
         answer(response);
       });
     }),
   );
   stops.push(() => handler.close());
-  return { bodies, url: `http://127.0.0.1:${handler.port}/hooks`, close: () => handler.close() };
+  return { requests, url: `http://127.0.0.1:${handler.port}/hooks`, close: () => handler.close() };
 }
 
 test('what `send` posts is verified, answered 204 and printed, without any account', async () => {
@@ -124,12 +125,22 @@ test('a port that is taken is one line and exit code 1', async () => {
   expect(await runCommand(['listen', '--port', port])).toEqual({ code: 1, out: '', err: words });
 });
 
+(process.platform === 'linux' ? test : test.skip)('no other address of this machine answers', async () => {
+  const { url } = await started();
+  // The whole network 127.0.0.0/8 is loopback on Linux.
+  await expect(fetch(url.replace('127.0.0.1', '127.0.0.2'))).rejects.toMatchObject({
+    cause: { code: 'ECONNREFUSED' },
+  });
+});
+
 describe('with --forward', () => {
-  test('a verified event reaches the handler with its bytes, and the answer is the handler’s', async () => {
+  test('a verified event reaches the handler, which can verify it, and the answer is the handler’s', async () => {
     const handler = await startHandler((response) => response.writeHead(503).end('busy'));
     const { url, out } = await started('--secret', SECRET, '--forward', handler.url);
     expect(await post(url)).toBe('503 busy');
-    expect(handler.bodies).toEqual([BODY]);
+    expect(handler.requests.map(({ body }) => body)).toEqual([BODY]);
+    for (const { headers, body } of handler.requests)
+      verifySignature({ header: headers['service-signature'], body, secret: SECRET });
     await waitFor(() => out().includes('evt_1: verified, answered 503'), { what: 'the event to be printed' });
   });
 
@@ -137,7 +148,7 @@ describe('with --forward', () => {
     const handler = await startHandler((response) => response.end());
     const { url } = await started('--secret', SECRET, '--forward', handler.url);
     expect(await post(url, BODY, 'whsec_other')).toMatch(/^400 no-match/);
-    expect(handler.bodies).toEqual([]);
+    expect(handler.requests).toEqual([]);
   });
 
   test('a handler that is away is named, and the answer is 502', async () => {

@@ -26,13 +26,10 @@ const DATABASE_TIMEOUT_MS = 1_900;
 type DatabaseReadiness = Readiness & { parts: Readonly<Record<'postgres' | 'migrations', string>> };
 
 /** Limits the time for the check of Postgres. A late answer is a fault of Postgres. */
-export async function databaseReadiness(
-  check: () => Promise<DatabaseReadiness>,
-  timeoutMs = DATABASE_TIMEOUT_MS,
-): Promise<DatabaseReadiness> {
-  const reason = `no answer within ${timeoutMs} ms`;
+export async function databaseReadiness(check: () => Promise<DatabaseReadiness>): Promise<DatabaseReadiness> {
+  const reason = `no answer within ${DATABASE_TIMEOUT_MS} ms`;
   const parts = { postgres: reason, migrations: 'unknown' };
-  return within(check, timeoutMs, () => ({ ready: false, reason, parts }));
+  return within(check, DATABASE_TIMEOUT_MS, () => ({ ready: false, reason, parts }));
 }
 
 /** Ready when every check is ready. Otherwise it gives the first refusal. It names all parts. */
