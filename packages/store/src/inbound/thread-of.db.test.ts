@@ -132,7 +132,7 @@ describe('a thread', () => {
     ['our Message-ID', (id: string) => `${id}@in.example`],
     ['the id of SES in us-east-1', () => 'ses-1@email.amazonses.com'],
     ['the id of SES elsewhere', () => 'ses-1@eu-central-1.amazonses.com'],
-  ])('is joined by an answer to what the inbox sent: %s', async (_, messageId) => {
+  ])('is joined by an answer to what the inbox itself sent: %s', async (_, messageId) => {
     const first = await received(incoming());
     const thread = await threadOf(first);
     const emailId = await rows.email();
@@ -142,6 +142,8 @@ describe('a thread', () => {
       [emailId, first],
     );
     expect(await threadOf(await received(incoming({ inReplyTo: messageId(emailId) })))).toBe(thread);
+    const other = incoming({ recipients: [`b@${SHARED}`], inReplyTo: messageId(emailId) });
+    expect(await threadOf(await received(other))).not.toBe(thread);
     const stranger = incoming({ inReplyTo: 'ses-1@attacker.example' });
     expect(await threadOf(await received(stranger))).not.toBe(thread);
   });
