@@ -106,6 +106,13 @@ test.each<[string, Partial<IncomingMessage>]>([
   expect(await left()).toEqual(NOTHING_LEFT);
 });
 
+test('who got a message by Bcc, so only received_for names the address', async () => {
+  await received({ to: ['list@a.example'] });
+  await end('done');
+  expect(await erasures.erase(accountId, INBOX, ACTOR)).toMatchObject({ erased: { messages: 1, events: 1 } });
+  expect(await left()).toMatchObject({ messages: 0, threads: 0 });
+});
+
 test('with the dead letters of its events', async () => {
   await received({ to: [...Array.from({ length: 150 }, (_, n) => `a${n}@a.example`), BOB] });
   await end('dead');
