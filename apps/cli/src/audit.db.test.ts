@@ -192,15 +192,19 @@ test('domain release leaves the name of the domain', async () => {
 
 test('installation set leaves the values before and after, and nothing when it changes none', async () => {
   for (let n = 0; n < 2; n += 1) await json('installation', 'set', 'mail-provider', 'smtp', ...by);
-  await database.query(
-    `insert into inboxes values ('ibx_01jd0000000000000000000001', $1, 'live', 'a@in.example', 'A', null, now(), now())`,
-    [account],
-  );
-  const inbox = 'ibx_01jd0000000000000000000001';
-  for (let n = 0; n < 2; n += 1) await json('installation', 'set', 'postmaster', inbox, ...by);
+  const inboxes = ['ibx_01jd0000000000000000000001', 'ibx_01jd0000000000000000000002'] as const;
+  for (const inbox of inboxes) {
+    await database.query(
+      `insert into inboxes values ($1, $2, 'live', $1 || '@in.example', 'A', null, now(), now())`,
+      [inbox, account],
+    );
+    for (let n = 0; n < 2; n += 1) await json('installation', 'set', 'postmaster', inbox, ...by);
+  }
+  const [first, second] = inboxes;
   const set = { action: 'installation.set', account: null, before: { value: null } };
   expect(await listed()).toEqual([
-    entryOf({ ...set, target: 'postmaster', after: { value: inbox } }),
+    entryOf({ ...set, target: 'postmaster', before: { value: first }, after: { value: second } }),
+    entryOf({ ...set, target: 'postmaster', after: { value: first } }),
     entryOf({ ...set, target: 'mail-provider', after: { value: 'smtp' } }),
   ]);
 });

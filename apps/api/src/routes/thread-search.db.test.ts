@@ -115,6 +115,10 @@ describe('a search in an inbox', () => {
     expect(await found({ bcc: 'boss@corp' })).toEqual([id]);
     expect(await found({ from: ADDRESS })).toEqual([id]);
     expect(await found({ has_attachment: 'true' })).toEqual([id]);
+    await api.database.query(`update inbox_sends set created_at = '2026-03-02T00:00:00Z'`);
+    expect(await found({ start_date: '2026-03-02', end_date: '2026-03-03' })).toEqual([id]);
+    expect(await found({ start_date: '2026-03-03', from: ADDRESS })).toEqual([]);
+    expect(await found({ end_date: '2026-03-02' })).toEqual([]);
   });
 
   test('narrows by files, by read, by folder and label', async () => {

@@ -111,6 +111,20 @@ test('durations are counted in buckets, with the slowest', async () => {
   for (const ms of [5, 212, 9_999, 10_000, 61_000]) expect(hour?.durations[at(ms)]).toBe(1);
 });
 
+test('an hour keeps its slowest attempt when later minutes are faster', async () => {
+  await beginMinutesAgo(240);
+  for (const durationMs of [900, 5]) await attempt({ minutesAgo: 150, durationMs });
+  // A pass adds up five minutes: the faster attempt is in a later one.
+  await store.outside.query(
+    `update attempts set started_at = date_trunc('hour', (select min(started_at) from attempts), 'utc')
+       + make_interval(mins => case duration_ms when 5 then 30 else 0 end)`,
+  );
+  await sumAll();
+  expect(await store.outside.query('select attempts, slowest_ms from attempts_by_hour')).toEqual([
+    { attempts: 2, slowest_ms: 900 },
+  ]);
+});
+
 test('an attempt that is logged after its minute was added up is counted once, with the others', async () => {
   await beginMinutesAgo(4);
   const sums = newSums();

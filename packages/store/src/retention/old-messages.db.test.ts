@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, InboxId, MessageId, ThreadId } from '@postrider/domain';
-import { ACTOR, createRows } from '@postrider/testing';
+import { ACTOR, createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { draftOf } from '../../test/draft.ts';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
@@ -184,6 +184,22 @@ describe('a thread', () => {
       expect(await drop()).toBe(0);
     });
     expect(await drop()).toBe(1);
+  });
+
+  test('stays when something was sent in it just before its inbox was locked', async () => {
+    const threadId = await threadOf(await received(40, { messageId: 'old@mail.example' }));
+    await answered('old@mail.example', 35);
+    await dropReceivedMail(store.db.pool, 30);
+    await inUndoneTransaction(store.db.pool, async (sending) => {
+      await sending.query('lock table inboxes in access exclusive mode');
+      const dropping = dropOldThreads(store.db.pool, 30);
+      await untilWaitingForLock(store.outside); // it has found the thread
+      await sending.query('update inbox_threads set last_at = now()');
+      await sending.query('commit');
+      expect(await dropping).toBe(0);
+    });
+    expect(await idsOf('inbox_threads')).toEqual([threadId]);
+    expect(await store.outside.query('select from inbox_sends')).toHaveLength(1);
   });
 
   test('an answer that arrives during the deletion joins the thread or begins a new one', async () => {

@@ -165,7 +165,13 @@ test('rows that others hold are left for the next look, and a thread stays with 
     expect(await housekeeping.removeInboxes()).toEqual({ removed: 0, unfinished: 1 });
     expect(await rowsLeft()).toEqual([1, 0, 1, 0, 1]);
   });
+  await inUndoneTransaction(store.db.pool, async (somebody) => {
+    await somebody.query('select from inbox_threads for no key update');
+    expect(await housekeeping.removeInboxes()).toEqual({ removed: 0, unfinished: 1 });
+    expect(await rowsLeft()).toEqual([0, 0, 1, 0, 1]);
+  });
   expect(await housekeeping.removeInboxes()).toEqual({ removed: 1, unfinished: 0 });
+  expect(await rowsLeft()).toEqual([0, 0, 0, 0, 0]);
 });
 
 test('mail that is being stored while its inbox is deleted goes with it, or is refused', async () => {

@@ -78,6 +78,18 @@ describe('the health of a webhook', () => {
     expect(await health()).toMatchObject({ outstanding: 3, deadLetters: 1 });
   });
 
+  test('shows since when the oldest delivery is due, and leaves out those that are due later', async () => {
+    await rows.deliveries(webhookId, { dueInMs: 3_600_000 });
+    await rows.deliveries(await rows.webhook(), { dueInMs: -60_000 });
+    expect(await health()).toMatchObject({ outstanding: 1, oldestDueAt: null });
+    for (const dueInMs of [-10_000, -20_000]) await rows.deliveries(webhookId, { dueInMs });
+    const [oldest] = await store.outside.query<{ at: Date }>(
+      'select min(due_at) as at from deliveries where webhook_id = $1',
+      [webhookId],
+    );
+    expect(await health()).toMatchObject({ outstanding: 3, oldestDueAt: oldest?.at });
+  });
+
   test('shows the last success and the last error of the log, before they are in the sums', async () => {
     await attempt({ secondsAgo: 50, status: 503, error: 'HTTP 503' });
     await attempt({ secondsAgo: 40, status: null, error: 'timeout after 10000 ms' });
