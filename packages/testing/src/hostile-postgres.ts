@@ -21,6 +21,7 @@ export const HOSTILE_SETTINGS: Settings = {
   lock_timeout: '1ms',
   idle_in_transaction_session_timeout: '500ms',
   idle_session_timeout: '2s',
+  max_prepared_transactions: '5',
 };
 
 /** Settings of the tests' own sessions, and of a Postgres whose operator changed nothing. */

@@ -51,6 +51,24 @@ test.each([
   expect(await oldestSeconds()).toBe(0);
 });
 
+test('counts the seconds that a prepared transaction is open, which is in no session', async () => {
+  const [server] = await store.outside.query(`select current_setting('max_prepared_transactions') as max`);
+  if (server?.['max'] === '0') return; // a server from TEST_DATABASE_URL has its own settings
+  await oldestSeconds();
+  await inUndoneTransaction(store.db.pool, async (session) => {
+    await session.query("insert into accounts (id, name) values ('acct_prepared', 'x')");
+    await session.query("prepare transaction 'oldest-snapshot'");
+  });
+  try {
+    await pass(20);
+    expect(await oldestSeconds()).toBe(20);
+  } finally {
+    await store.outside.query("rollback prepared 'oldest-snapshot'");
+  }
+  await pass(15);
+  expect(await oldestSeconds()).toBe(0);
+});
+
 test('a snapshot from before the first look counts from then', async () => {
   await inUndoneTransaction(store.db.pool, async (session) => {
     await session.query('set transaction isolation level repeatable read');

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import type { AccountId } from '@postrider/domain';
 import { waitFor } from '@postrider/testing';
 import { statementsOf } from '../../test/counted-statements.ts';
 import { setupStore } from '../../test/open-store.ts';
@@ -12,11 +13,11 @@ const SHORT = { operationMs: SHORT_MS / 2, marginMs: SHORT_MS / 2 };
 const store = setupStore();
 
 /** The row that a process leaves when it dies during its turn. */
-async function abandoned(name: string, endsInMs: number): Promise<void> {
+async function abandoned(name: string, endsInMs: number, accountId: AccountId | null = null): Promise<void> {
   await store.outside.query(
-    `insert into domain_turns (name, holder, ends_at)
-     values ($1, 'gone', now() + make_interval(secs => $2::float8 / 1000))`,
-    [name, endsInMs],
+    `insert into domain_turns (name, holder, ends_at, account_id)
+     values ($1, 'gone', now() + make_interval(secs => $2::float8 / 1000), $3)`,
+    [name, endsInMs, accountId],
   );
 }
 
@@ -56,6 +57,19 @@ test('a turn that is never ended expires', async () => {
   await abandoned('crashed.example', 2 * SHORT_MS);
   const turns = createDomainTurns(store.db, LONG);
   expect(await turns.during('crashed.example', async () => 1)).toEqual({ kind: 'done', value: 1 });
+});
+
+test('a name counts for the account that died while it added it, until that turn ends', async () => {
+  const accountId = await store.newAccount();
+  const turns = createDomainTurns(store.db, LONG);
+  const reserve = async () =>
+    turns.during('new.example', async (turn) => turn.reserve(accountId, { all: 1, unverified: 1 }));
+  await abandoned('left.example', LONG_MS, accountId);
+  expect(await reserve()).toMatchObject({ value: { kind: 'limit-reached' } });
+  await store.outside.query(`update domain_turns set ends_at = now() where name = 'left.example'`);
+  expect(await reserve()).toEqual({ kind: 'done', value: null });
+  // Another account takes the turn for the name.
+  expect(await turns.during('left.example', reserve)).toMatchObject({ value: { value: null } });
 });
 
 test('waiting ends as busy after the length of two turns', async () => {

@@ -75,6 +75,11 @@ describe('claim', () => {
     expect(await takeOne(work, { emailId, claim: 0 })).toMatchObject({ claim: 1 });
     await expireLeases();
     expect(await claim()).toMatchObject([{ claim: 1, leaseExpired: true, wasTaken: true }]);
+    const email = await takeHeld(work, { emailId, claim: 1 });
+    await work.retry([{ email, delayMs: 0 }]);
+    await claim();
+    await expireLeases(); // nobody took it after the retry
+    expect(await claim()).toMatchObject([{ claim: 3, leaseExpired: true, wasTaken: false }]);
   });
 
   test('running at the same time shares no message and does not wait', async () => {

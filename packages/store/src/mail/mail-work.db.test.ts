@@ -13,6 +13,7 @@ import type { MailWork } from './mail-work.ts';
 import type { TakenEmail } from './take-mail.ts';
 
 const ACCEPTED: AcceptedAnswer = { providerMessageId: 'p-1', notifications: [] };
+const detail = notificationDetailOf({});
 
 const store = setupStore();
 let rows: Rows;
@@ -281,7 +282,7 @@ describe('sent', () => {
     ['email.delivered', null],
   ] as const)('suppresses, with %s at once, as: %s', async (type, origin) => {
     const { accountId, ...held } = await taken();
-    const notification = { type, recipients: ['Bob@B.example'], detail: notificationDetailOf({}) };
+    const notification = { type, recipients: ['Bob@B.example'], detail };
     await work.reported({ accountId, ...held }, accepted({ ...ACCEPTED, notifications: [notification] }));
     const found = await store.outside.query(
       'select account_id, address, topic_id, origin, email_id from suppressions',
@@ -290,12 +291,13 @@ describe('sent', () => {
     expect(found).toEqual(origin === null ? [] : [row]);
   });
 
-  test('does not undo an earlier report', async () => {
-    const held = await taken();
-    await store.outside.query("update emails set last_event = 'delivered'");
-    await work.reported(held, accepted(ACCEPTED));
-    expect(await email()).toMatchObject({ status: 'sent', last_event: 'delivered' });
-    expect(await events()).toHaveLength(1);
+  test.each([null, ['b@b.example']])('does not undo an earlier report, with the rest %j', async (rest) => {
+    const held = { ...(await taken()), rest };
+    await store.outside.query("update emails set last_event = 'complained'");
+    const notification = { type: 'email.delivered', recipients: ['b@b.example'], detail } as const;
+    await work.reported(held, accepted({ ...ACCEPTED, notifications: [notification] }));
+    expect(await email()).toMatchObject({ last_event: 'complained' });
+    expect(await events()).toHaveLength(rest === null ? 2 : 1);
   });
 
   test('leaves a message failed that the provider reported as failed before it accepted', async () => {
@@ -315,7 +317,7 @@ describe('sent', () => {
   test('changes nothing when its event cannot be written', async () => {
     const before = await email();
     const held = await taken();
-    const broken = { type: 'email.delivered', recipients: [], detail: notificationDetailOf({}) } as const;
+    const broken = { type: 'email.delivered', recipients: [], detail } as const;
     const answer = accepted({ ...ACCEPTED, notifications: [broken] });
     await expect(work.reported(held, answer)).rejects.toThrow();
     expect(await email()).toEqual(before);
@@ -363,7 +365,6 @@ test.each(['sent', 'failed'] as const)(
 );
 
 describe('a transaction that cannot be committed', () => {
-  const detail = notificationDetailOf({});
   const reported = { type: 'email.bounced', recipients: ['b@b.example'], detail } as const;
   const ends: [string, (held: TakenEmail) => Promise<unknown>][] = [
     ['sent', async (held) => work.reported(held, accepted({ ...ACCEPTED, notifications: [reported] }))],

@@ -72,12 +72,12 @@ describe('a notice is sent', () => {
     const [long, short] = [await failingWebhook(5.1), await failingWebhook(4.9)];
     expect(await notify()).toEqual([[long, 'failing']]);
     expect(await notify()).toEqual([]);
-    const { at } = (await notedOf(long)) ?? {};
+    const noted = await notedOf(long);
     await setFailing(long, null);
     await setFailing(short, null);
     expect(await notify()).toEqual([[long, 'recovered']]);
     expect(await notify()).toEqual([]);
-    expect(await notedOf(long)).toEqual({ failing: false, at }); // the time of the failing notice
+    expect(await notedOf(long)).toEqual({ ...noted, failing: false }); // the time of the failing notice
   });
 
   test('once more for a webhook that fails again, a day after its last failing notice', async () => {
