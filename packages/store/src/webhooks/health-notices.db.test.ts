@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { healthNotice, operatorEvent } from '@postrider/domain';
 import type { AccountId, WebhookId } from '@postrider/domain';
-import { createRows, systemClock } from '@postrider/testing';
+import { createRows, systemClock, waitFor } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { createEmailStore } from '../mail/emails.ts';
@@ -58,6 +58,15 @@ async function notify(limits = LIMITS, write = both): Promise<[WebhookId, 'faili
   const sent = await notices.notify(limits, write);
   return sent.map(({ due }) => [due.webhookId, due.failingSince === null ? 'recovered' : 'failing']);
 }
+
+/** Postgres undoes a failed step when it sees that the connection is closed. */
+const isUnlocked = (id: WebhookId) =>
+  waitFor(
+    async () =>
+      (await store.outside.query('select from webhooks where id = $1 for update skip locked', [id]))
+        .length === 1,
+    { what: 'the failed step to be undone' },
+  );
 
 const notedOf = async (id: WebhookId) => {
   const [row] = await store.outside.query(
@@ -166,12 +175,14 @@ describe('a notice is stored', () => {
       throw new Error('the relay ends here');
     };
     await expect(notify(LIMITS, fault)).rejects.toThrow('the relay ends here');
+    await isUnlocked(id);
     // The statement behind the mail fails: the mail is undone, too.
     const event = operatorEvent({ ...BARE, webhookId: id, accountId }, systemClock);
     await store.outside.query(`insert into operator_events (id, type, body) values ($1, 'x', '')`, [
       event.id,
     ]);
     await expect(notify(LIMITS, (due) => ({ ...both(due), event }))).rejects.toThrow(/duplicate key/);
+    await isUnlocked(id);
     expect(await store.outside.query('select from emails')).toEqual([]);
     expect(await notedOf(id)).toEqual({ failing: false, at: null });
     expect(await notify()).toEqual([[id, 'failing']]);
