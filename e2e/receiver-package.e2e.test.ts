@@ -157,6 +157,19 @@ async function startExample(example: string, secret: string): Promise<Started & 
   return { ...started, url };
 }
 
+const PROGRAMS = ['express.mjs', 'fastify.mjs', 'on-node.mjs ./hono.mjs', 'on-node.mjs ./fetch.mjs'];
+
+/** Makes the first print of an event throw. In the examples, the print stands for the call of a queue. */
+const QUEUE_FAILS_ONCE = `
+const { log } = console;
+console.error = () => undefined; // the frameworks print the error
+console.log = (...words) => {
+  if (!words[0].startsWith('email.')) return log(...words);
+  console.log = log;
+  throw new Error('the queue is away');
+};
+`;
+
 describe('the examples', () => {
   const SECRET = 'whsec_of_the_examples';
   const event = (id: string) =>
@@ -174,24 +187,42 @@ describe('the examples', () => {
     return `${answer.status} ${await answer.text()}`.trim();
   }
 
-  test.each(['express.mjs', 'fastify.mjs', 'on-node.mjs ./hono.mjs', 'on-node.mjs ./fetch.mjs'])(
-    '%s takes each signed event once, and refuses every other request',
+  const signed = (url: string, body: Buffer, at = new Date(), secret = SECRET) =>
+    post(url, body, signatureHeader(secret, body, at));
+
+  test.each(PROGRAMS)('%s takes each signed event once, and refuses every other request', async (example) => {
+    const { url, output, stop } = await startExample(example, SECRET);
+    try {
+      expect(await signed(url, event('evt_1'))).toBe('204');
+      expect(await signed(url, event('evt_2'))).toBe('204');
+      expect(await signed(url, event('evt_1'))).toBe('204');
+      expect(await signed(url, event('evt_3'), new Date(), 'whsec_other')).toBe('400 no-match');
+      expect(await signed(url, event('evt_3'), new Date(Date.now() - 600_000))).toBe(
+        '400 timestamp-outside-window',
+      );
+      expect(await post(url, event('evt_3'), null)).toBe('400 no-header');
+      expect(await post(url, event('evt_3'), 'v1=1')).toBe('400 malformed');
+      expect(await post(url, Buffer.alloc(0), null)).toBe('400 no-header');
+      await waitFor(() => output().length > 2, { what: 'two events to be printed' });
+      expect(output().slice(1)).toEqual(['email.sent evt_1', 'email.sent evt_2']);
+    } finally {
+      await stop();
+    }
+  });
+
+  test.each(PROGRAMS)(
+    '%s answers a 5xx when its queue fails, and the retry adds the job',
     async (example) => {
-      const { url, output, stop } = await startExample(example, SECRET);
+      write(installed.app, 'queue-fails-once.mjs', QUEUE_FAILS_ONCE);
+      const program = `--import ./queue-fails-once.mjs ${example}`;
+      const { url, output, stop } = await startExample(program, SECRET);
       try {
-        const signed = (body: Buffer, at = new Date(), secret = SECRET) =>
-          post(url, body, signatureHeader(secret, body, at));
-        expect(await signed(event('evt_1'))).toBe('204');
-        expect(await signed(event('evt_2'))).toBe('204');
-        expect(await signed(event('evt_1'))).toBe('204');
-        expect(await signed(event('evt_3'), new Date(), 'whsec_other')).toBe('400 no-match');
-        expect(await signed(event('evt_3'), new Date(Date.now() - 600_000))).toBe(
-          '400 timestamp-outside-window',
-        );
-        expect(await post(url, event('evt_3'), null)).toBe('400 no-header');
-        expect(await post(url, event('evt_3'), 'v1=1')).toBe('400 malformed');
-        expect(await post(url, Buffer.alloc(0), null)).toBe('400 no-header');
-        await waitFor(() => output().length > 2, { what: 'two events to be printed' });
+        expect(await signed(url, event('evt_1'))).toMatch(/^500/);
+        expect(await signed(url, event('evt_1'))).toBe('204');
+        expect(await signed(url, event('evt_2'))).toBe('204');
+        await waitFor(() => output().includes('email.sent evt_2'), {
+          what: 'the second event to be printed',
+        });
         expect(output().slice(1)).toEqual(['email.sent evt_1', 'email.sent evt_2']);
       } finally {
         await stop();

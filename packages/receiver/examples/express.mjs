@@ -18,8 +18,8 @@ app.post('/hooks', express.raw({ type: () => true, limit: '1mb' }), (request, re
     return response.status(400).send(error.reason);
   }
   if (!handled.has(event.id)) {
-    handled.add(event.id);
     console.log(event.type, event.id); // yours: add a job to your queue, and work later
+    handled.add(event.id); // last: if the line above throws, the retry does the work
   }
   return response.status(204).end();
 });

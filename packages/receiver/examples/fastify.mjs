@@ -21,8 +21,8 @@ app.post('/hooks', (request, reply) => {
     return reply.code(400).send(error.reason);
   }
   if (!handled.has(event.id)) {
-    handled.add(event.id);
     console.log(event.type, event.id); // yours: add a job to your queue, and work later
+    handled.add(event.id); // last: if the line above throws, the retry does the work
   }
   return reply.code(204).send();
 });

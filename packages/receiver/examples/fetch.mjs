@@ -18,8 +18,8 @@ export default {
       return new Response(error.reason, { status: 400 });
     }
     if (!handled.has(event.id)) {
-      handled.add(event.id);
       console.log(event.type, event.id); // yours: add a job to your queue, and work later
+      handled.add(event.id); // last: if the line above throws, the retry does the work
     }
     return new Response(null, { status: 204 });
   },

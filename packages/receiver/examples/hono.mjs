@@ -19,8 +19,8 @@ app.post('/hooks', bodyLimit({ maxSize: 1_048_576 }), async (context) => {
     return context.text(error.reason, 400);
   }
   if (!handled.has(event.id)) {
-    handled.add(event.id);
     console.log(event.type, event.id); // yours: add a job to your queue, and work later
+    handled.add(event.id); // last: if the line above throws, the retry does the work
   }
   return context.body(null, 204);
 });
