@@ -10,6 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -24,6 +25,12 @@ import { DIST, endsWithUs, runNode, setup, waitFor } from '@postrider/testing';
 const RECEIVER = fileURLToPath(new URL('../packages/receiver/', import.meta.url));
 const MODULES = fileURLToPath(new URL('node_modules/', import.meta.url));
 const TYPESCRIPT = fileURLToPath(new URL('../node_modules/typescript7/bin/tsc', import.meta.url));
+/** The compiler that @arethetypeswrong brings. Its version is below 5.7, where `Uint8Array` became generic. */
+const OLD_TYPESCRIPT = [
+  '@arethetypeswrong/cli/package.json',
+  '@arethetypeswrong/core',
+  'typescript/bin/tsc',
+].reduce((from, name) => createRequire(from).resolve(name), import.meta.url);
 
 const installed = setup(install, async ({ folder }) => rmSync(folder, { recursive: true }));
 
@@ -341,7 +348,7 @@ ${USE}`;
     ['node16', 'node16', { 'use.mts': BY_IMPORT, 'use.cts': BY_REQUIRE }],
     ['bundler', 'esnext', { 'use.ts': BY_IMPORT }],
   ])(
-    'compile under moduleResolution %s, without the types of Node',
+    'compile under moduleResolution %s, without the types of Node, also with an old compiler',
     async (moduleResolution, module, files) => {
       const folder = join(installed.app, moduleResolution);
       mkdirSync(folder);
@@ -351,8 +358,15 @@ ${USE}`;
       };
       write(folder, 'tsconfig.json', JSON.stringify({ compilerOptions, files: Object.keys(files) }));
       for (const [name, content] of Object.entries(files)) write(folder, name, content);
-      const { code, stdout } = await runNode([TYPESCRIPT, '-p', folder]);
-      expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+      for (const compiler of [TYPESCRIPT, OLD_TYPESCRIPT]) {
+        const { code, stdout } = await runNode([compiler, '-p', folder]);
+        expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+      }
     },
   );
+
+  test('the old compiler does not know the generic Uint8Array', async () => {
+    const { stdout } = await runNode([OLD_TYPESCRIPT, '--version']);
+    expect(stdout).toMatch(/^Version 5\.[0-6]\./);
+  });
 });

@@ -3,7 +3,7 @@ export interface SignatureHeader {
   /** The attempt's Unix time in seconds. */
   readonly t: number;
   /** One or more signatures, 32 bytes each. */
-  readonly signatures: readonly Uint8Array<ArrayBuffer>[];
+  readonly signatures: readonly Uint8Array[];
 }
 
 const TIMESTAMP = /^\d{1,12}$/;
@@ -31,7 +31,7 @@ function valuesOf(entries: readonly string[], prefix: string): string[] {
 }
 
 /** Works without `Buffer`, which only Node has. */
-function bytesOf(hex: string): Uint8Array<ArrayBuffer> {
+function bytesOf(hex: string): Uint8Array {
   return Uint8Array.from({ length: hex.length / 2 }, (_, index) =>
     Number.parseInt(hex.slice(2 * index, 2 * index + 2), 16),
   );

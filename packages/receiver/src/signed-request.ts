@@ -22,7 +22,7 @@ export interface SignedRequest {
 export interface SignatureCheck {
   readonly secrets: readonly string[];
   /** The bytes of `<t>.<body>` (contract 6.3). */
-  readonly signed: Uint8Array<ArrayBuffer>;
+  readonly signed: Uint8Array;
   readonly header: SignatureHeader;
 }
 
