@@ -10,6 +10,13 @@ test('there is one sample of each event type', () => {
   expect(SAMPLES.map(({ type }) => type)).toEqual(EVENT_TYPES);
 });
 
+test('the sample of email.unsubscribed has a scope and a source that the service sends together', () => {
+  const sample = SAMPLES.find((each) => each.type === 'email.unsubscribed');
+  expect(['topic one_click', 'topic page', 'all api']).toContain(
+    `${sample?.data.scope} ${sample?.data.source}`,
+  );
+});
+
 describe.each(EVENT_TYPES)('a new event of the sample of %s', (type) => {
   const sample = SAMPLES.find((each) => each.type === type);
   if (sample === undefined) throw new Error(`no sample of ${type}`);

@@ -196,8 +196,8 @@ export const SAMPLES: readonly WebhookEvent[] = [
     data: {
       email_id: null,
       to: 'ann@example.net',
-      topic: null,
-      scope: 'all',
+      topic: 'top_01m7yetfexn4f0g2vzq8w3k5td',
+      scope: 'topic',
       source: 'one_click',
       occurred_at: '2026-11-21T07:06:12.135Z',
     },
