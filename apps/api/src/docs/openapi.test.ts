@@ -249,6 +249,21 @@ test('each operation has an id of its own', () => {
   expect(new Set(ids).size).toBe(ids.length);
 });
 
+test('the example of each delivery is signed in the second of its event', () => {
+  const { webhooks } = openApiDocument() as {
+    webhooks: Record<string, { post: { parameters: { name: string; example: string }[] } }>;
+  };
+  for (const { type, created_at } of SAMPLES) {
+    const seconds = Math.floor(Date.parse(created_at) / 1000);
+    expect(webhooks[type]?.post.parameters).toContainEqual(
+      expect.objectContaining({
+        name: 'Service-Signature',
+        example: expect.stringContaining(`t=${seconds},`),
+      }),
+    );
+  }
+});
+
 describe('the schema of a delivery', () => {
   test.each(EVENT_TYPES)('of %s compiles, and refuses what has no data', (type) => {
     const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(envelopeSchema(type));

@@ -310,7 +310,7 @@ function delivery(type: EventType): JsonObject {
       header(
         'Service-Signature',
         '`t=<unix seconds>,v1=<hex>`: see docs/verify-signatures.md.',
-        `t=1763708772,v1=${'5f2b'.repeat(16)}`,
+        `t=1795244772,v1=${'5f2b'.repeat(16)}`,
       ),
       header('Service-Event-Id', 'The event’s id.', sample?.id),
       header('Service-Event-Type', 'The event’s type.', type),
