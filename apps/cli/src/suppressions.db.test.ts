@@ -78,6 +78,14 @@ describe('suppressions remove', () => {
     ]);
   });
 
+  test('refuses a reason of several lines, as the API does', async () => {
+    expect(await cli(...remove(acme, 'bob@b.example'), '--reason', 'asked\nby phone')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('A reason has 1 to 500 characters in one line.'),
+    });
+    expect(await left()).toHaveLength(4);
+  });
+
   test('of a missing account fails with one line', async () => {
     const missing = 'acct_01jd0000000000000000000009';
     expect(await cli(...remove(missing, 'bob@b.example'))).toEqual({

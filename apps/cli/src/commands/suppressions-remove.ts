@@ -1,12 +1,12 @@
 import { LIMITS, plainAddress } from '@postrider/domain';
 import { createSuppressionStore } from '@postrider/store';
-import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import { actorOf, withActor } from '../actor.ts';
 import type { ActorOptions } from '../actor.ts';
 import { Failure, UsageError } from '../failure.ts';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
+import { oneLine } from '../one-line.ts';
 import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
@@ -46,11 +46,5 @@ export function addSuppressionsRemove(suppressions: Command, io: Io): void {
 }
 
 function parseReason(text: string): string {
-  const reason = text.trim();
-  if (reason === '' || reason.length > LIMITS.suppressionReasonLength || reason.includes('\0')) {
-    throw new InvalidArgumentError(
-      `A reason has 1 to ${LIMITS.suppressionReasonLength} characters, and no NUL.`,
-    );
-  }
-  return reason;
+  return oneLine(text, LIMITS.suppressionReasonLength, 'reason');
 }
