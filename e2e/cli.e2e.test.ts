@@ -1,6 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createTestDatabase, runNode } from '@postrider/testing';
+import { createTestDatabase, DIST, endsWithUs, runNode } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -42,5 +46,40 @@ describe('postrider, as a process', () => {
       stdout: '',
       stderr: "postrider: unknown command 'frobnicate' (see postrider --help)\n",
     });
+  });
+});
+
+const onLinux = process.platform === 'linux' ? test : test.skip; // only Linux has /dev/full
+
+/** Runs a program whose stdout is broken. @param stdout `pipe`: nothing reads it. */
+async function runInto(stdout: 'pipe' | number, args: readonly string[]) {
+  const env = { PATH: process.env['PATH'], DATABASE_URL: database.url };
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', stdout, 'pipe'] });
+  endsWithUs(child);
+  child.stdout?.destroy();
+  let stderr = '';
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, stderr };
+}
+
+describe.each([
+  ['postrider', [join(DIST, 'cli.js'), 'account', 'list']],
+  ['postrider-receiver', [join(DIST, 'receiver/esm/cli/main.js'), '--help']],
+])('%s fails', (program, args) => {
+  test('without words when the reader of its output is gone', async () => {
+    expect(await runInto('pipe', args)).toEqual({ code: 1, stderr: '' });
+  });
+
+  onLinux('with one line when its output cannot be written', async () => {
+    const full = openSync('/dev/full', 'w');
+    try {
+      expect(await runInto(full, args)).toEqual({
+        code: 1,
+        stderr: `${program}: stdout: ENOSPC: no space left on device, write\n`,
+      });
+    } finally {
+      closeSync(full);
+    }
   });
 });

@@ -6,6 +6,12 @@ import { runCli } from './run.ts';
 const given = (process.env['POSTRIDER_DATA_DIR'] ?? '').trim();
 const dataDir = given === '' ? join(dirname(import.meta.dirname), '.data') : given;
 
+// A reader that is gone, as behind `| head`, is no fault to report. A full disk is one.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') process.stderr.write(`postrider: stdout: ${error.message}\n`);
+  process.exit(1);
+});
+
 const code = await runCli(process.argv.slice(2), {
   env: process.env,
   dataDir,
@@ -14,5 +20,8 @@ const code = await runCli(process.argv.slice(2), {
   stderr: process.stderr,
 });
 
-// Exits even if a connection hangs while it closes, but only after stdout and stderr are flushed.
-process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
+// Exits even if a connection hangs while it closes, but only after stdout and stderr are flushed. After an
+// error of stdout, the listener exits.
+process.stdout.write('', (error) => {
+  if (error == null) process.stderr.write('', () => process.exit(code));
+});

@@ -1,6 +1,12 @@
 #!/usr/bin/env node
 import { runCli } from './run.ts';
 
+// A reader that is gone, as behind `| head`, is no fault to report. A full disk is one.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') process.stderr.write(`postrider-receiver: stdout: ${error.message}\n`);
+  process.exit(1);
+});
+
 void runCli(process.argv.slice(2), {
   env: process.env,
   print: (text) => process.stdout.write(`${text}\n`),
