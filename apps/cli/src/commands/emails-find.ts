@@ -28,7 +28,7 @@ export function addEmailsFind(emails: Command, io: Io): void {
     .option('--message-id <id>', 'with this Message-ID')
     .option('--key <id>', 'that this API key sent, of the newest 10,000 of its account: key_…')
     .option('--request <id>', 'that this request sent: its x-request-id')
-    .option('--account <id>', 'only mail of this account')
+    .option('--account <id>', 'only mail of this account, of the newest 10,000 found in all accounts')
     .action(async (options: Options) => {
       const search = searchOf(options);
       const accountId = optionalId('account', options.account);
