@@ -80,12 +80,13 @@ describe('a suppressed recipient', () => {
   });
 });
 
-test('a message whose recipients are all suppressed is refused and never sent', async () => {
+test('a message is refused and never sent when all recipients are suppressed, or all that still need it', async () => {
   const transport = recordingTransport();
   const suppressed = ['jane@example.net', 'c@example.net'];
-  const answer = await new MailProvider(transport).send(
-    outgoingMessage({ cc: ['c@example.net'], suppressed }),
-  );
-  expect(answer).toEqual({ kind: 'refused', error: 'every recipient is suppressed', notAsked: true });
+  const cc = ['c@example.net'];
+  for (const left of [{}, { cc: [...cc, 'has-it@example.net'], only: cc }]) {
+    const answer = await new MailProvider(transport).send(outgoingMessage({ cc, suppressed, ...left }));
+    expect(answer).toEqual({ kind: 'refused', error: 'every recipient is suppressed', notAsked: true });
+  }
   expect(transport.sent).toEqual([]);
 });

@@ -16,6 +16,19 @@ test.each<[Partial<SmtpFault> & { message: string }, string, string]>([
   expect(resultOfFault(fault, [])).toEqual({ kind: 'deferred', error, code });
 });
 
+test.each([530, 534, 535, 538])(
+  'reply %d wants another login or encryption: the message is deferred',
+  (responseCode) => {
+    const fields = { code: 'EENVELOPE', responseCode, response: `${responseCode} 5.7.0 Not so` };
+    const fault: SmtpFault = Object.assign(new Error('x'), fields);
+    expect(resultOfFault(fault, [])).toEqual({
+      kind: 'deferred',
+      error: NO_LOGIN,
+      code: String(responseCode),
+    });
+  },
+);
+
 test('what the server said itself is told in its words, without a code', () => {
   const fault: SmtpFault = Object.assign(new Error('x'), { code: 'EPROTOCOL', response: '421 4.3.2 later' });
   expect(resultOfFault(fault, [])).toEqual({ kind: 'deferred', error: '421 4.3.2 later' });
@@ -106,6 +119,9 @@ test.each([
   '552 Too many recipients',
   '450 5.1.1 Try later',
   '530 5.7.0 Authentication required',
+  '534 5.7.9 Authentication mechanism is too weak',
+  '535 5.7.8 Authentication credentials invalid',
+  '538 5.7.11 Encryption required for requested authentication mechanism',
 ])('a reply that may be different next time defers: %s', (response) => {
   expect(reported(response)).toBe('email.delivery_delayed');
 });

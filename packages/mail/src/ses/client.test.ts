@@ -61,7 +61,7 @@ describe('long before the time of an operation is up', () => {
   });
 });
 
-test('an operation gives the SDK less time than it has itself, and waits for a connection for 5 s at the most', async () => {
+test('an operation gives the SDK less time than it has itself, waits for a connection for 5 s at the most, and has its connection limit over http and https', async () => {
   for (const operationMs of [2, 100, 5000, 30_000, 600_000]) {
     const { connectionMs, requestMs } = sdkTimeouts(operationMs);
     expect(requestMs).toBeLessThan(operationMs);
@@ -77,5 +77,7 @@ test('an operation gives the SDK less time than it has itself, and waits for a c
     connectionTimeout: sdkTimeouts(LONG_MS).connectionMs,
     requestTimeout: sdkTimeouts(LONG_MS).requestMs,
     throwOnRequestTimeout: true,
+    httpAgent: { maxSockets: 1 },
+    httpsAgent: { maxSockets: 1 },
   });
 });

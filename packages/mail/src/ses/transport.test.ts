@@ -212,6 +212,15 @@ describe('what may be different next time is deferred, and asked once', () => {
     [403, 'ExpiredTokenException', 'The security token included in the request is expired'],
     [403, 'InvalidSignatureException', 'Signature expired: 20260101T000000Z'],
     [403, 'UnrecognizedClientException', 'The security token included in the request is invalid.'],
+    [403, 'SignatureDoesNotMatch', 'The canonical string for this request should have been AKIDEXAMPLE'],
+    [403, 'RequestExpired', 'Request has expired: 20260101T000000Z'],
+    [403, 'RequestInTheFuture', 'Signature not yet current: 20260101T000000Z'],
+    [403, 'IncompleteSignature', 'Authorization header requires Credential=AKIDEXAMPLE'],
+    [403, 'InvalidAccessKeyId', 'There is no key AKIDEXAMPLE'],
+    [403, 'InvalidClientTokenId', 'The security token included in the request is invalid'],
+    [403, 'MissingAuthenticationTokenException', 'Missing Authentication Token'],
+    [403, 'NotAuthorized', 'User: arn:aws:iam::123456789012:user/x is not authorized'],
+    [403, 'OptInRequired', 'The key AKIDEXAMPLE needs a subscription for the service'],
   ])('%d %s: our credentials, in words that tell nothing of them', async (status, name, message) => {
     ses.script('SendEmail', [sesError(status, name, message)]);
     expect(await provide().send(outgoingMessage())).toEqual({

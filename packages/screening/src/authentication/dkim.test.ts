@@ -188,6 +188,13 @@ describe('a signature does not pass', () => {
     expect(await dkimOf(Buffer.concat([Buffer.from('From: ceo@example.org\r\n'), raw]))).toBe('fail');
   });
 
+  test('with SHA-1, though it verifies', async () => {
+    const raw = await signed(message(), signer, { algorithm: 'rsa-sha1' });
+    expect(raw.toString()).toContain('a=rsa-sha1;');
+    expect(await dkimOf(raw)).toBe('neutral');
+    expect((await fixture.authenticate(raw)).auth.dmarc).not.toBe('pass');
+  });
+
   test('with a key of 512 bits', async () => {
     const weak = newSigner('example.com', 'weak', 'rsa', 1024);
     fixture.publish(weak);
@@ -262,6 +269,13 @@ describe('a signature does not pass', () => {
 });
 
 describe('a name server that fails is a temperror', () => {
+  test('beside a signature that fails', async () => {
+    const broken = replaced(await signed(message(), signer), 'Hello\r\n', 'Hallo\r\n');
+    expect(await dkimOf(broken)).toBe('fail');
+    fixture.dns.zone.set('s1._domainkey.example.net', 'servfail');
+    expect(await dkimOf(await signed(broken, newSigner('example.net')))).toBe('temperror');
+  });
+
   test.each(['servfail', 'silence'] as const)('%s', async (failure) => {
     fixture.dns.zone.set('s1._domainkey.example.com', failure);
     expect(await dkimOf(await signed(message(), signer), {}, { timeoutMs: 300 })).toBe('temperror');

@@ -217,6 +217,13 @@ describe('while the name servers of the author fail', () => {
     await expectUnavailable(await signed(message(), signer));
   });
 
+  test('of one author of several, the policy is unavailable', async () => {
+    publish('example.net', 'v=DMARC1; p=reject');
+    fixture.dns.zone.set('_dmarc.example.com', 'servfail');
+    const from = 'x@example.net, ann@example.com';
+    await expectUnavailable(await signed(message(from), stranger));
+  });
+
   test.each(['servfail', 'silence'] as const)('at the policy, it is unavailable: %s', async (failure) => {
     fixture.dns.zone.set('_dmarc.example.com', failure);
     await expectUnavailable(message());
