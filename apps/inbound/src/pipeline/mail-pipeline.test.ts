@@ -152,6 +152,13 @@ describe('a message', () => {
     ]);
   });
 
+  test('whose author cannot be told keeps the reason for which it is held already', async () => {
+    const second = Buffer.from('From: ann@shop.example\r\n');
+    const screen = async () => ({ ...CLEAN, heldReason: 'virus' }) as const;
+    await take({ mail: { content: Buffer.concat([second, CONTENT]), screen } });
+    expect(messages).toMatchObject([{ senders: null, auth: { dmarc: 'fail' }, heldReason: 'virus' }]);
+  });
+
   test('that no thread could read is stored with its envelope and its bytes, and held', async () => {
     const unread = { ...(await parseMessage(Buffer.from(''))), complete: false };
     await take({ parse: async () => unread });

@@ -76,12 +76,15 @@ test('a message waits while the policy of its author is unavailable, until the t
     required: false,
     onUnjudged: () => undefined,
   });
-  const tryOnce = async (text: string, to = 'b@b.example') =>
-    screening.screen(Buffer.from(text), { ...ENVELOPE, rcptTo: [to] }, {}).catch((error: unknown) => error);
+  const tryOnce = async (text: string, to = 'b@b.example', { mailFrom } = ENVELOPE) =>
+    screening
+      .screen(Buffer.from(text), { ...ENVELOPE, mailFrom, rcptTo: [to] }, {})
+      .catch((error: unknown) => error);
   const later = expect.any(AuthorUnavailableError);
   expect(await tryOnce('one')).toEqual(later);
   expect(await tryOnce('two')).toEqual(later);
   expect(await tryOnce('one')).toEqual(later);
   expect(await tryOnce('one', 'c@b.example')).toEqual(later);
+  expect(await tryOnce('one', 'b@b.example', { ...ENVELOPE, mailFrom: 'b@a.example' })).toEqual(later);
   expect(await tryOnce('one')).toEqual({ auth: sender.auth, heldReason: null });
 });
