@@ -81,13 +81,32 @@ test('a deletion that waited does not touch the domain that has come under its n
 test('in a turn that has too little time left the provider is not asked, and nothing changes', async () => {
   const accountId = (await createAccountStore(database, systemClock).create('3')).id;
   const { id } = await created(accountId, 'late.example');
+  const claim = { accountId, id, name: 'late.example' };
+  await outside.query(`insert into released_domains (name) values ('released.example')`);
   const late = sendingDomains(async () => undefined, false);
   const asked = ses.requests.length;
   const outcome = { kind: 'not-asked', detail: 'the storage took too long' };
   expect(await late.create(requestBy(accountId), 'later.example')).toEqual(outcome);
+  expect(await late.create(requestBy(accountId), 'released.example')).toEqual(outcome);
+  expect(await late.verify(requestBy(accountId), id)).toEqual(outcome);
+  expect(await late.expire(claim)).toEqual(outcome);
   expect(await late.delete(requestBy(accountId), id)).toEqual({ ...outcome, duringDeletion: true });
+  expect(await late.finishRelease('released.example')).toEqual({ ...outcome, duringDeletion: true });
   expect(ses.requests).toHaveLength(asked);
   expect([await store.isTaken('later.example'), await store.isTaken('late.example')]).toEqual([false, true]);
+  expect(await store.isReleased('released.example')).toBe(true);
+});
+
+test('to verify a domain that the provider does not have is refused, and changes nothing', async () => {
+  const accountId = (await createAccountStore(database, systemClock).create('5')).id;
+  const { id } = await created(accountId, 'gone.example');
+  const before = await store.find(accountId, id);
+  ses.identities.delete('gone.example');
+  expect(await undisturbed().verify(requestBy(accountId), id)).toEqual({
+    kind: 'refused',
+    detail: 'it does not have the domain',
+  });
+  expect(await store.find(accountId, id)).toEqual(before);
 });
 
 test('that a name is taken is told without waiting for a turn', async () => {
