@@ -3,9 +3,9 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/
 import { BlobStoreUnavailableError } from '@postrider/blobs';
 import type { ByteRange } from '@postrider/blobs';
 import { createLinkTokens } from '@postrider/domain';
-import type { AccountId } from '@postrider/domain';
+import type { AccountId, EmailId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
-import { waitFor } from '@postrider/testing';
+import { untilWaitingForLock, waitFor, withClient } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
 import { openRaw } from '../../test/raw-request.ts';
@@ -16,7 +16,9 @@ import { SECRET_KEYS, setupApi } from '../../test/start-api.ts';
 
 const MIB = 1024 * 1024;
 const HUGE = 1024 * MIB;
+const LARGE = Buffer.alloc(12 * MIB, 'x');
 const LOOKUPS_MAX = 8;
+const WAITING_MAX = 256;
 
 const api = setupApi({
   blobsThrough: () => ({
@@ -219,6 +221,50 @@ test('the links of one client address wait for each other before they ask the st
   expect(asked).toBe(LOOKUPS_MAX);
   gate.resolve(1);
   for (const { status } of await Promise.all(heads)) expect(status).toBe(200);
+});
+
+test('256 links of one client address wait, and a further one is 503', async () => {
+  const gate = Promise.withResolvers<number>();
+  sizing = () => gate.promise;
+  const statuses: number[] = [];
+  const heads = Array.from({ length: LOOKUPS_MAX + WAITING_MAX + 1 }, async () => {
+    const { status } = await request(api.url).head(path);
+    statuses.push(status);
+  });
+  await waitFor(() => statuses.length > 0, { what: 'an answer' });
+  gate.resolve(1);
+  await Promise.all(heads);
+  expect(statuses[0]).toBe(503);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(LOOKUPS_MAX + WAITING_MAX);
+});
+
+test('an account has one read from Postgres at a time, for the attachments of all its mail', async () => {
+  const by = await api.newCaller({ scopes: ['emails:send'] });
+  const attachments = [{ filename: 'a', content: Buffer.alloc(3 * MIB).toString('base64') }];
+  const message = { from: 'a@a.example', to: 'b@b.example', subject: 'Hi', text: 'Hello', attachments };
+  for (let n = 0; n < 3; n += 1) {
+    const sent = await request(api.url)
+      .post('/v1/emails')
+      .set('authorization', by.authorization)
+      .send(message);
+    const { id } = sent.body as { id: EmailId };
+    // No request may bring so much. Less would fit between the API and its client.
+    await api.database.query('update email_attachments set content = $2 where email_id = $1', [id, LARGE]);
+    const { token } = createLinkTokens(SECRET_KEYS, systemClock).seal({ emailId: id, position: 0 });
+    expect((await askUnread(`/links/${token}`)).received()).toMatch(/^HTTP\/1.1 200 /);
+  }
+  await withClient(api.database.url, async (session) => {
+    await session.query('begin; lock table email_attachments in access exclusive mode');
+    for (const { socket } of unread) socket.resume();
+    await untilWaitingForLock(api.database);
+    for (let n = 0; n < 10; n += 1) expect((await request(api.url).get('/v1/webhooks')).status).toBe(401);
+    const waiting = await api.database.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    expect(waiting).toHaveLength(1);
+    for (const { socket } of unread) socket.destroy();
+    await session.query('rollback');
+  });
 });
 
 describe('while the blob store is away', () => {
