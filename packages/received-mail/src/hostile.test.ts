@@ -38,6 +38,12 @@ describe('a header beyond the limits hides no author: nobody can tell who it is'
   });
 });
 
+test('a header of exactly so many lines as the limit names its author, and is read whole', async () => {
+  const header = `${FROM}${'X:\r\n'.repeat(HEADER_LINES_MAX - 1)}`;
+  const { fromAddresses, complete } = await parse(`${header}\r\nHi`);
+  expect({ fromAddresses, complete }).toEqual({ fromAddresses: ['ann@sender.example'], complete: true });
+});
+
 describe('an author whom two readers do not read alike cannot be told', () => {
   test.each([
     'From: a@a.example\r\nFrom: a@a.example\r\n',
@@ -118,7 +124,7 @@ describe('a body beyond the limits is not complete', () => {
       ['ordered lists', '<ol start=1000000><li>', ''],
       ['lists', '<ul><li>', ''],
       ['links', '<a href=a>', ''],
-      ['headings', '<h1>', ''],
+      ...[1, 2, 3, 4, 5, 6].map((level) => [`headings ${level}`, `<h${level}>`, ''] as const),
       ['quotes that a comment seems to end', '<blockquote>', '<!-- </blockquote> -->'],
       ['quotes that an attribute seems to end', '<blockquote>', '<b title="></blockquote>"></b>'],
       ['quotes that a style seems to end', '<blockquote>', '<style></blockquote></style>'],

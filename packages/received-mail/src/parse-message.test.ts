@@ -60,6 +60,10 @@ describe('a part without a name', () => {
     ]);
   });
 
+  test('that is a message with UTF-8 in its header (RFC 6532) is named after its subject', async () => {
+    expect(await namesOf('message/global', 'Subject: hello\r\n\r\nHi')).toEqual(['hello.eml']);
+  });
+
   test('that is an invitation is invite.ics', async () => {
     expect(await namesOf('text/calendar; method=REQUEST', 'BEGIN:VCALENDAR')).toEqual(['invite.ics']);
     expect(await namesOf('application/ics', 'BEGIN:VCALENDAR')).toEqual(['invite.ics']);
@@ -114,6 +118,9 @@ describe('a text', () => {
 describe('a program', () => {
   test.each([
     'Precedence: auto_reply',
+    'Precedence: bulk',
+    'Precedence: list',
+    'Precedence: junk',
     'X-Precedence: bulk',
     'X-Autoreply: yes',
     'X-Autorespond: out of office',
