@@ -1,3 +1,4 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { createUnmeteredSlots } from './account-slots.ts';
@@ -26,6 +27,23 @@ test('the outstanding deliveries are counted for one account at a time, and once
   open(0);
   await waitFor(() => counted.length === 2, { what: 'the other account to be counted' });
   expect(counted).toEqual(['acct_1', 'acct_2']);
+});
+
+test('small requests one after the other are counted once they have written a hundredth of the limit', async () => {
+  const counted: string[] = [];
+  const { accountSlots: slots } = createUnmeteredSlots(CONNECTIONS, {
+    ...LIMITS,
+    outstandingMax: 300,
+    async outstandingOf(accountId) {
+      counted.push(accountId);
+      return 0;
+    },
+  });
+  for (const counts of [0, 0, 1, 1, 1, 2]) {
+    await slots.run('acct_1', work, undefined, written);
+    await nextIteration(); // the slot is free again, so the account has no work
+    expect(counted).toHaveLength(counts);
+  }
 });
 
 test('a count that fails is made again, and the slots stay held meanwhile', async () => {

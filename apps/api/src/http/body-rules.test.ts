@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { countJsonValues } from './body-rules.ts';
+import { countJsonValues, refusalOfCounts, resourceBody } from './body-rules.ts';
 
 test.each([
   ['1', 1, 0, 0],
@@ -21,4 +21,12 @@ test.each([
 
 test.each(['', '"', '"\\', '[', ']]]]', '\0\xff'])('of what is no JSON it counts something: %j', (text) => {
   expect(countJsonValues(Buffer.from(text)).values).toBeGreaterThan(0);
+});
+
+test('a body is refused when it has more than 250,000 values, and not when it has just so many', () => {
+  const counts = { values: 250_000, numbers: 0, entries: 0 };
+  expect(refusalOfCounts(counts, resourceBody)).toBeNull();
+  expect(refusalOfCounts({ ...counts, values: 250_001 }, resourceBody)).toEqual(
+    resourceBody.unreadable('has more than 250000 values'),
+  );
 });

@@ -294,7 +294,8 @@ describe('GET /v1/emails/metrics', () => {
   test.each([
     ['?end_date=0001-01-02', '0001-01-01T00:00:00.000Z', '0001-01-02T00:00:00.000Z'],
     ['?start_date=9999-12-25&end_date=9999-12-31', '9999-12-25T00:00:00.000Z', '9999-12-31T00:00:00.000Z'],
-  ])('counts at the ends of the calendar: %s', async (query, start, end) => {
+    ['?start_date=2026-03-01&end_date=2026-04-01', '2026-03-01T00:00:00.000Z', '2026-04-01T00:00:00.000Z'],
+  ])('counts at the ends of the calendar, and 31 days: %s', async (query, start, end) => {
     expect(await metrics(query)).toMatchObject({ start_date: start, end_date: end, totals: { sent: 0 } });
   });
 

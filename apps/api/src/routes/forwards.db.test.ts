@@ -275,8 +275,8 @@ describe('a forward is refused, and stores nothing,', () => {
     expect((await post(path, TO)).status).toBe(202);
   });
 
-  test('where the message has more than 1 MiB of HTML', async () => {
-    const path = await received({ html: 'x'.repeat(1024 * 1024 + 1) });
+  test.each(['html', 'text'])('where the message has more than 1 MiB of %s', async (body) => {
+    const path = await received({ [body]: 'x'.repeat(1024 * 1024 + 1) });
     expect(expectProblem(await post(path, TO), 'validation-failed')).toBe(
       'The message has more text or HTML than can be forwarded.',
     );

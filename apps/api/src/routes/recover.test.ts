@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
-import { beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import type { ApiKey, RecoveryCount, RecoveryRequest, RecoveryStore } from '@postrider/store';
@@ -32,6 +32,8 @@ beforeEach(() => {
   };
   route = recoveryRoutes(store as RecoveryStore, () => nowMs)[0] as KeyedRoute;
 });
+
+afterEach(() => void jest.useRealTimers());
 
 /** A request of a new account. */
 function send(body: object = { dry_run: true }) {
@@ -85,4 +87,17 @@ test('a request whose client disconnects no longer waits for the counts of other
   expect(counts).toHaveLength(3);
   counts[2]?.end();
   expect(await next.answer).toEqual(noSuch('webhook'));
+});
+
+test('a request waits ten seconds for the counts of other accounts', async () => {
+  jest.useFakeTimers();
+  send();
+  send();
+  let answer: unknown = 'it waits';
+  const waiting = send().answer.then((given) => (answer = given));
+  await jest.advanceTimersByTimeAsync(9_999);
+  expect(answer).toBe('it waits');
+  await jest.advanceTimersByTimeAsync(1);
+  expect(answer).toEqual(noSlotInTime);
+  await waiting;
 });

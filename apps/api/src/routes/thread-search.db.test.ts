@@ -189,6 +189,10 @@ describe('a search in an inbox', () => {
     expect(await found({ query: 'needle' })).toEqual([oldest]);
   });
 
+  test.each(['from', 'to', 'cc', 'bcc'])('takes 20 entries of %s', async (field) => {
+    expect((await search(`${field}=${'a,'.repeat(20)}`)).status).toBe(200);
+  });
+
   test.each([
     ['read=maybe', 'read "maybe" is not true or false.'],
     ['has_attachment=1', 'has_attachment "1" is not true or false.'],
