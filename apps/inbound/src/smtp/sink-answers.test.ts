@@ -36,6 +36,18 @@ describe('a recipient', () => {
     ]);
   });
 
+  test('that is unknown gets 550; after 50 such recipients of one message the session still continues', async () => {
+    const server = await servers.start();
+    const client = await server.greet();
+    await client.say(FROM);
+    for (let count = 0; count < 50; count += 1) {
+      expect(await client.say(`RCPT TO:<r${count}@example.org>`)).toMatch(/^550 5\.1\.1 /);
+    }
+    expect(await client.say('RSET')).toMatch(/^250 /);
+    await beginMessage(client);
+    expect(await client.say('x\r\n.')).toMatch(/^250 /);
+  });
+
   test('gets 451 when the sink throws at once', async () => {
     const server = await servers.start({
       accepts: () => {
@@ -159,6 +171,19 @@ describe('over LMTP', () => {
     for (let count = 0; count < 3; count += 1) expect(await client.answer()).toMatch(answer);
     expect(await client.answer()).toBe('250 2.0.0 OK');
     expect(server.received).toHaveLength(1);
+  });
+
+  test('each message of a session is answered for its own recipients, not for those of messages before it', async () => {
+    const server = await servers.start({ protocol: 'lmtp' });
+    const client = await server.greet();
+    await beginMessage(client, ...recipients);
+    client.write('x\r\n.\r\n');
+    for (let count = 0; count < 3; count += 1) expect(await client.answer()).toMatch(/^250 2\.6\.0 OK/);
+    for (const command of [FROM, TO, 'RCPT TO:<b@inbox.example>', 'RSET']) await client.say(command);
+    await beginMessage(client);
+    client.write('x\r\n.\r\nNOOP\r\n');
+    expect(await client.answer()).toMatch(/^250 2\.6\.0 OK/);
+    expect(await client.answer()).toBe('250 2.0.0 OK');
   });
 
   test('a message that is too long is answered for each recipient', async () => {
