@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { blobIdOf, createBlobStore } from '@postrider/blobs';
 import type { BlobId, BlobStore } from '@postrider/blobs';
 import { parseMessage } from '../../../packages/received-mail/test/parse-message.ts';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
-import { createReceivedMessageStore, createSweptBlobs } from '@postrider/store';
+import { createReceivedMessageStore, createSweptBlobs, SWEEP_LEASE_MS } from '@postrider/store';
 import type { ReceivedMessageStore } from '@postrider/store';
 import { cleanUpAfterEach, s3Error, setEnvironment, startFakeS3, streamInto } from '@postrider/testing';
 import type { FakeS3 } from '@postrider/testing';
@@ -240,6 +240,23 @@ describe('a sweep', () => {
   });
 });
 
+test('a sweep starts no removal after half of its lease, and the next sweep removes the rest', async () => {
+  for (let n = 0; n < 30; n += 1) await blobOfAge(25);
+  const monotonicMs = performance.now.bind(performance);
+  let aheadMs = 0;
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => monotonicMs() + aheadMs);
+  atEnd(() => clock.mockRestore());
+  const remove = async (id: BlobId) => {
+    aheadMs = SWEEP_LEASE_MS / 2;
+    await blobs.remove(id);
+  };
+  await sweep({ blobs: { list: () => blobs.list(), remove } });
+  expect(await idsIn(blobs)).toHaveLength(29);
+  expect(await outside.query('select from swept_blobs where leased_until > now()')).toEqual([]);
+  await sweep();
+  expect(await idsIn(blobs)).toEqual([]);
+});
+
 describe('a message repeats bytes that a sweep has found', () => {
   const bytes = Buffer.from('a logo in a signature');
   const id = blobIdOf(bytes);
@@ -295,7 +312,7 @@ describe('a message repeats bytes that a sweep has found', () => {
     expect(await outside.query('select from events')).toHaveLength(1);
   });
 
-  test('and cannot put them again: neither it nor a later message is stored without its bytes', async () => {
+  test('and cannot put them again: neither it nor another message is stored without its bytes', async () => {
     await blobOfAge(25, bytes);
     let puts = 0;
     const failing = {
@@ -306,9 +323,17 @@ describe('a message repeats bytes that a sweep has found', () => {
         return blobs.put(some);
       },
     };
-    const beforeStore = () => sweep({ clock: TOMORROW });
-    expect(await receive(bytes, sinkWith({ blobStore: failing, beforeStore }))).toBe('later');
-    expect(await receive(bytes, sinkWith())).toBe('stored');
+    const store = createSweptBlobs(database);
+    const take = async (ids: readonly string[]) => store.take(ids.filter((each) => each === id));
+    const beforeStore = () => sweep({ clock: TOMORROW, store: { ...store, take } });
+    const answers: string[] = [];
+    // The other message has put the same bytes before the sweep, and is stored after this failure.
+    const failMeanwhile = async () => {
+      if (answers.length > 0) return;
+      answers.push(await receive(bytes, sinkWith({ blobStore: failing, beforeStore })));
+    };
+    expect(await receive(bytes, sinkWith({ beforeStore: failMeanwhile }))).toBe('stored');
+    expect(answers).toEqual(['later']);
     expect(await lost()).toEqual([]);
   });
 

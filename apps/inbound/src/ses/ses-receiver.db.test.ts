@@ -28,6 +28,8 @@ import { SesReceiver } from './ses-receiver.ts';
 
 /** Longer than any test. */
 const HOUR_MS = 3_600_000;
+/** Its first renewal comes soon. */
+const SHORT_LEASE_MS = 30;
 const CONTENT: SesMail['location'] = { kind: 'content', bytes: Buffer.from('Subject: Hi\r\n\r\nHello\r\n') };
 const OBJECT: SesMail['location'] = { kind: 'object', bucket: 'mail-in', key: 'a' };
 
@@ -158,6 +160,47 @@ test('the receiver renews the lease of a message that takes longer', async () =>
   const renewed = async () =>
     (await count(`ses_mail where claim = 1 and due_at > '${row?.due ?? ''}'`)) === 1;
   await waitFor(renewed, { what: 'the same claim to last longer' });
+});
+
+test('a message that fails is put back only when the renewal of its lease has ended', async () => {
+  const work = createSesMailWork(database);
+  const { promise: failed, resolve: fail } = Promise.withResolvers<void>();
+  const { promise: renewed, resolve: renew } = Promise.withResolvers<void>();
+  s3.fail((response) => void failed.then(() => s3Error(403, 'AccessDenied')(response)), {
+    operation: 'GetObject',
+  });
+  const steps: string[] = [];
+  const defer: SesMailWork['defer'] = async (mail, delayMs) => {
+    if (delayMs === SHORT_LEASE_MS) {
+      steps.push('the renewal begins');
+      await renewed;
+      steps.push('the renewal ends');
+    } else steps.push('the message is put back');
+    await work.defer(mail, delayMs);
+  };
+  await keep(OBJECT);
+  startReceiver(HOUR_MS, SHORT_LEASE_MS, undefined, { ...work, defer });
+  await waitFor(() => steps.length === 1, { what: 'the renewal to begin' });
+  fail();
+  await said('"reason":"s3"');
+  expect(await count('ses_mail')).toBe(1); // time in which it must not be put back
+  renew();
+  await waitFor(() => steps.length === 3, { what: 'the message to be put back' });
+  expect(steps).toEqual(['the renewal begins', 'the renewal ends', 'the message is put back']);
+});
+
+test('mail that fails is put back for 1, 2, 4 … 60 seconds', async () => {
+  s3.fail(s3Error(403, 'AccessDenied'), { operation: 'GetObject' });
+  await keep(OBJECT);
+  const work = createSesMailWork(database);
+  const seconds: number[] = [];
+  const defer: SesMailWork['defer'] = async (mail, delayMs) => {
+    seconds.push(delayMs / 1_000);
+    await work.defer(mail, seconds.length < 8 ? 0 : HOUR_MS);
+  };
+  startReceiver(10, HOUR_MS, undefined, { ...work, defer });
+  await waitFor(() => seconds.length === 8, { what: 'eight tries' });
+  expect(seconds).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
 });
 
 test('mail that fails for four days is refused, logged and counted; other mail is tried again', async () => {
