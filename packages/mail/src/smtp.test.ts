@@ -1,4 +1,8 @@
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
+import { listen, waitFor } from '@postrider/testing';
 import PostalMime from 'postal-mime';
 import type { SMTPServerOptions } from 'smtp-server';
 import { startMailServer } from '../test/mail-server.ts';
@@ -82,16 +86,22 @@ describe('a server that takes mail', () => {
     expect(await provide(url).send(outgoingMessage())).toEqual(ACCEPTED);
   });
 
-  test('is what createMailProvider connects to', async () => {
-    const server = await mailServer();
+  test('is what createMailProvider connects to, with as many connections as it says', async () => {
+    const connectionsMax = 20;
+    const waiting: (() => void)[] = [];
+    const server = await mailServer({ onMailFrom: (_address, _session, done) => void waiting.push(done) });
     const provider = await createMailProvider({
       provider: 'smtp',
       smtp: { url: server.url, ...LONG },
       sandboxDir: '/nowhere',
       timeoutMs: LONG_MS,
+      connectionsMax,
     });
     atEnd(() => provider.close());
-    expect(await provider.send(outgoingMessage())).toEqual(ACCEPTED);
+    const sent = Array.from({ length: connectionsMax }, () => provider.send(outgoingMessage()));
+    await waitFor(() => waiting.length === connectionsMax, { what: 'a message on each connection' });
+    for (const go of waiting) go();
+    expect(await Promise.all(sent)).toEqual(sent.map(() => ACCEPTED));
   });
 });
 
@@ -115,6 +125,24 @@ describe('a server on another machine that offers no TLS', () => {
       expect((await provide(`${elsewhere(server.url)}/${query}`).send(outgoingMessage())).kind).toBe(
         'deferred',
       );
+      expect(commands(server.lines)).toEqual(['EHLO', 'STARTTLS']);
+    },
+  );
+
+  test.each(['localhost.example.com', '127.0.0.1.example.com'])(
+    'and a name that begins like a loopback address: %s',
+    async (name) => {
+      const server = await plain();
+      // The proxy connects to the server whatever the name, as a name server could.
+      const { hostname, port } = new URL(server.url);
+      const proxy = createServer().on('connect', (_request, client: Socket) => {
+        const upstream = connect(Number(port), hostname, () => client.write('HTTP/1.1 200 OK\r\n\r\n'));
+        upstream.pipe(client).pipe(upstream);
+      });
+      const listening = await listen(proxy);
+      atEnd(() => listening.close());
+      const url = `smtp://user:secret@${name}:${port}/?proxy=http://127.0.0.1:${listening.port}`;
+      expect((await provide(url).send(outgoingMessage())).kind).toBe('deferred');
       expect(commands(server.lines)).toEqual(['EHLO', 'STARTTLS']);
     },
   );
