@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -7,9 +8,17 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { newApiKey } from '@postrider/domain';
+import { newApiKey, SCOPES } from '@postrider/domain';
 import type { Scope } from '@postrider/domain';
-import { DIST, setupDatabase, startTcpListener, waitFor, withClient } from '@postrider/testing';
+import {
+  cleanUpAfterEach,
+  DIST,
+  setupDatabase,
+  startFakeSes,
+  startTcpListener,
+  waitFor,
+  withClient,
+} from '@postrider/testing';
 import request from 'supertest';
 
 const SECRETS_KEY = Buffer.alloc(32, 5).toString('base64');
@@ -18,9 +27,13 @@ const OWN_ADDRESS = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
 
+/** The slots of an account on routes without a rate limit. */
+const UNMETERED = { inFlightMax: 4, waitingMax: 32 };
+
 const BLOCKED = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
 const database = setupDatabase();
+const atEnd = cleanUpAfterEach();
 let children: RunningApi[] = [];
 
 afterEach(async () => {
@@ -130,6 +143,57 @@ describe('the process', () => {
     await silent.close();
   });
 
+  test('obeys the settings of inboxes, webhooks and outstanding deliveries', async () => {
+    const { url } = await listening({
+      DATABASE_URL: database.url,
+      DATABASE_POOL_SIZE: '20', // so that an account has four slots
+      INBOUND_DOMAINS: 'in.example',
+      INBOUND_RESERVED_NAMES: 'billing-desk',
+      SIGNATURE_HEADER_PREFIX: 'Acme',
+      OUTSTANDING_DELIVERIES_PER_ACCOUNT_MAX: '1',
+    });
+    const post = posting(url, await newKey(SCOPES));
+    expect((await post('inboxes', { email_address: 'sales-desk@in.example' })).status).toBe(201);
+    expect(await post('inboxes', { email_address: 'billing-desk@in.example' })).toMatchObject(
+      refusal('billing-desk@in.example is reserved: no account may have it on a shared domain.'),
+    );
+    const webhook = (header: string) => ({ endpoint: 'https://hooks.example/', headers: { [header]: 'x' } });
+    expect(await post('webhooks', webhook('Acme-Signature'))).toMatchObject(
+      refusal('headers.Acme-Signature is set by the service.'),
+    );
+    expect((await post('webhooks', webhook('Service-Signature'))).status).toBe(201);
+    const suppress = async () => post('suppressions/batch/add', { emails: [`${randomUUID()}@b.example`] });
+    for (let n = 0; n < UNMETERED.inFlightMax; n += 1) expect((await suppress()).status).toBe(201);
+    const waiting = Array.from({ length: UNMETERED.waitingMax + 1 }, suppress);
+    for (const each of waiting) each.catch(() => undefined); // the process is killed meanwhile
+    expect((await Promise.race(waiting)).status).toBe(503);
+  });
+
+  test('obeys the settings of domains, and takes no address beyond ASCII for SES', async () => {
+    const ses = await startFakeSes();
+    atEnd(() => ses.close());
+    const { url, log } = await listening({
+      DATABASE_URL: database.url,
+      MAIL_PROVIDER: 'ses',
+      ...ses.environment,
+      DOMAINS_PER_ACCOUNT_MAX: '2',
+      UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX: '1',
+      DOMAIN_CLAIM_DAYS: '2',
+    });
+    const post = posting(url, await newKey(SCOPES));
+    expect((await post('domains', { name: 'a.example' })).status).toBe(200);
+    expect(await post('domains', { name: 'b.example' })).toMatchObject(
+      refusal('The account has as many domains that are not verified as it may have: 1.'),
+    );
+    const email = { from: 'a@a.example', to: 'jürgen@b.example', subject: 'Hi', text: 'Hi' };
+    expect((await post('emails', email)).status).toBe(422);
+    await database.query(`update domains set claimed_at = now() - interval '3 days'`);
+    await waitFor(() => log().includes('domain taken back: it was never verified'), {
+      what: 'the domain to be taken back',
+      timeoutMs: 60_000,
+    });
+  });
+
   test('refuses to start in one line when SNS_SIGNING_CERT_FILE holds no certificate', async () => {
     await expectRefusesToStart(
       {
@@ -150,6 +214,13 @@ describe('the process', () => {
     await taken.close();
   });
 });
+
+function posting(url: string, authorization: string) {
+  return async (path: string, body: object) =>
+    request(url).post(`/v1/${path}`).set('authorization', authorization).send(body);
+}
+
+const refusal = (detail: string) => ({ status: 422, body: { detail } });
 
 async function expectCharged(url: string, authorization: string): Promise<void> {
   const used = async () => {
