@@ -5,9 +5,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { ThreadPool } from './thread-pool.ts';
 
-/** Answers each job with the id of its thread, or ends it. */
+/** Answers each job with the id of its thread, or ends it. Like `answerJobs`, it says that it has loaded. */
 const SCRIPT = `
-import { parentPort, threadId } from 'node:worker_threads';
+import { parentPort, threadId, workerData } from 'node:worker_threads';
+workerData[0] = 1;
 parentPort.on('message', (job) => {
   if (job === 'crash') throw new Error('a crash');
   parentPort.postMessage(threadId);
