@@ -161,10 +161,10 @@ describe('a page that cannot be loaded', () => {
   });
 
   test.each([
-    ['/?live=30', '30'],
-    ['/recoveries/rec_01kjpx1b50pb7tmnhrrahq69x0?live=5', '5'],
-    ['/recoveries/rec_01kjpx1b50pb7tmnhrrahq69x0', undefined],
-  ])('%s is loaded again after %s s', async (path, seconds) => {
+    ['/?live=30', 'is loaded again after 30 s', '30'],
+    ['/recoveries/rec_01kjpx1b50pb7tmnhrrahq69x0?live=5', 'is loaded again after 5 s', '5'],
+    ['/recoveries/rec_01kjpx1b50pb7tmnhrrahq69x0', 'is not loaded again', undefined],
+  ])('%s %s', async (path, _, seconds) => {
     const visitor = await ada();
     await opened.database.query('alter table recoveries rename to hidden_table');
     try {

@@ -142,18 +142,22 @@ function addIntake(parts: IntakeParts, provider: MailProviderName): void {
   const screening = createScreening(parts, provider);
   const server = createServer(parts, new MessageSink({ store, pipeline, screening }));
   const ses = createSes(parts, pipeline);
-  lifecycle.add('intake of mail', {
-    async start() {
-      await server.start();
-      ses.start();
-      if (sharedDomains.length > 0 && (await postmasterInbox(database)) === null) {
+  lifecycle
+    .add('intake of mail', {
+      async start() {
+        await server.start();
+        ses.start();
+      },
+      stop: (remainingMs) => stopReceiving(parts, server, ses, Math.max(0, remainingMs - CLOSING_TIME_MS)),
+    })
+    .add('warning about postmaster', {
+      async start() {
+        if (sharedDomains.length === 0 || (await postmasterInbox(database)) !== null) return;
         logger.warn(
           'mail to postmaster is refused: `postrider installation set postmaster ibx_…` names the inbox that gets it',
         );
-      }
-    },
-    stop: (remainingMs) => stopReceiving(parts, server, ses, Math.max(0, remainingMs - CLOSING_TIME_MS)),
-  });
+      },
+    });
 }
 
 /**

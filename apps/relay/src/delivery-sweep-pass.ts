@@ -33,7 +33,7 @@ export class SweepPass {
   #sweepBeganAtMs = 0;
   #tookMs = 0;
   #dueAtMs = 0;
-  /** `restart` was called during a sweep. That sweep may have passed the missed delivery. */
+  /** `sweepAgain` was called during a sweep. That sweep may have passed the missed delivery. */
   #again = false;
 
   constructor(parts: SweepPassParts) {
@@ -49,7 +49,8 @@ export class SweepPass {
   }
 
   /**
-   * Runs one step. @returns the pause before the next run in milliseconds, unless `restart` is called first.
+   * Runs one step. @returns the pause before the next run in milliseconds, unless `sweepAgain` is called
+   * first.
    */
   async run(): Promise<number | NoWork> {
     const beganMs = this.#nowMs();

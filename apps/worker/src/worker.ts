@@ -216,7 +216,7 @@ function leaveToLease(
   fault: unknown,
 ): void {
   const ended = fault instanceof StageFault ? fault : { stage: 'other', cause: fault, ids: {} };
-  const { stage, cause: error } = ended;
+  const { stage, cause: error, ids: more } = ended;
   metrics.workLeftToLease.inc({ work, stage });
-  logger.error('work left to its lease', { ...ids, ...ended.ids, stage, error });
+  logger.error('work left to its lease', { ...ids, ...more, stage, error });
 }

@@ -13,7 +13,7 @@ const PREFIX_PART = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 /** A key may have 1024 bytes. The id needs 64. */
 const PREFIX_LENGTH_MAX = 512;
 
-/** @returns null for any other text than `BLOB_LOCATIONS` says. A folder is as written. */
+/** @returns null for a text of another form. `file:///path` is `file:/path`. The folder is not resolved. */
 export function parseBlobLocation(location: string): BlobLocation | null {
   return location.startsWith('file:') ? parseFolder(location.slice('file:'.length)) : parseBucket(location);
 }

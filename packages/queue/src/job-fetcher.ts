@@ -124,7 +124,7 @@ export class JobFetcher {
     this.#onSlotFree();
   }
 
-  /** One caller at a time may wait: the loop, or the stop after the loop has ended. */
+  /** One caller at a time may wait: the loop, and after the abort the stop. */
   #slotFree(): Promise<void> {
     return new Promise((resolve) => (this.#onSlotFree = resolve));
   }

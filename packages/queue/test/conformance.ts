@@ -240,7 +240,8 @@ function sharingTests(bench: Bench): void {
 
 function slotTests(bench: Bench): void {
   test('never handle more single jobs than they have slots', async () => {
-    const { promise: opened, resolve: open } = Promise.withResolvers<void>(); // holds the first jobs until all slots are used
+    // Holds the first jobs until all slots are used.
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     let inFlight = 0;
     let most = 0;
     let ended = 0;

@@ -37,7 +37,8 @@ export function reconnectOnError({ message }: Error): boolean {
 
 /**
  * Logs one line when Redis refuses this client or is away, with the server's own words, and one line when it
- * works again. Counts each error of the client, and each check that Redis refuses.
+ * works again. Counts each error of the client. After 5 s it also counts each failed check, unless the client
+ * reports errors.
  */
 export function watchRedis({ client, check, logger, errors }: RedisWatchOptions) {
   errors.inc({ client }, 0); // the alert needs a 0 before the first error

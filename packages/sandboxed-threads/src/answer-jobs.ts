@@ -19,7 +19,8 @@ export type LoadedFlag = Uint8Array<SharedArrayBuffer>;
 
 /** Runs in the worker thread: answers each job that arrives. When `work` rejects, the thread ends. */
 export function answerJobs(work: (job: unknown) => Promise<Transfer<unknown>>): void {
-  (workerData as LoadedFlag)[0] = 1;
+  // An older pool shares no memory.
+  if (workerData instanceof Uint8Array) (workerData as LoadedFlag)[0] = 1;
   parentPort?.on('message', (job: unknown) => void answer(job));
 
   async function answer(job: unknown): Promise<void> {

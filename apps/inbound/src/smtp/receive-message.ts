@@ -123,7 +123,8 @@ async function passToSink(
       buffer.release();
     }
   };
-  const fields = { receipt_id: id, client_address: envelope.remoteAddress };
+  const { sessionId, remoteAddress } = envelope;
+  const fields = { session_id: sessionId, receipt_id: id, client_address: remoteAddress };
   try {
     const receipt = await within<PipelineOutcome | null>(receive, limits.receiveTimeoutMs, () => null);
     if (receipt !== null) return answerTo(receipt, id);

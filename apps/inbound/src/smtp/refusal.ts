@@ -1,6 +1,9 @@
 /**
- * The reason of a 4xx or 5xx answer. It is a metric label, so the list is closed. `unavailable` is a fault of
- * ours that counts nowhere else. The pipeline counts why a message is `not_received`.
+ * The reason of a 4xx or 5xx answer. It is a metric label, so the list is closed.
+ *
+ * - `unavailable`: a recipient was not judged, or a message not received in time. The pipeline may still
+ *   count that message.
+ * - `not_received`: the pipeline counts why.
  */
 export type RefusalReason =
   | 'command_timeout'

@@ -37,7 +37,7 @@ export interface SesEvent {
   /** The id in the Message-ID header. It can belong to mail that is not ours. */
   readonly writtenEmailId: EmailId | null;
   readonly event: ReportedEvent;
-  /** The addresses to suppress, as the notification names them. */
+  /** The addresses to suppress, in the notification's case. One may occur twice. */
   readonly suppress: readonly BlamedAddress[];
 }
 

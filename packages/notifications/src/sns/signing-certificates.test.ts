@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createBoundedGet } from '@postrider/outbound';
 import {
   answer,
@@ -11,7 +12,6 @@ import {
   type ScriptedReceiver,
   startScriptedReceiver,
   truncatedBody,
-  waitFor,
 } from '@postrider/testing';
 import type { HttpsGet } from './https-get.ts';
 import { fetchedCertificates, type SigningCertificates } from './signing-certificates.ts';
@@ -58,16 +58,28 @@ test('a certificate is fetched by GET from the address that names it', async () 
 });
 
 describe('what is kept', () => {
-  test('a certificate is fetched once, and again when it is too old', async () => {
-    const url = certificateAt([]);
-    host.always(url.pathname, answer(200, { body: certPem }));
-    await certificates.find(url);
-    expect(await certificates.find(url)).toMatchObject({ kind: 'found' });
-    expect(requestsFor(url)).toBe(1);
-    const impatient = fetchedCertificates({ get, cachedMs: 1 });
-    await waitFor(async () => (await impatient.find(url)).kind === 'found' && requestsFor(url) > 2, {
-      what: 'another request',
+  afterEach(() => void jest.restoreAllMocks());
+
+  test.each([
+    ['a certificate is fetched once a day', 200, 24 * 3_600_000],
+    ['a failure is kept for five seconds', 503, 5_000],
+  ])('%s', async (_, statusCode, keptMs) => {
+    let nowMs = performance.now();
+    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    let requests = 0;
+    const counting = fetchedCertificates({
+      get: async () => {
+        requests += 1;
+        return { kind: 'answered', statusCode, body: Buffer.from(certPem) };
+      },
     });
+    const url = new URL('https://sns.us-east-1.amazonaws.com/kept');
+    for (const elapsedMs of [0, keptMs - 1, 2]) {
+      nowMs += elapsedMs;
+      await delay(10); // the cache reads the clock once in a millisecond
+      await counting.find(url);
+      expect(requests).toBe(elapsedMs === 2 ? 2 : 1);
+    }
   });
 
   test('those who ask at the same time share one request', async () => {
@@ -77,16 +89,12 @@ describe('what is kept', () => {
     expect(requestsFor(url)).toBe(1);
   });
 
-  test('a failure is kept, and its certificate is fetched again after a time', async () => {
-    const url = certificateAt([answer(503), answer(503), answer(200, { body: certPem })]);
+  test('a failure is the answer for as long as it is kept', async () => {
+    const url = certificateAt([answer(503), answer(200, { body: certPem })]);
     const unavailable = { kind: 'unavailable', why: 'HTTP 503' };
     expect(await certificates.find(url)).toEqual(unavailable);
     expect(await certificates.find(url)).toEqual(unavailable);
     expect(requestsFor(url)).toBe(1);
-    const impatient = fetchedCertificates({ get, failureCachedMs: 1 });
-    expect(await impatient.find(url)).toEqual(unavailable);
-    await waitFor(async () => (await impatient.find(url)).kind === 'found', { what: 'the certificate' });
-    expect(requestsFor(url)).toBe(3);
   });
 
   test('certificates that do not exist never push out a real one', async () => {

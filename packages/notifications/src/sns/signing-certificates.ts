@@ -13,7 +13,10 @@ export type CertificateAnswer =
   /** The certificate is not available now. A later call may succeed. */
   | { readonly kind: 'unavailable'; readonly why: string };
 
-const DAY_MS = 24 * 60 * 60_000;
+/** A day. An address always has the same certificate, but AWS may withdraw it. */
+const KEPT_MS = 24 * 60 * 60_000;
+/** So forged messages cause few requests, and the next attempt of SNS succeeds. */
+const FAILURE_KEPT_MS = 5_000;
 /** Each region uses one or two certificates at a time. */
 const certificatesMax = 32;
 const failuresMax = 1000;
@@ -23,22 +26,10 @@ const fetchesMax = 8;
 /**
  * Fetches and caches certificates. Calls for the same certificate share one request. Failures have a cache of
  * their own, so invented names never evict a real certificate.
- *
- * @param cachedMs an address always has the same certificate, but AWS may withdraw it.
- * @param failureCachedMs long enough that forged messages cause few requests. Short enough that SNS's next
- *   attempt succeeds.
  */
-export function fetchedCertificates({
-  get,
-  cachedMs = DAY_MS,
-  failureCachedMs = 5000,
-}: {
-  readonly get: HttpsGet;
-  readonly cachedMs?: number;
-  readonly failureCachedMs?: number;
-}): SigningCertificates {
-  const certificates = new LRUCache<string, CertificateAnswer>({ max: certificatesMax, ttl: cachedMs });
-  const failures = new LRUCache<string, CertificateAnswer>({ max: failuresMax, ttl: failureCachedMs });
+export function fetchedCertificates({ get }: { readonly get: HttpsGet }): SigningCertificates {
+  const certificates = new LRUCache<string, CertificateAnswer>({ max: certificatesMax, ttl: KEPT_MS });
+  const failures = new LRUCache<string, CertificateAnswer>({ max: failuresMax, ttl: FAILURE_KEPT_MS });
   const inFlight = new Map<string, Promise<CertificateAnswer>>();
 
   async function fetchAndKeep(url: URL): Promise<CertificateAnswer> {

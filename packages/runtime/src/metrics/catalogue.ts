@@ -143,7 +143,7 @@ export const metricCatalogue = {
     processes: ['worker'],
     kind: 'counter',
     name: 'postrider_mail_sends_total',
-    help: 'Messages sent to the mail provider, by result: sent, retry (another attempt follows), failed. A message that Postrider itself stops is not sent: for example every recipient is suppressed, or the account is suspended.',
+    help: 'Messages sent to the mail provider, by result: sent, retry (another attempt follows), failed. A message that Postrider stops before it asks the provider does not count: for example every recipient is suppressed, or the account is suspended.',
     labels: ['result'],
     known: each({ result: ['sent', 'retry', 'failed'] }),
   },
@@ -392,7 +392,7 @@ export const metricCatalogue = {
     processes: ['api', 'relay', 'worker'],
     kind: 'counter',
     name: 'postrider_redis_errors_total',
-    help: 'Commands and connections to Redis that failed, by client: queue, worker, limiter. The console counts none.',
+    help: 'Commands and connections to Redis that failed, by client: queue, worker, limiter.',
     labels: ['client'],
   },
 } as const satisfies Readonly<Record<string, Metric>>;

@@ -34,7 +34,7 @@ const SOURCES = {
 } as const;
 type Source = (typeof SOURCES)[keyof typeof SOURCES];
 
-/** Leaves out dead letters `l` of a webhook whose DELETE has answered. */
+/** Whether a dead letter `l` fits the filter. Those of a webhook whose DELETE has answered never fit. */
 const FITS = `($8::text is null or l.type = $8) and ($9::text is null or l.reason = $9::dead_letter_reason)
         and ($10::int is null or coalesce(l.status_code, 0) between $10::int and $11::int)
         and (not $12::boolean or l.status_code is null)

@@ -117,7 +117,8 @@ export const mailSettings = {
     description: 'Time limit of one operation on a sending domain at the provider, at most 15,000.',
     unit: 'ms',
     // A request takes up to three turns at a domain: two pass while it waits. A turn is 5 s longer than this.
-    // The API closes a connection that is silent for 60 s.
+    // The API closes a connection that is silent for 60 s. Only the wait behind another domain call of the
+    // account, up to 30 s, comes on top.
     schema: wholeNumber(1, 15_000),
     default: '10000',
     processes: ['api'],

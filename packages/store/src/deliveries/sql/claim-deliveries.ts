@@ -15,9 +15,9 @@ const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
  * Leases the deliveries of these webhooks that are due within the look-ahead, and reports what it saw of each
  * webhook. So the claim is also the scan.
  *
- * Guarantee, concurrency limit: the claim looks at a webhook's oldest rows, as many as its share, and leases
- * the free ones. Deliveries that were leased before they were due come on top when they become due. A removed
- * webhook gets nothing, and no report.
+ * Guarantee, concurrency limit: only rows among a webhook's oldest are leased, as many as its share. Rows
+ * with a lease count, too. Deliveries that were leased before they were due come on top when they become due.
+ * A removed webhook gets nothing, and no report.
  *
  * Guarantee, fairness: the account with fewer deliveries in flight comes first. Within an account, the first
  * row of each webhook comes before the second row of any. Ties keep the caller's order. A full lane keeps no

@@ -102,10 +102,10 @@ export const listEventsOfRecipient = page('list-events-of-recipient', byRecipien
 /**
  * Finds positions around a time span. An event has its time before its position, and is committed within $3
  * seconds after its time. An event that a replay wrote back has no position. `behind` passes over at most
- * 10,000 of these: by default, a webhook has no more dead letters.
+ * 10,000 of these: by default, a replay of one webhook's dead letters writes no more.
  *
  * $1 since, $2 until, $3 seconds. Returns a position before all events of the span, and one behind them; null
- * where none is found.
+ * where none was found. The range is then open on that side.
  */
 export const findPositions = statement('find-positions')`
     select (select e.position from events e where e.created_at <= $1::timestamptz - make_interval(secs => $3)

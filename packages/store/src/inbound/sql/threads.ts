@@ -86,7 +86,7 @@ const NEWEST = `
 /**
  * A page of an inbox's threads, ordered by their newest message.
  *
- * $1 inbox, $2 and $3 time and id of the cursor, $4 number of threads.
+ * $1 inbox, $2 and $3 time and id of the cursor ('infinity' and '' before the first), $4 number of threads.
  *
  * @param from the threads `t` of the page, within the given range
  */
@@ -260,8 +260,8 @@ export const markThread = statement('mark-thread')`
 /**
  * Finds a page of a thread's messages, received and sent, with the bytes of the texts that each shows.
  *
- * $1 thread, $2 and $3 time and id of the cursor, $4 number of messages, $5 maximum bytes of a
- * text or of HTML.
+ * $1 thread, $2 and $3 time and id of the cursor ('infinity' and '' before the first), $4 number of messages,
+ * $5 maximum bytes of a text or of HTML.
  */
 function pageOfEmails(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): Statement {
   const range = (at: string, id: string) =>
