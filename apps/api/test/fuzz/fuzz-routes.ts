@@ -98,7 +98,7 @@ function examplesOf(name: string, contract: RouteContract): RequestSpec[] {
     goodRequest(contract, { id: { kind: 'missing' } }),
     goodRequest(contract, { query: BAD_PAGE }),
     ...Object.entries(contract.parameters ?? {}).flatMap(([parameter, accepted]) =>
-      accepted.map((value) => goodRequest(contract, { query: `?${parameter}=${value}` })),
+      [...accepted, '%27'].map((value) => goodRequest(contract, { query: `?${parameter}=${value}` })),
     ),
     ...(contract.idempotent === undefined ? [] : valid).map((from) =>
       goodRequest(contract, {
