@@ -51,6 +51,7 @@ function npmStart(env: Readonly<Record<string, string>> = {}, ...args: string[])
       PORT: '0',
       METRICS_PORT: '0',
       CONSOLE_PORT: '0',
+      INBOUND_SMTP_PORT: '0',
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -77,7 +78,9 @@ interface Shown {
 }
 
 async function untilShown(start: Start): Promise<Shown> {
-  await waitFor(() => start.output().includes('Ctrl-C stops everything'), START);
+  await waitFor(() => start.output().includes('Ctrl-C stops everything'), START).catch((cause: unknown) => {
+    throw new Error(`npm start shows no last line:\n${start.output()}${start.errors()}`, { cause });
+  });
   const found = (pattern: RegExp) => pattern.exec(start.output())?.[1] ?? '';
   return {
     api: found(/^ +API +(\S+)$/m),
