@@ -11,6 +11,7 @@ const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
 const SOURCES = {
   batches: 'packages/queue/src/batches.ts',
   depths: 'apps/relay/src/queue-depths.ts',
+  waiting: 'packages/queue/src/waiting-max.ts',
   pass: 'apps/relay/src/delivery-pass.ts',
   webhookState: 'apps/relay/src/webhook-state.ts',
   delivery: 'packages/runtime/src/config/settings/delivery.ts',
@@ -50,10 +51,10 @@ const MIB = 1024 * 1024;
 /** Each expression finds one number of a page, which must be the number behind it. */
 const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[] = [
   [FAIRNESS, /claims for (\d+) webhooks of each lane/, valueIn('pass', 'WEBHOOKS_PER_LANE')],
-  [FAIRNESS, /holds at most ([\d,]+) waiting jobs/, valueIn('depths', 'WAITING_MAX')],
+  [FAIRNESS, /holds at most ([\d,]+) waiting jobs/, valueIn('waiting', 'WAITING_MAX')],
   [FAIRNESS, /due within (\d+) s\s+becomes a delayed job/, valueIn('webhookState', 'LOOK_AHEAD_MS') / 1000],
   [FAIRNESS, /together hold at most ([\d,]+) of these/, valueIn('depths', 'DELAYED_MAX')],
-  [SCALE, /holds about ([\d,]+) waiting deliveries/, valueIn('depths', 'WAITING_MAX')],
+  [SCALE, /holds about ([\d,]+) waiting deliveries/, valueIn('waiting', 'WAITING_MAX')],
   [SCALE, /some ([\d,]+) deliveries and some [\d,]+ messages are delayed/, valueIn('depths', 'DELAYED_MAX')],
   [
     SCALE,

@@ -1,14 +1,8 @@
+import { waitingMax } from '@postrider/queue';
 import type { Producer, QueueDepth, QueueKey } from '@postrider/queue';
 
 export const LANES = ['fast', 'slow'] as const;
 
-/** Waiting jobs per queue: enough to keep the workers busy, and few to lose when Redis loses its data. */
-const WAITING_MAX = 128;
-/**
- * The fast lane may hold this part of the fleet's slots, if it is more: 128 for each worker with the default
- * settings. In the slow lane an attempt may take ten seconds, so more would wait past their leases.
- */
-const WAITING_PART = 1 / 6;
 /** Delayed jobs in both lanes. They become ready ahead of later work, and the relay cannot reorder them. */
 export const DELAYED_MAX = 2_000;
 
@@ -26,8 +20,7 @@ export function createQueueDepths(
   /** Due rows that a queue takes now. */
   function rowsMax(key: QueueKey): number {
     const waiting = known.get(key)?.waiting ?? Infinity;
-    const ofSlots = key === 'fast' ? Math.floor(fleetSlots() * WAITING_PART) : 0;
-    return Math.max(0, Math.max(WAITING_MAX, ofSlots) - waiting);
+    return Math.max(0, waitingMax(key, fleetSlots()) - waiting);
   }
 
   /** Rows that each queue takes now and that are due later. */

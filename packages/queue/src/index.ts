@@ -13,3 +13,4 @@ export { migrateQueueSchema, queueSchemaIsCurrent, requireQueueSchema } from './
 export { openQueueIdentity, queueInWords, queuesInWords, workersElsewhere } from './queue-identity.ts';
 export { openQueueWatch, type QueueWatch } from './queue-watch.ts';
 export { Producer, type QueueDepth, QueueUnavailableError } from './producer.ts';
+export { waitingMax } from './waiting-max.ts';

@@ -1,4 +1,5 @@
 import { html } from '@remix-run/html-template';
+import { QUEUE_KEYS, waitingMax } from '@postrider/queue';
 import type { QueueDepth, QueueKey } from '@postrider/queue';
 import type { KnownWorker, QueueIdentity } from '@postrider/store';
 import { section, state } from '../html/pieces.ts';
@@ -51,25 +52,18 @@ function laneTable({ depths, fault }: Lanes, slots: number): Html {
       { label: 'Delayed', isNumber: true },
       { label: 'Status' },
     ],
-    rows: Object.entries(depths).map(([key, depth]) => [
+    rows: QUEUE_KEYS.map((key) => [
       html`<span class="term">${key}</span>`,
-      count(depth.waiting),
-      count(depth.delayed),
-      laneStatus(key, depth, slots),
+      count(depths[key].waiting),
+      count(depths[key].delayed),
+      laneStatus(key, depths[key], slots),
     ]),
   });
 }
 
-/**
- * The relay fills a lane up to 128 jobs (`apps/relay/src/queue-depths.ts`). The fast lane holds a sixth of
- * the fleet's slots if that is more. A half counts as full: workers take some before the relay adds more.
- */
-const FULL_AT = 128 / 2;
-const FULL_PART = 1 / 6 / 2;
-
-function laneStatus(key: string, { waiting }: QueueDepth, slots: number): Html {
-  const fullAt = key === 'fast' ? Math.max(FULL_AT, slots * FULL_PART) : FULL_AT;
-  if (waiting < fullAt) return state('good', 'keeping up');
+/** A lane half full counts as full: workers take some jobs before the relay adds more. */
+function laneStatus(key: QueueKey, { waiting }: QueueDepth, slots: number): Html {
+  if (waiting < waitingMax(key, slots) / 2) return state('good', 'keeping up');
   if (key === 'slow') return state('wait', 'full of failing or hanging endpoints');
   return key === 'mail'
     ? state('wait', 'full: waits for the mail provider')
