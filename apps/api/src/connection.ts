@@ -63,6 +63,7 @@ export class Connection {
     this.#bytesAnswered = socket.bytesRead;
     // After a CONNECT Node listens to no error of the socket any more.
     socket.on('error', () => socket.destroy());
+    socket.once('end', () => this.#breakUnfinished());
     closeInTwoSteps(socket, timeouts.lingerTimeoutMs);
     closeWhenUnread(socket, timeouts.unreadTimeoutMs);
     socket.once('close', () => this.#waiting.splice(0));
@@ -125,16 +126,18 @@ export class Connection {
     else if (!this.#endAfterAnswer(BODY_FAULTS[code])) this.#refuse(STATUS_LINES[code] ?? '400 Bad Request');
   }
 
+  /** The client has closed its side. Node reports a half request, unless that request asks to upgrade. */
+  #breakUnfinished(): void {
+    const last = this.#waiting.at(-1) ?? this.#current;
+    if (last?.request.complete === false) this.#endAfterAnswer();
+  }
+
   /** Ends the connection after the answer in flight. @returns false when there is none */
   #endAfterAnswer(fault: BodyFault = 'is not well-formed HTTP'): boolean {
     // The client may send the waiting requests again (RFC 9112 9.3.1).
     this.#waiting.splice(0);
     if (this.#current === null) return false;
     const { request, response } = this.#current;
-    if (response.headersSent && !request.complete) {
-      this.#socket.destroySoon(); // sends the written part of the answer first
-      return true;
-    }
     if (!request.complete) breakBody(request, fault);
     // An answer in progress has sent its headers, so the connection closes after it.
     if (response.headersSent) response.once('close', () => this.#socket.destroySoon());

@@ -9,6 +9,7 @@ import { describe, expect, test } from '@jest/globals';
 import { cleanUpAfterEach, waitFor } from '@postrider/testing';
 import { setupHeldServer } from '../test/held-server.ts';
 import { openRaw } from '../test/raw-request.ts';
+import { onceBodyBroken } from './http/read-body.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -117,6 +118,19 @@ test('after a request that asks to upgrade the connection is closed: Node would 
   response.end('served');
   expect(await raw.closed()).toMatch(/connection: close[^]*served$/i);
   expect(waiting).toHaveLength(0);
+});
+
+test.each([
+  ['a request', ''],
+  ['a request that asks to upgrade, where Node hides the fault', 'Connection: Upgrade\r\nUpgrade: h2c\r\n'],
+])('a client that closes its side within the body of %s is told so', async (_, headers) => {
+  const { port, next } = await listening();
+  const raw = await openRaw(port);
+  raw.send(`POST / HTTP/1.1\r\nHost: a\r\n${headers}Content-Length: 9\r\n\r\nhalf`);
+  const [request, response] = await next();
+  onceBodyBroken(request, (fault) => response.end(fault));
+  raw.socket.end();
+  expect(await raw.closed()).toMatch(/is not well-formed HTTP$/);
 });
 
 test.each([

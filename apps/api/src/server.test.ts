@@ -51,15 +51,18 @@ describe('bytes that are no request', () => {
     expect(answer).toContain('Connection: close');
   });
 
-  test('an answer in progress is not followed by another answer', async () => {
+  test('an answer in progress is sent whole, and is followed by no other answer', async () => {
     const { port, next } = await listening();
     const raw = await openRaw(port);
     raw.send('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
-    const [, response] = await next();
+    const [request, response] = await next();
     response.writeHead(200, { 'content-length': 10 }).write('begun');
     await raw.until('begun');
+    const broken = new Promise((resolve) => onceBodyBroken(request, resolve));
     raw.send('no chunk\r\n');
-    expect(await raw.closed()).toMatch(/begun$/);
+    await broken;
+    response.end('ended');
+    expect(await raw.closed()).toMatch(/begunended$/);
   });
 
   test('a malformed body is reported to its reader, which answers; then the connection ends', async () => {

@@ -35,7 +35,7 @@ export function createOwnResources(api: TestApi, { accountId, authorization }: C
       headers: { authorization },
       body: JSON.stringify(body),
     });
-    if (!response.ok) throw new Error(`POST ${path} answered ${response.status}`);
+    if (!response.ok) throw new Error(`POST ${path} answered ${response.status}: ${await response.text()}`);
     const { id } = (await response.json()) as { id: string };
     made.add(id);
     return id;

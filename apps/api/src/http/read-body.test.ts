@@ -1,14 +1,15 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server } from 'node:http';
+import { createServer, IncomingMessage } from 'node:http';
+import type { Server } from 'node:http';
+import { Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { LIMITS as DOMAIN_LIMITS } from '@postrider/domain';
 import { waitFor } from '@postrider/testing';
 import { openRaw } from '../../test/raw-request.ts';
 import type { RawConnection } from '../../test/raw-request.ts';
 import { emailBody } from './body-rules.ts';
-import { Body, BodyLimits, breakBody } from './read-body.ts';
+import { Body, BodyLimits, breakBody, readOff } from './read-body.ts';
 import { openRequest } from './request-context.ts';
 
 const KIB = 1024;
@@ -137,4 +138,13 @@ test('the largest parsed bodies of one key leave room for the body of another', 
   for (let n = 0; n < 4; n += 1) void parsed.open('a').take(largest);
   expect(parsed.open('b').take(65 * KIB * KIB)).toBeNull();
   expect(parsed.open('b').take(65 * KIB * KIB)).not.toBeNull();
+});
+
+test('nothing is read off a body after it breaks off', async () => {
+  jest.useFakeTimers(); // the time limit never passes
+  const request = new IncomingMessage(new Socket());
+  const over = readOff(request);
+  breakBody(request, 'is not well-formed HTTP');
+  await over;
+  jest.useRealTimers();
 });

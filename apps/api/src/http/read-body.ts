@@ -313,7 +313,7 @@ export async function readOff(request: IncomingMessage): Promise<void> {
       bytes += chunk.length;
       if (bytes > READ_OFF_BYTES_MAX) done();
     });
-    for (const event of ['end', 'error', 'close']) request.once(event, done);
+    for (const event of ['end', 'error', 'close', EVENT]) request.once(event, done);
     request.resume();
   });
 }

@@ -49,8 +49,7 @@ export function createSend(
     if (answer.kind === 'problem' && head.status >= 500) metrics.httpFailures.inc({ problem: answer.slug });
     writeHead(response, head);
     if (!('text' in head)) void sendStream(request, response, head.stream, logger);
-    else if (hasUnreadBody(request, response)) void sendWhileReceiving(request, response, head.text);
-    else if (isLong)
+    else if (isLong || hasUnreadBody(request, response))
       void sendStream(request, response, Readable.from(inPieces(Buffer.from(head.text))), logger);
     else response.end(head.text);
   };
@@ -76,22 +75,6 @@ function writeHead(response: ServerResponse, { status, mediaType, headers, lengt
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // A 401 must name the scheme (RFC 9110 11.6.1).
   if (status === 401) response.setHeader('www-authenticate', 'Bearer');
-}
-
-/**
- * Answers a client that is still sending. If the rest of the request is malformed, Node closes the connection
- * at once. So the whole answer is written first.
- */
-async function sendWhileReceiving(
-  request: IncomingMessage,
-  response: ServerResponse,
-  text: string,
-): Promise<void> {
-  response.setHeader('connection', 'close');
-  response.flushHeaders();
-  response.write(text);
-  await readOff(request);
-  response.end();
 }
 
 /**

@@ -21,6 +21,8 @@ export const RUNS = runs({ usual: 12, long: 2_000 });
 /** Each odd id goes to one of so many routes. */
 const ROUTES_PER_ODD_ID = runs({ usual: 4, long: 1 });
 const TIMEOUT_MS = 60_000 + 4_000 * RUNS;
+// The seed of a fault is printed before the time limit of its test passes.
+fc.installGlobalPlugin(fc.interruptAfterTimeLimit(TIMEOUT_MS - 30_000, { failOnInterrupt: true }));
 
 type NamedRoute = readonly [name: string, contract: RouteContract];
 
