@@ -175,8 +175,7 @@ export class WebhookRegistry {
   }
 
   #forget(webhook: WebhookState): void {
-    webhook.setInFlight(0);
-    webhook.setWaiting(false);
+    webhook.count(0, false);
     this.#noteNeedOf(webhook.account);
     webhook.account.webhookCount -= 1;
     this.#webhooks.delete(webhook.webhookId);

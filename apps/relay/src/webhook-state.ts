@@ -88,26 +88,24 @@ export class WebhookState {
     const elapsedMs = nowMs - this.checkedAtMs;
     this.#flightTime.add({ inFlight: this.inFlight, ended, elapsedMs, quickLimit });
     this.isAtLimit = report.due >= share;
-    this.setWaiting(this.lane === 'fast' && this.isAtLimit && share < this.ownLimit);
+    const isWaiting = this.lane === 'fast' && this.isAtLimit && share < this.ownLimit;
     this.#noteHanging(report, share, ended, nowMs);
     this.#isFailing = report.failing;
     this.ownLimit = report.failing ? FIRST_LIMIT : this.ownLimit + GROWTH * ended;
     this.scanFrom = report.scanFrom;
     this.checkedAtMs = nowMs;
     if (leased > 0) this.#leasedAtMs = nowMs;
-    this.setInFlight(report.inFlight + leased);
+    this.count(report.inFlight + leased, isWaiting);
     const isLeftOut = Math.min(report.due, share) > this.inFlight;
     this.checkAtMs = nowMs + (isLeftOut ? CHECK_MS_MIN : this.#nextCheckMs(report, nowMs));
   }
 
-  setInFlight(count: number): void {
-    this.account.inFlight += count - this.inFlight;
-    this.account.busyWebhooks += Number(count > 0) - Number(this.inFlight > 0);
-    this.inFlight = count;
-  }
-
-  setWaiting(isWaiting: boolean): void {
+  /** @param isWaiting deliveries wait because the account may have no more in flight. */
+  count(inFlight: number, isWaiting: boolean): void {
+    this.account.inFlight += inFlight - this.inFlight;
+    this.account.busyWebhooks += Number(inFlight > 0) - Number(this.inFlight > 0);
     this.account.waitingWebhooks += Number(isWaiting) - Number(this.#isWaiting);
+    this.inFlight = inFlight;
     this.#isWaiting = isWaiting;
   }
 

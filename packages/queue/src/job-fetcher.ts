@@ -33,8 +33,6 @@ const RETRY_MS = 1_000;
  * limits the queue's rate, or just after delayed jobs were added.
  */
 const EMPTY_PAUSE_MS = 5;
-/** Tries to complete a job. Then its lock expires, and it comes back as a stale job. */
-const COMPLETE_TRIES = 5;
 
 /**
  * Fetches jobs, as many as there are slots, and starts each when it arrives. BullMQ's own loop starts none
@@ -129,23 +127,20 @@ export class JobFetcher {
     return new Promise((resolve) => (this.#onSlotFree = resolve));
   }
 
+  /** If this fails, the job's lock expires, and the job comes back. Then its row says that it is done. */
   async #complete(job: Job, token: string): Promise<void> {
     const { stopped, onError } = this.#options;
-    for (let tries = 1; tries <= COMPLETE_TRIES; tries += 1) {
-      try {
-        await job.moveToCompleted(undefined, token, false);
-        return;
-      } catch (error) {
-        // The job was removed, or its lock expired and another worker has it. The row in Postgres decides.
-        if (isNoLongerOurs(error) || stopped.aborted) return;
-        onError(error as Error);
-        await pause(RETRY_MS, stopped);
-      }
+    try {
+      await job.moveToCompleted(undefined, token, false);
+    } catch (error) {
+      if (!isNoLongerOurs(error) && !stopped.aborted) onError(error as Error);
     }
   }
 }
 
-/** BullMQ's scripts return negative codes: the job does not exist, or another worker has its lock. */
+/**
+ * BullMQ's scripts return negative codes: the job was removed, or its lock expired and another worker has it.
+ */
 function isNoLongerOurs(error: unknown): boolean {
   const { code } = error as { readonly code?: unknown };
   return typeof code === 'number' && code < 0;

@@ -1,11 +1,13 @@
-import { hostOf } from '@postrider/domain';
-import type { DeliveryOutcome, WebhookId } from '@postrider/domain';
+import { failureRunAfter, hostOf, isFailing } from '@postrider/domain';
+import type { DeliveryOutcome, EndedAttempt, FailureRun, WebhookId } from '@postrider/domain';
 import type { Logger, Metrics } from '@postrider/runtime';
 import type { ChangedWebhook, DeliveryWork } from '@postrider/store';
+import { LRUCache } from 'lru-cache';
 import { batched } from '../batched.ts';
 import type { Attempt } from './attempt.ts';
-import { HealthBook } from './health-book.ts';
 import type { LoadedDelivery } from './load.ts';
+
+const RUNS_MAX = 50_000;
 
 export interface ReporterParts {
   readonly logger: Logger;
@@ -90,4 +92,23 @@ function lineOf(delivery: LoadedDelivery, attempt: Attempt, outcome: DeliveryOut
 function emailOf(eventData: string): { email_id?: string } {
   const [, emailId] = /^\{"email_id":"(em_\w+)"/.exec(eventData) ?? [];
   return emailId === undefined ? {} : { email_id: emailId };
+}
+
+/** Remembers which endpoints failed last, and reports when one starts to fail or recovers. */
+export class HealthBook {
+  readonly #runs = new LRUCache<WebhookId, FailureRun>({ max: RUNS_MAX });
+
+  /**
+   * @param storedFailing the state in the database at the take
+   * @returns the state to store; null: the stored state is right, or too few attempts have failed
+   */
+  note(webhookId: WebhookId, attempt: EndedAttempt, storedFailing: boolean): boolean | null {
+    const run = failureRunAfter(this.#runs.get(webhookId) ?? null, attempt);
+    if (run === null) {
+      this.#runs.delete(webhookId);
+      return storedFailing ? false : null;
+    }
+    this.#runs.set(webhookId, run);
+    return !storedFailing && isFailing(run, attempt.endedAtMs) ? true : null;
+  }
 }

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
-import { HealthBook } from './health-book.ts';
+import { HealthBook } from './report.ts';
 
 const WEBHOOK = 'wh_1' as WebhookId;
 
