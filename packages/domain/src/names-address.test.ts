@@ -54,6 +54,8 @@ test.each([
   ['bob@b.example', 'smtp; 550 <"jim bob"@b.example>: unknown user'],
   ['bob@b.example', 'smtp; 550 <"jim\\"bob"@b.example>: unknown user'],
   ['b@b.example', 'smtp; 550 <"b@b.example"@c.example>: unknown user'],
+  // Behind a backslash no quoted local part begins. Otherwise each quote of `\\"\\"\\"` might begin one.
+  ['bob@b.example', '\\"bob"@b.example'],
   ['bob@b.example', 'smtp; 550 <zo\u00ebbob@b.example>: unknown user'],
 ])('%s is not the address in %j', (address, text) => {
   expect(namesAddress(text, address)).toBe(false);

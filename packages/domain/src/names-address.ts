@@ -1,8 +1,8 @@
 import { parseEmailAddress, unquotedLocalPart } from './email-address.ts';
 import { plainAddress } from './plain-address.ts';
 
-/** The length limit keeps the time linear: each quote of a text may begin one. */
-const QUOTED_LOCAL_PARTS = /"(?:[^"\\]|\\.){1,998}"(?=@)/gu;
+/** None begins behind a backslash, or each quote of `\"\"\"` might begin a long one. */
+const QUOTED_LOCAL_PARTS = /(?<!\\)"(?:[^"\\]|\\.){1,998}"(?=@)/gu;
 
 /** The end of a text that may continue as a local part. */
 const OF_LOCAL_PART = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Nd}_.%+-]$/u;

@@ -41,6 +41,8 @@ export class SmtpConnection {
   readonly #transport: Transporter<SMTPPool.SentMessageInfo, SMTPPool.Options>;
   readonly #timeouts: SmtpTimeouts;
   #attempt: SmtpAttempt | null = null;
+  /** True after an attempt that ran out of time. Nodemailer may wait for ever, and not connect again. */
+  isStuck = false;
 
   constructor(options: SMTPPool.Options | { readonly url: string }, timeouts: SmtpTimeouts) {
     this.#timeouts = timeouts;
@@ -97,6 +99,7 @@ export class SmtpConnection {
       return attempt.resultOf(error as SmtpFault, envelope.to);
     } finally {
       attempt.end();
+      this.isStuck = attempt.isExpired;
       this.#attempt = null;
     }
   }
@@ -104,7 +107,7 @@ export class SmtpConnection {
   /** Closes the connection and aborts an attempt in flight. */
   close(): void {
     this.#attempt?.abort();
-    this.#transport.close();
+    this.#transport.close({ force: true });
   }
 }
 
@@ -120,7 +123,7 @@ class SmtpAttempt {
   #timer: NodeJS.Timeout;
   #limitMs: number;
   #steps = 0;
-  #expired = false;
+  isExpired = false;
   /** Nodemailer has the whole message. It may have written the final dot. */
   #given = false;
 
@@ -153,9 +156,9 @@ class SmtpAttempt {
     const silence = `no answer from the mail server within ${this.#limitMs} ms`;
     if (this.#given && !isReply(fault.response)) {
       const closed = 'the mail server closed the connection';
-      return { kind: 'unconfirmed', error: `${this.#expired ? silence : closed} after the message` };
+      return { kind: 'unconfirmed', error: `${this.isExpired ? silence : closed} after the message` };
     }
-    return this.#expired ? { kind: 'deferred', error: silence } : resultOfFault(fault, recipients);
+    return this.isExpired ? { kind: 'deferred', error: silence } : resultOfFault(fault, recipients);
   }
 
   abort(): void {
@@ -174,7 +177,7 @@ class SmtpAttempt {
 
   #start(ms: number): NodeJS.Timeout {
     return setTimeout(() => {
-      this.#expired = true;
+      this.isExpired = true;
       this.abort();
     }, ms);
   }

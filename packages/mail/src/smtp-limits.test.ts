@@ -99,6 +99,23 @@ describe('each step has its own time limit', () => {
     hanging = false;
     expect((await provider.send(outgoingMessage())).kind).toBe('accepted');
   });
+
+  // Nodemailer would wait for the reply for ever, and open no other connection.
+  test('connections that fall silent between two messages cost one attempt together', async () => {
+    let refuses = true;
+    const silent = new Set<Socket>();
+    const server = await rawServer('220 hello', (line, socket) => {
+      if (line === 'RSET') silent.add(socket);
+      if (silent.has(socket)) return null;
+      return refuses && line.startsWith('RCPT') ? '550 no' : accepts(line);
+    });
+    const provider = provide(server.url, SHORT_MS, 2);
+    const refused = await Promise.all([provider.send(outgoingMessage()), provider.send(outgoingMessage())]);
+    expect(refused.map(({ kind }) => kind)).toEqual(['refused', 'refused']);
+    refuses = false;
+    silence(await provider.send(outgoingMessage()));
+    expect(await provider.send(outgoingMessage())).toEqual(ACCEPTED);
+  });
 });
 
 describe('without an answer to the final dot, the server may have the message: unconfirmed', () => {

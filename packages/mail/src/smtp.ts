@@ -36,6 +36,11 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
     return connection;
   }
 
+  function close(connection: SmtpConnection): void {
+    connections.delete(connection);
+    connection.close();
+  }
+
   return {
     send: (message) =>
       withComposed(message, (composed) =>
@@ -47,6 +52,8 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
               return await connection.send(composed);
             } finally {
               free.push(connection);
+              // The server may be gone for the others, too.
+              if (connection.isStuck) free.splice(0).forEach(close);
             }
           },
           async () => ({ kind: 'deferred', error: 'no connection to the mail server' }),
@@ -54,7 +61,7 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
       ),
     close() {
       stopped.abort();
-      for (const connection of connections) connection.close();
+      connections.forEach(close);
     },
   };
 }

@@ -237,6 +237,16 @@ describe('very large messages in a thread', () => {
     60_000,
   );
 
+  test('attached messages whose subjects are dots and blanks are read like others', async () => {
+    const part = `--b\r\nContent-Type: message/rfc822\r\n\r\nSubject: a${' .'.repeat(30_000)} a\r\n\r\nHi\r\n`;
+    const raw = Buffer.from(
+      `${FROM}Content-Type: multipart/mixed; boundary=b\r\n\r\n${part.repeat(8)}--b--\r\n`,
+    );
+    const { attachments, complete } = await parser.parse(raw, 'a');
+    expect([attachments.length, complete]).toEqual([8, true]);
+    expect(attachments[0]?.filename).toBe('a.eml');
+  });
+
   test('nested groups in 40 address fields cost only themselves, and have no author', async () => {
     const fields = ['From', 'To', 'Cc', 'Reply-To'].map((name) =>
       `${name}: ${nestedGroups()}\r\n`.repeat(10),

@@ -1,4 +1,4 @@
-import { oneLine } from './clean-text.ts';
+import { shortLine } from './clean-text.ts';
 import { HeaderFields } from './header-fields.ts';
 import { FIELD_BYTES_MAX } from './limits.ts';
 
@@ -25,7 +25,7 @@ function subjectOf(message: Buffer): string {
   const [line] = /^subject[ \t]*:.*(?:\r?\n[ \t].*)*/im.exec(header) ?? [];
   if (line === undefined) return '';
   const subject = new HeaderFields([{ key: 'subject', line }]).text('subject') ?? '';
-  const safe = oneLine(subject.replaceAll(/\p{Cf}/gu, '').replaceAll(/["*/:<>?\\|]/g, '_'));
+  const safe = shortLine(subject.replaceAll(/\p{Cf}/gu, '').replaceAll(/["*/:<>?\\|]/g, '_'));
   return trimmed(Array.from(trimmed(safe)).slice(0, SUBJECT_CHARACTERS_MAX).join(''));
 }
 
