@@ -54,7 +54,7 @@ lifecycle.add(
 let running = false;
 const rolesAreReady = readinessOfAll(roles.map((role) => ADD[role]()));
 const readiness: ReadinessCheck = async () =>
-  running ? rolesAreReady() : { ready: false, reason: 'starting, or stopping' };
+  running ? rolesAreReady() : { ready: false, reason: 'starting, or stopping', isExpected: true };
 lifecycle
   .add('operations server', operationsServer(shared, readiness))
   .add('the roles', stoppingTogether(lists))

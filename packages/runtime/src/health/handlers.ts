@@ -13,8 +13,16 @@ type PartStates = Readonly<Record<string, string>>;
  * `reason` and `parts` are public: they name no host, no table and no secret. `cause` may; only the
  * log gets it.
  */
-export type Readiness =
-  { ready: true; parts?: PartStates } | { ready: false; reason: string; cause?: unknown; parts?: PartStates };
+export type Readiness = { ready: true; parts?: PartStates } | NotReady;
+
+interface NotReady {
+  ready: false;
+  reason: string;
+  cause?: unknown;
+  parts?: PartStates;
+  /** The process starts or stops. The log has no warning about it. */
+  isExpected?: true;
+}
 
 /** Checks that the process can work now. A check that rejects or hangs counts as not ready. */
 export type ReadinessCheck = () => Promise<Readiness>;
@@ -52,7 +60,7 @@ export const healthHandler: Handler = async (_request, response) => {
  */
 export function createReadinessHandler(
   check: ReadinessCheck,
-  logger: Pick<Logger, 'warn'>,
+  logger: Pick<Logger, 'info' | 'warn'>,
   timeoutMs = READINESS_TIMEOUT_MS,
 ): Handler {
   return async (_request, response) => {
@@ -61,8 +69,11 @@ export function createReadinessHandler(
       sendJson(response, 200, { status: 'ready', parts: readiness.parts });
       return;
     }
-    const { reason, cause, parts } = readiness;
-    logger.warn('not ready', { reason, ...(cause === undefined ? {} : { error: cause }) });
+    const { reason, cause, parts, isExpected = false } = readiness;
+    logger[isExpected ? 'info' : 'warn']('not ready', {
+      reason,
+      ...(cause === undefined ? {} : { error: cause }),
+    });
     sendJson(response, 503, { status: 'not-ready', reason, parts });
   };
 }

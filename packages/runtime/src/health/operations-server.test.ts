@@ -66,6 +66,16 @@ describe('/readyz', () => {
     expect(String(log.read())).toContain('10.1.2.3:5432');
   });
 
+  test.each([
+    ['a start or a stop', { isExpected: true } as const, 'info'],
+    ['a fault', {}, 'warn'],
+  ])('the log line about %s has its level', async (_, more, level) => {
+    log.read();
+    readiness = async () => ({ ready: false, reason: 'starting', ...more });
+    expect((await ask('/readyz')).text).toBe('{"status":"not-ready","reason":"starting"}');
+    expect(JSON.parse(String(log.read()))).toMatchObject({ level, msg: 'not ready', reason: 'starting' });
+  });
+
   test('503 when the check fails: the cause goes to the log and not to the client', async () => {
     log.read();
     readiness = async () => Promise.reject(new Error('no route to postgres://a:hunter2@db'));
