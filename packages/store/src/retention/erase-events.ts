@@ -43,11 +43,15 @@ const PAGE = `
           from mine
           where of_mail or (created_at <= $4::timestamptz and ${mayName('data', '$5')})) as found`;
 
-/** Runs after the lock, with a new snapshot: a replay writes its event before it adds the delivery. */
+/**
+ * Runs after the lock, with a new snapshot: a replay writes its event before it adds the delivery. An event
+ * with a dead letter stays for the next pass: a replay of the letter would write a deleted event back.
+ */
 const DELETE = `
   with deletable as materialized (
     select e.id from events e
-    where e.id = any ($1::text[]) and ${lacks('deliveries', 'event_id', 'e.id')}
+    where e.id = any ($1::text[])
+      and ${lacks('deliveries', 'event_id', 'e.id')} and ${lacks('dead_letters', 'event_id', 'e.id')}
   ),
   log as (
     delete from attempts where event_id = any (array(select id from deletable)) returning event_id

@@ -6,6 +6,7 @@ import type { Rows } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { draftOf } from '../../test/draft.ts';
 import { endDeliveries, sendToProvider, sendMail } from '../../test/ended-mail.ts';
+import { hookedPool } from '../../test/hooked-pool.ts';
 import { letTimePass } from '../../test/let-time-pass.ts';
 import { refused } from '../../test/mail-outcomes.ts';
 import { setupStore } from '../../test/open-store.ts';
@@ -335,31 +336,28 @@ describe('the promise is kept', () => {
     return { connect, query } as unknown as Pool;
   }
 
-  /** Runs `hook` in front of the first statement that matches. */
-  function hookedPool(statement: RegExp, hook: () => Promise<unknown>): Pool {
-    let armed = true;
-    const connect = async () => {
-      const client = await store.db.pool.connect();
-      const query = async (text: string, values?: unknown[]) => {
-        if (armed && statement.test(text)) {
-          armed = false;
-          await hook();
-        }
-        return client.query(text, values);
-      };
-      return { query, release: (error?: Error) => client.release(error) };
-    };
-    const query = store.db.pool.query.bind(store.db.pool);
-    return { connect, query } as unknown as Pool;
-  }
-
   const EVENTS_PAGE = /select id, account_id, created_at, data from events/;
+  const LETTERS_PAGE = /select id, created_at, event_created_at, data\s+from dead_letters/;
 
   test('for an event whose delivery ends as a dead letter between two looks at these', async () => {
     await sent({ to: [BOB] });
-    const pool = hookedPool(EVENTS_PAGE, async () => end('dead'));
-    await createErasureStore(pool).erase(accountId, BOB, ACTOR);
-    expect(await lookLater()).toEqual([lastResult()]);
+    const pool = hookedPool(store.db.pool, [EVENTS_PAGE, async () => end('dead')]);
+    const first = await createErasureStore(pool).erase(accountId, BOB, ACTOR);
+    expect(first).toEqual(result({ emails: 1, deadLetters: 1 }, { events: 1 }));
+    expect(await lookLater()).toEqual([lastResult({ events: 1, attempts: 1 })]);
+    expect(await counts()).toEqual(NONE);
+  });
+
+  test('for an event whose delivery ends as a dead letter that is replayed, both between these', async () => {
+    await sent({ to: [BOB] });
+    const replay = async () =>
+      createDeadLetterStore(store.db).replay(accountId, (await firstLetter()).id, ACTOR);
+    const pool = hookedPool(store.db.pool, [EVENTS_PAGE, async () => end('dead')], [LETTERS_PAGE, replay]);
+    const first = await createErasureStore(pool).erase(accountId, BOB, ACTOR);
+    expect(await counts()).toMatchObject({ events: 1, deliveries: 1, letters: 0 });
+    expect(first).toEqual(result({ emails: 1 }, { events: 1 }));
+    await end('done');
+    expect(await lookLater()).toEqual([lastResult({ events: 1, attempts: 2 })]);
     expect(await counts()).toEqual(NONE);
   });
 
@@ -371,10 +369,11 @@ describe('the promise is kept', () => {
     const letter = await firstLetter();
     // In front of the second look at dead letters: what a replay makes now is seen by no look at events.
     let looks = 0;
-    const pool = hookedPool(EVENTS_PAGE, async () => {
+    const look = async () => {
       looks += 1;
       expect(await letters.replay(accountId, letter.id, ACTOR)).toBe(false);
-    });
+    };
+    const pool = hookedPool(store.db.pool, [EVENTS_PAGE, look]);
     await createErasureStore(pool).erase(accountId, BOB, ACTOR);
     expect(looks).toBe(1);
     expect(await lookLater()).toEqual([lastResult()]);
@@ -419,11 +418,12 @@ describe('the promise is kept', () => {
   });
 
   test('for a request that is made anew while an older look ends', async () => {
-    const pool = hookedPool(/^select from erasures/, async () => {
+    const repeat = async () => {
       store.clock.set(new Date());
       await sent({ to: [BOB] });
       await erasures.erase(accountId, BOB, ACTOR);
-    });
+    };
+    const pool = hookedPool(store.db.pool, [/^select from erasures/, repeat]);
     await erasures.erase(accountId, BOB, ACTOR);
     await letTimePass(store.outside, '10 minutes');
     await resumeErasures(createErasureStore(pool));

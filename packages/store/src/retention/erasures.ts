@@ -119,7 +119,7 @@ async function takeDue(pool: Pool): Promise<Pass | null> {
  * The order matters. Mail of SES comes first: whatever is stored by then is found later in the pass. Mail
  * comes before events, so that every event of an erased message exists when events are read. Dead letters are
  * erased before and after the events: a running replay turns a letter into an event, and a delivery that
- * fails turns it back.
+ * fails turns it back. An event with a letter is left, so it goes in the pass after its letter.
  */
 async function runPass(pool: Pool, erasure: Pass): Promise<ErasureResult> {
   const startedMs = performance.now();
