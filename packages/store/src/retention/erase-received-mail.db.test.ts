@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
-import type { AccountId, EmailId, WebhookId } from '@postrider/domain';
+import type { AccountId, EmailId, InboxId, WebhookId } from '@postrider/domain';
 import { ACTOR, createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { endDeliveries, sendToProvider, sendMail } from '../../test/ended-mail.ts';
@@ -9,6 +9,7 @@ import { setupStore } from '../../test/open-store.ts';
 import { resumeErasures } from '../../test/resume-erasures.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createPool } from '../db/pool.ts';
+import { setPostmaster } from '../inbound/inboxes.ts';
 import { createReceivedMessageStore } from '../inbound/received-message-store.ts';
 import type { IncomingMessage } from '../inbound/received-message-store.ts';
 import { createSesMailStore, createSesMailWork } from '../inbound/ses-mail.ts';
@@ -298,6 +299,18 @@ test('and waits for no mail of SES that other accounts receive, or nobody', asyn
   );
   const waiting = await erasures.erase(accountId, BOB, ACTOR);
   expect(waiting).toEqual({ ...result({}, { sesMail: 2 }), pendingIds: ['sns-3', 'sns-2'] });
+});
+
+test('with mail that SES told of for the postmaster, when the account has the inbox that gets it', async () => {
+  const location = { kind: 'object', bucket: 'b', key: 'k' } as const;
+  const recipients = [`Postmaster@${SHARED_DOMAIN}`];
+  const mail = { providerMessageId: 'ses-1', source: '', recipients, verdicts: {}, location };
+  await createSesMailStore(store.db).add('sns-1', mail);
+  await store.outside.query(`update ses_mail set created_at = now() - interval '1 s'`);
+  const other = await rows.account();
+  await setPostmaster(store.db, 'ibx_1' as InboxId, ACTOR);
+  expect(await erasures.erase(accountId, BOB, ACTOR)).toEqual(result({}, { sesMail: 1 }));
+  expect(await erasures.erase(other, BOB, ACTOR)).toEqual({ ...result({}), accountId: other });
 });
 
 test('page by page, whatever kind and status the messages have', async () => {

@@ -20,15 +20,17 @@ const PAGE = `
   order by created_at fetch first ${ROWS_PER_STEP} rows with ties`;
 
 /**
- * The addresses for which the account has an inbox or a routing rule. Domains do not count, because they may
- * be verified again.
+ * The addresses for which the account has an inbox or a routing rule, and those of a postmaster when it has
+ * the inbox that the operator named. Domains do not count, because they may be verified again.
  */
 const OWN = `
   select a.address from unnest($2::text[]) a (address)
   where (select true from inboxes i where i.address = a.address and i.account_id = $1) is not null
      or (select true from inbound_routes r
          where r.match = any (array[a.address, '*@' || split_part(a.address, '@', 2)]) and r.account_id = $1
-         limit 1) is not null`;
+         limit 1) is not null
+     or split_part(a.address, '@', 1) = 'postmaster'
+        and (select true from inboxes i where i.postmaster and i.account_id = $1) is not null`;
 
 /**
  * Finds mail that SES announced before the request, and that the account may receive. Its addresses are known
