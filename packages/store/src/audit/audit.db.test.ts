@@ -81,6 +81,23 @@ test('an address in a note is not stored', async () => {
   expect((await entries()).map((entry) => entry.note)).toEqual(['[address] asked, see [address] ticket 7']);
 });
 
+test('an address in a value is not stored, at any depth', async () => {
+  await recordAudit(store.db.pool, BEN, {
+    action: 'account.update',
+    accountId: ACME,
+    target: ACME,
+    count: 1,
+    before: { name: 'Bob (bob@b.example), "Shop"', limits: { domains: 5 }, since: new Date(0) },
+    after: { name: 'Shop', of: [{ owner: 'ann@a.example' }] },
+  });
+  expect(await entries()).toMatchObject([
+    {
+      before: { name: 'Bob [address] "Shop"', limits: { domains: 5 }, since: '1970-01-01T00:00:00.000Z' },
+      after: { name: 'Shop', of: [{ owner: '[address]' }] },
+    },
+  ]);
+});
+
 describe('listAudit', () => {
   beforeEach(async () => {
     await record(ADA, ACME, 'key.create', '1');

@@ -40,7 +40,7 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** The values that an action changed. No secret, no digest of a key, no address of a person. */
+/** The values that an action changed. No secret, no digest of a key. Email addresses are removed. */
 export type AuditValues = Readonly<Record<string, unknown>>;
 
 /** What an action did. */
@@ -114,11 +114,16 @@ export async function recordAudit(
     target,
     webhookId ?? null,
     count,
-    before === undefined ? null : JSON.stringify(before),
-    after === undefined ? null : JSON.stringify(after),
-    actor.note?.replaceAll(ADDRESSES, '[address]') ?? null,
+    before === undefined ? null : JSON.stringify(before, withoutAddresses),
+    after === undefined ? null : JSON.stringify(after, withoutAddresses),
+    withoutAddresses('note', actor.note ?? null),
   ];
   await (tx instanceof Transaction ? runIn(tx.client, insertEntry, values) : run(tx, insertEntry, values));
+}
+
+/** A replacer of `JSON.stringify`. An account's name, for example, may be an address. */
+function withoutAddresses(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll(ADDRESSES, '[address]') : value;
 }
 
 /** @returns the newest entries first; null when `after` is no entry. */
