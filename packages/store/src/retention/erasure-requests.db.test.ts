@@ -1,13 +1,16 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { recordEvent } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
-import { ACTOR, createRows } from '@postrider/testing';
+import { ACTOR, createRows, systemClock, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
+import { draftOf } from '../../test/draft.ts';
 import { endDeliveries, sendMail, sendToProvider } from '../../test/ended-mail.ts';
 import { letTimePass } from '../../test/let-time-pass.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { resumeErasures } from '../../test/resume-erasures.ts';
+import { inUndoneTransaction } from '../../test/sessions.ts';
 import { NOTICES_ACCOUNT } from '../mail/send-emails.ts';
+import { createHealthNoticeStore } from '../webhooks/health-notices.ts';
 import { createErasureStore } from './erasures.ts';
 import type { ErasureStore } from './erasures.ts';
 
@@ -52,6 +55,27 @@ test('a message that two requests have erased stays noted for the other request'
   expect(await store.outside.query('select address from erased_emails')).toEqual([
     { address: 'eve@e.example' },
   ]);
+});
+
+test('a notice that is written while the erasure waits for the account is erased, too', async () => {
+  await store.outside.query('update accounts set notice_email = $2 where id = $1', [accountId, BOB]);
+  await rows.webhook({ accountId });
+  await store.outside.query(`update webhooks set failing_since = now() - interval '6 minutes'`);
+  const notices = createHealthNoticeStore(store.db.pool, systemClock);
+  const erasing = await inUndoneTransaction(store.db.pool, async (other) => {
+    await other.query('select from accounts where id = $1 for no key update', [accountId]);
+    const waiting = erasures.erase(accountId, BOB, ACTOR);
+    await untilWaitingForLock(store.outside);
+    const mail = draftOf({ to: [BOB], cc: [], bcc: [] });
+    const sent = await notices.notify({ afterSeconds: 300, rowsMax: 1 }, () => ({ mail, event: null }));
+    expect(sent).toMatchObject([{ due: { address: BOB } }]);
+    return { waiting };
+  });
+  await erasing.waiting;
+  await store.outside.query('delete from email_sends'); // sent
+  await letTimePass(store.outside, '10 minutes');
+  await resumeErasures(erasures);
+  expect(await store.outside.query('select to_addresses from emails')).toEqual([]);
 });
 
 describe('an address is erased', () => {

@@ -53,11 +53,14 @@ interface Pass extends Erasure {
   readonly isLast: boolean;
 }
 
+/**
+ * It commits before the request gets its date. A notice gets its date before its address is read. So the
+ * request covers each notice to this address, however long this statement waits for the account.
+ */
+const FORGET_NOTICE_ADDRESS = 'update accounts set notice_email = null where id = $1 and notice_email = $2';
+
 /** A relay begins at once with the request about the notices. */
 const REQUEST = `
-  with forgotten as (
-    update accounts set notice_email = null where id = $1 and notice_email = $2
-  )
   insert into erasures (account_id, address, due_at)
   select id, $2, case when id = $1 then now() + make_interval(secs => $3) else now() end
   from accounts where id = any (array[$1, $4])
@@ -75,12 +78,13 @@ export function createErasureStore(pool: Pool) {
      * dies. A request that is repeated before it is finished covers later rows, too, and takes at least ten
      * minutes from then on.
      *
-     * The account's notice address is forgotten, too. The mail about its webhooks belongs to
-     * `NOTICES_ACCOUNT`, so that account gets the same request.
+     * The account's notice address is forgotten, too, also when the request then fails. The mail about its
+     * webhooks belongs to `NOTICES_ACCOUNT`, so that account gets the same request.
      *
      * @param address as `plainAddress` writes it.
      */
     async erase(accountId: AccountId, address: string, by: Actor): Promise<Omit<ErasureResult, 'finished'>> {
+      await queryOn(pool, FORGET_NOTICE_ADDRESS, [accountId, address]);
       const erasure = await inTransaction(pool, async (client) => {
         const values = [accountId, address, PASS_SECONDS_MAX, NOTICES_ACCOUNT];
         const { rows } = await client.query<Pass>(REQUEST, values);
