@@ -267,6 +267,13 @@ describe('a client that sends after the end of its connection', () => {
   });
 });
 
+test('an idle connection outlives the ten minutes of a load balancer', async () => {
+  const { port, next } = await listening();
+  void next().then(([, response]) => response.end());
+  const { headers } = await fetch(`http://127.0.0.1:${port}/`);
+  expect(headers.get('keep-alive')).toBe('timeout=620');
+});
+
 describe('stopping', () => {
   /** Sends a request on a connection of its own. The server has read earlier bytes before its answer. */
   async function answerOne(port: number, next: () => Promise<[IncomingMessage, ServerResponse]>) {

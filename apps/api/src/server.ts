@@ -12,8 +12,8 @@ const TIMEOUTS = {
   requestTimeout: 30_000,
   headersTimeout: 10_000,
   connectionsCheckingInterval: 5_000,
-  /** Load balancers drop idle connections after 60 s. They must drop first, or they lose requests. */
-  keepAliveTimeout: 65_000,
+  /** Load balancers drop idle connections after up to 600 s. They must drop first, or they lose requests. */
+  keepAliveTimeout: 620_000,
   /** Closes a connection without traffic in either direction. */
   stalledTimeout: 60_000,
   /** Closes a connection when its client reads nothing of an answer, even if it sends more. */

@@ -56,6 +56,8 @@ export function createConsole(parts: ConsoleParts): Express {
   const counting = createOneCount();
   const app = express();
   app.disable('x-powered-by').disable('etag');
+  // A proxy that keeps strangers from `/metrics` may not know `/METRICS` and `/metrics/`.
+  app.enable('case sensitive routing').enable('strict routing');
 
   app.use(openRequest(logger));
   app.get('/healthz', healthHandler);

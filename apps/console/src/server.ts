@@ -10,8 +10,8 @@ const TIMEOUTS = {
   requestTimeout: 20_000,
   headersTimeout: 10_000,
   connectionsCheckingInterval: 5_000,
-  /** Proxies drop idle connections after 60 s. They must drop first, or they lose requests. */
-  keepAliveTimeout: 65_000,
+  /** Proxies drop idle connections after up to 600 s. They must drop first, or they lose requests. */
+  keepAliveTimeout: 620_000,
 };
 /** Users are few. Further connections are refused. */
 const CONNECTIONS_MAX = 512;

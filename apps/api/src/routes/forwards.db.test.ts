@@ -142,12 +142,15 @@ describe('a forward', () => {
     });
   });
 
-  test('is stored once under an idempotency key, also when the message is gone meanwhile', async () => {
-    const path = await received();
+  test.each([
+    ['message', 'delete from messages'],
+    ['content of an attachment', `update message_attachments set blob = repeat('e', 64)`],
+  ])('is stored once under an idempotency key, also when the %s is gone meanwhile', async (_, removal) => {
+    const path = await received({ attachments: [await file()] });
     const send = (body: object = TO) => post(path, body).set('Idempotency-Key', 'one');
     const first = await send();
     expect(first.status).toBe(202);
-    await api.database.query('delete from messages');
+    await api.database.query(removal);
     const again = await send();
     expect([again.status, again.body]).toEqual([202, first.body]);
     expectProblem(await send({ to: 'other@corp.example' }), 'idempotency-conflict');

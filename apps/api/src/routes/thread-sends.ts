@@ -32,7 +32,8 @@ export interface ThreadSendRequest extends InThread {
 }
 
 /**
- * Finds the message that the request names, and checks what all such requests have: a body that is an object
+ * Returns the answer to an earlier request with the same idempotency key as the refusal. Otherwise it finds the
+ * message that the request names, and checks what all such requests have: a body that is an object
  * with the required fields, and a valid idempotency key or none.
  */
 export async function findThreadSend(
@@ -40,8 +41,10 @@ export async function findThreadSend(
   request: RouteRequest,
   { route, required }: { readonly route: string; readonly required: readonly string[] },
 ): Promise<Found<ThreadSendRequest>> {
+  const before = await answerBefore(stores, request, route);
+  if (before !== null) return { ok: false, refusal: before };
   const found = await findThreadEmail(stores, request);
-  if (!found.ok) return { ok: false, refusal: (await answerBefore(stores, request, route)) ?? found.refusal };
+  if (!found.ok) return found;
   const { body } = request;
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return { ok: false, refusal: notAnObject };
@@ -55,7 +58,7 @@ export async function findThreadSend(
 
 /**
  * Finds the answer to an earlier request with the same idempotency key. A repetition gets it even when the
- * message was deleted meanwhile. @returns null when the store remembers none
+ * message or its files were deleted meanwhile. @returns null when the store remembers none
  */
 async function answerBefore(
   stores: RouteStores,
@@ -110,7 +113,7 @@ export async function sendIntoThread(
     idempotency: idempotencyOf(request, inbox.id, route),
     reply: { inboxId: inbox.id, threadId: thread.id, messages, skipped },
   });
-  if (outcome.kind === 'missing') return (await answerBefore(stores, request, route)) ?? noSuch('thread');
+  if (outcome.kind === 'missing') return noSuch('thread');
   return answerOf(outcome);
 }
 

@@ -3,7 +3,6 @@ import { newId, SCOPES } from '@postrider/domain';
 import type { KeyKind } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import type { IncomingMessage } from '@postrider/store';
-import { untilWaitingForLock, withClient } from '@postrider/testing';
 import request from 'supertest';
 import { expectPlainText, expectProblem, withoutInstance } from '../../test/expect-problem.ts';
 import { SHARED_DOMAIN, setupApi } from '../../test/start-api.ts';
@@ -316,24 +315,6 @@ describe('a reply', () => {
       expect(await api.database.query('select id from emails')).toHaveLength(1);
     },
   );
-
-  test('gets the same answer when its mail thread is deleted while the repetition waits', async () => {
-    const id = await inbox();
-    const first = await received();
-    const path = `${id}/threads/${await onlyThread(id)}/emails/${first}/reply`;
-    const send = async () => ask('post', path, { text: 'Hi' }).set('Idempotency-Key', 'one');
-    const answer = await send();
-    const again = await withClient(api.database.url, async (session) => {
-      await session.query('begin');
-      await session.query('select from inboxes where id = $1 for update', [id]);
-      const sent = send();
-      await untilWaitingForLock(api.database);
-      await session.query('delete from inbox_threads');
-      await session.query('commit');
-      return sent;
-    });
-    expect([again.status, again.body]).toEqual([202, answer.body]);
-  });
 
   test('to a message that never existed is 409 under the idempotency key of another reply', async () => {
     const id = await inbox();

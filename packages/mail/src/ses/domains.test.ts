@@ -175,16 +175,23 @@ describe('get', () => {
     );
   });
 
-  test('of a word that SES does not use yet, and of an answer with nothing in it, is pending', async () => {
-    ses.script('GetEmailIdentity', [
-      servicePage(200, '{"VerificationStatus":"REVIEW","DkimAttributes":{"Status":"REVIEW","Tokens":["t"]}}'),
-      servicePage(200, '{}'),
-    ]);
+  test('of a word that SES does not use yet is pending', async () => {
+    const body = {
+      VerifiedForSendingStatus: false,
+      VerificationStatus: 'REVIEW',
+      DkimAttributes: { Status: 'REVIEW', Tokens: ['t'] },
+    };
+    ses.script('GetEmailIdentity', [servicePage(200, JSON.stringify(body))]);
     expect(await domains.get(DOMAIN)).toMatchObject({
       value: { status: 'pending', records: [{}, {}, { record: 'DKIM', status: 'pending' }] },
     });
+  });
+
+  test('is not known from an answer with nothing in it', async () => {
+    ses.script('GetEmailIdentity', [servicePage(200, '{}')]);
     expect(await domains.get(DOMAIN)).toMatchObject({
-      value: { status: 'pending', records: [{ status: 'not_started' }, { status: 'not_started' }] },
+      kind: 'unavailable',
+      detail: 'an answer of the mail provider that cannot be read (status 200)',
     });
   });
 });

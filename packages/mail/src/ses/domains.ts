@@ -11,7 +11,7 @@ import { SesClient } from './client.ts';
 import type { CommandOptions, SesOptions } from './client.ts';
 import { returnPathOf, sendingDomain } from './domain-records.ts';
 import type { Identity } from './domain-records.ts';
-import { readFault } from './fault.ts';
+import { readFault, unreadable } from './fault.ts';
 
 /** Names the account that we created an identity for. An identity without this tag is not ours. */
 const OWNER_TAG = 'postrider-account';
@@ -49,6 +49,7 @@ export function createSesDomains(options: Pick<SesOptions, 'region' | 'timeoutMs
       attempt(async (sdk, commandOptions) => {
         const command = new GetEmailIdentityCommand({ EmailIdentity: domain });
         const identity = await sdk.send(command, commandOptions).catch(nullIfMissing);
+        if (identity?.VerifiedForSendingStatus === undefined && identity !== null) throw unreadable(identity);
         return identity === null ? null : sendingDomain(domain, region, identity);
       }),
     delete: (domain) => attempt((sdk, commandOptions) => deleteIdentity(sdk, domain, commandOptions)),

@@ -45,6 +45,11 @@ interface SdkFault extends NodeJS.ErrnoException {
   readonly $metadata: { readonly httpStatusCode?: number };
 }
 
+/** The error for an answer without a field that each answer of SES has: it came from somebody else. */
+export function unreadable({ $metadata }: Pick<SdkFault, '$metadata'>): Error {
+  return Object.assign(new Error('an answer without its fields'), { $metadata });
+}
+
 export function readFault(error: unknown): SesFault {
   if (error instanceof SESv2ServiceException) return readServiceException(error);
   if (error instanceof SesNoAnswerError) return { kind: 'passing', name: null, sentence: error.message };

@@ -134,14 +134,6 @@ describe('a message that SES accepts', () => {
     expect(ses.messages.map(({ configurationSet }) => configurationSet)).toEqual(['live', null]);
   });
 
-  test('is accepted also when SES names no id', async () => {
-    ses.script('SendEmail', [servicePage(200, '{}')]);
-    expect(await provide().send(outgoingMessage())).toMatchObject({
-      kind: 'accepted',
-      providerMessageId: null,
-    });
-  });
-
   test('is signed with the credentials of the environment, for the region', async () => {
     await provide({ region: 'ap-southeast-2' }).send(outgoingMessage());
     expect(ses.requests[0]?.headers.authorization).toMatch(
@@ -199,6 +191,8 @@ describe('what may be different next time is deferred, and asked once', () => {
     ['a dropped connection', serviceDrop, 'no answer from the mail provider'],
     ['a page of a proxy', servicePage(403), /cannot be read \(status 403\)$/],
     ['a page where the acceptance should be', servicePage(200), /cannot be read \(status 200\)$/],
+    ['an answer without an id', servicePage(200, '{}'), /cannot be read \(status 200\)$/],
+    ['an answer without a body', servicePage(204, ''), /cannot be read \(status 204\)$/],
     ['a page of a gateway', servicePage(502), /cannot be read \(status 502\)$/],
   ])('%s', async (_what, reaction, error) => {
     ses.script('SendEmail', [reaction]);

@@ -6,7 +6,7 @@ import type { ComposedMessage } from '../compose.ts';
 import type { AddressedMessage, MailTransport } from '../mail-provider.ts';
 import { SesClient } from './client.ts';
 import type { SesOptions } from './client.ts';
-import { readFault } from './fault.ts';
+import { readFault, unreadable } from './fault.ts';
 
 /** A notification finds its message by this tag. */
 const EMAIL_ID = 'email_id';
@@ -27,10 +27,11 @@ export function createSesTransport(options: SesOptions): MailTransport {
       withComposed(message, async (composed) => {
         const request = sendRequest(message, composed, options.configurationSet);
         try {
-          const { MessageId } = await client.operation((sdk, commandOptions) =>
+          const answer = await client.operation((sdk, commandOptions) =>
             sdk.send(new SendEmailCommand(request), commandOptions),
           );
-          return { kind: 'accepted', providerMessageId: MessageId ?? null, notifications: [] };
+          if (answer.MessageId === undefined) throw unreadable(answer);
+          return { kind: 'accepted', providerMessageId: answer.MessageId, notifications: [] };
         } catch (error) {
           return resultOfFault(error);
         }
