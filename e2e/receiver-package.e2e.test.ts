@@ -236,6 +236,34 @@ describe('the examples', () => {
       }
     },
   );
+
+  const IN_PROCESS_ENV = `process.env.POSTRIDER_WEBHOOK_SECRET = '${SECRET}';`;
+
+  test.each([
+    [
+      'in the second argument, without `process`, as Cloudflare Workers pass it',
+      'delete globalThis.process;',
+      `{ POSTRIDER_WEBHOOK_SECRET: '${SECRET}' }`,
+    ],
+    ['in the environment, when Bun passes its server', IN_PROCESS_ENV, `{ hostname: 'localhost' }`],
+    ['in the environment, when Deno passes the client', IN_PROCESS_ENV, '{ remoteAddr: {} }'],
+    ['in the environment, when the request comes alone', IN_PROCESS_ENV, 'undefined'],
+  ])('fetch.mjs finds the secret %s', async (_where, prepare, second) => {
+    const body = event('evt_1');
+    const request = {
+      method: 'POST',
+      headers: { 'service-signature': signatureHeader(SECRET, body, new Date()) },
+      body: body.toString(),
+    };
+    const program = `
+      const { log } = console;
+      console.log = () => undefined; // the example prints the event
+      ${prepare}
+      const { default: handler } = await import('./fetch.mjs');
+      const request = new Request('http://localhost/hooks', ${JSON.stringify(request)});
+      log((await handler.fetch(request, ${second})).status);`;
+    expect(await printed('call-fetch.mjs', program)).toBe(204);
+  });
 });
 
 describe('the commands, without a network', () => {

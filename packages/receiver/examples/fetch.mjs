@@ -2,7 +2,10 @@ import { parseEvent, SignatureVerificationError } from '@postrider/receiver/web'
 
 const handled = new Set(); // yours: a table with a unique column, which also survives a restart
 
-/** For every runtime with `fetch` and Web Crypto, such as Cloudflare Workers. */
+/** Cloudflare Workers pass `env`. Bun and Deno pass something else: they have `process.env` (Deno: --allow-env). */
+const secretOf = (env) => env?.POSTRIDER_WEBHOOK_SECRET ?? globalThis.process?.env.POSTRIDER_WEBHOOK_SECRET;
+
+/** For every runtime with `fetch` and Web Crypto. */
 export default {
   async fetch(request, env) {
     if (request.method !== 'POST') return new Response('POST an event', { status: 405 });
@@ -11,7 +14,7 @@ export default {
       event = await parseEvent({
         header: request.headers.get('service-signature'),
         body: await request.arrayBuffer(), // the bytes as received: the signature covers them
-        secret: env.POSTRIDER_WEBHOOK_SECRET, // whsec_…, whole
+        secret: secretOf(env), // whsec_…, whole
       });
     } catch (error) {
       if (!(error instanceof SignatureVerificationError)) throw error;
