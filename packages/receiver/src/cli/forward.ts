@@ -37,6 +37,7 @@ export async function forward(target: URL, { request, body, response }: Delivery
   try {
     const [answer] = (await once(outgoing.end(body), 'response')) as [IncomingMessage];
     response.writeHead(answer.statusCode ?? 502, endToEnd(answer.rawHeaders));
+    response.flushHeaders(); // the sender decides by the head, which Node keeps until the body's first byte
     await pipeline(answer, response);
     return null;
   } catch (error) {

@@ -33,9 +33,14 @@ async function started(...more: string[]) {
   return { url, out };
 }
 
-async function post(url: string, body = BODY, secret = SECRET): Promise<string> {
+/** Resolves with the head of the answer. */
+async function signedPost(url: string, body = BODY, secret = SECRET): Promise<Response> {
   const header = signatureHeader(secret, Buffer.from(body), new Date());
-  const answer = await fetch(url, { method: 'POST', body, headers: { 'Service-Signature': header } });
+  return fetch(url, { method: 'POST', body, headers: { 'Service-Signature': header } });
+}
+
+async function post(url: string, body = BODY, secret = SECRET): Promise<string> {
+  const answer = await signedPost(url, body, secret);
   return `${answer.status} ${await answer.text()}`.trim();
 }
 
@@ -112,7 +117,8 @@ test('what a stranger wrote cannot steer the terminal', async () => {
 });
 
 test('the prefix that the operator has set names the header', async () => {
-  const { url } = await started('--secret', SECRET, '--header-prefix', 'Acme');
+  const { url, out } = await started('--secret', SECRET, '--header-prefix', 'Acme');
+  expect(out()).toMatch(/^try: .* --header-prefix Acme$/m);
   expect(await post(url)).toMatch(/^400 no-header/);
   const headers = { 'acme-signature': signatureHeader(SECRET, Buffer.from(BODY), new Date()) };
   expect((await fetch(url, { method: 'POST', body: BODY, headers })).status).toBe(204);
@@ -142,6 +148,19 @@ describe('with --forward', () => {
     for (const { headers, body } of handler.requests)
       verifySignature({ header: headers['service-signature'], body, secret: SECRET });
     await waitFor(() => out().includes('evt_1: verified, answered 503'), { what: 'the event to be printed' });
+  });
+
+  test('the sender gets the head of the handler’s answer before its body', async () => {
+    let held: ServerResponse | undefined;
+    const handler = await startHandler((response) => {
+      held = response.writeHead(200);
+      response.flushHeaders();
+    });
+    const { url } = await started('--secret', SECRET, '--forward', handler.url);
+    const answer = await signedPost(url);
+    expect(answer.status).toBe(200);
+    held?.end('done');
+    expect(await answer.text()).toBe('done');
   });
 
   test('a forged request is not passed on', async () => {

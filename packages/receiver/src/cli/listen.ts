@@ -51,7 +51,10 @@ export async function listen(given: ListenArguments, io: Io): Promise<void> {
   const address = `http://127.0.0.1:${port}`;
   io.print(`listening on ${address}${target === null ? '' : `, forwarding to ${printable(target.href)}`}`);
   io.print(`secret ${secret}`);
-  io.print(`try: npx @postrider/receiver send --type email.bounced --to ${address} --secret ${secret}`);
+  const named = given['header-prefix'] === undefined ? '' : ` --header-prefix ${prefix}`;
+  io.print(
+    `try: npx @postrider/receiver send --type email.bounced --to ${address} --secret ${secret}${named}`,
+  );
   await untilStopped(server, io.stop);
 }
 
