@@ -32,9 +32,8 @@ export interface ThreadSendRequest extends InThread {
 }
 
 /**
- * Returns the answer to an earlier request with the same idempotency key as the refusal. Otherwise it finds the
- * message that the request names, and checks what all such requests have: a body that is an object
- * with the required fields, and a valid idempotency key or none.
+ * Finds the message that the request names, and checks what all such requests have: a body that is an object
+ * with the required fields, and a valid idempotency key or none. A repetition gets its first answer instead.
  */
 export async function findThreadSend(
   stores: RouteStores,
