@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withLock } from './lock.mjs';
 import { ensureNode } from './node.mjs';
@@ -45,6 +45,7 @@ function isGenerated() {
 async function install() {
   const { packageManager } = readJson(join(ROOT, 'package.json'));
   const startedAt = performance.now();
+  rmSync(STATE_FILE, { force: true }); // a broken-off install is not the one that the file names
   await during(`installing packages with ${packageManager}; the first time takes about 20 seconds`, () =>
     // stdout goes to stderr; without stdin nothing can ask a question.
     run(...npmTool('npx', ['-y', packageManager, 'install', '--frozen-lockfile']), {
@@ -58,6 +59,8 @@ async function install() {
 
 async function generate() {
   const startedAt = performance.now();
+  const { install } = readState();
+  writeState({ install }); // a broken-off client is not the one that the file names
   const output = [];
   const cli = join(ROOT, 'node_modules', 'prisma', 'build', 'index.js');
   const env = {
@@ -72,7 +75,7 @@ async function generate() {
     process.stderr.write(Buffer.concat(output));
     throw error;
   });
-  writeState({ ...readState(), generate: generateFingerprint() });
+  writeState({ install, generate: generateFingerprint() });
   say(`database client generated in ${seconds(startedAt)}`);
 }
 
@@ -95,8 +98,13 @@ function hasDependencies(folder) {
   return Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).length > 0;
 }
 
+/** Empty also when the file is damaged: a write breaks off on a full disk. The set-up is then repeated. */
 function readState() {
-  return existsSync(STATE_FILE) ? readJson(STATE_FILE) : {};
+  try {
+    return readJson(STATE_FILE);
+  } catch {
+    return {};
+  }
 }
 
 function writeState(state) {

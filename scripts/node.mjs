@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { withLock } from './lock.mjs';
@@ -55,12 +55,15 @@ function folderOf(name) {
   return join(FOLDER, name, 'node_modules', name.slice(0, name.lastIndexOf('@')));
 }
 
-/** npm fills a folder of its own, which gets its name only when it is complete. */
+/** npm fills a folder of its own, which gets its name only when it is complete. The lock allows one install at a time. */
 async function install(name, node) {
   if (existsSync(node)) return;
   const complete = join(FOLDER, name);
   const draft = `${complete}.${process.pid}.new`;
-  mkdirSync(draft, { recursive: true });
+  mkdirSync(FOLDER, { recursive: true });
+  const leftovers = readdirSync(FOLDER).filter((each) => each.endsWith('.new')); // of installs that broke off
+  for (const each of leftovers) rmSync(join(FOLDER, each), { recursive: true, force: true });
+  mkdirSync(draft);
   try {
     const flags = [
       '--no-save',
