@@ -51,10 +51,16 @@ async function install(): Promise<{ folder: string; app: string; tarball: string
   return { folder, app, tarball, files: files.map(({ path }) => path) };
 }
 
+// By its address: TypeScript has no types of a script.
+const { npmTool } = (await import(new URL('../scripts/setup-command.mjs', import.meta.url).href)) as {
+  npmTool: (name: string, args: readonly string[]) => [command: string, args: string[]];
+};
+
 /** @returns what npm prints on stdout */
 async function npm(cwd: string, ...args: string[]): Promise<string> {
-  const shell = process.platform === 'win32'; // a .cmd file there
-  const child = spawn('npm', args, { cwd, shell, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [command, commandArgs] = npmTool('npm', args);
+  const shell = process.platform === 'win32' && command === 'npm'; // a .cmd file there
+  const child = spawn(command, commandArgs, { cwd, shell, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(child, 'close') as Promise<[number | null]>;
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   if (code !== 0) throw new Error(`npm ${args.join(' ')} ended with ${code}: ${stderr}`);

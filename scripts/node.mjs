@@ -95,6 +95,7 @@ export async function runAgain(node) {
     env: {
       ...process.env,
       npm_config_globalconfig: globalNpmrc(),
+      npm_node_execpath: process.env.npm_node_execpath || process.execPath, // npm runs with its own Node
       // pnpm asks the `node` on PATH for its version.
       PATH: [dirname(node), process.env.PATH].join(delimiter),
     },

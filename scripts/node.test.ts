@@ -63,6 +63,15 @@ test('an empty npm_config_globalconfig counts as not set', async () => {
   expect(await runningAgain(work, `process.env.npm_config_globalconfig = ''`).ended).toEqual([0, null]);
 });
 
+test.each([
+  ['the one of npm', '/npm/node', '/npm/node'],
+  ['the older one when npm did not start it', '', process.execPath],
+])('the newer Node knows the Node that runs npm: %s', async (_which, given, expected) => {
+  const work = `process.exit(process.env.npm_node_execpath === ${JSON.stringify(expected)} ? 0 : 1)`;
+  const first = `process.env.npm_node_execpath = ${JSON.stringify(given)}`;
+  expect(await runningAgain(work, first).ended).toEqual([0, null]);
+});
+
 test('a Node that this machine cannot run is one line, and exit code 1', async () => {
   const code = `
     import { runAgain } from ${JSON.stringify(script)};

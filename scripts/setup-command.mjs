@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
 import { ROOT } from './workspace.mjs';
 
 const SILENCE_MS_MAX = 2_500;
@@ -35,12 +35,21 @@ export async function during(words, work) {
   }
 }
 
-/** Command and arguments of `npm` or `npx`: those of the npm that runs us, else those on PATH. */
-export function npmTool(name, args) {
-  const beside = join(dirname(process.env.npm_execpath ?? ''), `${name}-cli.js`);
-  return process.env.npm_execpath !== undefined && existsSync(beside)
-    ? [process.execPath, [beside, ...args]]
-    : [name, args];
+/**
+ * Command and arguments of `npm` or `npx`: those of the npm that runs us, else those on PATH. They run with npm's own
+ * Node. Debian's npm finds its modules only with Debian's Node.
+ */
+export function npmTool(name, args, env = process.env) {
+  const { npm_node_execpath: node, npm_execpath: npm = npmOn(env.PATH) } = env;
+  const program = join(dirname(npm), `${name}-cli.js`);
+  return node !== undefined && existsSync(program) ? [node, [program, ...args]] : [name, args];
+}
+
+/** The file of npm on `path`, without its symbolic links. */
+function npmOn(path = '') {
+  const files = path.split(delimiter).map((folder) => join(folder, 'npm'));
+  const file = files.find((each) => existsSync(each));
+  return file === undefined ? '' : realpathSync(file);
 }
 
 /**

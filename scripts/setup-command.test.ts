@@ -1,8 +1,18 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 
 // By its address: TypeScript has no types of a script.
-const { during, run, SetupError } = (await import(new URL('setup-command.mjs', import.meta.url).href)) as {
+const { during, npmTool, run, SetupError } = (await import(
+  new URL('setup-command.mjs', import.meta.url).href
+)) as {
   during: <T>(words: string, work: () => Promise<T>) => Promise<T>;
+  npmTool: (
+    name: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+  ) => [command: string, args: string[]];
   run: (command: string, args: readonly string[], options: { stdio: 'ignore' }) => Promise<void>;
   SetupError: new (message: string) => Error;
 };
@@ -34,4 +44,29 @@ test('a command that is not there is a fault of the set-up', async () => {
   jest.useRealTimers();
   const words = new SetupError('no-such-command does not run here (ENOENT)');
   await expect(run('no-such-command', [], { stdio: 'ignore' })).rejects.toEqual(words);
+});
+
+/** A folder that has npm's programs in `lib` and a link to npm in `bin`. */
+let npmFolder: string;
+beforeEach(() => {
+  npmFolder = realpathSync(mkdtempSync(join(tmpdir(), 'postrider-npm-')));
+  for (const name of ['lib', 'bin']) mkdirSync(join(npmFolder, name));
+  for (const name of ['npm', 'npx']) writeFileSync(join(npmFolder, 'lib', `${name}-cli.js`), '');
+  symlinkSync(join(npmFolder, 'lib', 'npm-cli.js'), join(npmFolder, 'bin', 'npm'));
+});
+afterEach(() => rmSync(npmFolder, { recursive: true }));
+
+test.each([
+  ['the npm that started us', () => ({ npm_execpath: join(npmFolder, 'lib', 'npm-cli.js') })],
+  ['the npm on PATH', () => ({ PATH: join(npmFolder, 'bin') })],
+])('npx of %s runs with the Node of npm', (_which, environment) => {
+  const env = { ...environment(), npm_node_execpath: '/old/node' };
+  expect(npmTool('npx', ['pnpm'], env)).toEqual([
+    '/old/node',
+    [join(npmFolder, 'lib', 'npx-cli.js'), 'pnpm'],
+  ]);
+});
+
+test('without npm, and without an older Node, npx is the one on PATH with the Node on PATH', () => {
+  expect(npmTool('npx', ['pnpm'], { PATH: join(npmFolder, 'bin') })).toEqual(['npx', ['pnpm']]);
 });
