@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
-import type { ProcessControl, StopSignal } from '@postrider/runtime';
+import { nodeProcess } from '@postrider/runtime';
+import type { ProcessControl } from '@postrider/runtime';
 
 const WATCH_INTERVAL_MS = 500;
-/**
- * One Ctrl-C sends two signals: the terminal sends one, npm the other. A signal after 1 s is a second Ctrl-C.
- */
-const SAME_WISH_MS = 1_000;
+/** Between npm and this process there may be a shell, and the older Node that runs the script again. */
+const ANCESTORS_MAX = 3;
 
 /**
  * Controls this process. A closed terminal or the end of the parent npm stops it like SIGTERM. A `kill` of
@@ -14,25 +13,23 @@ const SAME_WISH_MS = 1_000;
  * @param underNpm npm started this process.
  */
 export function launcherControl(underNpm: boolean): ProcessControl {
+  const control = nodeProcess();
+  const stop = (): void => void process.emit('SIGTERM', 'SIGTERM');
   return {
+    ...control,
     onSignal(listener) {
-      let lastAtMs = -Infinity;
-      const stop = (signal: StopSignal): void => {
-        const now = performance.now();
-        if (now - lastAtMs > SAME_WISH_MS) listener(signal);
-        lastAtMs = now;
-      };
-      process.on('SIGINT', () => stop('SIGINT'));
-      process.on('SIGTERM', () => stop('SIGTERM'));
-      process.on('SIGHUP', () => stop('SIGTERM'));
-      if (underNpm) onNpmGone(() => stop('SIGTERM'));
+      control.onSignal(listener);
+      process.on('SIGHUP', stop);
+      if (underNpm) onNpmGone(stop);
     },
-    onFatal(listener) {
-      process.on('uncaughtException', listener);
-      process.on('unhandledRejection', listener);
+    exit(code) {
+      if (code > 128) {
+        control.complain(
+          'postrider: ended at once; processes that it started may still run, and the next npm start takes them over',
+        );
+      }
+      control.exit(code);
     },
-    complain: (line) => void process.stderr.write(`${line}\n`),
-    exit: (code) => process.exit(code),
   };
 }
 
@@ -46,16 +43,26 @@ function onNpmGone(listener: () => void): void {
   timer.unref();
 }
 
-/** Our ancestors up to npm. npm may run its scripts in a shell, which is then our parent. */
+/** The process numbers of our ancestors up to npm. Without an npm above us: those of the nearest two. */
 function ancestors(): string {
-  const { ppid } = process;
-  if (process.platform !== 'linux') return String(ppid);
+  if (process.platform !== 'linux') return String(process.ppid);
+  const pids: number[] = [];
+  for (let pid = process.ppid; pid > 0 && pids.length < ANCESTORS_MAX;) {
+    pids.push(pid);
+    const { name, parent } = readProcess(pid);
+    if (name.startsWith('npm')) return pids.join(' ');
+    pid = parent;
+  }
+  return pids.slice(0, 2).join(' ');
+}
+
+function readProcess(pid: number): { name: string; parent: number } {
   try {
     // "pid (name) state ppid …" of proc(5)
-    const [, name = '', grandparent = ''] =
-      /^\d+ \((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${ppid}/stat`, 'utf8')) ?? [];
-    return /^(npm|node)/.test(name) ? String(ppid) : `${ppid} ${grandparent}`;
+    const [, name = '', parent] =
+      /^\d+ \((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+    return { name, parent: Number(parent) };
   } catch {
-    return ''; // the parent has just ended, which also counts as a change
+    return { name: '', parent: 0 }; // it has just ended
   }
 }

@@ -21,7 +21,7 @@ export class Lifecycle extends PartList {
   readonly #control: ProcessControl;
   #signalled = false;
 
-  constructor({ logger, deadlineMs, control = nodeProcess }: LifecycleOptions) {
+  constructor({ logger, deadlineMs, control = nodeProcess() }: LifecycleOptions) {
     super(logger);
     this.#logger = logger;
     this.#deadlineMs = deadlineMs;

@@ -13,15 +13,18 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
 });
 
-function startProcess(part: string) {
+function startProcess(part: string, deadlineMs = 60_000) {
   const { outputFiles } = buildSync({
     stdin: {
       contents: `
         import { createLogger, Lifecycle } from './index.ts';
+        import { nodeProcess } from './lifecycle/process-control.ts';
         const logger = createLogger({ level: 'info', service: 'test' });
+        let nowMs = 0;
+        const control = nodeProcess(() => nowMs);
         const alive = setInterval(() => undefined, 1000);
         const forever = () => new Promise(() => undefined);
-        await new Lifecycle({ logger, deadlineMs: 50 }).add('part', ${part}).run();`,
+        await new Lifecycle({ logger, deadlineMs: ${deadlineMs}, control }).add('part', ${part}).run();`,
       resolveDir: fileURLToPath(new URL('..', import.meta.url)),
     },
     bundle: true,
@@ -48,7 +51,7 @@ function startProcess(part: string) {
 }
 
 test('SIGTERM ends a process whose part never stops, with 0 and a complete log', async () => {
-  const { child, started, exit, stdout } = startProcess('{ stop: forever }');
+  const { child, started, exit, stdout } = startProcess('{ stop: forever }', 50);
   await started();
   child.kill('SIGTERM');
   await expect(exit).resolves.toBe(0);
@@ -56,13 +59,29 @@ test('SIGTERM ends a process whose part never stops, with 0 and a complete log',
   expect(messages).toEqual(['started', 'stopping', 'stop cut short at the deadline', 'stopped']);
 });
 
-test('a second signal ends it at once, with 130', async () => {
-  const { child, started, exit } = startProcess(
-    `{ stop: () => new Promise(() => process.kill(process.pid, 'SIGINT')) }`,
-  );
+/** A part whose stop sends its process a SIGINT at each of these times after the first signal. */
+const signalling = (...afterMs: number[]) => `{
+  async stop() {
+    for (nowMs of [${afterMs.join(', ')}]) {
+      const received = new Promise((resolve) => process.once('SIGINT', resolve));
+      process.kill(process.pid, 'SIGINT');
+      await received;
+    }
+  }
+}`;
+
+test('a signal more than a second after the first ends it at once, with 130', async () => {
+  const { child, started, exit } = startProcess(signalling(1, 1000, 1001));
   await started();
   child.kill('SIGTERM');
   await expect(exit).resolves.toBe(130);
+});
+
+test('one Ctrl-C that comes from the terminal and from npm lets it drain', async () => {
+  const { child, started, exit } = startProcess(signalling(1, 1000));
+  await started();
+  child.kill('SIGINT');
+  await expect(exit).resolves.toBe(0);
 });
 
 test.each([
