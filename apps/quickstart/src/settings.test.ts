@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { readSettings } from './settings.ts';
+import { databaseName, readSettings } from './settings.ts';
 import { systemEnvironment } from './system/environment.ts';
 
 const CONNECTIONS = { databaseUrl: 'postgres://127.0.0.1/x', redisUrl: undefined, secretsKey: 'key' };
@@ -68,6 +68,21 @@ describe('readSettings', () => {
       );
     },
   );
+});
+
+describe('the name of a database', () => {
+  test('is that of its address, whatever the password', () => {
+    const name = databaseName('postgres://me:pw@db/x');
+    expect(databaseName('postgres://me:changed@db/x')).toBe(name);
+    expect(databaseName('postgres://me:pw@db/y')).not.toBe(name);
+    expect(databaseName(undefined)).toBe('embedded');
+  });
+
+  test('there is one for a socket, too', () => {
+    const name = databaseName('postgres://me:pw@/x?host=/run/postgresql');
+    expect(name).toMatch(/^[0-9a-f]{12}$/);
+    expect(databaseName('postgres://me:pw@/y?host=/run/postgresql')).not.toBe(name);
+  });
 });
 
 describe('the environment of the system', () => {

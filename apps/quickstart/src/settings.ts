@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseUrl } from '@postrider/domain';
-import { loadSharedConfig, messageOf } from '@postrider/runtime';
+import { loadSharedConfig, messageOf, parseServerUrl } from '@postrider/runtime';
 import type { Environment } from '@postrider/runtime';
 
 export interface Launch {
@@ -138,6 +138,6 @@ export function logsDirOf(settings: Settings): string {
 /** A name for the state of a database. It does not reveal the URL. */
 export function databaseName(databaseUrl: string | undefined): string {
   if (databaseUrl === undefined) return 'embedded';
-  const { host, pathname } = new URL(databaseUrl);
-  return createHash('sha256').update(`${host}${pathname}`).digest('hex').slice(0, 12);
+  const url = parseServerUrl(databaseUrl); // not null: the configuration accepted it
+  return createHash('sha256').update(`${url?.host}${url?.pathname}`).digest('hex').slice(0, 12);
 }

@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { freePort } from '@postrider/embedded';
 import { listen, startTcpListener } from '@postrider/testing';
 import type { Settings } from '../settings.ts';
-import { choosePort, reachableHost, urlHost } from './ports.ts';
+import { choosePort, reachableHost, requirePort, urlHost } from './ports.ts';
 
 test.each(['METRICS_PORT', 'INBOUND_SMTP_PORT'] as const)(
   'a taken port is refused when %s names it, and replaced when it is the default',
@@ -21,6 +21,17 @@ test.each(['METRICS_PORT', 'INBOUND_SMTP_PORT'] as const)(
     expect(await choose({})).toBe(port);
   },
 );
+
+test('the port that is proposed for a taken one is free', async () => {
+  const listener = await startTcpListener();
+  // The console of the other checkout has the next port. Another program may have it, which is as good.
+  const next = { host: '127.0.0.1', port: listener.port + 1 };
+  const neighbour = await listen(createServer(), next).catch(() => null);
+  const error = await requirePort('127.0.0.1', listener.port, 'PORT').catch((cause: unknown) => cause);
+  const [, proposed = ''] = /choose another: PORT=(\d+) npm start$/.exec(String(error)) ?? [];
+  expect(await requirePort('127.0.0.1', Number(proposed), 'PORT')).toBe(Number(proposed));
+  await Promise.all([listener.close(), neighbour?.close()]);
+});
 
 test('a default port is left to the setting that names it', async () => {
   const port = await freePort();

@@ -20,7 +20,7 @@ export async function requirePort(host: string, port: number, variable: PortVari
       return port;
     case 'EADDRINUSE':
       throw new StartError(
-        `port ${port} on ${host} is taken; choose another: ${variable}=${port === 65535 ? 3000 : port + 1} npm start`,
+        `port ${port} on ${host} is taken; choose another: ${variable}=${await freePort()} npm start`,
       );
     case 'EACCES':
       throw new StartError(`port ${port} may not be used by this user; choose another with ${variable}`);

@@ -188,13 +188,15 @@ export const queuePrefix = text('must be letters, digits, dashes, underscores or
 });
 
 /** `postgres://user@/db?host=/socket` has no host. The driver accepts it, but `new URL` does not. */
+export function parseServerUrl(text: string): URL | null {
+  return parseUrl(text.replace('@/', '@localhost/'));
+}
+
 export function urlOf(...schemes: string[]) {
   const starts = schemes.map((scheme) => `${scheme}://`);
   return text(`must be a ${starts.join(' or ')} URL`, (value) => {
     const lower = value.toLowerCase();
-    return (
-      starts.some((start) => lower.startsWith(start)) && parseUrl(value.replace('@/', '@localhost/')) !== null
-    );
+    return starts.some((start) => lower.startsWith(start)) && parseServerUrl(value) !== null;
   });
 }
 
