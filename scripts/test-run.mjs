@@ -120,8 +120,11 @@ class TestRun {
     return new Promise((resolve, reject) => {
       let groupEnded;
       child.once('error', reject);
-      // Whoever is left in the group may hold the pipes open, so that `close` would not come.
-      child.once('exit', () => (groupEnded = this.#stopped ? endGroup(child) : undefined));
+      child.once('exit', () => {
+        // What a killed worker of Jest had started is still there. It may hold the pipes open: then `close` does not come.
+        if (!this.#stopped) signalGroup(child, 'SIGTERM');
+        groupEnded = endGroup(child);
+      });
       child.once('close', async (code) => {
         await groupEnded;
         this.#children.delete(child);
@@ -142,7 +145,8 @@ function signalGroup(child, signal) {
   try {
     return HAS_GROUPS ? process.kill(-child.pid, signal) : child.kill(signal);
   } catch (error) {
-    if (error.code !== 'ESRCH') throw error;
+    // macOS answers EPERM when all processes of the group have ended, and one is not reaped yet.
+    if (!['ESRCH', 'EPERM'].includes(error.code)) throw error;
     return false; // the group has ended already
   }
 }

@@ -47,7 +47,7 @@ const withStubbornChild = () =>
   child.once('message', () => writeFileSync(${JSON.stringify(pidsFile)}, process.pid + ' ' + child.pid + ' '));`);
 
 /** Starts a child that needs some time after a signal to stop a process of another group, as `npm start` does. */
-const withOrderlyChild = () =>
+const withOrderlyChild = (then = '') =>
   node(`
   import { spawn } from 'node:child_process';
   import { writeFileSync } from 'node:fs';
@@ -58,7 +58,7 @@ const withOrderlyChild = () =>
       process.on(signal, () => setTimeout(() => { detached.kill(); process.exit(); }, 300));
     process.send(detached.pid);\`;
   const child = spawn(process.execPath, ['--eval', code], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  child.once('message', (pid) => writeFileSync(${JSON.stringify(pidsFile)}, [process.pid, child.pid, pid, ''].join(' ')));`);
+  child.once('message', (pid) => { writeFileSync(${JSON.stringify(pidsFile)}, [process.pid, child.pid, pid, ''].join(' ')); ${then} });`);
 
 /** Fails once the file with the pids is there. */
 const failing = () =>
@@ -126,6 +126,13 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
     await untilGone(started);
   },
 );
+
+test('what Jest leaves behind at its own end has time to end its processes, and ends', async () => {
+  const run = start(withOrderlyChild('process.exit()'), []);
+  const started = await pids();
+  expect(await run.ended).toMatchObject({ exitCode: 1 });
+  await untilGone(started);
+});
 
 test('lowering the priority of a process that has ended is no error', async () => {
   const child = spawn(process.execPath, ['--eval', '']);
