@@ -151,6 +151,24 @@ describeWithRedis('a Redis that refuses Postrider', () => {
   );
 
   test(
+    'without the command SELECT, for a URL with a database, is one warning of each process while it lasts',
+    async () => {
+      await ask('ACL', 'SETUSER', 'app', 'on', '>app', '~*', '&*', '+@all', '-select');
+      for (const name of PROCESSES) {
+        const started = await system.start(name, { REDIS_URL: `redis://app:app@127.0.0.1:${redis.port}/1` });
+        expect(await reasonOf(started)).toMatch(/NOPERM.*select/);
+        const part = name === 'api' ? 'limiter' : 'queue';
+        expect((await readyz(started)).parts[part]).toContain('Redis is not available');
+        await errorsCounted(started, 5);
+        expect(lines(started, 'redis error')).toHaveLength(1);
+        expect(lines(started, 'redis works again')).toEqual([]);
+        await started.kill();
+      }
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
     'behind a certificate that nobody trusts is a warning',
     async () => {
       const authority = await createTestAuthority();

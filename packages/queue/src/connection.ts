@@ -1,4 +1,4 @@
-import { reconnectOnError } from '@postrider/runtime';
+import { keepToDatabase, reconnectOnError } from '@postrider/runtime';
 import { createPool } from '@postrider/store';
 import type { PgPool } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -67,9 +67,19 @@ export function connectRedis(
   role: 'producer' | 'consumer',
   onError: (error: Error) => void,
 ): Redis {
-  const redis = hideEvictionPolicy(new Redis(redisUrl, role === 'producer' ? PRODUCER : CONSUMER));
+  const redis = forBullMq(new Redis(redisUrl, role === 'producer' ? PRODUCER : CONSUMER));
   redis.on('error', onError);
   return redis;
+}
+
+/** Prepares a client and its duplicates: BullMQ makes one for blocking reads. */
+function forBullMq(redis: Redis): Redis {
+  keepToDatabase(redis);
+  hideEvictionPolicy(redis);
+  const duplicate = redis.duplicate.bind(redis);
+  return Object.assign(redis, {
+    duplicate: (options?: Partial<RedisOptions>) => forBullMq(duplicate(options)),
+  });
 }
 
 /** One pool for the queues of a process. A consumer reserves one connection for LISTEN. */

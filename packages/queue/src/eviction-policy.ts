@@ -1,4 +1,4 @@
-import type { Redis, RedisOptions } from 'ioredis';
+import type { Redis } from 'ioredis';
 
 /** A line of Redis's INFO answer. Lines end with CR LF. */
 const POLICY_LINE = /^maxmemory_policy:(.*?)\r?$/m;
@@ -10,15 +10,11 @@ export async function readEvictionPolicy(redis: Redis): Promise<string | null> {
 
 /**
  * BullMQ reads INFO on each connection, and prints its own warning to stderr when Redis may evict keys. The
- * relay already logs this once as JSON. So we hide the policy from BullMQ, on this client and its duplicates.
+ * relay already logs this once as JSON. So we hide the policy from BullMQ.
  */
-export function hideEvictionPolicy(redis: Redis): Redis {
+export function hideEvictionPolicy(redis: Redis): void {
   const info = redis.info.bind(redis);
-  const duplicate = redis.duplicate.bind(redis);
-  return Object.assign(redis, {
-    info: async () => (await info()).replace(POLICY_LINE, ''),
-    duplicate: (options?: Partial<RedisOptions>) => hideEvictionPolicy(duplicate(options)),
-  });
+  Object.assign(redis, { info: async () => (await info()).replace(POLICY_LINE, '') });
 }
 
 /** The fault of a Redis that may evict jobs. Null: it does not. */

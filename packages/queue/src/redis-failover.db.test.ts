@@ -11,7 +11,7 @@ describeWithRedis('a Redis that cannot write any more, its connections alive', (
 
   beforeEach(async () => {
     servers = await startRedisFailover();
-    on.open(Number(new URL(servers.url).port));
+    on.open(servers.url);
     await on.takes('1');
   });
   afterEach(async () => {

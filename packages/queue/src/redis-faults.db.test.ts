@@ -15,7 +15,7 @@ afterEach(async () => {
 
 async function openOnRedis(handle?: () => Promise<void>): Promise<RunningRedis> {
   redis = await startRedis();
-  on.open(redis.port, handle);
+  on.open(redis.url, handle);
   await on.takes('1');
   return redis;
 }
@@ -72,7 +72,7 @@ describeWithRedis('a Redis that', () => {
     redis = await startRedis();
     const line = await startFaultProxy(redis.url);
     try {
-      on.open(line.port);
+      on.open(line.url(redis.url));
       await on.takes('1');
       line.strand();
       await on.takes('2', 60_000);
@@ -85,7 +85,7 @@ describeWithRedis('a Redis that', () => {
   test('hangs before the first call: the producer recovers', async () => {
     redis = await startRedis();
     const server = redis;
-    on.open(server.port);
+    on.open(server.url);
     await connectedClients(server.port, 3);
     server.pause();
     await on.refuses();
@@ -95,7 +95,7 @@ describeWithRedis('a Redis that', () => {
 
   test('is not up yet: calls fail at once, and both sides begin when it starts', async () => {
     const port = await freePort();
-    on.open(port);
+    on.open(`redis://127.0.0.1:${port}`);
     await on.refuses();
     redis = await startRedis({ port });
     await on.takes('1');
@@ -146,7 +146,7 @@ describeWithRedis('a queue can be closed', () => {
 
 describe('without any Redis', () => {
   test('a queue that never was connected can be closed', async () => {
-    on.open(await freePort());
+    on.open(`redis://127.0.0.1:${await freePort()}`);
     await on.refuses();
     await on.consumer.stop(1_000);
     await on.queue.producer.close();

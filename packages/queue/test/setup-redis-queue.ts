@@ -13,9 +13,9 @@ export class RedisQueue {
   seen: string[] = [];
 
   /** Opens it whether or not Redis is up. */
-  open(port: number, handle: () => Promise<void> = async () => undefined): void {
+  open(redisUrl: string, handle: () => Promise<void> = async () => undefined): void {
     this.seen = [];
-    this.queue = openQueue({ kind: 'redis', redisUrl: `redis://127.0.0.1:${port}`, prefix: 'faults' });
+    this.queue = openQueue({ kind: 'redis', redisUrl, prefix: 'faults' });
     this.consumer = this.queue.consume(
       async (job) => {
         this.seen.push(job.deliveryId);

@@ -127,6 +127,25 @@ describeWithRedis('the rate limiter on Redis', (url) => {
     },
   );
 
+  test('counts nothing in database 0 when the server refuses SELECT, and goes on when it does not', async () => {
+    const user = `${prefix}-limited`;
+    await redis.acl('SETUSER', user, 'on', '>secret', `~${prefix}:*`, '+@all', '-select');
+    const refused: Error[] = [];
+    const limiter = createRedisRateLimiter({
+      redisUrl: Object.assign(new URL(url), { username: user, password: 'secret', pathname: '/1' }).href,
+      prefix,
+      onUnavailable: () => undefined,
+      onError: (error) => refused.push(error),
+    });
+    await waitFor(() => refused.some(({ message }) => message.includes('NOPERM')), { what: 'a refusal' });
+    expect((await limiter.charge('numbered', 1, 60)).allowed).toBe(false);
+    await redis.acl('SETUSER', user, '+select');
+    await waitFor(async () => (await limiter.charge('numbered', 1, 60)).allowed, { what: 'Redis' });
+    expect(await redis.exists(`${prefix}:rate:{numbered}`)).toBe(0);
+    limiter.close();
+    await redis.acl('DELUSER', user);
+  });
+
   test('is not taken for silent where this process was too busy to hear it', async () => {
     const faults: Error[] = [];
     const limiter = createRedisRateLimiter({

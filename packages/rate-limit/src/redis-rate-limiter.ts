@@ -1,6 +1,6 @@
 import { RATE_WINDOW_MS, windowMs } from '@postrider/domain';
 import type { RateLimiter } from '@postrider/domain';
-import { reconnectOnError } from '@postrider/runtime';
+import { keepToDatabase, reconnectOnError } from '@postrider/runtime';
 import { Redis } from 'ioredis';
 import { failClosed, LIMITER_TIMEOUT_MS } from './fail-closed.ts';
 import type { LimiterOptions } from './fail-closed.ts';
@@ -97,5 +97,6 @@ function failFastClient(url: string, timeoutMs: number): ChargingRedis {
     enableReadyCheck: false,
     scripts: { charge: { numberOfKeys: 1, lua: CHARGE_SCRIPT } },
   });
+  keepToDatabase(redis);
   return redis as ChargingRedis;
 }

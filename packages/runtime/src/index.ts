@@ -25,5 +25,5 @@ export { RELAY_PASSES, type RelayPass } from './metrics/catalogue.ts';
 export { createMetrics, type Metrics } from './metrics/create-metrics.ts';
 export { errorCode } from './metrics/error-code.ts';
 export { type NoWork, periodicTask, type PeriodicTask } from './periodic-task.ts';
-export { reconnectOnError, watchRedis } from './redis-watch.ts';
+export { keepToDatabase, reconnectOnError, watchRedis } from './redis-watch.ts';
 export { logMailProvider, operationsServer, processShell, sharedShell, type Shell } from './process-shell.ts';

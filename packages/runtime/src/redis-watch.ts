@@ -35,6 +35,22 @@ export function reconnectOnError({ message }: Error): boolean {
   return CANNOT_WRITE.test(message);
 }
 
+/** The part of a Redis client that we use. */
+interface RedisClient {
+  on(event: 'error', listener: (error: Error & { command?: { name: string } }) => void): unknown;
+  disconnect(reconnect: boolean): void;
+}
+
+/**
+ * Redis may refuse the SELECT of a new connection: a script runs too long, or an ACL forbids it. ioredis
+ * would then use database 0. This client connects again, until Redis accepts the SELECT.
+ */
+export function keepToDatabase(redis: RedisClient): void {
+  redis.on('error', ({ command }) => {
+    if (command?.name === 'select') redis.disconnect(true);
+  });
+}
+
 /**
  * Logs one line when Redis refuses this client or is away, with the server's own words, and one line when it
  * works again. Counts each error of the client. After 5 s it also counts each failed check, unless the client
