@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { SCOPES } from '@postrider/domain';
-import { adminDatabaseUrl, setup, startFaultProxy } from '@postrider/testing';
+import { adminDatabaseUrl, setup, startFaultProxy, withClient } from '@postrider/testing';
 import request from 'supertest';
 import { everythingStored } from '../../test/everything-stored.ts';
 import { EVERY_ROUTE, KEYED_ROUTES, requestOf, titled } from '../../test/every-route.ts';
@@ -123,6 +123,23 @@ test('the API serves again once Postgres is back', async () => {
   proxy.restore();
   const response = await request(api.url).get('/v1/webhooks').set('authorization', key);
   expect(response.status).toBe(200);
+});
+
+test('a database that accepts no connections is 503, until it does', async () => {
+  const key = await unknownYet();
+  const name = new URL(api.database.url).pathname.slice(1);
+  const ask = () => request(api.url).get('/v1/webhooks').set('authorization', key);
+  await withClient(adminDatabaseUrl(), async (admin) => {
+    await admin.query(`alter database ${name} allow_connections false`);
+    await admin.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and application_name <> ''`,
+      [name],
+    );
+    expectProblem(await ask(), 'not-ready');
+    expectProblem(await ask(), 'not-ready');
+    await admin.query(`alter database ${name} allow_connections true`);
+  });
+  expect((await ask()).status).toBe(200);
 });
 
 test('/readyz is 503 while Postgres is away and 200 when it is back; /healthz is 200 throughout', async () => {

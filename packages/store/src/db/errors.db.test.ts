@@ -1,7 +1,9 @@
+import { TLSSocket } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   adminDatabaseUrl,
   CLOSED_PORT,
+  createTestAuthority,
   createTestDatabase,
   startTcpListener,
   waitFor,
@@ -54,6 +56,11 @@ async function errorOf(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
+/** A message of Postgres that has fewer than 128 bytes. */
+function message(type: string, body: string): string {
+  return `${type}\0\0\0${String.fromCodePoint(4 + body.length)}${body}`;
+}
+
 describe.each(WAYS)('by way of %s', (_, query) => {
   test('nobody listening is unavailable', async () => {
     const db = open(`postgres://a:b@127.0.0.1:${CLOSED_PORT}/c`);
@@ -85,6 +92,46 @@ describe.each(WAYS)('by way of %s', (_, query) => {
     expect(isUnavailable(await errorOf(query(db, 'select 1')))).toBe(true);
   });
 
+  test('a server without TLS is unavailable when the URL asks for it', async () => {
+    const db = open(`${database.url}?sslmode=verify-full`);
+    expect(isUnavailable(await errorOf(query(db, 'select 1')))).toBe(true);
+  });
+
+  test('a certificate that nobody vouches for is unavailable', async () => {
+    const authority = await createTestAuthority();
+    const { certPem: cert, keyPem: key } = await authority.selfSigned({ names: ['127.0.0.1'] });
+    const server = await startTcpListener((socket) => {
+      socket.once('data', () => {
+        socket.write('S');
+        new TLSSocket(socket, { isServer: true, cert, key }).on('error', () => undefined);
+      });
+    });
+    const db = open(`postgres://a:b@127.0.0.1:${server.port}/c?sslmode=verify-full`);
+    expect(isUnavailable(await errorOf(query(db, 'select 1')))).toBe(true);
+    await server.close();
+  });
+
+  test.each([
+    ['a pooler without a free session', 'XX000'],
+    ['a role that may not log in', '28000'],
+    ['a database that accepts no connections', '55000'],
+    ['a role without the right to connect', '42501'],
+  ])('%s is unavailable (SQLSTATE %s)', async (__, state) => {
+    const refusal = message('E', `SFATAL\0C${state}\0Mrefused\0\0`);
+    const refusing = await startTcpListener((socket) => socket.once('data', () => socket.end(refusal)));
+    const pooler = await startTcpListener((socket) => {
+      socket.once('data', () => {
+        socket.write(message('R', '\0\0\0\0') + message('Z', 'I')); // logged in, ready
+        socket.once('data', () => socket.end(refusal));
+      });
+    });
+    for (const { port } of [refusing, pooler]) {
+      const error = await errorOf(query(open(`postgres://a:b@127.0.0.1:${port}/c`), 'select 1'));
+      expect(isUnavailable(error)).toBe(true);
+    }
+    await Promise.all([refusing.close(), pooler.close()]);
+  });
+
   test('a server that ends the session in the middle of a statement is unavailable', async () => {
     const error = await errorOf(query(open(), 'select pg_terminate_backend(pg_backend_pid())'));
     expect(isUnavailable(error)).toBe(true);
@@ -99,7 +146,6 @@ describe.each(WAYS)('by way of %s', (_, query) => {
     ['too many connections', '53300'],
     ['a full disk', '53100'],
     ['a server that starts', '57P03'],
-    ['a role that may not log in', '28000'],
     ['a disk that fails', '58030'],
     ['a server that only reads', '25006'],
     ['a lock that is not had in time', '55P03'],
@@ -117,15 +163,15 @@ describe.each(WAYS)('by way of %s', (_, query) => {
 });
 
 test('what is no error is not', () => {
-  for (const value of [undefined, null, 'ECONNREFUSED', 7, {}]) expect(isUnavailable(value)).toBe(false);
+  for (const value of [undefined, null, 'ECONNRESET', 7, {}]) expect(isUnavailable(value)).toBe(false);
 });
 
 describe('mappingUnavailable', () => {
   test('turns what means that Postgres is away into a StoreUnavailableError, once', async () => {
-    const gone = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    const gone = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
     const error = await errorOf(mappingUnavailable(() => mappingUnavailable(() => Promise.reject(gone))));
     expect(error).toBeInstanceOf(StoreUnavailableError);
-    expect(error).toMatchObject({ cause: gone, message: 'Postgres is not available: connect ECONNREFUSED' });
+    expect(error).toMatchObject({ cause: gone, message: 'Postgres is not available: read ECONNRESET' });
   });
 
   test.each(WAYS)('says that a lock is taken, not that Postgres is away, by way of %s', async (_, query) => {

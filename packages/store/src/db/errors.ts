@@ -21,11 +21,12 @@ const LOCK_NOT_AVAILABLE = '55P03';
 /** SQLSTATE query_canceled: mostly by `statement_timeout`, for example behind a lock. */
 const QUERY_CANCELED = '57014';
 
-/** SQLSTATE classes and codes of faults of the server, not of the statement. */
+/**
+ * SQLSTATE classes and codes of faults of the server, not of the statement. These lists are for errors of a
+ * session. Each error before it is mapped by `SessionClient` and `prepareSession`.
+ */
 const UNAVAILABLE_SQLSTATES = [
   /^08/, // connection exceptions
-  /^28/, // refused login: an operator changed a password, a role or pg_hba.conf
-  /^3D000$/, // no such database: an operator restores or renames it
   /^53/, // insufficient resources: too many connections, disk full
   /^57/, // operator intervention: shutdown, crash recovery, statement timeout, cancellation
   /^58/, // faults around the server: input and output
@@ -34,16 +35,12 @@ const UNAVAILABLE_SQLSTATES = [
   new RegExp(`^${LOCK_NOT_AVAILABLE}$`),
 ];
 const UNAVAILABLE_CODES = new Set([
-  'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
-  // Prisma: cannot reach, timed out, server closed the connection, transaction could not start or expired
-  'P1001',
+  // Prisma: timed out, server closed the connection, transaction could not start or expired
   'P1002',
   'P1008',
   'P1011',
@@ -53,17 +50,11 @@ const UNAVAILABLE_CODES = new Set([
   'P2037',
 ]);
 /** Names of the same faults in Prisma's driver. For a raw statement it keeps only these. */
-const UNAVAILABLE_KINDS = new Set([
-  'DatabaseNotReachable',
-  'ConnectionClosed',
-  'SocketTimeout',
-  'TooManyConnections',
-]);
+const UNAVAILABLE_KINDS = new Set(['ConnectionClosed', 'SocketTimeout', 'TooManyConnections']);
 const UNAVAILABLE_MESSAGES = [
   'Connection terminated', // pg, without a code
   'connection timeout', // pg-pool: no connection became free
   'timeout exceeded when trying to connect',
-  'timeout expired', // pg: a client outside a pool
   'Query read timeout',
   'Client has encountered a connection error',
   'Client was closed',

@@ -61,27 +61,43 @@ const READ_ONLY_SETTINGS = ['in_hot_standby', 'default_transaction_read_only'];
 export type Session = Pick<Client, 'query' | 'connection'>;
 
 /**
- * A connection that fails in `connect` when a file is missing that the URL names (`sslrootcert`). pg's own
- * constructor reads the files and throws. pg-pool calls it inside events, where an error ends the process.
+ * Each error of `connect` is a StoreUnavailableError: a refused login, TLS, a full pooler. No statement has
+ * run, and an operator may repair it while the process runs.
  */
 export class SessionClient extends Client {
+  readonly missingFile: unknown;
+
+  /**
+   * pg's constructor throws when a file is missing that the URL names (`sslrootcert`). pg-pool calls it in
+   * events, where an error ends the process. So `connect` fails instead.
+   */
   constructor(config?: ClientConfig) {
     try {
       super(config);
     } catch (error) {
       super();
-      const fault = new StoreUnavailableError(error);
-      this.connect = ((callback?: (error: Error) => void) =>
-        callback === undefined
-          ? Promise.reject(fault)
-          : process.nextTick(callback, fault)) as Client['connect'];
+      this.missingFile = error;
     }
+  }
+
+  override connect(): Promise<Client>;
+  override connect(callback: (error: Error | null) => void): void;
+  override connect(callback?: (error: Error | null) => void): Promise<Client> | undefined {
+    if (callback === undefined) {
+      return new Promise((resolve, reject) => {
+        this.connect((error) => (error === null ? resolve(this) : reject(error)));
+      });
+    }
+    const done = (error: unknown) => callback(error === null ? null : new StoreUnavailableError(error));
+    if (this.missingFile === undefined) super.connect(done);
+    else process.nextTick(done, this.missingFile);
+    return undefined;
   }
 }
 
 /** Opens a connection outside a pool. It has no time limit for a statement. */
 export async function openSession(config: ClientConfig): Promise<Client> {
-  const client = new Client({ connectionTimeoutMillis: ANSWER_TIMEOUT_MS, ...KEEP_ALIVE, ...config });
+  const client = new SessionClient({ connectionTimeoutMillis: ANSWER_TIMEOUT_MS, ...KEEP_ALIVE, ...config });
   // A connection may break between two statements. Without a listener, Node ends the process. The next
   // statement fails anyway.
   client.on('error', () => undefined);
@@ -104,6 +120,7 @@ export async function openSession(config: ClientConfig): Promise<Client> {
  *
  * @param settings values beside the pinned ones, or in their place.
  * @param onReadOnly is called when the server has stopped writing.
+ * @throws StoreUnavailableError when the statement fails.
  * @throws Error with SQLSTATE 25006 when the server only reads.
  */
 export async function prepareSession(
@@ -113,7 +130,10 @@ export async function prepareSession(
 ): Promise<void> {
   const values = [{ ...PINNED, ...settings }];
   const statement = { text: PIN, values, query_timeout: ANSWER_TIMEOUT_MS };
-  const { rows } = await client.query<{ readOnly: boolean }>(statement);
+  // A pooler may connect to Postgres only now.
+  const { rows } = await client.query<{ readOnly: boolean }>(statement).catch((error: unknown) => {
+    throw new StoreUnavailableError(error);
+  });
   if (rows[0]?.readOnly !== false) throw readOnlyError();
   endWhenReadOnly(client, onReadOnly);
 }

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { LOCK_CLASSES } from './advisory-locks.ts';
 import { mappingUnavailable } from './errors.ts';
+import { SessionClient } from './session.ts';
 
 /** Taken in shared mode, so that processes which start together do not wait for each other. */
 const LOCK = `select pg_catalog.pg_advisory_lock_shared(${LOCK_CLASSES.poolerCheck}, 0), pg_catalog.pg_backend_pid() as pid`;
@@ -54,7 +55,7 @@ async function look(client: Client, pid: number): Promise<{ pid: number; held: b
 }
 
 async function connected<T>(databaseUrl: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({
+  const client = new SessionClient({
     connectionString: databaseUrl,
     application_name: 'postrider-check',
     connectionTimeoutMillis: ANSWER_TIMEOUT_MS,
