@@ -455,12 +455,12 @@ CREATE TABLE messages (
 CREATE INDEX messages_by_blob ON messages USING btree (blob);
 CREATE INDEX messages_by_digest ON messages USING btree (content_digest);
 CREATE INDEX messages_by_message_id ON messages USING btree (message_id, inbox_id, created_at, id);
+CREATE INDEX messages_by_sender ON messages USING btree ("left"(lower(rtrim("substring"(from_address COLLATE "C", '[^<]*$'::text), '>'::text)), 320), created_at DESC, id DESC);
 CREATE INDEX messages_for_retention ON messages USING btree (GREATEST(created_at, '-infinity'::timestamp with time zone));
 CREATE INDEX messages_held ON messages USING btree (created_at DESC, id DESC) WHERE status = 'held'::message_status;
 CREATE INDEX messages_of_account_by_status ON messages USING btree (account_id, kind, status, created_at DESC, id DESC);
 CREATE INDEX messages_of_in_reply_to ON messages USING btree (inbox_id, in_reply_to, created_at, id) WHERE thread_id IS NOT NULL;
 CREATE INDEX messages_of_inbox_by_status ON messages USING btree (inbox_id, status, created_at DESC, id DESC);
-CREATE INDEX messages_of_sender ON messages USING btree ("left"(lower(rtrim("substring"(from_address, '[^<]*$'::text), '>'::text)), 320), created_at DESC, id DESC);
 CREATE INDEX messages_of_thread ON messages USING btree (thread_id, created_at, id);
 CREATE INDEX messages_unread_by_thread ON messages USING btree (inbox_id, thread_id) WHERE NOT read AND status <> 'held'::message_status;
 
@@ -730,7 +730,7 @@ begin
   end if;
   return exists (
     select from json_array_elements_text(data::json -> 'received_for') r (address)
-    where lower(substring(r.address from '@([^@]*)$')) = any (domains));
+    where lower(substring(r.address collate "C" from '@([^@]*)$')) = any (domains));
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.make_attempts_day(day date)

@@ -24,17 +24,17 @@ export interface TestStore {
 /**
  * Registers hooks that open one store for the test file and close it at the end.
  *
+ * @param create makes the database. Default: a clone of the template.
  * @returns the store. Its properties exist in later hooks and in tests.
  */
-export function setupStore(): TestStore {
+export function setupStore(create = createTestDatabase): TestStore {
   const store = {} as TestStore;
-  beforeAll(async () => void Object.assign(store, await openTestStore()));
+  beforeAll(async () => void Object.assign(store, await openTestStore(await create())));
   afterAll(() => store.close());
   return store;
 }
 
-async function openTestStore(): Promise<TestStore> {
-  const outside = await createTestDatabase();
+async function openTestStore(outside: TestDatabase): Promise<TestStore> {
   const clock = fakeClock('2026-03-01T12:00:00.000Z');
   const wakeUps: WakeUp[] = [];
   const db = openDatabase(

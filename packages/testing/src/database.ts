@@ -14,9 +14,24 @@ export interface TestDatabase {
 
 /** A fresh database with every migration applied and no rows: a clone of the template. */
 export async function createTestDatabase(): Promise<TestDatabase> {
+  const name = newName();
+  await cloneDatabase(required(ADMIN_URL_KEY), name, required(TEMPLATE_KEY));
+  return testDatabase(name);
+}
+
+/** A fresh database without a table. @param options of `create database`, such as `encoding 'LATIN1'` */
+export async function createEmptyDatabase(options: string): Promise<TestDatabase> {
+  const name = newName();
+  await administer(required(ADMIN_URL_KEY), `create database ${name} ${options} template template0`);
+  return testDatabase(name);
+}
+
+function newName(): string {
+  return `test_${randomBytes(8).toString('hex')}`;
+}
+
+function testDatabase(name: string): TestDatabase {
   const adminUrl = required(ADMIN_URL_KEY);
-  const name = `test_${randomBytes(8).toString('hex')}`;
-  await cloneDatabase(adminUrl, name, required(TEMPLATE_KEY));
   const url = databaseUrl(adminUrl, name);
   let client: Promise<Client> | null = null;
   let last: Promise<unknown> = Promise.resolve();

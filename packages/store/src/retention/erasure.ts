@@ -64,10 +64,11 @@ export function subjectOf(data: 'p.data' | 'l.data'): string {
 
 /**
  * An SQL expression: true for each text that may name the address whose needle is the parameter. As
- * `plainAddress` does, it makes the Kelvin sign (U+212A) a `k`, and U+1FEF a backtick.
+ * `plainAddress` does, it makes the Kelvin sign (U+212A) a `k`, and U+1FEF a backtick. A database with the
+ * rules of Turkish would lower an `I` to another letter than JavaScript.
  */
 export function mayName(text: string, needle: `$${number}`): string {
-  return `position(${needle} in lower(translate(${text}, '\u212a\u1fef"\\', 'k\`'))) > 0`;
+  return `position(${needle} in lower(translate(${text} collate "C", '\u212a\u1fef"\\', 'k\`'))) > 0`;
 }
 
 /**

@@ -30,8 +30,8 @@ const OF_ACCOUNT_OR_ALL = '($3::text is null or m.account_id = $3)';
 export const findMessagesById = statement('find-messages-by-id')`
     ${SEARCH} and m.message_id = $1 and ${OF_ACCOUNT_OR_ALL} ${NEWEST}`;
 
-/** The address of the sender, as the index `messages_of_sender` has it. */
-const SENDER = `left(lower(rtrim(substring(m.from_address from '[^<]*$'), '>')), 320)`;
+/** The address of the sender, as the index `messages_by_sender` has it. */
+const SENDER = `left(lower(rtrim(substring(m.from_address collate "C" from '[^<]*$'), '>')), 320)`;
 
 /**
  * Finds the newest messages that an address sent or received. Mail of an inbox is found by the inbox. Mail of
@@ -68,7 +68,7 @@ export const findMessagesByAddress = statement('find-messages-by-address')`
         order by m.created_at desc, m.id desc limit $5
       ) n
       where ($3::text is null or i.account_id = $3)
-        and (i.address = $1 or exists (select from unnest(n.received_for) r (address) where lower(r.address) = $1))
+        and (i.address = $1 or exists (select from unnest(n.received_for) r (address) where lower(r.address collate "C") = $1))
       order by n.created_at desc, n.id desc limit $2
     ),
     receivers as materialized (

@@ -293,7 +293,7 @@ export const emailsBefore = pageOfEmails('emails-of-thread-before', '>', 'asc');
 /** The Message-IDs in a header of a sent message `e`. */
 const idsOfHeader = (name: string): string => `
   array(select r[1] from json_each_text(e.headers) h, regexp_matches(h.value, '<([^<>\\s]+)>', 'g') r
-        where lower(h.key) = '${name}')`;
+        where lower(h.key collate "C") = '${name}')`;
 
 /**
  * Reads messages of a thread, received and sent. A message without References uses its In-Reply-To (RFC
