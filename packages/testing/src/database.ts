@@ -20,7 +20,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 }
 
 /** A fresh database without a table. @param options of `create database`, such as `encoding 'LATIN1'` */
-export async function createEmptyDatabase(options: string): Promise<TestDatabase> {
+export async function createEmptyDatabase(options = ''): Promise<TestDatabase> {
   const name = newName();
   await administer(required(ADMIN_URL_KEY), `create database ${name} ${options} template template0`);
   return testDatabase(name);

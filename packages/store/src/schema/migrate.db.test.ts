@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { readdirSync } from 'node:fs';
-import { createTestDatabase, openClient } from '@postrider/testing';
+import { createEmptyDatabase, createTestDatabase, openClient } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import type { Client } from 'pg';
-import { openMigrationGround } from '../../test/migration-ground.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
 import { createPool } from '../db/pool.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
@@ -32,13 +31,8 @@ function setupEach(create: () => Promise<Pick<TestDatabase, 'url' | 'drop'>>): v
   });
 }
 
-async function createEmptyDatabase() {
-  const ground = await openMigrationGround();
-  return { url: ground.url, drop: () => ground.close() };
-}
-
 describe('migrate', () => {
-  setupEach(createEmptyDatabase);
+  setupEach(() => createEmptyDatabase());
 
   test('makes an empty database current and names what it applied, in order', async () => {
     expect(await pendingMigrations(client)).toEqual(NAMES);
@@ -119,8 +113,21 @@ describe('a current database', () => {
   });
 });
 
+describe('a database whose encoding is not UTF8', () => {
+  setupEach(() => createEmptyDatabase(`encoding 'LATIN1' locale 'C'`));
+
+  test('is refused by the migrator, and by each process at its start', async () => {
+    const words = 'the database has the encoding LATIN1: create one with the encoding UTF8';
+    await expect(migrate(url)).rejects.toThrow(words);
+    await expect(required()).rejects.toThrow(words);
+    expect((await client.query(`select from pg_class where relname = '_prisma_migrations'`)).rows).toEqual(
+      [],
+    );
+  });
+});
+
 describe('readiness', () => {
-  setupEach(createEmptyDatabase);
+  setupEach(() => createEmptyDatabase());
 
   test('is withheld from a database that lacks migrations; their number and the remedy are in the cause', async () => {
     const words = `the database lacks ${NAMES.length} migrations; run \`npm run migrate\` first, in an image \`node dist/cli.js migrate\``;

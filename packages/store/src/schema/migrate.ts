@@ -31,7 +31,7 @@ export interface MigrateOptions {
  * @returns the names of the migrations applied now.
  * @throws Error when an applied migration differs from its file: migrations are append-only. Also through a
  * pooler in transaction mode, where the lock would hold nothing. Also when the session's role is no member of
- * the role that owns the tables.
+ * the role that owns the tables. Also when the encoding of the database is not UTF8.
  * @throws MigrationLockError when a lock was not available in any try.
  * @throws StoreUnavailableError when Postgres does not answer.
  */
@@ -40,6 +40,7 @@ export async function migrate(
   { say = () => undefined, directory, limits = MIGRATE_LIMITS }: MigrateOptions = {},
 ): Promise<string[]> {
   return underMigrationLock(databaseUrl, limits, say, async (client) => {
+    await requireUtf8(client);
     await interruptVacuum(client);
     // The owner of the tables owns what a migration makes, whoever runs it.
     const owner = await ownerOfTables(client);
@@ -56,6 +57,22 @@ export async function migrate(
     }
     return pending.map((migration) => migration.name);
   });
+}
+
+/**
+ * Mail has characters that other encodings lack, and we count the bytes of texts in UTF-8.
+ *
+ * @throws Error that names the encoding, when it is another one.
+ * @throws StoreUnavailableError when Postgres does not answer.
+ */
+export async function requireUtf8(db: Queryable): Promise<void> {
+  const { rows } = await mappingUnavailable(() =>
+    db.query<{ encoding: string }>(`select current_setting('server_encoding') as encoding`),
+  );
+  const encoding = rows[0]?.encoding;
+  if (encoding !== 'UTF8') {
+    throw new Error(`the database has the encoding ${encoding}: create one with the encoding UTF8`);
+  }
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Queryable } from '../db/statement.ts';
 import { refuseTransactionPooler } from '../db/transaction-pooler.ts';
-import { pendingMigrations } from './migrate.ts';
+import { pendingMigrations, requireUtf8 } from './migrate.ts';
 import { lacksRights, rightsOf } from './rights.ts';
 
 /** The remedy for a database that is behind. An image has neither npm nor the scripts. */
@@ -35,8 +35,8 @@ export async function readiness(db: Queryable): Promise<Readiness> {
  * Checks at the start of a process that it can work with this database.
  *
  * @param warn receives one line when the role lacks rights of a process. Not every process needs all of them.
- * @throws Error that names the remedy, when the database lacks migrations, or a pooler in transaction mode
- * stands before it.
+ * @throws Error that names the remedy, when the database lacks migrations or the encoding UTF8, or a pooler
+ * in transaction mode stands before it.
  * @throws StoreUnavailableError when Postgres does not answer.
  */
 export async function requireDatabase(
@@ -44,6 +44,7 @@ export async function requireDatabase(
   warn: (line: string) => void = () => undefined,
 ): Promise<void> {
   await refuseTransactionPooler(pool.options.connectionString ?? '');
+  await requireUtf8(pool);
   const pending = await pendingMigrations(pool);
   if (pending.length > 0) throw lacksMigrations(pending);
   const rights = await rightsOf(pool);
