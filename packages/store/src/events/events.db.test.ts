@@ -155,6 +155,20 @@ describe('a list', () => {
     expect(await names({ type: 'email.unsubscribed' })).toEqual(['0', '1', '2']);
     expect(await names({ type: 'email.sent' })).toEqual([]);
   });
+
+  /* An event is committed, and gets its position, up to ten minutes after its date. */
+  test('holds an event of the time that was committed after later ones', async () => {
+    for (const time of ['2026-03-01T12:09:59.000Z', '2026-03-01T12:00:00.000Z']) {
+      store.clock.set(new Date(time));
+      await suppress(`at-${time.slice(11, 19)}@b.example`);
+    }
+    expect(await listed({ since: new Date('2026-03-01T12:09:59.000Z') })).toEqual([
+      'email.unsubscribed at-12:09:59@b.example',
+    ]);
+    expect(await listed({ until: new Date('2026-03-01T12:00:00.001Z') })).toEqual([
+      'email.unsubscribed at-12:00:00@b.example',
+    ]);
+  });
 });
 
 describe('a recipient, however the address is written,', () => {
