@@ -44,6 +44,7 @@ function relayConfigOf({ database }: RelayStore) {
     OPERATOR_WEBHOOK_URL: 'https://operator.example/',
     OPERATOR_WEBHOOK_SECRET: 's'.repeat(32),
     NOTICE_MAIL_FROM: 'notices@a.example',
+    OUTSTANDING_DELIVERIES_PER_ACCOUNT_MAX: '3',
   });
 }
 
@@ -294,6 +295,66 @@ describe('a relay finds at its start what another left:', () => {
     expect(logged().map(({ fields }) => fields)).toEqual([{ inboxes: 1 }]);
     expect(await store.database.query('select from removed_inboxes')).toEqual([]);
     expect(await store.database.query('select from inbox_sends')).toEqual([]);
+  });
+
+  test('it deletes the rows of a webhook that was deleted', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId);
+    await store.rows.deadLetter(webhookId, await store.rows.event());
+    await store.database.query(`update webhooks set removed_at = now() - interval '61 seconds'`);
+    stop = await startRelay();
+    const logged = () => lines.filter(({ msg }) => msg === 'removals finished');
+    await waitFor(() => logged().length > 0, { what: 'the removal to be finished' });
+    expect(logged().map(({ fields }) => fields)).toEqual([{ webhooks: 1 }]);
+    for (const table of ['webhooks', 'deliveries', 'dead_letters'])
+      expect(await store.database.query(`select from ${table}`)).toEqual([]);
+  });
+
+  /* The sums begin with the oldest attempts, a day ago. */
+  test('it adds up the attempts', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.database.query(
+      `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status)
+       values (now() - interval '23 hours 50 minutes', 1, 'evt_1', $1, 1, 5, 200)`,
+      [webhookId],
+    );
+    stop = await startRelay();
+    const sums = () => store.database.query('select webhook_id, attempts, successes from attempts_by_minute');
+    await waitFor(async () => (await sums()).length > 0, { what: 'the sum' });
+    expect(await sums()).toEqual([{ webhook_id: webhookId, attempts: 1, successes: 1 }]);
+  });
+
+  /** Makes an account with a recovery of so many events. @returns its webhook */
+  async function recoveryOf(events: number) {
+    const accountId = await store.rows.account();
+    const webhookId = await store.rows.webhook({ accountId });
+    for (let n = 0; n < events; n += 1) await store.rows.event({ accountId });
+    await store.database.query(
+      `insert into recoveries (id, account_id, webhook_id, since, until, types, undelivered_only, rate, matched,
+         dead_letters, has_more, position, last_position, created_at)
+       select 'rec_' || $3::int, $1, $2, now() - interval '1 day', now() + interval '1 day', '{}', true, 200, $3, 0,
+              false, 0, max(position), now() + interval '1 day' from events`,
+      [accountId, webhookId, events],
+    );
+    return webhookId;
+  }
+
+  test('it queues the events of a recovery, until the account has its number of outstanding deliveries', async () => {
+    const [small, large] = [await recoveryOf(2), await recoveryOf(4)];
+    stop = await startRelay();
+    await waitFor(() => lines.some(({ msg }) => msg === 'recovery finished'), {
+      what: 'the small one to end',
+    });
+    const queued = () =>
+      store.database.query<{ id: string; n: number }>(
+        'select webhook_id as id, count(*)::int as n from deliveries group by 1 order by 2',
+      );
+    await waitFor(async () => (await queued()).length === 2, { what: 'the other one to begin' });
+    await untilRun('recoveries', (await runsOf('recoveries')) + 2);
+    expect(await queued()).toEqual([
+      { id: small, n: 2 },
+      { id: large, n: 3 },
+    ]);
   });
 
   /** Makes an account with an event of Bob, an hour old, and a request to erase him. @returns its id */
