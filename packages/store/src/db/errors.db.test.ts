@@ -12,6 +12,7 @@ import type { TestDatabase } from '@postrider/testing';
 import { openDatabase } from './database.ts';
 import type { Database } from './database.ts';
 import {
+  isOutage,
   isUnavailable,
   LockConflictError,
   mappingUnavailable,
@@ -143,6 +144,9 @@ describe.each(WAYS)('by way of %s', (_, query) => {
   });
 
   test.each([
+    ['a server that went away behind a pooler', '08006'],
+    ['a pooler that lost its server', '08P01'],
+    ['a session that was idle in its transaction for too long', '25P03'],
     ['too many connections', '53300'],
     ['a full disk', '53100'],
     ['a server that starts', '57P03'],
@@ -160,6 +164,20 @@ describe.each(WAYS)('by way of %s', (_, query) => {
       expect(isUnavailable(await errorOf(query(open(), sql)))).toBe(false);
     },
   );
+});
+
+test.each([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+])('a socket’s %s is an outage', (code) => {
+  const broken = Object.assign(new Error('the socket failed'), { code });
+  expect(isOutage(new Error('wrapped', { cause: broken }))).toBe(true);
 });
 
 test('what is no error is not', () => {
