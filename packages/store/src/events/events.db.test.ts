@@ -98,6 +98,20 @@ describe('who reads on after the last entry', () => {
     expect(seen.toSorted()).toEqual(all.map(({ id }) => id));
   });
 
+  test('goes on behind a slow transaction that has ended, while the next one is open', async () => {
+    const events = createEventStore(store.db);
+    const seen = async () => (await events.list(accountId, {}, { limit: 100 }))?.entries.length;
+    expect(await seen()).toBe(0);
+    const commitFirst = await openEvent('slow@b.example');
+    await suppress('quick@b.example');
+    expect(await seen()).toBe(0);
+    const commitSecond = await openEvent('slow-too@b.example');
+    expect(await seen()).toBe(0);
+    await commitFirst();
+    expect(await seen()).toBe(2);
+    await commitSecond();
+  });
+
   test('has to come again while no position is known and a transaction stays open', async () => {
     const commit = await openEvent('slow@b.example');
     const refused = await listed().catch((error: unknown) => error);

@@ -100,6 +100,12 @@ test('events of other webhooks, types and accounts do not count', async () => {
   expect(await read(other)).toEqual({ since: null, before: null });
 });
 
+test('an event from before the start that was committed after a later one counts as neither', async () => {
+  await event({ minutes: 1, waitMs: 10 });
+  await event({ minutes: -1, waitMs: 20 });
+  expect(await read()).toEqual({ since: { events: 1, waiting: 0, p95Ms: 10 }, before: null });
+});
+
 test('only the newest 100 events of a span count', async () => {
   for (let n = 0; n < 10; n += 1) await event({ minutes: -1, waitMs: 5_000 });
   for (let n = 0; n < 100; n += 1) await event({ minutes: -0.5, waitMs: 10 });
