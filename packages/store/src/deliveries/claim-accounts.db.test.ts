@@ -81,6 +81,17 @@ describe('accounts', () => {
     expect([countOf(claimed, busy), countOf(claimed, idle)]).toEqual([0, 4]);
   });
 
+  test('are served by what is due, also where more of them lies ahead', async () => {
+    const accountId = await rows.account();
+    const ahead: WebhookId[] = [];
+    for (let n = 0; n < 5; n += 1) ahead.push(await rows.webhook({ accountId }));
+    for (const id of ahead) await rows.deliveries(id, { dueInMs: 30_000 });
+    const [due, other] = [await rows.webhook({ accountId }), await rows.webhook()];
+    for (const id of [due, other]) await rows.deliveries(id, { count: 8 });
+    const claimed = await claim([...ahead, due, other], 8, { fastRowsMax: 4, lookAheadSeconds: 60 });
+    expect([countOf(claimed, due), countOf(claimed, other)]).toEqual([2, 2]);
+  });
+
   describe('with 40 webhooks, each with five in flight, beside one with twenty', () => {
     const ROOM = 5;
     let many: WebhookId[];

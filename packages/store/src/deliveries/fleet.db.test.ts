@@ -149,7 +149,8 @@ describe('a worker is dead', () => {
     expect(await dead()).toEqual([]);
   });
 
-  test('not while it announces itself, though its session was ended', async () => {
+  test('not while it announces itself every second, though its session was ended', async () => {
+    await silentFor(WORKER, 1);
     expect(await dead()).toEqual([]);
   });
 
