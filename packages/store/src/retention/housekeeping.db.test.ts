@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createRows, createTestDatabase } from '@postrider/testing';
+import { createRows, createTestDatabase, withClient } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { StoreUnavailableError } from '../db/errors.ts';
@@ -89,6 +89,18 @@ describe('what is kept for a time', () => {
     ]);
     expect(await housekeeping.dropExpired()).toBe(0);
     await database.query('truncate provider_notifications, unclaimed_notifications');
+  });
+});
+
+test('what a transaction holds stays, and everything else goes without waiting for it', async () => {
+  await database.query(
+    `insert into console_forms
+     select n::text, null, null, now() - interval '24 hours' from generate_series(1, 3) n`,
+  );
+  await withClient(database.url, async (holder) => {
+    await holder.query(`begin; select from console_forms where token = '2' for update`);
+    expect(await housekeeping.dropExpired()).toBe(2);
+    expect(await database.query('select token from console_forms')).toEqual([{ token: '2' }]);
   });
 });
 
