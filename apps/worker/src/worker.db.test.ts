@@ -9,11 +9,12 @@ import {
   createRows,
   createTestAuthority,
   setupDatabase,
+  startFaultProxy,
   startScriptedReceiver,
   startTcpListener,
   waitFor,
 } from '@postrider/testing';
-import { setupWorkerConnection } from '../test/delivery-fixture.ts';
+import { openTestDatabase, setupWorkerConnection } from '../test/delivery-fixture.ts';
 import { keepLog } from '../test/kept-log.ts';
 import { addWorker } from './worker.ts';
 
@@ -46,8 +47,8 @@ beforeAll(async () => {
 afterAll(() => producer.close());
 beforeEach(() => log.clear());
 
-/** Starts a worker, and stops it after the test as SIGTERM does. */
-async function startWorker(settings: Readonly<Record<string, string>>): Promise<void> {
+/** Starts a worker, and stops it after the test as SIGTERM does. @param leases its pool for leases */
+async function startWorker(settings: Readonly<Record<string, string>>, leases = db.pool): Promise<void> {
   const config = configOf(settings);
   const { logger } = log;
   const metrics = createMetrics('worker', { processMetrics: false });
@@ -67,7 +68,7 @@ async function startWorker(settings: Readonly<Record<string, string>>): Promise<
   const onPostgresError = () => undefined;
   addWorker({
     ...{ config, lifecycle, logger, metrics, onPostgresError },
-    ...{ queueWatch, database: db, leases: db.pool },
+    ...{ queueWatch, database: db, leases },
   });
   await lifecycle.run();
   atEnd(async () => {
@@ -132,11 +133,14 @@ describe('mail over SMTP', () => {
     return /^(EHLO|MAIL|RCPT|RSET|\.$)/.test(line) ? '250 OK' : null;
   }
 
+  async function queueMessage(): Promise<void> {
+    await producer.addMail([{ emailId: await rows.email(), claim: 0, delayMs: 0 }]);
+  }
+
   /** Lets a worker send a message. @returns what it logs about the attempt */
   async function attemptWith(settings: Readonly<Record<string, string>>) {
-    const emailId = await rows.email();
+    await queueMessage();
     await startWorker({ SMTP_REPLY_TIMEOUT_MS: String(REPLY_MS), ...settings });
-    await producer.addMail([{ emailId, claim: 0, delayMs: 0 }]);
     const attempts = () => log.lines('mail.attempted');
     await waitFor(() => attempts().length > 0, { what: 'the attempt' });
     const [attempt] = attempts();
@@ -173,5 +177,22 @@ describe('mail over SMTP', () => {
       outcome: 'retry',
       error: `no answer from the mail server within ${REPLY_MS} ms`,
     });
+  });
+
+  test('is not fetched by a worker that cannot announce itself', async () => {
+    const server = await startMailServer(accepts);
+    const line = await startFaultProxy(database.url);
+    const other = openTestDatabase(line.url(database.url));
+    atEnd(
+      () => line.close(),
+      () => other.close(),
+    );
+    line.takeAway();
+    await queueMessage();
+    await startWorker({ SMTP_URL: `smtp://127.0.0.1:${server.port}` }, other.pool);
+    await waitFor(() => line.refused >= 3, { what: 'three announcements to fail' });
+    line.restore();
+    await waitFor(() => log.lines('mail.attempted').length > 0, { what: 'the attempt' });
+    expect(log.text()).toMatch(/worker announced again.*mail\.attempted/s);
   });
 });
