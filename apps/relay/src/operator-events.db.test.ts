@@ -119,6 +119,18 @@ test('an event that cannot be posted is an attempt, too: it does not come back a
   expect(await left()).toEqual({ attempts: 1, dueIn: 15 });
 });
 
+test('no other relay may claim the event until its post has ended, after ten seconds at most', async () => {
+  const during: unknown[] = [];
+  answer = (response) => {
+    void left().then((row) => {
+      during.push(row);
+      response.end();
+    });
+  };
+  await run();
+  expect(during).toEqual([{ attempts: 1, dueIn: 30 }]);
+});
+
 test('an endpoint on a port that browsers refuse gets the event', async () => {
   const blocked = createServer(receive);
   const port = await listenOnOne(blocked, [10080, 6566, 6000, 5060, 2049]);

@@ -63,6 +63,24 @@ test('idle connections close, except one', async () => {
   });
 });
 
+test('who waits for a connection gets an error after five seconds', async () => {
+  await withPool({ size: 1 }, async (pool) => {
+    const held = await pool.connect();
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+    try {
+      const waiting = pool.connect().catch((error: unknown) => error);
+      const turn = () => new Promise((resolve) => setImmediate(resolve, 'it waits'));
+      jest.advanceTimersByTime(4_999);
+      expect(await Promise.race([waiting, turn()])).toBe('it waits');
+      jest.advanceTimersByTime(1);
+      expect(isUnavailable(await Promise.race([waiting, turn()]))).toBe(true);
+    } finally {
+      jest.useRealTimers();
+      held.release();
+    }
+  });
+});
+
 test('a file of the URL that is missing fails the statements that wait, and ends no process', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'pool-'));
   const file = join(folder, 'ca.pem');
