@@ -55,12 +55,15 @@ export class Connection {
   #unfinished: IncomingMessage | null = null;
   /** `socket.bytesRead` at the last answer. */
   #bytesAnswered: number;
+  /** Node's own. They let a long answer continue. */
+  readonly #drainListeners: readonly (() => void)[];
 
   constructor(socket: Socket, address: string | null, serve: RequestListener, timeouts: ConnectionTimeouts) {
     this.address = address;
     this.#socket = socket;
     this.#serve = serve;
     this.#bytesAnswered = socket.bytesRead;
+    this.#drainListeners = socket.listeners('drain') as (() => void)[];
     // After a CONNECT Node listens to no error of the socket any more.
     socket.on('error', () => socket.destroy());
     socket.once('end', () => this.#breakUnfinished());
@@ -90,12 +93,15 @@ export class Connection {
   }
 
   /**
-   * Ends the connection after a CONNECT. Node takes its listeners from the socket then: no answer in flight
-   * could drain any more.
+   * Ends the connection after a CONNECT. A request in flight keeps its own answer. Node has taken its
+   * listeners from the socket. A long answer needs those for `drain`.
    */
   refuseTunnel(): void {
-    if (this.#current === null) this.#refuse('404 Not Found');
-    else this.#socket.destroy();
+    if (!this.#endAfterAnswer()) {
+      this.#refuse('404 Not Found');
+      return;
+    }
+    for (const listener of this.#drainListeners) this.#socket.on('drain', listener);
   }
 
   /** Answers with a status line and its text, and closes the connection. */

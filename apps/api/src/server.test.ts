@@ -2,6 +2,7 @@ import { request as httpRequest, Agent } from 'node:http';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import { describe, expect, test } from '@jest/globals';
 import { setupHeldServer } from '../test/held-server.ts';
 import { openRaw, rawRequest } from '../test/raw-request.ts';
@@ -104,13 +105,32 @@ describe('bytes that are no request', () => {
     expect(answer).toMatch(/^HTTP\/1.1 404 Not Found\r\n[^]*x-request-id: req_/);
   });
 
-  test('CONNECT behind a request in flight ends the connection, and the request hears of it', async () => {
+  const BEFORE_CONNECT = 'GET / HTTP/1.1\r\nHost: a\r\n\r\nCONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n';
+
+  test.each([
+    ['not begun', (_response: ServerResponse) => undefined],
+    ['begun', (response: ServerResponse) => void response.write('begun')],
+  ])('a request with an answer %s gets it whole before a CONNECT ends the connection', async (_, begin) => {
     const { port, next } = await listening();
     const raw = await openRaw(port);
-    raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\nCONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n');
+    raw.send(BEFORE_CONNECT);
+    const [, response] = await next();
+    begin(response);
+    const pieces = Array.from({ length: 16 }, () => Buffer.alloc(1024 * 1024, 'x'));
+    await pipeline(pieces, response); // more than the socket buffers: it waits for `drain`
+    const received = await raw.closed();
+    expect(received).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+    expect(received.match(/x/g)?.length).toBe(pieces.length * 1024 * 1024);
+    expect(received.match(/HTTP\/1/g)).toHaveLength(1);
+  });
+
+  test('a request before a CONNECT hears that its client has gone', async () => {
+    const { port, next } = await listening();
+    const raw = await openRaw(port);
+    raw.send(BEFORE_CONNECT);
     const [, response] = await next();
     const closed = once(response, 'close');
-    expect(await raw.closed()).toBe('');
+    raw.socket.resetAndDestroy();
     await closed;
   });
 
@@ -338,10 +358,13 @@ describe('stopping', () => {
     await busy.closed();
   });
 
-  test('the deadline cuts the rest', async () => {
+  test.each([
+    ['the rest', ''],
+    ['a request before a CONNECT', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ])('the deadline cuts %s', async (_, behind) => {
     const { server, port, next } = await listening();
     const raw = await openRaw(port);
-    raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    raw.send(`GET / HTTP/1.1\r\nHost: a\r\n\r\n${behind}`);
     await next();
     await server.stop(1);
     expect(await raw.closed()).toBe('');

@@ -87,7 +87,10 @@ export class ApiServer {
     await within(
       () => closed,
       deadlineMs,
-      () => this.#server.closeAllConnections(),
+      () => {
+        // Node's `closeAllConnections` knows no connection that had a CONNECT.
+        for (const socket of this.#connections.keys()) socket.destroy();
+      },
     );
     await closed;
   }
