@@ -1,18 +1,23 @@
-import { once } from 'node:events';
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+
+/** Systems choose ports from 32768 on (Linux) or higher ones, for connections and for servers on port 0. */
+const PORTS = { first: 20_000, end: 32_768 } as const;
+const TRIES = 100;
 
 /**
- * Finds a free TCP port on 127.0.0.1. Another program may take it before the caller binds it. The caller must
- * then ask for another port.
+ * Finds a free TCP port on 127.0.0.1 that the system does not choose by itself. So it is most likely still
+ * free when the caller binds it, also after a restart.
+ * @throws after 100 tries
  */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen({ port: 0, host: '127.0.0.1', exclusive: true });
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  let fault: string | null = null;
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const port = randomInt(PORTS.first, PORTS.end);
+    fault = await portFault('127.0.0.1', port);
+    if (fault === null) return port;
+  }
+  throw new Error(`no free port on 127.0.0.1 after ${TRIES} tries: ${fault}`);
 }
 
 /** @returns null when the port is free, or the error code, such as `EADDRINUSE`. */

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
@@ -148,7 +149,7 @@ describe('a private Postgres', () => {
     expect(first.port).toBe(port);
     await first.stop();
     const other = createServer();
-    await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve));
+    await once(other.listen(port, '127.0.0.1'), 'listening');
     const second = await start();
     await new Promise((resolve) => other.close(resolve));
 
