@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { freePort } from '@postrider/embedded';
-import { adminDatabaseUrl, createTestDatabase, setup, startProcess, withClient } from '@postrider/testing';
+import {
+  adminDatabaseUrl,
+  CLOSED_PORT,
+  createTestDatabase,
+  setup,
+  startProcess,
+  withClient,
+} from '@postrider/testing';
 import type { ProcessName } from '@postrider/testing';
 
 /* A process that cannot run says why, in one line, and exits 1. */
@@ -87,12 +93,11 @@ describe('a database that is not migrated stops the process with one line that n
 test.each(['api', 'all'] as const)(
   '%s without a Postgres to reach says so in one line, without the password',
   async (name) => {
-    const port = await freePort();
-    const url = `postgres://app:hunter2@127.0.0.1:${port}/none`;
+    const url = `postgres://app:hunter2@127.0.0.1:${CLOSED_PORT}/none`;
     const { code, stderr } = await endOf(name, { DATABASE_URL: url });
     expect(code).toBe(1);
     expect(stderr).toEqual([
-      `postrider: cannot start database: Postgres is not available: connect ECONNREFUSED 127.0.0.1:${port}`,
+      `postrider: cannot start database: Postgres is not available: connect ECONNREFUSED 127.0.0.1:${CLOSED_PORT}`,
     ]);
   },
 );

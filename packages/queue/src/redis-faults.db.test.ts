@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { freePort, startRedis } from '@postrider/embedded';
 import type { RunningRedis } from '@postrider/embedded';
-import { describeWithRedis, startFaultProxy, waitFor } from '@postrider/testing';
+import { CLOSED_PORT, describeWithRedis, startFaultProxy, waitFor } from '@postrider/testing';
 import { Redis } from 'ioredis';
 import { setupRedisQueue } from '../test/setup-redis-queue.ts';
 
@@ -146,7 +146,7 @@ describeWithRedis('a queue can be closed', () => {
 
 describe('without any Redis', () => {
   test('a queue that never was connected can be closed', async () => {
-    on.open(`redis://127.0.0.1:${await freePort()}`);
+    on.open(`redis://127.0.0.1:${CLOSED_PORT}`);
     await on.refuses();
     await on.consumer.stop(1_000);
     await on.queue.producer.close();
