@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { CLOSED_PORT, createTestRoles, setup } from '@postrider/testing';
+import { awayFromNewHour, CLOSED_PORT, createTestRoles, setup } from '@postrider/testing';
 import { runInProcess, setupCli } from '../test/run-in-process.ts';
 
 const roles = setup(
@@ -9,6 +9,7 @@ const roles = setup(
 const { database, cli, json } = setupCli();
 
 test('status exits 1 when today’s attempts are in the default partition and tomorrow has no partition', async () => {
+  await awayFromNewHour();
   await database.query(
     `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms)
      values (now(), 1, 'evt_1', 'wh_1', 1, 5)`,

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { apiKeyDigest, newApiKey, newId } from '@postrider/domain';
 import type { AccountId, ApiKeyId } from '@postrider/domain';
-import { ACTOR, untilWaitingForLock, waitFor } from '@postrider/testing';
+import { ACTOR, awayFromNewHour, untilWaitingForLock, waitFor } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { watchedPool } from '../../test/watched-pool.ts';
@@ -219,6 +219,7 @@ describe('the last use of a key', () => {
     store.outside.query(`update api_keys set last_used_at = ${when} where digest = $1`, [apiKeyDigest(key)]);
 
   test('is stored to the hour, once an hour, and for no other key', async () => {
+    await awayFromNewHour();
     const [used, other] = [await newKey(), await newKey()];
     await find(used.key);
     await isMarked(used.key);
@@ -233,6 +234,7 @@ describe('the last use of a key', () => {
   });
 
   test('holds up no request while the row is locked, and is stored by a later look-up', async () => {
+    await awayFromNewHour();
     const { key } = await newKey();
     await inUndoneTransaction(store.db.pool, async (session) => {
       await session.query('select from api_keys where digest = $1 for update', [apiKeyDigest(key)]);

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { awayFromNewHour } from '@postrider/testing';
 import { explainedPool } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { setupStore } from '../../test/open-store.ts';
@@ -7,6 +8,7 @@ import { dropStrayAttempts } from './old-attempts.ts';
 const store = setupStore();
 
 test('attempts of days without a partition go past their days, in bounded steps', async () => {
+  await awayFromNewHour();
   await store.outside.query(
     `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms)
      select now() - make_interval(days => n % 40), n, 'evt_1', 'wh_1', 1, 5 from generate_series(1, 10000) n`,
