@@ -34,15 +34,18 @@ describeWithRedis('with the queue in Redis', () => {
       await system.webhook('/hook');
       const client = new Redis(redis.url);
       let wipes = 0;
-      const wiping = (async () => {
-        while ((await system.outstanding()) > 0 || wipes === 0) {
+      let recorded = false;
+      const wipe = async () => {
+        while (!recorded || (await system.outstanding()) > 0) {
           await arrivedAtLeast(system, Math.min(EVENTS, EVENTS_PER_WIPE * (wipes + 1)));
           await client.flushall();
           wipes += 1;
           if (wipes >= WIPES_MAX) return;
         }
-      })();
+      };
+      const wiping = wipe();
       const ids = await system.record(EVENTS);
+      recorded = true;
       await wiping;
       client.disconnect();
       await system.drained(TIMEOUT_MS / 2);

@@ -154,7 +154,7 @@ test.each([
 test('the receiver renews the lease of a message that takes longer', async () => {
   s3.fail(serviceHang, { operation: 'GetObject' });
   await keep(OBJECT);
-  startReceiver(10, 3_000);
+  startReceiver(HOUR_MS, 3_000); // it never claims again
   await s3.waitForRequests('GetObject', 1);
   const [row] = await outside.query<{ due: string }>('select due_at::text as due from ses_mail');
   const renewed = async () =>
