@@ -21,8 +21,8 @@ export const RUNS = runs({ usual: 12, long: 2_000 });
 /** Each odd id goes to one of so many routes. */
 const ROUTES_PER_ODD_ID = runs({ usual: 4, long: 1 });
 const TIMEOUT_MS = 60_000 + 4_000 * RUNS;
-// The seed of a fault is printed before the time limit of its test passes.
-fc.installGlobalPlugin(fc.interruptAfterTimeLimit(TIMEOUT_MS - 30_000, { failOnInterrupt: true }));
+/** The seed of a fault is printed before the time limit of its test passes. */
+const IN_TIME = { plugins: [fc.interruptAfterTimeLimit(TIMEOUT_MS - 30_000, { failOnInterrupt: true })] };
 
 type NamedRoute = readonly [name: string, contract: RouteContract];
 
@@ -77,7 +77,7 @@ export function fuzzTargets(): void {
         ['OPTIONS', '*'],
         ['HEAD', '/v1/emails'],
       ];
-      await fc.assert(property, { numRuns: 3 * RUNS, examples });
+      await fc.assert(property, { ...IN_TIME, numRuns: 3 * RUNS, examples });
     },
     TIMEOUT_MS,
   );
@@ -170,7 +170,7 @@ function testOneRoute(name: string, contract: RouteContract): void {
       const examples = examplesOf(name, contract).map((spec): [RequestSpec] => [spec]);
       // The operator's routes look at nothing that a request carries.
       const numRuns = examples.length + (contract.keyed ? RUNS : Math.ceil(RUNS / 4));
-      await fc.assert(property, { numRuns, examples });
+      await fc.assert(property, { ...IN_TIME, numRuns, examples });
       const expected = allowedKinds(contract).filter((kind) => !isUnseen(name, contract, kind));
       expect([...seen]).toEqual(expect.arrayContaining(expected));
     },
@@ -198,7 +198,7 @@ function testAllRoutes(routes: readonly NamedRoute[]): void {
         fc.constantFrom(1, 3, 20),
         async (aimed, pieces) => judge.pipelined(aimed, pieces),
       );
-      await fc.assert(property, { numRuns: Math.ceil(RUNS / 2) });
+      await fc.assert(property, { ...IN_TIME, numRuns: Math.ceil(RUNS / 2) });
     },
     TIMEOUT_MS,
   );
@@ -215,7 +215,7 @@ function testAllRoutes(routes: readonly NamedRoute[]): void {
           await judge.raw(spoiledBytes(bytes, spoils), pieces);
         },
       );
-      await fc.assert(property, { numRuns: Math.ceil((3 * RUNS) / 2) });
+      await fc.assert(property, { ...IN_TIME, numRuns: Math.ceil((3 * RUNS) / 2) });
     },
     TIMEOUT_MS,
   );
@@ -224,7 +224,7 @@ function testAllRoutes(routes: readonly NamedRoute[]): void {
     'an ordinary client that keeps its connections gets the same answers',
     async () => {
       const property = fc.asyncProperty(soundRequest, sendByFetch);
-      await fc.assert(property, { numRuns: Math.ceil(RUNS / 2) });
+      await fc.assert(property, { ...IN_TIME, numRuns: Math.ceil(RUNS / 2) });
     },
     TIMEOUT_MS,
   );
