@@ -219,7 +219,7 @@ describe('a slow client', () => {
   });
 
   test('between two requests is cut without an answer', async () => {
-    const { port, next } = await listening({ timeouts: AFTER_HEAD });
+    const { port, next } = await listening({ timeouts: { ...NO_LIMITS, keepAliveTimeout: 20 } });
     const raw = await openRaw(port);
     raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     const [, response] = await next();

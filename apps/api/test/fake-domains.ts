@@ -7,31 +7,43 @@ import type { DomainRequest } from '../src/domains/sending-domains.ts';
 
 /** The provider of domains under `MAIL_PROVIDER=ses`. Its SES accepts everything unless a test tells it otherwise. */
 export interface FakeDomains {
-  readonly provider: DomainProvider;
+  readonly provider: Omit<DomainProvider, 'close'>;
   readonly ses: FakeSes;
+  /** For operations that begin later: true sets a short time limit, false the usual one. */
+  setImpatient(isImpatient: boolean): void;
   stop(): Promise<void>;
 }
 
 /** The time limit of one operation. */
 const TIMEOUT_MS = 20_000;
+const SHORT_TIMEOUT_MS = 2_000;
 
 /** Registers hooks that start a provider for the test file, and stop it at the end. */
-export function setupFakeDomains(timeoutMs?: number): FakeDomains {
-  return setup(
-    () => startFakeDomains(timeoutMs),
-    (domains) => domains.stop(),
-  );
+export function setupFakeDomains(): FakeDomains {
+  return setup(startFakeDomains, (domains) => domains.stop());
 }
 
-export async function startFakeDomains(timeoutMs = TIMEOUT_MS): Promise<FakeDomains> {
+export async function startFakeDomains(): Promise<FakeDomains> {
   const ses = await startFakeSes();
   const restore = setEnvironment(ses.environment);
-  const provider = await createDomainProvider({ region: 'eu-central-1', timeoutMs });
+  const region = 'eu-central-1';
+  const usual = await createDomainProvider({ region, timeoutMs: TIMEOUT_MS });
+  const impatient = await createDomainProvider({ region, timeoutMs: SHORT_TIMEOUT_MS });
+  let current = usual;
   return {
-    provider,
+    provider: {
+      region,
+      create: (request) => current.create(request),
+      get: (domain) => current.get(domain),
+      delete: (domain) => current.delete(domain),
+    },
     ses,
+    setImpatient(isImpatient) {
+      current = isImpatient ? impatient : usual;
+    },
     async stop() {
-      provider.close();
+      usual.close();
+      impatient.close();
       restore();
       await ses.close();
     },

@@ -17,12 +17,11 @@ import { setupFakeDomains } from '../../test/fake-domains.ts';
 import { setupApi, startApi } from '../../test/start-api.ts';
 import type { Caller } from '../../test/start-api.ts';
 
-const TIMEOUT_MS = 2_000;
 const NAME = 'mail.b.example';
 const ID = expect.stringMatching(/^dom_[0-9a-z]{26}$/);
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-const domains = setupFakeDomains(TIMEOUT_MS);
+const domains = setupFakeDomains();
 const api = setupApi(() => ({ domainProvider: domains.provider }));
 let ses: FakeSes;
 let caller: Caller;
@@ -32,6 +31,7 @@ beforeEach(async () => void (caller = await newCaller()));
 afterEach(async () => {
   await api.database.query('delete from domains');
   ses.identities.clear();
+  domains.setImpatient(false);
 });
 
 function newCaller() {
@@ -85,6 +85,11 @@ const FAILURES: readonly [string, ServiceReaction, 'ses-refused' | 'ses-unavaila
   ['a lost connection', serviceDrop, 'ses-unavailable'],
   ['silence', serviceHang, 'ses-unavailable'],
 ];
+
+function nextFails(operation: Parameters<FakeSes['script']>[0], reaction: ServiceReaction): void {
+  ses.script(operation, [reaction]);
+  domains.setImpatient(reaction === serviceHang);
+}
 
 describe('POST /v1/domains', () => {
   test('answers 200 with the records to publish, in the shape of Resend’s', async () => {
@@ -177,10 +182,11 @@ describe('POST /v1/domains', () => {
     'when %s gets',
     (operation) => {
       test.each(FAILURES)('%s, nothing is stored, and the next try succeeds', async (_, reaction, slug) => {
-        ses.script(operation, [reaction]);
+        nextFails(operation, reaction);
         const detail = expectProblem(await post({ name: NAME }), slug);
         expect(detail).toMatch(/^The provider (refused|did not answer): /);
         expect(await stored()).toEqual([]);
+        domains.setImpatient(false);
         await created();
       });
     },
@@ -279,7 +285,7 @@ describe('POST /v1/domains/{id}/verify', () => {
   test.each(FAILURES)('when the provider gives %s, nothing changes', async (_, reaction, slug) => {
     const id = await created();
     publishKeys(identity());
-    ses.script('GetEmailIdentity', [reaction]);
+    nextFails('GetEmailIdentity', reaction);
     expectProblem(await verify(id), slug);
     expect((await get(`/${id}`)).body).toMatchObject({ status: 'pending' });
   });
@@ -316,7 +322,7 @@ describe('DELETE /v1/domains/{id}', () => {
 
   test.each(FAILURES)('when the provider gives %s, the domain stays', async (_, reaction, slug) => {
     const id = await created();
-    ses.script('DeleteEmailIdentity', [reaction]);
+    nextFails('DeleteEmailIdentity', reaction);
     expectProblem(await remove(id), slug);
     expect((await get(`/${id}`)).status).toBe(200);
   });

@@ -403,7 +403,7 @@ describe('time', () => {
 
   test('runs out for a message that arrives too slowly, not for a faster one', async () => {
     const server = await servers.start({
-      limits: { dataPeriodMs: SHORT_MS, dataPeriodBytesMin: 5_000, dataTimeoutMs: LONG_MS },
+      limits: { dataPeriodMs: 1_500, dataPeriodBytesMin: 5_000, dataTimeoutMs: LONG_MS },
     });
     const [fast, slow] = [await server.greet(), await server.greet()];
     await beginMessage(fast);
@@ -422,7 +422,7 @@ describe('time', () => {
   test('of the sink and of a message does not count as time for a command', async () => {
     const { promise: opened, resolve: open } = Promise.withResolvers<boolean>();
     const server = await servers.start({
-      limits: { commandTimeoutMs: SHORT_MS, dataTimeoutMs: LONG_MS },
+      limits: { commandTimeoutMs: 1_500, dataTimeoutMs: LONG_MS },
       accepts: () => opened,
     });
     const waiting = await server.greet();

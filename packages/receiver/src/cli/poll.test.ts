@@ -66,7 +66,7 @@ async function started(...more: string[]) {
     print: (line) => printed.push(line),
     stop: stop.signal,
     pollMs: 5,
-    timeoutMs: 300,
+    timeoutMs: 20_000,
   });
   stops.push(async () => {
     stop.abort();

@@ -45,7 +45,7 @@ const NO_SERVER = '127.0.0.1:9';
 function open(
   { path }: { readonly path: string },
   lost: string[],
-  { spf = false, timeoutMs = 4_000, dnsServer = NO_SERVER, dnsTimeoutMs = 500 } = {},
+  { spf = false, timeoutMs = 20_000, dnsServer = NO_SERVER, dnsTimeoutMs = 500 } = {},
 ): SenderAuthentication {
   return new SenderAuthentication({
     authentication: { dnsServers: [dnsServer], timeoutMs: dnsTimeoutMs, spf },
