@@ -72,11 +72,11 @@ export class DeliveryPass {
     if (lanes.length === 0) return { noWorkForMs: this.#registry.nextCheckMs(beganMs) };
     await this.#depths.refresh(lanes);
     const open = lanes.filter((lane) => this.#depths.rowsMax(lane) > 0);
-    if (open.length > 0) await this.#claimFor(open);
+    const answeredMs = open.length > 0 ? await this.#claimFor(open) : this.#nowMs();
+    // Postgres rests as long as the claim took. A wake-up does not shorten this.
+    this.#restUntilMs = answeredMs + (answeredMs - beganMs);
     const endedMs = this.#nowMs();
-    // Postgres rests as long as the run took. A wake-up does not shorten this.
-    this.#restUntilMs = endedMs + (endedMs - beganMs);
-    return Math.max(CHECK_MS_MIN, endedMs - beganMs, this.#registry.nextCheckMs(endedMs));
+    return Math.max(CHECK_MS_MIN, this.#restUntilMs - endedMs, this.#registry.nextCheckMs(endedMs));
   }
 
   #readWakeUps(nowMs: number): void {
@@ -85,8 +85,8 @@ export class DeliveryPass {
     for (const webhook of this.#found.splice(0)) this.#registry.addFound(webhook, nowMs);
   }
 
-  /** Leases what is due for the next webhooks of these lanes, and adds the jobs. */
-  async #claimFor(lanes: readonly Lane[]): Promise<void> {
+  /** Leases what is due for the next webhooks of these lanes, and adds the jobs. @returns when Postgres answered */
+  async #claimFor(lanes: readonly Lane[]): Promise<number> {
     const { store, fleet, leaseSeconds, onQueued } = this.#parts;
     const nowMs = this.#nowMs();
     const requests = this.#registry.nextRequests(lanes, WEBHOOKS_PER_LANE);
@@ -101,10 +101,12 @@ export class DeliveryPass {
         stuckAfterSeconds: STUCK_AFTER_SECONDS,
         deadWorkers: fleet.deadWorkers(),
       });
+      const answeredMs = this.#nowMs();
       const leased = reports.flatMap((report) => report.leased);
       await this.#enqueue(leased);
       this.#registry.observe(requests, reports, nowMs);
       onQueued(leased);
+      return answeredMs;
     } catch (error) {
       this.#registry.putBack(requests);
       throw error;

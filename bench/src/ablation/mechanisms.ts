@@ -95,7 +95,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   rest: {
     without: 'the relay claims again at once after a claim that took long',
-    changes: [change(DELIVERY_PASS, 'endedMs + (endedMs - beganMs)', 'endedMs')],
+    changes: [change(DELIVERY_PASS, 'answeredMs + (answeredMs - beganMs)', 'answeredMs')],
   },
   'full-check': {
     without: 'a webhook at its limit is checked every 10 ms',

@@ -29,9 +29,11 @@ const NOT_NOW_MS = 100;
 /** Pause after the queue could not be reached. */
 const RETRY_MS = 1_000;
 /**
- * Pause after two empty rounds. BullMQ usually waits in the second. It answers at once while another tool
- * limits the queue's rate, or just after delayed jobs were added.
+ * After a job, BullMQ answers twice that the queue is empty, and waits for the next job in the third round. It
+ * answers at once in each round while another tool limits the queue's rate.
  */
+const EMPTY_ROUNDS_UNPACED = 2;
+/** Pause after each further empty round. */
 const EMPTY_PAUSE_MS = 5;
 
 /**
@@ -57,7 +59,7 @@ export class JobFetcher {
   async run(source: JobSource): Promise<void> {
     const { jobsMax, mayFetch, stopped } = this.#options;
     let busyRounds = 0;
-    let wasEmpty = false;
+    let emptyRounds = 0;
     while (!stopped.aborted) {
       if (!mayFetch()) {
         await pause(NOT_NOW_MS, stopped);
@@ -73,9 +75,8 @@ export class JobFetcher {
         busyRounds < BUSY_AFTER_ROUNDS ? 1 : Math.min(FETCHES_AT_ONCE, Math.ceil(free / BATCH_MAX));
       const gotJob = await Promise.all(Array.from({ length: fetches }, () => this.#fetch(source)));
       busyRounds = gotJob.every(Boolean) ? busyRounds + 1 : 0;
-      const isEmpty = !gotJob.includes(true);
-      if (isEmpty && wasEmpty) await pause(EMPTY_PAUSE_MS, stopped);
-      wasEmpty = isEmpty;
+      emptyRounds = gotJob.includes(true) ? 0 : emptyRounds + 1;
+      if (emptyRounds > EMPTY_ROUNDS_UNPACED) await pause(EMPTY_PAUSE_MS, stopped);
     }
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { asError } from './errors.ts';
@@ -41,14 +42,17 @@ export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'siz
   const webhooks = new Set<WebhookId>();
   const words = new Set<string>();
   let sender: Promise<void> | null = null;
+  let sentAtMs = -Infinity;
 
   async function sendAll(): Promise<void> {
     while (webhooks.size > 0 || words.size > 0) {
+      const waitMs = sentAtMs + WAKE_UP_INTERVAL_MS - performance.now();
+      if (waitMs > 0) await setTimeout(waitMs);
       const parts: string[] = webhooks.size > WEBHOOKS_PER_WAKE_UP ? [SWEEP] : [...webhooks];
       parts.push(...words);
       webhooks.clear();
       words.clear();
-      const sentAt = performance.now();
+      sentAtMs = performance.now();
       try {
         await pool.query({
           name: 'wake',
@@ -58,8 +62,6 @@ export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'siz
       } catch (error) {
         options.onError(asError(error));
       }
-      const sinceMs = performance.now() - sentAt;
-      await new Promise((resolve) => setTimeout(resolve, Math.max(0, WAKE_UP_INTERVAL_MS - sinceMs)));
     }
     sender = null;
   }
