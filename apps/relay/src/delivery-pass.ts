@@ -85,7 +85,7 @@ export class DeliveryPass {
     for (const webhook of this.#found.splice(0)) this.#registry.addFound(webhook, nowMs);
   }
 
-  /** Leases what is due for the next webhooks of these lanes, and adds the jobs. @returns when Postgres answered */
+  /** Leases what is due for the next webhooks of these lanes, and adds jobs. @returns when it leased */
   async #claimFor(lanes: readonly Lane[]): Promise<number> {
     const { store, fleet, leaseSeconds, onQueued } = this.#parts;
     const nowMs = this.#nowMs();

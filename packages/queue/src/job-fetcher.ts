@@ -29,8 +29,8 @@ const NOT_NOW_MS = 100;
 /** Pause after the queue could not be reached. */
 const RETRY_MS = 1_000;
 /**
- * After a job, BullMQ answers twice that the queue is empty, and waits for the next job in the third round. It
- * answers at once in each round while another tool limits the queue's rate.
+ * After a job, BullMQ answers twice that the queue is empty, and waits for the next job in the third round.
+ * It answers at once in each round while another tool limits the queue's rate.
  */
 const EMPTY_ROUNDS_UNPACED = 2;
 /** Pause after each further empty round. */
