@@ -166,19 +166,13 @@ describe.each(WAYS)('by way of %s', (_, query) => {
   );
 });
 
-test.each([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-])('a socket’s %s is an outage', (code) => {
-  const broken = Object.assign(new Error('the socket failed'), { code });
-  expect(isOutage(new Error('wrapped', { cause: broken }))).toBe(true);
-});
+test.each(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'])(
+  'a socket’s %s is an outage',
+  (code) => {
+    const broken = Object.assign(new Error('the socket failed'), { code });
+    expect(isOutage(new Error('wrapped', { cause: broken }))).toBe(true);
+  },
+);
 
 test('what is no error is not', () => {
   for (const value of [undefined, null, 'ECONNRESET', 7, {}]) expect(isUnavailable(value)).toBe(false);
