@@ -53,6 +53,8 @@ export class Connection {
    * The answered request, while its body still arrives. A complete request would hold its body in memory.
    */
   #unfinished: IncomingMessage | null = null;
+  /** The connection ends after the answer in flight. */
+  #isEnding = false;
   /** `socket.bytesRead` at the last answer. */
   #bytesAnswered: number;
   /** Node's own. They let a long answer continue. */
@@ -145,13 +147,13 @@ export class Connection {
     if (this.#current === null) return false;
     const { request, response } = this.#current;
     if (!request.complete) breakBody(request, fault);
-    // An answer in progress has sent its headers, so the connection closes after it.
-    if (response.headersSent) response.once('close', () => this.#socket.destroySoon());
-    else response.setHeader('connection', 'close');
+    if (!response.headersSent) response.setHeader('connection', 'close');
+    this.#isEnding = true;
     return true;
   }
 
   #next(): void {
+    if (this.#isEnding) this.#socket.destroySoon();
     const { destroyed, writableEnded, bytesRead } = this.#socket;
     // The last answer closed the connection, so the waiting requests cannot be answered.
     if (destroyed || writableEnded) this.#waiting.splice(0);

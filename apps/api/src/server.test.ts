@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { describe, expect, test } from '@jest/globals';
+import { waitFor } from '@postrider/testing';
 import { setupHeldServer } from '../test/held-server.ts';
 import { openRaw, rawRequest } from '../test/raw-request.ts';
 import { bodyFault, onceBodyBroken } from './http/read-body.ts';
@@ -62,6 +63,11 @@ describe('bytes that are no request', () => {
     const broken = new Promise((resolve) => onceBodyBroken(request, resolve));
     raw.send('no chunk\r\n');
     await broken;
+    const listeners = response.listenerCount('close');
+    const { bytesRead } = request.socket;
+    raw.send('more of it'); // Node reports each read
+    await waitFor(() => request.socket.bytesRead > bytesRead, { what: 'the second read' });
+    expect(response.listenerCount('close')).toBe(listeners);
     response.end('ended');
     expect(await raw.closed()).toMatch(/begunended$/);
   });

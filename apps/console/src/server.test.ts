@@ -28,7 +28,7 @@ test('a stop waits for the page in flight, and not for its connection', async ()
   response.end('the page');
   expect(await text(await answer)).toBe('the page');
   await stopped;
-}, 40_000); // Node would keep the connection for 65 s
+}, 40_000); // Node would keep the connection for 620 s
 
 test('a stop does not wait for a connection that has sent nothing', async () => {
   const server = new ConsoleServer((_, response) => void response.end('the page'));

@@ -82,6 +82,7 @@ describe('the name of a database', () => {
     const name = databaseName('postgres://me:pw@/x?host=/run/postgresql');
     expect(name).toMatch(/^[0-9a-f]{12}$/);
     expect(databaseName('postgres://me:pw@/y?host=/run/postgresql')).not.toBe(name);
+    expect(databaseName('postgres://me:pw@/x?host=/run/other')).not.toBe(name);
   });
 });
 

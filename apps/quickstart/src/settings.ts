@@ -139,5 +139,6 @@ export function logsDirOf(settings: Settings): string {
 export function databaseName(databaseUrl: string | undefined): string {
   if (databaseUrl === undefined) return 'embedded';
   const url = parseServerUrl(databaseUrl); // not null: the configuration accepted it
-  return createHash('sha256').update(`${url?.host}${url?.pathname}`).digest('hex').slice(0, 12);
+  const socket = url?.searchParams.get('host') ?? '';
+  return createHash('sha256').update(`${url?.host}${url?.pathname}${socket}`).digest('hex').slice(0, 12);
 }

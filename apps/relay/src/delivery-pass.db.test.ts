@@ -251,14 +251,15 @@ describe('a run', () => {
     expect(await fixture.wakeUp(other)).toBe(250);
   });
 
-  test('rests as long as it worked, also when it is woken', async () => {
+  test('rests as long as its claim took, also when it is woken', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId);
     fixture.duringClaim = async () => fixture.advance(40);
+    fixture.queue.onNextDeliveries(async () => fixture.advance(10));
     await fixture.wakeUp(webhookId);
     fixture.advance(15);
-    expect(await fixture.wakeUp(await store.rows.webhook())).toEqual({ noWorkForMs: 25 });
-    fixture.advance(25);
+    expect(await fixture.wakeUp(await store.rows.webhook())).toEqual({ noWorkForMs: 15 });
+    fixture.advance(15);
     await fixture.pass.run();
     expect(fixture.asked).toHaveLength(2);
   });

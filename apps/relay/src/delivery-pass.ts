@@ -73,7 +73,7 @@ export class DeliveryPass {
     await this.#depths.refresh(lanes);
     const open = lanes.filter((lane) => this.#depths.rowsMax(lane) > 0);
     const answeredMs = open.length > 0 ? await this.#claimFor(open) : this.#nowMs();
-    // Postgres rests as long as the claim took. A wake-up does not shorten this.
+    // Claims use Postgres at most half of the time. A wake-up does not shorten this rest.
     this.#restUntilMs = answeredMs + (answeredMs - beganMs);
     const endedMs = this.#nowMs();
     return Math.max(CHECK_MS_MIN, this.#restUntilMs - endedMs, this.#registry.nextCheckMs(endedMs));

@@ -67,8 +67,14 @@ async function startWorker(settings: Readonly<Record<string, string>>, leases = 
   const queueWatch = openQueueWatch(queueLocation(config), { client: 'worker', logger, metrics });
   const onPostgresError = () => undefined;
   addWorker({
-    ...{ config, lifecycle, logger, metrics, onPostgresError },
-    ...{ queueWatch, database: db, leases },
+    config,
+    lifecycle,
+    logger,
+    metrics,
+    onPostgresError,
+    queueWatch,
+    database: db,
+    leases,
   });
   await lifecycle.run();
   atEnd(async () => {

@@ -43,7 +43,7 @@ interface RedisClient {
 
 /**
  * Redis may refuse the SELECT of a new connection: a script runs too long, or an ACL forbids it. ioredis
- * would then use database 0. This client connects again, until Redis accepts the SELECT.
+ * would then use database 0. This client connects again, about ten times a second, until Redis accepts it.
  */
 export function keepToDatabase(redis: RedisClient): void {
   redis.on('error', ({ command }) => {

@@ -49,8 +49,9 @@ export function createSesDomains(options: Pick<SesOptions, 'region' | 'timeoutMs
       attempt(async (sdk, commandOptions) => {
         const command = new GetEmailIdentityCommand({ EmailIdentity: domain });
         const identity = await sdk.send(command, commandOptions).catch(nullIfMissing);
-        if (identity?.VerifiedForSendingStatus === undefined && identity !== null) throw unreadable(identity);
-        return identity === null ? null : sendingDomain(domain, region, identity);
+        if (identity === null) return null;
+        if (identity.VerifiedForSendingStatus === undefined) throw unreadable(identity);
+        return sendingDomain(domain, region, identity);
       }),
     delete: (domain) => attempt((sdk, commandOptions) => deleteIdentity(sdk, domain, commandOptions)),
     close: () => client.close(),

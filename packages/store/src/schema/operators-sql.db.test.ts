@@ -34,8 +34,11 @@ function sqlOf(page: string, words: string): string {
 describe('after a clock of Postgres that was a day ahead', () => {
   const AHEAD_MS = 24 * 60 * 60 * 1000;
   const SES_MAIL = {
-    ...{ providerMessageId: 'ses-1', source: 'ann@shop.example', recipients: ['a@in.example'] },
-    ...{ verdicts: { dmarcPolicy: null }, location: { kind: 'object', bucket: 'b', key: 'k' } as const },
+    providerMessageId: 'ses-1',
+    source: 'ann@shop.example',
+    recipients: ['a@in.example'],
+    verdicts: { dmarcPolicy: null },
+    location: { kind: 'object', bucket: 'b', key: 'k' } as const,
   };
 
   /** What is due now, by the statements of relays and inbound processes. */
