@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { openQueueWatch, Producer, queueLocation } from '@postrider/queue';
 import { createMetrics, Lifecycle, loadConfig, RELAY_PASSES } from '@postrider/runtime';
-import type { Metrics, RelayPass, StopSignal } from '@postrider/runtime';
+import type { Metrics, RelayPass } from '@postrider/runtime';
 import { createWakeUps } from '@postrider/store';
 import type { WakeUps } from '@postrider/store';
-import { openClient, untilWaitingForLock, waitFor, withClient } from '@postrider/testing';
+import { createTestProcess, openClient, untilWaitingForLock, waitFor, withClient } from '@postrider/testing';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
@@ -52,18 +52,8 @@ function relayConfigOf({ database }: RelayStore) {
 async function startRelay(): Promise<() => Promise<number>> {
   const config = relayConfigOf(store);
   const logger = keepingLogger(lines);
-  let signalled: (signal: StopSignal) => void = () => undefined;
-  const { promise: exit, resolve: exited } = Promise.withResolvers<number>();
-  const lifecycle = new Lifecycle({
-    logger,
-    deadlineMs: 10_000,
-    control: {
-      onSignal: (listener) => void (signalled = listener),
-      onFatal: () => undefined,
-      exit: (code) => exited(code),
-      complain: () => undefined,
-    },
-  });
+  const { control, stop: stopRelay } = createTestProcess();
+  const lifecycle = new Lifecycle({ logger, deadlineMs: 10_000, control });
   addRelay({
     config,
     lifecycle,
@@ -76,12 +66,7 @@ async function startRelay(): Promise<() => Promise<number>> {
     onPostgresError: () => undefined,
   });
   await lifecycle.run();
-  let stopped = false;
-  return async () => {
-    if (!stopped) signalled('SIGTERM');
-    stopped = true;
-    return exit;
-  };
+  return stopRelay;
 }
 
 async function value(name: string, of = metrics): Promise<number> {

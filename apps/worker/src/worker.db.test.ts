@@ -3,11 +3,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createSecretBox } from '@postrider/domain';
 import { openQueueWatch, Producer, queueLocation } from '@postrider/queue';
 import { createMetrics, Lifecycle, loadConfig } from '@postrider/runtime';
-import type { StopSignal } from '@postrider/runtime';
 import {
   cleanUpAfterEach,
   createRows,
   createTestAuthority,
+  createTestProcess,
   setupDatabase,
   startFaultProxy,
   startScriptedReceiver,
@@ -52,18 +52,8 @@ async function startWorker(settings: Readonly<Record<string, string>>, leases = 
   const config = configOf(settings);
   const { logger } = log;
   const metrics = createMetrics('worker', { processMetrics: false });
-  let signalled: (signal: StopSignal) => void = () => undefined;
-  const { promise: exit, resolve: exited } = Promise.withResolvers<number>();
-  const lifecycle = new Lifecycle({
-    logger,
-    deadlineMs: 10_000,
-    control: {
-      onSignal: (listener) => void (signalled = listener),
-      onFatal: () => undefined,
-      exit: (code) => exited(code),
-      complain: () => undefined,
-    },
-  });
+  const { control, stop } = createTestProcess();
+  const lifecycle = new Lifecycle({ logger, deadlineMs: 10_000, control });
   const queueWatch = openQueueWatch(queueLocation(config), { client: 'worker', logger, metrics });
   const onPostgresError = () => undefined;
   addWorker({
@@ -77,10 +67,7 @@ async function startWorker(settings: Readonly<Record<string, string>>, leases = 
     leases,
   });
   await lifecycle.run();
-  atEnd(async () => {
-    signalled('SIGTERM');
-    expect(await exit).toBe(0);
-  });
+  atEnd(async () => expect(await stop()).toBe(0));
 }
 
 describe('a delivery', () => {

@@ -11,6 +11,7 @@ export { createTestRoles, type TestRoles } from './roles.ts';
 export { newWebhook } from './new-webhook.ts';
 export { inParallel } from './in-parallel.ts';
 export { CLOSED_PORT, listen } from './listening-server.ts';
+export { createTestProcess } from './test-process.ts';
 export { awayFromNewHour } from './new-hour.ts';
 export { untilWaitingForLock } from './until-waiting-for-lock.ts';
 export { waitFor } from './wait-for.ts';

@@ -65,7 +65,7 @@ export type Session = Pick<Client, 'query' | 'connection'>;
  * run, and an operator may repair it while the process runs.
  */
 export class SessionClient extends Client {
-  readonly missingFile: unknown;
+  #missingFile: unknown;
 
   /**
    * pg's constructor throws when a file is missing that the URL names (`sslrootcert`). pg-pool calls it in
@@ -76,7 +76,7 @@ export class SessionClient extends Client {
       super(config);
     } catch (error) {
       super();
-      this.missingFile = error;
+      this.#missingFile = error;
     }
   }
 
@@ -89,8 +89,8 @@ export class SessionClient extends Client {
       });
     }
     const done = (error: unknown) => callback(error === null ? null : new StoreUnavailableError(error));
-    if (this.missingFile === undefined) super.connect(done);
-    else process.nextTick(done, this.missingFile);
+    if (this.#missingFile === undefined) super.connect(done);
+    else process.nextTick(done, this.#missingFile);
     return undefined;
   }
 }
