@@ -245,6 +245,10 @@ describe('npm start', () => {
     const shown = await untilShown(first);
     expect(first.output()).toMatch(/signed email\.sent evt_\S+ arrived, signature verified/);
     expect(first.output()).toMatch(/^\[demo\] \d+ ms after the commit that recorded the event/m);
+    // `npm start` shows warnings. A process that starts is none.
+    expect(readFileSync(join(dataDir, 'logs', 'all.log'), 'utf8')).not.toMatch(
+      /"level":"warn","msg":"not ready".*"reason":"starting, or stopping"/,
+    );
     await expectReplyInThread(first, shown);
     expect((await sendMail(shown)).status).toBe(200);
     await waitFor(() => /email\.bounced evt_\S+ of em_\S+, signature verified/.test(first.output()), {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { newId, recordEvent } from '@postrider/domain';
 import type { AccountId, WebhookId } from '@postrider/domain';
 import {
@@ -78,6 +78,21 @@ describe('the sender', () => {
     await wakeUps.close();
     expect(heard).toHaveLength(2);
     wakeUps = createWakeUps({ databaseUrl: NOWHERE, applicationName: 'unused', onError: () => undefined });
+  });
+
+  test('waits after a wake-up, and names together what comes meanwhile', async () => {
+    const [first, ...others] = webhookIds(3) as [WebhookId, ...WebhookId[]];
+    const now = jest.spyOn(performance, 'now').mockReturnValue(1_000); // the interval is never over
+    try {
+      wakeUps.send({ webhooks: [first], mail: false });
+      await until(1);
+      await database.query('select pg_sleep(0.05)'); // the sender has its answer
+      for (const id of others) wakeUps.send({ webhooks: [id], mail: false });
+      await until(2);
+    } finally {
+      now.mockRestore();
+    }
+    expect(parting(heard[1] ?? '')).toEqual([...others].sort());
   });
 
   test('names 2,000 webhooks, 200 at a time, and asks for a sweep in place of more', async () => {
