@@ -68,7 +68,7 @@ export class DeliveryPass {
     const beganMs = this.#nowMs();
     if (beganMs < this.#restUntilMs) return { noWorkForMs: this.#restUntilMs - beganMs };
     this.#readWakeUps(beganMs);
-    const lanes = this.#registry.lanesDueAt(beganMs);
+    const lanes = this.#registry.makeDue(beganMs);
     if (lanes.length === 0) return { noWorkForMs: this.#registry.nextCheckMs(beganMs) };
     await this.#depths.refresh(lanes);
     const open = lanes.filter((lane) => this.#depths.rowsMax(lane) > 0);

@@ -3,45 +3,55 @@ import { FIRST_LIMIT } from './webhook-state.ts';
 import type { AccountState, WebhookState } from './webhook-state.ts';
 
 /**
- * The part of the slots for a webhook that answers quickly, beside other accounts. Of a worker's 768 slots it
- * is 48: they bring 480 deliveries a second or more.
+ * While the relay knows another account, a quick webhook gets at most this part of the slots. Of a worker's
+ * 768 slots it is 48. Each attempt takes 100 ms or less, so 48 slots make at least 480 deliveries a second.
  */
 const QUICK_PART = 1 / 16;
 
-/** A webhook that asks for a share. */
-export type AskingWebhook = Pick<WebhookState, 'account' | 'ownLimit' | 'inFlight' | 'isQuick' | 'lane'>;
+/** A webhook of the next claim. */
+export type AskingWebhook = Pick<WebhookState, 'account' | 'grownLimit' | 'inFlight' | 'isQuick' | 'lane'>;
 
 export interface Capacity {
   /** Slots that all workers together announce. */
   readonly slots: number;
   /** The relay knows one account only. */
   readonly oneAccount: boolean;
-  /** The accounts that have their share in flight, or deliveries that wait for it. */
+  /** Accounts that have their whole share in flight, or whose limit keeps due deliveries waiting. */
   readonly needingShare: ReadonlySet<AccountState>;
 }
 
+export interface WebhookLimit {
+  /** Due deliveries that the webhook may have in flight. */
+  readonly limit: number;
+  /** It would be higher if the account were alone. */
+  readonly isCutByAccount: boolean;
+}
+
 /**
- * Returns the share of each webhook: how many due deliveries it may have in flight. An attempt that waits
- * costs a socket, not a processor. So shares do not protect the workers: they keep slots free for others.
+ * Returns the concurrency limit of each webhook. An attempt that waits costs a socket, not a processor. So
+ * the limits do not protect the workers: they keep slots free for others.
  *
- * share = min(own limit, max(fair, in flight + spare))
+ * limit = min(own, max(fair, in flight + spare))
  *
- * - `fair` is the account's limit, divided by its webhooks that are busy or ask. It is at least one.
- * - `spare` is what the account has left of its limit, divided by its webhooks that ask.
- * - Beside other accounts, a quick webhook may have a sixteenth of the slots at most.
+ * - `own` has grown with the deliveries that ended. Beside other accounts, it is at most a sixteenth of the
+ *   slots for a quick webhook.
+ * - `fair` is the account's limit, divided by the number of its webhooks that have deliveries in flight or
+ *   are in this claim. It is at least one.
+ * - `spare` is what the account has left of its limit, divided by its webhooks in this claim.
  */
-export function fairShares(asking: readonly AskingWebhook[], capacity: Capacity): number[] {
+export function webhookLimits(asking: readonly AskingWebhook[], capacity: Capacity): WebhookLimit[] {
   const { slots, oneAccount } = capacity;
   const byAccount = Map.groupBy(asking, ({ account }) => account);
   return asking.map((webhook) => {
-    const { account, inFlight, isQuick, ownLimit } = webhook;
+    const { account, inFlight, isQuick, grownLimit } = webhook;
     const siblings = byAccount.get(account) ?? [];
     const starting = siblings.filter((sibling) => sibling.inFlight === 0).length;
-    const limit = accountLimit(webhook, capacity);
-    const fair = Math.max(1, Math.floor(limit / (account.busyWebhooks + starting)));
-    const spare = Math.ceil((limit - account.inFlight) / siblings.length);
-    const ownMax = isQuick && !oneAccount ? Math.min(ownLimit, quickLimit(slots)) : ownLimit;
-    return Math.min(ownMax, Math.max(fair, inFlight + spare));
+    const ofAccount = accountLimit(webhook, capacity);
+    const fair = Math.max(1, Math.floor(ofAccount / (account.busyWebhooks + starting)));
+    const spare = Math.ceil((ofAccount - account.inFlight) / siblings.length);
+    const own = isQuick && !oneAccount ? Math.min(grownLimit, quickLimit(slots)) : grownLimit;
+    const limit = Math.min(own, Math.max(fair, inFlight + spare));
+    return { limit, isCutByAccount: limit < own };
   });
 }
 
@@ -54,7 +64,7 @@ function accountLimit({ account, lane }: AskingWebhook, { slots, needingShare }:
   return lane === 'fast' && others === 0 ? slots : accountShare(slots);
 }
 
-/** An account may have this many deliveries in flight, whatever others have. */
+/** The share of an account: it may have this many deliveries in flight, whatever others have. */
 export function accountShare(slots: number): number {
   return partOf(slots, ACCOUNT_SHARE);
 }

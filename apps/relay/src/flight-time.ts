@@ -4,7 +4,10 @@ const QUICK_MS = 100;
 const HALF_LIFE_MS = 2_000;
 /** A mean of fewer ended deliveries says little. */
 const ENDED_MIN = 32;
-/** The shortest mean fades: it doubles in this time. A 5 ms endpoint that turns slow is quick for 17 s. */
+/**
+ * The shortest mean doubles in this time, so that an old one loses its effect. A 5 ms endpoint that turns
+ * slow is quick for 17 s.
+ */
 const DOUBLES_AFTER_MS = 4_000;
 
 export interface FlightSample {
@@ -16,9 +19,9 @@ export interface FlightSample {
   readonly quickLimit: number;
 }
 
-/** How long a webhook's deliveries are in flight, by Little's law: in flight = rate × time. */
+/** How long a webhook's deliveries are in flight: deliveries in flight = deliveries a second × time. */
 export class FlightTime {
-  /** Deliveries in flight × milliseconds, and deliveries that ended. Both fade. */
+  /** Deliveries in flight × milliseconds, and deliveries that ended. Both halve in `HALF_LIFE_MS`. */
   #inFlightMs = 0;
   #ended = 0;
   /** The shortest mean so far. A longer one may be due to a busy worker, not to the endpoint. */

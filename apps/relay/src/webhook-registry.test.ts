@@ -30,7 +30,7 @@ function wake(...names: string[]): void {
 
 /** Claims for the next webhooks of a lane. @returns their names, in the order of the claim */
 function claim(more: Partial<WebhookReport> = {}, lane: Lane = 'fast', webhooksMax = 100): string[] {
-  registry.lanesDueAt(nowMs);
+  registry.makeDue(nowMs);
   const requests = registry.nextRequests([lane], webhooksMax);
   const reports = requests.map(({ webhookId }) =>
     claimOf({ webhookId, accountId: accountOf(webhookId), ...more }),
@@ -41,7 +41,7 @@ function claim(more: Partial<WebhookReport> = {}, lane: Lane = 'fast', webhooksM
 
 /** What the next claim of a lane would ask for. The webhooks stay due. */
 function requests(lane: Lane = 'fast'): WebhookRequest[] {
-  registry.lanesDueAt(nowMs);
+  registry.makeDue(nowMs);
   const requests = registry.nextRequests([lane], 100);
   registry.putBack(requests);
   return requests;
@@ -67,10 +67,10 @@ describe('the webhooks to claim for', () => {
     wake('a1', 'b1');
     claim({ failing: true }, 'fast', 1);
     wake('a1');
-    expect(registry.lanesDueAt(nowMs)).toEqual(['fast', 'slow']);
+    expect(registry.makeDue(nowMs)).toEqual(['fast', 'slow']);
     expect(claim({}, 'slow')).toEqual(['a1']);
     expect(claim({}, 'fast')).toEqual(['b1']);
-    expect(registry.lanesDueAt(nowMs)).toEqual([]);
+    expect(registry.makeDue(nowMs)).toEqual([]);
   });
 
   test('stay due when the claim fails', () => {
@@ -178,12 +178,12 @@ describe('a webhook', () => {
     expect(requests()).toEqual([]);
     nowMs += 59_000;
     wake('a1');
-    expect(requests()).toMatchObject([{ share: 24 }]);
+    expect(requests()).toMatchObject([{ limit: 24 }]);
     claim();
     nowMs += 60_000;
-    registry.lanesDueAt(nowMs);
+    registry.makeDue(nowMs);
     wake('a1');
-    expect(requests()).toMatchObject([{ share: 8 }]);
+    expect(requests()).toMatchObject([{ limit: 8 }]);
   });
 
   test('is forgotten also when rounding makes the end of its minute differ from its age', () => {
@@ -191,7 +191,7 @@ describe('a webhook', () => {
     wake('a1');
     claim();
     nowMs = 1_069_641.925289; // a minute later, rounded down
-    expect(registry.lanesDueAt(nowMs)).toEqual([]);
+    expect(registry.makeDue(nowMs)).toEqual([]);
     expect(registry.nextCheckMs(nowMs + 1)).toBeGreaterThan(0);
   });
 
@@ -217,25 +217,25 @@ describe('a claim', () => {
     wake('a1', 'b1');
     claim({ inFlight: 60 }); // another relay gave it more
     nowMs += 500;
-    expect(requests()).toMatchObject([{ share: 8, rowsToRead: 60 }, {}]);
+    expect(requests()).toMatchObject([{ limit: 8, rowsToRead: 60 }, {}]);
   });
 
   /** The only webhook so far gets as much as it may have, five times. */
   function grow(name: string): void {
     wake(name);
-    for (const share of [8, 8, 24, 40, 88]) {
-      expect(requests()).toMatchObject([{ webhookId: id(name), share }]);
-      claim({ due: 1_000, leased: leased(share) });
+    for (const limit of [8, 8, 24, 40, 88]) {
+      expect(requests()).toMatchObject([{ webhookId: id(name), limit }]);
+      claim({ due: 1_000, leased: leased(limit) });
       nowMs += 1_000;
     }
   }
 
-  /** The share that the next claim would give. */
-  const shareOf = (name: string) => requests().find(({ webhookId }) => webhookId === id(name))?.share;
+  /** The limit that the next claim would give. */
+  const limitOf = (name: string) => requests().find(({ webhookId }) => webhookId === id(name))?.limit;
 
   /** Claims for one webhook alone: the others stay due. @param more null: it was removed */
   function claimFor(name: string, more: Partial<WebhookReport> | null): void {
-    registry.lanesDueAt(nowMs);
+    registry.makeDue(nowMs);
     const taken = registry.nextRequests(['fast'], 100);
     const own = taken.filter(({ webhookId }) => webhookId === id(name));
     registry.putBack(taken.filter((request) => !own.includes(request)));
@@ -248,17 +248,17 @@ describe('a claim', () => {
     wake('b1', 'c1');
     claimFor('b1', { inFlight: 31 });
     claimFor('c1', { inFlight: 31 });
-    expect(shareOf('a1')).toBe(128);
+    expect(limitOf('a1')).toBe(128);
   });
 
   test('gives an account a quarter while another one has its share in flight', () => {
     grow('a1');
     wake('b1');
     claimFor('b1', { inFlight: 32 });
-    expect(shareOf('a1')).toBe(32);
+    expect(limitOf('a1')).toBe(32);
     nowMs += 500; // both are checked again
     claimFor('b1', { inFlight: 31 });
-    expect(shareOf('a1')).toBe(128);
+    expect(limitOf('a1')).toBe(128);
   });
 
   /** Twenty webhooks of account b have one delivery each in flight, and more wait. @returns their names */
@@ -275,15 +275,28 @@ describe('a claim', () => {
   test('gives an account a quarter while webhooks of another one wait, which has less than its share in flight', () => {
     grow('a1');
     const others = twentyWait();
-    expect(shareOf('a1')).toBe(32);
+    expect(limitOf('a1')).toBe(32);
     for (const name of others) claimFor(name, {});
-    expect(shareOf('a1')).toBe(128);
+    expect(limitOf('a1')).toBe(128);
+  });
+
+  test('gives an account more than a quarter while only its own limit keeps a quick webhook of another one waiting', () => {
+    registry = new WebhookRegistry(() => 512);
+    grow('a1');
+    wake('b1');
+    for (let check = 0; check < 7; check += 1) {
+      claimFor('b1', { due: 10_000, leased: leased(8) });
+      nowMs += 20;
+    }
+    nowMs += 500; // both are checked again
+    const limits = requests().map(({ webhookId, limit }) => [webhookId, limit]);
+    expect(Object.fromEntries(limits)).toEqual({ [id('b1')]: 32, [id('a1')]: 168 });
   });
 
   test('gives an account all slots when the waiting webhooks of the other one were removed', () => {
     grow('a1');
     for (const name of twentyWait()) claimFor(name, null);
-    expect(shareOf('a1')).toBe(128);
+    expect(limitOf('a1')).toBe(128);
   });
 
   test('gives an account all slots when the other one’s webhook was removed', () => {
@@ -292,7 +305,7 @@ describe('a claim', () => {
     claimFor('b1', { inFlight: 32 });
     nowMs += 500;
     claimFor('b1', null);
-    expect(shareOf('a1')).toBe(128);
+    expect(limitOf('a1')).toBe(128);
   });
 
   test('gives an account a quarter while a quarter of another one hangs', () => {
@@ -302,38 +315,38 @@ describe('a claim', () => {
     nowMs += 3_000;
     claimFor('b1', { inFlight: 32, stuck: 32 }); // from now on it uses the slow lane
     expect(requests('slow')).toMatchObject([]);
-    expect(shareOf('a1')).toBe(32);
+    expect(limitOf('a1')).toBe(32);
   });
 
   test('gives a quick webhook all slots only while the relay knows no other account', () => {
     registry = new WebhookRegistry(() => 768);
     wake('a1');
     for (let check = 0; check < 7; check += 1) {
-      claim({ due: 10_000, leased: leased(requests()[0]?.share ?? 0) });
+      claim({ due: 10_000, leased: leased(requests()[0]?.limit ?? 0) });
       nowMs += 20;
     }
-    expect(shareOf('a1')).toBeGreaterThan(100);
+    expect(limitOf('a1')).toBeGreaterThan(100);
     wake('b1');
     claimFor('b1', {});
-    expect(shareOf('a1')).toBe(48);
+    expect(limitOf('a1')).toBe(48);
     nowMs += 60_000; // the relay forgets the other one
-    expect(shareOf('a1')).toBeGreaterThan(100);
+    expect(limitOf('a1')).toBeGreaterThan(100);
   });
 
   test('frees a quick webhook of its part of a large fleet when its endpoint turns slow', () => {
     registry = new WebhookRegistry(() => 7_680);
     wake('a1');
     for (let check = 0; check < 9; check += 1) {
-      claim({ due: 10_000, leased: leased(requests()[0]?.share ?? 0) });
+      claim({ due: 10_000, leased: leased(requests()[0]?.limit ?? 0) });
       nowMs += 20;
     }
     wake('b1');
     claimFor('b1', { nextDueInMs: 1_000_000 });
-    expect(shareOf('a1')).toBe(480);
+    expect(limitOf('a1')).toBe(480);
     for (let check = 0; check < 60; check += 1) {
       claimFor('a1', { inFlight: 480 });
       nowMs += 500;
     }
-    expect(shareOf('a1')).toBeGreaterThan(480);
+    expect(limitOf('a1')).toBeGreaterThan(480);
   });
 });

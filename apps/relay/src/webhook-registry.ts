@@ -2,7 +2,8 @@ import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Lane } from '@postrider/queue';
 import type { ClaimRequest, SweptWebhook, WebhookReport } from '@postrider/store';
 import TinyQueue from 'tinyqueue';
-import { accountShare, fairShares, quickLimit } from './fair-shares.ts';
+import { accountShare, quickLimit, webhookLimits } from './fair-shares.ts';
+import type { WebhookLimit } from './fair-shares.ts';
 import { LANES } from './queue-depths.ts';
 import { IN_FLIGHT_CHECK, LOOK_AHEAD_MS, WebhookState } from './webhook-state.ts';
 import type { AccountState } from './webhook-state.ts';
@@ -11,7 +12,7 @@ import type { AccountState } from './webhook-state.ts';
 const FORGET_AFTER_MS = 60_000;
 
 /** What a claim asks for a webhook. */
-export interface WebhookRequest extends ClaimRequest {
+export interface WebhookRequest extends ClaimRequest, WebhookLimit {
   readonly webhook: WebhookState;
 }
 
@@ -26,7 +27,7 @@ export class WebhookRegistry {
   readonly #fleetSlots: () => number;
   readonly #webhooks = new Map<WebhookId, WebhookState>();
   readonly #accounts = new Map<AccountId, AccountState>();
-  /** The accounts that had their share in flight at their last claim, or deliveries that wait for it. */
+  /** See `Capacity`. */
   readonly #needingShare = new Set<AccountState>();
   /** The webhooks that are due for a check. The accounts take turns, and so do the webhooks of each. */
   readonly #due: Readonly<Record<Lane, Map<AccountState, Set<WebhookState>>>> = {
@@ -57,7 +58,7 @@ export class WebhookRegistry {
   }
 
   /** Makes due what was scheduled until now. @returns the lanes with webhooks that are due for a check */
-  lanesDueAt(nowMs: number): Lane[] {
+  makeDue(nowMs: number): Lane[] {
     while (this.#nextScheduledMs() <= nowMs) {
       const webhook = this.#scheduled.pop()?.webhook;
       webhook?.scheduledAtMs.pop();
@@ -71,17 +72,17 @@ export class WebhookRegistry {
   /** Removes the next webhooks of these lanes that are due for a check. @returns what to claim for each */
   nextRequests(lanes: readonly Lane[], webhooksPerLane: number): WebhookRequest[] {
     const webhooks = lanes.flatMap((lane) => this.#removeDue(lane, webhooksPerLane));
-    const shares = fairShares(webhooks, {
+    const limits = webhookLimits(webhooks, {
       slots: this.#fleetSlots(),
       oneAccount: this.#accounts.size < 2,
       needingShare: this.#needingShare,
     });
-    return webhooks.map((webhook, index) => {
+    return limits.map((limit, index) => {
+      const webhook = webhooks[index] as WebhookState;
       const { webhookId, account, inFlight, lane, scanFrom } = webhook;
-      const share = shares[index] ?? 0;
-      const rowsToRead = Math.max(share, inFlight);
+      const rowsToRead = Math.max(limit.limit, inFlight);
       const slow = lane === 'slow';
-      return { webhook, webhookId, share, rowsToRead, slow, scanFrom, accountInFlight: account.inFlight };
+      return { ...limit, webhook, webhookId, rowsToRead, slow, scanFrom, accountInFlight: account.inFlight };
     });
   }
 
@@ -93,14 +94,14 @@ export class WebhookRegistry {
   /** Takes in the result of a claim that began at `nowMs`. A webhook that it does not report was removed. */
   observe(requests: readonly WebhookRequest[], reports: readonly WebhookReport[], nowMs: number): void {
     const reportOf = new Map(reports.map((report) => [report.webhookId, report]));
-    for (const { webhook, share } of requests) {
+    for (const { webhook, limit, isCutByAccount } of requests) {
       const report = reportOf.get(webhook.webhookId);
       if (report === undefined) {
         this.#forget(webhook);
         continue;
       }
       this.#join(webhook, report.accountId);
-      webhook.observe(report, { share, quickLimit: quickLimit(this.#fleetSlots()), nowMs });
+      webhook.observe(report, { limit, isCutByAccount, quickLimit: quickLimit(this.#fleetSlots()), nowMs });
       this.#noteNeedOf(webhook.account);
       this.#schedule(webhook, nowMs);
     }
@@ -145,7 +146,7 @@ export class WebhookRegistry {
     this.#schedule(webhook, nowMs);
   }
 
-  /** Sees to the next check. A webhook that has nothing to do is forgotten when its time has come. */
+  /** Makes the webhook due, or schedules its check. Forgets it when it had nothing to do for a minute. */
   #schedule(webhook: WebhookState, nowMs: number): void {
     const { checkAtMs, checkedAtMs, scheduledAtMs } = webhook;
     const isIdle = checkAtMs === Infinity;
@@ -175,7 +176,7 @@ export class WebhookRegistry {
   }
 
   #forget(webhook: WebhookState): void {
-    webhook.count(0, false);
+    webhook.setInFlight(0, false);
     this.#noteNeedOf(webhook.account);
     webhook.account.webhookCount -= 1;
     this.#webhooks.delete(webhook.webhookId);

@@ -13,8 +13,9 @@ beforeEach(() => {
 });
 
 /** A claim for as much as the webhook's own limit. @returns the time until the next check */
-function claim(more: Partial<WebhookReport> = {}, share = webhook.ownLimit): number {
-  webhook.observe(claimOf(more), { share, quickLimit: 48, nowMs });
+function claim(more: Partial<WebhookReport> = {}, limit = webhook.grownLimit): number {
+  const isCutByAccount = limit < webhook.grownLimit;
+  webhook.observe(claimOf(more), { limit, isCutByAccount, quickLimit: 48, nowMs });
   return webhook.checkAtMs - nowMs;
 }
 
@@ -24,11 +25,11 @@ function pass(ms: number): void {
 
 describe('the limit', () => {
   test('starts at 8, and grows by two per ended delivery', () => {
-    expect(webhook.ownLimit).toBe(8);
+    expect(webhook.grownLimit).toBe(8);
     const limits = Array.from({ length: 6 }, () => {
-      claim({ leased: leased(webhook.ownLimit) }); // all that were leased before have ended
+      claim({ leased: leased(webhook.grownLimit) }); // all that were leased before have ended
       pass(100);
-      return webhook.ownLimit;
+      return webhook.grownLimit;
     });
     expect(limits).toEqual([8, 24, 40, 88, 168, 344]);
   });
@@ -36,27 +37,27 @@ describe('the limit', () => {
   test('does not grow by deliveries whose lease expired', () => {
     claim({ leased: leased(8) });
     claim({ inFlight: 0, expired: 8, due: 8, leased: leased(8) });
-    expect(webhook.ownLimit).toBe(8);
+    expect(webhook.grownLimit).toBe(8);
     claim({ inFlight: 5, expired: 1, due: 6, leased: leased(1) });
-    expect(webhook.ownLimit).toBe(12);
+    expect(webhook.grownLimit).toBe(12);
   });
 
   test('does not grow by delayed jobs', () => {
     claim({ leased: leased(8, { dueInMs: 5_000 }), due: 0 });
     claim();
-    expect(webhook.ownLimit).toBe(8);
+    expect(webhook.grownLimit).toBe(8);
   });
 
   test('falls to 8 while the endpoint is failing, and grows again', () => {
     claim({ leased: leased(8) });
     claim({ leased: leased(24) });
-    expect(webhook.ownLimit).toBe(24);
+    expect(webhook.grownLimit).toBe(24);
     claim({ failing: true, leased: leased(8) });
-    expect([webhook.ownLimit, webhook.lane]).toEqual([8, 'slow']);
+    expect([webhook.grownLimit, webhook.lane]).toEqual([8, 'slow']);
     claim({ failing: true, leased: leased(8) });
-    expect(webhook.ownLimit).toBe(8);
+    expect(webhook.grownLimit).toBe(8);
     claim();
-    expect([webhook.ownLimit, webhook.lane]).toEqual([24, 'fast']);
+    expect([webhook.grownLimit, webhook.lane]).toEqual([24, 'fast']);
   });
 });
 

@@ -1,11 +1,12 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Lane } from '@postrider/queue';
 import type { DeliveryPosition, WebhookReport } from '@postrider/store';
+import type { WebhookLimit } from './fair-shares.ts';
 import { FlightTime } from './flight-time.ts';
 
 /** The limit of a webhook that is new to the relay, or failing. If it hangs, it holds 8 slots for 10 s. */
 export const FIRST_LIMIT = 8;
-/** Growth of the limit per ended delivery: an endpoint that takes 4 s has 72 in flight after 8 s. */
+/** Growth of the limit per ended delivery: an endpoint that takes 2 s has 72 in flight after 4 s. */
 const GROWTH = 2;
 /** An endpoint hangs when this many attempts are stuck, or half of those that it may have in flight. */
 const HANGS_AT_STUCK = 8;
@@ -29,9 +30,7 @@ export interface AccountState {
   webhookCount: number;
 }
 
-interface ObservedClaim {
-  /** The share that it gave the webhook. */
-  readonly share: number;
+interface ObservedClaim extends WebhookLimit {
   /** See `FlightSample`. */
   readonly quickLimit: number;
   /** When it began. */
@@ -45,8 +44,8 @@ export class WebhookState {
   accountId: AccountId | null = null;
   /** Until the first report it is the webhook's own, and no other webhook's limits depend on it. */
   account: AccountState = { inFlight: 0, busyWebhooks: 0, waitingWebhooks: 0, webhookCount: 0 };
-  /** Its deliveries in flight at most, whatever its share. */
-  ownLimit = FIRST_LIMIT;
+  /** Its limit as far as its endpoint is known: it grows with each delivery that ends. */
+  grownLimit = FIRST_LIMIT;
   /** Due deliveries in the queue or in an attempt, after the last report. */
   inFlight = 0;
   /** The last claim found as many due deliveries as the webhook may have in flight. */
@@ -57,7 +56,10 @@ export class WebhookState {
   checkedAtMs: number;
   /** When it claims again. */
   checkAtMs = Infinity;
-  /** Its times in the registry's queue, the earliest last. At each, the registry reads `checkAtMs` again. */
+  /**
+   * Times of its entries in the registry's `#scheduled`, the earliest last. Only an earlier time adds an
+   * entry. At each time, the registry reads `checkAtMs` again.
+   */
   readonly scheduledAtMs: number[] = [];
   #isWaiting = false;
   #isFailing = false;
@@ -81,27 +83,27 @@ export class WebhookState {
   }
 
   /** Takes in what a claim saw. */
-  observe(report: WebhookReport, { share, quickLimit, nowMs }: ObservedClaim): void {
+  observe(report: WebhookReport, { limit, isCutByAccount, quickLimit, nowMs }: ObservedClaim): void {
     const leased = report.leased.filter(({ dueInMs }) => dueInMs === 0).length;
     // An expired lease ends no delivery: its job or its worker was lost.
     const ended = Math.max(0, this.inFlight - report.inFlight - report.expired);
     const elapsedMs = nowMs - this.checkedAtMs;
     this.#flightTime.add({ inFlight: this.inFlight, ended, elapsedMs, quickLimit });
-    this.isAtLimit = report.due >= share;
-    const isWaiting = this.lane === 'fast' && this.isAtLimit && share < this.ownLimit;
-    this.#noteHanging(report, share, ended, nowMs);
+    this.isAtLimit = report.due >= limit;
+    const isWaiting = this.lane === 'fast' && this.isAtLimit && isCutByAccount;
+    this.#noteHanging(report, limit, ended, nowMs);
     this.#isFailing = report.failing;
-    this.ownLimit = report.failing ? FIRST_LIMIT : this.ownLimit + GROWTH * ended;
+    this.grownLimit = report.failing ? FIRST_LIMIT : this.grownLimit + GROWTH * ended;
     this.scanFrom = report.scanFrom;
     this.checkedAtMs = nowMs;
     if (leased > 0) this.#leasedAtMs = nowMs;
-    this.count(report.inFlight + leased, isWaiting);
-    const isLeftOut = Math.min(report.due, share) > this.inFlight;
+    this.setInFlight(report.inFlight + leased, isWaiting);
+    const isLeftOut = Math.min(report.due, limit) > this.inFlight;
     this.checkAtMs = nowMs + (isLeftOut ? CHECK_MS_MIN : this.#nextCheckMs(report, nowMs));
   }
 
   /** @param isWaiting deliveries wait because the account may have no more in flight. */
-  count(inFlight: number, isWaiting: boolean): void {
+  setInFlight(inFlight: number, isWaiting: boolean): void {
     this.account.inFlight += inFlight - this.inFlight;
     this.account.busyWebhooks += Number(inFlight > 0) - Number(this.inFlight > 0);
     this.account.waitingWebhooks += Number(isWaiting) - Number(this.#isWaiting);
@@ -109,9 +111,12 @@ export class WebhookState {
     this.#isWaiting = isWaiting;
   }
 
-  /** Timed-out attempts end, too. So a hang is over only when a delivery was leased since, and one ended. */
-  #noteHanging({ stuck }: WebhookReport, share: number, ended: number, nowMs: number): void {
-    const hangs = this.#hungAtMs !== null || stuck >= Math.min(HANGS_AT_STUCK, share / 2);
+  /**
+   * A time-out also ends an attempt. So a hang is over only when the relay has leased a delivery after the
+   * last stuck attempt, and one has ended.
+   */
+  #noteHanging({ stuck }: WebhookReport, limit: number, ended: number, nowMs: number): void {
+    const hangs = this.#hungAtMs !== null || stuck >= Math.min(HANGS_AT_STUCK, limit / 2);
     if (stuck > 0 && hangs) this.#hungAtMs = nowMs;
     else if (this.#hungAtMs !== null && ended > 0 && this.#leasedAtMs > this.#hungAtMs) this.#hungAtMs = null;
   }

@@ -60,15 +60,15 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
     changes: [change(WEBHOOK_STATE, 'report.failing ? FIRST_LIMIT : ', '')],
   },
   'first-limit': {
-    without: 'a webhook that the relay does not know begins with its share of all slots',
-    changes: [change(WEBHOOK_STATE, 'ownLimit = FIRST_LIMIT;', 'ownLimit = 1_000_000;')],
+    without: 'a webhook that the relay does not know begins with its part of all slots',
+    changes: [change(WEBHOOK_STATE, 'grownLimit = FIRST_LIMIT;', 'grownLimit = 1_000_000;')],
   },
   growth: {
-    without: 'the limit of a webhook grows to its share when its first delivery has ended',
+    without: 'the limit of a webhook grows to its part when its first delivery has ended',
     changes: [change(WEBHOOK_STATE, 'GROWTH = 2;', 'GROWTH = 1_000_000;')],
   },
   'quick-limit': {
-    without: 'an endpoint that answers quickly may use all of its share',
+    without: 'an endpoint that answers quickly may use all that its account may',
     changes: [change(FAIR_SHARES, 'QUICK_PART = 1 / 16;', 'QUICK_PART = 1_000_000;')],
   },
   'shortest-mean': {
@@ -83,7 +83,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'own-part': {
     without: 'a webhook has no part of its own, and gets nothing while its account has used its share',
-    changes: [change(FAIR_SHARES, 'Math.max(1, Math.floor(limit / (account.busyWebhooks + starting)))', '0')],
+    changes: [change(FAIR_SHARES, 'Math.max(1, Math.floor(ofAccount / (account.busyWebhooks + starting)))', '0')],
   },
   'one-account': {
     without: 'the share of an account limits it also while no other account needs its share',

@@ -23,9 +23,9 @@ export const CLAIM_LIMITS: ClaimLimits = {
 export const CLAIM_LIMIT_VALUES = [60, 1000, 1000, 1000, 30, 1, [], '-infinity'] as const;
 
 /** Asks for deliveries of a webhook of which the caller knows nothing else. */
-export function requestFor(webhookId: WebhookId, share = 8, more: Partial<ClaimRequest> = {}): ClaimRequest {
+export function requestFor(webhookId: WebhookId, limit = 8, more: Partial<ClaimRequest> = {}): ClaimRequest {
   const unknown = { slow: false, accountInFlight: 0, scanFrom: null };
-  return { webhookId, share, rowsToRead: share, ...unknown, ...more };
+  return { webhookId, limit, rowsToRead: limit, ...unknown, ...more };
 }
 
 /** The deliveries that a claim leased, of all webhooks. */

@@ -32,16 +32,16 @@ const inFlightOf = new Map<WebhookId, number>();
 
 async function claim(
   webhooks: WebhookId | readonly WebhookId[],
-  share = 8,
+  limit = 8,
   limits: Partial<ClaimLimits> = {},
 ): Promise<LeasedDelivery[]> {
   const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
-  const requests = asked.map((webhookId) => requestOf(webhookId, share));
+  const requests = asked.map((webhookId) => requestOf(webhookId, limit));
   return leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, ...limits }));
 }
 
-function requestOf(webhookId: WebhookId, share: number): ClaimRequest {
-  return requestFor(webhookId, share, { accountInFlight: inFlightOf.get(webhookId) ?? 0 });
+function requestOf(webhookId: WebhookId, limit: number): ClaimRequest {
+  return requestFor(webhookId, limit, { accountInFlight: inFlightOf.get(webhookId) ?? 0 });
 }
 
 function countOf(claimed: readonly LeasedDelivery[], webhookId: WebhookId): number {
@@ -49,7 +49,7 @@ function countOf(claimed: readonly LeasedDelivery[], webhookId: WebhookId): numb
 }
 
 describe('accounts', () => {
-  test('have the same share of a claim, however many webhooks each has', async () => {
+  test('have the same part of a claim, however many webhooks each has', async () => {
     const [many, one] = [await rows.account(), await rows.account()];
     const webhooks: WebhookId[] = [];
     for (let n = 0; n < 20; n += 1) webhooks.push(await rows.webhook({ accountId: many }));
@@ -112,8 +112,8 @@ describe('accounts', () => {
     /** @returns of 16 rows how many each account got */
     async function shares(asked: readonly WebhookId[], freeOfMany: number): Promise<number[]> {
       const requests = [...asked, single].map((webhookId, index) => {
-        const share = webhookId === single ? 40 : ROOM + (index < freeOfMany ? 1 : 0);
-        return requestOf(webhookId, share);
+        const limit = webhookId === single ? 40 : ROOM + (index < freeOfMany ? 1 : 0);
+        return requestOf(webhookId, limit);
       });
       const claimed = leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, fastRowsMax: 16 }));
       return [claimed.length - countOf(claimed, single), countOf(claimed, single)];

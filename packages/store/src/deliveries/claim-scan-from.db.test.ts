@@ -35,9 +35,9 @@ beforeEach(() => rows.clear());
 async function claimFrom(
   webhookId: WebhookId,
   scanFrom: DeliveryPosition | null,
-  share = 8,
+  limit = 8,
 ): Promise<WebhookReport> {
-  const [claim] = await outbox.claim([requestFor(webhookId, share, { scanFrom })], CLAIM_LIMITS);
+  const [claim] = await outbox.claim([requestFor(webhookId, limit, { scanFrom })], CLAIM_LIMITS);
   if (claim === undefined) throw new Error('the claim did not report the webhook');
   return claim;
 }

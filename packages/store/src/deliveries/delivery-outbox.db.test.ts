@@ -34,17 +34,17 @@ beforeEach(() => rows.clear());
 
 async function claim(
   webhooks: WebhookId | readonly WebhookId[],
-  share = 8,
+  limit = 8,
   limits: Partial<ClaimLimits> = {},
 ): Promise<LeasedDelivery[]> {
   const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
-  const requests = asked.map((webhookId) => requestFor(webhookId, share));
+  const requests = asked.map((webhookId) => requestFor(webhookId, limit));
   return leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, ...limits }));
 }
 
 /** What a claim for up to eight deliveries reports of a webhook. */
-async function reportOf(webhookId: WebhookId, more: { share?: number; rowsToRead?: number } = {}) {
-  const [claim] = await outbox.claim([requestFor(webhookId, more.share, more)], CLAIM_LIMITS);
+async function reportOf(webhookId: WebhookId, more: { limit?: number; rowsToRead?: number } = {}) {
+  const [claim] = await outbox.claim([requestFor(webhookId, more.limit, more)], CLAIM_LIMITS);
   if (claim === undefined) throw new Error('the claim did not report the webhook');
   return claim satisfies WebhookReport;
 }
@@ -157,8 +157,8 @@ describe('the lane', () => {
     ];
     const all = [dawdler, healthy, failing];
     for (const id of all) await rows.deliveries(id, { count: 20 });
-    const claimAll = async (share: number, limits: Partial<ClaimLimits>) => {
-      const requests = all.map((id) => requestFor(id, share, { slow: id === dawdler }));
+    const claimAll = async (limit: number, limits: Partial<ClaimLimits>) => {
+      const requests = all.map((id) => requestFor(id, limit, { slow: id === dawdler }));
       return leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, ...limits }));
     };
     const noneSlow = await claimAll(10, { slowRowsMax: 0 });
@@ -316,9 +316,9 @@ describe('the report of a webhook', () => {
   test('counts what was due and in flight before the claim, in the rows that it read', async () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { count: 9 });
-    expect(await reportOf(webhookId, { share: 3 })).toMatchObject({ due: 3, inFlight: 0 });
-    expect(await reportOf(webhookId, { share: 5 })).toMatchObject({ due: 5, inFlight: 3 });
-    const beyond = await reportOf(webhookId, { share: 2, rowsToRead: 7 });
+    expect(await reportOf(webhookId, { limit: 3 })).toMatchObject({ due: 3, inFlight: 0 });
+    expect(await reportOf(webhookId, { limit: 5 })).toMatchObject({ due: 5, inFlight: 3 });
+    const beyond = await reportOf(webhookId, { limit: 2, rowsToRead: 7 });
     expect(beyond).toMatchObject({ due: 7, inFlight: 5, leased: [] });
   });
 

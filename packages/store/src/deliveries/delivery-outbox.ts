@@ -8,8 +8,8 @@ import { nextWebhook, sweepWebhook, sweepWebhooks } from './sql/sweep-webhooks.t
 /** A webhook to claim for, and how many of its deliveries may be due and in flight at once. */
 export interface ClaimRequest {
   readonly webhookId: WebhookId;
-  readonly share: number;
-  /** Rows to read, at least `share`: more when more are in flight. */
+  readonly limit: number;
+  /** Rows to read, at least `limit`: more when more are in flight. */
   readonly rowsToRead: number;
   /** Its deliveries go to the slow lane. Those of a failing webhook always do. */
   readonly slow: boolean;
@@ -129,8 +129,8 @@ export function createDeliveryOutbox(pool: Pool) {
       return rows[0]?.id ?? null;
     },
     /**
-     * Claims round-robin over accounts, and over the webhooks of each. When there is not enough for a whole
-     * round, the first requests are served: put the webhooks first that have waited longest.
+     * Leases due deliveries, fairly over accounts and over the webhooks of each. Ties keep the order of the
+     * requests: put the webhooks first that have waited longest.
      *
      * @returns one entry per webhook that still exists, in any order
      */
@@ -138,7 +138,7 @@ export function createDeliveryOutbox(pool: Pool) {
       const { deadWorkers } = limits;
       const rows = await runOn<ClaimRow>(pool, claimDeliveries, [
         requests.map(({ webhookId }) => webhookId),
-        requests.map(({ share }) => share),
+        requests.map(({ limit }) => limit),
         requests.map(({ rowsToRead }) => rowsToRead),
         requests.map(({ slow }) => slow),
         requests.map(({ scanFrom }) => scanFrom?.dueAt ?? null),

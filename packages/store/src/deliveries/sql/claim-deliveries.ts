@@ -3,9 +3,9 @@ import { statement } from '../../db/statement.ts';
 import { LOW_WATER_MARK } from './low-water-mark.ts';
 
 /**
- * Whether a row may be leased: it has no lease, its lease has expired, or its worker died. That worker may
- * also have fetched jobs without taking their rows. So a row that nobody has taken is free if its lease is
- * older than the death. If its job still waits in the queue, it then has two jobs (decision 0036).
+ * Whether a row may be leased: it has no lease, its lease has expired, or its worker died. A dead worker may
+ * also have fetched jobs whose rows it did not take. So a row that nobody has taken is free if it was leased
+ * before the death. If its job still waits in the queue, it then has two jobs (decision 0036).
  */
 const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
                    or coalesce(d.worker = any ($14::int[]), false)
@@ -15,7 +15,7 @@ const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
  * Leases the deliveries of these webhooks that are due within the look-ahead, and reports what it saw of each
  * webhook. So the claim is also the scan.
  *
- * Guarantee, concurrency limit: only rows among a webhook's oldest are leased, as many as its share. Rows
+ * Guarantee, concurrency limit: only rows among a webhook's oldest are leased, as many as its limit. Rows
  * with a lease count, too. Deliveries that were leased before they were due come on top when they become due.
  * A removed webhook gets nothing, and no report.
  *
@@ -37,7 +37,7 @@ const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
  * Rows before a webhook's start position are neither read nor counted (decision 0016).
  *
  * By webhook:
- * - $1 ids, $2 shares, $3 rows to read (the share or more), $4 whether it uses the slow lane
+ * - $1 ids, $2 concurrency limits, $3 rows to read (the limit or more), $4 whether it uses the slow lane
  * - $5 due times and $6 ids of the start positions, or nulls; $7 deliveries in flight of its account
  *
  * For all:
@@ -53,26 +53,26 @@ export const claimDeliveries = statement('claim-deliveries')`
     with asked as materialized (
       select a.webhook_id, w.account_id, a.account_in_flight, a.request_order, a.rows_to_read,
              coalesce(a.from_due_at, '-infinity') as from_due_at, coalesce(a.from_id, 0) as from_id,
-             w.failing_since is not null as failing, a.slow or w.failing_since is not null as slow, a.share
+             w.failing_since is not null as failing, a.slow or w.failing_since is not null as slow, a.in_flight_max
       from unnest($1::text[], $2::int[], $3::int[], $4::boolean[], $5::timestamptz[], $6::bigint[], $7::int[])
              with ordinality
-             a (webhook_id, share, rows_to_read, slow, from_due_at, from_id, account_in_flight, request_order)
+             a (webhook_id, in_flight_max, rows_to_read, slow, from_due_at, from_id, account_in_flight, request_order)
       cross join lateral (select * from webhooks where id = a.webhook_id offset 0) w
       where w.removed_at is null
     ),
     seen as materialized (
-      select a.webhook_id, a.account_id, a.account_in_flight, a.request_order, a.failing, a.slow, a.share, k.*
+      select a.webhook_id, a.account_id, a.account_in_flight, a.request_order, a.failing, a.slow, a.in_flight_max, k.*
       from asked a
       left join lateral (
-        select x.at, x.id, x.due_at, x.due, x.leased, row_number() over (order by x.due_at, x.id) as age_rank,
+        select x.at, x.id, x.due_at, x.due, x.held, row_number() over (order by x.due_at, x.id) as age_rank,
                count(*) filter (where x.due) over () as due_rows,
-               count(*) filter (where x.due and x.leased) over () as in_flight,
-               count(*) filter (where x.leased and x.taken_at < now() - make_interval(secs => $13)) over () as stuck,
-               count(*) filter (where x.had_lease and not x.leased) over () as expired,
+               count(*) filter (where x.due and x.held) over () as in_flight,
+               count(*) filter (where x.held and x.taken_at < now() - make_interval(secs => $13)) over () as stuck,
+               count(*) filter (where x.had_lease and not x.held) over () as expired,
                min(x.due_at) filter (where not x.due) over () as next_due_at
         from (
           select d.ctid as at, greatest(d.id, 0) as id, d.due_at, d.taken_at, d.due_at <= now() as due,
-                 d.leased_until is not null as had_lease, not ${IS_FREE} as leased
+                 d.leased_until is not null as had_lease, not ${IS_FREE} as held
           from deliveries d
           where d.webhook_id = a.webhook_id and (d.due_at, greatest(d.id, 0)) >= (a.from_due_at, a.from_id)
           order by d.due_at, greatest(d.id, 0)
@@ -87,7 +87,7 @@ export const claimDeliveries = statement('claim-deliveries')`
                + row_number() over (partition by due, slow, account_id order by age_rank, request_order)
                as account_rank
       from seen
-      where age_rank <= share and not leased and due_at <= now() + make_interval(secs => $8)
+      where age_rank <= in_flight_max and not held and due_at <= now() + make_interval(secs => $8)
     ),
     picked as materialized (
       select in_lane.at, in_lane.slow
