@@ -1,4 +1,4 @@
-import type { LogFields } from '@postrider/runtime';
+import type { LogFields, Logger, Metrics } from '@postrider/runtime';
 
 /** The stages that a fault of ours can end. Deliveries have the first three; mail has all but `attempt`. */
 export type Stage = 'load' | 'attempt' | 'record' | 'hand_over';
@@ -24,4 +24,17 @@ export async function during<T>(stage: Stage, work: Promise<T>, ids?: LogFields)
   } catch (error) {
     throw new StageFault(stage, error, ids);
   }
+}
+
+/** Handles a fault of ours: one log line and a count. The row's lease brings the work back. */
+export function leaveToLease(
+  { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics<'worker'> },
+  work: 'delivery' | 'mail',
+  ids: LogFields,
+  fault: unknown,
+): void {
+  const ended = fault instanceof StageFault ? fault : { stage: 'other', cause: fault, ids: {} };
+  const { stage, cause: error, ids: more } = ended;
+  metrics.workLeftToLease.inc({ work, stage });
+  logger.error('work left to its lease', { ...ids, ...more, stage, error });
 }

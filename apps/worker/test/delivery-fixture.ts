@@ -157,7 +157,7 @@ function createWorker(parts: WorkerParts, options: WorkerOptions): (job: Deliver
   const standardWebhooks = options.standardWebhooks ?? false;
   const attemptParts = { client, secrets, clock, headerPrefix: 'Service', standardWebhooks };
   const stages: DeliveryStages = {
-    load: createLoader(store, options.leaseSeconds ?? 30),
+    load: createLoader(store, options.leaseSeconds ?? 30, 1, new AbortController().signal),
     attempt: (delivery) => makeAttempt(delivery, attemptParts),
     record: createRecorder(store, clock),
     schedule: retrySchedule(CONTRACT_RETRY_DELAYS_SECONDS),
@@ -204,7 +204,7 @@ function rowsOf(
         deadWorkers: [],
       };
       const unknown = { slow: false, accountInFlight: 0, scanFrom: null };
-      const request = { webhookId, share: 1, rowsToRead: 1, ...unknown };
+      const request = { webhookId, limit: 1, rowsToRead: 1, ...unknown };
       const [claim] = await createDeliveryOutbox(db.pool).claim([request], limits);
       const [job] = claim?.leased ?? [];
       if (job === undefined) throw new Error('nothing is outstanding for this webhook');

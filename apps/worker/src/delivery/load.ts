@@ -11,8 +11,8 @@ export interface LoadedDelivery extends TakenDelivery {
 
 /**
  * Takes the delivery of a job. One statement takes the deliveries of all concurrent jobs. In an outage of
- * Postgres it tries again for as long as the relay's lease may last. After another fault it does not: one
- * locked row would hold up its batch each time.
+ * Postgres it tries again for as long as the relay's lease may last. It does not repeat a take that failed at
+ * a locked row: the row would delay its batch again.
  *
  * @param stopped the worker stops: it does not wait for Postgres with what it has not begun
  * @returns null for a stale or duplicate job.
@@ -20,8 +20,8 @@ export interface LoadedDelivery extends TakenDelivery {
 export function createLoader(
   store: Pick<DeliveryWork, 'take'>,
   leaseSeconds: number,
-  workerNumber: number | null = null,
-  stopped?: AbortSignal,
+  workerNumber: number,
+  stopped: AbortSignal,
 ): (job: DeliveryClaim) => Promise<LoadedDelivery | null> {
   const take = batched<DeliveryClaim, LoadedDelivery | null>(async (jobs) => {
     const takenAtMs = performance.now();
@@ -35,6 +35,6 @@ export function createLoader(
       return { ...row, takenAtMs, leaseEndsAtMs: takenAtMs + row.dueInMs + leaseSeconds * 1000 };
     });
   });
-  const mayRepeat = (error: unknown) => isOutage(error) && stopped?.aborted !== true;
+  const mayRepeat = (error: unknown) => isOutage(error) && !stopped.aborted;
   return (job) => untilPostgresAnswers(() => take(job), performance.now() + leaseSeconds * 1000, mayRepeat);
 }
