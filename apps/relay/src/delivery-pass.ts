@@ -7,7 +7,7 @@ import type { FleetWatch } from './fleet-watch.ts';
 import { createQueueDepths, DELAYED_MAX, LANES } from './queue-depths.ts';
 import type { QueueDepths } from './queue-depths.ts';
 import { WebhookRegistry } from './webhook-registry.ts';
-import { CHECK_MS_MIN, LOOK_AHEAD_MS } from './webhook-state.ts';
+import { CHECK_MS_MIN, LOOK_AHEAD_MS, STUCK_AFTER_SECONDS } from './webhook-state.ts';
 
 export interface DeliveryPassParts {
   readonly store: Pick<DeliveryOutbox, 'claim' | 'release'>;
@@ -22,8 +22,6 @@ export interface DeliveryPassParts {
 
 /** Webhooks of each lane in one claim. A fresh event waits for the claim under way, so claims are short. */
 const WEBHOOKS_PER_LANE = 64;
-/** An attempt that takes longer is stuck. While many connections open, a quick endpoint may take over 1 s. */
-const STUCK_AFTER_SECONDS = 3;
 
 /**
  * Moves deliveries into the queue. Each run claims for the webhooks that are due for a check. A retry, a

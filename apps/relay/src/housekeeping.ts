@@ -1,6 +1,6 @@
 import type { Semaphore } from '@postrider/limits';
 import type { ConfigurationOf, Logger, RelayPass } from '@postrider/runtime';
-import type { AttemptLog, ErasureStore, Housekeeping } from '@postrider/store';
+import type { AttemptLog, AttemptSums, ErasureStore, Housekeeping } from '@postrider/store';
 
 const STEP_EVERY_MS = 60 * 60 * 1000;
 /** A long read of the attempt log makes this step fail. It is tried again after 20 s. */
@@ -9,6 +9,11 @@ const ERASURES_EVERY_MS = 15_000;
 const REMOVALS_EVERY_MS = 60 * 1000;
 /** Pause while rows of a removal are left. The database rests at least as long as it worked. */
 const REMOVALS_CONTINUE_AFTER_MS = 1000;
+/** The pass `sums` looks every 5 s for a minute that has ended. */
+const SUMS_EVERY_MS = 5_000;
+/** While there is more to do, the pass works a tenth of the time. */
+const SUMS_REST_PER_WORK = 9;
+const SUMS_REST_MS_MIN = 10;
 
 export interface HousekeepingParts {
   readonly attemptLog: AttemptLog;
@@ -87,4 +92,11 @@ export async function erasuresPass(erasures: Pick<ErasureStore, 'resume'>, logge
   if (finished) logger.info('person erased', names);
   else logger.info('erasure waits', { ...names, pending, pending_ids: pendingIds });
   return 0;
+}
+
+/** Runs one step of the sums of attempts. @returns the pause before the next step, in milliseconds. */
+export async function sumsPass(sums: AttemptSums, nowMs = () => performance.now()): Promise<number> {
+  const begunAtMs = nowMs();
+  if ((await sums.step()) === 'current') return SUMS_EVERY_MS;
+  return Math.max(SUMS_REST_MS_MIN, SUMS_REST_PER_WORK * (nowMs() - begunAtMs));
 }

@@ -33,8 +33,8 @@ export function createQueueDepths(
     rowsMax,
     delayedRowsMax,
     /**
-     * Asks the used queues that are unknown or seem full: workers may have taken jobs. Asks all queues when
-     * too many jobs seem delayed: these become waiting without the relay. An idle relay asks nothing.
+     * Asks each used queue whose depth is unknown or full. Asks all queues when no delayed job fits, because
+     * delayed jobs become waiting by themselves. An idle relay asks nothing.
      *
      * @throws QueueUnavailableError
      */

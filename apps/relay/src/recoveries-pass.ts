@@ -38,8 +38,8 @@ interface AccountPace {
 export class RecoveriesPass {
   readonly #parts: RecoveriesPassParts;
   readonly #nowMs: () => number;
-  /** By account, while recoveries run. A count holds for ten seconds. */
-  readonly #counts = new Map<AccountId, AccountPace>();
+  /** By account, while recoveries run. Each holds for ten seconds. */
+  readonly #paces = new Map<AccountId, AccountPace>();
 
   constructor(parts: RecoveriesPassParts) {
     this.#parts = parts;
@@ -52,12 +52,12 @@ export class RecoveriesPass {
    */
   async run(): Promise<number> {
     const recoveries = await this.#parts.work.next(STEPS_PER_RUN);
-    if (recoveries.length === 0) this.#counts.clear();
+    if (recoveries.length === 0) this.#paces.clear();
     const due = recoveries.filter(({ dueInMs }) => dueInMs === 0);
     const faults: unknown[] = [];
     for (const { id, accountId } of due) {
       try {
-        await this.#step(id, await this.#count(accountId));
+        await this.#step(id, await this.#paceOf(accountId));
       } catch (error) {
         faults.push(error);
       }
@@ -67,13 +67,13 @@ export class RecoveriesPass {
     return Math.min(IDLE_PAUSE_MS, ...recoveries.map(({ dueInMs }) => dueInMs));
   }
 
-  async #step(id: RecoveryId, count: AccountPace): Promise<void> {
+  async #step(id: RecoveryId, pace: AccountPace): Promise<void> {
     const { work, onQueued, logger } = this.#parts;
-    const step = await work.step(id, this.#eventsMax(count));
+    const step = await work.step(id, this.#eventsMax(pace));
     if (step === null) return;
     const { webhookId, queued, ended } = step;
-    count.queued += queued;
-    count.pacedUntilMs = Math.max(count.pacedUntilMs, this.#nowMs()) + queued / EVENTS_PER_MS;
+    pace.queued += queued;
+    pace.pacedUntilMs = Math.max(pace.pacedUntilMs, this.#nowMs()) + queued / EVENTS_PER_MS;
     if (queued > 0) onQueued(webhookId);
     if (ended !== null) logger.info(`recovery ${ended}`, { recovery_id: id, webhook_id: webhookId });
   }
@@ -84,14 +84,14 @@ export class RecoveriesPass {
     return Math.max(0, Math.min(rated, this.#parts.outstandingMax - outstanding - queued));
   }
 
-  async #count(accountId: AccountId): Promise<AccountPace> {
-    const known = this.#counts.get(accountId);
+  async #paceOf(accountId: AccountId): Promise<AccountPace> {
+    const known = this.#paces.get(accountId);
     const nowMs = this.#nowMs();
     if (known !== undefined && known.atMs + RECOUNT_MS > nowMs) return known;
     const outstanding = await this.#parts.outstandingOf(accountId);
     const pacedUntilMs = known?.pacedUntilMs ?? -Infinity;
-    const count = { atMs: nowMs, outstanding, queued: 0, pacedUntilMs };
-    this.#counts.set(accountId, count);
-    return count;
+    const pace = { atMs: nowMs, outstanding, queued: 0, pacedUntilMs };
+    this.#paces.set(accountId, pace);
+    return pace;
   }
 }

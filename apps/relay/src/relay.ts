@@ -25,7 +25,6 @@ import {
 } from '@postrider/store';
 import type { ParsedWakeUp } from '@postrider/store';
 import { DeliveryPass } from './delivery-pass.ts';
-import { SweepPass } from './delivery-sweep-pass.ts';
 import { createFleetWatch } from './fleet-watch.ts';
 import type { FleetWatch } from './fleet-watch.ts';
 import { createEvictionWatch, GAUGES_EVERY_MS, gaugesPass } from './gauges.ts';
@@ -37,6 +36,7 @@ import {
   inboxRemovalsPass,
   removalsPass,
   STEP_RETRY_AFTER_ERROR_MS,
+  sumsPass,
 } from './housekeeping.ts';
 import { MAIL_DELAYED_MAX, mailPass } from './mail-pass.ts';
 import type { RelayPools } from './open-pools.ts';
@@ -46,7 +46,7 @@ import type { NewPass } from './pass.ts';
 import { createQueueDepths } from './queue-depths.ts';
 import { RecoveriesPass } from './recoveries-pass.ts';
 import { retentionSteps, retentionPass } from './retention.ts';
-import { sumsPass } from './sums-pass.ts';
+import { SweepPass } from './sweep-pass.ts';
 
 /** The connections stay open: their opener closes them after the relay has stopped. */
 export interface RelayParts extends Shell<'relay'>, RelayPools {
@@ -96,7 +96,7 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
 
   let active: ReturnType<typeof createActivePasses> | null = null;
   let stopped: Promise<unknown> = Promise.resolve();
-  /** Stops the passes. Resolves when those of every earlier active time have ended, too. */
+  /** Stops the passes. Also waits for passes that an earlier call is still stopping. */
   async function standBy(): Promise<void> {
     stopped = Promise.all([stopped, active?.stop()]);
     active = null;
@@ -165,7 +165,7 @@ function createActivePasses(shared: Shared) {
     ...passes,
     wake({ webhooks, mail, sweep }: ParsedWakeUp): void {
       deliveries.wake(webhooks);
-      if (sweep) deliveries.sweepNow();
+      if (sweep) deliveries.sweepAgain();
       if (mail) mails.wake();
     },
   };
@@ -227,7 +227,7 @@ function createDeliveryPasses({ config, leases, metrics, queue, fleet, newPass }
       pass.wake(webhooks);
       if (webhooks.length > 0) passTask.wake();
     },
-    sweepNow(): void {
+    sweepAgain(): void {
       sweep.sweepAgain();
       sweepTask.wake();
     },

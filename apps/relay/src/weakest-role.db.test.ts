@@ -16,13 +16,13 @@ import {
   erasuresPass,
   housekeepingPass,
   housekeepingSteps,
+  sumsPass,
   inboxRemovalsPass,
   removalsPass,
 } from './housekeeping.ts';
 import { openRelayPools } from './open-pools.ts';
 import type { RelayPools } from './open-pools.ts';
 import { retentionPass, retentionSteps } from './retention.ts';
-import { sumsPass } from './sums-pass.ts';
 
 /** The log keeps today and yesterday at the least, so a week of days that are over begins nine days ago. */
 const FIRST_DAY = -9;

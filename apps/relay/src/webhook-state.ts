@@ -8,6 +8,8 @@ import { FlightTime } from './flight-time.ts';
 export const FIRST_LIMIT = 8;
 /** Growth of the limit per ended delivery: an endpoint that takes 2 s has 72 in flight after 4 s. */
 const GROWTH = 2;
+/** An attempt that takes longer is stuck. While many connections open, a quick endpoint may take over 1 s. */
+export const STUCK_AFTER_SECONDS = 3;
 /** An endpoint hangs when this many attempts are stuck, or half of those that it may have in flight. */
 const HANGS_AT_STUCK = 8;
 /** Deliveries due within this time become delayed jobs. Later ones wait in Postgres. */

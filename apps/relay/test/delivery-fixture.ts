@@ -4,7 +4,7 @@ import type { NoWork } from '@postrider/runtime';
 import { createDeliveryOutbox, createDeliveryWork } from '@postrider/store';
 import type { ClaimRequest, DeadWorker, LeasedDelivery } from '@postrider/store';
 import { DeliveryPass } from '../src/delivery-pass.ts';
-import { SweepPass } from '../src/delivery-sweep-pass.ts';
+import { SweepPass } from '../src/sweep-pass.ts';
 import { inMemoryQueue } from './in-memory-queue.ts';
 import type { RelayStore } from './setup-relay-store.ts';
 

@@ -38,7 +38,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'group-commit': {
     without: 'each delivery has its own statements',
-    changes: [change('apps/worker/src/batched.ts', 'SIZE_MAX = 200', 'SIZE_MAX = 1')],
+    changes: [change('apps/worker/src/grouped.ts', 'SIZE_MAX = 200', 'SIZE_MAX = 1')],
   },
   'attempts-per-slot': {
     without: 'a worker makes as many attempts at once as it has slots, instead of seven times as many',
@@ -83,7 +83,9 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'own-part': {
     without: 'a webhook has no part of its own, and gets nothing while its account has used its share',
-    changes: [change(FAIR_SHARES, 'Math.max(1, Math.floor(ofAccount / (account.busyWebhooks + starting)))', '0')],
+    changes: [
+      change(FAIR_SHARES, 'Math.max(1, Math.floor(ofAccount / (account.busyWebhooks + starting)))', '0'),
+    ],
   },
   'one-account': {
     without: 'the share of an account limits it also while no other account needs its share',

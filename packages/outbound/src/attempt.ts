@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { isNativeError } from 'node:util/types';
-import type { EndpointAnswer, Failure } from './endpoint-answer.ts';
+import type { EndpointResult, Failure } from './endpoint-result.ts';
 import { describeFailure, failed, refused } from './failure.ts';
 import { RefusedError } from './guard/address-guard.ts';
 import type { Exchange, ExchangeListener, OutgoingPost, Transport } from './transport/transport.ts';
@@ -29,7 +29,7 @@ export interface AttemptEnvironment {
 export class Attempt implements ExchangeListener {
   readonly #environment: AttemptEnvironment;
   readonly #post: OutgoingPost;
-  readonly #resolve: (answer: EndpointAnswer) => void;
+  readonly #resolve: (answer: EndpointResult) => void;
   readonly #reject: (error: Error) => void;
   readonly #deadline: NodeJS.Timeout;
   #settled = false;
@@ -43,7 +43,7 @@ export class Attempt implements ExchangeListener {
   #excerptBytes = 0;
   #excerpt: Buffer[] = [];
 
-  static run(environment: AttemptEnvironment, post: OutgoingPost): Promise<EndpointAnswer> {
+  static run(environment: AttemptEnvironment, post: OutgoingPost): Promise<EndpointResult> {
     return new Promise((resolve, reject) => {
       new Attempt(environment, post, resolve, reject).#send();
     });
@@ -52,7 +52,7 @@ export class Attempt implements ExchangeListener {
   private constructor(
     environment: AttemptEnvironment,
     post: OutgoingPost,
-    resolve: (answer: EndpointAnswer) => void,
+    resolve: (answer: EndpointResult) => void,
     reject: (error: Error) => void,
   ) {
     this.#environment = environment;
@@ -161,7 +161,7 @@ export class Attempt implements ExchangeListener {
     return describeFailure(error, { hostname: this.#post.url.hostname, inHandshake: secureConnecting });
   }
 
-  #settle(outcome: EndpointAnswer | Error): void {
+  #settle(outcome: EndpointResult | Error): void {
     if (this.#settled) return;
     this.#settled = true;
     clearTimeout(this.#deadline);

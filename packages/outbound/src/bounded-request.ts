@@ -4,7 +4,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent } from 'node:https';
 import type { Socket } from 'node:net';
 import { type Request, RequestError } from 'got';
-import type { Failure } from './endpoint-answer.ts';
+import type { Failure } from './endpoint-result.ts';
 import { describeFailure, failed } from './failure.ts';
 import { createStrictGot } from './strict-got.ts';
 

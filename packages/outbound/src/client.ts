@@ -1,6 +1,6 @@
 import { Attempt } from './attempt.ts';
 import type { AttemptEnvironment } from './attempt.ts';
-import type { EndpointAnswer, EndpointRequest } from './endpoint-answer.ts';
+import type { EndpointResult, EndpointRequest } from './endpoint-result.ts';
 import { refused } from './failure.ts';
 import type { AddressGuard } from './guard/address-guard.ts';
 import { withoutTrailingDot } from './guard/names.ts';
@@ -58,7 +58,7 @@ export class EndpointClient {
    * @throws Error only for a fault of our own: no descriptors or memory left, an invalid header, a closed
    *   client.
    */
-  async post(request: EndpointRequest): Promise<EndpointAnswer> {
+  async post(request: EndpointRequest): Promise<EndpointResult> {
     if (this.#closed) throw new Error('the endpoint client is closed');
     const url = parseEndpoint(request.endpoint);
     if (typeof url === 'string') return refused(url);

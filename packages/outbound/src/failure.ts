@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import type { Failure, FailureCause, Refused } from './endpoint-answer.ts';
+import type { Failure, FailureCause, Refused } from './endpoint-result.ts';
 import { NameLookupError } from './resolve/name-resolver.ts';
 
 /** The state of the connection when it failed. */

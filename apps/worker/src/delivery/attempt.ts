@@ -6,12 +6,12 @@ import {
   standardWebhooksHeaders,
 } from '@postrider/domain';
 import type { Clock, SecretBox } from '@postrider/domain';
-import type { EndpointAnswer, EndpointClient } from '@postrider/outbound';
+import type { EndpointResult, EndpointClient } from '@postrider/outbound';
 import type { TakenDelivery } from '@postrider/store';
 
 /** One attempt, made or refused. Times are on this process's monotonic clock, in milliseconds. */
 export interface Attempt {
-  readonly result: EndpointAnswer;
+  readonly result: EndpointResult;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
 }

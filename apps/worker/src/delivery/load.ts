@@ -1,6 +1,6 @@
 import { isOutage } from '@postrider/store';
 import type { DeliveryClaim, DeliveryWork, TakenDelivery } from '@postrider/store';
-import { batched } from '../batched.ts';
+import { grouped } from '../grouped.ts';
 import { untilPostgresAnswers } from '../until-postgres-answers.ts';
 
 /** What the stage `load` returns: the taken delivery, and its lease on this process's monotonic clock. */
@@ -23,7 +23,7 @@ export function createLoader(
   workerNumber: number,
   stopped: AbortSignal,
 ): (job: DeliveryClaim) => Promise<LoadedDelivery | null> {
-  const take = batched<DeliveryClaim, LoadedDelivery | null>(async (jobs) => {
+  const take = grouped<DeliveryClaim, LoadedDelivery | null>(async (jobs) => {
     const takenAtMs = performance.now();
     const taken = new Map(
       (await store.take(jobs, leaseSeconds, workerNumber)).map((row) => [row.deliveryId, row]),

@@ -1,7 +1,7 @@
 import { newId } from '@postrider/domain';
 import type { Clock, DeliveryOutcome } from '@postrider/domain';
 import type { DeadAttempt, DeliveryWork, FinishedAttempt, RetriedAttempt } from '@postrider/store';
-import { batched } from '../batched.ts';
+import { grouped } from '../grouped.ts';
 import { untilPostgresAnswers } from '../until-postgres-answers.ts';
 import type { Attempt } from './attempt.ts';
 import type { LoadedDelivery } from './load.ts';
@@ -13,7 +13,7 @@ interface Entry {
 }
 
 /**
- * Records the outcome of an attempt, in batches.
+ * Records the outcome of an attempt. One statement records those of all concurrent attempts.
  *
  * @returns false when the delivery was no longer this worker's: another worker took it, its webhook was
  * deleted, or an earlier try recorded it
@@ -25,10 +25,10 @@ export type Recorder = (
 ) => Promise<boolean>;
 
 export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dead'>, clock: Clock): Recorder {
-  const done = batchedFor<Entry>((entries, nowMs) =>
+  const done = groupedFor<Entry>((entries, nowMs) =>
     store.done(entries.map((entry) => finishedAttempt(entry, nowMs))),
   );
-  const retry = batchedFor<Entry & { outcome: DeliveryOutcome & { kind: 'retry' } }>((entries, nowMs) =>
+  const retry = groupedFor<Entry & { outcome: DeliveryOutcome & { kind: 'retry' } }>((entries, nowMs) =>
     store.retry(
       entries.map((entry): RetriedAttempt => ({
         ...finishedAttempt(entry, nowMs),
@@ -37,7 +37,7 @@ export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dea
       })),
     ),
   );
-  const dead = batchedFor<Entry & { outcome: DeliveryOutcome & { kind: 'dead' } }>((entries, nowMs) =>
+  const dead = groupedFor<Entry & { outcome: DeliveryOutcome & { kind: 'dead' } }>((entries, nowMs) =>
     store.dead(
       entries.map((entry): DeadAttempt => ({
         ...finishedAttempt(entry, nowMs),
@@ -65,10 +65,10 @@ export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dea
 /**
  * `finish` gets the time of its statement. An entry resolves to true if its row was still this worker's.
  */
-function batchedFor<E extends Entry>(
+function groupedFor<E extends Entry>(
   finish: (entries: readonly E[], nowMs: number) => Promise<string[]>,
 ): (entry: E) => Promise<boolean> {
-  return batched<E, boolean>(async (entries) => {
+  return grouped<E, boolean>(async (entries) => {
     const ended = new Set(await finish(entries, performance.now()));
     const latest = latestClaims(entries);
     return entries.map(
@@ -78,7 +78,7 @@ function batchedFor<E extends Entry>(
 }
 
 /**
- * A batch may contain a delivery twice: under an expired lease, and under the lease that this worker took
+ * A group may contain a delivery twice: under an expired lease, and under the lease that this worker took
  * next.
  */
 function latestClaims(entries: readonly Entry[]): Map<string, number> {

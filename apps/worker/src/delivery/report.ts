@@ -3,7 +3,7 @@ import type { DeliveryOutcome, EndedAttempt, FailureRun, WebhookId } from '@post
 import type { Logger, Metrics } from '@postrider/runtime';
 import type { ChangedWebhook, DeliveryWork } from '@postrider/store';
 import { LRUCache } from 'lru-cache';
-import { batched } from '../batched.ts';
+import { grouped } from '../grouped.ts';
 import type { Attempt } from './attempt.ts';
 import type { LoadedDelivery } from './load.ts';
 
@@ -30,7 +30,7 @@ export function createReporter({ logger, metrics, store }: ReporterParts): Repor
   const health = new HealthBook();
   // Many attempts may notice one change. A statement gets the last change of each webhook, and only the
   // attempt of that change logs it.
-  const changeHealth = batched<StoredHealth, ChangedWebhook | undefined>(async (batch) => {
+  const changeHealth = grouped<StoredHealth, ChangedWebhook | undefined>(async (batch) => {
     const latest = new Map(batch.map((change) => [change.webhookId, change]));
     const stored = await store.markHealth([...latest.values()]);
     const changed = new Map(stored.map((webhook) => [webhook.webhookId, webhook]));

@@ -9,7 +9,7 @@ import type {
   RetriedEmail,
   TakenEmail,
 } from '@postrider/store';
-import { batched } from '../batched.ts';
+import { grouped } from '../grouped.ts';
 
 /** The job for one claim of a message. */
 export interface SendJob extends MailClaim {
@@ -26,18 +26,18 @@ export class MailBatches {
   readonly #store: MailWork;
   readonly #leaseSeconds: number;
   readonly #logger: Logger;
-  readonly #takeInBatch = batched<SendJob, TakenEmail | null>((jobs) => this.#takeTogether(jobs));
+  readonly #takeInBatch = grouped<SendJob, TakenEmail | null>((jobs) => this.#takeTogether(jobs));
   readonly #endSent = this.#endInBatch<EndedEmail>((ends) => this.#store.endTogether('sent', ends));
   readonly #endFailed = this.#endInBatch<EndedEmail>((ends) => this.#store.endTogether('failed', ends));
   readonly #retryInBatch = this.#endInBatch<RetriedEmail>(async (retries) => {
     const retried = await this.#store.retry(retries);
     return new Map([...retried].map((email) => [email, { eventId: null }]));
   });
-  readonly #renewInBatch = batched<TakenEmail, boolean>(async (emails) => {
+  readonly #renewInBatch = grouped<TakenEmail, boolean>(async (emails) => {
     const held = await this.#store.renew(emails, this.#leaseSeconds);
     return emails.map((email) => held.has(email));
   });
-  readonly #releaseInBatch = batched<SendJob, void>((jobs) => this.#releaseTogether(jobs));
+  readonly #releaseInBatch = grouped<SendJob, void>((jobs) => this.#releaseTogether(jobs));
 
   constructor(
     store: MailWork,
@@ -137,7 +137,7 @@ export class MailBatches {
   #endInBatch<End extends { readonly email: TakenEmail }>(
     end: (ends: readonly End[]) => Promise<ReadonlyMap<TakenEmail, RecordedAttempt>>,
   ): (end: End) => Promise<RecordedAttempt | null> {
-    return batched<End, RecordedAttempt | null>(async (ends) => {
+    return grouped<End, RecordedAttempt | null>(async (ends) => {
       try {
         const ended = await end(ends);
         return ends.map(({ email }) => ended.get(email) ?? null);

@@ -77,7 +77,7 @@ async function sendOnce(job: SendJob, stages: MailStages): Promise<void> {
   let renewal: NodeJS.Timeout | undefined;
   try {
     const answered = await stages.providerSlots.run(
-      () => untilAnswered(job, stages, (email) => (renewal = renewing(email, stages))),
+      () => takeAndSend(job, stages, (email) => (renewal = renewing(email, stages))),
       async () => {
         await stages.batches.release(job);
         return null;
@@ -110,8 +110,8 @@ async function recordAnswer({ email, answer }: Answered, stages: MailStages): Pr
   report(email, outcome, recorded, stages);
 }
 
-/** @param onTaken runs before the provider gets the message. @returns null for a stale or duplicate job. */
-async function untilAnswered(
+/** Takes the message and gives it to the provider. @param onTaken runs before the provider gets the message. @returns null for a stale or duplicate job. */
+async function takeAndSend(
   job: SendJob,
   stages: MailStages,
   onTaken: (email: TakenEmail) => void,

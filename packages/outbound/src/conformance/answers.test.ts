@@ -27,7 +27,7 @@ import {
 } from '@postrider/testing';
 import { forEachHttpClient } from '../../test/client-fixture.ts';
 import type { EndpointClient } from '../client.ts';
-import type { EndpointAnswer } from '../endpoint-answer.ts';
+import type { EndpointResult } from '../endpoint-result.ts';
 
 const body = Buffer.from('{"id":"evt_1"}');
 
@@ -38,7 +38,7 @@ forEachHttpClient((fixture) => {
     receiver = await fixture.startReceiver();
   });
 
-  function post(client: EndpointClient, endpoint = receiver.url('/hook')): Promise<EndpointAnswer> {
+  function post(client: EndpointClient, endpoint = receiver.url('/hook')): Promise<EndpointResult> {
     return client.post({ endpoint, body, headers: { 'Service-Event-Id': 'evt_1' } });
   }
 

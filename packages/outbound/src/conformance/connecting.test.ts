@@ -7,7 +7,7 @@ import { CLOSED_PORT, createTestAuthority, type TestCertificate, waitFor } from 
 import { forEachHttpClient, GUARD, NAME } from '../../test/client-fixture.ts';
 import { handshakeFlood } from '../../test/handshake-flood.ts';
 import { EndpointClient } from '../client.ts';
-import type { EndpointAnswer } from '../endpoint-answer.ts';
+import type { EndpointResult } from '../endpoint-result.ts';
 
 /** The usual public exponent of RSA, 65537. */
 const F4 = new Uint8Array([1, 0, 1]);
@@ -231,6 +231,6 @@ forEachHttpClient((fixture) => {
   });
 });
 
-function post(client: EndpointClient, endpoint: string): Promise<EndpointAnswer> {
+function post(client: EndpointClient, endpoint: string): Promise<EndpointResult> {
   return client.post({ endpoint, body: Buffer.from('{"secret":"content"}'), headers: {} });
 }

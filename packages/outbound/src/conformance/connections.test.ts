@@ -18,7 +18,7 @@ import {
 import { forEachHttpClient, NAME } from '../../test/client-fixture.ts';
 import { startThreadedReceiver, type ThreadedReceiver } from '../../test/threaded-receiver.ts';
 import type { EndpointClient } from '../client.ts';
-import type { EndpointAnswer } from '../endpoint-answer.ts';
+import type { EndpointResult } from '../endpoint-result.ts';
 
 const body = Buffer.from('{"id":"evt_1"}');
 
@@ -31,7 +31,7 @@ forEachHttpClient((fixture) => {
     receiver = await fixture.startReceiver();
   });
 
-  function post(client: EndpointClient, endpoint = receiver.url('/hook')): Promise<EndpointAnswer> {
+  function post(client: EndpointClient, endpoint = receiver.url('/hook')): Promise<EndpointResult> {
     return client.post({ endpoint, body, headers: { 'Service-Event-Id': 'evt_1' } });
   }
 
@@ -56,7 +56,7 @@ forEachHttpClient((fixture) => {
        * write in the next turn of the event loop, after it has read the answer.
        */
       async function postOvertaken(client: EndpointClient, count: number, path = ''): Promise<string> {
-        const answered = await new Promise<EndpointAnswer>((resolve) => {
+        const answered = await new Promise<EndpointResult>((resolve) => {
           setImmediate(() => resolve(post(client, threaded.url() + path)));
           if (count > 1) setImmediate(() => threaded.holdUntilAnswered(count));
         });

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { CLOSED_PORT, type NameReply, waitFor } from '@postrider/testing';
 import { forEachHttpClient, NAME } from '../../test/client-fixture.ts';
 import type { EndpointClient } from '../client.ts';
-import type { EndpointAnswer } from '../endpoint-answer.ts';
+import type { EndpointResult } from '../endpoint-result.ts';
 import { AddressGuard } from '../guard/address-guard.ts';
 import { NameResolver } from '../resolve/name-resolver.ts';
 
@@ -192,6 +192,6 @@ forEachHttpClient((fixture) => {
   });
 });
 
-function post(client: EndpointClient, endpoint: string): Promise<EndpointAnswer> {
+function post(client: EndpointClient, endpoint: string): Promise<EndpointResult> {
   return client.post({ endpoint, body: Buffer.from('{"secret":"content"}'), headers: {} });
 }

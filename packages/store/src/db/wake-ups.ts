@@ -34,8 +34,8 @@ export type WakeUps = ReturnType<typeof createWakeUps>;
  * every commit of the cluster queue behind one lock. The first wake-up goes at once, later ones at most every
  * 5 ms.
  *
- * A lost wake-up only costs one polling interval of the relay. So a failure goes to `onError`, never to the
- * caller. Wake-ups that came meanwhile are sent next.
+ * After a lost wake-up, the relay finds the deliveries with its next sweep. So a failure goes to `onError`,
+ * never to the caller. Wake-ups that came meanwhile are sent next.
  */
 export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'size'>) {
   const pool: Pool = createPool({ ...options, size: 1, durableCommits: false });

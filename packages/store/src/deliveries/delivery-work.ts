@@ -187,8 +187,8 @@ async function idsEnded(pool: Pool, statement: Statement, values: readonly unkno
 }
 
 /**
- * Keeps the first outcome of each fence. After a restore, a worker may take a delivery under a claim that it
- * already holds from the lost history. Both outcomes would match the row.
+ * Keeps the first outcome of each fence. A restore can repeat a claim that this worker already holds. Then
+ * two outcomes match one row.
  */
 function oncePerFence<A extends FinishedAttempt>(attempts: readonly A[]): A[] {
   const first = new Map<string, A>();

@@ -149,7 +149,7 @@ export function createFleet(pool: Pool) {
         silentMs,
       }));
     },
-    /** @returns the workers that died in the last hour, the last one last */
+    /** @returns the workers that died within the last hour at least, the last one last */
     async deadWorkers(): Promise<DeadWorker[]> {
       return runOn<DeadWorker>(pool, DEAD_WORKERS, []);
     },

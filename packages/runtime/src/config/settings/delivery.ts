@@ -12,9 +12,11 @@ export const ATTEMPTS_PER_SLOT = 7;
 /**
  * The part of the announced slots that each account may have in flight. It may have all while no other
  * account needs its part.
- * Three accounts whose endpoints turn slow must leave room in the fast lane, also if the first one was alone.
- * Together they have one and a half times the announced slots, at most six sevenths of the fast lane. A rule
- * of the configuration checks this.
+ *
+ * Three accounts whose endpoints turn slow must leave room in the fast lane. In the worst case the first one
+ * was alone, and has all announced slots. The two others have a quarter each. Together they have one and a
+ * half times the announced slots. That is at most six sevenths of the fast lane, because
+ * SLOW_LANE_CONCURRENCY is at most twice DELIVERY_CONCURRENCY, by a rule of the configuration.
  */
 export const ACCOUNT_SHARE = 1 / 4;
 

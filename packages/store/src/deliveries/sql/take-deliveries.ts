@@ -4,7 +4,7 @@ import { statement } from '../../db/statement.ts';
  * Takes deliveries for an attempt each.
  *
  * Guarantee: of any number of jobs with one claim, exactly one gets the row, because the take raises the
- * claim. A stale, doubled or revived job matches nothing. Neither does a delivery whose webhook is gone or
+ * claim. An old or repeated job matches nothing. Neither does a delivery whose webhook is gone or
  * marked as removed. A locked row is waited for, in the order of ids.
  *
  * A job that arrives before the delivery is due gets the row too. The queue counts time by its clients'

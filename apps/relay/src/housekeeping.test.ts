@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { AttemptSums } from '@postrider/store';
-import { sumsPass } from './sums-pass.ts';
+import { sumsPass } from './housekeeping.ts';
 
 /** Each step takes 20 ms. */
 function steps(...results: Awaited<ReturnType<AttemptSums['step']>>[]) {

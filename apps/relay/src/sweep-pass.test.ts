@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import type { Sweep, SweptWebhook } from '@postrider/store';
-import { SweepPass } from './delivery-sweep-pass.ts';
+import { SweepPass } from './sweep-pass.ts';
 
 const MARK = { dueAt: '2026-01-01 00:00:00+00', deliveryId: '0' };
 const swept = (id: string): SweptWebhook => ({ webhookId: id as WebhookId, dueInMs: -1, scanFrom: MARK });

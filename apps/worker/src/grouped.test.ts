@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { batched } from './batched.ts';
+import { grouped } from './grouped.ts';
 
 let call: (item: string) => Promise<string>;
 /** The batches so far, in order. */
@@ -18,7 +18,7 @@ beforeEach(() => {
       fail = async (error) => settled(() => reject(error));
     });
   };
-  call = batched(run);
+  call = grouped(run);
 });
 afterEach(() => void jest.useRealTimers());
 

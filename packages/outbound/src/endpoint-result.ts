@@ -9,7 +9,7 @@ export interface EndpointRequest {
 }
 
 /** The result of an attempt. Every fault of the endpoint, its name or its network is a value. */
-export type EndpointAnswer = Answered | Failure | Refused;
+export type EndpointResult = Answered | Failure | Refused;
 
 /**
  * A complete final head arrived. Its status counts, and faults in the body do not. It may be any three
