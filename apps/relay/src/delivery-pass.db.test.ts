@@ -248,7 +248,7 @@ describe('a run', () => {
     const other = await store.rows.webhook();
     await store.rows.deliveries(other);
     fixture = new DeliveryFixture(store);
-    expect(await fixture.wakeUp(other)).toBe(250);
+    expect(await fixture.wakeUp(other)).toBe(500);
   });
 
   test('rests as long as its claim took, also when it is woken', async () => {

@@ -5,7 +5,7 @@ import TinyQueue from 'tinyqueue';
 import { accountShare, quickLimit, webhookLimits } from './fair-shares.ts';
 import type { WebhookLimit } from './fair-shares.ts';
 import { LANES } from './queue-depths.ts';
-import { IN_FLIGHT_CHECK, LOOK_AHEAD_MS, WebhookState } from './webhook-state.ts';
+import { CHECK_MS_MAX, LOOK_AHEAD_MS, WebhookState } from './webhook-state.ts';
 import type { AccountState } from './webhook-state.ts';
 
 /** The relay forgets a webhook that had nothing to do for this time. Later it begins at the first limit. */
@@ -52,7 +52,7 @@ export class WebhookRegistry {
     const webhook = this.#stateOrNew(webhookId, nowMs);
     webhook.scanFrom = scanFrom;
     // The sweep also finds leased deliveries. The relay checks their webhook soon, or when they are due.
-    const expectedByMs = nowMs + Math.max(IN_FLIGHT_CHECK.maxMs, dueInMs);
+    const expectedByMs = nowMs + Math.max(CHECK_MS_MAX, dueInMs);
     if (webhook.checkAtMs <= expectedByMs) return;
     this.#setCheck(webhook, nowMs + Math.max(0, dueInMs - LOOK_AHEAD_MS), nowMs);
   }

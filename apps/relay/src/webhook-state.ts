@@ -16,10 +16,10 @@ const HANGS_AT_STUCK = 8;
 export const LOOK_AHEAD_MS = 60_000;
 /** The shortest pause that the relay sets itself. A wake-up may come sooner. */
 export const CHECK_MS_MIN = 10;
+/** A webhook with deliveries in flight is checked after this time. So a hang or a dead worker is found. */
+export const CHECK_MS_MAX = 500;
 /** A webhook at its limit is checked after this part of its flight time. */
-const AT_LIMIT_CHECK = { part: 1 / 8, maxMs: 500 } as const;
-/** Another one with deliveries in flight is checked after this part of the time since its last lease. */
-export const IN_FLIGHT_CHECK = { partOfTimeSinceLease: 1 / 4, minMs: 250, maxMs: 2_000 } as const;
+const AT_LIMIT_CHECK_PART = 1 / 8;
 
 /** What the relay knows of an account. */
 export interface AccountState {
@@ -101,7 +101,7 @@ export class WebhookState {
     if (leased > 0) this.#leasedAtMs = nowMs;
     this.setInFlight(report.inFlight + leased, isWaiting);
     const isLeftOut = Math.min(report.due, limit) > this.inFlight;
-    this.checkAtMs = nowMs + (isLeftOut ? CHECK_MS_MIN : this.#nextCheckMs(report, nowMs));
+    this.checkAtMs = nowMs + (isLeftOut ? CHECK_MS_MIN : this.#nextCheckMs(report));
   }
 
   /** @param isWaiting deliveries wait because the account may have no more in flight. */
@@ -123,14 +123,12 @@ export class WebhookState {
     else if (this.#hungAtMs !== null && ended > 0 && this.#leasedAtMs > this.#hungAtMs) this.#hungAtMs = null;
   }
 
-  #nextCheckMs({ nextDueInMs }: WebhookReport, nowMs: number): number {
+  #nextCheckMs({ nextDueInMs }: WebhookReport): number {
     if (this.isAtLimit) {
-      const { part, maxMs } = AT_LIMIT_CHECK;
-      return clamp(this.#flightTime.meanMs(this.inFlight) * part, CHECK_MS_MIN, maxMs);
+      const checkMs = this.#flightTime.meanMs(this.inFlight) * AT_LIMIT_CHECK_PART;
+      return Math.min(CHECK_MS_MAX, Math.max(CHECK_MS_MIN, checkMs));
     }
-    if (this.inFlight === 0) return untilDueMs(nextDueInMs);
-    const { partOfTimeSinceLease, minMs, maxMs } = IN_FLIGHT_CHECK;
-    const inFlightCheckMs = clamp((nowMs - this.#leasedAtMs) * partOfTimeSinceLease, minMs, maxMs);
+    const inFlightCheckMs = this.inFlight > 0 ? CHECK_MS_MAX : Infinity;
     return Math.min(inFlightCheckMs, untilDueMs(nextDueInMs));
   }
 }
@@ -139,8 +137,4 @@ export class WebhookState {
 function untilDueMs(nextDueInMs: number | null): number {
   if (nextDueInMs === null) return Infinity;
   return nextDueInMs > LOOK_AHEAD_MS ? nextDueInMs - LOOK_AHEAD_MS : nextDueInMs;
-}
-
-function clamp(value: number, min: number, max: number): number {
-  return Math.min(max, Math.max(min, value));
 }

@@ -101,7 +101,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'full-check': {
     without: 'a webhook at its limit is checked every 10 ms',
-    changes: [change(WEBHOOK_STATE, 'part: 1 / 8,', 'part: 0,')],
+    changes: [change(WEBHOOK_STATE, 'AT_LIMIT_CHECK_PART = 1 / 8', 'AT_LIMIT_CHECK_PART = 0')],
   },
   'webhooks-per-lane': {
     without: 'a claim asks for all webhooks that are due for a check',

@@ -110,7 +110,12 @@ async function recordAnswer({ email, answer }: Answered, stages: MailStages): Pr
   report(email, outcome, recorded, stages);
 }
 
-/** Takes the message and gives it to the provider. @param onTaken runs before the provider gets the message. @returns null for a stale or duplicate job. */
+/**
+ * Takes the message and gives it to the provider.
+ *
+ * @param onTaken runs before the provider gets the message.
+ * @returns null for an old or repeated job
+ */
 async function takeAndSend(
   job: SendJob,
   stages: MailStages,
