@@ -143,8 +143,8 @@ test('headers that do not open keep their secret with them: one key opens both',
   expect(await stored(id)).toEqual(before);
 });
 
-test('a secret that another command seals meanwhile stays as that command left it', async () => {
-  const [id, box] = [webhooks[0]?.id as WebhookId, createSecretBox([fresh])];
+test('a secret that another command seals meanwhile stays as that command left it, outside the audit', async () => {
+  const [id, box] = [webhooks[1]?.id as WebhookId, createSecretBox([fresh])];
   const sealed = box.seal(`whsec_${id}`, id).sealed;
   const other = await openClient(database.url);
   await other.query('begin');
@@ -158,6 +158,8 @@ test('a secret that another command seals meanwhile stays as that command left i
   await other.end();
   expect(JSON.parse((await resealed).stdout)).toMatchObject({ resealed: 2, others: [] });
   expect(await stored(id)).toEqual({ keyId: box.keyId, secret: sealed, headers: null });
+  const { data } = await json<{ data: object[] }>('audit', 'list');
+  expect(data).toEqual([expect.objectContaining({ count: 2, before: { keys: [idOf(old)] } })]);
 });
 
 test('more webhooks than one step are sealed again, with progress, and an entry for each step', async () => {

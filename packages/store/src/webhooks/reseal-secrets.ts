@@ -7,10 +7,10 @@ import { runOn } from '../db/database.ts';
 import { inTransaction } from '../db/pool.ts';
 import { run, statement } from '../db/statement.ts';
 
-/** Rows read, and sealed at the most, in one step: about 50 ms, of which 10 ms hold locks. */
-const ROWS_PER_STEP = 1_000;
+/** A step reads and reseals at most this many rows. It takes about 50 ms and holds locks for 10 ms. */
+const RESEALED_PER_STEP = 1_000;
 
-/** Webhooks whose secrets another key than the one that seals now has sealed. */
+/** A key other than the new one, and the webhooks whose secrets it has sealed. */
 export interface OtherKey {
   readonly keyId: string;
   readonly webhooks: number;
@@ -24,23 +24,25 @@ interface SealedRow {
   readonly headers: Buffer | null;
 }
 
-/** $1 the webhook before the page, $2 rows. */
+/** $1 the webhook before the page, $2 rows, $3 the new key. */
 const READ_PAGE = statement('read-sealed-secrets')`
     select w.id, w.secret_key_id as "keyId", w.secret_sealed as secret, w.headers_sealed as headers
-    from webhooks w where w.id > $1 order by w.id limit $2`;
+    from webhooks w where w.id > $1 and w.secret_key_id <> $3 order by w.id limit $2`;
 
 /**
- * Stores secrets that were sealed again. No key but this statement changes a stored secret.
+ * Stores secrets that were sealed again. No other statement changes a stored secret.
  *
- * Guarantee: of two commands at the same time, one seals a webhook again. Deliveries and events are not held
- * up: they lock no more of a webhook than its key.
+ * Guarantee: two concurrent commands reseal each webhook once. Deliveries and events do not wait: they lock
+ * the row only `for key share`.
  *
- * $1 webhooks, $2 the keys that sealed them, $3 secrets, $4 headers, $5 the new key. Returns those that it
- * changed.
+ * `any ($1)` repeats the join. Without it, Postgres may read the whole table for one step.
+ *
+ * $1 webhooks, $2 the keys that sealed them, $3 secrets, $4 headers, $5 the new key. Returns the old key of
+ * each changed webhook.
  */
 const RESEAL = statement('reseal-secrets')`
     with mine as materialized (
-      select w.id, s.secret, s.headers
+      select w.id, s.key_id, s.secret, s.headers
       from unnest($1::text[], $2::text[], $3::bytea[], $4::bytea[]) s (webhook_id, key_id, secret, headers)
       join webhooks w on w.id = s.webhook_id and w.secret_key_id = s.key_id
       where w.id = any ($1::text[])
@@ -50,8 +52,8 @@ const RESEAL = statement('reseal-secrets')`
     update webhooks w
     set secret_key_id = $5, secret_sealed = m.secret, headers_sealed = m.headers
     from mine m
-    where w.id = m.id and w.id = any ($1::text[])
-    returning w.id`;
+    where w.id = m.id
+    returning m.key_id as "oldKeyId"`;
 
 /** $1 the key that seals now. */
 const COUNT_OTHERS = statement('count-other-keys')`
@@ -66,8 +68,8 @@ export async function readOtherKeys(
 }
 
 /**
- * Seals the secrets of all webhooks again, with the first key. Each step commits alone, so a pass that was
- * interrupted goes on where it stopped. It leaves a secret that does not open.
+ * Seals the secrets of all webhooks again, with the first key. Each step commits alone, so a command that was
+ * interrupted can be run again. A secret that does not open stays as it is.
  *
  * @param onStep gets the number of webhooks so far, before a further step. @returns this number at the end.
  */
@@ -78,15 +80,15 @@ export async function resealSecrets(
   onStep: (resealed: number) => void,
 ): Promise<number> {
   let resealed = 0;
-  for (let after = '', isLast = false; !isLast;) {
-    const page = await runOn<SealedRow>(pool, READ_PAGE, [after, ROWS_PER_STEP]);
-    const step = page.flatMap((row) => (row.keyId === secrets.keyId ? [] : (sealAgain(secrets, row) ?? [])));
-    if (step.length > 0) resealed += await store(pool, secrets.keyId, step, by);
-    after = page.at(-1)?.id ?? '';
-    isLast = page.length < ROWS_PER_STEP;
-    if (!isLast) onStep(resealed);
+  for (let after = ''; ;) {
+    const page = await runOn<SealedRow>(pool, READ_PAGE, [after, RESEALED_PER_STEP, secrets.keyId]);
+    const step = page.flatMap((row) => sealAgain(secrets, row) ?? []);
+    if (step.length > 0) resealed += await storeStep(pool, secrets.keyId, step, by);
+    const last = page.at(-1);
+    if (last === undefined || page.length < RESEALED_PER_STEP) return resealed;
+    after = last.id;
+    onStep(resealed);
   }
-  return resealed;
 }
 
 interface ResealedRow {
@@ -109,18 +111,18 @@ function sealAgain(secrets: SecretBox, { id, keyId, secret, headers }: SealedRow
           : sealHeaders(secrets, openHeaders(secrets, { keyId, sealed: headers }, id), id),
     };
   } catch {
-    return null; // the caller finds it under its old key
+    return null; // `readOtherKeys` still counts it
   }
 }
 
-async function store(
+async function storeStep(
   pool: Database['pool'],
   keyId: string,
   step: readonly ResealedRow[],
   by: Actor,
 ): Promise<number> {
   return inTransaction(pool, async (client) => {
-    const changed = await run(client, RESEAL, [
+    const changed = await run<Pick<ResealedRow, 'oldKeyId'>>(client, RESEAL, [
       step.map(({ id }) => id),
       step.map(({ oldKeyId }) => oldKeyId),
       step.map(({ secret }) => secret.sealed),
@@ -128,7 +130,7 @@ async function store(
       keyId,
     ]);
     if (changed.length > 0) {
-      const before = { keys: [...new Set(step.map(({ oldKeyId }) => oldKeyId))].sort() };
+      const before = { keys: [...new Set(changed.map(({ oldKeyId }) => oldKeyId))].sort() };
       const entry = {
         accountId: null,
         target: keyId,
