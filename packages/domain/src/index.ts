@@ -77,7 +77,7 @@ export { oneLineText, parsedBy } from './text-field.ts';
 export { plainAddress, plainAddresses } from './plain-address.ts';
 export { problemDocument, PROBLEMS } from './problems.ts';
 export type { AlsoStatus, FieldFault, ProblemBases, ProblemDocument, ProblemSlug } from './problems.ts';
-export { RATE_WINDOW_MS, windowMs } from './rate-limit.ts';
+export { windowMs } from './rate-limit.ts';
 export type { RateDecision, RateLimiter } from './rate-limit.ts';
 export { cutBody, cutName, messageRecord, wholeMessageRecord } from './received-message.ts';
 export type { ReceivedAttachment, ReceivedMessage } from './received-message.ts';

@@ -7,8 +7,8 @@ export type RateDecision =
 /**
  * Counts requests per API key in a fixed window. An idle key's first charge starts the window.
  *
- * A cost that exceeds the remaining limit is refused and consumes nothing. The first charge of a window may
- * exceed the whole limit. The window is then longer, and the key is refused until it ends.
+ * The first charge of a window is always allowed, even above the limit. It then makes the window longer. Every
+ * later charge must fit into the rest. Otherwise it is refused and consumes nothing.
  */
 export interface RateLimiter {
   /**

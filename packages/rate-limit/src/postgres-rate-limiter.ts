@@ -1,5 +1,4 @@
-import { performance } from 'node:perf_hooks';
-import { RATE_WINDOW_MS, windowMs } from '@postrider/domain';
+import { windowMs } from '@postrider/domain';
 import type { RateLimiter } from '@postrider/domain';
 import { ChargeQueues } from './charge-queues.ts';
 import type { StoreCharge } from './charge-queues.ts';
@@ -40,7 +39,7 @@ interface WindowRow {
  * waiting charges. A charge that cannot fit into the known window is refused without a query.
  */
 export function createPostgresRateLimiter(options: PostgresRateLimiterOptions): RateLimiter {
-  const { query, windowLengthMs = RATE_WINDOW_MS } = options;
+  const { query, windowLengthMs } = options;
   const spent = new SpentWindows(() => performance.now());
 
   async function ask({ key, cost, limit }: StoreCharge): Promise<boolean> {

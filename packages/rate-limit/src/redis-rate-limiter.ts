@@ -1,4 +1,4 @@
-import { RATE_WINDOW_MS, windowMs } from '@postrider/domain';
+import { windowMs } from '@postrider/domain';
 import type { RateLimiter } from '@postrider/domain';
 import { keepToDatabase, reconnectOnError } from '@postrider/runtime';
 import { Redis } from 'ioredis';
@@ -51,7 +51,7 @@ type ChargingRedis = Redis & {
 export function createRedisRateLimiter(
   options: RedisRateLimiterOptions,
 ): RateLimiter & { check(): Promise<void>; close(): void } {
-  const { prefix, timeoutMs = LIMITER_TIMEOUT_MS, windowLengthMs = RATE_WINDOW_MS } = options;
+  const { prefix, timeoutMs = LIMITER_TIMEOUT_MS, windowLengthMs } = options;
   const redis = failFastClient(options.redisUrl, timeoutMs);
   redis.on('error', options.onError ?? (() => undefined));
   // Settles when the first connection attempt has succeeded or failed. Later charges do not wait.

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { performance } from 'node:perf_hooks';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { contextOf } from './request-context.ts';
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { performance } from 'node:perf_hooks';
 import { networkOf } from '@postrider/limits';
 import type { ApiKey } from '@postrider/store';
 

@@ -1,3 +1,6 @@
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+
 /** True for an error of the operating system, with this code if one is given. */
 export function isErrno(error: unknown, code?: string): error is NodeJS.ErrnoException {
   const { code: its, syscall } = error as Partial<NodeJS.ErrnoException>;
@@ -8,4 +11,9 @@ export function isErrno(error: unknown, code?: string): error is NodeJS.ErrnoExc
 export function unlessMissing(error: unknown): null {
   if (isErrno(error, 'ENOENT')) return null;
   throw error;
+}
+
+/** @returns null when there is no such file */
+export async function openIfThere(path: string, flags: 'r' | 'r+'): Promise<FileHandle | null> {
+  return open(path, flags).catch(unlessMissing);
 }

@@ -6,10 +6,10 @@ import { blobStream } from '../blob-stream.ts';
 import { BlobStoreUnavailableError } from '../blob-store.ts';
 import type { BlobStore, ByteRange, OpenBlob } from '../blob-store.ts';
 import { checkRange, startsPastTheEnd } from '../byte-range.ts';
-import { isErrno, unlessMissing } from './errno.ts';
+import { isErrno, openIfThere, unlessMissing } from './errno.ts';
 import { syncFolder } from './folders.ts';
 import { listFiles } from './list-files.ts';
-import { openIfThere, refreshDate, writeDurably } from './write-file.ts';
+import { refreshDate, writeDurably } from './write-file.ts';
 
 /**
  * Stores blobs as files, `<root>/ab/cd/abcd…`: 65,536 folders. With a hundred million blobs, each holds some

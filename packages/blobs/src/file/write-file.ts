@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { open, rename, rm } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isErrno, unlessMissing } from './errno.ts';
+import { isErrno, openIfThere } from './errno.ts';
 import { makeFolder, syncFolder } from './folders.ts';
 
 const OWNER_FILE = 0o600;
@@ -17,14 +16,8 @@ export function isTemporary(name: string): boolean {
 export async function writeDurably(path: string, bytes: Buffer): Promise<void> {
   const folder = dirname(path);
   const temporary = join(folder, `${TEMPORARY_PREFIX}${basename(path)}.${randomBytes(8).toString('hex')}`);
-  const handle = await create(temporary);
   try {
-    try {
-      await handle.writeFile(bytes);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await writeNew(temporary, bytes);
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined); // the disk itself may have failed
@@ -33,13 +26,14 @@ export async function writeDurably(path: string, bytes: Buffer): Promise<void> {
   await syncFolder(folder);
 }
 
-async function create(path: string): Promise<FileHandle> {
+async function writeNew(path: string, bytes: Buffer): Promise<void> {
+  const write = () => writeFile(path, bytes, { flag: 'wx', mode: OWNER_FILE, flush: true });
   try {
-    return await open(path, 'wx', OWNER_FILE);
+    await write();
   } catch (error) {
     if (!isErrno(error, 'ENOENT')) throw error;
     await makeFolder(dirname(path));
-    return open(path, 'wx', OWNER_FILE);
+    await write();
   }
 }
 
@@ -62,9 +56,4 @@ export async function refreshDate(path: string, size: number): Promise<boolean> 
   }
   await syncFolder(dirname(path)); // the process that made the file may not have synced its name yet
   return true;
-}
-
-/** @returns null when there is no such file */
-export async function openIfThere(path: string, flags: 'r' | 'r+'): Promise<FileHandle | null> {
-  return open(path, flags).catch(unlessMissing);
 }

@@ -6,11 +6,6 @@ export interface CommandOptions {
   readonly abortSignal: AbortSignal;
 }
 
-/** S3 did not answer in time, or the client was closed. */
-class S3Silence extends Error {
-  override readonly name = 'S3Silence';
-}
-
 const TRIES = 3;
 /** The share of the time limit that the tries get. Credentials and pauses between tries need the rest. */
 const TRIES_SHARE = 0.9;
@@ -18,25 +13,23 @@ const TRIES_SHARE = 0.9;
 const CONNECT_TIMEOUT_MS = 5000;
 const CONNECTIONS_MAX = 64;
 
-export interface BoundedS3ClientOptions {
-  /** Time limit of a call with all its tries. */
-  readonly timeoutMs: number;
-}
-
-/** The SDK finds credentials, region, and the endpoint of an S3 that is not AWS. It reads none yet. */
+/**
+ * The SDK finds credentials, region, and the endpoint of an S3 that is not AWS. The constructor reads none of
+ * them. The SDK reads them at the first call.
+ */
 export class BoundedS3Client {
   readonly #sdk: S3Client;
   readonly #calls: BoundedCalls;
 
-  constructor(options: BoundedS3ClientOptions) {
-    const { timeoutMs } = options;
-    this.#sdk = createSdkClient(options);
+  /** @param timeoutMs limits a call with all its tries. */
+  constructor(timeoutMs: number) {
+    this.#sdk = createSdkClient(timeoutMs);
     // This limit bounds everything, even the SDK's own work after it has the credentials.
-    this.#calls = new BoundedCalls(timeoutMs, () => new S3Silence(`no answer in ${timeoutMs} ms`));
+    this.#calls = new BoundedCalls(timeoutMs, () => new Error(`no answer in ${timeoutMs} ms`));
   }
 
   /**
-   * @throws S3Silence when the time limit of the call is over, or the client was closed
+   * @throws Error when the time limit of the call is over, or the client was closed
    * @throws every error of the SDK
    */
   call<Answer>(work: (sdk: S3Client, options: CommandOptions) => Promise<Answer>): Promise<Answer> {
@@ -45,12 +38,12 @@ export class BoundedS3Client {
 
   /** Aborts running calls. A later call fails at once. */
   close(): void {
-    this.#calls.close(new S3Silence('the store was closed'));
+    this.#calls.close(new Error('the store was closed'));
     this.#sdk.destroy();
   }
 }
 
-function createSdkClient({ timeoutMs }: BoundedS3ClientOptions): S3Client {
+function createSdkClient(timeoutMs: number): S3Client {
   const tryMs = Math.max(1, Math.floor((timeoutMs * TRIES_SHARE) / TRIES));
   const sdk = new S3Client({
     maxAttempts: TRIES,
@@ -70,7 +63,7 @@ function createSdkClient({ timeoutMs }: BoundedS3ClientOptions): S3Client {
   return sdk;
 }
 
-/** Other servers than AWS rarely support `bucket.host`. AWS wants that form. */
+/** AWS needs `bucket.host`. Other servers rarely support it. So a custom endpoint gets `host/bucket`. */
 function addressBucketsByPath(sdk: S3Client): void {
   const { endpointProvider } = sdk.config;
   sdk.config.endpointProvider = (params, context) =>

@@ -17,8 +17,10 @@ export function nameOf(error: unknown): string {
 export function unavailable(store: string, cause: unknown, what = 'blob store'): BlobStoreUnavailableError {
   const { name = 'unknown', code, message = '', $metadata } = cause as Partial<SdkFault>;
   const status = $metadata?.httpStatusCode;
-  const plain = name === 'Error' || name === 'S3Silence';
-  const words = [code ?? (plain ? message : name), ...(status === undefined ? [] : [`status ${status}`])];
+  const words = [
+    code ?? (name === 'Error' ? message : name),
+    ...(status === undefined ? [] : [`status ${status}`]),
+  ];
   return new BlobStoreUnavailableError(`the ${what} ${store} is not available (${words.join(', ')})`, {
     cause,
   });

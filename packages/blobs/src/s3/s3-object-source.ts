@@ -8,7 +8,7 @@ export function createS3ObjectSource(options: {
   readonly timeoutMs: number;
 }): ObjectSource {
   const { bytesMax, timeoutMs } = options;
-  const client = new BoundedS3Client({ timeoutMs });
+  const client = new BoundedS3Client(timeoutMs);
   /** One function per running read. It aborts the read. */
   const reading = new Set<(cause: Error) => void>();
 

@@ -30,7 +30,7 @@ export interface S3StoreOptions {
  */
 export function createS3Store(options: S3StoreOptions): BlobStore {
   const { bucket, prefix, timeoutMs } = options;
-  const client = new BoundedS3Client(options);
+  const client = new BoundedS3Client(timeoutMs);
   const failure = (cause: unknown) => unavailable(`s3://${bucket}/${prefix}`, cause);
   const call = async <Answer>(
     work: (sdk: S3Client, its: CommandOptions) => Promise<Answer>,

@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import { within } from '@postrider/limits';
 import type { Logger } from '../logging/logger.ts';
 

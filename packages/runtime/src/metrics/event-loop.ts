@@ -1,4 +1,4 @@
-import { createHistogram, performance } from 'node:perf_hooks';
+import { createHistogram } from 'node:perf_hooks';
 import { collectDefaultMetrics, Counter, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 
