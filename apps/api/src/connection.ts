@@ -2,9 +2,10 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { BlockList, isIPv6 } from 'node:net';
 import type { Socket } from 'node:net';
 import { networkOf } from '@postrider/limits';
-import { breakBody, READ_OFF_BYTES_MAX } from './http/read-body.ts';
-import type { BodyFault } from './http/read-body.ts';
+import { breakBody } from './http/body-fault.ts';
+import type { BodyFault } from './http/body-fault.ts';
 import { newRequestId } from './http/request-context.ts';
+import { READ_OFF_BYTES_MAX } from './http/unread-body.ts';
 
 /* `apps/api/ARCHITECTURE.md` says what each of these limits is for. */
 

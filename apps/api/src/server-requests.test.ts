@@ -9,7 +9,7 @@ import { describe, expect, test } from '@jest/globals';
 import { cleanUpAfterEach, waitFor } from '@postrider/testing';
 import { setupHeldServer } from '../test/held-server.ts';
 import { openRaw } from '../test/raw-request.ts';
-import { onceBodyBroken } from './http/read-body.ts';
+import { onceBodyBroken } from './http/body-fault.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;

@@ -7,7 +7,7 @@ import { describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { setupHeldServer } from '../test/held-server.ts';
 import { openRaw, rawRequest } from '../test/raw-request.ts';
-import { bodyFault, onceBodyBroken } from './http/read-body.ts';
+import { bodyFault, onceBodyBroken } from './http/body-fault.ts';
 import { ApiServer } from './server.ts';
 
 const HOST = '127.0.0.1';

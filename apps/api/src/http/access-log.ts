@@ -8,11 +8,11 @@ interface RoutedRequest extends IncomingMessage {
 }
 
 /** Machines call these every few seconds. They are logged at level debug. */
-const OPERATIONS = new Set(['/healthz', '/readyz', '/metrics']);
+const PROBE_PATHS = new Set(['/healthz', '/readyz', '/metrics']);
 
 /**
- * Writes one log line and one count per request, after its end. Neither holds the path as sent, because it
- * may hold anything. A request without a matching route has the route `unmatched`.
+ * Writes one log line and one count per request, after its end. Neither contains the raw path: a client can
+ * put secrets into it. A request without a matching route has the route `unmatched`.
  */
 export function createAccessLog(
   logger: Logger,
@@ -27,7 +27,7 @@ export function createAccessLog(
       const answered = response.headersSent;
       metrics.httpRequestDuration.observe({ method, route }, durationMs / 1000);
       metrics.httpRequests.inc({ method, route, status: answered ? response.statusCode : 'none' });
-      logger[OPERATIONS.has(route) ? 'debug' : 'info']('request', {
+      logger[PROBE_PATHS.has(route) ? 'debug' : 'info']('request', {
         method,
         route,
         // Null: the client disconnected before the answer.

@@ -7,7 +7,7 @@ import { internal, noSuchRoute, notReady } from '../problems/answers.ts';
 import { contextOf } from './request-context.ts';
 import type { Send } from './send.ts';
 
-/** The last middleware. It turns our own errors into a 503 or 500 and a log line. */
+/** The last middleware. Our own errors become a 503 or 500 and a log line, and a malformed path a 404. */
 export function createErrorHandler(
   send: Send,
   logger: Logger,
@@ -20,15 +20,15 @@ export function createErrorHandler(
       return;
     }
     const unavailable = isUnavailable(error);
-    const blobsAway = error instanceof BlobStoreUnavailableError;
+    const blobsUnavailable = error instanceof BlobStoreUnavailableError;
     const fields = { request_id: contextOf(response).requestId, error };
-    if (blobsAway) logger.warn('request not served: the blob store is not available', fields);
+    if (blobsUnavailable) logger.warn('request not served: the blob store is not available', fields);
     else if (unavailable) {
       metrics.postgresErrors.inc({ code: errorCode(error) });
       logger.warn(`request not served: ${unavailableInWords(error)}`, fields);
     } else logger.error('request failed', fields);
     if (response.headersSent) response.destroy();
-    else send(request, response, unavailable || blobsAway ? notReady : internal);
+    else send(request, response, unavailable || blobsUnavailable ? notReady : internal);
   };
 }
 

@@ -8,9 +8,11 @@ import { LIMITS as DOMAIN_LIMITS } from '@postrider/domain';
 import { waitFor } from '@postrider/testing';
 import { openRaw } from '../../test/raw-request.ts';
 import type { RawConnection } from '../../test/raw-request.ts';
+import { breakBody } from './body-fault.ts';
 import { emailBody } from './body-rules.ts';
-import { Body, BodyLimits, breakBody, readOff } from './read-body.ts';
+import { Body, BodyLimits } from './read-body.ts';
 import { openRequest } from './request-context.ts';
+import { readOff } from './unread-body.ts';
 
 const KIB = 1024;
 const LIMITS = {

@@ -4,11 +4,13 @@ import { BlockBuffer, FairByteBudget, KeyedQueue, settlesWithin } from '@postrid
 import type { BodyBytes, Slot } from '@postrider/limits';
 import { tooLarge } from '../problems/answers.ts';
 import type { Answer } from './answer.ts';
+import { bodyFault, onceBodyBroken } from './body-fault.ts';
+import type { BodyFault } from './body-fault.ts';
 import { countJsonValues, refusalOfCounts } from './body-rules.ts';
 import type { BodyRule, JsonCounts } from './body-rules.ts';
 import { contextOf } from './request-context.ts';
 
-const VALUES = {
+const SETTINGS = {
   /** Batch bodies in flight per key: one uploads while the other is stored. */
   batchesPerKey: 2,
   /** This many more may wait, per key. What Node has read of a waiting body stays in memory. */
@@ -32,16 +34,16 @@ const NUMBER_BYTES = 24;
 
 /** Limits the memory that all request bodies take until their requests are done. */
 export class BodyLimits {
-  readonly values: typeof VALUES;
+  readonly settings: typeof SETTINGS;
   readonly batches: KeyedQueue;
   readonly budget: FairByteBudget;
   readonly parsed: FairByteBudget;
 
-  constructor(values = VALUES) {
-    this.values = values;
-    this.batches = new KeyedQueue({ perKey: values.batchesPerKey, total: Infinity });
-    this.budget = new FairByteBudget(values);
-    this.parsed = new FairByteBudget({ bytesMax: values.parsedBytesMax, bytesFree: 0 });
+  constructor(settings = SETTINGS) {
+    this.settings = settings;
+    this.batches = new KeyedQueue({ perKey: settings.batchesPerKey, total: Infinity });
+    this.budget = new FairByteBudget(settings);
+    this.parsed = new FairByteBudget({ bytesMax: settings.parsedBytesMax, bytesFree: 0 });
   }
 }
 
@@ -52,9 +54,6 @@ export type BodyRead<Value> =
   | { readonly ok: true; readonly body: Value }
   /** `isFree`: the refusal costs nothing. */
   | { readonly ok: false; readonly why: NoBody; readonly isFree?: true };
-
-/** Why the rest of a body cannot be read. Ends a sentence that begins with "the body". */
-export type BodyFault = 'did not arrive in time' | 'is not well-formed HTTP';
 
 interface BodyParts {
   readonly request: IncomingMessage;
@@ -122,19 +121,19 @@ export class Body {
     const refusal = refusalOfHead(request, rule);
     if (refusal !== null) return { ok: false, why: refusal };
     if (isBatch) {
-      if (limits.batches.waitingOf(owner) >= limits.values.batchesWaitingMax)
+      if (limits.batches.waitingOf(owner) >= limits.settings.batchesWaitingMax)
         return { ok: false, why: 'no capacity' };
       await this.#wait(this.#hold(limits.batches.join(owner, 0)).granted);
     }
-    if (this.#end !== null) return { ok: false, why: this.#endedEarly() };
+    if (this.#end !== null) return { ok: false, why: this.#reasonOfEnd() };
     sendContinue(response);
     const bytes = new BlockBuffer();
     const received = await this.#receive(bytes);
-    if (received === 'ended early') return { ok: false, why: this.#endedEarly() };
+    if (received === 'ended early') return { ok: false, why: this.#reasonOfEnd() };
     if (received === 'too long') return { ok: false, why: rule.tooLarge(declaredBytes(request)) };
     const body = bytes.join();
     // A small body has fewer values than `refusalOfCounts` allows: each takes a byte at least.
-    if (body.length <= limits.values.bytesFree) return { ok: true, body };
+    if (body.length <= limits.settings.bytesFree) return { ok: true, body };
     const counts = countJsonValues(body);
     const tooMany = refusalOfEntries(counts.entries, rule);
     if (tooMany !== null) return tooMany;
@@ -163,7 +162,7 @@ export class Body {
   }
 
   /** The client did nothing wrong when its time ended while the body waited for us. */
-  #endedEarly(): NoBody {
+  #reasonOfEnd(): NoBody {
     if (this.#end === null || this.#end === 'client gone') return 'client gone';
     if (this.#isWaiting && this.#end === 'did not arrive in time') return 'no capacity';
     return this.#parts.rule.unreadable(this.#end);
@@ -196,11 +195,11 @@ export class Body {
 
   /** Waits until the API has memory for the parsed body. @returns null: it has. */
   async #waitToParse(bytes: number, { values, numbers }: JsonCounts): Promise<NoBody | null> {
-    const { parsed, values: limits } = this.#parts.limits;
+    const { parsed, settings } = this.#parts.limits;
     const size = bytes + values * VALUE_BYTES + numbers * NUMBER_BYTES;
     const granted = this.#hold(parsed.open(this.#parts.owner)).take(size);
     const waited = granted === null ? null : Promise.race([granted, this.#ended]);
-    if (waited !== null && !(await settlesWithin(limits.parseWaitMs, waited))) return 'no capacity';
+    if (waited !== null && !(await settlesWithin(settings.parseWaitMs, waited))) return 'no capacity';
     return this.#end === null ? null : 'client gone';
   }
 }
@@ -263,63 +262,8 @@ function sendContinue(response: ServerResponse): void {
   response.writeContinue();
 }
 
-const EVENT = 'body-broken';
-const faults = new WeakMap<IncomingMessage, BodyFault>();
-
-/** Reports the fault to every reader of the body, now or later. The connection can carry no other request. */
-export function breakBody(request: IncomingMessage, fault: BodyFault): void {
-  if (faults.has(request)) return;
-  faults.set(request, fault);
-  request.emit(EVENT, fault);
-}
-
-/** @returns null while the body is readable. */
-export function bodyFault(request: IncomingMessage): BodyFault | null {
-  return faults.get(request) ?? null;
-}
-
-export function onceBodyBroken(request: IncomingMessage, listener: (fault: BodyFault) => void): void {
-  request.once(EVENT, listener);
-}
-
-/**
- * Limits for reading an unwanted body after the answer. Some clients read the answer only after sending
- * everything. So the byte limit exceeds the largest body that any route accepts.
- */
-export const READ_OFF_BYTES_MAX = LIMITS.emailBodyPlainTextBytes + 8 * 1024 * 1024;
-const READ_OFF_TIMEOUT_MS = 10_000;
-
-/**
- * True when we must read the rest of the body ourselves. Node reads a small rest, but not when the connection
- * ends with the answer.
- */
-export function hasUnreadBody(request: IncomingMessage, response: ServerResponse): boolean {
-  if (contextOf(response).awaitsContinue || bodyFault(request) !== null) return false; // no more arrives
-  const bytes = declaredBytes(request);
-  return !request.complete && (bytes === null || bytes > LIMITS.bodyBytes || !response.shouldKeepAlive);
-}
-
-/** Reads and drops the rest of the body. Resolves at its end, when it breaks off, or at a limit. */
-export async function readOff(request: IncomingMessage): Promise<void> {
-  let bytes = 0;
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, READ_OFF_TIMEOUT_MS);
-    const done = (): void => {
-      clearTimeout(timer);
-      request.pause();
-      resolve();
-    };
-    request.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > READ_OFF_BYTES_MAX) done();
-    });
-    for (const event of ['end', 'error', 'close', EVENT]) request.once(event, done);
-    request.resume();
-  });
-}
-
 /** Returns the body's Content-Length in bytes, or null for a chunked body. */
-function declaredBytes(request: IncomingMessage): number | null {
+export function declaredBytes(request: IncomingMessage): number | null {
   return request.headers['transfer-encoding'] === undefined
     ? Number(request.headers['content-length'] ?? 0)
     : null;

@@ -9,8 +9,8 @@ import { tooManyUnread } from '../problems/answers.ts';
 import { inPieces, PIECE_BYTES } from './answer.ts';
 import type { Answer, FileAnswer } from './answer.ts';
 import { PAGE_HEADERS } from './page.ts';
-import { hasUnreadBody, readOff } from './read-body.ts';
 import { contextOf } from './request-context.ts';
+import { hasUnreadBody, readOff } from './unread-body.ts';
 
 /** Writes an answer. Does nothing when the client has disconnected or an answer has begun. */
 export type Send = (request: IncomingMessage, response: ServerResponse, answer: Answer) => void;

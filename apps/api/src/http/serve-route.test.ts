@@ -16,8 +16,9 @@ import type { KeyedRoute, KeylessRequest, KeylessRoute, Route } from '../routes/
 import { createUnmeteredSlots } from './account-slots.ts';
 import { json } from './answer.ts';
 import type { Answer } from './answer.ts';
+import { breakBody } from './body-fault.ts';
 import { emailBody, resourceBody } from './body-rules.ts';
-import { BodyLimits, breakBody } from './read-body.ts';
+import { BodyLimits } from './read-body.ts';
 import { openRequest } from './request-context.ts';
 import { createSend } from './send.ts';
 import { serveRoute } from './serve-route.ts';
