@@ -1,7 +1,6 @@
 import type { Writable } from 'node:stream';
 import { terminalJson } from '@postrider/domain';
 import type { Io } from './io.ts';
-import { printable } from './printable.ts';
 
 /** The most entries that a command lists. */
 export const LISTED_MAX = 100;
@@ -13,7 +12,7 @@ export function printAnswer(
   document: object,
   lines: readonly string[],
 ): void {
-  const text = json === true ? [terminalJson(document)] : lines.map(printable);
+  const text = json === true ? [terminalJson(document)] : lines.map(escapeInvisible);
   for (const line of text) io.stdout.write(`${line}\n`);
 }
 
@@ -47,7 +46,7 @@ export function isTerminal(stream: Writable): boolean {
 
 /** A table. Each column is as wide as its widest cell, with its escapes; two spaces separate the columns. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const all = [head, ...rows].map((row) => row.map(printable));
+  const all = [head, ...rows].map((row) => row.map(escapeInvisible));
   const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
   return all.map((row) =>
     row
@@ -55,4 +54,12 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
       .join('  ')
       .trimEnd(),
   );
+}
+
+/** A text on one line. Characters that control a terminal or hide text become escapes. */
+function escapeInvisible(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    return character === '\n' ? '\\n' : `\\u{${code.toString(16)}}`;
+  });
 }

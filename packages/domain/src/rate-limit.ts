@@ -7,8 +7,8 @@ export type RateDecision =
 /**
  * Counts requests per API key in a fixed window. An idle key's first charge starts the window.
  *
- * The first charge of a window is always allowed, even above the limit. It then makes the window longer. Every
- * later charge must fit into the rest. Otherwise it is refused and consumes nothing.
+ * The first charge of a window is always allowed, even above the limit. It then makes the window longer.
+ * Every later charge must fit into the rest. Otherwise it is refused and consumes nothing.
  */
 export interface RateLimiter {
   /**

@@ -1,4 +1,4 @@
-import { escapeUnseen } from '@postrider/domain';
+import { escapeTerminalControls } from '@postrider/domain';
 
 const LENGTH_MAX = 100;
 const ENTRIES_MAX = 20;
@@ -17,7 +17,7 @@ export function shortened(text: string): string {
   // A character has at most two code units.
   const characters = Array.from(text.slice(0, 2 * LENGTH_MAX)).slice(0, LENGTH_MAX);
   const head = characters.join('');
-  return escapeUnseen(head.length < text.length ? `${head}…` : text);
+  return escapeTerminalControls(head.length < text.length ? `${head}…` : text);
 }
 
 function rendered(value: unknown, depth: number): string {

@@ -17,8 +17,8 @@ export interface Io {
 
 /** Prints a paragraph: the outcome of the event, and the whole event. */
 export function printEvent({ print }: Io, event: WebhookEvent, outcome: string): void {
-  print(printable(`\n${event.type} ${event.id}: ${outcome}`));
-  print(printable(JSON.stringify(event, null, 2)));
+  print(escapeUnprintable(`\n${event.type} ${event.id}: ${outcome}`));
+  print(escapeUnprintable(JSON.stringify(event, null, 2)));
 }
 
 /** The command failed. The exit code is 1, and `message` is one line on stderr. */
@@ -38,10 +38,10 @@ export function messageOf(error: unknown): string {
   return error.errors.map(messageOf).join('; ');
 }
 
-/** C0 (but the line break), C1, and the characters that hide text or turn its direction. */
+/** C0 without the line break, DEL, C1, and the characters that hide text or change its direction. */
 const UNPRINTABLE = /[\0-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** Text for a terminal, without control characters. A stranger may have written the subject of a mail. */
-export function printable(text: string): string {
+/** Makes a text safe for a terminal. A stranger may have written it, such as the subject of a mail. */
+export function escapeUnprintable(text: string): string {
   return text.replace(UNPRINTABLE, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

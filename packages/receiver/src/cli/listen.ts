@@ -9,7 +9,7 @@ import { fromEnvironment, headerPrefix, httpUrl, signingSecret } from './argumen
 import type { Arguments } from './arguments.ts';
 import { BODY_BYTES_MAX, forward, readBody } from './forward.ts';
 import type { Delivery } from './forward.ts';
-import { Failure, messageOf, printable, printEvent, UsageError } from './io.ts';
+import { escapeUnprintable, Failure, messageOf, printEvent, UsageError } from './io.ts';
 import type { Io } from './io.ts';
 import { poll } from './poll.ts';
 import type { EventSource } from './poll.ts';
@@ -44,12 +44,14 @@ export async function listen(given: ListenArguments, io: Io): Promise<void> {
   const server = createServer((request, response) => {
     desk.take(request, response).catch((error: unknown) => {
       response.destroy();
-      io.print(printable(`a request broke off: ${messageOf(error)}`));
+      io.print(escapeUnprintable(`a request broke off: ${messageOf(error)}`));
     });
   });
   const port = await opened(server, portOf(given.port));
   const address = `http://127.0.0.1:${port}`;
-  io.print(`listening on ${address}${target === null ? '' : `, forwarding to ${printable(target.href)}`}`);
+  io.print(
+    `listening on ${address}${target === null ? '' : `, forwarding to ${escapeUnprintable(target.href)}`}`,
+  );
   io.print(`secret ${secret}`);
   const named = given['header-prefix'] === undefined ? '' : ` --header-prefix ${prefix}`;
   io.print(
@@ -155,7 +157,7 @@ class Desk {
 
   #refuse(response: ServerResponse, status: number, reason: string): void {
     response.writeHead(status, { 'content-type': 'text/plain' }).end(`${reason}\n`);
-    this.#options.io.print(printable(`\nrefused, answered ${status}: ${reason}`));
+    this.#options.io.print(escapeUnprintable(`\nrefused, answered ${status}: ${reason}`));
   }
 
   #isKnown(id: string): boolean {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { WebhookEvent } from '../webhook-event.ts';
 import { attempt } from './attempt.ts';
 import type { Handler } from './attempt.ts';
-import { Failure, messageOf, printable, printEvent } from './io.ts';
+import { escapeUnprintable, Failure, messageOf, printEvent } from './io.ts';
 import type { Io } from './io.ts';
 
 /** The API of an installation, and a key with the scope `webhooks:manage`. */
@@ -34,7 +34,7 @@ export async function poll(source: EventSource, handler: Omit<Handler, 'at'> | n
   const first = await ask(source, { limit: '1' }, io).catch((error: unknown) => {
     throw new Failure(messageOf(error), { cause: error });
   });
-  const to = handler === null ? '' : `, forwarding to ${printable(handler.target.href)}`;
+  const to = handler === null ? '' : `, forwarding to ${escapeUnprintable(handler.target.href)}`;
   io.print(`waiting for the events of the account${to}`);
   if (handler !== null) io.print(`secret ${handler.secret}`);
   for await (const event of newEvents(source, first.now, io)) {
@@ -49,7 +49,7 @@ async function* newEvents(source: EventSource, since: Date, io: Io): AsyncGenera
   while (io.stop?.aborted !== true) {
     const page = await ask(source, query, io).catch((error: unknown) => {
       if (!(error instanceof Unavailable)) throw error;
-      if (!isAway && io.stop?.aborted !== true) io.print(printable(`waiting: ${error.message}`));
+      if (!isAway && io.stop?.aborted !== true) io.print(escapeUnprintable(`waiting: ${error.message}`));
       return null;
     });
     isAway = page === null;

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Arguments, Options } from './arguments.ts';
-import { messageOf, printable, UsageError } from './io.ts';
+import { escapeUnprintable, messageOf, UsageError } from './io.ts';
 import type { Io } from './io.ts';
 import { LISTEN_OPTIONS, listen } from './listen.ts';
 import { SAMPLES } from './samples.ts';
@@ -40,7 +40,7 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
   try {
     return await run(args, io);
   } catch (error) {
-    const fault = printable(messageOf(error)).replace(/\s+/g, ' ').trim();
+    const fault = escapeUnprintable(messageOf(error)).replace(/\s+/g, ' ').trim();
     const hint = error instanceof UsageError ? ' (see npx @postrider/receiver --help)' : '';
     io.complain(`postrider-receiver: ${fault}${hint}`);
     return error instanceof UsageError ? WRONG_USAGE : FAILED;

@@ -1,7 +1,7 @@
 import { attempt } from './attempt.ts';
 import { headerPrefix, httpUrl, signingSecret } from './arguments.ts';
 import type { Arguments } from './arguments.ts';
-import { printable, UsageError } from './io.ts';
+import { escapeUnprintable, UsageError } from './io.ts';
 import type { Io } from './io.ts';
 import { newEvent, newSecret } from './sample-event.ts';
 import { SAMPLES } from './samples.ts';
@@ -32,8 +32,8 @@ export async function send(given: SendArguments, io: Io): Promise<boolean> {
     const signedWith = given['wrong-signature'] === true ? newSecret() : secret;
     const { status, text } = await attempt(event, { target, secret: signedWith, prefix, at }, io);
     const [isRight, words] = isGenuine ? judgeGenuine(status) : judgeForged(status);
-    io.print(printable(`${event.type} ${event.id}: answered ${status}: ${words}`));
-    if (!isRight && text !== '') io.print(printable(`  ${text}`));
+    io.print(escapeUnprintable(`${event.type} ${event.id}: answered ${status}: ${words}`));
+    if (!isRight && text !== '') io.print(escapeUnprintable(`  ${text}`));
     answers.push(isRight);
   }
   return answers.every(Boolean);

@@ -92,10 +92,10 @@ function lengthOf(bytes: number): Buffer {
 function readReply(reply: string): boolean {
   if (reply === 'stream: OK') return false;
   if (/^stream: .+ FOUND$/s.test(reply)) return true;
-  throw new ScreeningUnavailableError('clamd', printable(reply));
+  throw new ScreeningUnavailableError('clamd', quotedStart(reply));
 }
 
-/** Makes a reply safe for the log. */
-function printable(reply: string): string {
+/** The first 200 characters as JSON, so that the log has no control characters. */
+function quotedStart(reply: string): string {
   return JSON.stringify(reply.slice(0, 200));
 }
