@@ -7,7 +7,7 @@ test.each([
   [20, false, { stores: 11, requests: 8, keys: 2, limiter: 0 }],
   [SHARED_POOL_MIN, true, { stores: 2, requests: 1, keys: 1, limiter: 1 }],
 ])(
-  'of %i connections, each kind of session gets its share (limiter in Postgres: %s)',
+  'a pool of %i connections is divided by kind of session (limiter in Postgres: %s)',
   (size, inPostgres, shares) => {
     expect(connectionShares(size, inPostgres)).toEqual({ ...shares, leases: 3, counts: 2, reads: 2 });
   },

@@ -18,7 +18,10 @@ const READS = 2;
 const OTHERS_THAN_REQUESTS = 3;
 
 /**
- * Each share has at least one connection. Wake-ups, the relay's lock and the worker's use one more each.
+ * Each share has at least one connection, but the limiter has none when it uses Redis. Wake-ups, the relay's
+ * lock and the worker's use one more each.
+ *
+ * Limiter and keys get two connections each of the default size 20. In `apps/api` they get two each of 10.
  *
  * @param poolSize at least `SHARED_POOL_MIN`. The shares add up to it.
  */

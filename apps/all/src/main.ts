@@ -16,9 +16,9 @@ const connections = openConnections(config, onPostgresError);
 const { database, keyDatabase, limiterConnection, leases, counts, reads, shares } = connections;
 /** The start list of each role. */
 const lists: PartList[] = [];
-let opened: QueueWatch | null = null;
+let openedQueueWatch: QueueWatch | null = null;
 
-const ADD: Readonly<Record<Role, () => ReadinessCheck>> = {
+const ADD_ROLE: Readonly<Record<Role, () => ReadinessCheck>> = {
   api: () =>
     addApi({
       ...shellOf('api'),
@@ -41,10 +41,10 @@ function shellOf<const R extends Role>(role: R): Shell<R> {
 
 /** Relay and worker share it. The other roles do without. */
 function queueWatch(): QueueWatch {
-  if (opened !== null) return opened;
-  opened = openQueueWatch(location, { client: 'queue', logger, metrics });
-  lifecycle.add('queue watch', opened).add('queue', { start: () => requireQueueSchema(location) });
-  return opened;
+  if (openedQueueWatch !== null) return openedQueueWatch;
+  openedQueueWatch = openQueueWatch(location, { client: 'queue', logger, metrics });
+  lifecycle.add('queue watch', openedQueueWatch).add('queue', { start: () => requireQueueSchema(location) });
+  return openedQueueWatch;
 }
 
 lifecycle.add(
@@ -52,9 +52,9 @@ lifecycle.add(
   databasePart(connections, (line) => logger.warn(line)),
 );
 let running = false;
-const rolesAreReady = readinessOfAll(roles.map((role) => ADD[role]()));
+const checkRoles = readinessOfAll(roles.map((role) => ADD_ROLE[role]()));
 const readiness: ReadinessCheck = async () =>
-  running ? rolesAreReady() : { ready: false, reason: 'starting, or stopping', isExpected: true };
+  running ? checkRoles() : { ready: false, reason: 'starting, or stopping', isExpected: true };
 lifecycle
   .add('operations server', operationsServer(shared, readiness))
   .add('the roles', stoppingTogether(lists))

@@ -20,7 +20,7 @@ import {
 import type { Database, DomainStore, MailProviderName } from '@postrider/store';
 import { createApp } from './app.ts';
 import type { AppOptions } from './app.ts';
-import { createDomainClaims } from './domains/domain-claims.ts';
+import { domainClaimsTask } from './domains/domain-claims.ts';
 import { SendingDomains } from './domains/sending-domains.ts';
 import { createLimiter } from './limiter.ts';
 import type { LimiterOptions } from './limiter.ts';
@@ -145,7 +145,7 @@ async function openSendingDomains(parts: ApiParts, domains: DomainStore, provide
     limits: { all: config.domainsPerAccountMax, unverified: config.unverifiedDomainsPerAccountMax },
     logger,
   });
-  const claims = createDomainClaims({
+  const claims = domainClaimsTask({
     store: domains,
     domains: sendingDomains,
     claimDays: config.domainClaimDays,

@@ -6,7 +6,7 @@ test.each([
   [4, { stores: 1, limiter: 1, keys: 1 }, { stores: 2, limiter: 0, keys: 1 }],
   [1, { stores: 1, limiter: 1, keys: 1 }, { stores: 1, limiter: 0, keys: 1 }],
 ])(
-  'of %i connections, stores, limiter and keys get theirs, and the wake-ups one',
+  'a pool of %i connections is divided, with the limiter in Postgres and in Redis',
   (size, inPostgres, inRedis) => {
     expect(connectionShares(size, true)).toEqual(inPostgres);
     expect(connectionShares(size, false)).toEqual(inRedis);

@@ -7,8 +7,9 @@ import { ROUTE_CONTRACTS } from './fuzz/route-contracts.ts';
 import { filledPath, idOfNothing } from './route-paths.ts';
 
 /**
- * A route of the table, with what the contract says of it: that is written down a second time, for the table is under
- * test. A new route is in every test that takes them from here, once it has a contract.
+ * A route of the API, and the rules of the contract for it. They are written here a second time, because the
+ * tests check the API's own. A new route needs an entry in `ROUTE_CONTRACTS`. Then every test of all routes
+ * includes it.
  */
 export interface KnownRoute {
   readonly name: string;
@@ -17,7 +18,7 @@ export interface KnownRoute {
   readonly path: string;
   /** The required parameters. */
   readonly query: string;
-  /** Null: nobody is asked for a key. */
+  /** Null: the route needs no key. */
   readonly scope: Scope | null;
   /** Whether the key's rate limit applies. */
   readonly limited: boolean;
@@ -28,7 +29,7 @@ export interface KnownRoute {
 
 export type KeyedRoute = KnownRoute & { readonly scope: Scope };
 
-/** Contract 5, and the list of scopes in docs/api.md; those of emails differ by what is done. */
+/** Contract 5, and the list of scopes in docs/api.md. The scope of a route for emails depends on its method. */
 const SCOPES_OF: ReadonlyMap<string, Scope> = new Map([
   ['webhooks', 'webhooks:manage'],
   ['events', 'webhooks:manage'],
@@ -38,7 +39,7 @@ const SCOPES_OF: ReadonlyMap<string, Scope> = new Map([
 ]);
 
 const INBOUND_FAMILIES = ['inboxes', 'inbound'];
-/** Of which reading, too, needs the scope to manage. */
+/** Here a GET also needs `inbound:manage`. */
 const INBOUND_RULES = /^\/v1\/inbound\/(routes|blocked-senders)(\/|$)/;
 
 export const EVERY_ROUTE: readonly KnownRoute[] = describedRoutes().map(({ method, path }) => {
@@ -61,12 +62,12 @@ export const EVERY_ROUTE: readonly KnownRoute[] = describedRoutes().map(({ metho
 
 export const KEYED_ROUTES = EVERY_ROUTE.filter((route): route is KeyedRoute => route.scope !== null);
 
-/** With their names before them, for `describe.each`. */
+/** Each route after its name, for `describe.each`. */
 export function titled<R extends KnownRoute>(routes: readonly R[]): [string, R][] {
   return routes.map((route) => [route.name, route]);
 }
 
-/** @throws Error of a family of routes that is not known here. */
+/** @throws Error when no rule names the scope of the path. */
 function scopeOf(method: Route['method'], path: string): Scope | null {
   const [, version, family = ''] = path.split('/');
   if (version !== 'v1') return null;
@@ -75,7 +76,7 @@ function scopeOf(method: Route['method'], path: string): Scope | null {
   if (family === 'emails') return method === 'get' ? 'emails:read' : 'emails:send';
   if (INBOUND_FAMILIES.includes(family)) {
     if (method === 'get' && !INBOUND_RULES.test(path)) return 'inbound:read';
-    // A reply or a forward; every other write manages.
+    // All other writes need `inbound:manage`.
     return /\/(?:reply|forward)$/.test(path) ? 'inbound:send' : 'inbound:manage';
   }
   const scope = SCOPES_OF.get(family);
@@ -83,12 +84,12 @@ function scopeOf(method: Route['method'], path: string): Scope | null {
   return scope;
 }
 
-/** The path with an id in it: of something that is nowhere, unless it is given. */
+/** The path with this id. Without one, it has the id of a resource that does not exist. */
 export function pathOf({ path, query, contract: { noun } }: KnownRoute, id?: string): string {
   return `${filledPath(path, id ?? (noun === undefined ? '' : idOfNothing(noun)))}${query}`;
 }
 
-/** A request of the route that lacks nothing but a key. */
+/** A request of the route with a valid body, but without a key. */
 export function requestOf(url: string, route: KnownRoute, id?: string): request.Test {
   const test = requestTo(url, route, id);
   return route.body === undefined ? test : test.send(route.body);

@@ -19,7 +19,7 @@ import {
 import type { FakeIdentity, ServiceReaction, TestDatabase } from '@postrider/testing';
 import { requestBy, startFakeDomains } from '../../test/fake-domains.ts';
 import type { FakeDomains } from '../../test/fake-domains.ts';
-import { createDomainClaims } from './domain-claims.ts';
+import { domainClaimsTask } from './domain-claims.ts';
 import type { DomainClaimsOptions } from './domain-claims.ts';
 import { SendingDomains } from './sending-domains.ts';
 
@@ -89,7 +89,7 @@ function startClaims(intervalMs = INTERVAL_MS, using: DomainClaimsOptions['domai
   const stream = new PassThrough();
   const logger = createLogger({ level: 'info', service: 'api', stream });
   const clock = { now: () => new Date() };
-  claims = createDomainClaims({ store, domains: using, claimDays: DAYS, clock, logger, intervalMs });
+  claims = domainClaimsTask({ store, domains: using, claimDays: DAYS, clock, logger, intervalMs });
   claims.start();
   return stream;
 }
@@ -122,7 +122,7 @@ async function untilPassed(): Promise<void> {
 }
 
 describe('a domain that was never verified', () => {
-  test('goes after its days, here and at the provider, and another account may have its name', async () => {
+  test('is removed after its days, here and at the provider, and another account may have its name', async () => {
     await claimed(NAME, DAYS + 1);
     await claimed(OTHER_NAME, DAYS - 1);
     startClaims();
@@ -200,14 +200,14 @@ describe('a domain that was never verified', () => {
     ).toEqual([{ name: NAME, claimed: true }]);
   });
 
-  test('goes also when the provider does not have it', async () => {
+  test('is removed although the provider does not have it', async () => {
     await claimed(NAME, DAYS + 1);
     fake.ses.identities.delete(NAME);
     startClaims();
     await untilFree(NAME);
   });
 
-  test('goes also when the provider sends for it because of a domain above it that is another account’s', async () => {
+  test('is removed although SES sends for it through another account’s parent domain', async () => {
     await claimed(NAME, DAYS + 1);
     Object.assign(identity(NAME), { VerifiedForSendingStatus: true, VerificationStatus: 'SUCCESS' });
     startClaims();

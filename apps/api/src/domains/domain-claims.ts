@@ -26,7 +26,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * Removes domains that their accounts never verified, and completes the releases of operators. Every API
  * process runs this. If two processes pick one name, the second waits and finds it done.
  */
-export function createDomainClaims(options: DomainClaimsOptions): PeriodicTask {
+export function domainClaimsTask(options: DomainClaimsOptions): PeriodicTask {
   const { store, domains, claimDays, clock, logger, intervalMs = INTERVAL_MS } = options;
   const onError = (error: unknown) => logger.warn('names of domains not looked through', { error });
   const task = periodicTask({

@@ -95,6 +95,6 @@ export async function endInTransaction(
   tx: Transaction,
   { notificationId, claim }: SesMailClaim,
 ): Promise<Date | null> {
-  const [ended] = await runIn<{ keptAt: Date }>(tx.client, endSesMail, [notificationId, claim]);
-  return ended?.keptAt ?? null;
+  const [ended] = await runIn<{ storedAt: Date }>(tx.client, endSesMail, [notificationId, claim]);
+  return ended?.storedAt ?? null;
 }

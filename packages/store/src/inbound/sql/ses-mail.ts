@@ -23,8 +23,8 @@ export const addSesMail = statement('add-ses-mail')`
 /**
  * Leases messages from SES that are due, the longest due first.
  *
- * Guarantee: two claims never hold one row at the same time. A row with an expired lease is due again, and
- * its next claim ends the earlier one.
+ * Guarantee: two claims never hold one row at the same time. When the lease expires, the row is due again.
+ * The next claim makes the old fencing token invalid.
  *
  * $1 maximum number of rows, $2 lease in seconds. Returns the messages, each with its claim.
  */
@@ -65,6 +65,6 @@ export const deferSesMail = statement('defer-ses-mail')`
 export const endSesMail = statement('end-ses-mail')`
     delete from ses_mail
     where notification_id = $1 and claim = $2
-    returning created_at as "keptAt"`;
+    returning created_at as "storedAt"`;
 
 export const countSesMail = statement('count-ses-mail')`select count(*)::int as "count" from ses_mail`;
