@@ -56,7 +56,7 @@ export function createLimiter({ redisUrl, postgres, logger, metrics }: LimiterOp
 }
 
 /**
- * The API refuses every request while the limiter's Postgres is unavailable. One log line per second
+ * The API refuses every limited request while the limiter's Postgres is unavailable. One log line per second
  * counts the refused requests, without stacks. The metrics count each request.
  */
 const OUTAGE_LOG_INTERVAL_MS = 1_000;
@@ -66,13 +66,13 @@ export function createOutageLog(
   logger: Pick<Logger, 'warn'>,
   now = (): number => performance.now(),
 ): (error: Error) => void {
-  let toldAt = -Infinity;
+  let loggedAt = -Infinity;
   let requests = 0;
   return (error) => {
     requests += 1;
-    if (now() - toldAt < OUTAGE_LOG_INTERVAL_MS) return;
+    if (now() - loggedAt < OUTAGE_LOG_INTERVAL_MS) return;
     logger.warn('request refused: rate limiter unavailable', { reason: error.message, requests });
-    toldAt = now();
+    loggedAt = now();
     requests = 0;
   };
 }

@@ -50,7 +50,7 @@ export async function pageAnswer<Cursor extends string, Entry>(
 }
 
 /**
- * Answers one page of entries that are all at hand, in their order. Their ids are the cursors.
+ * Answers one page of entries that are all in memory, in their order. Their ids are the cursors.
  *
  * @param show makes the JSON of an entry.
  */

@@ -14,7 +14,7 @@ import { z } from 'zod';
 /**
  * A field with a text that `parse` reads.
  *
- * @param fault what a text is for which `parse` returns null: `is not an email address`.
+ * @param fault ends the sentence about a text that `parse` cannot read: `is not an email address`.
  * @param meta describes the field in the OpenAPI document.
  */
 export function parsedText<Value>(

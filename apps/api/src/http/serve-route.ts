@@ -151,7 +151,7 @@ async function readBody(
   return body === null ? { ok: true, body: undefined } : body.json();
 }
 
-/** A body that cannot be counted costs 1, unless the API had no space for it. */
+/** A body with an unread cost costs 1, unless the API had no capacity for it. */
 async function withoutBody(
   call: KeyedCall,
   key: ApiKey,
@@ -194,7 +194,7 @@ async function handled(call: KeyedCall, body: unknown): Promise<Answer> {
 /**
  * Checks the key again. A body or a wait for a slot may take half a minute, the rate limiter 250 ms.
  * Meanwhile the operator may revoke the key, or change its scopes or its limit. Without a wait this takes
- * microseconds: the store still has the key.
+ * microseconds: the store has cached the key.
  */
 async function keyNow(
   call: KeyedCall,

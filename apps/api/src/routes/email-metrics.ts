@@ -305,7 +305,7 @@ function valueOf(name: MetricName, counts: readonly EventCount[]): number {
   const metric = METRICS[name];
   if ('types' in metric) return sumOf(metric.types, metric.unique === true ? 'emails' : 'events', counts);
   const whole = messagesOf(metric.whole, counts);
-  // A message from before the range may have reports in it.
+  // A message that was sent before the range may have reports within it.
   return whole === 0 ? 0 : Math.min(1, messagesOf(metric.part, counts) / whole);
 }
 

@@ -5,7 +5,7 @@ import type { BlobReader } from './links.ts';
 
 /** A `src` with the Content-ID of an attachment (RFC 2392). Its sender may have percent-encoded the id. */
 const REFERENCE = /(\ssrc\s*=\s*["']?)cid:([^"'\s<>]+)/gi;
-/** A stranger wrote the HTML, and 1 MiB has space for 100,000 references. Later ones stay. */
+/** A stranger wrote the HTML: 1 MiB has space for 100,000 references. Those after the first 1,000 stay. */
 const REFERENCES_MAX = 1_000;
 /** `decodeURIComponent` throws for other percent signs. */
 const ESCAPE = /%[0-9a-f]{2}/i;
@@ -13,9 +13,9 @@ const ESCAPE = /%[0-9a-f]{2}/i;
 const IMAGE_TYPE = /^image\/[a-z0-9][a-z0-9.+-]{0,60}$/i;
 
 /**
- * Puts the images of a message in the places that refer to them, as `data:` URIs. A reference stays when it
- * names no image, and when all images would exceed `LIMITS.inlineImageBytes`. An image counts as often as it
- * is referred to.
+ * Replaces each reference to an image of the message with a `data:` URI. A reference that names no image
+ * stays. When the next image would exceed `LIMITS.inlineImageBytes`, all references from there on stay. An
+ * image counts once for each reference.
  *
  * @throws BlobStoreUnavailableError
  */
@@ -71,6 +71,6 @@ function decoded(reference: string): string {
   try {
     return decodeURIComponent(reference);
   } catch {
-    return reference; // not UTF-8, or a percent sign of its own
+    return reference; // not UTF-8, or a percent sign that begins no escape
   }
 }

@@ -273,7 +273,7 @@ export async function withMessage(
   return message.status === 'held' && !seesHeld(key) ? heldNeedsManage : then(message);
 }
 
-/** Does the same for one of its attachments. */
+/** Finds an attachment of a message that the key may read, and answers with `then`. */
 export function withAttachment(
   messages: MessageStore,
   request: Pick<RouteRequest, 'key' | 'id' | 'params'>,

@@ -97,7 +97,7 @@ const startedRecovery = z
  * process get two: each uses a connection to Postgres.
  */
 const COUNT_SLOTS = { inFlightMax: 1, waitingMax: 0, waitMs: 10_000, totalInFlightMax: 2 };
-/** A count takes a page more than this time at most. */
+/** After this time, a count reads no further page. */
 const COUNT_MS = 10_000;
 
 function recover(recoveries: RecoveryStore, nowMs: () => number): Documented<KeyedRoute> {

@@ -91,16 +91,13 @@ export interface BodyCost {
 /** A route without an API key and so without a rate limit, for callers who cannot have a key. */
 export interface KeylessRoute extends RouteBase {
   readonly scope: null;
-  /**
-   * Requests from the same client address share slots. True: those of the unlimited routes, where accounts
-   * have theirs.
-   */
+  /** Requests from the same client address share slots. True: those of `StageServices.clientSlots`. */
   readonly slotPerClient?: true | AccountSlots;
   /** @throws StoreUnavailableError */
   readonly handle: (request: KeylessRequest) => Promise<Answer>;
 }
 
-/** A route of the table: it carries its description. */
+/** A route with its description. */
 export type Documented<AnyRoute extends Route = Route> = AnyRoute & { readonly docs: RouteDocs };
 
 /**

@@ -23,7 +23,7 @@ const QUERY_CANCELED = '57014';
 
 /**
  * SQLSTATE classes and codes of faults of the server, not of the statement. These lists are for errors of a
- * session. Each error before it is mapped by `SessionClient` and `prepareSession`.
+ * session. `SessionClient` and `prepareSession` map every error before it.
  */
 const UNAVAILABLE_SQLSTATES = [
   /^08/, // connection exceptions
@@ -61,12 +61,12 @@ const UNAVAILABLE_MESSAGES = [
   'Cannot use a pool after calling end',
 ];
 
-/** Whether `error`, from pg or Prisma, means that the server served no client, or that a lock was taken. */
+/** True when an error of pg or Prisma means that Postgres served no client, or that a lock was taken. */
 export function isUnavailable(error: unknown): boolean {
   return faultsIn(error).some((fault) => fault instanceof StoreUnavailableError || speaksOfServer(fault));
 }
 
-/** Whether the server served no client. A lock or a cancelled statement concerns one statement. */
+/** True when Postgres served no client. A lock or a cancelled statement concerns one statement. */
 export function isOutage(error: unknown): boolean {
   return isUnavailable(error) && !hasCode(error, LOCK_NOT_AVAILABLE) && !hasCode(error, QUERY_CANCELED);
 }
@@ -86,7 +86,7 @@ export async function mappingUnavailable<T>(work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** What an error says for which `isUnavailable` is true. Postgres may work. */
+/** Describes an error for which `isUnavailable` is true. Postgres itself may work. */
 export function unavailableInWords(error: unknown): string {
   if (error instanceof StoreUnavailableError && typeof error.cause === 'string') return error.cause;
   if (hasCode(error, LOCK_NOT_AVAILABLE)) return 'another session holds a lock';
@@ -97,7 +97,7 @@ function hasCode(error: unknown, code: string): boolean {
   return faultsIn(error).some((fault) => codesOf(fault).includes(code));
 }
 
-/** The error and its causes, as far as they tell what happened. */
+/** The error, its causes, and the errors of an aggregate. */
 function faultsIn(error: unknown): Record<string, unknown>[] {
   const faults: Record<string, unknown>[] = [];
   for (let current = error; isRecord(current) && faults.length < 8;) {

@@ -84,10 +84,10 @@ export interface RunningWorker {
   readonly queue: QueueIdentity;
 }
 
-/** A worker that was heard of in the last minute. */
+/** A worker that announced itself in the last minute. */
 export interface KnownWorker extends RunningWorker {
   readonly number: number;
-  /** `running` counts for 3 s. A `silent` worker is frozen or overloaded. */
+  /** `running`: announced in the last 3 s. A `silent` worker is frozen or overloaded. */
   readonly state: 'running' | 'silent' | 'died';
   /** The time since its last announcement. */
   readonly silentMs: number;
@@ -149,7 +149,7 @@ export function createFleet(pool: Pool) {
         silentMs,
       }));
     },
-    /** @returns the workers that died within the last hour at least, the last one last */
+    /** @returns workers that died, for an hour at least, in the order in which they fell silent */
     async deadWorkers(): Promise<DeadWorker[]> {
       return runOn<DeadWorker>(pool, DEAD_WORKERS, []);
     },

@@ -5,7 +5,7 @@ import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
 import { addSesMail, claimSesMail, countSesMail, deferSesMail, endSesMail } from './sql/ses-mail.ts';
 
-/** A claim on a row. A later claim ends it. */
+/** A claim on a row. A later claim makes it invalid. */
 export interface SesMailClaim {
   readonly notificationId: string;
   readonly claim: number;
@@ -50,8 +50,8 @@ type ClaimedRow = Omit<ClaimedSesMail, 'location'> & {
 };
 
 /**
- * The mail of SES as an inbound process sees it. A message that is stored ends with
- * `ReceivedMessageStore.receive`. All methods throw StoreUnavailableError.
+ * The mail of SES as an inbound process sees it. `ReceivedMessageStore.receive` ends a message that it
+ * stores. All methods throw StoreUnavailableError.
  */
 export type SesMailWork = ReturnType<typeof createSesMailWork>;
 
@@ -88,8 +88,9 @@ export function createSesMailWork(db: Database) {
 }
 
 /**
- * Run it in the transaction that stores the message. @returns when the notification was stored; null when the
- * claim is no longer held.
+ * Ends a message that is stored. Run it in the transaction that stores it.
+ *
+ * @returns when the notification was stored; null when the claim is no longer held.
  */
 export async function endInTransaction(
   tx: Transaction,

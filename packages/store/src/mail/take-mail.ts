@@ -18,7 +18,7 @@ export interface TakenEmail extends MailClaim {
   readonly faults: number;
   /** Earlier attempts that the provider did not confirm. */
   readonly unconfirmed: number;
-  /** The recipients that are left, when the provider has accepted the message for the others. Null: all. */
+  /** The provider has accepted the message for all recipients but these. Null: for none yet. */
   readonly rest: readonly string[] | null;
   readonly draft: Omit<EmailDraft, 'attachments'>;
   readonly attachments: readonly StoredAttachment[];
@@ -30,10 +30,7 @@ export interface TakenEmail extends MailClaim {
    * The message's topic was deleted, and its unsubscribes with it. It is no longer known who unsubscribed.
    */
   readonly topicGone: boolean;
-  /**
-   * The domain in From, when only verified domains may send and the account has not verified it, or no
-   * longer; else null.
-   */
+  /** The domain in From, when only verified domains may send and this one is not verified now. Else null. */
   readonly unverifiedDomain: string | null;
   readonly accountSuspended: boolean;
   readonly createdAt: Date;
@@ -111,7 +108,7 @@ async function unverifiedDomainOf(
   const domain = senderDomain(row.from);
   const values = [row.emailId, domain, verifiedDomainsOnly];
   const [filled] = await runOn<{ domainUnverified: boolean }>(db.pool, fillFromDomain, values);
-  if (filled === undefined) throw new Error('the message went while it was taken');
+  if (filled === undefined) throw new Error('the message was deleted while it was taken');
   return filled.domainUnverified ? domain : null;
 }
 
@@ -128,7 +125,7 @@ async function attachmentsOf(db: Database, { emailId, attachments }: TakenRow): 
   if (attachments.length === 0) return [];
   const [row] = await runOn<{ contents: Buffer | null }>(db.pool, readContents, [emailId]);
   const contents = row?.contents ?? null;
-  if (contents === null) throw new Error('the message went while it was taken');
+  if (contents === null) throw new Error('the message was deleted while it was taken');
   let begins = 0;
   return attachments.map(({ bytes, ...attachment }) => {
     begins += bytes;

@@ -11,23 +11,24 @@ import type { InboxRemovals } from './remove-inboxes.ts';
 /** Recoveries are kept as long as dead letters are by default. */
 const RECOVERY_HOURS = 90 * 24;
 
-/**
- * An answer is remembered for 24 hours (contract 7.3). A notification is kept until its age makes it refused.
- * An unclaimed one is kept until its mail can no longer become known.
- * A form of the console that arrives again within a day gets its first result.
- * A deleted address is no longer reserved then. An inbox's mail counts for an hour, by the API's clock.
- * An event for the operator is given up within a day. One is left when OPERATOR_WEBHOOK_URL is no longer set.
- */
+/** How long rows are kept, in hours after their `age`. */
 const LIFETIMES = [
+  // An answer is remembered for 24 hours (contract 7.3).
   { table: 'idempotency_keys', age: 'created_at', hours: 24 },
+  // An older notification is refused for its age.
   { table: 'provider_notifications', age: 'received_at', hours: NOTIFICATION_ID_HOURS },
+  // The mail of an older one can no longer become known.
   { table: 'unclaimed_notifications', age: 'received_at', hours: UNCLAIMED_NOTIFICATION_HOURS },
+  // An inbox's mail counts for an hour, by the API's clock.
   { table: 'counted_sends', age: forRetention('counted_at'), hours: 2 },
   { table: 'console_sessions', age: 'expires_at', hours: 0 },
+  // A form that arrives again within a day gets its first result.
   { table: 'console_forms', age: 'received_at', hours: CONSOLE_FORM_HOURS },
+  // An event is given up within a day. It stays when OPERATOR_WEBHOOK_URL is no longer set.
   { table: 'operator_events', age: 'created_at', hours: 48 },
   { table: 'recoveries', age: 'ended_at', hours: RECOVERY_HOURS },
   { table: 'recovery_outcomes', age: 'recorded_at', hours: RECOVERY_HOURS },
+  // The address of a deleted inbox is reserved for this time.
   { table: 'released_addresses', age: 'released_at', hours: ADDRESS_RESERVED_DAYS * 24 },
 ] as const;
 

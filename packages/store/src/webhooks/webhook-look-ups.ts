@@ -36,7 +36,7 @@ export function createWebhookLookUps(db: Pick<Database, 'prisma' | 'pool'>) {
       const row = await db.prisma.webhook.findFirst({ where: { id, removedAt: null }, omit: SECRETS });
       return row === null ? null : ownedWebhookOf(row);
     },
-    /** The newest webhooks with this host, in lower case, in their endpoint. The newest first. */
+    /** The newest webhooks whose endpoint has this host, the newest first. @param host in lower case */
     async ofHost(
       host: string,
       { accountId, limit }: { readonly accountId?: AccountId | undefined; readonly limit: number },
