@@ -93,7 +93,7 @@ const contentType = z
 /** A Content-ID allows only visible ASCII between its angle brackets (RFC 2392, RFC 5322 3.6.4). */
 const contentId = z
   .string({ error: 'must be a string' })
-  .regex(/^[\u0021-\u003b\u003d\u003f-\u007e]*$/, {
+  .regex(/^[!-;=?-~]*$/, {
     error: 'contains a character that a Content-ID cannot have',
   })
   .min(1, { error: 'is empty' })

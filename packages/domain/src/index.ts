@@ -102,7 +102,7 @@ export { senderPattern, senderPatterns } from './sender-patterns.ts';
 export type { SesMail } from './ses-mail.ts';
 export { newSigningSecret, signatureHeader, standardSecret, standardWebhooksHeaders } from './signature.ts';
 export { escapeTerminalControls, terminalJson } from './terminal-json.ts';
-export { ADDRESS_LENGTH, listPattern, PATTERNS, wordsPattern } from './text-patterns.ts';
+export { ADDRESS_LENGTH, DOMAIN_LENGTH, listPattern, PATTERNS, wordsPattern } from './text-patterns.ts';
 export { createUnsubscribeTokens } from './unsubscribe-token.ts';
 export type { UnsubscribeTarget, UnsubscribeTokens } from './unsubscribe-token.ts';
 export { hostOf, parseEndpoint } from './webhook-endpoint.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** The characters of `hasControlCharacter`. */
 const CONTROL = '\\x00-\\x1f\\x7f';
 /** The inside of a class of what no local part without quotes has. */
-const NOT_LOCAL = '\\s"(),:;<>@[\\\\\\]\\x00-\\x1f\\x7f-\\x9f';
+const NOT_LOCAL = '\\s"(),:;<>@\\[\\\\\\]\\x00-\\x1f\\x7f-\\x9f';
 /** An encoded word (RFC 2047) begins with `=?`. */
 const NO_ENCODED_WORD = '(?![^@]*=\\?)';
 /** 200 characters take at most 800 bytes. `parseEmailAddress` accepts 998. */
@@ -14,7 +14,10 @@ const TOP = '[A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?';
 const LABEL = '[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?';
 const HOST = `(?:${LABEL}\\.)+${TOP}`;
 const MAIL_HOST = `(?:[0-9A-Za-z_](?:[0-9A-Za-z_-]{0,61}[0-9A-Za-z_])?\\.)+${TOP}`;
-const HOST_LENGTH = '(?=.{1,253}$)';
+/** The longest domain name, in characters (RFC 1035 2.3.4). */
+export const DOMAIN_LENGTH = 253;
+/** For a host behind other text. Elsewhere, `maxLength` says the same: RE2 and Rust cannot look ahead. */
+const HOST_LENGTH = `(?=.{1,${DOMAIN_LENGTH}}$)`;
 
 const NAME = `(?:[^<>"${CONTROL}]*|"[^"\\\\${CONTROL}]*" ?)`;
 const BRACKETED = `${NAME}<${LOCAL}@(?=.{1,254}$)${MAIL_HOST}>`;
@@ -44,8 +47,9 @@ const TIME = z.regexes.datetime({ offset: true }).source.slice(1, -1);
 /**
  * The patterns of the OpenAPI document (JSON Schema, ECMA-262). The parser of a field accepts every text that
  * the pattern matches. `patterns.test.ts` of the API draws such texts. A parser also accepts rare texts that
- * no pattern can tell from faulty ones, such as domains in Unicode. The patterns have no flags and no `\p`,
- * which other languages lack.
+ * no pattern can tell from faulty ones, such as domains in Unicode. The patterns need no flags. They have no
+ * `\p`, and no `[` in a class without an escape: Java and Rust read these otherwise. Some look ahead, which
+ * RE2 and Rust cannot.
  */
 export const PATTERNS = {
   /** One line of text. It may be empty. */
@@ -56,10 +60,10 @@ export const PATTERNS = {
   references: '^ *<[!-;=?-~]{1,995}>(?: +<[!-;=?-~]{1,995}>)* *$',
   /** Text that Postgres can store. */
   text: '^[^\\x00]*$',
-  /** For `asciiDomain`. */
-  domain: `^${HOST_LENGTH}${HOST}$`,
-  /** For `mailDomain`. */
-  mailDomain: `^${HOST_LENGTH}${MAIL_HOST}$`,
+  /** For `asciiDomain`, with `DOMAIN_LENGTH`. */
+  domain: `^${HOST}$`,
+  /** For `mailDomain`, with `DOMAIN_LENGTH`. */
+  mailDomain: `^${MAIL_HOST}$`,
   /** For `plainAddress`. */
   plainAddress: `^${LOCAL}@${HOST_LENGTH}${MAIL_HOST}$`,
   /** For `parseEmailAddress`. */

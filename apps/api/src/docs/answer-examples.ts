@@ -187,6 +187,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   'removeSuppressions.reason': 'The recipients asked for mail again.',
   'listMessages.status': 'received',
   'Idempotency-Key': 'order-42',
+  Range: 'bytes=0-1023',
 };
 
 /** A JSON Schema, as far as an example depends on it. */

@@ -28,6 +28,7 @@ export function parametersOf(
   }));
   const others = [
     ...(docs.idempotent === true ? [IDEMPOTENCY_KEY] : []),
+    ...(docs.success.body === 'file' ? [RANGE] : []),
     ...(docs.paged === true ? pageParameters(entryId(docs.success.body, schemas)) : []),
     ...(docs.query === undefined ? [] : queryParameters(docs.query)),
   ].map((parameter) => ({
@@ -40,12 +41,20 @@ export function parametersOf(
 const IDEMPOTENCY_KEY: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'Under the same key the same request is answered alike for 24 hours, and done once.',
+  description:
+    'Once a request has succeeded, the same request with the same key gets the same answer for 24 hours. The API does not run it again.',
   schema: {
     type: 'string',
     maxLength: LIMITS.idempotencyKeyLength,
     pattern: '^[!-~](?:[ -~]*[!-~])?$', // HTTP drops blanks at the ends of a value
   },
+};
+
+const RANGE: Parameter = {
+  name: 'Range',
+  in: 'header',
+  description: 'One range of bytes. The API ignores any other value, and sends the whole file.',
+  schema: { type: 'string', pattern: '^bytes=(?:[0-9]+-[0-9]*|-[0-9]+)$' },
 };
 
 const LIMIT: Parameter = {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import {
   ADDRESS_LENGTH,
+  DOMAIN_LENGTH,
   emailRequest,
   inboundAddress,
   isMediaType,
@@ -52,10 +53,14 @@ test.each<[string, { readonly pattern: string; readonly maxLength?: number }, (t
     (text) => parseInboundMatch(text) !== null,
   ],
   ['sender', { pattern: PATTERNS.sender }, (text) => senderPattern(text) !== null],
-  ['mailDomain', { pattern: PATTERNS.mailDomain }, (text) => mailDomain(text) !== null],
+  [
+    'mailDomain',
+    { pattern: PATTERNS.mailDomain, maxLength: DOMAIN_LENGTH },
+    (text) => mailDomain(text) !== null,
+  ],
   [
     'domain',
-    { pattern: PATTERNS.domain },
+    { pattern: PATTERNS.domain, maxLength: DOMAIN_LENGTH },
     (text) => [true, 'is a public suffix'].includes(faultOf(parseDomainName(text))),
   ],
   [

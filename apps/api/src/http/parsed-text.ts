@@ -28,7 +28,6 @@ export function parsedText<Value>(
 /** A field that holds a time. */
 export const requestedTime = parsedText(parseIsoTime, 'is not a time in ISO 8601', {
   format: 'date-time',
-  pattern: PATTERNS.isoTime,
 });
 
 /** A field that holds a time, or a date from its start in UTC. */

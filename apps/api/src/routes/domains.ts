@@ -1,4 +1,4 @@
-import { parseDomainName, parseId, PATTERNS } from '@postrider/domain';
+import { DOMAIN_LENGTH, parseDomainName, parseId, PATTERNS } from '@postrider/domain';
 import type { EventType } from '@postrider/domain';
 import type { Domain, DomainStore } from '@postrider/store';
 import { z } from 'zod';
@@ -41,7 +41,11 @@ const domainRequest = z
   .object({
     name: z
       .string({ error: 'is not a string' })
-      .meta({ pattern: PATTERNS.domain, description: 'A name that can be registered, or one below it.' })
+      .meta({
+        pattern: PATTERNS.domain,
+        maxLength: DOMAIN_LENGTH,
+        description: 'A name that can be registered, or one below it.',
+      })
       .transform((written, context) => {
         const parsed = parseDomainName(written);
         if (parsed.ok) return parsed.name;

@@ -1,5 +1,6 @@
 import {
   ADDRESS_LENGTH,
+  DOMAIN_LENGTH,
   hasControlCharacter,
   inboundAddress,
   LIMITS,
@@ -58,7 +59,9 @@ const byAddress = z.object({ email_address: requestedAddress, ...names });
 const byParts = z
   .object({
     username,
-    domain: z.string({ error: 'is not a string' }).meta({ pattern: PATTERNS.mailDomain }),
+    domain: z
+      .string({ error: 'is not a string' })
+      .meta({ pattern: PATTERNS.mailDomain, maxLength: DOMAIN_LENGTH }),
     ...names,
   })
   .meta({ not: { required: ['email_address'] } })

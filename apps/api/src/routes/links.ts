@@ -69,7 +69,7 @@ export function openLink(
     docs: {
       operationId: 'openLink',
       summary: 'Get the bytes that a link leads to',
-      description: 'Needs no key. A link is valid for seven days. `Range` may ask for one range.',
+      description: 'Needs no key. A link is valid for seven days.',
       success: { status: 200, body: 'file' },
       refusals: ['link-expired'],
     },

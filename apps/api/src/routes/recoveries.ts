@@ -59,7 +59,10 @@ const recoveryRequest = strictFields({
     .int({ error: 'is not a whole number' })
     .min(0, { error: 'is less than 0' })
     .optional()
-    .meta({ description: 'The number of a dry run. If another number matches, nothing is sent.' }),
+    .meta({
+      description: 'The number of a dry run. If another number matches, nothing is sent.',
+      maximum: 2 ** 31 - 1, // a bound that clients with 32-bit integers can have
+    }),
 }).meta({ id: 'RecoveryRequest' });
 
 const requestedFields = {

@@ -19,6 +19,7 @@ import {
 import type { Documented, KeyedRoute } from './route.ts';
 import {
   deleted,
+  eventType,
   idOf,
   nullableText,
   pageOf,
@@ -39,9 +40,6 @@ export function routingRuleRoutes(rules: RoutingRuleStore): readonly Documented[
 }
 
 const MESSAGE_TYPES = ['message.received', 'message.held'] as const satisfies readonly EventType[];
-
-const isMessageType = (type: EventType): type is (typeof MESSAGE_TYPES)[number] =>
-  (MESSAGE_TYPES as readonly EventType[]).includes(type);
 
 const requestedMatch = parsedText(parseInboundMatch, 'is neither a bare email address nor *@ and a domain', {
   pattern: PATTERNS.inboundMatch,
@@ -68,7 +66,7 @@ const ruleFields = {
   id: idOf('routingRule'),
   match: text.meta({ description: 'In lower case, its domain in ASCII, without a tag.' }),
   endpoint: url.meta({ format: 'uri', description: 'In normalised form.' }),
-  events: z.array(z.enum(MESSAGE_TYPES)).min(1),
+  events: z.array(eventType).min(1),
   webhook: idOf('webhook').meta({ description: 'In dead letters. It is in no list of webhooks.' }),
   created_at: time,
 };
@@ -185,7 +183,7 @@ function ruleObject({ id, match, endpoint, events, webhookId, createdAt }: Routi
     id,
     match,
     endpoint,
-    events: events.filter(isMessageType),
+    events,
     webhook: webhookId,
     created_at: createdAt.toISOString(),
   } as const;

@@ -1,4 +1,4 @@
-import { EVENT_TYPES, idPattern, standardSecret } from '@postrider/domain';
+import { EVENT_TYPES, idPattern, isEventType, standardSecret } from '@postrider/domain';
 import type { Noun } from '@postrider/domain';
 import { z } from 'zod';
 
@@ -28,10 +28,14 @@ export const complete = z.boolean().meta({
   description: 'False: a part of the message was not read. Its raw bytes have all of it.',
 });
 
-export const eventType = z.enum(EVENT_TYPES).meta({
-  id: 'EventType',
-  description: 'A later release may add types. Ignore those that you do not know.',
-});
+/** No `enum`: a strict client would then refuse a whole page with a type of a later release. */
+export const eventType = z
+  .string()
+  .refine(isEventType)
+  .meta({
+    id: 'EventType',
+    description: `A later release may add types. Ignore those that you do not know. Known are ${EVENT_TYPES.map((type) => `\`${type}\``).join(', ')}.`,
+  });
 
 /** The answer to the creation of a webhook has these fields. No other answer has them. */
 export const secretFields = {

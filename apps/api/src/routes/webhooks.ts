@@ -1,4 +1,5 @@
 import {
+  DOMAIN_LENGTH,
   fieldPath,
   LIMITS,
   mailDomain,
@@ -51,7 +52,11 @@ export function webhookRoutes(webhooks: WebhookStore, rules: RouteRules): readon
 export const requestedEndpoint = z
   .string({ error: 'is not a string' })
   // The OpenAPI document shows these. `parseEndpoint` decides.
-  .meta({ format: 'uri', pattern: PATTERNS.endpoint, maxLength: LIMITS.endpointLength })
+  .meta({
+    description: 'An `https://` URL.',
+    pattern: PATTERNS.endpoint,
+    maxLength: LIMITS.endpointLength,
+  })
   .transform((written, context) => {
     const parsed = parseEndpoint(written);
     if (parsed.ok) return parsed.endpoint;
@@ -67,6 +72,7 @@ const requestedDomain = parsedText(
   'is not a domain name',
   {
     pattern: PATTERNS.mailDomain,
+    maxLength: DOMAIN_LENGTH,
     description: 'In any case; a name in Unicode is kept in ASCII.',
   },
 );

@@ -1,6 +1,8 @@
+import { PATTERNS } from '@postrider/domain';
 import fc from 'fast-check';
 
 interface TextSchema {
+  readonly format?: string;
   readonly pattern?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
@@ -28,7 +30,8 @@ function withoutLookaheads(pattern: string): string {
 
 /** Texts of all code points but halves of surrogate pairs, which no Unicode text has (RFC 8259 8.2). */
 export function drawnText({
-  pattern,
+  format,
+  pattern = format === 'date-time' ? PATTERNS.isoTime : undefined,
   minLength = 0,
   maxLength = Infinity,
 }: TextSchema): fc.Arbitrary<string> {

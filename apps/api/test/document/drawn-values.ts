@@ -11,6 +11,7 @@ export interface DrawnSchema {
   readonly anyOf?: readonly DrawnSchema[];
   readonly oneOf?: readonly DrawnSchema[];
   readonly type?: string | readonly string[];
+  readonly format?: string;
   readonly pattern?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
