@@ -1,4 +1,7 @@
-/** An example of each request body, by the name of its schema. A test sends each example to the API. */
+/**
+ * An example of each request body, by the name of its schema. A test sends each one to the API but two: only
+ * SNS can sign a `SnsMessage`, and an `UnsubscribeRequest` is not sent as JSON.
+ */
 export const REQUEST_EXAMPLES: Readonly<Record<string, unknown>> = {
   WebhookRequest: {
     endpoint: 'https://shop.example.com/hooks/mail',
