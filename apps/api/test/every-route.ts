@@ -1,9 +1,10 @@
 import type { Scope } from '@postrider/domain';
 import request from 'supertest';
-import { describedRoutes, routeName } from '../src/docs/openapi.ts';
+import { describedRoutes } from '../src/docs/openapi.ts';
 import type { Route } from '../src/routes/route.ts';
 import type { RouteContract } from './fuzz/route-contract.ts';
 import { ROUTE_CONTRACTS } from './fuzz/route-contracts.ts';
+import { routeName } from './route-name.ts';
 import { filledPath, idOfNothing } from './route-paths.ts';
 
 /**

@@ -6,15 +6,11 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { allowedKinds, ROUTE_CONTRACTS } from '../../test/fuzz/route-contracts.ts';
-import {
-  describedRoutes,
-  envelopeSchema,
-  openApiDocument,
-  openApiPath,
-  refusalsOf,
-  routeName,
-} from './openapi.ts';
+import { routeName } from '../../test/route-name.ts';
+import { envelopeSchema } from './deliveries.ts';
+import { describedRoutes, openApiDocument, openApiPath } from './openapi.ts';
 import { problemsPage } from './problems-page.ts';
+import { refusalsOf } from './refusals.ts';
 
 /** The fuzzed deployment cannot give these answers: its provider verifies nothing and never fails. */
 const ELSEWHERE = ['403 domain-not-verified'];

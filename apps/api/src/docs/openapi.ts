@@ -1,30 +1,20 @@
-import { EVENT_DATA, EVENT_TYPES, PROBLEMS } from '@postrider/domain';
-import type { EventType, ProblemDocument, ProblemSlug } from '@postrider/domain';
-import { SAMPLES } from '@postrider/receiver/samples';
-import { z } from 'zod';
+import { EVENT_TYPES } from '@postrider/domain';
+import type { z } from 'zod';
 import type { BodyRule } from '../http/body-rules.ts';
-import type { Documented, Refusal, Route, RouteDocs } from '../routes/route.ts';
-import { idOf, text, time } from '../routes/schemas.ts';
+import type { Documented, RouteDocs } from '../routes/route.ts';
 import { routeTable } from '../routes/table.ts';
 import type { RouteParts } from '../routes/table.ts';
 import type { RouteStores } from '../stores.ts';
 import { exampleOfSchema } from './answer-examples.ts';
-import type { ExampleSchema, ExampleSchemas } from './answer-examples.ts';
+import type { ExampleSchemas } from './answer-examples.ts';
+import { delivery } from './deliveries.ts';
+import { components, ref, schemaName } from './named-schemas.ts';
+import type { JsonObject } from './named-schemas.ts';
 import { parametersOf } from './parameters.ts';
-import { examplesOfProblems, exampleOfText, problemExamples, REQUEST_ID } from './refusal-examples.ts';
+import { problemExamples, REQUEST_ID } from './refusal-examples.ts';
+import { refusalResponse, refusalsOf } from './refusals.ts';
 import { REQUEST_EXAMPLES } from './request-examples.ts';
-import { DELIVERY_TAG, tagOf, TAGS } from './tags.ts';
-
-/** An object of the document, such as a JSON Schema (draft 2020-12). */
-type JsonObject = Readonly<Record<string, unknown>>;
-
-/** A refusal with its status. `text`: an answer in plain text. */
-interface AnsweredRefusal {
-  readonly status: number;
-  readonly name: ProblemSlug | 'text';
-}
-
-const ANYWHERE: readonly Refusal[] = ['internal', 'not-ready'];
+import { tagOf, TAGS } from './tags.ts';
 
 const INFO = {
   title: 'Postrider',
@@ -39,32 +29,9 @@ const INFO = {
   license: { name: 'MIT', identifier: 'MIT' },
 };
 
-/** The name of a route: `GET /v1/emails/:id`. */
-export function routeName({ method, path }: Pick<Route, 'method' | 'path'>): string {
-  return `${method.toUpperCase()} ${path}`;
-}
-
 /** The table without stores and services. Nothing calls these handlers. */
 export function describedRoutes(): readonly Documented[] {
   return routeTable({} as RouteStores, { rules: {}, sendingDomains: null } as RouteParts);
-}
-
-function answeredRefusal(refusal: Refusal): AnsweredRefusal {
-  if (isSlug(refusal)) return { status: PROBLEMS[refusal].status, name: refusal };
-  const [status, name] = refusal.split(' ') as [string, AnsweredRefusal['name']];
-  return { status: Number(status), name };
-}
-
-function isSlug(refusal: Refusal): refusal is ProblemSlug {
-  return refusal in PROBLEMS;
-}
-
-/** Every refusal of a route: its own, and those that follow from its scope and limit. */
-export function refusalsOf(route: Documented): readonly AnsweredRefusal[] {
-  const common: Refusal[] = route.scope === null ? [] : ['api-key-unauthorized', 'api-key-forbidden'];
-  if (route.scope !== null && route.limited) common.push('rate-limited');
-  common.push('request-too-large'); // every route refuses a large body, also one that ignores it
-  return [...common, ...route.docs.refusals, ...ANYWHERE].map(answeredRefusal);
 }
 
 /** Makes `docs/openapi.json`: OpenAPI 3.1, with the events that workers post to customers. */
@@ -99,60 +66,6 @@ export function openApiDocument(): JsonObject {
       },
     },
   };
-}
-
-const SCHEMA_PATH = '#/components/schemas/';
-
-/** Every zod schema with an id in its `meta`, in alphabetical order. */
-function components(routes: readonly Documented[]): ExampleSchemas {
-  const requests = new Set(routes.map((route) => route.docs.request?.meta()?.id));
-  const [read, written] = [namedSchemas('input'), namedSchemas('output')];
-  const names = Object.keys(written).sort((a, b) => (a < b ? -1 : 1));
-  return Object.fromEntries(
-    names.map((name) => [
-      name,
-      requests.has(name) ? withoutDefaults(plain(read[name] ?? {})) : plain(written[name] ?? {}),
-    ]),
-  );
-}
-
-/** Generators of clients require a field that has a default. So the description says the default. */
-function withoutDefaults({ properties, ...schema }: ExampleSchema): ExampleSchema {
-  if (properties === undefined) return schema;
-  const fields = Object.entries(properties).map(([name, field]): [string, ExampleSchema] => {
-    const { default: value, description, ...rest } = field as JsonObject;
-    if (value === undefined) return [name, field];
-    const before = typeof description === 'string' ? `${description} ` : '';
-    const described: JsonObject = { ...rest, description: `${before}Default: ${JSON.stringify(value)}.` };
-    return [name, described];
-  });
-  return { ...schema, properties: Object.fromEntries(fields) };
-}
-
-/** @param io `input` describes what a validator accepts, `output` what an answer contains */
-function namedSchemas(io: 'input' | 'output') {
-  const uri = (id: string): string => `${SCHEMA_PATH}${id}`;
-  const opened = io === 'output' ? { override: loosen } : {};
-  return z.toJSONSchema(z.globalRegistry, { io, uri, unrepresentable: 'any', ...opened }).schemas;
-}
-
-/**
- * Answers and deliveries may gain fields in any release: their objects forbid none. Client generators make a
- * date of a `date-time`, and cannot match a pattern with it. Zod writes the bounds of a safe integer, which a
- * compiler refuses as an integer of 32 bits.
- */
-function loosen({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
-  if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
-  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
-  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-}
-
-/** Removes the dialect and the address: the document states them once. */
-function plain({ ...schema }: z.core.JSONSchema.BaseSchema): JsonObject {
-  delete schema.$schema;
-  delete schema.$id;
-  return schema;
 }
 
 /** Writes a path in OpenAPI's form: `{id}` for `:id`. */
@@ -200,34 +113,6 @@ function requestBody(
     ),
   };
 }
-
-/** @throws Error when the schema's `meta` has no id */
-function schemaName(schema: z.ZodType): string {
-  const id = schema.meta()?.id;
-  if (id === undefined) throw new Error('a schema of the document needs an id');
-  return id;
-}
-
-function ref(schema: z.ZodType): JsonObject {
-  return { $ref: `${SCHEMA_PATH}${schemaName(schema)}` };
-}
-
-const problem: z.ZodType<ProblemDocument> = z
-  .object({
-    type: z.string().meta({ format: 'uri', description: 'Match on its last segment, the slug.' }),
-    title: text,
-    status: z.int(),
-    detail: z.string().meta({ description: 'What went wrong this time.' }).exactOptional(),
-    instance: z.string().meta({ description: 'The request’s id, also in `x-request-id`.' }),
-    errors: z
-      .array(z.object({ field: text, message: text }))
-      .meta({ description: 'On send routes only: every fault, under its path as written.' })
-      .exactOptional(),
-    name: z.string().meta({ description: 'The slug with underscores, as Resend’s SDK shows it.' }),
-    message: z.string().meta({ description: 'The detail, or the title without one.' }),
-    statusCode: z.int().meta({ description: 'The status again.' }),
-  })
-  .meta({ id: 'Problem' });
 
 const PAGE = '<!doctype html>\n<html lang="en">…</html>\n';
 const HTML: JsonObject = { 'text/html; charset=utf-8': { schema: { type: 'string' }, example: PAGE } };
@@ -287,92 +172,5 @@ function responses(route: Documented, schemas: ExampleSchemas): JsonObject {
     const names = refusals.map(({ name }) => name);
     entries.set(String(refused), { ...refusalResponse(route, refused, names, schemas), headers });
   }
-  return Object.fromEntries([...entries].sort());
-}
-
-function refusalResponse(
-  route: Documented,
-  status: number,
-  names: readonly AnsweredRefusal['name'][],
-  schemas: ExampleSchemas,
-): JsonObject {
-  const slugs = names.filter((name) => name !== 'text');
-  const content: Record<string, JsonObject> = {};
-  if (slugs.length > 0) {
-    const type = { pattern: `/(${slugs.join('|')})$` };
-    content['application/problem+json'] = {
-      schema: { ...ref(problem), properties: { type } },
-      examples: examplesOfProblems(route, status, slugs),
-    };
-  }
-  if (names.includes('text')) {
-    const { request } = route.docs;
-    const required = request === undefined ? [] : requiredFields(schemas[schemaName(request)]);
-    content['text/plain; charset=utf-8'] = {
-      schema: { type: 'string' },
-      example: exampleOfText(route, status, required),
-    };
-  }
-  const titles = names.map((name) => (name === 'text' ? 'A short plain text' : `\`${name}\``));
-  return { description: `${titles.join(', or ')}.`, content };
-}
-
-/** The fields that a body must have, or those of its first form. `a or b`: one of two is enough. */
-function requiredFields({ required, anyOf = [], properties }: ExampleSchema = {}): readonly string[] {
-  if (required !== undefined) return required;
-  if (properties !== undefined) return anyOf.length === 0 ? [] : [anyOf.flatMap(requiredFields).join(' or ')];
-  return anyOf[0] === undefined ? [] : requiredFields(anyOf[0]);
-}
-
-function delivery(type: EventType): JsonObject {
-  const sample = SAMPLES.find((each) => each.type === type);
-  const header = (name: string, description: string, example: string | undefined): JsonObject => ({
-    name,
-    in: 'header',
-    required: true,
-    description,
-    schema: { type: 'string' },
-    example,
-  });
-  return {
-    operationId: `deliver${type.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
-    tags: [DELIVERY_TAG],
-    security: [], // the signature in the headers takes the place of a key
-    summary: `What is posted to webhooks that receive ${type}`,
-    parameters: [
-      header(
-        'Service-Signature',
-        '`t=<unix seconds>,v1=<hex>`: see docs/verify-signatures.md.',
-        `t=1795244772,v1=${'5f2b'.repeat(16)}`,
-      ),
-      header('Service-Event-Id', 'The event’s id.', sample?.id),
-      header('Service-Event-Type', 'The event’s type.', type),
-    ],
-    requestBody: {
-      required: true,
-      content: {
-        'application/json': {
-          schema: envelopeSchema(type),
-          example: sample,
-        },
-      },
-    },
-    responses: {
-      '2XX': { description: 'Taken: not sent again.' },
-      '410': { description: 'Never send this again: a dead letter at once.' },
-      default: { description: 'Sent again later, 8 attempts in all; then a dead letter.' },
-    },
-  };
-}
-
-/** The JSON Schema of the body of a delivery (contract 2.2 and 2.3). */
-export function envelopeSchema(type: EventType): JsonObject {
-  const envelope = z.object({
-    id: idOf('event'),
-    type: z.literal(type),
-    subject: text,
-    created_at: time,
-    data: EVENT_DATA[type],
-  });
-  return plain(z.toJSONSchema(envelope, { override: loosen }));
+  return Object.fromEntries(entries);
 }

@@ -1,8 +1,9 @@
 import { expect } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
-import { describedRoutes, openApiPath, routeName } from '../../src/docs/openapi.ts';
+import { describedRoutes, openApiPath } from '../../src/docs/openapi.ts';
 import { closedDocument } from '../document/closed-document.ts';
+import { routeName } from '../route-name.ts';
 import type { Verdict } from './judge-answer.ts';
 
 const NAMES = new Set(describedRoutes().map(routeName));
