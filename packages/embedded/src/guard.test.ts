@@ -15,8 +15,10 @@ import { mkdirSync } from 'node:fs';
 import { Guard } from './guard.ts';
 mkdirSync(process.argv[2]);
 const server = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true, stdio: 'ignore' });
-const guard = new Guard(server.pid!, 'SIGTERM', [process.argv[2]!]);
-if (process.argv[3] === 'release') guard.release();
+const [, , files, wish] = process.argv;
+const earlier = wish === 'earlier' ? [server.pid + ' 1'] : [];
+const guard = new Guard(server.pid!, 'SIGTERM', [files!], ...earlier);
+if (wish === 'release') guard.release();
 server.unref();
 console.log(server.pid + ' ' + guard.pid);
 process.stdin.resume();
@@ -75,6 +77,16 @@ describe('a guard', () => {
     expect(await waitForExit(guardPid, 20_000)).toBe(true);
     expect(isRunning(serverPid)).toBe(false);
     expect(existsSync(guarded)).toBe(false);
+  });
+
+  test('leaves a later process alone that has the number of the server, and removes the files', async () => {
+    await launch('earlier');
+    launcher.kill('SIGKILL');
+    expect(await waitForExit(guardPid, 20_000)).toBe(true);
+
+    expect(isRunning(serverPid)).toBe(true);
+    expect(existsSync(guarded)).toBe(false);
+    process.kill(serverPid, 'SIGKILL');
   });
 
   test('leaves the server and its files alone once it is released', async () => {

@@ -1,24 +1,30 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcessByStdio } from 'node:child_process';
 import type { Writable } from 'node:stream';
+import { processIdentity } from './process-state.ts';
 
 /**
  * Waits for the end of its standard input. The launcher holds it open, and the kernel closes it even after
- * SIGKILL. `$1` is the pid, `$2` the signal; the rest are paths to remove.
+ * SIGKILL. `$1` is the pid, `$2` the identity of the process (see `processIdentity`), `$3` the signal; the rest
+ * are paths to remove. A process that got the pid later has another identity, and no signal.
  */
 const SCRIPT = `
 while read -r word; do [ "$word" = release ] && exit 0; done
-pid=$1; signal=$2; shift 2
+pid=$1; identity=$2; signal=$3; shift 3
 runs() { # a zombie does not
-  kill -0 "$pid" 2>/dev/null || return 1
-  state=; [ -r "/proc/$pid/stat" ] && read -r _ _ state _ < "/proc/$pid/stat"
-  [ "$state" != Z ]
+  [ -n "$identity" ] && kill -0 "$pid" 2>/dev/null || return 1
+  [ -r "/proc/$pid/stat" ] || return 0
+  read -r stat < "/proc/$pid/stat"
+  set -- \${stat##*) } # "pid (name) state …": the name may contain ") "
+  [ "$1" != Z ] && [ "$pid \${20}" = "$identity" ]
 }
-kill -s "$signal" "$pid" 2>/dev/null
-kill -s CONT "$pid" 2>/dev/null
-tries=0
-while runs && [ $tries -lt 50 ]; do sleep 0.1; tries=$((tries + 1)); done
-kill -s KILL "$pid" 2>/dev/null
+if runs; then
+  kill -s "$signal" "$pid" 2>/dev/null
+  kill -s CONT "$pid" 2>/dev/null
+  tries=0
+  while runs && [ $tries -lt 50 ]; do sleep 0.1; tries=$((tries + 1)); done
+  runs && kill -s KILL "$pid" 2>/dev/null
+fi
 [ $# -gt 0 ] && rm -rf -- "$@"
 exit 0
 `;
@@ -27,9 +33,16 @@ exit 0
 export class Guard {
   readonly #shell: ChildProcessByStdio<Writable, null, null>;
 
-  constructor(pid: number, signal: NodeJS.Signals, files: readonly string[]) {
+  /** @param identity for tests: that of a process which had the number before */
+  constructor(
+    pid: number,
+    signal: NodeJS.Signals,
+    files: readonly string[],
+    identity: string | null = processIdentity(pid),
+  ) {
     const name = signal.replace(/^SIG/, '');
-    this.#shell = spawn('/bin/sh', ['-c', SCRIPT, 'guard', String(pid), name, ...files], {
+    const server = [String(pid), identity ?? '', name];
+    this.#shell = spawn('/bin/sh', ['-c', SCRIPT, 'guard', ...server, ...files], {
       detached: true, // Ctrl-C signals the whole process group; the guard must survive it
       cwd: '/',
       env: { PATH: '/usr/bin:/bin' },
