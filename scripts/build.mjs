@@ -192,6 +192,11 @@ function isFresh(sources) {
 }
 
 function sourcesFingerprint() {
+  return fingerprint(sourceFiles());
+}
+
+/** Each file that a bundle is made of, and those that say how. Relative to the repository. */
+export function sourceFiles() {
   const folders = packageFolders().filter((folder) => folder !== 'e2e');
   const sources = [
     ...folders.map((folder) => join(folder, 'src')),
@@ -199,14 +204,17 @@ function sourcesFingerprint() {
     join('prisma', 'migrations'),
   ].flatMap(filesUnder);
   const manifests = folders.map((folder) => join(folder, 'package.json'));
-  return fingerprint([
+  return [
     ...sources,
     ...manifests,
     ...RECEIVER_INPUTS.flatMap((path) => (statSync(join(ROOT, path)).isFile() ? [path] : filesUnder(path))),
+    join('e2e', 'open-store.ts'),
+    join('e2e', 'send-mail.ts'),
     'tsconfig.json',
     'pnpm-lock.yaml',
     join('scripts', 'build.mjs'),
-  ]);
+    join('scripts', 'node.mjs'),
+  ];
 }
 
 function filesUnder(folder) {

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import type { SourceMapPayload } from 'node:module';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { sourceFiles } from './build.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Node reads a map whole, on the event loop, when the first error's stack is asked for. */
@@ -21,6 +22,17 @@ function placeOf(path: string, text: string): [line: number, column: number] {
   if (line < 0) throw new Error(`${path} has no ${text}`);
   return [line, lines[line]?.indexOf(text) ?? 0];
 }
+
+test('a change of any file of ours in a bundle makes the bundles stale', () => {
+  const maps = readdirSync(join(ROOT, 'dist')).filter((file) => file.endsWith('.js.map'));
+  const ours = maps
+    .flatMap((file) => mapOf(file.replace(/\.js\.map$/, '')).sources)
+    .map((source) => relative(ROOT, join(ROOT, 'dist', source)))
+    .filter((path) => !path.includes('node_modules') && existsSync(join(ROOT, path)));
+  expect(ours).toContain('e2e/torture/main.ts');
+  const known = new Set(sourceFiles());
+  expect([...new Set(ours)].filter((path) => !known.has(path))).toEqual([]);
+});
 
 describe.each([
   ['api', 'apps/api/src/app.ts', 'function createApp('],
