@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startPostgres, startRedis } from '@postrider/embedded';
+import { isRunning, startPostgres, startRedis } from '@postrider/embedded';
 import type { RunningPostgres, RunningRedis } from '@postrider/embedded';
 import {
   after,
@@ -142,9 +142,18 @@ describe('with Postgres stopped', () => {
   let postgres: RunningPostgres;
   let systemOnIt: System;
 
+  const start = (port = 0) =>
+    startPostgres({ dataDir, port, durable: false, throwAway: true, settings: HOSTILE_SETTINGS });
+
+  /** `stop` would remove its files. */
+  async function shutDown(): Promise<void> {
+    postgres.kill('SIGINT');
+    await waitFor(() => !isRunning(postgres.pid), { what: 'Postgres to end' });
+  }
+
   beforeAll(async () => {
     dataDir = join(mkdtempSync(join(tmpdir(), 'postrider-lifecycle-')), 'data');
-    postgres = await startPostgres({ dataDir, durable: false, settings: HOSTILE_SETTINGS });
+    postgres = await start();
     execFileSync(process.execPath, [CLI, 'migrate'], {
       env: { PATH: process.env['PATH'], DATABASE_URL: postgres.url },
       stdio: 'ignore',
@@ -153,34 +162,31 @@ describe('with Postgres stopped', () => {
     systemOnIt = await startSystem({ database: databaseOn(postgres), env });
   });
   afterAll(async () => {
-    await systemOnIt.close();
-    await postgres.stop();
-    rmSync(join(dataDir, '..'), { recursive: true, force: true });
+    try {
+      await systemOnIt.close();
+    } finally {
+      await postgres.stop();
+      rmSync(join(dataDir, '..'), { recursive: true, force: true });
+    }
   });
 
   test('relay and worker run on, not ready but alive, and work again when it is back; SIGTERM exits 0 while it is away', async () => {
     await systemOnIt.webhook('/hook');
     const running = await systemOnIt.startAll(['relay', 'worker']);
     for (const started of running) await becomes(started, '/readyz', 200);
-    await postgres.stop();
+    await shutDown();
     for (const started of running) {
       await becomes(started, '/readyz', 503);
       expect((await ask(started, '/healthz')).status).toBe(200);
     }
-    postgres = await startPostgres({
-      dataDir,
-      durable: false,
-      port: postgres.port,
-      settings: HOSTILE_SETTINGS,
-    });
+    postgres = await start(postgres.port);
     for (const started of running) await becomes(started, '/readyz', 200);
     // The system's own pool may still hand out a connection that is dead.
     const [eventId] = await waitFor(() => systemOnIt.record(1), { what: 'an event to be recorded' });
     const [request] = await systemOnIt.receiver.waitForRequests(1, { withinMs: 60_000 });
     expect(request?.headers['service-event-id']).toBe(eventId);
     await systemOnIt.drained();
-    // This leaves Postgres stopped.
-    await postgres.stop();
+    await shutDown();
     for (const started of running) expect(await started.stop()).toBe(0);
   });
 });
