@@ -106,6 +106,11 @@ function measurement(rounds: readonly Round[]): Outcome {
       value('CPU per delivery: relay, worker, Redis and Postgres', 'µs', (round) =>
         cpuOf(round.Postrider, SENDING),
       ),
+      value(
+        'CPU of relay, worker, Redis and Postgres per delivery, against a bare https.request',
+        '×',
+        (round) => cpuOf(round.Postrider, SENDING) / cpuOf(round['https.request'], ['client']),
+      ),
       ...[...SENDING, 'receiver'].map((name) =>
         value(`CPU per delivery: ${name}`, 'µs', (round) => cpuOf(round.Postrider, [name])),
       ),

@@ -1,6 +1,7 @@
 import { measureRounds } from '../figure.ts';
 import type { Figure, Fixture, Outcome } from '../figure.ts';
-import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
+import { BARE_CONCURRENCY, measureBareMicros } from '../load/bare-burst.ts';
+import type { BareMicros } from '../load/bare-burst.ts';
 import { everyProcess, sumOf, watchCpu } from '../load/cpu-watch.ts';
 import type { CpuSeconds } from '../load/cpu-watch.ts';
 import { queueMail } from '../load/queue-mail.ts';
@@ -9,13 +10,13 @@ import { monotonicMs } from '../monotonic.ts';
 import { judging } from '../result/result.ts';
 
 const WITHIN_MS = 120_000;
+const HANDING_OVER = ['worker', 'relay', 'Postgres'];
 
 interface Round {
   readonly perSecond: number;
   /** Microseconds of CPU per mail, by process. */
   readonly cpu: CpuSeconds;
-  /** Microseconds of CPU of a bare got post. */
-  readonly bareMicros: number;
+  readonly bareMicros: BareMicros;
 }
 
 export const handOver: Figure = {
@@ -25,7 +26,7 @@ export const handOver: Figure = {
   how:
     'Messages of 2 KB are queued at once for an account with one webhook. One relay and one worker hand them over to the ' +
     'sandbox, which writes each to a file, and deliver the `email.sent` of each. The rate counts from the commit to the last ' +
-    'arrival, CPU until the last outcome is recorded. The yardstick is a bare `got` post to the same receiver, ' +
+    'arrival, CPU until the last outcome is recorded. The yardsticks are a bare post by `got` and one by `https.request` to the same receiver, ' +
     `${BARE_CONCURRENCY} in flight, in the same round.`,
   limitSeconds: 480,
   async run(fixture) {
@@ -41,7 +42,7 @@ async function prepare(fixture: Fixture): Promise<(count: number) => Promise<Rou
   await installation.start('worker');
   const bare = fixture.bare();
   return async (count) => {
-    const yardstick = await postBareBurst(bare, { client: 'got', url, count });
+    const bareMicros = await measureBareMicros(bare, { url, count });
     await receiver.call('reset', null);
     const begun = monotonicMs();
     const cpu = watchCpu(everyProcess(fixture, installation, receiver.pid));
@@ -52,7 +53,7 @@ async function prepare(fixture: Fixture): Promise<(count: number) => Promise<Rou
     return {
       perSecond: (count * 1000) / (endedAt - begun),
       cpu: Object.fromEntries(micros),
-      bareMicros: (yardstick.cpuSeconds / count) * 1e6,
+      bareMicros,
     };
   };
 }
@@ -60,9 +61,9 @@ async function prepare(fixture: Fixture): Promise<(count: number) => Promise<Rou
 function measurement(rounds: readonly Round[]): Outcome {
   const { check, value } = judging(rounds);
   const against =
-    (names: readonly string[]) =>
+    (names: readonly string[], client: keyof BareMicros = 'got') =>
     ({ cpu, bareMicros }: Round): number =>
-      sumOf(cpu, names) / bareMicros;
+      sumOf(cpu, names) / bareMicros[client];
   return {
     checks: [
       check('worker’s CPU per mail, against a bare got post', '×', { atMost: 4 }, against(['worker'])),
@@ -70,15 +71,21 @@ function measurement(rounds: readonly Round[]): Outcome {
         'CPU of worker, relay and Postgres per mail, against a bare got post',
         '×',
         { atMost: 7 },
-        against(['worker', 'relay', 'Postgres']),
+        against(HANDING_OVER),
       ),
       check('mails handed over and told of', '/s', { atLeast: 500 }, ({ perSecond }) => perSecond),
     ],
     values: [
+      value(
+        'CPU of worker, relay and Postgres per mail, against a bare https.request',
+        '×',
+        against(HANDING_OVER, 'https.request'),
+      ),
       ...['worker', 'relay', 'Postgres', 'Redis'].map((name) =>
         value(`CPU per mail: ${name}`, 'µs', ({ cpu }) => sumOf(cpu, [name])),
       ),
-      value('CPU per bare got post', 'µs', ({ bareMicros }) => bareMicros),
+      value('CPU per bare got post', 'µs', ({ bareMicros }) => bareMicros.got),
+      value('CPU per bare https.request', 'µs', ({ bareMicros }) => bareMicros['https.request']),
     ],
   };
 }
@@ -86,6 +93,6 @@ function measurement(rounds: readonly Round[]): Outcome {
 function describe({ perSecond, cpu, bareMicros }: Round): string {
   return (
     `${perSecond.toFixed(0)}/s, ${(cpu['worker'] ?? 0).toFixed(0)} µs of the worker’s CPU a mail; ` +
-    `a bare got post ${bareMicros.toFixed(0)}`
+    `a bare got post ${bareMicros.got.toFixed(0)}`
   );
 }

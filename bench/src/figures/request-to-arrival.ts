@@ -4,7 +4,8 @@ import type { Figure, Fixture, Outcome } from '../figure.ts';
 import { median, quantile, quantilesInWords } from '@postrider/testing';
 import type { ProcessName } from '@postrider/testing';
 import { addKey } from '../load/api-traffic.ts';
-import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
+import { BARE_CONCURRENCY, measureBareMicros } from '../load/bare-burst.ts';
+import type { BareMicros } from '../load/bare-burst.ts';
 import { everyProcess, sumOf, watchCpu } from '../load/cpu-watch.ts';
 import type { CpuSeconds } from '../load/cpu-watch.ts';
 import { postAtRate, postRequests } from '../load/post-requests.ts';
@@ -38,8 +39,7 @@ interface Round {
   readonly perSecond: number;
   /** Microseconds of CPU per event, by process. */
   readonly eventMicros: CpuSeconds;
-  /** Microseconds of CPU of a bare got post. */
-  readonly bareMicros: number;
+  readonly bareMicros: BareMicros;
   /** From the request until the endpoint has the whole body, at the higher rate. */
   readonly arrivedMs: readonly number[];
   /** Percent of a core, by process and rate. Rate 0 is idle. */
@@ -65,7 +65,7 @@ function ofShape(shape: Shape): Omit<Figure, 'id' | 'title'> {
     how:
       '`POST /v1/suppressions` with a new address each, for an account with one webhook whose endpoint answers at once; ' +
       `${shape.inWords}. First ${CONCURRENCY} requests in flight, as fast as they are answered: CPU of these processes, ` +
-      'Redis and Postgres together until the last event has arrived, for each event, beside a bare `got` post to the same ' +
+      'Redis and Postgres together until the last event has arrived, for each event, beside a bare post by `got` and by `https.request` to the same ' +
       `receiver (${BARE_CONCURRENCY} in flight, same round). Then ${RATES.join(' and ')} requests a second, in an open loop, and ` +
       'none at all: CPU of the same processes, in percent of a core, and the time from the request to the arrival of the ' +
       'whole body.',
@@ -128,7 +128,7 @@ async function prepare(
   }
 
   return async (count, seconds) => {
-    const yardstick = await postBareBurst(bare, { client: 'got', url, count });
+    const bareMicros = await measureBareMicros(bare, { url, count });
     await receiver.call('reset', null);
     const begun = monotonicMs();
     let arrivedAt = begun;
@@ -141,7 +141,7 @@ async function prepare(
     return {
       perSecond: (count * 1000) / (arrivedAt - begun),
       eventMicros: times(used, 1e6 / count),
-      bareMicros: (yardstick.cpuSeconds / count) * 1e6,
+      bareMicros,
       arrivedMs: fast.arrivedMs,
       percent: [fast.percent, slow.percent, times(idle, 100 / seconds)],
     };
@@ -170,7 +170,7 @@ function measurement(rounds: readonly Round[], ours: readonly string[]): Outcome
         'CPU of all processes per event, against a bare got post',
         '×',
         { atMost: 2.7 },
-        (round) => micros(round) / round.bareMicros,
+        (round) => micros(round) / round.bareMicros.got,
       ),
       check(`request to arrival at ${RATES[0]}/s, p50`, 'ms', { atMost: 4 }, arrived(0.5)),
       check(`request to arrival at ${RATES[0]}/s, p99`, 'ms', { atMost: 15 }, arrived(0.99)),
@@ -181,7 +181,13 @@ function measurement(rounds: readonly Round[], ours: readonly string[]): Outcome
     values: [
       value('requests, to the last arrival', '/s', ({ perSecond }) => perSecond),
       value('CPU of all processes per event', 'µs', micros),
-      value('CPU per bare got post', 'µs', ({ bareMicros }) => bareMicros),
+      value(
+        'CPU of all processes per event, against a bare https.request',
+        '×',
+        (round) => micros(round) / round.bareMicros['https.request'],
+      ),
+      value('CPU per bare got post', 'µs', ({ bareMicros }) => bareMicros.got),
+      value('CPU per bare https.request', 'µs', ({ bareMicros }) => bareMicros['https.request']),
     ],
     tables: [
       {
@@ -203,7 +209,7 @@ function describe(round: Round, ours: readonly string[]): string {
   const { perSecond, eventMicros, bareMicros, arrivedMs, percent } = round;
   const shares = percent.map((each) => sumOf(each, ours).toFixed(1)).join(', ');
   return (
-    `${perSecond.toFixed(0)}/s, ${sumOf(eventMicros, ours).toFixed(0)} µs an event, a bare got post ${bareMicros.toFixed(0)}; ` +
+    `${perSecond.toFixed(0)}/s, ${sumOf(eventMicros, ours).toFixed(0)} µs an event, a bare got post ${bareMicros.got.toFixed(0)}; ` +
     `${quantilesInWords(arrivedMs)}; ${shares} % of a core`
   );
 }

@@ -16,3 +16,15 @@ export interface BareBurst {
 export async function postBareBurst(bare: RoleProcess<BareCommands>, burst: BareBurst): Promise<BareCost> {
   return bare.call('burst', { ...burst, body: BARE_BODY, concurrency: BARE_CONCURRENCY });
 }
+
+/** Microseconds of CPU of a bare post: by got, which the aims name, and by the client of the worker. */
+export type BareMicros = Readonly<Record<'got' | 'https.request', number>>;
+
+export async function measureBareMicros(
+  bare: RoleProcess<BareCommands>,
+  burst: Omit<BareBurst, 'client'>,
+): Promise<BareMicros> {
+  const micros = async (client: BareClientName): Promise<number> =>
+    ((await postBareBurst(bare, { ...burst, client })).cpuSeconds / burst.count) * 1e6;
+  return { got: await micros('got'), 'https.request': await micros('https.request') };
+}

@@ -113,7 +113,11 @@ describe('a run', () => {
 
   test('that measured isolation shows all disturbances in one plot', () => {
     const values = [valueOf('p99 alone', 'ms', [10, 12, 11]), valueOf('p99 beside it', 'ms', [15])];
-    const figures = ['flood', 'drips'].map((id) => figure({ id, group: 'isolation', values }));
+    const others = [valueOf('p99 of the other account, alone', 'ms', [5])];
+    const figures = [
+      ...['flood', 'drips'].map((id) => figure({ id, group: 'isolation', values })),
+      figure({ id: 'of another time', group: 'isolation', values: others }),
+    ];
     expect(plotsOf(result(figures))).toMatchObject([
       {
         id: 'isolation',

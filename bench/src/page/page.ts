@@ -124,12 +124,14 @@ function verdict(check: Check): string {
 
 /** A table that compares the disturbances. */
 function isolationPlot(figures: readonly FigureResult[]): Plot | null {
-  const measured = figures.filter((figure) => figure.group === 'isolation' && figure.status === 'measured');
+  const series = ['p99 alone', 'p99 beside it'];
+  const measured = figures.filter(
+    ({ group, status, values }) =>
+      group === 'isolation' &&
+      status === 'measured' &&
+      series.every((name) => named(name, values).length > 0),
+  );
   if (measured.length === 0) return null;
-  const named = (name: string): number[] =>
-    measured.map(({ values }) =>
-      median(values.filter((value) => value.name === name).map((value) => value.measured.median)),
-    );
   return {
     kind: 'bars',
     stacked: false,
@@ -138,8 +140,15 @@ function isolationPlot(figures: readonly FigureResult[]): Plot | null {
     xLabel: '',
     yLabel: 'ms',
     categories: measured.map(({ id }) => id),
-    series: ['p99 alone', 'p99 beside it'].map((name) => ({ name, values: named(name) })),
+    series: series.map((name) => ({
+      name,
+      values: measured.map(({ values }) => median(named(name, values))),
+    })),
   };
+}
+
+function named(wanted: string, values: FigureResult['values']): number[] {
+  return values.filter(({ name }) => name === wanted).map(({ measured }) => measured.median);
 }
 
 function image({ id, title }: Plot, { name }: PageOptions): string {
