@@ -5,6 +5,7 @@ import type { SystemProcess } from '@postrider/testing';
 import { Resend } from 'resend';
 import { fetchCounted } from './call-api.ts';
 import { dataOf } from './resend-setup.ts';
+import { signIn } from './sign-in.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -61,17 +62,8 @@ async function foundByCli(requestId: string): Promise<{ id: string; email_id: st
 
 /** A signed-in visit. @returns the path of the page that the search led to, and the page. */
 async function searchConsole(text: string): Promise<{ path: string; page: string }> {
-  const url = `http://127.0.0.1:${await all.port('console')}`;
-  const signedIn = await fetch(`${url}/sign-in`, {
-    method: 'POST',
-    headers: { origin: url },
-    body: new URLSearchParams({ key: KEY }),
-    redirect: 'manual',
-  });
-  const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
-  const response = await fetch(`${url}/search?${String(new URLSearchParams({ q: text }))}`, {
-    headers: { cookie },
-  });
+  const open = await signIn(all, KEY);
+  const response = await open(`/search?${String(new URLSearchParams({ q: text }))}`);
   expect(response.status).toBe(200);
   return { path: new URL(response.url).pathname, page: await response.text() };
 }

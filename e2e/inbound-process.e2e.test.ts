@@ -11,6 +11,7 @@ import {
   startFakeS3,
   startZoneServer,
   systemClock,
+  untilWaitingForLock,
   waitFor,
 } from '@postrider/testing';
 import type { SmtpClient, SystemProcess, ZoneServer } from '@postrider/testing';
@@ -181,16 +182,7 @@ describe('SIGTERM', () => {
     await system.db.query('begin');
     await system.db.query('select from inboxes for update');
     const answer = late.say('Subject: Late\r\n\r\nHi\r\n.');
-    await waitFor(
-      async () => {
-        const [row] = await system.db.query<{ n: number }>(
-          `select count(*)::int as n from pg_stat_activity
-           where datname = current_database() and application_name = 'postrider-inbound' and wait_event_type = 'Lock'`,
-        );
-        return (row?.n ?? 0) > 0;
-      },
-      { what: 'the message to wait for the lock' },
-    );
+    await untilWaitingForLock(system.db);
     inbound.signal('SIGTERM');
     await says(inbound, 'stopping');
     expect(await idle.answer()).toMatch(/^421 /);

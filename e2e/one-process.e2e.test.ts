@@ -6,6 +6,7 @@ import type { SystemProcess } from '@postrider/testing';
 import { callApi } from './call-api.ts';
 import { sendMail } from './send-mail.ts';
 import { expectNoneLost } from './short-leases.ts';
+import { signIn } from './sign-in.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -29,15 +30,8 @@ async function arrived(type: string, secret: string): Promise<Record<string, unk
 }
 
 async function expectConsoleSignsIn(all: SystemProcess): Promise<void> {
-  const url = `http://127.0.0.1:${await all.port('console')}`;
-  const signedIn = await fetch(`${url}/sign-in`, {
-    method: 'POST',
-    headers: { origin: url },
-    body: new URLSearchParams({ key: 'key' }),
-    redirect: 'manual',
-  });
-  const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
-  const page = await fetch(`${url}/accounts/${system.accountId}`, { headers: { cookie } });
+  const open = await signIn(all, 'key');
+  const page = await open(`/accounts/${system.accountId}`);
   expect(page.status).toBe(200);
 }
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { listen } from '@postrider/testing';
 import { Resend } from 'resend';
 
 /** A request that a method of the SDK makes. */
@@ -84,8 +84,8 @@ export async function recordedRequests(methods: readonly SdkMethod[]): Promise<S
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ id: '{id}', data: [], raw: { download_url: `${baseUrl}/raw` } }));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port, close } = await listen(server);
+  const baseUrl = `http://127.0.0.1:${port}`;
   const resend = new Resend('any', { baseUrl });
   const all: SdkRequest[][] = [];
   try {
@@ -96,8 +96,7 @@ export async function recordedRequests(methods: readonly SdkMethod[]): Promise<S
       all.push(requests.filter(({ path }) => path !== '/raw'));
     }
   } finally {
-    server.closeAllConnections();
-    server.close();
+    await close();
   }
   return all;
 }
