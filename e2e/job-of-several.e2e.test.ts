@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import {
   after,
   answer,
+  deliveryQueues,
   describeWithRedis,
   hang,
   untilWaitingForLock,
@@ -23,7 +24,7 @@ const EVENTS = 8;
 const HEALED_WITHIN_MS = 60_000;
 
 const QUEUE_PREFIX = `e2e-${randomBytes(4).toString('hex')}`;
-const LANES = ['fast', 'slow'].map((lane) => `{${QUEUE_PREFIX}}:deliveries-${lane}`);
+const LANES = deliveryQueues(QUEUE_PREFIX);
 
 let system: System;
 let relay: SystemProcess;

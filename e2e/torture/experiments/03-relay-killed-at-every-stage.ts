@@ -1,5 +1,6 @@
 import type { Experiment } from '../harness/experiment.ts';
 import type { ServerProxy, World } from '../harness/world/world.ts';
+import { holdAt } from './hold-at.ts';
 
 /** A moment in a relay's pass. Between claim and queue nothing is held: that is what makes it worth dying there. */
 interface Moment {
@@ -16,18 +17,18 @@ const HALF_A_BULK = EVENTS / 4;
 const MOMENTS: readonly Moment[] = [
   {
     name: 'before the lease is written',
-    reach: ({ database }) => stopped(database, 'claim-deliveries', 'toServer'),
+    reach: ({ database }) => holdAt(database, 'claim-deliveries', 'toServer'),
   },
   {
     name: 'after the lease is written',
-    reach: ({ database }) => stopped(database, 'claim-deliveries', 'toClient'),
+    reach: ({ database }) => holdAt(database, 'claim-deliveries', 'toClient'),
   },
-  { name: 'before the jobs are added', reach: ({ redis }) => stopped(redis, ADD_JOB, 'toServer') },
+  { name: 'before the jobs are added', reach: ({ redis }) => holdAt(redis, ADD_JOB, 'toServer') },
   {
     name: 'half-way a bulk of jobs',
-    reach: ({ redis }) => stopped(redis, ADD_JOB, 'toServer', HALF_A_BULK),
+    reach: ({ redis }) => holdAt(redis, ADD_JOB, 'toServer', HALF_A_BULK),
   },
-  { name: 'after the jobs were added', reach: ({ redis }) => stopped(redis, ADD_JOB, 'toClient') },
+  { name: 'after the jobs were added', reach: ({ redis }) => holdAt(redis, ADD_JOB, 'toClient') },
 ];
 
 export const relayKilledAtEveryStage: Experiment = {
@@ -59,14 +60,4 @@ async function dieAt(moment: Moment, world: World): Promise<void> {
   const successor = await world.start('relay');
   await world.drained();
   await world.stop(successor);
-}
-
-function stopped(
-  line: ServerProxy,
-  sees: string,
-  holds: 'toServer' | 'toClient',
-  skip = 0,
-): () => Promise<unknown> {
-  const trap = line.trap({ sees, in: 'toServer', holds, skip });
-  return async () => (await trap.caught()).answered();
 }

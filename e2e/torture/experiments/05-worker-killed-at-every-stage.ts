@@ -3,6 +3,7 @@ import type { Direction, SystemProcess } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import type { Endpoint } from '../harness/world/endpoint.ts';
 import type { ServerProxy, World } from '../harness/world/world.ts';
+import { holdAt } from './hold-at.ts';
 
 /** A moment in the life of an attempt, and how often the endpoint sees the event when the worker dies there. */
 interface Moment {
@@ -81,12 +82,10 @@ async function dieAt(moment: Moment, { world, database, worker, start }: Parts):
   return successor;
 }
 
-/** Held on its way to Postgres, the statement is never run; held on its way back, it was. */
 function onStatement(name: string, holds: Direction): Moment['reach'] {
   return async ({ database, record }) => {
-    const trap = database.trap({ sees: name, in: 'toServer', holds });
+    const reached = holdAt(database, name, holds);
     await record();
-    const caught = await trap.caught();
-    await caught.answered();
+    await reached();
   };
 }

@@ -1,9 +1,9 @@
 import { answer, takingMs } from '@postrider/testing';
-import type { Reaction } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import { lacksFaketime } from '../harness/servers/faketime.ts';
 import type { Endpoint } from '../harness/world/endpoint.ts';
 import type { World } from '../harness/world/world.ts';
+import { failingFirst } from './failing-first.ts';
 
 const HOUR_MS = 3_600_000;
 const ROUNDS = 2;
@@ -60,14 +60,4 @@ async function strand(world: World): Promise<void> {
   const later = `now() + interval '30 minutes'`;
   const stranded = await world.count(`deliveries where leased_until > ${later} or due_at > ${later}`);
   world.claim('what waited before the step back is kept', stranded > 0, `${stranded} deliveries`);
-}
-
-function failingFirst(times: number): Reaction {
-  const met = new Map<string, number>();
-  return ({ headers }) => {
-    const id = String(headers['service-event-id']);
-    const before = met.get(id) ?? 0;
-    met.set(id, before + 1);
-    return answer(before < times ? 503 : 200);
-  };
 }

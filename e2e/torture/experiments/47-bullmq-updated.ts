@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { answer, DIST, takingMs } from '@postrider/testing';
-import type { ProcessName, Reaction, SystemProcess } from '@postrider/testing';
+import type { ProcessName, SystemProcess } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import type { World } from '../harness/world/world.ts';
+import { failingFirst } from './failing-first.ts';
 
 const SIDE_BY_SIDE_MS = 4_000;
 const PROCESSES: readonly ProcessName[] = ['relay', 'worker', 'worker'];
@@ -33,7 +34,8 @@ export const bullmqUpdated: Experiment = {
 
 async function updateAndBack(world: World): Promise<void> {
   await world.endpoint({ reaction: takingMs(300, answer(200)) });
-  await world.endpoint({ reaction: failingAtFirst() });
+  // Retries are delayed jobs: one release may add them, and the other take them.
+  await world.endpoint({ reaction: failingFirst(FAILING_ATTEMPTS) });
   const quick = await world.endpoint();
   const running: SystemProcess[] = [];
   for (const name of PROCESSES) running.push(await world.start(name, { dist: PREVIOUS_DIST }));
@@ -47,14 +49,4 @@ async function updateAndBack(world: World): Promise<void> {
     }
   }
   await load.stop();
-}
-
-/** Retries are delayed jobs: one release may add them, and the other take them. */
-function failingAtFirst(): Reaction {
-  const attempts = new Map<unknown, number>();
-  return ({ headers }) => {
-    const attempt = (attempts.get(headers['service-event-id']) ?? 0) + 1;
-    attempts.set(headers['service-event-id'], attempt);
-    return answer(attempt <= FAILING_ATTEMPTS ? 503 : 200);
-  };
 }

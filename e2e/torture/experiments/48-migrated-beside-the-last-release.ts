@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { answer, DIST, takingMs } from '@postrider/testing';
+import { answer, deliveryQueues, DIST, takingMs } from '@postrider/testing';
 import type { ProcessName, SystemProcess } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import { nowMs, TIMES } from '../harness/times.ts';
@@ -84,7 +84,7 @@ async function burst(world: World): Promise<void> {
 
 /** @returns how many deliveries the largest job carried that waited or was at work: its id names each of them */
 async function watchJobs(world: World, signal: AbortSignal): Promise<number> {
-  const lanes = ['fast', 'slow'].map((lane) => `{${world.queuePrefix}}:deliveries-${lane}`);
+  const lanes = deliveryQueues(world.queuePrefix);
   let largest = 0;
   await repeatedly(SAMPLE_EVERY_MS, signal, async () => {
     const ids = await Promise.all(

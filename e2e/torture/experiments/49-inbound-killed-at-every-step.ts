@@ -5,6 +5,7 @@ import { LAST_LINE } from '../harness/world/mail-sender.ts';
 import type { ServerProxy, World } from '../harness/world/world.ts';
 import { startBlobsInS3 } from './blobs-in-s3.ts';
 import type { BlobsInS3 } from './blobs-in-s3.ts';
+import { holdAt } from './hold-at.ts';
 import { claimRecords, INBOX, readyForMail } from './under-mail.ts';
 
 interface Parts {
@@ -91,12 +92,8 @@ async function dieAt(
   return successor;
 }
 
-/** Held on its way to Postgres, the statement is never run; held on its way back, it was. */
 function onStatement(name: string, holds: Direction): Moment['reach'] {
-  return ({ database }) => {
-    const trap = database.trap({ sees: name, in: 'toServer', holds });
-    return async () => (await trap.caught()).answered();
-  };
+  return ({ database }) => holdAt(database, name, holds);
 }
 
 /** Between the sender and us. */

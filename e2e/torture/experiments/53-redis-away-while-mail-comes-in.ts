@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Experiment } from '../harness/experiment.ts';
+import { letInAgain } from './let-in-again.ts';
 import { claimRecords, underMail } from './under-mail.ts';
 
 const WIPES = 10;
@@ -26,10 +27,7 @@ export const redisAwayWhileMailComesIn: Experiment = {
     await load.stop();
     const refused = world.sender.refused() - refusedBefore;
     world.claim('no sender was told to wait', refused === 0, String(refused));
-    await world.until('the API to be let in again', async () => {
-      const answered = await world.api.request('GET', '/v1/inbound/messages');
-      return answered.outcome === 'answered' && answered.status === 200;
-    });
+    await letInAgain(world);
     await claimRecords(world);
   },
 };

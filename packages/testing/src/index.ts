@@ -4,6 +4,7 @@ export { cloneDatabase, databaseUrl, openClient, withClient } from './admin.ts';
 export { HOSTILE_SETTINGS, SESSION_OPTIONS } from './hostile-postgres.ts';
 export { describeWithChromium } from './chromium.ts';
 export { fakeClock, systemClock, type FakeClock } from './clock.ts';
+export { deliveryQueues } from './delivery-queues.ts';
 export { adminDatabaseUrl, createEmptyDatabase, createTestDatabase, type TestDatabase } from './database.ts';
 export { numberInInfo, startRedisFailover, type RedisFailover } from './redis-failover.ts';
 export { describeWithRedis, redisForTests } from './redis.ts';
