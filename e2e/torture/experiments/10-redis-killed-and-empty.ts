@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Experiment } from '../harness/experiment.ts';
 import type { World } from '../harness/world/world.ts';
+import { letInAgain } from './let-in-again.ts';
 import { underLoad } from './under-load.ts';
 
 const DOWN_MS = 20_000;
 const MAILS = 10;
+const SUPPRESSED = 'suppressed@example.com';
 
 export const redisKilledAndEmpty: Experiment = {
   number: 10,
@@ -17,19 +19,39 @@ export const redisKilledAndEmpty: Experiment = {
     const before = world.producer.log.length;
     await world.fault('kill -9 redis', { mayRepeat: false }, () => world.redis.kill());
     await refusedMeanwhile(world);
+    await acceptedMeanwhile(world);
     await delay(world.scaled(DOWN_MS));
-    const committed = world.producer.log.length - before;
+    const committed = okSince(world, before);
     world.claim('causes were committed while Redis was away', committed > 0, String(committed));
     await world.redis.start();
     world.healed();
     await load.stop();
-    await world.until('the API to be let in again', async () => {
-      const answered = await world.api.request('GET', '/v1/webhooks');
-      return answered.outcome === 'answered' && answered.status === 200;
-    });
+    await letInAgain(world);
+    const healed = world.producer.log.length;
     await world.producer.mail(MAILS, { through: world.api });
+    const sent = okSince(world, healed);
+    world.claim('each mail is accepted when Redis is back', sent === MAILS, `${sent} of ${MAILS}`);
   },
 };
+
+function okSince({ producer }: World, before: number): number {
+  return producer.log.slice(before).filter(({ outcome }) => outcome === 'ok').length;
+}
+
+/** Nobody counts the requests of this route. Its event is a cause like those of the producer. */
+async function acceptedMeanwhile(world: World): Promise<void> {
+  const answered = await world.api.request('POST', '/v1/suppressions', { email: SUPPRESSED });
+  const status = answered.outcome === 'answered' ? answered.status : answered.outcome;
+  world.claim(
+    'a route without a limit commits its cause while Redis is away',
+    status === 201,
+    String(status),
+  );
+  await world.query(
+    `insert into torture.causes select 'suppression', id from events where data::json ->> 'to' = $1`,
+    [SUPPRESSED],
+  );
+}
 
 /** A request that cannot be counted is refused, and one that is refused leaves nothing behind. */
 async function refusedMeanwhile(world: World): Promise<void> {

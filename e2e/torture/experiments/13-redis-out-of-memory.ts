@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { numberInInfo } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import { usedMemoryBytes } from '../harness/servers/redis.ts';
 import { underLoad } from './under-load.ts';
@@ -19,6 +20,9 @@ export const redisOutOfMemory: Experiment = {
       await world.redis.command('config', 'set', 'maxmemory', await usedMemoryBytes(world.redis));
     });
     await delay(world.scaled(FULL_MS));
+    const errors = String(await world.redis.command('info', 'errorstats'));
+    const [, refused = '0'] = /^errorstat_OOM:count=(\d+)/m.exec(errors) ?? [];
+    world.claim('Redis refused writes', Number(refused) > 0, `${refused} times`);
     await world.fault('jobs are evicted', { mayRepeat: false }, async () => {
       // A part of the ballast fits. With nothing left to evict, Redis refuses every write, whatever its policy.
       const limit = (await usedMemoryBytes(world.redis)) + (BALLAST_KEYS * BALLAST_BYTES) / 2;
@@ -29,6 +33,8 @@ export const redisOutOfMemory: Experiment = {
       }
     });
     await delay(world.scaled(EVICTING_MS));
+    const evicted = numberInInfo(await world.redis.command('info', 'stats'), 'evicted_keys');
+    world.claim('Redis evicted keys', evicted > 0, String(evicted));
     await world.redis.command('config', 'set', 'maxmemory', 0);
     await world.redis.command('config', 'set', 'maxmemory-policy', 'noeviction');
     world.healed();

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Experiment } from '../harness/experiment.ts';
 import { underLoad } from './under-load.ts';
+import { startCustomer } from './watchful-customer.ts';
 
 const CUTS = 75;
 const PAUSE_MS = 200;
@@ -12,12 +13,7 @@ export const sessionsTerminated: Experiment = {
   runs: 'ci',
   async run(world) {
     const load = await underLoad(world, { processes: ['relay', 'worker', 'api'] });
-    const clients = new AbortController();
-    const mail = world.producer.mail(Number.POSITIVE_INFINITY, {
-      through: world.api,
-      atOnce: 1,
-      until: clients.signal,
-    });
+    const customer = startCustomer(world);
     let ended = 0;
     for (let cut = 1; cut <= world.scaled(CUTS); cut += 1) {
       await world.fault('a session is ended', { mayRepeat: false }, async () => {
@@ -31,8 +27,8 @@ export const sessionsTerminated: Experiment = {
       });
       await delay(PAUSE_MS);
     }
-    clients.abort();
-    await Promise.all([mail, load.stop()]);
+    await customer.served();
+    await Promise.all([customer.stop(), load.stop()]);
     world.claim('sessions were ended', ended > 0, String(ended));
   },
 };

@@ -1,11 +1,14 @@
-import { answer } from '@postrider/testing';
 import type { Receipt } from '../harness/checker/history.ts';
 import type { Experiment } from '../harness/experiment.ts';
 import { clockOff, lacksFaketime } from '../harness/servers/faketime.ts';
+import { TIMES } from '../harness/times.ts';
 import type { World } from '../harness/world/world.ts';
+import { failingFirst } from './failing-first.ts';
 
 const HOUR_MS = 3_600_000;
 const EVENTS = 20;
+/** The first delay, then the lease of a lost job, and the polling pass that finds it. */
+const RETRIED_WITHIN_MS = Math.min(...TIMES.retryDelaysMs) + TIMES.leaseSeconds * 1_000 + TIMES.pollMs;
 const CLOCKS = [
   { of: 'relay', offset: '+1h', signedOffHours: 0 },
   { of: 'relay', offset: '-1h', signedOffHours: 0 },
@@ -23,14 +26,8 @@ export const clocksOffByAnHour: Experiment = {
   lacks: lacksFaketime,
   async run(world) {
     const endpoint = await world.endpoint();
-    // The first attempt of each event fails, so that there is a retry to come early or to freeze.
-    const met = new Set<unknown>();
-    endpoint.reacts(({ headers }) => {
-      const id = headers['service-event-id'];
-      const first = !met.has(id);
-      met.add(id);
-      return answer(first ? 503 : 200);
-    });
+    // A retry may come early or freeze.
+    endpoint.reacts(failingFirst(1));
     for (const { of, offset, signedOffHours } of CLOCKS) {
       const before = endpoint.receipts.length;
       const env = clockOff(offset);
@@ -40,7 +37,9 @@ export const clocksOffByAnHour: Experiment = {
       await world.drained();
       await world.stop(relay);
       await world.stop(worker);
-      signedOff(world, `${of} at ${offset}`, endpoint.receipts.slice(before), signedOffHours);
+      const receipts = endpoint.receipts.slice(before);
+      signedOff(world, `${of} at ${offset}`, receipts, signedOffHours);
+      retriedInTime(world, `${of} at ${offset}`, receipts);
     }
   },
 };
@@ -53,4 +52,17 @@ function signedOff(world: World, clock: string, receipts: readonly Receipt[], ho
   );
   const saw = [...seen].map((off) => off + 0).join(' '); // no -0
   world.claim(`${clock}: signatures are ${hours} hours off`, saw === String(hours), saw);
+}
+
+function retriedInTime(world: World, clock: string, receipts: readonly Receipt[]): void {
+  const arrivals = Map.groupBy(receipts, ({ eventId }) => eventId);
+  const gaps = [...arrivals.values()].map(
+    ([first, second]) => (second?.arrivedAtMs ?? NaN) - (first?.arrivedAtMs ?? NaN),
+  );
+  const latest = Math.max(...gaps);
+  world.claim(
+    `${clock}: no retry is later than a lease`,
+    latest <= RETRIED_WITHIN_MS,
+    `${Math.round(latest)} ms`,
+  );
 }

@@ -12,7 +12,9 @@ export const staleConnections: Experiment = {
   runs: 'ci',
   async run(world) {
     const endpoint = await world.endpoint();
-    endpoint.reacts(() => (endpoint.receipts.length % 2 === 0 ? answerThenResetNext() : answer(200)));
+    let resets = 0;
+    const resetsNext = answerThenResetNext(200, () => (resets += 1));
+    endpoint.reacts(() => (endpoint.receipts.length % 2 === 0 ? resetsNext : answer(200)));
     await world.start('relay');
     await world.start('worker');
     for (let event = 1; event <= world.scaled(EVENTS); event += 1) {
@@ -20,6 +22,7 @@ export const staleConnections: Experiment = {
       await delay(PAUSE_MS); // the connection is idle again, and is chosen for the next
     }
     await world.drained();
+    world.claim('kept connections were reset', resets > 0, `${resets} times`);
     const failed = await world.count('attempts where status is distinct from 200');
     world.claim('no attempt failed', failed === 0, String(failed));
   },

@@ -174,13 +174,21 @@ export function malformedBody(status = 200): Behaviour {
   return raw(`HTTP/1.1 ${status} Bad\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nnot a chunk\r\n`, status);
 }
 
-/** Answers, and resets the connection when the next request arrives on it: a stale pooled connection. */
-export function answerThenResetNext(status = 200): Behaviour {
+/**
+ * Answers, and resets the connection when the next request arrives on it: a stale pooled connection.
+ * @param onReset is called at each reset
+ */
+export function answerThenResetNext(status = 200, onReset: () => void = () => undefined): Behaviour {
   return {
     status,
     play({ response, socket, reset }) {
       // Removes the server's own listener, so that the next request is not parsed and not counted.
-      response.once('finish', () => socket.removeAllListeners('data').once('data', reset));
+      response.once('finish', () =>
+        socket.removeAllListeners('data').once('data', () => {
+          onReset();
+          reset();
+        }),
+      );
       response.writeHead(status, { 'content-length': 0 });
       response.end();
     },
