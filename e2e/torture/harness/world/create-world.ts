@@ -126,6 +126,12 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
   const proxies: FaultProxy[] = [];
   let apiPort = 0;
 
+  /** A process that is wanted to end from now on. One that has ended by itself must not hide behind that. */
+  function expectEnd(process: SystemProcess): void {
+    if (!process.running) world.claim('no process ended before its end was wanted', false, process.name);
+    processes.expectEnd(process);
+  }
+
   const world: World = {
     seed: options.seed,
     random,
@@ -169,13 +175,13 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
       return started;
     },
     async kill(process) {
-      processes.expectEnd(process);
+      expectEnd(process);
       await faults.strike(`kill -9 ${process.name}`, { mayRepeat: ATTEMPTING.includes(process.name) }, () =>
         process.kill(),
       );
     },
     async stop(process) {
-      processes.expectEnd(process);
+      expectEnd(process);
       await faults.strike(`SIGTERM ${process.name}`, { mayRepeat: false }, async () => {
         const beganAtMs = performance.now();
         const code = await process.stop();
@@ -223,6 +229,8 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
       const failure = await drained(store, withinMs).then(() => null, String);
       await recovery.look();
       use.stop();
+      const unmeasured = use.unmeasured();
+      world.claim('the memory of each process was measured', unmeasured.length === 0, unmeasured.join(', '));
       await stopProcesses(processes, world);
       return failure;
     },

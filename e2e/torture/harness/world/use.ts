@@ -9,11 +9,14 @@ import type { OpenStore } from '../../../open-store.ts';
 export interface UseWatch {
   /** The sample of each thing that is closest to its bound, or farthest over it. */
   peaks(): PeakUse[];
+  /** The kinds of process of which one ran for over two seconds and none gave a sample. */
+  unmeasured(): ProcessName[];
   stop(): void;
 }
 
 const EVERY_MS = 1_000;
 const ANSWER_WITHIN_MS = 5_000;
+const MEASURED_AFTER_MS = 2_000;
 const MIB = 1024 * 1024;
 
 /**
@@ -57,7 +60,7 @@ export function watchUse(parts: {
   readonly redis: PrivateRedis | null;
 }): UseWatch {
   const peaks = new Map<string, PeakUse>();
-  const ranAtMs = new Map<SystemProcess, number>();
+  const ranAtMs = new Map<SystemProcess, { first: number; last: number }>();
   const asking = new Set<unknown>();
 
   function note(sample: PeakUse): void {
@@ -79,7 +82,7 @@ export function watchUse(parts: {
   async function sampleProcess(process: SystemProcess): Promise<void> {
     const page = await fetchMetrics(await process.port(), AbortSignal.timeout(ANSWER_WITHIN_MS));
     const memory = page.read('process_resident_memory_bytes') / MIB;
-    note({ what: `memory of the ${process.name}`, unit: 'MiB', most: memory, max: MEMORY_MIB_MAX });
+    note({ what: memoryOf(process.name), unit: 'MiB', most: memory, max: MEMORY_MIB_MAX });
     const files = page.find('process_open_fds');
     if (files === null) return; // the system does not report it
     note({ what: `open files of the ${process.name}`, unit: 'files', most: files, max: OPEN_FILES_MAX });
@@ -94,7 +97,7 @@ export function watchUse(parts: {
     );
     const nowMs = performance.now();
     const max = [...ranAtMs]
-      .filter(([, atMs]) => nowMs - atMs < NOTICED_WITHIN_MS)
+      .filter(([, { last }]) => nowMs - last < NOTICED_WITHIN_MS)
       .reduce((sum, [{ name }]) => sum + connectionsMax(name), 0);
     if (max > 0) note({ what: 'connections to Postgres', unit: 'connections', most, max });
   }
@@ -107,7 +110,8 @@ export function watchUse(parts: {
   const timer = setInterval(() => {
     const running = parts.processes.filter((process) => process.running);
     for (const process of running) {
-      ranAtMs.set(process, performance.now());
+      const last = performance.now();
+      ranAtMs.set(process, { first: ranAtMs.get(process)?.first ?? last, last });
       ask(process, () => sampleProcess(process));
     }
     ask(parts.store, sampleConnections);
@@ -117,6 +121,15 @@ export function watchUse(parts: {
 
   return {
     peaks: () => [...peaks.values()],
+    unmeasured() {
+      const ran = [...ranAtMs].filter(([, { first, last }]) => last - first > MEASURED_AFTER_MS);
+      const names = new Set(ran.map(([{ name }]) => name));
+      return [...names].filter((name) => !peaks.has(memoryOf(name)));
+    },
     stop: () => clearInterval(timer),
   };
+}
+
+function memoryOf(name: ProcessName): string {
+  return `memory of the ${name}`;
 }
