@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { listen } from '@postrider/testing';
 import { Resend } from 'resend';
 
 /** A request that a method of the SDK makes. */
@@ -78,14 +78,15 @@ async function call(resend: Resend, path: readonly string[]): Promise<unknown> {
 /** Calls each method against a server that answers everything. @returns the requests of each. */
 export async function recordedRequests(methods: readonly SdkMethod[]): Promise<SdkRequest[][]> {
   let requests: SdkRequest[] = [];
+  // Not by `listen` of @postrider/testing: scripts/generated.mjs runs this outside Jest.
   const server = createServer((request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
     requests.push({ method: request.method ?? '', path: decodeURIComponent(path) });
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ id: '{id}', data: [], raw: { download_url: `${baseUrl}/raw` } }));
   });
-  const { port, close } = await listen(server);
-  const baseUrl = `http://127.0.0.1:${port}`;
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const resend = new Resend('any', { baseUrl });
   const all: SdkRequest[][] = [];
   try {
@@ -96,7 +97,8 @@ export async function recordedRequests(methods: readonly SdkMethod[]): Promise<S
       all.push(requests.filter(({ path }) => path !== '/raw'));
     }
   } finally {
-    await close();
+    server.closeAllConnections();
+    server.close();
   }
   return all;
 }
