@@ -5,8 +5,8 @@ import { processIdentity } from './process-state.ts';
 
 /**
  * Waits for the end of its standard input. The launcher holds it open, and the kernel closes it even after
- * SIGKILL. `$1` is the pid, `$2` the identity of the process (see `processIdentity`), `$3` the signal; the rest
- * are paths to remove. A process that got the pid later has another identity, and no signal.
+ * SIGKILL. `$1` is the pid, `$2` the result of `processIdentity`, `$3` the signal; the rest are paths to
+ * remove. A process that got the pid later has another identity. It gets no signal.
  */
 const SCRIPT = `
 while read -r word; do [ "$word" = release ] && exit 0; done
