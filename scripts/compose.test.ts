@@ -101,6 +101,10 @@ test('the image has every process, with the files beside it', () => {
   expect(image).toContain('COPY --from=build /src/dist/package.json /src/dist/query-compiler.wasm ./dist/\n');
 });
 
+test('the image runs as a user with a number, which `runAsNonRoot` of Kubernetes needs', () => {
+  expect(image.match(/^USER .*$/gm)).toEqual(['USER 1000:1000']);
+});
+
 test('the small compose file differs from the large one in processes alone: the same servers, volumes and secrets', () => {
   const small = readFileSync(new URL('../docker/compose.small.yaml', import.meta.url), 'utf8');
   const lines = new Set(small.split('\n').map((line) => line.trim()));

@@ -12,12 +12,21 @@ function commentedCommands(text: string): string[] {
   );
 }
 
-test('no command to paste has a comment behind it', () => {
+/** What `find` finds in all documents, with the name of the document. */
+function inDocuments(find: (text: string) => readonly string[]): string[] {
   const pages = execFileSync('git', ['ls-files', '*.md'], { cwd: ROOT, encoding: 'utf8' }).trim().split('\n');
-  const found = pages.flatMap((page) =>
-    commentedCommands(readFileSync(join(ROOT, page), 'utf8')).map((line) => `${page}: ${line}`),
+  return pages.flatMap((page) =>
+    find(readFileSync(join(ROOT, page), 'utf8')).map((line) => `${page}: ${line}`),
   );
-  expect(found).toEqual([]);
+}
+
+test('no command to paste has a comment behind it', () => {
+  expect(inDocuments(commentedCommands)).toEqual([]);
+});
+
+// Docker then does not restart the container any more (moby #41302).
+test('no document sends a signal by the kill of docker or compose', () => {
+  expect(inDocuments((text) => text.match(/\bkill (?:-s|--signal)\b.*/g) ?? [])).toEqual([]);
 });
 
 test('a comment behind a command is found, and a line of its own is none', () => {
