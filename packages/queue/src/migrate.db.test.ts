@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createTestDatabase } from '@postrider/testing';
+import { underMigrationLock } from '@postrider/store';
+import { createTestDatabase, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { runMigrations } from 'bullmq-previous';
 import { Client } from 'pg';
@@ -16,6 +17,12 @@ afterEach(() => database.drop());
 const required = () => requireQueueSchema({ kind: 'postgres', databaseUrl: database.url });
 const REFUSAL =
   'the queue has no tables in this database, or old ones; run `npm run migrate` first, in an image `node dist/cli.js migrate`';
+
+/** They wait for the migration lock, or inside Postgres. */
+const WAITING_MIGRATORS = `
+  select from pg_stat_activity
+  where datname = current_database() and application_name = 'postrider-migrate'
+    and (query like '%pg_try_advisory_lock%' or wait_event_type = 'Lock') and state <> 'idle in transaction'`;
 
 /** The tables as the BullMQ of the release before makes them. */
 async function makeOldTables(): Promise<void> {
@@ -55,6 +62,24 @@ describe("the queue's tables", () => {
     await expect(required()).rejects.toThrow(REFUSAL);
     await migrateQueueSchema(database.url);
     await required();
+  });
+
+  test('are made by one migrator at a time, also the sequences of our queues', async () => {
+    const [row] = await database.query<{ name: string }>(
+      `select ${QUEUE_SCHEMA}.job_id_seq_name('mail') as name`,
+    );
+    const sequence = `sequence ${QUEUE_SCHEMA}.${row?.name}`;
+    await database.query(`drop ${sequence}`);
+    const second = await underMigrationLock(database.url, {}, async (first) => {
+      await first.query(`begin; create ${sequence}`);
+      const migrated = migrateQueueSchema(database.url).catch((error: unknown) => error);
+      await waitFor(async () => (await database.query(WAITING_MIGRATORS)).length > 0, {
+        what: 'the second migrator to wait',
+      });
+      await first.query('commit');
+      return { migrated };
+    });
+    expect(await second.migrated).toBeUndefined();
   });
 
   test('that are missing are not current', async () => {

@@ -1,4 +1,5 @@
-import { actAs, MIGRATE_FIRST, openSession } from '@postrider/store';
+import { actAs, MIGRATE_FIRST, openSession, underMigrationLock } from '@postrider/store';
+import type { MigratorOptions } from '@postrider/store';
 import {
   assertSchemaCompatibility,
   LATEST_SCHEMA_VERSION,
@@ -12,11 +13,11 @@ import { QUEUES } from './jobs.ts';
 type Session = Awaited<ReturnType<typeof openSession>>;
 
 /**
- * Creates or migrates BullMQ's own tables, for queues on Postgres. The owner of the schema owns what this
- * makes, whoever runs it.
+ * Creates or migrates BullMQ's own tables, for queues on Postgres, under the migration lock. The owner of the
+ * schema owns what this makes, whoever runs it.
  */
-export async function migrateQueueSchema(databaseUrl: string): Promise<void> {
-  await connected(databaseUrl, async (client) => {
+export async function migrateQueueSchema(databaseUrl: string, options: MigratorOptions = {}): Promise<void> {
+  await underMigrationLock(databaseUrl, options, async (client) => {
     const { rows } = await client.query<{ owner: string }>(
       'select pg_get_userbyid(nspowner) as owner from pg_namespace where nspname = $1',
       [QUEUE_SCHEMA],

@@ -186,6 +186,8 @@ export type { PoolOptions } from './db/pool.ts';
 export { openSession } from './db/session.ts';
 export { createProviderNotificationStore } from './mail/provider-notifications.ts';
 export type { ProviderNotificationStore } from './mail/provider-notifications.ts';
+export { underMigrationLock } from './schema/migration-lock.ts';
+export type { MigratorOptions } from './schema/migration-lock.ts';
 export { actAs } from './schema/owner.ts';
 export { lacksRights, rightsOf } from './schema/rights.ts';
 export type { Rights } from './schema/rights.ts';

@@ -38,7 +38,7 @@ export function addMigrate(program: Command, io: Io): void {
       const say = (line: string) => note(io, `postrider: ${line}`);
       const applied = await migrate(databaseUrl, { say });
       const queueMigrated = !(await queueSchemaIsCurrent(databaseUrl));
-      if (queueMigrated) await migrateQueueSchema(databaseUrl);
+      if (queueMigrated) await migrateQueueSchema(databaseUrl, { say });
       const roles =
         prefix === undefined
           ? undefined

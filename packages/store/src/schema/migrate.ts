@@ -5,8 +5,8 @@ import { interruptVacuum, MigrationLockError } from './lock-tries.ts';
 import { migrationFiles } from './migration-files.ts';
 import type { Migration } from './migration-files.ts';
 import { MIGRATE_LIMITS } from './migration-limits.ts';
-import type { MigrateLimits, Say } from './migration-limits.ts';
 import { underMigrationLock } from './migration-lock.ts';
+import type { MigratorOptions } from './migration-lock.ts';
 import { actAs, ownerOfTables } from './owner.ts';
 
 /** Prisma's own table, so that `prisma migrate deploy` agrees with this runner. */
@@ -16,12 +16,9 @@ const MIGRATIONS_TABLE = `
     migration_name varchar(255) not null, logs text, rolled_back_at timestamptz,
     started_at timestamptz not null default now(), applied_steps_count integer not null default 0)`;
 
-export interface MigrateOptions {
-  /** Called when the runner waits for another migrator, or for a table's lock. */
-  readonly say?: Say;
+export interface MigrateOptions extends MigratorOptions {
   /** Default: `prisma/migrations`. */
   readonly directory?: string;
-  readonly limits?: MigrateLimits;
 }
 
 /**
@@ -39,7 +36,7 @@ export async function migrate(
   databaseUrl: string,
   { say = () => undefined, directory, limits = MIGRATE_LIMITS }: MigrateOptions = {},
 ): Promise<string[]> {
-  return underMigrationLock(databaseUrl, limits, say, async (client) => {
+  return underMigrationLock(databaseUrl, { say, limits }, async (client) => {
     await requireUtf8(client);
     await interruptVacuum(client);
     // The owner of the tables owns what a migration makes, whoever runs it.

@@ -5,11 +5,18 @@ import { mappingUnavailable } from '../db/errors.ts';
 import { openSession } from '../db/session.ts';
 import { refuseTransactionPooler } from '../db/transaction-pooler.ts';
 import { MigrationLockError } from './lock-tries.ts';
+import { MIGRATE_LIMITS } from './migration-limits.ts';
 import type { MigrateLimits, Say } from './migration-limits.ts';
 
 const ASK_EVERY_MS = 200;
 /** Processes that migrate at start wait for each other for a short time. That is not worth a line. */
 const SAY_AFTER_MS = 2_000;
+
+export interface MigratorOptions {
+  /** Called when the migrator waits for another one, or for a table's lock. */
+  readonly say?: Say;
+  readonly limits?: MigrateLimits;
+}
 
 /**
  * Runs `work` in a session that holds the migration lock.
@@ -20,8 +27,7 @@ const SAY_AFTER_MS = 2_000;
  */
 export async function underMigrationLock<T>(
   databaseUrl: string,
-  limits: MigrateLimits,
-  say: Say,
+  { say = () => undefined, limits = MIGRATE_LIMITS }: MigratorOptions,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
   return mappingUnavailable(async () => {

@@ -41,7 +41,7 @@ export async function makeRoles(databaseUrl: string, options: RolesOptions): Pro
     readWrite: `${prefix}_readwrite`,
     readOnly: `${prefix}_readonly`,
   };
-  return underMigrationLock(databaseUrl, MIGRATE_LIMITS, say, async (client) => {
+  return underMigrationLock(databaseUrl, { say }, async (client) => {
     await createRoles(client, roles);
     await openDatabaseTo(client, roles, schemas);
     await moveTables(client, roles, schemas, say);
