@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { isRunning } from '@postrider/embedded';
 import { parseEvent } from '@postrider/receiver';
-import { forEveryProcess, listen, runNode, startTcpListener, waitFor } from '@postrider/testing';
+import { forEveryProcess, listen, runNode, startTcpListener, waitFor, withClient } from '@postrider/testing';
 import { fetchCounted } from './call-api.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -92,7 +92,7 @@ async function untilShown(start: Start): Promise<Shown> {
 }
 
 interface Running {
-  readonly postgres: { readonly pid: number };
+  readonly postgres: { readonly pid: number; readonly url: string };
   readonly children: Readonly<Record<'all', { readonly pid: number }>>;
 }
 
@@ -154,6 +154,12 @@ async function expectConsoleOpens(start: Start, shown: Shown): Promise<void> {
   const page = await fetch(`${url}/accounts/${shown.account}`, { headers: { cookie } });
   expect(page.status).toBe(200);
   expect(await page.text()).toContain(shown.webhook.slice(-7));
+}
+
+/** A crash of the machine loses nothing that Postgres has confirmed. */
+async function expectPostgresKeepsCommits(): Promise<void> {
+  const { rows } = await withClient(running().postgres.url, (client) => client.query('show fsync'));
+  expect(rows).toEqual([{ fsync: 'on' }]);
 }
 
 /** A second start of the same data is refused, and the first goes on. */
@@ -260,6 +266,7 @@ describe('npm start', () => {
     });
     expect(Object.keys(running().children)).toEqual(['all']);
     await expectConsoleOpens(first, shown);
+    await expectPostgresKeepsCommits();
     const pids = pidsOf(running());
     expect(pids.filter(isRunning)).toEqual(pids);
     first.kill('SIGINT');

@@ -73,6 +73,12 @@ function run(...args: string[]) {
   expect(await stdout).toBe('ready\nSIGTERM\n');
 });
 
+test('a closed terminal stops the system like SIGTERM', async () => {
+  const { child, stdout } = run('launcher.mjs');
+  child.stdout.once('data', () => child.kill('SIGHUP'));
+  expect(await stdout).toBe('ready\nSIGTERM\n');
+});
+
 test('an end by a second signal says that processes may be left', async () => {
   expect(await run('ends.mjs', '0').stderr).toBe('');
   expect(await run('ends.mjs', '130').stderr).toBe(

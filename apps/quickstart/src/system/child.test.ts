@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { startTcpListener } from '@postrider/testing';
+import { startTcpListener, waitFor } from '@postrider/testing';
 import type { Terminal } from '../terminal.ts';
 import { startChild } from './child.ts';
 
@@ -29,7 +29,7 @@ const LATE_REASON = `
   );
   process.exit(1);`;
 
-const start = (name: string, readyUrl: string) =>
+const start = (name: string, readyUrl: string, said: string[] = []) =>
   startChild(
     {
       name,
@@ -38,7 +38,7 @@ const start = (name: string, readyUrl: string) =>
       readyUrl,
       logFile: file(`${name}.log`),
       shutdownDeadlineMs: 5_000,
-      terminal: { say: () => undefined } as unknown as Terminal,
+      terminal: { say: (_topic, words) => said.push(words) } as Pick<Terminal, 'say'> as Terminal,
       onPid: () => undefined,
     },
     new AbortController().signal,
@@ -59,6 +59,22 @@ test('a failed start has the last line on stderr, also when it arrives after the
   writeFileSync(file('api.js'), LATE_REASON);
   await expect(start('api', 'http://127.0.0.1:1/')).rejects.toThrow(/^the reason$/);
   expect(readFileSync(file('api.log'), 'utf8')).toBe('postrider: the reason\n');
+});
+
+test('a process that ends again and again is started again after twice the time', async () => {
+  writeFileSync(file('inbound.js'), 'process.exitCode = 3;');
+  const health = await startTcpListener((socket) =>
+    socket.end('HTTP/1.1 200 -\r\nContent-Length: 0\r\n\r\n'),
+  );
+  const said: string[] = [];
+  const child = await start('inbound', `http://127.0.0.1:${health.port}/`, said);
+  await waitFor(() => said.length >= 2, { what: 'the second end' });
+  await child.stop();
+  await health.close();
+  expect(said.slice(0, 2)).toEqual([
+    'ended with 3; starting again in 0.5 s',
+    'ended with 3; starting again in 1 s',
+  ]);
 });
 
 test('a program that cannot run is a failed start', async () => {
