@@ -108,7 +108,7 @@ export type { RecoveryWork } from './recoveries/recovery-work.ts';
 export { createErasureStore } from './retention/erasures.ts';
 export type { ErasureResult, ErasureStore } from './retention/erasures.ts';
 export { isOutage, isUnavailable, StoreUnavailableError, unavailableInWords } from './db/errors.ts';
-export { readEventMoment } from './db/event-moment.ts';
+export { readEventMoment } from './events/event-moment.ts';
 export { createFleet, lockWorkerNumber, WORKER_COUNTS_SECONDS } from './deliveries/fleet.ts';
 export type { DeadWorker, Fleet, KnownWorker, QueueIdentity, RunningWorker } from './deliveries/fleet.ts';
 export { createHousekeeping } from './retention/housekeeping.ts';

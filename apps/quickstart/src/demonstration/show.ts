@@ -47,7 +47,7 @@ export async function showMainJob({ api, arrivals, database, terminal, logsDir }
   if (moment === null) throw new Error(`event ${event.id} has arrived and is not in the database`);
   const after = (ms: number) => `${Math.max(0, Math.round(receivedAtMs - ms))} ms`;
   terminal.say('demo', `signed email.sent ${event.id} arrived, signature verified`);
-  terminal.say('demo', `${after(moment.atMs)} after ${moment.committed ? COMMITTED : WRITTEN}`);
+  terminal.say('demo', `${after(moment.atMs)} after ${moment.isCommitTime ? COMMITTED : WRITTEN}`);
   terminal.say('demo', `${after(answeredAtMs)} after POST /v1/emails was answered`);
   return true;
 }

@@ -20,7 +20,7 @@ export async function supplyPostgres(
     startPostgres({
       dataDir: join(settings.dataDir, 'postgres'),
       durable: true,
-      // The demonstration measures from the commit, and asks Postgres for its time.
+      // The demonstration shows the time since the commit. Postgres must store commit times for that.
       settings: { track_commit_timestamp: 'on' },
       log: (line) => terminal.say('start', line),
     }),
@@ -29,7 +29,7 @@ export async function supplyPostgres(
   return postgres;
 }
 
-/** @throws StartError that names DATABASE_URL, when it is the user's. */
+/** @throws StartError. When the user set DATABASE_URL, the StartError names it. */
 export async function migrateDatabase(
   settings: Settings,
   env: Environment,

@@ -44,7 +44,7 @@ export async function supplyRedis(
  * Checks that Redis answers. Other faults of the status do not end the start: the relay that starts next ends
  * them, or its log has them.
  *
- * @throws StartError that names REDIS_URL, when it is the user's.
+ * @throws StartError. When the user set REDIS_URL, the StartError names it.
  */
 export async function checkRedis(settings: Settings, env: Environment, terminal: Terminal): Promise<void> {
   await terminal.during('asking Redis', () =>

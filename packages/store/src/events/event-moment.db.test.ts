@@ -12,7 +12,7 @@ const store = setupStore();
 test('is the event’s own time where Postgres keeps no commit times', async () => {
   const eventId = await createRows(store.outside).event();
   await store.outside.query('update events set created_at = $2 where id = $1', [eventId, AT]);
-  expect(await readEventMoment(store.db.pool, eventId)).toEqual({ atMs: AT.getTime(), committed: false });
+  expect(await readEventMoment(store.db.pool, eventId)).toEqual({ atMs: AT.getTime(), isCommitTime: false });
 });
 
 test('of an event that is not there is null', async () => {
