@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -24,14 +24,14 @@ export async function withLock(root, name, work, onWait = () => {}) {
   try {
     return await work();
   } finally {
-    rmSync(file, { force: true });
+    release(file);
   }
 }
 
 /** The file appears with its content already in it (a hard link), so nobody reads it half-written. */
 function take(file) {
   const draft = uniqueNameFor(file);
-  writeFileSync(draft, identity(process.pid) ?? '', { flag: 'wx' });
+  writeFileSync(draft, ownIdentity(), { flag: 'wx' });
   try {
     linkSync(draft, file);
     return true;
@@ -44,27 +44,42 @@ function take(file) {
   }
 }
 
-/** Several waiters may see the same stale lock; the rename lets one of them remove it, and never a fresh one. */
+/** Does nothing when a user removed our lock and another process has taken it. */
+function release(file) {
+  if (holderOf(file) === ownIdentity()) rmSync(file, { force: true });
+}
+
+/**
+ * Several waiters may see the same stale lock. Only the holder of a second lock removes it. So no waiter removes a
+ * lock that another one has taken meanwhile. The second lock may become stale, too.
+ */
 function removeStale(file) {
-  const aside = uniqueNameFor(file);
+  const removal = `${file}.stale`;
+  if (!take(removal)) return;
   try {
-    renameSync(file, aside);
-    if (!isStale(aside)) linkSync(aside, file);
-  } catch (error) {
-    if (error.code !== 'ENOENT' && error.code !== 'EEXIST') throw error;
+    if (isStale(file)) rmSync(file, { force: true });
   } finally {
-    rmSync(aside, { force: true });
+    release(removal);
   }
 }
 
 function isStale(file) {
+  const holder = holderOf(file);
+  return holder !== null && identity(Number.parseInt(holder, 10)) !== holder;
+}
+
+/** Null: nobody holds it. */
+function holderOf(file) {
   try {
-    const holder = readFileSync(file, 'utf8');
-    return identity(Number.parseInt(holder, 10)) !== holder;
+    return readFileSync(file, 'utf8');
   } catch (error) {
-    if (error.code === 'ENOENT') return false; // let go of in this very moment
+    if (error.code === 'ENOENT') return null;
     throw error;
   }
+}
+
+function ownIdentity() {
+  return identity(process.pid) ?? '';
 }
 
 /** A name that no later process gets: the number and, on Linux, the moment it started. Null when it is not running. */

@@ -45,7 +45,7 @@ export function canAccess(path: string, mode: number): boolean {
 }
 
 /** A name beside `file` that no other process uses. */
-export function uniqueNameFor(file: string): string {
+function uniqueNameFor(file: string): string {
   return `${file}.${process.pid}-${Math.random().toString(36).slice(2)}`;
 }
 

@@ -1,6 +1,6 @@
-import { linkSync, renameSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createFile, readOrNull, uniqueNameFor } from './files.ts';
+import { createFile, readOrNull } from './files.ts';
 import { processIdentity } from './process-state.ts';
 
 const POLL_MS = 20;
@@ -23,33 +23,40 @@ export async function withStartLock<T>(file: string, work: () => Promise<T>): Pr
   try {
     return await work();
   } finally {
-    rmSync(file, { force: true });
+    release(file);
   }
 }
 
 function take(file: string): boolean {
-  if (createFile(file, processIdentity(process.pid) ?? '')) return true;
+  if (createFile(file, ownIdentity())) return true;
   if (isStale(file)) removeStale(file);
   return false;
 }
 
+/** Does nothing when a user removed our lock and another process has taken it. */
+function release(file: string): void {
+  if (readOrNull(file) === ownIdentity()) rmSync(file, { force: true });
+}
+
 /**
- * Several waiters may see the same stale lock. The rename lets one process remove it, and never a fresh lock.
+ * Several waiters may see the same stale lock. Only the holder of a second lock removes it. So no waiter
+ * removes a lock that another one has taken meanwhile. The second lock may become stale, too.
  */
 function removeStale(file: string): void {
-  const aside = uniqueNameFor(file);
+  const removal = `${file}.stale`;
+  if (!take(removal)) return;
   try {
-    renameSync(file, aside);
-    if (!isStale(aside)) linkSync(aside, file);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT' && code !== 'EEXIST') throw error;
+    if (isStale(file)) rmSync(file, { force: true });
   } finally {
-    rmSync(aside, { force: true });
+    release(removal);
   }
 }
 
 function isStale(file: string): boolean {
   const holder = readOrNull(file); // null: released meanwhile
   return holder !== null && processIdentity(Number.parseInt(holder, 10)) !== holder;
+}
+
+function ownIdentity(): string {
+  return processIdentity(process.pid) ?? '';
 }
