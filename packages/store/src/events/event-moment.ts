@@ -18,7 +18,7 @@ export interface EventMoment {
  * @returns null when there is no such event.
  */
 export async function readEventMoment(pool: Pool, eventId: EventId): Promise<EventMoment | null> {
-  // Without `track_commit_timestamp`, Postgres refuses to read commit times. So the case reads the setting first.
+  // Without `track_commit_timestamp`, Postgres refuses to read commit times. The `case` prevents that.
   const { rows } = await queryOn<EventMoment>(
     pool,
     `select (extract(epoch from coalesce(committed_at, created_at)) * 1000)::float8 as "atMs",
