@@ -13,7 +13,7 @@ interface Screen {
   readonly colorScheme: 'light' | 'dark';
 }
 const WIDE: Screen = { viewport: { width: 1280, height: 900 }, colorScheme: 'light' };
-const NARROW: Screen = { viewport: { width: 360, height: 740 }, colorScheme: 'dark' };
+const NARROW: Screen = { viewport: { width: 320, height: 740 }, colorScheme: 'dark' };
 
 /** Every page with something on it. `:name` is an id of the outage. */
 const PATHS = [
@@ -69,7 +69,7 @@ describeWithChromium('in a browser', (executablePath) => {
     beforeEach(() => void (faults = []));
 
     const TITLE =
-      'axe finds nothing, it scrolls sideways on neither 1280 nor 360 px, and text of strangers runs nothing';
+      'axe finds nothing, it scrolls sideways on neither 1280 nor 320 px, and text of strangers runs nothing';
     test.each(PATHS)(`%s: ${TITLE}`, async (written) => {
       const path = pathOf(written);
       await show(page, WIDE);
@@ -222,7 +222,7 @@ describeWithChromium('in a browser', (executablePath) => {
     afterAll(() => context.close());
 
     test.each(PATHS.filter((each) => !each.endsWith('failing=include')))(
-      'fit on %s on 1280 and on 360 px',
+      'fit on %s on 1280 and on 320 px',
       async (written) => {
         await show(page, WIDE);
         await open(page, pathOf(written));

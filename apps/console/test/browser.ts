@@ -48,9 +48,19 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect({ page: page.url(), found }).toEqual({ page: page.url(), found: [] });
 }
 
-/** Expects that the page is not wider than the screen. */
+/** Expects that the page is not wider than the screen, and that no card of facts cuts a word off. */
 export async function expectFits(page: Page): Promise<void> {
-  const widths = await page.evaluate('[document.documentElement.scrollWidth, window.innerWidth]');
-  const [content, screen] = widths as [number, number];
-  expect({ page: page.url(), overflows: content > screen }).toEqual({ page: page.url(), overflows: false });
+  const [widths, cut] = (await page.evaluate(`[
+    [document.documentElement.scrollWidth, window.innerWidth],
+    [...document.querySelectorAll('.facts > div')].flatMap((cell) =>
+      [...cell.querySelectorAll('time, .rel, .tag')]
+        .filter((each) => each.getBoundingClientRect().right > cell.getBoundingClientRect().right)
+        .map((each) => each.textContent)),
+  ]`)) as [[number, number], string[]];
+  const [content, screen] = widths;
+  expect({ page: page.url(), overflows: content > screen, cut }).toEqual({
+    page: page.url(),
+    overflows: false,
+    cut: [],
+  });
 }
