@@ -1,7 +1,7 @@
 import { html } from '@remix-run/html-template';
 import type { StoryWebhook } from '@postrider/store';
 import type { Html } from '../html/pieces.ts';
-import { clockTime, counted } from '../html/words.ts';
+import { counted, moment } from '../html/words.ts';
 import { isSuccess } from './attempt-steps.ts';
 
 const WIDTH = 640;
@@ -20,21 +20,22 @@ export function attemptPlot({ deliveries, nextAttemptAt, replays }: StoryWebhook
     Math.round(MARGIN + ((at.getTime() - first.startedAt.getTime()) / spanMs) * (WIDTH - 2 * MARGIN));
   const marks = attempts.map((attempt) => {
     const at = x(attempt.startedAt);
-    return html`<path class="${isSuccess(attempt) ? 'mark-good' : 'mark-bad'}" d="M${at} 3l5 5-5 5-5-5z" />`;
+    return isSuccess(attempt)
+      ? html`<circle class="mark-good" cx="${at}" cy="8" r="4.5" />`
+      : html`<path class="mark-bad" d="M${at} 3l5 5-5 5-5-5z" />`;
   });
   const replayMarks = replays.map(
     ({ at }) => html`<path class="mark-hand" d="M${x(at) - 1.5} 0h3v16h-3z" />`,
   );
   const failed = attempts.filter((attempt) => !isSuccess(attempt)).length;
-  const label = `${counted(attempts.length, 'attempt')} from ${clockTime(first.startedAt, 'minutes')}, ${failed} failed${
-    next === null ? '' : `, and the next at ${clockTime(next, 'minutes')}`
+  const minute = (at: Date) => moment(at, now, 'minutes');
+  const label = `${counted(attempts.length, 'attempt')} from ${minute(first.startedAt)}, ${failed} failed${
+    next === null ? '' : `, and the next at ${minute(next)}`
   }`;
   return html`<svg class="plot wide-plot" viewBox="0 0 ${WIDTH} 16" role="img" aria-label="${label}">
       <path class="base" d="M0 8H${WIDTH}" />
       ${marks} ${replayMarks}
       ${next === null ? null : html`<circle class="mark-next" cx="${x(next)}" cy="8" r="4.5" />`}
     </svg>
-    <p class="axis">
-      <span>${clockTime(first.startedAt, 'minutes')}</span><span>${clockTime(last, 'minutes')}</span>
-    </p>`;
+    <p class="axis"><span>${minute(first.startedAt)}</span><span>${minute(last)}</span></p>`;
 }
