@@ -258,7 +258,8 @@ describe('released mail', () => {
     expect(words).toContain('by ada');
     expect(await show(`/held?status=released&account=${outage.accountId}`)).toContain('Re: Your order');
     const other = await opened.rows.account();
-    expect(await show(`/held?status=released&account=${other}`)).toContain('No mail was released');
+    const none = textOf(await show(`/held?status=released&account=${other}`));
+    expect(none).toContain('No release in 24 h matches');
     await query(`update audit set created_at = now() - interval '25 hours'`);
     expect(await show('/held?status=released')).toContain('No mail was released');
   });
@@ -266,6 +267,27 @@ describe('released mail', () => {
   test.each([['/held?status=held'], ['/held?status=released&reason=spam']])('%s is refused', async (path) => {
     expect((await ada.get(path)).status).toBe(400);
   });
+});
+
+describe('held mail of an account', () => {
+  test('is named, and the page leads to all held mail', async () => {
+    const page = await show(`/held?account=${outage.accountId}`);
+    expect(textOf(page)).toContain('Of the account Meadow Shop . Show all held mail .');
+    expect(textOf(await show('/held'))).not.toContain('Of the account');
+  });
+});
+
+test.each([
+  ['dead letters of 24 hours', () => '/'],
+  ['failures of a recovery', () => `/recoveries/${RECOVERY}`],
+])('the %s lead to the list of those alone', async (_, path) => {
+  await query(
+    `insert into dead_letters select (json_populate_record(l, json_build_object('id', 'dl_old', 'event_id', 'evt_old',
+       'created_at', now() - interval '2 days'))).* from dead_letters l`,
+  );
+  await query('update dead_letters set webhook_id = $1', [outage.healthy]);
+  const [, href = ''] = /class="big" href="(\/dead-letters[^"]*)"/.exec(await show(path())) ?? [];
+  expect(textOf(await show(href.replaceAll('&amp;', '&')))).toContain(' 1 match ');
 });
 
 describe('the button that recovers what the dead letters show', () => {

@@ -296,7 +296,8 @@ describe('a recovery', () => {
     const words = textOf(page);
     for (const part of ['2 of 3 events queued 66 %', 'Delivered 1', 'In progress 0', 'Remaining 1'])
       expect(words).toContain(part);
-    expect(page).toContain(`href="/dead-letters?webhook=${webhook}"`);
+    expect(page).toContain(`href="/dead-letters?webhook=${webhook}&amp;since=`);
+    expect(page).toContain('<title>Recovery for crm.example.com ');
     expect(page).toContain('data-live="2"');
     await query('update recoveries set queued = 3, delivered = 2, ended_at = now()');
     const ended = await show(path);

@@ -1,5 +1,6 @@
 import { html } from '@remix-run/html-template';
 import { HELD_REASONS } from '@postrider/domain';
+import type { AccountId } from '@postrider/domain';
 import { HELD_COUNTED_MAX } from '@postrider/store';
 import type { FoundHeldMessages, HeldCount, HeldMessage, ReleasedMessage } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
@@ -20,6 +21,8 @@ export interface HeldParts {
   readonly counts: readonly HeldCount[];
   /** The releases of the last 24 hours. They replace held mail when the user asked for them. */
   readonly released: { readonly messages: readonly ReleasedMessage[]; readonly isShown: boolean };
+  /** Null: of all accounts. */
+  readonly account: { readonly id: AccountId; readonly name: string } | null;
   readonly filter: { readonly account?: string | undefined; readonly reason?: string | undefined };
 }
 
@@ -29,11 +32,20 @@ export const RELEASED_MAX = 100;
 export function heldPage(parts: HeldParts, settings: Settings, visit: Visit): Page {
   const lead = html`Screening keeps this mail out of its inbox. Postrider deletes it
   ${count(settings.inboundRetentionDays)} days after arrival, released or not.`;
-  const main = html`${head('Held mail', { lead })} ${doneNote(visit.done)} ${reasonTabs(parts)}
+  const main = html`${head('Held mail', { lead })} ${doneNote(visit.done)} ${ofAccount(parts.account)}
+    ${reasonTabs(parts)}
     <div class="card">
       ${parts.released.isShown ? releasedList(parts, visit.now) : heldList(parts, visit)}
     </div>`;
   return { title: 'Held mail', current: '/held', main };
+}
+
+function ofAccount(account: HeldParts['account']): Html | null {
+  if (account === null) return null;
+  return html`<p>
+    Of the account <a href="/accounts/${account.id}">${account.name}</a>.
+    <a href="/held">Show all held mail</a>.
+  </p>`;
 }
 
 function heldList({ held: { messages, olderFrom, isFirst }, filter }: HeldParts, visit: Visit): Html {
@@ -80,12 +92,13 @@ function reasonTabs({ counts, filter, released }: HeldParts): Html {
   ]);
 }
 
-function releasedList({ released }: HeldParts, now: Date): Html {
+function releasedList({ released, account }: HeldParts, now: Date): Html {
   const messages = released.messages.slice(0, RELEASED_MAX);
+  const earlier = `/audit${queryOf({ action: 'message.release', account: account?.id })}`;
   if (messages.length === 0) {
     return html`<div class="empty">
-      <b>No mail was released in 24 h</b>
-      <p>The <a href="/audit?action=message.release">audit</a> has earlier releases.</p>
+      <b>${account === null ? 'No mail was released in 24 h' : 'No release in 24 h matches'}</b>
+      <p>The <a href="${earlier}">audit</a> has earlier releases.</p>
     </div>`;
   }
   const rows = messages.map((message): Part[] => [

@@ -18,10 +18,11 @@ import type {
 } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
+import { queryOf } from '../html/links.ts';
 import { endpointText, facts, idLink, section, state, timeAgo } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { numberTable, stackedTable } from '../html/table.ts';
-import { clockTime, count, counted, duration, latency, moment } from '../html/words.ts';
+import { clockTime, count, counted, duration, latency, moment, writtenTime } from '../html/words.ts';
 import { countPlot, hourAxis } from '../html/plot.ts';
 import { counter, deadLetterLink } from './counter.ts';
 import { isRunning, lanesSection } from './lanes.ts';
@@ -184,6 +185,8 @@ function nowSection(parts: OverviewParts, now: Date): Html {
   );
 }
 
+const DAY_MS = 86_400_000;
+
 function figures(parts: OverviewParts, now: Date): Html {
   const { outstanding, deadLetters, held, unsent } = parts;
   const big = (text: string) => html`<span class="big">${text}</span>`;
@@ -209,7 +212,9 @@ function figures(parts: OverviewParts, now: Date): Html {
     },
     {
       term: 'Dead letters, 24 h',
-      value: html`<a class="big" href="/dead-letters">${count(deadLetters.found, !deadLetters.isWhole)}</a>`,
+      value: html`<a class="big" href="${lettersOfDay(now)}"
+        >${count(deadLetters.found, !deadLetters.isWhole)}</a
+      >`,
     },
     {
       term: 'Mail not sent yet',
@@ -220,6 +225,11 @@ function figures(parts: OverviewParts, now: Date): Html {
       value: html`<a class="big" href="/held">${count(heldCount, isHeldCut)}</a> ${age(oldestHeld)}`,
     },
   ]);
+}
+
+/** The list of what the figure counts. */
+function lettersOfDay(now: Date): string {
+  return `/dead-letters${queryOf({ since: writtenTime(new Date(now.getTime() - DAY_MS)) })}`;
 }
 
 /** The outstanding deliveries to failing endpoints. */

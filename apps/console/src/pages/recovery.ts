@@ -4,6 +4,7 @@ import { formTokens } from '../http/serve-form.ts';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
+import { queryOf } from '../html/links.ts';
 import {
   crumbs,
   endpointName,
@@ -15,7 +16,7 @@ import {
   wholeId,
 } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
-import { clockTime, count, counted, gap, moment } from '../html/words.ts';
+import { clockTime, count, counted, gap, moment, writtenTime } from '../html/words.ts';
 import { ACTED_THROUGH } from './actions.ts';
 import { isBeginning, isOpenEnded, isSettled, matchedText, recoveryState, timeLeft } from './recoveries.ts';
 
@@ -32,6 +33,7 @@ export function recoveryPage({ recovery, fresh, isLive }: RecoveryParts, visit: 
   const { id, endpoint } = recovery;
   const path = `/recoveries/${id}`;
   const [host = ''] = endpointName(endpoint).split('/');
+  const title = `Recovery for ${host}`;
   const live = !isSettled(recovery)
     ? html`<p class="small" data-live-of="progress">
         <a href="${isLive ? `${path}?live=5` : path}">Refresh</a> ·
@@ -39,13 +41,9 @@ export function recoveryPage({ recovery, fresh, isLive }: RecoveryParts, visit: 
       </p>`
     : null;
   const main = html`${crumbs([{ href: '/recoveries', name: 'Recoveries' }], 'Recovery')}
-  ${head(`Recovery for ${host}`, { ids: wholeId(id, 'recovery id') }, live)} ${doneNote(visit.done)}
+  ${head(title, { ids: wholeId(id, 'recovery id') }, live)} ${doneNote(visit.done)}
   ${progress(recovery, fresh, visit)} ${details(recovery, visit.now)}`;
-  return {
-    title: `Recovery, ${isOpenEnded(recovery) ? `${count(recovery.queued)} queued` : share(recovery)}`,
-    current: '/dead-letters',
-    main,
-  };
+  return { title, current: '/dead-letters', main };
 }
 
 /** The events that were queued, as a whole percentage: `66 %`. */
@@ -66,6 +64,7 @@ function bar(recovery: FoundRecovery): Html | null {
 function progress(recovery: FoundRecovery, fresh: FreshEvents | null, visit: Visit): Html {
   const { now } = visit;
   const { status, queued, delivered, failed, inProgress, left, rate, webhookId } = recovery;
+  const since = writtenTime(recovery.createdAt);
   const all = status === 'finished' && recovery.hasMore ? count(queued) : matchedText(recovery);
   const big = (value: number) => html`<span class="big">${count(value)}</span>`;
   return html`<section
@@ -96,7 +95,9 @@ function progress(recovery: FoundRecovery, fresh: FreshEvents | null, visit: Vis
           value:
             failed === 0
               ? big(0)
-              : html`<a class="big" href="/dead-letters?webhook=${webhookId}">${count(failed)}</a>
+              : html`<a class="big" href="/dead-letters${queryOf({ webhook: webhookId, since })}"
+                    >${count(failed)}</a
+                  >
                   <span class="rel">see the dead letters</span>`,
         },
         {

@@ -44,6 +44,7 @@ export function showHeld(db: Database, clock: Clock, settings: Settings): PageHa
       held: { ...(found ?? NONE), isFirst: after === undefined },
       counts: await countHeldMessages(db),
       released: { messages: released, isShown },
+      account: accountId === undefined ? null : await accounts.find(accountId),
       filter: { account, reason },
     };
     return heldPage(parts, settings, visit);
