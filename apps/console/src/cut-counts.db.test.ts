@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, WebhookId } from '@postrider/domain';
-import { systemClock } from '@postrider/testing';
+import { systemClock, untilWaitingForLock, waitFor } from '@postrider/testing';
 import { textOf, tokensOf, valuesOf } from '../test/http-visitor.ts';
 import type { HttpVisitor } from '../test/http-visitor.ts';
 import { makeOldWebhook } from '../test/old-webhook.ts';
@@ -92,6 +92,27 @@ describe('a count that takes longer than its time', () => {
 
   test('ends when the browser disconnects', async () => {
     expect(textOf(await pageOf({ isConnected: false, looks: 99 }))).toContain('0+ events for 1 webhook');
+  });
+
+  test('is waited for by a second click, which made the browser cancel it', async () => {
+    const oneCount = createOneCount(60_000);
+    let asked = 0;
+    const counting: typeof oneCount = async (count, again) => {
+      asked += 1;
+      return oneCount(count, again);
+    };
+    const show = showRecover(opened.db, systemClock, counting);
+    let isConnected = true;
+    await query('begin');
+    await query('lock table events');
+    const first = show({ ...visit, isConnected: () => isConnected, query: { webhook: accountId } });
+    await untilWaitingForLock(opened.database);
+    isConnected = false;
+    const second = show({ ...visit, isConnected: () => true, query: { webhook: accountId } });
+    await waitFor(() => asked === 2, { what: 'the second count to be asked for' });
+    await query('commit');
+    await first;
+    expect(textOf(String(((await second) as { main: unknown }).main))).toContain('Recover 5,001 events');
   });
 
   test('starts nothing when the number is not known by then', async () => {

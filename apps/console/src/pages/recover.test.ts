@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { AccountId, RecoveryId, WebhookId } from '@postrider/domain';
 import type { OwnedWebhook, RecoveryCount } from '@postrider/store';
+import { waitFor } from '@postrider/testing';
 import { textOf, valuesOf } from '../../test/http-visitor.ts';
 import type { Visit } from '../http/serve-page.ts';
 import { createOneCount } from '../routes/one-count.ts';
@@ -136,12 +137,29 @@ describe('a dry run', () => {
 });
 
 test('of two counts at a time one is refused, and a count that failed leaves its place free', async () => {
-  const sole = createOneCount();
+  const sole = createOneCount(0);
   const { promise, resolve } = Promise.withResolvers<string>();
   const first = sole(async () => promise);
-  await expect(sole(async () => 'second')).rejects.toMatchObject({ page: { status: 503 } });
+  await expect(sole(async () => 'refused')).rejects.toMatchObject({ page: { status: 503 } });
   resolve('first');
   expect(await first).toBe('first');
   await expect(sole(async () => Promise.reject(new Error('away')))).rejects.toThrow('away');
   expect(await sole(async () => 'third')).toBe('third');
+});
+
+test('a count waits for the one that runs, and two that wait run one after the other', async () => {
+  const sole = createOneCount(60_000);
+  const results = [1, 2, 3].map(() => Promise.withResolvers<number>());
+  const begun: number[] = [];
+  const counts = results.map(async ({ promise }, at) =>
+    sole(async () => {
+      begun.push(at);
+      return promise;
+    }),
+  );
+  for (const [at, { resolve }] of results.entries()) {
+    await waitFor(() => begun.length === at + 1, { what: `count ${at}` });
+    resolve(at);
+  }
+  expect(await Promise.all(counts)).toEqual([0, 1, 2]);
 });
