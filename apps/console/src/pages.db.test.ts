@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createSecretBox } from '@postrider/domain';
 import { createRecoveryStore, createWebhookStore } from '@postrider/store';
 import { systemClock, untilWaitingForLock } from '@postrider/testing';
-import { HttpVisitor, textOf, tokensOf } from '../test/http-visitor.ts';
+import { HttpVisitor, textOf, tokensOf, valuesOf } from '../test/http-visitor.ts';
 import { HOSTILE_ANSWER, HOSTILE_SUBJECT, makeOutage, RECIPIENT } from '../test/outage.ts';
 import type { Outage } from '../test/outage.ts';
 import { KEYS, setupConsole } from '../test/start-console.ts';
@@ -22,8 +22,8 @@ const replayOf =
   (outcome: Outage, fields: Record<string, string> = {}) =>
   async (visitor: HttpVisitor) => {
     const path = `/events/${outcome.eventId}/replay`;
-    const { csrf, once } = tokensOf((await ada.get(`/events/${outcome.eventId}`)).text, path);
-    return visitor.post(path, { csrf, once, webhook: outcome.failing, ...fields });
+    const form = valuesOf((await ada.get(`/events/${outcome.eventId}`)).text, path);
+    return visitor.post(path, { ...form, webhook: outcome.failing, ...fields });
   };
 
 const queuedAgain = () =>
@@ -186,6 +186,21 @@ describe('a replay', () => {
     expect(await database.query(`select from audit where action = 'event.replay'`)).toHaveLength(1);
   });
 
+  test('from a page that is older than a delivery changes nothing', async () => {
+    const path = `/events/${outage.eventId}/replay`;
+    const old = valuesOf(await show(`/events/${outage.eventId}`), path);
+    await opened.database.query('delete from dead_letters');
+    await opened.database.query(`update attempts set webhook_id = $1, status = 200, error = null`, [
+      outage.failing,
+    ]);
+    const { location } = await ada.post(path, old);
+    const words = textOf(await show(location ?? ''));
+    expect(words).toContain('Nothing changed. The state of this delivery was another than on your page.');
+    expect(words).toContain('The endpoint already has this event and gets it again.');
+    expect(await queuedAgain()).toEqual([]);
+    expect((await ada.post(path, valuesOf(await show(`/events/${outage.eventId}`), path))).status).toBe(303);
+  });
+
   test('shows nothing of a note that the audit leaves out', async () => {
     const answer = await replayOf(outage, { note: 'asked for by joe@example.org' })(ada);
     const page = await show(answer.location ?? '');
@@ -251,9 +266,9 @@ describe('a replay', () => {
   test('to a webhook that does not get the event is refused, and the form may be sent again', async () => {
     const other = await opened.rows.webhook();
     const path = `/events/${outage.eventId}/replay`;
-    const tokens = tokensOf((await ada.get(`/events/${outage.eventId}`)).text, path);
-    expect((await ada.post(path, { ...tokens, webhook: other })).status).toBe(400);
-    expect((await ada.post(path, { ...tokens, webhook: outage.failing })).status).toBe(303);
+    const fields = valuesOf((await ada.get(`/events/${outage.eventId}`)).text, path);
+    expect((await ada.post(path, { ...fields, webhook: other })).status).toBe(400);
+    expect((await ada.post(path, { ...fields, webhook: outage.failing })).status).toBe(303);
   });
 });
 

@@ -148,6 +148,7 @@ function replayForm({ webhook, parts, settings, visit, label }: ArticleParts): H
     <form method="post" action="/events/${parts.story.event.id}/replay">
       ${formTokens(visit.visitor)}
       <input type="hidden" name="webhook" value="${webhookId}" />
+      <input type="hidden" name="shown" value="${fate === 'attempts_expired' ? 'unknown' : fate}" />
       <p>
         Postrider sends this <b>1 event</b> to <b>1 webhook</b>, ${endpointName(endpoint)}, at once, with up
         to ${count(most)} new attempts. The id and the bytes stay the same. ${also}

@@ -1,6 +1,13 @@
 import type { Clock, WebhookId } from '@postrider/domain';
-import { createAccountStore, createWebhookEventStore, listAudit, readEventStory } from '@postrider/store';
+import {
+  createAccountStore,
+  createWebhookEventStore,
+  DELIVERY_FATES,
+  listAudit,
+  readEventStory,
+} from '@postrider/store';
 import type { Database, EventStory, ListedAuditEntry } from '@postrider/store';
+import { z } from 'zod';
 import { idField, note, readFields } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { FormHandler } from '../http/serve-form.ts';
@@ -42,6 +49,8 @@ async function deletionsOf(db: Database, { webhooks }: EventStory) {
 const replayFields = {
   webhook: idField('webhook', 'a webhook'),
   note: note.optional(),
+  /** The state of the delivery that the page of the form showed. */
+  shown: z.enum(DELIVERY_FATES, { error: 'is not the state of a delivery' }),
 };
 
 /** `POST /events/:id/replay` */
@@ -49,17 +58,21 @@ export function replayEvent(db: Database): FormHandler {
   const events = createWebhookEventStore(db);
   return async ({ params, fields, visitor, now }) => {
     const id = idOf('event', 'event', { params, now });
-    const { webhook: webhookId, note: why } = readFields(replayFields, fields);
+    const { webhook: webhookId, note: why, shown } = readFields(replayFields, fields);
     const story = await readEventStory(db, id);
     if (story === null) throw noSuch('event', id, now);
     const target = story.webhooks.find((webhook) => webhook.webhookId === webhookId);
     const location = `/events/${id}`;
     const by = { kind: 'console', name: visitor.name, note: why } as const;
-    const replay = await events.replay(story.event.accountId, webhookId, id, by);
+    const replay = await events.replay(story.event.accountId, webhookId, id, by, shown);
     if (replay === 'missing')
       throw badRequest([`webhook ${webhookId} does not get this event, or it was deleted.`]);
     if (replay === 'pending')
       return { location, outcome: 'Nothing changed. The event is pending there already.' };
+    if (replay === 'changed') {
+      const outcome = 'Nothing changed. The state of this delivery was another than on your page.';
+      return { location, outcome: `${outcome} This page shows it as it is now.` };
+    }
     const host = endpointName(target?.endpoint ?? webhookId);
     // The page shows this for a day, and the audit keeps no address of a note.
     const noted = why === undefined ? '' : ', with the note';

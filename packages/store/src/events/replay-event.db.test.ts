@@ -69,6 +69,15 @@ test('a replay waits for retention, and finds nothing to send when the event wen
   expect([done, await deliveries()]).toEqual(['missing', 0]);
 });
 
+test.each([
+  ['dropped', 'queued'],
+  ['dead_letter', 'changed'],
+] as const)('a replay of a delivery that was seen as %s is %s when it was dropped', async (seen, done) => {
+  const events = createWebhookEventStore(store.db);
+  expect(await events.replay(accountId, webhookId, eventId, ACTOR, seen)).toBe(done);
+  expect(await deliveries()).toBe(done === 'queued' ? 1 : 0);
+});
+
 test('retention leaves an event that is being replayed', async () => {
   await inUndoneTransaction(store.db.pool, async (session) => {
     await session.query(lock, [eventId]);

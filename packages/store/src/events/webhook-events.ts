@@ -133,30 +133,40 @@ export function createWebhookEventStore(db: Database) {
      * removed. An event whose delivery is outstanding is left as it is. Of concurrent replays, one queues the
      * event.
      *
-     * @returns `pending` when a delivery was outstanding: nothing changed, and the audit has no entry.
-     * `missing` when there is no such webhook, or it does not get the event.
+     * @param seen the state of the delivery that the caller saw. @returns `pending` when a delivery was
+     * outstanding, or `changed` when its state is another than `seen`: nothing changed, and the audit has no
+     * entry. `missing` when there is no such webhook, or it does not get the event.
      */
     async replay(
       accountId: AccountId,
       webhookId: WebhookId,
       eventId: EventId,
       by: Actor,
+      seen?: WebhookEvent['delivery'],
     ): Promise<EventReplay> {
       const subscription = await subscriptionOf(db, accountId, webhookId);
       if (subscription === null) return 'missing';
       const values = findValues(accountId, webhookId, eventId, subscription);
-      return db.transactions.run((tx) => replayFound(tx, values, { accountId, webhookId, eventId }, by));
+      const asked = { accountId, webhookId, eventId, seen };
+      return db.transactions.run((tx) => replayFound(tx, values, asked, by));
     },
   };
 }
 
 /** What a replay did. */
-type EventReplay = 'queued' | 'pending' | 'missing';
+type EventReplay = 'queued' | 'pending' | 'changed' | 'missing';
+
+interface AskedReplay {
+  readonly accountId: AccountId;
+  readonly webhookId: WebhookId;
+  readonly eventId: EventId;
+  readonly seen: WebhookEvent['delivery'] | undefined;
+}
 
 async function replayFound(
   tx: Transaction,
   values: unknown[],
-  { accountId, webhookId, eventId }: { accountId: AccountId; webhookId: WebhookId; eventId: EventId },
+  { accountId, webhookId, eventId, seen }: AskedReplay,
   by: Actor,
 ): Promise<EventReplay> {
   const held = await runIn(tx.client, lockWebhook, [accountId, webhookId]);
@@ -166,6 +176,7 @@ async function replayFound(
   const [found] = await runIn<WebhookEvent>(tx.client, findWebhookEvent, values);
   if (found === undefined) return 'missing';
   if (found.delivery === 'queued') return 'pending';
+  if (seen !== undefined && found.delivery !== seen) return 'changed';
   if (found.deadLetterId !== null)
     return (await replayLetter(tx, accountId, found.deadLetterId, by)) ? 'queued' : 'missing';
   await runIn(tx.client, queueDelivery, [eventId, webhookId]);
