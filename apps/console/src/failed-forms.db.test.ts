@@ -87,6 +87,20 @@ test('a form that could not begin says that nothing changed', async () => {
   expect((await ada.post(`${path}/stop`, fields)).status).toBe(303);
 });
 
+test('a sign-out or a sign-in that could not begin leads back to its page', async () => {
+  const { csrf } = valuesOf(await ada.show('/held'), '/sign-out');
+  const signOut = await withoutMemory('delete on console_sessions', 'true', async () =>
+    ada.post('/sign-out', { csrf }),
+  );
+  const fields = { key: KEYS.ada, next: '/held?reason=spam' };
+  const signIn = await withoutMemory('insert on console_sessions', 'true', async () =>
+    ada.post('/sign-in', fields),
+  );
+  expect([signOut.status, signIn.status]).toEqual([503, 503]);
+  expect(signOut.text).toContain('<a class="btn" href="/">');
+  expect(signIn.text).toContain('<a class="btn" href="/sign-in?next=%2Fheld%3Freason%3Dspam">');
+});
+
 test.each([
   ['that failed', 'update on recoveries', 'new.stopped', 0],
   ['that acted, and whose result was not stored', 'update on console_forms', 'true', 1],

@@ -110,9 +110,11 @@ const REFUSED: [string, number, Send][] = [
 
 describe.each(Object.entries(FORMS))('%s', (_, form) => {
   test.each(REFUSED)('by %s is refused, and changes nothing', async (__, expected, send) => {
-    const { status, location } = await send(form, await fieldsOf(form));
+    const { status, location, text } = await send(form, await fieldsOf(form));
     expect(status).toBe(expected);
-    const [, next] = /^\/sign-in\?next=(.*)$/.exec(location ?? '') ?? [];
+    const page = (form.back ?? form.page()).split(/\\?\?/)[0] ?? '';
+    if (expected === 403) expect(text).toMatch(new RegExp(`<a class="btn" href="${page}[^"]*">Back</a>`));
+    const [, next] = /^\/sign-in\?form=unsent&next=(.*)$/.exec(location ?? '') ?? [];
     const back = new RegExp(`^${form.back ?? form.page()}$`);
     if (expected === 303) expect(decodeURIComponent(next ?? '')).toMatch(back);
     else expect(location).toBeNull();
@@ -136,7 +138,20 @@ describe.each(Object.entries(FORMS))('%s', (_, form) => {
 
   test('with a field that it does not have is refused', async () => {
     const fields = { ...(await fieldsOf(form)), everything: '1' };
-    expect((await ada.post(form.action(), fields)).status).toBe(400);
+    const { status, text } = await ada.post(form.action(), fields);
+    expect(status).toBe(400);
+    expect(text).toMatch(
+      /<a class="btn" href="\/(?:events|messages|recover|recoveries)[/?][^"]+">Back to the form</,
+    );
+    expect(await actedOf(form)).toBe(0);
+  });
+
+  test('of a session that has ended says that it changed nothing', async () => {
+    const fields = await fieldsOf(form);
+    await opened.database.query('delete from console_sessions');
+    const { location } = await ada.post(form.action(), fields);
+    const { text } = await ada.get(location ?? '');
+    expect(text).toContain('Your session has ended. The form that you sent changed nothing.');
     expect(await actedOf(form)).toBe(0);
   });
 });

@@ -23,7 +23,7 @@ export function handleError(respond: Respond, clock: Clock, logger: Logger): Err
     const formPage = (response.locals['formPage'] as string | undefined) ?? null;
     const hasBegun = response.locals['hasBegun'] === true;
     const page =
-      refusalOf(error)?.page ??
+      refusalOf(error)?.pageFor(formPage) ??
       refreshed(failurePage(error, { formPage, hasBegun }, clock.now(), requestId), request);
     if ((page.status ?? 200) >= 500) {
       logger.error('request failed', { method: request.method, request_id: requestId, error });

@@ -6,10 +6,18 @@ import type { Part } from '../html/pieces.ts';
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly page: Page;
+  readonly #toForm: ((formPage: string) => Page) | undefined;
 
-  constructor(page: Page & { readonly status: number }) {
+  /** @param toForm makes the page that leads back to a form. Absent: `page` leads on for a form, too. */
+  constructor(page: Page & { readonly status: number }, toForm?: (formPage: string) => Page) {
     super(page.title);
     this.page = page;
+    this.#toForm = toForm;
+  }
+
+  /** The page for the sender of a form. Null: the request was for a page. */
+  pageFor(formPage: string | null): Page {
+    return formPage === null ? this.page : (this.#toForm?.(formPage) ?? this.page);
   }
 }
 
@@ -24,15 +32,18 @@ export function notFound(...sentences: readonly Part[]): Refusal {
 
 /** A wrong filter is refused: left out, it would show or replay more than the user asked for. */
 export function badRequest(faults: readonly string[]): Refusal {
-  const main = html`<div class="narrow-page sec">
-    <h1>This request is malformed</h1>
-    <p>Nothing changed.</p>
-    <ul class="card pad dots">
-      ${faults.map((fault) => html`<li>${fault}</li>`)}
-    </ul>
-    <p><a class="btn" href="/">Overview</a></p>
-  </div>`;
-  return new Refusal({ status: 400, title: 'Malformed request', main });
+  const leadingTo = (href: string, name: string) => {
+    const main = html`<div class="narrow-page sec">
+      <h1>This request is malformed</h1>
+      <p>Nothing changed.</p>
+      <ul class="card pad dots">
+        ${faults.map((fault) => html`<li>${fault}</li>`)}
+      </ul>
+      <p><a class="btn" href="${href}">${name}</a></p>
+    </div>`;
+    return { status: 400, title: 'Malformed request', main };
+  };
+  return new Refusal(leadingTo('/', 'Overview'), (formPage) => leadingTo(formPage, 'Back to the form'));
 }
 
 export function forbidden(title: string, text: Part, requestId: string, back: string): Refusal {

@@ -74,11 +74,11 @@ export function serveForm(serving: FormServing, handler: FormHandler): RequestHa
     response.locals['formPage'] = page;
     const visitor = await visitorOf(request, serving.sessions, serving.keys);
     if (visitor === null) {
-      response.redirect(303, `/sign-in?next=${encodeURIComponent(page)}`);
+      response.redirect(303, `/sign-in${queryOf({ form: 'unsent', next: page })}`);
       return;
     }
     response.locals['visitor'] = visitor;
-    const { once, fields } = requireAllowed(visitor, request, response);
+    const { once, fields } = requireAllowed(visitor, request, response, page);
     const submission = {
       visitor,
       params: request.params as Submission['params'],
@@ -113,8 +113,8 @@ function formPageOf(request: Request): string {
 }
 
 /** @throws Refusal for another site's form, a reader, or a form without valid tokens. */
-function requireAllowed(visitor: Visitor, request: Request, response: Response) {
-  const refuse = (title: string, text: string) => forbidden(title, text, requestIdOf(response), '/');
+function requireAllowed(visitor: Visitor, request: Request, response: Response, page: string) {
+  const refuse = (title: string, text: string) => forbidden(title, text, requestIdOf(response), page);
   if (!isOwnOrigin(request)) throw refuse('This form is from another site', '');
   if (visitor.role !== 'operator') {
     throw refuse(

@@ -2,17 +2,27 @@ import { html } from '@remix-run/html-template';
 import type { Page } from '../html/layout.ts';
 
 export interface SignInParts {
-  readonly status: number;
   /** The page to show afterwards. */
   readonly next: string;
-  /** Null: no key was refused. */
-  readonly fault: string | null;
+  /** A form came after the end of its session. */
+  readonly isUnsent?: boolean;
+  /** Why a key was refused. */
+  readonly refused?: { readonly status: number; readonly fault: string };
 }
 
-export function signInPage({ status, next, fault }: SignInParts): Page {
+export function signInPage({ next, isUnsent = false, refused }: SignInParts): Page {
+  const { status = 200, fault = null } = refused ?? {};
   const main = html`<div class="sign">
     <h1>Postrider console</h1>
     <div class="card">
+      ${
+        isUnsent
+          ? html`<p class="note wait">
+              <b>Your session has ended. The form that you sent changed nothing.</b> Sign in, and send it
+              again.
+            </p>`
+          : null
+      }
       ${fault === null ? null : html`<p class="fault" id="fault" role="alert">${fault}</p>`}
       <form method="post" action="/sign-in">
         <input type="hidden" name="next" value="${next}" />

@@ -12,6 +12,7 @@ import { forbidden } from '../http/refusal.ts';
 import { requestIdOf } from '../http/open-request.ts';
 import { fieldsOf, formBody } from '../http/serve-form.ts';
 import type { Respond } from '../http/respond.ts';
+import { queryOf } from '../html/links.ts';
 import { signInPage } from '../pages/sign-in.ts';
 
 export interface SignInParts {
@@ -28,7 +29,8 @@ export function signInRoutes(parts: SignInParts): Router {
   const limit = new SignInLimit();
   const router = express.Router();
   router.get('/sign-in', (request, response) => {
-    const page = signInPage({ status: 200, next: ownPath(request.query['next']), fault: null });
+    const { next, form } = request.query;
+    const page = signInPage({ next: ownPath(next), isUnsent: form === 'unsent' });
     parts.respond(response, page, null);
   });
   router.post('/sign-in', formBody, async (request: Request, response: Response) =>
@@ -46,8 +48,9 @@ async function signIn(
   request: Request,
   response: Response,
 ): Promise<void> {
-  requireOwnOrigin(request, response);
   const { key: text, next } = fieldsOf(request);
+  response.locals['formPage'] = `/sign-in${queryOf({ next: ownPath(next) })}`;
+  requireOwnOrigin(request, response);
   const address = request.socket.remoteAddress ?? '';
   // A right key signs in, also while the address waits. All users behind a proxy have one address.
   const key = typeof text === 'string' ? keyOf(keys, text.trim()) : null;
@@ -63,7 +66,7 @@ async function signIn(
       waitSeconds === 0
         ? [401, WRONG_KEY]
         : [429, `${WRONG_KEY} Many wrong keys came from your IP address. A valid key works at once.`];
-    respond(response, signInPage({ status, next: ownPath(next), fault }), null);
+    respond(response, signInPage({ next: ownPath(next), refused: { status, fault } }), null);
     return;
   }
   limit.forget(address);
@@ -75,6 +78,7 @@ async function signIn(
 }
 
 async function signOut({ keys, sessions }: SignInParts, request: Request, response: Response): Promise<void> {
+  response.locals['formPage'] = '/';
   requireOwnOrigin(request, response);
   const visitor = await visitorOf(request, sessions, keys);
   const token = sessionToken(request);
