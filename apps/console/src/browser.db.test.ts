@@ -115,9 +115,10 @@ describeWithChromium('in a browser', (executablePath) => {
 
   test('a recovery follows its progress by script until it ends, and can be paused', async () => {
     const { page, context } = await signedIn(chromium, opened.url, KEYS.ada);
-    await page.goto(`/recoveries/${RECOVERY}`);
+    await page.goto(`/recoveries/${RECOVERY}?live=5`);
+    await page.waitForURL(`${opened.url}/recoveries/${RECOVERY}`); // it would load itself again while paused
     const pause = page.getByRole('button', { name: 'Pause updates' });
-    await pause.waitFor();
+    await pause.focus();
     await opened.database.query('update recoveries set queued = 20000');
     await page.getByText('20,000 of 28,412 events queued').waitFor();
     await opened.database.query('update recoveries set queued = 28412, ended_at = now()');
@@ -126,7 +127,16 @@ describeWithChromium('in a browser', (executablePath) => {
     await opened.database.query('update recoveries set failed = 28412 - delivered');
     await page.locator('#progress .bad', { hasText: 'finished' }).waitFor();
     await pause.waitFor({ state: 'detached' });
+    expect(await page.locator('#main:focus').count()).toBe(1); // the button had it
+    expect(await page.locator('#said').textContent()).toBe('The recovery is finished.');
     expect(await page.getByText('Stop…').count()).toBe(0);
+    await opened.database.query('update recoveries set failed = 28, queued = 20000, ended_at = null');
+    await page.reload();
+    await opened.database.query(
+      'update recoveries set queued = delivered + failed, stopped = true, ended_at = now()',
+    );
+    await page.locator('#said', { hasText: 'The recovery is stopped.' }).waitFor({ state: 'attached' });
+    await opened.database.query('update recoveries set stopped = false, queued = 28412');
     await context.close();
   });
 
