@@ -55,9 +55,8 @@ interface FailedForm {
 }
 
 function failurePage(error: unknown, { formPage, hasBegun }: FailedForm, now: Date, requestId: string): Page {
-  const isAway = isUnavailable(error);
-  const status = isAway ? 503 : 500;
-  const reason = isAway ? unavailableInWords(error) : null;
+  const status = isUnavailable(error) ? 503 : 500;
+  const reason = status === 503 ? unavailableInWords(error) : null;
   const title =
     reason === null
       ? 'Something failed here'

@@ -202,14 +202,14 @@ export function startRecoveries(
       { matched, hasMore }: CountedEvents,
       mayGoOn: () => boolean,
     ): Promise<Start> => {
-      const webhook = await orAway(() => webhooks.find(id));
-      if (webhook === 'away') return { endpoint: id, start: { kind: 'unread' } };
+      const webhook = await orUnavailable(() => webhooks.find(id));
+      if (webhook === 'unavailable') return { endpoint: id, start: { kind: 'unread' } };
       if (webhook === null) return { endpoint: id, start: { kind: 'no webhook' } };
       const endpoint = endpointName(webhook.endpoint);
       // A number that was cut says where the count ended. The next count may end elsewhere.
       const wanted = { ...request, expected: hasMore ? undefined : matched, mayGoOn };
-      const start = await orAway(() => recoveries.start(webhook.accountId, id, wanted, by));
-      if (start === 'away') return { endpoint, start: { kind: 'unknown' } };
+      const start = await orUnavailable(() => recoveries.start(webhook.accountId, id, wanted, by));
+      if (start === 'unavailable') return { endpoint, start: { kind: 'unknown' } };
       if (start.kind === 'changed' && start.count.hasMore && !mayGoOn())
         return { endpoint, start: { kind: 'late' } };
       if (start.kind !== 'started') return { endpoint, start };
@@ -220,14 +220,14 @@ export function startRecoveries(
     const results = await counting(async () => {
       const mayGoOn = timeLimit(nowMs);
       const starts: Start[] = [];
-      let isAway = false;
+      let isUnanswered = false;
       for (const [id, counted] of cutLast(numbers)) {
         // A number that was cut is not compared, so its recovery starts without a count, too.
-        const mayStart = mayGoOn() || (counted.hasMore && !isAway);
+        const mayStart = mayGoOn() || (counted.hasMore && !isUnanswered);
         const one: Start = mayStart
           ? await startOne(id, counted, mayGoOn)
           : { endpoint: id, start: { kind: counted.hasMore ? 'unread' : 'late' } };
-        isAway ||= one.start.kind === 'unread' || one.start.kind === 'unknown';
+        isUnanswered ||= one.start.kind === 'unread' || one.start.kind === 'unknown';
         starts.push(one);
       }
       return starts;
@@ -256,13 +256,13 @@ function cutLast(numbers: ReadonlyMap<WebhookId, CountedEvents>): readonly [Webh
 /**
  * Each webhook has its own transaction, so others start when one fails.
  *
- * @returns 'away' when Postgres does not answer
+ * @returns 'unavailable' when Postgres does not answer
  */
-async function orAway<T>(work: () => Promise<T>): Promise<T | 'away'> {
+async function orUnavailable<T>(work: () => Promise<T>): Promise<T | 'unavailable'> {
   try {
     return await work();
   } catch (error) {
-    if (isUnavailable(error)) return 'away';
+    if (isUnavailable(error)) return 'unavailable';
     throw error;
   }
 }
