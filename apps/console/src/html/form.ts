@@ -33,7 +33,7 @@ export function ownerField(id: string, value: string, isRequired: boolean): Html
       id="${id}"
       name="webhook"
       value="${value}"
-      placeholder="Any id or account name"
+      placeholder="Id or account name"
       ${isRequired ? html`required` : null}
       autocomplete="off"
     />

@@ -89,13 +89,13 @@ function header({ current, searched, hasOwnSearch = false }: Page, user: NonNull
 
 function search(text: string): Html {
   return html`<form class="find" role="search" action="/search">
-    <label class="vh" for="q">Find any id, address, domain or Message-ID</label>
+    <label class="vh" for="q">Find an id, address, domain or Message-ID</label>
     <input
       id="q"
       name="q"
       type="search"
       value="${text}"
-      placeholder="Any id, address, domain, Message-ID"
+      placeholder="Id, address, domain, Message-ID"
       autocomplete="off"
       autocapitalize="none"
       spellcheck="false"

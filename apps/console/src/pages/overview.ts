@@ -76,7 +76,7 @@ export function overviewPage(parts: OverviewParts, { now }: Visit): Page {
 }
 
 function find(): Html {
-  const prefixes = ['evt_', 'em_', 'msg_', 'wh_', 'dl_', 'acct_', 'key_'];
+  const prefixes = ['evt_', 'em_', 'msg_', 'wh_', 'dl_', 'rec_', 'acct_', 'key_'];
   return html`<section class="hero" aria-label="Find">
     <form role="search" action="/search">
       <label for="q">Find an event, an email or an account</label>
@@ -95,7 +95,7 @@ function find(): Html {
         <button class="btn main">Find</button>
       </div>
       <p class="hint" id="q-hint">
-        Enter any id (${prefixes.map((prefix) => html`<span class="mono">${prefix}</span> `)}and others), a
+        Enter an id that begins with ${prefixes.map((prefix) => html`<span class="mono">${prefix}</span>, `)}a
         request id, an email address, a domain, a Message-ID or an account name.
       </p>
     </form>

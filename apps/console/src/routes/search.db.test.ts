@@ -44,6 +44,16 @@ test('an id without a page is not found, with its time; a dead letter was replay
   expect(textOf(domain.text)).toContain('No page has the id dom_01kjpx1b50pb7tmnhrrahq69x0 . The id is from');
 });
 
+test('the overview names the prefixes of the ids that lead somewhere', async () => {
+  const named = [...(await show('/')).matchAll(/<span class="mono">(\w+)_</g)].map(([, prefix]) => prefix);
+  const leading: string[] = [];
+  for (const prefix of 'acct key wh evt dl rec em msg dom top sup ibx thr rt bs att'.split(' ')) {
+    const { text } = await ada.get(`/search?q=${prefix}_01kjpx1b50pb7tmnhrrahq69x0`);
+    if (!text.includes('No page has the id')) leading.push(prefix);
+  }
+  expect(named.toSorted()).toEqual(leading.toSorted());
+});
+
 test.each([
   ['', 'From an account with “all mail”, an email to this address alone ends as email.failed .'],
   [
