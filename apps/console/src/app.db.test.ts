@@ -119,20 +119,33 @@ describe('a session', () => {
 });
 
 describe('every answer', () => {
-  test.each(['/', '/sign-in', '/nothing', '/style.css', '/accounts/acct_1'])(
-    '%s forbids what it does not need',
-    async (path) => {
-      const { headers } = await (await ada()).get(path);
-      expect(headers).toMatchObject({
-        'content-security-policy':
-          "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-        'referrer-policy': 'no-referrer',
-        'cache-control': 'no-store',
-        'x-content-type-options': 'nosniff',
-      });
-      expect(headers).not.toHaveProperty('x-powered-by');
-    },
-  );
+  test.each([
+    ['/', 'no-store'],
+    ['/sign-in', 'no-store'],
+    ['/nothing', 'no-store'],
+    ['/style.css', 'no-cache'],
+    ['/console.js', 'no-cache'],
+    ['/accounts/acct_1', 'no-store'],
+  ])('%s forbids what it does not need, and is kept as %s', async (path, kept) => {
+    const { headers } = await (await ada()).get(path);
+    expect(headers).toMatchObject({
+      'content-security-policy':
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+      'referrer-policy': 'no-referrer',
+      'cache-control': kept,
+      'x-content-type-options': 'nosniff',
+    });
+    expect(headers).not.toHaveProperty('x-powered-by');
+  });
+
+  test('the style is sent again only when it has changed', async () => {
+    const { headers } = await stranger().get('/style.css');
+    const asked = (etag: string) => ({ 'if-none-match': etag, 'cache-control': 'max-age=0' });
+    const same = await stranger().get('/style.css', asked(headers['etag'] ?? ''));
+    expect([same.status, same.text]).toEqual([304, '']);
+    expect((await stranger().get('/style.css', asked('"other"'))).status).toBe(200);
+    expect((await stranger().get('/sign-in')).headers).not.toHaveProperty('etag');
+  });
 
   test('a page that does not exist is 404, and a path that is not well-formed 400', async () => {
     const visitor = await ada();

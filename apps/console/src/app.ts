@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import express from 'express';
@@ -117,10 +118,15 @@ function formsOf(
 
 const ASSET_TYPES = { 'style.css': 'text/css', 'console.js': 'text/javascript' } as const;
 
-/** Serves a file of the pages. In a bundle, the folder of the files is beside the bundle. */
+/**
+ * Serves a file of the pages. In a bundle, the folder of the files is beside the bundle. Its address is the
+ * same in each release, so browsers ask each time whether it has changed.
+ */
 function serveAsset(name: keyof typeof ASSET_TYPES): RequestHandler {
   const text = readFileSync(join(import.meta.dirname, 'console-assets', name), 'utf8');
+  const etag = `"${createHash('sha256').update(text).digest('base64url')}"`;
   return (_request, response) => {
+    response.set({ 'cache-control': 'no-cache', etag });
     response.type(`${ASSET_TYPES[name]}; charset=utf-8`).send(text);
   };
 }
