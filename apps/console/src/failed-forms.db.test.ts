@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { untilWaitingForLock } from '@postrider/testing';
 import { makeHistory, RECOVERY } from '../test/history.ts';
-import { HttpVisitor, textOf, valuesOf } from '../test/http-visitor.ts';
+import { HttpVisitor, textOf, tokensOf, valuesOf } from '../test/http-visitor.ts';
 import { makeOutage } from '../test/outage.ts';
 import type { Outage } from '../test/outage.ts';
 import { KEYS, setupConsole } from '../test/start-console.ts';
@@ -88,7 +88,7 @@ test('a form that could not begin says that nothing changed', async () => {
 });
 
 test('a sign-out or a sign-in that could not begin leads back to its page', async () => {
-  const { csrf } = valuesOf(await ada.show('/held'), '/sign-out');
+  const { csrf } = tokensOf(await ada.show('/held'), '/sign-out');
   const signOut = await withoutMemory('delete on console_sessions', 'true', async () =>
     ada.post('/sign-out', { csrf }),
   );

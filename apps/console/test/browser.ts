@@ -50,13 +50,13 @@ export async function expectAccessible(page: Page): Promise<void> {
 
 /** Expects that the page is not wider than the screen, and that no card of facts cuts a word off. */
 export async function expectFits(page: Page): Promise<void> {
-  const [widths, cut] = (await page.evaluate(`[
+  const [widths, cut] = await page.evaluate<[[number, number], string[]]>(`[
     [document.documentElement.scrollWidth, window.innerWidth],
     [...document.querySelectorAll('.facts > div')].flatMap((cell) =>
       [...cell.querySelectorAll('time, .rel, .tag')]
         .filter((each) => each.getBoundingClientRect().right > cell.getBoundingClientRect().right)
         .map((each) => each.textContent)),
-  ]`)) as [[number, number], string[]];
+  ]`);
   const [content, screen] = widths;
   expect({ page: page.url(), overflows: content > screen, cut }).toEqual({
     page: page.url(),

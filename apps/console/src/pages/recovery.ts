@@ -63,10 +63,8 @@ function bar(recovery: FoundRecovery): Html | null {
 /** The part that the script replaces. */
 function progress(recovery: FoundRecovery, fresh: FreshEvents | null, visit: Visit): Html {
   const { now } = visit;
-  const { status, queued, delivered, failed, inProgress, left, rate, webhookId } = recovery;
-  const since = writtenTime(recovery.createdAt);
+  const { status, queued, delivered, inProgress, left, rate } = recovery;
   const all = status === 'finished' && recovery.hasMore ? count(queued) : matchedText(recovery);
-  const big = (value: number) => html`<span class="big">${count(value)}</span>`;
   return html`<section
     class="sec"
     id="progress"
@@ -90,16 +88,7 @@ function progress(recovery: FoundRecovery, fresh: FreshEvents | null, visit: Vis
       ${facts([
         { term: 'Delivered', value: big(delivered) },
         { term: 'In progress', value: big(inProgress) },
-        {
-          term: 'Failed again',
-          value:
-            failed === 0
-              ? big(0)
-              : html`<a class="big" href="/dead-letters${queryOf({ webhook: webhookId, since })}"
-                    >${count(failed)}</a
-                  >
-                  <span class="rel">see the dead letters</span>`,
-        },
+        { term: 'Failed again', value: failedAgain(recovery) },
         {
           term: 'Remaining',
           value: isOpenEnded(recovery) ? html`<span class="soft">unknown</span>` : big(left),
@@ -122,6 +111,18 @@ function progress(recovery: FoundRecovery, fresh: FreshEvents | null, visit: Vis
     }
     ${status === 'running' && visit.mayAct ? stopForm(recovery, visit) : null}
   </section>`;
+}
+
+function big(value: number): Html {
+  return html`<span class="big">${count(value)}</span>`;
+}
+
+/** The dead letters since the start. */
+function failedAgain({ failed, webhookId, createdAt }: FoundRecovery): Html {
+  if (failed === 0) return big(0);
+  const query = queryOf({ webhook: webhookId, since: writtenTime(createdAt) });
+  return html`<a class="big" href="/dead-letters${query}">${count(failed)}</a>
+    <span class="rel">see the dead letters</span>`;
 }
 
 /** The recovery waits while fresh events do, so it may be slower than its rate. */
