@@ -36,12 +36,13 @@ describe('the page of a webhook', () => {
     const page = await show(`/webhooks/${outage.failing}`);
     const words = textOf(page);
     expect(words).toContain('Successful attempts 93 % of 120,000 in 24 h');
+    expect(words).toMatch(/p95 latest \d+ ms /);
     expect(words).toContain('Highest 227 ms; limit 10.0 s');
     const labels = labelsOf(page);
     expect(labels[0]).toMatch(
       /^Failed attempts by hour, 24 h: 93 % of 120,000 succeeded; most failed in the hour from \d\d:00: 100 %$/,
     );
-    expect(labels[1]).toMatch(/^p95 by hour, 24 h: now \d+ ms, highest \d+ ms$/);
+    expect(labels[1]).toMatch(/^p95 by hour, 24 h: latest \d+ ms, highest \d+ ms$/);
     expect(page.match(/class="ok"/g)).toHaveLength(24);
     expect(page.match(/class="no"\s+x=/g)).toHaveLength(2); // 0.1 % of failures is too little for a bar
   });

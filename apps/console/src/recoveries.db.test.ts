@@ -101,9 +101,12 @@ describe('a dry run', () => {
     expect(textOf(page)).toContain('crm.example.com/in is left out because it is failing.');
     expect(textOf(page)).not.toContain('Confirm');
     const [, link = ''] = /href="([^"]*)">Include it anyway/.exec(page) ?? [];
-    const words = textOf(await show(link.replaceAll('&amp;', '&')));
+    const included = await show(link.replaceAll('&amp;', '&'));
+    const words = textOf(included);
     expect(words).toContain('Recover 2 events');
     expect(words).toContain('2 s 1/s while it fails');
+    const [, again] = /action="\/recover"[^]*?name="failing"[^>]*value="(\w+)"/.exec(included) ?? [];
+    expect(again).toBe('include'); // for Count again
   });
 
   test('of an account counts each webhook, as does the name of the account', async () => {

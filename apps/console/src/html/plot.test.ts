@@ -65,7 +65,7 @@ describe('the plot of p95', () => {
     const day = dayOf([hour(0, { p95Ms: 100 }), hour(1), hour(2, { p95Ms: 50 }), hour(3, { p95Ms: 100 })]);
     // The median is 100, so the top is 200.
     expect(pathOf(latencyPlot(day, 'spark'))).toBe('M0 12L0 12L80 18L120 12');
-    expect(labelOf(latencyPlot(day, 'spark'))).toBe('p95 by hour, 24 h: now 100 ms, highest 100 ms');
+    expect(labelOf(latencyPlot(day, 'spark'))).toBe('p95 by hour, 24 h: latest 100 ms, highest 100 ms');
   });
 
   test('of a single hour is a short line, and of none says so', () => {

@@ -86,7 +86,7 @@ export function latencyPlot(day: AttemptDay, size: PlotSize): Html {
   const line = points.map(({ x, y }) => `L${x} ${y}`).join('');
   return plot(
     size,
-    `p95 by hour, 24 h: now ${latency(latest)}, highest ${latency(highest)}`,
+    `p95 by hour, 24 h: latest ${latency(latest)}, highest ${latency(highest)}`,
     html`<path class="under" d="M${startX} ${height}L${startX} ${first.y}${line}L${last.x} ${height}Z" /><path
         class="curve"
         d="M${startX} ${first.y}${line}"

@@ -109,7 +109,7 @@ export function recoverPage({ fields, dryRun }: RecoverParts, visit: Visit): Pag
 }
 
 function askForm(fields: RecoverFields): Html {
-  const { webhook, types, rate, only, reason } = fields;
+  const { webhook, types, rate, only, reason, failing } = fields;
   const choice = (value: Recovered, words: string) =>
     html`<label
       ><input type="radio" name="only" value="${value}" ${value === only ? html`checked` : null} />
@@ -136,6 +136,16 @@ function askForm(fields: RecoverFields): Html {
         ${choice('all', 'All events, also delivered ones (the endpoint gets those twice)')}
         ${choice('dead_letters', 'Dead letters alone, by the time of giving up')}
       </fieldset>
+      ${
+        failing === undefined
+          ? null
+          : html`<div class="choice two">
+              <label
+                ><input type="checkbox" name="failing" value="include" checked /> Include failing
+                endpoints</label
+              >
+            </div>`
+      }
       ${
         only === 'dead_letters'
           ? choiceField('r-reason', {

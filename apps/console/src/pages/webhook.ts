@@ -154,7 +154,7 @@ function plots(attempts: AttemptDay, { deliveryTimeoutMs }: Settings, now: Date)
       'p95',
       {
         title: 'p95',
-        more: latest === null ? 'none in 24 h' : `${latency(latest)} now`,
+        more: latest === null ? 'none in 24 h' : `latest ${latency(latest)}`,
         side: html`<p class="small soft">
           ${highest === null ? null : `Highest ${latency(highest)};`} limit ${latency(deliveryTimeoutMs)}
         </p>`,
