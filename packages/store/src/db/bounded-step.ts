@@ -96,7 +96,7 @@ export interface AgedPage {
  * as a cursor.
  *
  * @param which the table, its age as indexed, the condition of that index, and a condition on `page`: which
- * rows may be deleted.
+ * rows may be deleted. `now` is where the days end, as SQL.
  */
 export async function readAgedPage(
   client: PoolClient,
@@ -104,16 +104,17 @@ export async function readAgedPage(
     readonly table: string;
     readonly age: string;
     readonly indexed?: string;
+    readonly now?: string;
     readonly mayGo: string;
     readonly rows: number;
   },
   { after, days }: { readonly after: string; readonly days: number },
 ): Promise<AgedPage> {
-  const { table, age, indexed = 'true', mayGo, rows } = which;
+  const { table, age, indexed = 'true', now = 'now()', mayGo, rows } = which;
   const found = await client.query<AgedPage>(
     `with page as materialized (
        select id, ${age} as at from ${table}
-       where ${indexed} and ${age} > $1::timestamptz and ${age} < now() - make_interval(days => $2)
+       where ${indexed} and ${age} > $1::timestamptz and ${age} < ${now} - make_interval(days => $2)
        order by ${age} fetch first ${rows} rows with ties
      )
      select ${nextStart('at', rows)} as next, array(select id from page where ${mayGo}) as ids`,

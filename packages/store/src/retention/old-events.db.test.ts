@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createRows, createTestDatabase, untilWaitingForLock } from '@postrider/testing';
+import { awayFromNewHour, createRows, createTestDatabase, untilWaitingForLock } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
+import { explainedPool } from '../../test/explained-pool.ts';
+import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
 import { createPool } from '../db/pool.ts';
@@ -77,6 +79,26 @@ describe('old events', () => {
     expect(await eventIds()).toEqual([replayed]);
     await database.query('truncate attempts');
     expect(await dropOldEvents(pool, 30)).toBe(1);
+  });
+
+  test('are not read before their day is past in UTC, which is when the day of their attempts is dropped', async () => {
+    await awayFromNewHour();
+    // Halfway between the start of that day and the time 30 days ago.
+    await database.query(
+      `with day as (select date_trunc('day', now(), 'utc') - interval '720 hours' as start),
+       made as (
+         insert into events (id, account_id, type, created_at, data)
+         select 'evt_' || n, 'acct_1', 'email.sent', start + (now() - interval '720 hours' - start) / 2, '{}'
+         from day, generate_series(1, 2000) n returning id, created_at)
+       insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms)
+       select created_at, 1, id, 'wh_1', 1, 5 from made`,
+    );
+    const seen: ExplainedStatement[] = [];
+    expect(await dropOldEvents(explainedPool(pool, seen), 30)).toBe(0);
+    expect(seen.map(({ rowsMax }) => rowsMax)).toEqual([1]); // the result
+    await database.query(`update events set created_at = created_at - interval '24 hours'`);
+    await database.query('truncate attempts');
+    expect(await dropOldEvents(pool, 30)).toBe(2000);
   });
 
   test('of dead letters are dropped, and a replay brings them back byte for byte', async () => {

@@ -20,10 +20,16 @@ const UNUSED = `
   ${lacks('deliveries', 'event_id', 'page.id')}
   and ${lacks('attempts', 'event_id', 'page.id')}`;
 
+/**
+ * The start of today. The log of attempts drops whole days in UTC, so an event whose day is not past has its
+ * attempts still. With the time of now, each hourly pass would read these events again, and delete none.
+ */
+const TODAY = `date_trunc('day', now(), 'utc')`;
+
 /** Deletes old events that have neither an outstanding delivery nor a logged attempt. @returns how many. */
 export async function dropOldEvents(pool: Pool, days: number): Promise<number> {
   return inStepsByAge(pool, async (client, after) => {
-    const which = { table: 'events', age: 'created_at', mayGo: UNUSED, rows: ROWS_PER_STEP };
+    const which = { table: 'events', age: 'created_at', now: TODAY, mayGo: UNUSED, rows: ROWS_PER_STEP };
     const { next, ids } = await readAgedPage(client, which, { after, days });
     return { next, ended: await dropUnused(client, ids) };
   });

@@ -52,7 +52,7 @@ export const operationSettings = {
   eventRetentionDays: defineSetting({
     key: 'EVENT_RETENTION_DAYS',
     description:
-      'Events without outstanding work and without logged attempts are deleted after this. A dead letter keeps a copy of its event, for a replay.',
+      'Whole days of events are deleted after this. An event with outstanding work or logged attempts stays. A dead letter keeps a copy of its event, for a replay.',
     unit: 'days',
     schema: wholeNumber(1, 3650),
     default: '30',
