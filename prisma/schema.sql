@@ -334,6 +334,7 @@ CASE
 END), "position") WHERE starts_with(data, '{"email_id":"'::text) AND "position" IS NOT NULL;
 CREATE INDEX events_of_message ON events USING btree (substr(data, 27, 30)) WHERE starts_with(data, '{"object":"message","id":"'::text);
 CREATE INDEX events_of_recipient_by_type ON events USING btree ((recipients[1]), type, "position") WHERE recipients IS NOT NULL AND "position" IS NOT NULL;
+CREATE INDEX events_without_position ON events USING btree (account_id, GREATEST(created_at, '-infinity'::timestamp with time zone)) WHERE "position" IS NULL;
 
 CREATE TABLE idempotency_keys (
   account_id text NOT NULL,

@@ -46,13 +46,14 @@ const erasure = (): Erasure => ({
   resumeFrom: '-infinity',
 });
 
-test.each<[string, (pool: Pool) => Promise<unknown>]>([
-  ['an erasure of events', (pool) => eraseEvents(pool, erasure())],
-  ['an erasure of dead letters', (pool) => eraseDeadLetters(pool, erasure())],
-  ['an erasure of received mail', (pool) => eraseReceivedMail(pool, erasure())],
-  ['retention of events', (pool) => dropOldEvents(pool, 30)],
-  ['retention of attempts', (pool) => dropStrayAttempts(pool, 30)],
-])('%s ends at a page that is not full, although a row arrives during each page', async (_, pass) => {
+test.each<[string, number, (pool: Pool) => Promise<unknown>]>([
+  // The types of the account's events, a page of the one type, a page without positions.
+  ['an erasure of events', 3, (pool) => eraseEvents(pool, erasure())],
+  ['an erasure of dead letters', 1, (pool) => eraseDeadLetters(pool, erasure())],
+  ['an erasure of received mail', 1, (pool) => eraseReceivedMail(pool, erasure())],
+  ['retention of events', 1, (pool) => dropOldEvents(pool, 30)],
+  ['retention of attempts', 1, (pool) => dropStrayAttempts(pool, 30)],
+])('%s ends at a page that is not full, although a row arrives during each page', async (_, steps, pass) => {
   let transactions = 0;
   const connect = async () => {
     transactions += 1;
@@ -60,5 +61,5 @@ test.each<[string, (pool: Pool) => Promise<unknown>]>([
     return store.db.pool.connect();
   };
   await pass(Object.create(store.db.pool, { connect: { value: connect } }) as Pool);
-  expect(transactions).toBe(1);
+  expect(transactions).toBe(steps);
 });

@@ -1,6 +1,7 @@
 import { namesAddress } from '@postrider/domain';
 import type { Pool, PoolClient } from 'pg';
-import { inBoundedStep, lacks, nextStart, ROWS_PER_STEP } from '../db/bounded-step.ts';
+import { forRetention, inBoundedStep, lacks, nextStart, ROWS_PER_STEP } from '../db/bounded-step.ts';
+import { hasPosition } from '../events/sql/list-events.ts';
 import { mayName, needleOf, NOTHING, outcomeOf, subjectOf, together } from './erasure.ts';
 import type { Erased, Erasure, Named } from './erasure.ts';
 import { FURTHER_RECIPIENTS } from './old-events.ts';
@@ -14,34 +15,71 @@ interface EventRow extends Named {
   readonly ofMail: boolean;
 }
 
+interface Start {
+  /** All types that the account's events have. */
+  readonly types: readonly string[];
+  /** Earlier positions have events from before `resumeFrom`. */
+  readonly position: string;
+}
+
 interface Page {
   readonly next: string | null;
   readonly found: readonly EventRow[];
 }
 
 /**
- * A page of all events by age. It returns those that may name the person. Rows with equal times are in one
- * page.
+ * Finds where a pass begins. An event gets its time, then its position. The day in between allows for the
+ * time until the commit, and for clocks that differ. Types are read from the index, as an older or newer
+ * release may have others.
  */
-const PAGE = `
-  with page as materialized (
-    select id, account_id, created_at, data from events
-    where created_at > $1::timestamptz
-    order by created_at fetch first ${ROWS_PER_STEP} rows with ties
+const START = `
+  with recursive kinds as (
+    (select e.type from events e where e.account_id = $1 and ${hasPosition('e')} order by e.type limit 1)
+    union all
+    select (select e.type from events e
+            where e.account_id = $1 and e.type > k.type and ${hasPosition('e')} order by e.type limit 1)
+    from kinds k where k.type is not null
+  )
+  select array(select type from kinds where type is not null) as types,
+         coalesce((select min(earlier.position)
+                   from (select position from events where created_at <= $2::timestamptz - interval '24 hours'
+                         order by created_at desc limit ${ROWS_PER_STEP}) earlier), 0)::text as position`;
+
+/**
+ * A page of the account's events. It returns those that may name the person. $1 account, $2 address, $3 time
+ * of the request, $4 needle, $5 where the page starts, $6 type.
+ *
+ * @param rows the query of the page. `at` is its order. Rows with equal values are in one page.
+ */
+function page(rows: string): string {
+  return `
+  with page as materialized (${rows}
   ),
-  mine as materialized (
+  marked as materialized (
     select p.*, (
              select true from erased_emails m
-             where m.account_id = $2 and m.address = $3
+             where m.account_id = $1 and m.address = $2
                and m.email_id = ${subjectOf('p.data')} limit 1
            ) is not null as of_mail
-    from page p where p.account_id = $2
+    from page p
   )
-  select ${nextStart('created_at', ROWS_PER_STEP)} as next,
+  select ${nextStart('at', ROWS_PER_STEP)} as next,
          (select coalesce(json_agg(json_build_object('id', id, 'data', data, 'ofMail', of_mail,
                                                      'createdMs', extract(epoch from created_at) * 1000)), '[]')
-          from mine
-          where of_mail or (created_at <= $4::timestamptz and ${mayName('data', '$5')})) as found`;
+          from marked
+          where of_mail or (created_at <= $3::timestamptz and ${mayName('data', '$4')})) as found`;
+}
+
+const PAGE_OF_TYPE = page(`
+    select id, created_at, data, position as at from events
+    where account_id = $1 and type = $6 and ${hasPosition('events')} and position > $5::bigint
+    order by position fetch first ${ROWS_PER_STEP} rows with ties`);
+
+/** A page of events that a replay wrote back, by age. */
+const PAGE_WITHOUT_POSITION = page(`
+    select id, created_at, data, ${forRetention('created_at')} as at from events
+    where account_id = $1 and position is null and ${forRetention('created_at')} > $5::timestamptz
+    order by ${forRetention('created_at')} fetch first ${ROWS_PER_STEP} rows with ties`);
 
 /**
  * Runs after the lock, with a new snapshot: a replay writes its event before it adds the delivery. An event
@@ -64,12 +102,9 @@ const DELETE = `
 
 /** Deletes the account's events that name the person or an erased message, with their logged attempts. */
 export async function eraseEvents(pool: Pool, erasure: Erasure): Promise<Erased & { attempts: number }> {
-  const { accountId, address, requestedAt, resumeFrom } = erasure;
+  const { address } = erasure;
   let [total, attempts] = [NOTHING, 0];
-  for (let after = resumeFrom; ;) {
-    const values = [after, accountId, address, requestedAt, needleOf(address)];
-    const { rows } = await inBoundedStep(pool, (client) => client.query<Page>(PAGE, values));
-    const [{ next, found }] = rows as [Page];
+  for await (const found of pagesOf(pool, erasure)) {
     const named = found.filter(({ ofMail, data }) => ofMail || namesAddress(JSON.parse(data), address));
     for (let start = 0; start < named.length; start += EVENTS_PER_STEP) {
       const some = named.slice(start, start + EVENTS_PER_STEP);
@@ -77,7 +112,32 @@ export async function eraseEvents(pool: Pool, erasure: Erasure): Promise<Erased 
       total = together(total, outcomeOf(some, gone.ids));
       attempts += gone.attempts;
     }
-    if (next === null) return { ...total, attempts };
+  }
+  return { ...total, attempts };
+}
+
+/**
+ * Events without a position come last: if retention deletes an event and a replay writes it back, the event
+ * loses its position, and never gets one.
+ */
+async function* pagesOf(pool: Pool, erasure: Erasure): AsyncGenerator<readonly EventRow[]> {
+  const { accountId, resumeFrom } = erasure;
+  const { rows } = await inBoundedStep(pool, (client) => client.query<Start>(START, [accountId, resumeFrom]));
+  const [{ types, position }] = rows as [Start];
+  for (const type of types) yield* pagesAfter(position, { pool, erasure, text: PAGE_OF_TYPE, more: [type] });
+  yield* pagesAfter(resumeFrom, { pool, erasure, text: PAGE_WITHOUT_POSITION, more: [] });
+}
+
+async function* pagesAfter(
+  start: string,
+  { pool, erasure, text, more }: { pool: Pool; erasure: Erasure; text: string; more: readonly string[] },
+): AsyncGenerator<readonly EventRow[]> {
+  const { accountId, address, requestedAt } = erasure;
+  for (let after: string | null = start; after !== null;) {
+    const values = [accountId, address, requestedAt, needleOf(address), after, ...more];
+    const { rows } = await inBoundedStep(pool, (client) => client.query<Page>(text, values));
+    const [{ next, found }] = rows as [Page];
+    yield found;
     after = next;
   }
 }
