@@ -1,6 +1,6 @@
 import { ACCOUNT_SHARE } from '@postrider/runtime';
 import { FIRST_LIMIT } from './webhook-state.ts';
-import type { AccountState, WebhookState } from './webhook-state.ts';
+import type { AccountState, WebhookLimit, WebhookState } from './webhook-state.ts';
 
 /**
  * While the relay knows another account, a quick webhook gets at most this part of the slots. Of a worker's
@@ -18,13 +18,6 @@ export interface Capacity {
   readonly oneAccount: boolean;
   /** Accounts that have their whole share in flight, or whose limit keeps due deliveries waiting. */
   readonly needingShare: ReadonlySet<AccountState>;
-}
-
-export interface WebhookLimit {
-  /** Due deliveries that the webhook may have in flight. */
-  readonly limit: number;
-  /** It would be higher if the account were alone. */
-  readonly isCutByAccount: boolean;
 }
 
 /**

@@ -3,10 +3,9 @@ import type { Lane } from '@postrider/queue';
 import type { ClaimRequest, SweptWebhook, WebhookReport } from '@postrider/store';
 import TinyQueue from 'tinyqueue';
 import { accountShare, quickLimit, webhookLimits } from './fair-shares.ts';
-import type { WebhookLimit } from './fair-shares.ts';
 import { LANES } from './queue-depths.ts';
 import { CHECK_MS_MAX, LOOK_AHEAD_MS, WebhookState } from './webhook-state.ts';
-import type { AccountState } from './webhook-state.ts';
+import type { AccountState, WebhookLimit } from './webhook-state.ts';
 
 /** The relay forgets a webhook that had nothing to do for this time. Later it begins at the first limit. */
 const FORGET_AFTER_MS = 60_000;

@@ -1,7 +1,6 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Lane } from '@postrider/queue';
 import type { DeliveryPosition, WebhookReport } from '@postrider/store';
-import type { WebhookLimit } from './fair-shares.ts';
 import { FlightTime } from './flight-time.ts';
 
 /** The limit of a webhook that is new to the relay, or failing. If it hangs, it holds 8 slots for 10 s. */
@@ -30,6 +29,13 @@ export interface AccountState {
   waitingWebhooks: number;
   /** Its webhooks that the relay knows. */
   webhookCount: number;
+}
+
+export interface WebhookLimit {
+  /** Due deliveries that the webhook may have in flight. */
+  readonly limit: number;
+  /** It would be higher if the account were alone. */
+  readonly isCutByAccount: boolean;
 }
 
 interface ObservedClaim extends WebhookLimit {

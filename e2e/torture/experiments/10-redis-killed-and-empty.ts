@@ -38,7 +38,7 @@ function okSince({ producer }: World, before: number): number {
   return producer.log.slice(before).filter(({ outcome }) => outcome === 'ok').length;
 }
 
-/** Nobody counts the requests of this route. Its event is a cause like those of the producer. */
+/** No limit applies to this route. Its event is a cause like those of the producer. */
 async function acceptedMeanwhile(world: World): Promise<void> {
   const answered = await world.api.request('POST', '/v1/suppressions', { email: SUPPRESSED });
   const status = answered.outcome === 'answered' ? answered.status : answered.outcome;

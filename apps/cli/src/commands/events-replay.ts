@@ -13,7 +13,7 @@ interface Options extends ActorOptions {
   readonly json?: true;
 }
 
-/** `events replay`: sends an event to a webhook again, whatever became of it there. */
+/** `events replay`: sends an event to a webhook again, in any state. */
 export function addEventsReplay(events: Command, io: Io): void {
   withActor(events.command('replay'))
     .description('send an event to a webhook again, with a new set of attempts')

@@ -30,7 +30,7 @@ export interface TakenEmail extends MailClaim {
    * The message's topic was deleted, and its unsubscribes with it. It is no longer known who unsubscribed.
    */
   readonly topicGone: boolean;
-  /** The domain in From, when only verified domains may send and this one is not verified now. Else null. */
+  /** The domain in From, when only verified domains may send and it is not verified now. Otherwise null. */
   readonly unverifiedDomain: string | null;
   readonly accountSuspended: boolean;
   readonly createdAt: Date;
