@@ -177,7 +177,7 @@ CREATE TABLE dead_letters (
 );
 CREATE INDEX dead_letters_for_retention ON dead_letters USING btree (GREATEST(created_at, '-infinity'::timestamp with time zone));
 CREATE INDEX dead_letters_of_account_by_age ON dead_letters USING btree (account_id, created_at DESC, id DESC, type, reason);
-CREATE INDEX dead_letters_of_event ON dead_letters USING btree (event_id);
+CREATE INDEX dead_letters_of_event_at_webhook ON dead_letters USING btree (event_id, GREATEST(webhook_id, ''::text));
 CREATE INDEX dead_letters_of_webhook_by_age ON dead_letters USING btree (webhook_id, created_at, id, type, reason);
 
 CREATE TABLE deliveries (
@@ -195,7 +195,7 @@ CREATE TABLE deliveries (
   CONSTRAINT deliveries_pkey PRIMARY KEY (id)
 ) WITH (autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=50000, autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, fillfactor=70);
 CREATE INDEX deliveries_by_due_time ON deliveries USING btree (webhook_id, due_at, GREATEST(id, 0::bigint));
-CREATE INDEX deliveries_of_event ON deliveries USING btree (event_id);
+CREATE INDEX deliveries_of_event_at_webhook ON deliveries USING btree (event_id, GREATEST(webhook_id, ''::text));
 
 CREATE TABLE domain_turns (
   name text NOT NULL,

@@ -14,12 +14,16 @@ import { createWebhookEventStore } from './webhook-events.ts';
 const ATTEMPTS = 3_000;
 const READ_MAX = 1_000;
 const LIMIT = 20;
+/** Another event has so many. */
+const WEBHOOKS = 1_000;
 
 const plans = setupPlanStore();
 let accountId: AccountId;
 let busy: WebhookId;
 let quiet: WebhookId;
 let eventId: EventId;
+/** An event with a delivery and a dead letter at each of many webhooks. */
+let shared: { accountId: AccountId; eventId: EventId; webhookId: WebhookId };
 
 beforeAll(async () => {
   const rows = createRows(plans.database);
@@ -29,11 +33,30 @@ beforeAll(async () => {
   await plans.database.query('select make_attempts_day(current_date + n) from generate_series(0, 7) n');
   eventId = await rows.event({ accountId });
   for (const [, read] of READS) await read(quiet);
+  await fates();
   await attempt(busy, ATTEMPTS, 503);
   await attempt(await rows.webhook(), ATTEMPTS, 503);
   await attempt(quiet, 2, 200);
+  shared = await share();
   await plans.database.query('select pg_stat_force_next_flush()');
 });
+
+async function share(): Promise<typeof shared> {
+  const rows = createRows(plans.database);
+  const owner = await rows.account();
+  const event = await rows.event({ accountId: owner });
+  const made = await plans.database.query<{ id: WebhookId }>(
+    `insert into webhooks (id, account_id, endpoint, events, secret_key_id, secret_sealed, created_at)
+     select 'wh_' || n, $1, 'https://hooks.example/in', '{}', 'k', '\\x01', now() - interval '1 day'
+     from generate_series(1, $2::int) n returning id`,
+    [owner, WEBHOOKS],
+  );
+  for (const { id } of made) {
+    await rows.deliveries(id, { eventId: event });
+    await rows.deadLetter(id, event);
+  }
+  return { accountId: owner, eventId: event, webhookId: made[0]?.id as WebhookId };
+}
 
 async function attempt(webhookId: WebhookId, count: number, status: number): Promise<void> {
   await plans.database.query(
@@ -90,5 +113,22 @@ describe.each([
   test('the states at all webhooks read few attempts at each', async () => {
     expect(await fates()).toHaveLength(3);
     expect(await read()).toBeLessThan(READ_MAX);
+  });
+
+  test('the states at many webhooks read a few rows for each', async () => {
+    const states = (await readFates(plans.db, [shared.eventId])).get(shared.eventId);
+    expect(states).toHaveLength(WEBHOOKS);
+    expect(await read()).toBeLessThan(30 * WEBHOOKS);
+  });
+
+  test('the list of a webhook reads no rows of the others', async () => {
+    const page = await createWebhookEventStore(plans.db).list(
+      shared.accountId,
+      shared.webhookId,
+      {},
+      { limit: LIMIT },
+    );
+    expect(page).toMatchObject({ entries: [{ delivery: 'queued' }] });
+    expect(await read()).toBeLessThan(WEBHOOKS);
   });
 });
