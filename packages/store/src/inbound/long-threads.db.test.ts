@@ -109,6 +109,17 @@ test('is shown from its last messages on without those before', async () => {
   expect(page?.entries.map(({ id }) => id)).toEqual(older);
 });
 
+test('is left out of a search for unread threads without a look at its messages', async () => {
+  await threads().mark(inbox, thread, true);
+  await store.outside.query('vacuum messages'); // removes the entries of unread messages
+  const [newest] = await store.outside.query<{ at: Date }>('select max(created_at) as at from messages');
+  const search = { read: false, since: newest?.at };
+  const before = await rowsRead(store.db.pool);
+  const page = await threads().search(inbox, search, { limit: 5, cursor: null });
+  expect((await rowsRead(store.db.pool)) - before).toBeLessThan(MESSAGES / 10);
+  expect(page?.entries).toEqual([]);
+});
+
 test('of more than 10,000 messages is marked and deleted by two calls', async () => {
   await addMessages(9_000);
   expect(await threads().mark(inbox, thread, true)).toBe(false);

@@ -192,8 +192,7 @@ export const searchThreads = statement('search-threads')`
         and ($13::timestamptz is null
           or case when $15::bool then (t.last_at, t.id) > ($13::timestamptz, $14::text)
                   else (t.last_at, t.id) < ($13::timestamptz, $14::text) end)
-        and ($2::bool is null or $2 = (
-          (select true from messages m where m.thread_id = t.id and not m.read order by m.created_at, m.id limit 1) is null))
+        and ($2::bool is null or $2 = (${IS_READ}))
       order by case when $15::bool then t.last_at end, case when $15::bool then t.id end, t.last_at desc, t.id desc
       limit $16
     )
