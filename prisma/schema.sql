@@ -690,6 +690,27 @@ ALTER TABLE suppressions ADD CONSTRAINT suppressions_account_id_fkey FOREIGN KEY
 ALTER TABLE topics ADD CONSTRAINT topics_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE webhooks ADD CONSTRAINT webhooks_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 
+CREATE OR REPLACE FUNCTION public.domains_of_events(data text[])
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  domains text[] := '{}';
+  each text;
+begin
+  foreach each in array data loop
+    if starts_with(each, '{"email_id":"') then
+      domains := domains || (select e.from_domain from emails e where e.id = substr(each, 14, 29));
+    else
+      domains := domains || array(
+        select lower(substring(r.address collate "C" from '@([^@]*)$'))
+        from json_array_elements_text(each::json -> 'received_for') r (address));
+    end if;
+  end loop;
+  return domains;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.drop_attempts_day(day date)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -725,13 +746,7 @@ CREATE OR REPLACE FUNCTION public.is_event_of_domains(data text, domains text[])
  STABLE
 AS $function$
 begin
-  if starts_with(data, '{"email_id":"') then
-    return exists (
-      select from emails e where e.id = substr(data, 14, 29) and e.from_domain = any (domains));
-  end if;
-  return exists (
-    select from json_array_elements_text(data::json -> 'received_for') r (address)
-    where lower(substring(r.address collate "C" from '@([^@]*)$')) = any (domains));
+  return domains_of_events(array[data]) && domains;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.make_attempts_day(day date)

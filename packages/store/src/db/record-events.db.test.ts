@@ -88,6 +88,74 @@ describe('matching', () => {
   });
 });
 
+describe('webhooks with domains', () => {
+  /** Values for one event about mail that was received for each domain. */
+  const receivedFor = (...domains: string[]): unknown[] => {
+    const data = domains.map((domain) => JSON.stringify({ received_for: [`a@${domain}`] }));
+    const [ids, recipients] = [domains.map(() => newId('event', store.clock)), domains.map(() => '[]')];
+    return [ids, accountId, 'message.received', store.clock.now().toISOString(), data, null, recipients];
+  };
+
+  async function webhookOf(...domains: string[]): Promise<WebhookId> {
+    const id = await rows.webhook({ accountId });
+    await store.outside.query('update webhooks set domains = $2 where id = $1', [id, domains]);
+    return id;
+  }
+
+  /** @returns the webhooks of the account that the statement left unlocked. */
+  async function unlockedBy(values: readonly unknown[]): Promise<string[]> {
+    return inUndoneTransaction(store.db.pool, async (cause) => {
+      await cause.query(recordEvents.text, [...values]);
+      const free = await store.outside.query<{ id: string }>(
+        'select id from webhooks where account_id = $1 for update skip locked',
+        [accountId],
+      );
+      return free.map(({ id }) => id).sort();
+    });
+  }
+
+  test('an event locks none of 1,000 that it does not fit', async () => {
+    await store.outside.query(
+      `insert into webhooks (id, account_id, endpoint, events, secret_key_id, secret_sealed, domains)
+       select 'wh_foreign' || n, $1, 'https://hooks.example/in', '{}', 'k', '\\x01', array['d' || n || '.example']
+       from generate_series(1, 1000) n`,
+      [accountId],
+    );
+    await webhookOf('b.example', 'a.example');
+    await rows.webhook({ accountId });
+    const free = await unlockedBy(receivedFor('a.example'));
+    expect(free.filter((id) => id.startsWith('wh_foreign'))).toHaveLength(1_000);
+    expect(free).toHaveLength(1_000);
+  });
+
+  test('events of one statement lock those that fit one of them, and each gets its own', async () => {
+    const [a, b, foreign] = [
+      await webhookOf('a.example'),
+      await webhookOf('b.example'),
+      await webhookOf('c.example'),
+    ];
+    const values = receivedFor('a.example', 'b.example', 'b.example', 'd.example');
+    expect(await unlockedBy(values)).toEqual([foreign]);
+    const { rows: woken } = await store.db.pool.query<{ webhookId: string }>(recordEvents.text, values);
+    expect(woken.map(({ webhookId }) => webhookId).sort()).toEqual([a, b].sort());
+    const got = async (id: WebhookId) =>
+      (await store.outside.query('select from deliveries where webhook_id = $1', [id])).length;
+    expect([await got(a), await got(b), await got(foreign)]).toEqual([1, 2, 0]);
+  });
+
+  test('a webhook that is changed at the same time gets the event of its domain', async () => {
+    const [own, other] = [await webhookOf('a.example'), await webhookOf('b.example')];
+    await inUndoneTransaction(store.db.pool, async (change) => {
+      await change.query('select from webhooks where id = any ($1) for update', [[own, other]]);
+      await change.query(`update webhooks set description = 'changed' where id = any ($1)`, [[own, other]]);
+      const cause = store.db.pool.query<{ webhookId: string }>(recordEvents.text, receivedFor('a.example'));
+      await untilWaitingForLock(store.outside);
+      await change.query('commit');
+      expect((await cause).rows).toEqual([{ webhookId: own }]);
+    });
+  });
+});
+
 test.each(Object.entries(LOCK_CLASSES))(
   'an event gets its position while a customer’s key has the hash of the lock %s',
   async (_, hash) => {

@@ -1,12 +1,12 @@
 import { statement } from '../statement.ts';
-import { eventCtes, wokenWebhooks } from './event-ctes.ts';
+import { eventCtes, WOKEN_WEBHOOKS } from './event-ctes.ts';
 
 /**
  * Writes events of one account, type and subject, and one delivery for each event and matching webhook.
  *
  * Guarantee: it runs in the transaction of the cause. See also `eventCtes`.
  *
- * $1 to $7 as in `eventCtes`. Returns the webhooks that got deliveries, each once.
+ * $1 to $7 as in `eventCtes`. Returns the webhooks to wake, each once.
  */
 export const recordEvents = statement('record-events')`
     with given as materialized (
@@ -14,4 +14,4 @@ export const recordEvents = statement('record-events')`
       from unnest($1::text[], $5::text[], $7::json[]) as e (id, data, recipients)
     ),
     ${eventCtes('given')}
-    select woken.id as "webhookId" from (${wokenWebhooks('given')}) woken`;
+    select woken.id as "webhookId" from (${WOKEN_WEBHOOKS}) woken`;

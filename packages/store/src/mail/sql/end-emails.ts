@@ -1,4 +1,4 @@
-import { eventCtes, wokenWebhooks } from '../../db/sql/event-ctes.ts';
+import { eventCtes, WOKEN_WEBHOOKS } from '../../db/sql/event-ctes.ts';
 import { statement } from '../../db/statement.ts';
 
 /**
@@ -60,7 +60,7 @@ export const awaitEmail = statement('await-email')`${holding('')}`;
  * $1 to $7 as in `eventCtes`, with one event for each message and no account; for each message $8 id, $9 the
  * provider's id or null, $10 error or null, $11 suppressed addresses (a JSON list); $12 status, $13 new last
  * event, $14 last events that are not replaced, $15 when the messages were sent, or null. Returns one row:
- * the event id of each message that ended (a JSON object), and the webhooks that got deliveries.
+ * the event id of each message that ended (a JSON object), and the webhooks to wake.
  */
 export const endEmails = statement('end-emails')`
     with outcomes as materialized (
@@ -93,7 +93,7 @@ export const endEmails = statement('end-emails')`
     ),
     ${eventCtes('fresh')}
     select (select coalesce(json_object_agg(f.email_id, f.id), '{}') from fresh f) as ended,
-           array(${wokenWebhooks('fresh')}) as webhooks`;
+           array(${WOKEN_WEBHOOKS}) as webhooks`;
 
 /**
  * Makes messages due again after their delays, because the provider deferred them.

@@ -1,4 +1,4 @@
-import { eventCtes, wokenWebhooks } from '../../db/sql/event-ctes.ts';
+import { eventCtes, WOKEN_WEBHOOKS } from '../../db/sql/event-ctes.ts';
 import { statement } from '../../db/statement.ts';
 import { lockOrder } from './suppressions.ts';
 
@@ -101,7 +101,7 @@ export const takeReport = statement('take-report')`
       where (select count(*) from suppressed) >= 0 -- locks all suppressions before the webhooks
     ),
     ${eventCtes('fresh')}
-    select e.kind, exists (select from first_report) as taken, array(${wokenWebhooks('fresh')}) as webhooks
+    select e.kind, exists (select from first_report) as taken, array(${WOKEN_WEBHOOKS}) as webhooks
     from email e`;
 
 /**

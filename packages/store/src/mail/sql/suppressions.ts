@@ -1,4 +1,4 @@
-import { eventCtes, wokenWebhooks } from '../../db/sql/event-ctes.ts';
+import { eventCtes, WOKEN_WEBHOOKS } from '../../db/sql/event-ctes.ts';
 import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 
@@ -27,7 +27,7 @@ export function lockOrder(...columns: readonly [address: string, topic?: string]
  *
  * $1 to $7 as in `eventCtes`, with the events in the order of the addresses; $8 addresses, each once, $9 ids
  * for new suppressions, $10 created at. Returns one row: the addresses in any order, the id of each, and the
- * webhooks that got deliveries.
+ * webhooks to wake.
  */
 export const addSuppressions = statement('add-suppressions')`
     with wished as materialized (
@@ -49,7 +49,7 @@ export const addSuppressions = statement('add-suppressions')`
     ),
     ${eventCtes('fresh')}
     select json_agg(a.address) as addresses, json_agg(a.id) as ids,
-           array_to_json(array(${wokenWebhooks('fresh')})) as webhooks
+           array_to_json(array(${WOKEN_WEBHOOKS})) as webhooks
     from added a`;
 
 /**
@@ -140,7 +140,7 @@ export const removeSuppressionsOfTopic = statement('remove-suppressions-of-topic
  * A repetition locks and writes nothing, so its commit does not wait for the disk.
  *
  * $1 to $7 as in `eventCtes`, with one event; $8 address, $9 id, $10 created at, $11 topic. Returns a row if
- * the suppression is new: the webhooks that got deliveries.
+ * the suppression is new: the webhooks to wake.
  */
 export const unsubscribe = statement('unsubscribe')`
     with added as (
@@ -160,4 +160,4 @@ export const unsubscribe = statement('unsubscribe')`
       from added, unnest($1::text[], $5::text[], $7::json[]) as e (id, data, recipients)
     ),
     ${eventCtes('fresh')}
-    select array(${wokenWebhooks('fresh')}) as webhooks from added`;
+    select array(${WOKEN_WEBHOOKS}) as webhooks from added`;
