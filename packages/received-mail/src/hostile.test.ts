@@ -141,10 +141,17 @@ describe('a body beyond the limits is not complete', () => {
       expect(await parseHtml('<b>'.repeat(50_000))).toMatchObject({ text: null, complete: false });
     });
 
-    test('the parts of a message count together', async () => {
+    test.each([
+      ['parts', (part: string) => part],
+      [
+        'alternatives without a plain part',
+        (part: string) =>
+          `--b\r\nContent-Type: multipart/alternative; boundary=a\r\n\r\n${part.replace('--b', '--a')}--a--\r\n`,
+      ],
+    ])('the %s of a message count together', async (_, within) => {
       const part = `--b\r\nContent-Type: text/html\r\n\r\n${'x'.repeat(HTML_CHARACTERS_MAX - 100)}\r\n`;
       const message = (count: number) =>
-        `${FROM}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nHi\r\n${part.repeat(count)}--b--\r\n`;
+        `${FROM}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nHi\r\n${within(part).repeat(count)}--b--\r\n`;
       expect(await parse(message(2))).toMatchObject({ complete: true });
       const { text, complete } = await parse(message(11));
       expect({ text: text?.trim(), complete }).toEqual({ text: 'Hi', complete: false });

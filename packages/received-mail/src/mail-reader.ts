@@ -70,28 +70,47 @@ export function readMail(bytes: Buffer): Promise<ReadMail> {
 
 /** A node of mailparser's tree of parts. */
 interface Node {
-  readonly contentType: string | false;
+  contentType: string | false;
   readonly headerLines: HeaderLines;
-  readonly textContent?: string;
+  textContent?: string;
   readonly children: readonly Node[];
 }
 
 /** What mailparser's types leave out. */
 interface Internals {
   readonly tree: Node | false;
+  /** Whether HTML outside an alternative also becomes text. mailparser sets it at a plain part. */
+  hasText: boolean;
   /** Converts the parts into the texts of the message, at its end. */
   getTextContent(): MessageText;
 }
 
 const Base = MailParser as unknown as new (options: MailParserOptions) => MailParser & Internals;
 
-/** mailparser, which leaves HTML as it is when it costs too much to convert. */
+/** mailparser, which turns HTML without a plain part into text, unless this costs too much. */
 class BoundedMailParser extends Base {
   override getTextContent(): MessageText {
+    this.hasText = true;
+    if (this.tree !== false) mixAlternatives(this.tree);
     const steps = htmlOf(this.tree).reduce((sum, html) => sum + conversionSteps(html), 0);
     if (steps > HTML_STEPS_MAX) this.options = { ...this.options, maxHtmlLengthToParse: -1 };
     return super.getTextContent();
   }
+}
+
+/**
+ * mailparser converts no HTML in an alternative. So an alternative without a plain part becomes mixed. A
+ * blank plain part counts as none.
+ *
+ * @returns whether the node has plain text
+ */
+function mixAlternatives(node: Node): boolean {
+  const { contentType, textContent = '', children } = node;
+  if (contentType === 'text/plain' && textContent.trim() !== '') return true;
+  if (contentType === 'text/plain') node.textContent = '';
+  const hasPlain = children.map(mixAlternatives).includes(true);
+  if (contentType === 'multipart/alternative' && !hasPlain) node.contentType = 'multipart/mixed';
+  return hasPlain;
 }
 
 /** The HTML that mailparser may convert: not that of an alternative, which has its own text. */
