@@ -121,7 +121,7 @@ module.exports = {
         path: '^packages/[^/]+/src/',
         pathNot: [
           '^packages/[^/]+/src/index[.]ts$',
-          '^packages/domain/src/message-ids[.]ts$', // an entry of its own, for worker threads
+          '^packages/domain/src/(html-text|message-ids)[.]ts$', // entries of their own, for worker threads
           '^packages/receiver/src/(web|cli/(forward|samples))[.]ts$', // for customers, npm start and the API's document
           '^$1/$2/',
         ],

@@ -3,6 +3,7 @@ import { base64Length } from './email-attachments.ts';
 import type { AttachmentDraft } from './email-attachments.ts';
 import { byteLength, emailFields, isAbsent, parseEmailDraft } from './email-draft.ts';
 import type { DraftFault, EmailDraft } from './email-draft.ts';
+import { escapedHtml, textAsHtml } from './html-text.ts';
 import { inWords, LIMITS } from './limits.ts';
 import { isMediaType } from './media-type.ts';
 import {
@@ -120,9 +121,9 @@ function bodiesOf(
       ? null
       : [...(own.text === '' ? [] : [own.text, '']), ...lines, '', original.text ?? ''].join('\n');
   if (own.html === null && original.html === null) return { text, html: null };
-  const words = own.html ?? (own.text === '' ? '' : inHtml(own.text ?? ''));
-  const forwarded = original.html ?? inHtml(original.text ?? '');
-  return { text, html: `${words}<div>${lines.map(escaped).join('<br>')}</div><br>${forwarded}` };
+  const words = own.html ?? (own.text === '' ? '' : textAsHtml(own.text ?? ''));
+  const forwarded = original.html ?? textAsHtml(original.text ?? '');
+  return { text, html: `${words}<div>${lines.map(escapedHtml).join('<br>')}</div><br>${forwarded}` };
 }
 
 function headerLines({ from, to, cc, subject, createdAt }: ForwardedMessage): string[] {
@@ -134,19 +135,6 @@ function headerLines({ from, to, cc, subject, createdAt }: ForwardedMessage): st
     `To: ${to.join(', ')}`,
     ...(cc.length === 0 ? [] : [`Cc: ${cc.join(', ')}`]),
   ];
-}
-
-function inHtml(text: string): string {
-  return `<div style="white-space:pre-wrap">${escaped(text)}</div>`;
-}
-
-/** A stranger wrote the text. */
-function escaped(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
 }
 
 /** Makes a file of a received message one that may be sent: its name and types come from a stranger. */

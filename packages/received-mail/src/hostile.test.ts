@@ -10,6 +10,7 @@ import {
   HEADER_LINES_MAX,
   HTML_CHARACTERS_MAX,
   LINE_CHARACTERS_MAX,
+  LONGER_TEXT_CHARACTERS_MAX,
 } from './limits.ts';
 import { MessageParser } from './message-parser.ts';
 import { parseMessage } from './parse-message.ts';
@@ -104,6 +105,22 @@ describe('a body beyond the limits is not complete', () => {
     const field = `X: ${'y'.repeat(900)}\r\n`;
     const message = parts(1).replace('--b\r\n', `--b\r\n\r\nlost text\r\n--b\r\n${field.repeat(1_300)}`);
     expect(await parse(message)).toMatchObject({ text: null, complete: false });
+  });
+
+  test('plain text whose HTML would be over twice as long is left out of the HTML', async () => {
+    const part = (content: string) =>
+      `${FROM}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\n${content}\r\n--b\r\nContent-Type: text/html\r\n\r\n<p>x\r\n--b--\r\n`;
+    const signs = '&'.repeat(LONGER_TEXT_CHARACTERS_MAX);
+    const { text, html, complete } = await parse(part(signs));
+    expect({ rest: text?.replace(signs, ''), html, complete }).toEqual({
+      rest: '\nx',
+      html: '<br/>\n<p>x',
+      complete: false,
+    });
+    const log = '<a>12345\r\n'.repeat(LONGER_TEXT_CHARACTERS_MAX / 8);
+    const whole = await parse(part(log));
+    expect(whole.complete).toBe(true);
+    expect(whole.html?.match(/&lt;a&gt;12345\n/g)).toHaveLength(LONGER_TEXT_CHARACTERS_MAX / 8);
   });
 
   test('HTML too long to become text is kept', async () => {

@@ -1,3 +1,4 @@
+import { textAsHtml } from '@postrider/domain/html-text';
 import { MailParser } from 'mailparser';
 import type { AttachmentStream, HeaderLines, MailParserOptions, MessageText } from 'mailparser';
 import { conversionSteps } from './conversion-steps.ts';
@@ -58,7 +59,7 @@ export function readMail(bytes: Buffer): Promise<ReadMail> {
         files: files.map(({ part: { filename = '', contentType, cid = '' }, chunks }) => {
           return { filename, contentType, cid, content: Buffer.concat(chunks) };
         }),
-        complete: isWhole && isTextKept && body.textConversionError === undefined && !hasLoss(parser),
+        complete: isWhole && isTextKept && body.textConversionError === undefined && !parser.hasLoss,
       });
     };
     parser
@@ -87,14 +88,30 @@ interface Internals {
 
 const Base = MailParser as unknown as new (options: MailParserOptions) => MailParser & Internals;
 
-/** mailparser, which turns HTML without a plain part into text, unless this costs too much. */
+/**
+ * mailparser, which turns HTML without a plain part into text, unless this costs too much. The HTML has the
+ * plain parts beside it.
+ */
 class BoundedMailParser extends Base {
+  #isPlainLeftOut = false;
+
   override getTextContent(): MessageText {
     this.hasText = true;
     if (this.tree !== false) mixAlternatives(this.tree);
-    const steps = htmlOf(this.tree).reduce((sum, html) => sum + conversionSteps(html), 0);
+    const parts = bodyParts(this.tree);
+    const steps = parts.reduce(
+      (sum, part) => sum + (isConverted(part) ? conversionSteps(part.content) : 0),
+      0,
+    );
     if (steps > HTML_STEPS_MAX) this.options = { ...this.options, maxHtmlLengthToParse: -1 };
-    return super.getTextContent();
+    const body = super.getTextContent();
+    const html = wholeHtml(parts);
+    this.#isPlainLeftOut = html === null;
+    return html === null ? body : { ...body, html };
+  }
+
+  get hasLoss(): boolean {
+    return this.#isPlainLeftOut || (this.tree !== false && losesContent(this.tree));
   }
 }
 
@@ -113,16 +130,40 @@ function mixAlternatives(node: Node): boolean {
   return hasPlain;
 }
 
-/** The HTML that mailparser may convert: not that of an alternative, which has its own text. */
-function htmlOf(tree: Node | false): string[] {
-  if (tree === false || tree.contentType === 'multipart/alternative') return [];
-  const { contentType, textContent = '', children } = tree;
-  const isConverted = contentType === 'text/html' && textContent.length <= HTML_CHARACTERS_MAX;
-  return [...(isConverted ? [textContent] : []), ...children.flatMap(htmlOf)];
+interface BodyPart {
+  readonly isHtml: boolean;
+  readonly content: string;
+  readonly isAlternative: boolean;
 }
 
-function hasLoss({ tree }: Internals): boolean {
-  return tree !== false && losesContent(tree);
+/** The parts with content, in order. */
+function bodyParts(node: Node | false, isWithin = false): BodyPart[] {
+  if (node === false) return [];
+  const { contentType, textContent: content = '', children } = node;
+  const isAlternative = isWithin || contentType === 'multipart/alternative';
+  const isHtml = contentType === 'text/html';
+  const isPart = content !== '' && (isHtml || contentType === 'text/plain');
+  return [
+    ...(isPart ? [{ isHtml, content, isAlternative }] : []),
+    ...children.flatMap((child) => bodyParts(child, isAlternative)),
+  ];
+}
+
+/** The HTML that mailparser may convert: not that of an alternative, which has its own text. */
+function isConverted({ isHtml, content, isAlternative }: BodyPart): boolean {
+  return isHtml && !isAlternative && content.length <= HTML_CHARACTERS_MAX;
+}
+
+/**
+ * @returns an empty text when no part is HTML; null when the plain parts become too long: `&` becomes five
+ *   characters.
+ */
+function wholeHtml(parts: readonly BodyPart[]): string | null {
+  if (!parts.some(({ isHtml }) => isHtml)) return '';
+  const shown = parts.filter(({ isHtml, isAlternative }) => isHtml || !isAlternative);
+  const written = shown.reduce((sum, { content }) => sum + content.length, 0);
+  const html = shown.map(({ isHtml, content }) => (isHtml ? content : textAsHtml(content))).join('<br/>\n');
+  return html.length <= Math.max(2 * written, LONGER_TEXT_CHARACTERS_MAX) ? html : null;
 }
 
 /**

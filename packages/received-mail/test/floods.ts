@@ -71,6 +71,13 @@ export const floods: readonly (readonly [title: string, raw: () => Buffer])[] = 
     'links in HTML that becomes text',
     flood(`Content-Type: text/html\r\n\r\n${'<a href=a>'.repeat(400)}`, 'x ', HTML_CHARACTERS_MAX),
   ],
+  [
+    'ampersands beside HTML',
+    flood(
+      'Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/html\r\n\r\nx\r\n--b\r\n\r\n',
+      '&',
+    ),
+  ],
   ['HTML text', flood('Content-Type: text/html\r\n\r\n', 'x\n')],
   ['HTML links', flood('Content-Type: text/html\r\n\r\n', '<a href=http://a.example>b</a>')],
 ];
