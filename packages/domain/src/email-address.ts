@@ -45,11 +45,15 @@ export function senderDomain(from: string): string {
   return address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 }
 
-/** @returns null when the text before the bracket is not a valid name. */
+/**
+ * An address and a comma or semicolon are no name without quotes: the text was a list of recipients.
+ *
+ * @returns null when the text before the bracket is not a valid name.
+ */
 function displayName(text: string): string | null {
   const quoted = QUOTED.exec(text)?.[1];
   if (quoted !== undefined) return quoted.replaceAll(/\\(.)/g, '$1').trim();
-  return /[<>"]/.test(text) ? null : text;
+  return /[<>"]|^[^@]*@.*[,;]/s.test(text) ? null : text;
 }
 
 /** @returns null when `text` is not a bare address. */

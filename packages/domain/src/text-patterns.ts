@@ -19,7 +19,7 @@ export const DOMAIN_LENGTH = 253;
 /** For a host behind other text. Elsewhere, `maxLength` says the same: RE2 and Rust cannot look ahead. */
 const HOST_LENGTH = `(?=.{1,${DOMAIN_LENGTH}}$)`;
 
-const NAME = `(?:[^<>"${CONTROL}]*|"[^"\\\\${CONTROL}]*" ?)`;
+const NAME = `(?:[^@<>"${CONTROL}]*(?:@[^,;<>"${CONTROL}]*)?|"[^"\\\\${CONTROL}]*" ?)`;
 const BRACKETED = `${NAME}<${LOCAL}@(?=.{1,254}$)${MAIL_HOST}>`;
 
 const BASE = "[0-9A-Za-z!#$%&'*/=?^_`{|}~-]+";

@@ -127,6 +127,7 @@ describe('ordinary texts match', () => {
         '"Ann, of the shop" <ann@example.net>',
         'Jürgen Müller <jm@example.net>',
         '<ann@example.net>',
+        'Doe, Ann @ home <ann@example.net>',
         'a..b@a_b.example',
         'jürgen@example.net',
       ],
