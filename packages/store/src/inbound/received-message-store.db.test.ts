@@ -5,6 +5,7 @@ import { ACTOR, createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN as SHARED } from '../../test/incoming.ts';
 import { setupStore } from '../../test/open-store.ts';
+import { findMessages } from './find-messages.ts';
 import { createInboxStore, postmasterInbox, setPostmaster } from './inboxes.ts';
 import type { InboxStore } from './inboxes.ts';
 import { createReceivedMessageStore } from './received-message-store.ts';
@@ -253,6 +254,27 @@ describe('an address', () => {
       expect(await intake.accepts(no)).toBe(false);
     }
   });
+
+  test.each(['a..b', 'a.', 'j\u00f6rg', '"a b"', '"a@b"', '+t', '*', `bounce-${'x'.repeat(60)}`])(
+    'that no inbox can have, %s@, is for the rule of the whole domain',
+    async (local) => {
+      await ownDomain('shop.example');
+      await rule(`*@${SHARED}`);
+      expect(await intake.accepts(`${local}@shop.example`)).toBe(false);
+      const ruleId = await rule('*@shop.example');
+      const recipients = [`${local}@SHOP.example`, `${local}@${SHARED}`, 'x@shop.example'];
+      const accepted = await Promise.all(recipients.map(async (to) => intake.accepts(to)));
+      expect(accepted).toEqual([true, false, true]);
+      await received(incoming({ recipients }));
+      const taken = await stored();
+      expect(taken).toMatchObject([{ inbox_id: null, rule_id: ruleId }]);
+      expect(taken[0]?.received_for.toSorted()).toEqual(
+        [`${local}@SHOP.example`, 'x@shop.example'].toSorted(),
+      );
+      const address = `${local}@shop.example`;
+      expect(await findMessages(store.db, { address }, { limit: 2 })).toHaveLength(1);
+    },
+  );
 
   test('of a domain with a new owner leads only to the new owner’s inbox, or to none', async () => {
     const address = 'a@shop.example';

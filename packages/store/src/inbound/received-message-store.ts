@@ -1,11 +1,4 @@
-import {
-  inboundAddress,
-  messageRecord,
-  newId,
-  parseEmailAddress,
-  recordEvent,
-  senderPatterns,
-} from '@postrider/domain';
+import { messageRecord, newId, parseEmailAddress, recordEvent, senderPatterns } from '@postrider/domain';
 import type {
   AccountId,
   Clock,
@@ -21,6 +14,7 @@ import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
+import { recipientAddress } from './recipient-address.ts';
 import { endInTransaction } from './ses-mail.ts';
 import type { SesMailClaim } from './ses-mail.ts';
 import { lockInbox } from './sql/inboxes.ts';
@@ -149,11 +143,6 @@ interface Recipient {
 /** An inbox, or a rule without an inbox, with the recipients that it matched. */
 interface Target extends Omit<Recipient, 'address'> {
   readonly receivedFor: string[];
-}
-
-/** `postmaster` needs no domain (RFC 5321 4.1.1.3). */
-function recipientAddress(recipient: string): string | null {
-  return recipient.toLowerCase() === 'postmaster' ? 'postmaster' : inboundAddress(recipient);
 }
 
 /** The recipients as written, keyed by the normalised address. */

@@ -294,11 +294,12 @@ test('and waits for no mail of SES that other accounts receive, or nobody', asyn
     [accountId, webhookId],
   );
   await told('sns-3', 'who@own.example');
+  await told('sns-4', 'a..b@own.example');
   await store.outside.query(
-    `update ses_mail set created_at = now() - make_interval(secs => case notification_id when 'sns-2' then 1 when 'sns-3' then 2 else 3 end)`,
+    `update ses_mail set created_at = now() - make_interval(secs => case notification_id when 'sns-2' then 1 when 'sns-3' then 2 when 'sns-4' then 2.5 else 3 end)`,
   );
   const waiting = await erasures.erase(accountId, BOB, ACTOR);
-  expect(waiting).toEqual({ ...result({}, { sesMail: 2 }), pendingIds: ['sns-3', 'sns-2'] });
+  expect(waiting).toEqual({ ...result({}, { sesMail: 3 }), pendingIds: ['sns-4', 'sns-3', 'sns-2'] });
 });
 
 test('with mail that SES told of for the postmaster, when the account has the inbox that gets it', async () => {

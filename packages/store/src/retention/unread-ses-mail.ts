@@ -1,6 +1,6 @@
-import { inboundAddress } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { inBoundedStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
+import { recipientAddress } from '../inbound/recipient-address.ts';
 import { NOTHING, outcomeOf, together } from './erasure.ts';
 import type { Erased, Erasure } from './erasure.ts';
 
@@ -47,11 +47,11 @@ export async function unreadSesMail(
     const page = await inBoundedStep(pool, async (client) => {
       const { rows } = await client.query<UnreadRow>(PAGE, [after, requestedAt]);
       const asked = new Set(
-        rows.flatMap(({ recipients }) => recipients.flatMap((to) => inboundAddress(to) ?? [])),
+        rows.flatMap(({ recipients }) => recipients.flatMap((to) => recipientAddress(to) ?? [])),
       );
       const { rows: found } = await client.query<{ address: string }>(OWN, [accountId, [...asked]]);
       const own = new Set<string | null>(found.map(({ address }) => address));
-      const unread = rows.filter(({ recipients }) => recipients.some((to) => own.has(inboundAddress(to))));
+      const unread = rows.filter(({ recipients }) => recipients.some((to) => own.has(recipientAddress(to))));
       return { last: rows.at(-1)?.at, unread };
     });
     total = together(total, outcomeOf(page.unread, []));

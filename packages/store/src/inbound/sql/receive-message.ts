@@ -6,7 +6,7 @@ import { statement } from '../../db/statement.ts';
  * shared, only the account counts that has verified the domain now. Mail to `postmaster`, alone or on a
  * shared domain, is for the inbox that the operator named.
  *
- * $1 addresses, normalised by inboundAddress, $2 shared domains. Returns one or two rows for each address
+ * $1 addresses as recipientAddress writes them, $2 shared domains. Returns one or two rows for each address
  * that has an inbox or a rule: address, account, kind (live without an inbox), inbox or null, rule or null.
  */
 export const findRecipients = statement('find-recipients')`

@@ -1,0 +1,14 @@
+import { inboundAddress, plainAddress } from '@postrider/domain';
+
+/**
+ * The address by which the inboxes and rules of an envelope recipient are looked up. `postmaster` needs no
+ * domain (RFC 5321 4.1.1.3). No inbox can have some local parts, such as `a..b`. A rule for the whole domain
+ * takes their mail, so the result is `@` and the domain.
+ *
+ * @returns null when the recipient is not an address.
+ */
+export function recipientAddress(recipient: string): string | null {
+  if (recipient.toLowerCase() === 'postmaster') return 'postmaster';
+  const plain = plainAddress(recipient);
+  return inboundAddress(recipient) ?? (plain === null ? null : plain.slice(plain.lastIndexOf('@')));
+}
