@@ -17,7 +17,7 @@ export interface MailProviderOptions {
   /** Limits one attempt of `ses`. With `smtp` it limits the time until the connection is open. */
   readonly timeoutMs: number;
   /** Connection limit of `smtp` and `ses`. It also limits the messages in flight. */
-  readonly connectionsMax?: number | undefined;
+  readonly connectionsMax: number;
 }
 
 export interface SmtpSettings extends Omit<SmtpOptions, 'url' | 'timeoutMs' | 'connectionsMax'> {

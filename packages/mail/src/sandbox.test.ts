@@ -165,11 +165,11 @@ describe('a special recipient acts by name', () => {
 
 test('createMailProvider makes the sandbox, and refuses smtp without an address and ses without a region', async () => {
   const sandboxDir = join(root, 'created');
-  const provider = await createMailProvider({ provider: 'sandbox', sandboxDir, timeoutMs: 1000 });
+  const options = { sandboxDir, timeoutMs: 1000, connectionsMax: 1 };
+  const provider = await createMailProvider({ ...options, provider: 'sandbox' });
   await provider.send(outgoingMessage({ emailId: 'em_01jd0000000000000000000009' as EmailId }));
   expect(await readdir(sandboxDir)).toEqual(['em_01jd0000000000000000000009.eml']);
-  const create = (name: 'smtp' | 'ses') =>
-    createMailProvider({ provider: name, sandboxDir, timeoutMs: 1000 });
+  const create = (name: 'smtp' | 'ses') => createMailProvider({ ...options, provider: name });
   await expect(create('smtp')).rejects.toThrow('SMTP_URL');
   await expect(create('ses')).rejects.toThrow('AWS_REGION');
 });

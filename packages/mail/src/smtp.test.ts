@@ -129,23 +129,27 @@ describe('a server on another machine that offers no TLS', () => {
     },
   );
 
-  test.each(['localhost.example.com', '127.0.0.1.example.com'])(
-    'and a name that begins like a loopback address: %s',
-    async (name) => {
-      const server = await plain();
-      // The proxy connects to the server whatever the name, as a name server could.
-      const { hostname, port } = new URL(server.url);
-      const proxy = createServer().on('connect', (_request, client: Socket) => {
-        const upstream = connect(Number(port), hostname, () => client.write('HTTP/1.1 200 OK\r\n\r\n'));
-        upstream.pipe(client).pipe(upstream);
-      });
-      const listening = await listen(proxy);
-      atEnd(() => listening.close());
-      const url = `smtp://user:secret@${name}:${port}/?proxy=http://127.0.0.1:${listening.port}`;
-      expect((await provide(url).send(outgoingMessage())).kind).toBe('deferred');
-      expect(commands(server.lines)).toEqual(['EHLO', 'STARTTLS']);
-    },
-  );
+  test.each([
+    ['smtp://', 'localhost.example.com', '', ['EHLO', 'STARTTLS']],
+    ['smtp://', '127.0.0.1.example.com', '', ['EHLO', 'STARTTLS']],
+    ['smtp://', 'localhost', '', ['EHLO', 'STARTTLS']],
+    ['smtp://', '127.0.0.1', '', ['EHLO', 'STARTTLS']],
+    ['smtps://', 'smtp.example.com', '&secured=true', []],
+  ])('and that a proxy reaches as %s%s %s', async (scheme, name, more, heard) => {
+    const server = await plain();
+    // The proxy connects to the server whatever the name, as a name server could.
+    const { hostname, port } = new URL(server.url);
+    const proxy = createServer().on('connect', (_request, client: Socket) => {
+      const upstream = connect(Number(port), hostname, () => client.write('HTTP/1.1 200 OK\r\n\r\n'));
+      upstream.on('error', () => client.destroy()).pipe(client);
+      client.on('error', () => upstream.destroy()).pipe(upstream);
+    });
+    const listening = await listen(proxy);
+    atEnd(() => listening.close());
+    const url = `${scheme}user:secret@${name}:${port}/?proxy=http://127.0.0.1:${listening.port}${more}`;
+    expect((await provide(url).send(outgoingMessage())).kind).toBe('deferred');
+    expect(commands(server.lines)).toEqual(heard);
+  });
 
   test('a real one gets nothing either', async () => {
     const logins: unknown[] = [];
@@ -166,6 +170,7 @@ describe('a server on another machine that offers no TLS', () => {
       smtp: { url: elsewhere(server.url), allowPlaintext: true, ...LONG },
       sandboxDir: '/nowhere',
       timeoutMs: LONG_MS,
+      connectionsMax: 1,
     });
     atEnd(() => provider.close());
     expect(await provider.send(outgoingMessage())).toEqual(ACCEPTED);

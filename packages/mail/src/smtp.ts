@@ -10,23 +10,21 @@ export interface SmtpOptions extends SmtpTimeouts {
   /** True: logins and mail may go unencrypted to another machine if its server offers no TLS. */
   readonly allowPlaintext?: boolean;
   /** Connection limit. Further attempts wait for a connection. Their time limits start after the wait. */
-  readonly connectionsMax?: number | undefined;
+  readonly connectionsMax: number;
 }
-
-const CONNECTIONS_MAX = 16;
 
 /**
  * Sends mail to an SMTP server over pooled connections.
  *
  * A message counts as accepted when the server accepts it for at least one recipient. Each recipient that the
- * server rejects (5xx) or defers (4xx) is reported at once. No later report would name it.
+ * server rejects (5xx) or defers (4xx) is in the result. The server sends no later report about it.
  *
  * A server on another machine must offer TLS. If it does not, the message is deferred before login and mail.
  */
 export function createSmtpTransport(options: SmtpOptions): MailTransport {
   const server = requireTls(options);
   const stopped = new AbortController();
-  const slots = new Semaphore(options.connectionsMax ?? CONNECTIONS_MAX, stopped.signal);
+  const slots = new Semaphore(options.connectionsMax, stopped.signal);
   const connections = new Set<SmtpConnection>();
   const free: SmtpConnection[] = [];
 
@@ -66,14 +64,18 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
   };
 }
 
-/** 127.0.0.0/8 and ::1, as a URL writes them. */
+/** localhost, 127.0.0.0/8 and ::1, as a URL writes them. */
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
 
-/** Removes the TLS options in the URL's query: nodemailer would prefer them to ours. */
+/**
+ * Removes options from the URL's query that nodemailer would prefer to ours. `secured` says that the
+ * connection through a proxy has TLS already. A proxy may be on another machine, so it is no loopback.
+ */
 function requireTls({ url, allowPlaintext = false }: SmtpOptions): { url: string; requireTLS?: true } {
   const parsed = new URL(url);
-  if (allowPlaintext || LOOPBACK.test(parsed.hostname)) return { url };
-  for (const name of [...parsed.searchParams.keys()])
-    if (/^(ignoretls|requiretls|secure)$/i.test(name)) parsed.searchParams.delete(name);
+  const isLoopback = LOOPBACK.test(parsed.hostname) && !parsed.searchParams.has('proxy');
+  if (allowPlaintext || isLoopback) return { url };
+  parsed.searchParams.delete('requireTLS');
+  parsed.searchParams.delete('secured');
   return { url: parsed.href, requireTLS: true };
 }

@@ -47,7 +47,12 @@ let emailId: EmailId;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'sandbox-'));
-  provider = await createMailProvider({ provider: 'sandbox', sandboxDir: directory, timeoutMs: 20_000 });
+  provider = await createMailProvider({
+    provider: 'sandbox',
+    sandboxDir: directory,
+    timeoutMs: 20_000,
+    connectionsMax: 1,
+  });
 });
 afterAll(async () => {
   provider.close();

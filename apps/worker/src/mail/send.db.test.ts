@@ -29,6 +29,7 @@ const NOW = '2026-03-01T12:00:00.000Z';
 const DELAYS_SECONDS = [30, 60];
 /** Claims everything that is due. */
 const ALL = { lookAheadSeconds: 0, rowsMax: 10, leaseSeconds: 30 };
+const SANDBOX = { provider: 'sandbox', timeoutMs: 20_000, connectionsMax: 1 } as const;
 
 const log = keepLog();
 
@@ -45,7 +46,7 @@ let webhookId: WebhookId;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'sandbox-'));
-  provider = await createMailProvider({ provider: 'sandbox', sandboxDir: directory, timeoutMs: 20_000 });
+  provider = await createMailProvider({ ...SANDBOX, sandboxDir: directory });
 });
 afterAll(async () => {
   provider.close();

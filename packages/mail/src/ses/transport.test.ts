@@ -127,6 +127,7 @@ describe('a message that SES accepts', () => {
       sesConfigurationSet: 'live',
       sandboxDir: '/nowhere',
       timeoutMs: LONG_MS,
+      connectionsMax: 1,
     });
     atEnd(() => live.close());
     await live.send(outgoingMessage());
