@@ -97,9 +97,9 @@ describe('a count that takes longer than its time', () => {
   test('is waited for by a second click, which made the browser cancel it', async () => {
     const oneCount = createOneCount(60_000);
     let asked = 0;
-    const counting: typeof oneCount = async (count, again) => {
+    const counting: typeof oneCount = async (count, options) => {
       asked += 1;
-      return oneCount(count, again);
+      return oneCount(count, options);
     };
     const show = showRecover(opened.db, systemClock, counting);
     let isConnected = true;

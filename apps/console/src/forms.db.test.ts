@@ -99,6 +99,12 @@ const REFUSED: [string, number, Send][] = [
       ada.post(form.action(), fields, { origin: 'null', 'sec-fetch-site': 'cross-site' }),
   ],
   [
+    'another site, without the cookie',
+    403,
+    async (form, fields) =>
+      new HttpVisitor(opened.url).post(form.action(), fields, { origin: 'https://evil.example' }),
+  ],
+  [
     'a wrong key',
     303,
     async (form, fields) => {
@@ -109,11 +115,13 @@ const REFUSED: [string, number, Send][] = [
 ];
 
 describe.each(Object.entries(FORMS))('%s', (_, form) => {
-  test.each(REFUSED)('by %s is refused, and changes nothing', async (__, expected, send) => {
+  test.each(REFUSED)('by %s is refused, and changes nothing', async (who, expected, send) => {
     const { status, location, text } = await send(form, await fieldsOf(form));
     expect(status).toBe(expected);
-    const page = (form.back ?? form.page()).split(/\\?\?/)[0] ?? '';
-    if (expected === 403) expect(text).toMatch(new RegExp(`<a class="btn" href="${page}[^"]*">Back</a>`));
+    // A form of another site names its own page, so its refusal leads to the overview.
+    const isForeign = /another site|hides its origin/.test(who);
+    const page = isForeign ? '/' : `${(form.back ?? form.page()).split(/\\?\?/)[0] ?? ''}[^"]*`;
+    if (expected === 403) expect(text).toMatch(new RegExp(`<a class="btn" href="${page}">Back</a>`));
     const [, next] = /^\/sign-in\?form=unsent&next=(.*)$/.exec(location ?? '') ?? [];
     const back = new RegExp(`^${form.back ?? form.page()}$`);
     if (expected === 303) expect(decodeURIComponent(next ?? '')).toMatch(back);
@@ -151,7 +159,11 @@ describe.each(Object.entries(FORMS))('%s', (_, form) => {
     await opened.database.query('delete from console_sessions');
     const { location } = await ada.post(form.action(), fields);
     const { text } = await ada.get(location ?? '');
-    expect(text).toContain('Your session has ended. The form that you sent changed nothing.');
+    const wrong = await ada.post('/sign-in', { form: 'unsent', next: form.page(), key: 'a wrong key' });
+    for (const page of [text, wrong.text]) {
+      expect(page).toContain('Your session has ended. The form that you sent changed nothing.');
+      expect(page).toMatch(/aria-describedby="unsent( fault)?"/);
+    }
     expect(await actedOf(form)).toBe(0);
   });
 });

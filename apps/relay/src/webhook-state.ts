@@ -34,7 +34,7 @@ export interface AccountState {
 export interface WebhookLimit {
   /** Due deliveries that the webhook may have in flight. */
   readonly limit: number;
-  /** It would be higher if the account were alone. */
+  /** The account's limit makes it lower than the webhook's own. */
   readonly isCutByAccount: boolean;
 }
 

@@ -15,7 +15,10 @@ const UNKNOWN = [
   '"1"',
   'null',
 ];
-/** The empty one stands for the job as it is, with one more field. */
+/**
+ * The empty one stands for the job as it is, with one more field. At most eight: without a worker, a webhook
+ * has eight deliveries in flight.
+ */
 const SHAPES = [...UNKNOWN, ''];
 
 /** Gives each waiting job of both lanes the next shape of the list. */

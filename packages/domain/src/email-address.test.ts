@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseEmailAddress, senderDomain } from './email-address.ts';
+import { isRecipientList, parseEmailAddress, senderDomain } from './email-address.ts';
 
 describe('an address is read', () => {
   test.each([
@@ -55,6 +55,20 @@ describe('an address is read', () => {
   });
 });
 
+test.each([
+  [true, 'jane@example.net, Joe <joe@example.net>'],
+  [true, 'jane@example.net, <joe@example.net>'],
+  [true, 'jane@example.net; <joe@example.net>'],
+  [true, 'Jane jane@example.net\u2028, Joe <joe@example.net>'],
+  [false, '"jane@example.net, Joe" <joe@example.net>'],
+  [false, 'jane@example.net <joe@example.net>'],
+  [false, 'Doe, Joe @ home <joe@example.net>'],
+  [false, 'Sales @ Acme, Inc. <sales@example.net>'],
+  [false, '"a@b,c"@example.net'],
+])('whether it is a list of recipients: %s, %j', (isList, text) => {
+  expect(isRecipientList(text)).toBe(isList);
+});
+
 describe('what is no address is refused', () => {
   test.each([
     '',
@@ -73,10 +87,6 @@ describe('what is no address is refused', () => {
     'jane@exämple',
     'jane@exämple.net/x',
     'jane@example.net, joe@example.net',
-    'jane@example.net, Joe <joe@example.net>',
-    'jane@example.net, <joe@example.net>',
-    'jane@example.net; <joe@example.net>',
-    'Jane jane@example.net\u2028, Joe <joe@example.net>',
     'Jane <jane@example.net> joe',
     'Jane <jane@example.net',
     'Jane jane@example.net>',

@@ -46,14 +46,19 @@ export function senderDomain(from: string): string {
 }
 
 /**
- * An address and a comma or semicolon are no name without quotes: the text was a list of recipients.
- *
- * @returns null when the text before the bracket is not a valid name.
+ * Whether a text is a list of recipients that would read as one with a long name: an address, then a comma or
+ * semicolon, without quotes. Requests refuse such a text. Mail that is stored already keeps it as a name.
  */
+export function isRecipientList(text: string): boolean {
+  const name = text.slice(0, Math.max(0, text.lastIndexOf('<'))).trim();
+  return !name.startsWith('"') && /[^\s@]@[^\s@][^@]*[,;]/.test(name);
+}
+
+/** @returns null when the text before the bracket is not a valid name. */
 function displayName(text: string): string | null {
   const quoted = QUOTED.exec(text)?.[1];
   if (quoted !== undefined) return quoted.replaceAll(/\\(.)/g, '$1').trim();
-  return /[<>"]|^[^@]*@.*[,;]/s.test(text) ? null : text;
+  return /[<>"]/.test(text) ? null : text;
 }
 
 /** @returns null when `text` is not a bare address. */

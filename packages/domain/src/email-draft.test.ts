@@ -130,6 +130,7 @@ describe('a fault stands under its path as written in the request (contract 7.1)
 
   test.each<[object, string[]]>([
     [{ from: 'nobody' }, [`from: ${ADDRESS}`]],
+    [{ to: 'ann@x.example, Bob <bob@y.example>' }, [`to: ${ADDRESS}`]], // Ann would get nothing
     [{ from: ['a@example.com'] }, ['from: must be a string']],
     [{ from: undefined }, ['from: is required']],
     [{ from: null }, ['from: must be a string']],

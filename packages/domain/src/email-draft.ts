@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isAscii } from './domain-name.ts';
-import { parseEmailAddress } from './email-address.ts';
+import { isRecipientList, parseEmailAddress } from './email-address.ts';
 import { attachmentsField, contentLength } from './email-attachments.ts';
 import type { AttachmentDraft } from './email-attachments.ts';
 import { headerFaults, headersSchema } from './email-headers.ts';
@@ -59,7 +59,9 @@ const RECIPIENT_FIELDS = ['to', 'cc', 'bcc'] as const;
 
 const address = z
   .string({ error: 'must be a string' })
-  .refine((text) => parseEmailAddress(text) !== null, { error: 'is not a valid email address' })
+  .refine((text) => parseEmailAddress(text) !== null && !isRecipientList(text), {
+    error: 'is not a valid email address',
+  })
   .meta({ pattern: PATTERNS.address, maxLength: ADDRESS_LENGTH });
 
 const addressList = z

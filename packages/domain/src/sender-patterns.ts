@@ -1,5 +1,6 @@
 import { asciiDomain } from './domain-name.ts';
 import { isLongerThan, LOCAL_PART, unquotedLocalPart } from './email-address.ts';
+import { DOMAIN_LENGTH } from './text-patterns.ts';
 import { writtenDomains } from './written-domain.ts';
 
 /**
@@ -7,11 +8,7 @@ import { writtenDomains } from './written-domain.ts';
  * index entry allows 2,704.
  */
 const LOCAL_LENGTH_MAX = 256;
-/**
- * A name has at most 253 characters, so at most 127 labels (RFC 1035 2.3.4). Block lists hold no longer
- * names.
- */
-const DOMAIN_LENGTH_MAX = 253;
+/** `DOMAIN_LENGTH` allows no more. Block lists hold no longer names. */
 const LABELS_MAX = 127;
 
 /** The form of an address or a domain in a block list. @returns null when `text` is neither. */
@@ -54,5 +51,5 @@ function domainsOver(domain: string): string[] {
   const nearest = domain.split('.').slice(-LABELS_MAX);
   return nearest
     .map((_, index) => nearest.slice(index).join('.'))
-    .filter(({ length }) => length <= DOMAIN_LENGTH_MAX);
+    .filter(({ length }) => length <= DOMAIN_LENGTH);
 }

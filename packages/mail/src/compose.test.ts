@@ -180,6 +180,11 @@ describe('a composed message', () => {
     expect(Buffer.from(source, 'latin1').toString()).toContain(`To: Jo <${inHeader}>\r\n`);
   });
 
+  test('keeps the long name of a stored address that a request may not have any more', async () => {
+    const { envelope } = await composed({ to: ['ann@x.example, Bob <bob@y.example>'] });
+    expect(envelope.to).toEqual(['bob@y.example']);
+  });
+
   test('is not made from a stored address that is none', async () => {
     await expect(composeMessage(outgoingMessage({ to: ['nobody'] }))).rejects.toThrow('address');
   });

@@ -70,6 +70,10 @@ export function formTokens({ csrf }: Visitor): Html {
 /** Serves a form. A second click gets the result of the first, or a 409 when that takes too long. */
 export function serveForm(serving: FormServing, handler: FormHandler): RequestHandler {
   return async (request, response) => {
+    // Judged first: a form of another site comes without the session's cookie.
+    if (!isOwnOrigin(request)) {
+      throw forbidden('This form is from another site', '', requestIdOf(response), '/');
+    }
     const page = formPageOf(request);
     response.locals['formPage'] = page;
     const visitor = await visitorOf(request, serving.sessions, serving.keys);
@@ -112,10 +116,9 @@ function formPageOf(request: Request): string {
   return `/recover${queryOf(Object.fromEntries(fields) as Record<string, string>)}`;
 }
 
-/** @throws Refusal for another site's form, a reader, or a form without valid tokens. */
+/** @throws Refusal for a reader, or a form without valid tokens. */
 function requireAllowed(visitor: Visitor, request: Request, response: Response, page: string) {
   const refuse = (title: string, text: string) => forbidden(title, text, requestIdOf(response), page);
-  if (!isOwnOrigin(request)) throw refuse('This form is from another site', '');
   if (visitor.role !== 'operator') {
     throw refuse(
       'Your key is read-only',

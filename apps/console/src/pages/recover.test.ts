@@ -137,7 +137,7 @@ describe('a dry run', () => {
 });
 
 test('of two counts at a time one is refused, and a count that failed leaves its place free', async () => {
-  const sole = createOneCount(0);
+  const sole = createOneCount(60_000);
   const { promise, resolve } = Promise.withResolvers<string>();
   const first = sole(async () => promise);
   await expect(sole(async () => 'refused')).rejects.toMatchObject({ page: { status: 503 } });
@@ -147,15 +147,19 @@ test('of two counts at a time one is refused, and a count that failed leaves its
   expect(await sole(async () => 'third')).toBe('third');
 });
 
-test('a count waits for the one that runs, and two that wait run one after the other', async () => {
+test('a count waits for one that nobody wants, and two that wait run one after the other', async () => {
   const sole = createOneCount(60_000);
+  const isWanted = () => false;
   const results = [1, 2, 3].map(() => Promise.withResolvers<number>());
   const begun: number[] = [];
   const counts = results.map(async ({ promise }, at) =>
-    sole(async () => {
-      begun.push(at);
-      return promise;
-    }),
+    sole(
+      async () => {
+        begun.push(at);
+        return promise;
+      },
+      { isWanted },
+    ),
   );
   for (const [at, { resolve }] of results.entries()) {
     await waitFor(() => begun.length === at + 1, { what: `count ${at}` });

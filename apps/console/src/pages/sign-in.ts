@@ -12,12 +12,13 @@ export interface SignInParts {
 
 export function signInPage({ next, isUnsent = false, refused }: SignInParts): Page {
   const { status = 200, fault = null } = refused ?? {};
+  const notes = [isUnsent ? 'unsent' : '', fault === null ? '' : 'fault'].filter(Boolean).join(' ');
   const main = html`<div class="sign">
     <h1>Postrider console</h1>
     <div class="card">
       ${
         isUnsent
-          ? html`<p class="note wait">
+          ? html`<p class="note wait" id="unsent">
               <b>Your session has ended. The form that you sent changed nothing.</b> Sign in, and send it
               again.
             </p>`
@@ -26,6 +27,7 @@ export function signInPage({ next, isUnsent = false, refused }: SignInParts): Pa
       ${fault === null ? null : html`<p class="fault" id="fault" role="alert">${fault}</p>`}
       <form method="post" action="/sign-in">
         <input type="hidden" name="next" value="${next}" />
+        ${isUnsent ? html`<input type="hidden" name="form" value="unsent" />` : null}
         <div>
           <label for="key">Console key</label>
           <input
@@ -35,7 +37,8 @@ export function signInPage({ next, isUnsent = false, refused }: SignInParts): Pa
             autocomplete="current-password"
             required
             autofocus
-            ${fault === null ? null : html`aria-invalid="true" aria-describedby="fault"`}
+            ${fault === null ? null : html`aria-invalid="true"`}
+            ${notes === '' ? null : html`aria-describedby="${notes}"`}
           />
         </div>
         <button class="btn main">Sign in</button>

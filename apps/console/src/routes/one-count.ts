@@ -2,26 +2,33 @@ import { html } from '@remix-run/html-template';
 import { settlesWithin } from '@postrider/limits';
 import { Refusal } from '../http/refusal.ts';
 
-/**
- * Counts the events of a recovery. @throws Refusal (503) when another count runs on
- *
- * @param again the page that counts again. Absent: the one that was asked for.
- */
-export type OneCount = <T>(count: () => Promise<T>, again?: string) => Promise<T>;
+export interface CountOptions {
+  /** The page that counts again. Default: the one that was asked for. */
+  readonly again?: string;
+  /** False: nobody waits for the result, so the count ends soon. Default: it is wanted. */
+  readonly isWanted?: () => boolean;
+}
 
-/** A count that the browser cancelled, as after a double click, ends with its page of events. */
+/** Counts the events of a recovery. @throws Refusal (503) when another count runs on */
+export type OneCount = <T>(count: () => Promise<T>, options?: CountOptions) => Promise<T>;
+
+/**
+ * A double click makes the browser cancel its first count. That count ends with its page of events, and the
+ * next one waits for it. It waits for no other, because a waiting page holds one of few connections.
+ */
 const WAITS_MS = 2_000;
 
 /** A count looks at up to half a million events and holds a connection. So a process runs one at a time. */
 export function createOneCount(waitsMs = WAITS_MS): OneCount {
-  let running: Promise<unknown> | null = null;
-  return async (count, again = '') => {
+  let running: { readonly ended: Promise<unknown>; readonly isWanted: () => boolean } | null = null;
+  return async (count, { again = '', isWanted = () => true } = {}) => {
     const endMs = performance.now() + waitsMs;
     while (running !== null) {
-      if (!(await settlesWithin(endMs - performance.now(), running))) throw busy(again);
+      const { ended, isWanted: isOtherWanted } = running;
+      if (isOtherWanted() || !(await settlesWithin(endMs - performance.now(), ended))) throw busy(again);
     }
     const own = count();
-    running = own;
+    running = { ended: own, isWanted };
     try {
       return await own;
     } finally {

@@ -100,18 +100,21 @@ export function showRecover(
     const owned = await webhooksOf({ accounts, webhooks }, owner);
     const ids = owned.map(({ id }) => id);
     const recoveries = createRecoveryStore(db, clock, { eventsCountedMax: countedMax(owner) });
-    const counts = await counting(async () => {
+    const count = async () => {
       const hasTime = timeLimit(nowMs);
       const mayGoOn = (): boolean => hasTime() && visit.isConnected();
       return countAll(recoveries, owned, { ...request, mayGoOn });
-    });
+    };
+    const counts = await counting(count, { isWanted: visit.isConnected });
     const days = await readAttemptDays(db.pool, ids, visit.now);
     const health = await readWebhookHealth(db, ids);
     const running = await lookUps.runningAt(ids);
     const targets = owned.flatMap((webhook) => {
-      const count = counts.get(webhook.id);
+      const counted = counts.get(webhook.id);
       const parts = { day: days.get(webhook.id), health: health.get(webhook.id) };
-      return count === undefined ? [] : [{ webhook, count, running: running.get(webhook.id), ...parts }];
+      return counted === undefined
+        ? []
+        : [{ webhook, count: counted, running: running.get(webhook.id), ...parts }];
     });
     const account = owned[0] === undefined ? null : await accounts.describe(owned[0].accountId);
     const dryRun = { targets, account, owner };
@@ -217,21 +220,24 @@ export function startRecoveries(
       const count = { ...start.count, matched: Math.max(matched, start.count.matched) };
       return { endpoint, start: { ...start, count } };
     };
-    const results = await counting(async () => {
-      const mayGoOn = timeLimit(nowMs);
-      const starts: Start[] = [];
-      let isUnanswered = false;
-      for (const [id, counted] of cutLast(numbers)) {
-        // A number that was cut is not compared, so its recovery starts without a count, too.
-        const mayStart = mayGoOn() || (counted.hasMore && !isUnanswered);
-        const one: Start = mayStart
-          ? await startOne(id, counted, mayGoOn)
-          : { endpoint: id, start: { kind: counted.hasMore ? 'unread' : 'late' } };
-        isUnanswered ||= one.start.kind === 'unread' || one.start.kind === 'unknown';
-        starts.push(one);
-      }
-      return starts;
-    }, recoverPath(fields));
+    const results = await counting(
+      async () => {
+        const mayGoOn = timeLimit(nowMs);
+        const starts: Start[] = [];
+        let isUnanswered = false;
+        for (const [id, counted] of cutLast(numbers)) {
+          // A number that was cut is not compared, so its recovery starts without a count, too.
+          const mayStart = mayGoOn() || (counted.hasMore && !isUnanswered);
+          const one: Start = mayStart
+            ? await startOne(id, counted, mayGoOn)
+            : { endpoint: id, start: { kind: counted.hasMore ? 'unread' : 'late' } };
+          isUnanswered ||= one.start.kind === 'unread' || one.start.kind === 'unknown';
+          starts.push(one);
+        }
+        return starts;
+      },
+      { again: recoverPath(fields) },
+    );
     return resultOf(results, recoverPath(fields));
   };
 }

@@ -48,8 +48,10 @@ async function signIn(
   request: Request,
   response: Response,
 ): Promise<void> {
-  const { key: text, next } = fieldsOf(request);
-  response.locals['formPage'] = `/sign-in${queryOf({ next: ownPath(next) })}`;
+  const { key: text, next, form } = fieldsOf(request);
+  const isUnsent = form === 'unsent';
+  response.locals['formPage'] =
+    `/sign-in${queryOf({ form: isUnsent ? form : undefined, next: ownPath(next) })}`;
   requireOwnOrigin(request, response);
   const address = request.socket.remoteAddress ?? '';
   // A right key signs in, also while the address waits. All users behind a proxy have one address.
@@ -66,7 +68,7 @@ async function signIn(
       waitSeconds === 0
         ? [401, WRONG_KEY]
         : [429, `${WRONG_KEY} Many wrong keys came from your IP address. A valid key works at once.`];
-    respond(response, signInPage({ next: ownPath(next), refused: { status, fault } }), null);
+    respond(response, signInPage({ next: ownPath(next), isUnsent, refused: { status, fault } }), null);
     return;
   }
   limit.forget(address);

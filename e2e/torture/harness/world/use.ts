@@ -25,8 +25,7 @@ const MIB = 1024 * 1024;
  */
 const MEMORY_MIB_MAX = 1_024;
 /**
- * Per process. A worker has two lanes of 256 slots with a connection each, and 128 idle connections to each
- * of the four hosts. An API has 500 clients at once. The rest is for files, servers and closing connections.
+ * Per process. A worker keeps 128 idle connections to each of the four hosts, and makes some 500 attempts. An API has 500 clients at once. The rest is for files, servers and closing connections.
  */
 const OPEN_FILES_MAX = 1_200;
 /** The defaults of DATABASE_POOL_SIZE, and what each role needs besides (docs/operations/scale.md). */

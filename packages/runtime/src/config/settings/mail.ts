@@ -35,8 +35,8 @@ export const mailSettings = {
   smtpAllowPlaintext: defineSetting({
     key: 'SMTP_ALLOW_PLAINTEXT',
     description:
-      '`true`: login and mail may go to `SMTP_URL` unencrypted. Otherwise a server that is not on loopback, or behind ' +
-      'a `proxy`, must offer TLS (`smtps:` or STARTTLS). Without TLS the worker sends nothing and tries again later.',
+      '`true`: login and mail may go to `SMTP_URL` unencrypted. Otherwise a server that is not on loopback, and ' +
+      'each server behind a `proxy`, must offer TLS (`smtps:` or STARTTLS). Without TLS the worker sends nothing and tries again later.',
     schema: trueOrFalse,
     default: 'false',
     processes: ['worker'],
