@@ -62,7 +62,7 @@ async function foundByCli(requestId: string): Promise<{ id: string; email_id: st
 
 /** A signed-in visit. @returns the path of the page that the search led to, and the page. */
 async function searchConsole(text: string): Promise<{ path: string; page: string }> {
-  const open = await signIn(all, KEY);
+  const open = await signIn(`http://127.0.0.1:${await all.port('console')}`, KEY);
   const response = await open(`/search?${String(new URLSearchParams({ q: text }))}`);
   expect(response.status).toBe(200);
   return { path: new URL(response.url).pathname, page: await response.text() };

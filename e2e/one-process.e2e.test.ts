@@ -30,7 +30,7 @@ async function arrived(type: string, secret: string): Promise<Record<string, unk
 }
 
 async function expectConsoleSignsIn(all: SystemProcess): Promise<void> {
-  const open = await signIn(all, 'key');
+  const open = await signIn(`http://127.0.0.1:${await all.port('console')}`, 'key');
   const page = await open(`/accounts/${system.accountId}`);
   expect(page.status).toBe(200);
 }

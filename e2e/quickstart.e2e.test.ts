@@ -11,6 +11,7 @@ import { isRunning } from '@postrider/embedded';
 import { parseEvent } from '@postrider/receiver';
 import { forEveryProcess, listen, runNode, startTcpListener, waitFor, withClient } from '@postrider/testing';
 import { fetchCounted } from './call-api.ts';
+import { signIn } from './sign-in.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 jest.setTimeout(300_000); // three starts, of which the first may have to build
@@ -144,14 +145,8 @@ async function expectReplyInThread(start: Start, shown: Shown): Promise<void> {
 async function expectConsoleOpens(start: Start, shown: Shown): Promise<void> {
   const [, url = ''] = /^ +console +(http:\S+)$/m.exec(start.output()) ?? [];
   const [, key = ''] = /^ +sign in +(pr_console_\S+)$/m.exec(start.output()) ?? [];
-  const signedIn = await fetch(`${url}/sign-in`, {
-    method: 'POST',
-    headers: { origin: url },
-    body: new URLSearchParams({ key }),
-    redirect: 'manual',
-  });
-  const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
-  const page = await fetch(`${url}/accounts/${shown.account}`, { headers: { cookie } });
+  const open = await signIn(url, key);
+  const page = await open(`/accounts/${shown.account}`);
   expect(page.status).toBe(200);
   expect(await page.text()).toContain(shown.webhook.slice(-7));
 }

@@ -1,11 +1,5 @@
-import type { SystemProcess } from '@postrider/testing';
-
-/** Signs in to the console of a process. @returns what opens a page by its path */
-export async function signIn(
-  console: SystemProcess,
-  key: string,
-): Promise<(path: string) => Promise<Response>> {
-  const url = `http://127.0.0.1:${await console.port('console')}`;
+/** Signs in to the console at this URL. @returns what opens a page by its path */
+export async function signIn(url: string, key: string): Promise<(path: string) => Promise<Response>> {
   const signedIn = await fetch(`${url}/sign-in`, {
     method: 'POST',
     headers: { origin: url },

@@ -8,7 +8,7 @@ import { ConsoleServer } from './server.ts';
 
 /** The shutdown keeps this much of its deadline to close Postgres after the last request. */
 const CLOSING_TIME_MS = 2_000;
-/** A recovery waits up to two seconds for another count, and counts for up to ten before it starts. */
+/** A recovery waits up to two seconds for a cancelled count, and counts for up to ten before it starts. */
 const RESULT_WITHIN_MS = 14_000;
 
 /** The databases stay open: their opener closes them after the console has stopped. */

@@ -8,7 +8,7 @@ import { writtenDomains } from './written-domain.ts';
  * index entry allows 2,704.
  */
 const LOCAL_LENGTH_MAX = 256;
-/** `DOMAIN_LENGTH` allows no more. Block lists hold no longer names. */
+/** A name of `DOMAIN_LENGTH` has no more labels. */
 const LABELS_MAX = 127;
 
 /** The form of an address or a domain in a block list. @returns null when `text` is neither. */
@@ -44,8 +44,8 @@ function localPattern(text: string): string | null {
 }
 
 /**
- * The name and its parent domains. The name need not be a host name: `shop.example` covers
- * `a_b.shop.example`.
+ * The name and its parent domains. A block list holds no name longer than `DOMAIN_LENGTH`. The name need not
+ * be a host name: `shop.example` covers `a_b.shop.example`.
  */
 function domainsOver(domain: string): string[] {
   const nearest = domain.split('.').slice(-LABELS_MAX);

@@ -1,12 +1,11 @@
 import { LIMITS } from './limits.ts';
 import { parseUrl } from './parse-url.ts';
+import { DOMAIN_LENGTH } from './text-patterns.ts';
 
 export type EndpointParse =
   | { readonly ok: true; /** the normalised form that is stored and returned */ readonly endpoint: string }
   | { readonly ok: false; readonly fault: string };
 
-/** Characters without the final dot (RFC 1035 2.3.4). */
-const HOST_NAME_LENGTH = 253;
 const LABEL_LENGTH = 63;
 
 /**
@@ -24,7 +23,7 @@ export function parseEndpoint(text: string): EndpointParse {
   const hostName = url.hostname.replace(/\.$/, '');
   const labels = hostName.split('.');
   if (labels.some((label) => label === '')) return fault('has an empty label in its host name');
-  if (hostName.length > HOST_NAME_LENGTH || labels.some((label) => label.length > LABEL_LENGTH)) {
+  if (hostName.length > DOMAIN_LENGTH || labels.some((label) => label.length > LABEL_LENGTH)) {
     return fault('has a host name that is too long for DNS');
   }
   if (url.href.length > LIMITS.endpointLength) {

@@ -4,8 +4,8 @@ import { LOW_WATER_MARK } from './low-water-mark.ts';
 
 /**
  * Whether a row may be leased: it has no lease, its lease has expired, or its worker died. A dead worker may
- * also have fetched jobs whose rows it did not take. So an untaken row is free if it was leased
- * before the death. If its job still waits in the queue, it then has two jobs (decision 0036).
+ * also have fetched jobs whose rows it did not take. So an untaken row is free if it was leased before the
+ * death. If its job still waits in the queue, it then has two jobs (decision 0036).
  */
 const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
                    or coalesce(d.worker = any ($14::int[]), false)
