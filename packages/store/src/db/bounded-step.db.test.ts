@@ -131,7 +131,8 @@ describe('while a snapshot is held', () => {
         text.includes('offset') ? [] : (pagesBy[index] ?? []),
       );
       expect(pages.length).toBeGreaterThan(ROWS / 1_000 - 1);
-      expect(Math.max(...pages)).toBeLessThan(2 * (pages[0] ?? 0));
+      // The last of ten steps would read ten times the pages if it began at the first row again.
+      expect(Math.max(...pages)).toBeLessThan(5 * (pages[0] ?? 0));
     },
   );
 });
