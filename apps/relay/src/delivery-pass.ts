@@ -1,13 +1,13 @@
 import type { WebhookId } from '@postrider/domain';
+import { LANES } from '@postrider/queue';
 import type { Lane, Producer } from '@postrider/queue';
-import type { NoWork } from '@postrider/runtime';
 import type { DeliveryOutbox, LeasedDelivery, SweptWebhook } from '@postrider/store';
 import { accountShare } from './fair-shares.ts';
 import type { FleetWatch } from './fleet-watch.ts';
-import { createQueueDepths, DELAYED_MAX, LANES } from './queue-depths.ts';
+import { createQueueDepths, DELAYED_MAX } from './queue-depths.ts';
 import type { QueueDepths } from './queue-depths.ts';
 import { WebhookRegistry } from './webhook-registry.ts';
-import { CHECK_MS_MIN, LOOK_AHEAD_MS, STUCK_AFTER_SECONDS } from './webhook-state.ts';
+import { CHECK_MS_MIN, LOOK_AHEAD_MS } from './webhook-state.ts';
 
 export interface DeliveryPassParts {
   readonly store: Pick<DeliveryOutbox, 'claim' | 'release'>;
@@ -15,11 +15,13 @@ export interface DeliveryPassParts {
   readonly fleet: Pick<FleetWatch, 'slots' | 'deadWorkers'>;
   readonly leaseSeconds: number;
   /** Receives the deliveries of each claim once their jobs are added, for the metrics. */
-  readonly onQueued: (leased: readonly LeasedDelivery[]) => void;
+  readonly onJobsAdded: (leased: readonly LeasedDelivery[]) => void;
   /** Monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;
 }
 
+/** An attempt that takes longer is stuck. While many connections open, a quick endpoint may take over 1 s. */
+const STUCK_AFTER_SECONDS = 3;
 /** Webhooks of each lane in one claim. A fresh event waits for the claim under way, so claims are short. */
 const WEBHOOKS_PER_LANE = 64;
 
@@ -48,7 +50,7 @@ export class DeliveryPass {
   }
 
   /** Wake-ups name these webhooks: they have a fresh event or a replay. */
-  wake(webhooks: readonly WebhookId[]): void {
+  addWoken(webhooks: readonly WebhookId[]): void {
     for (const id of webhooks) this.#woken.add(id);
   }
 
@@ -62,12 +64,12 @@ export class DeliveryPass {
    *
    * @throws QueueUnavailableError, StoreUnavailableError. The leases are released, or run out.
    */
-  async run(): Promise<number | NoWork> {
+  async run(): Promise<number> {
     const beganMs = this.#nowMs();
-    if (beganMs < this.#restUntilMs) return { noWorkForMs: this.#restUntilMs - beganMs };
+    if (beganMs < this.#restUntilMs) return this.#restUntilMs - beganMs;
     this.#readWakeUps(beganMs);
     const lanes = this.#registry.makeDue(beganMs);
-    if (lanes.length === 0) return { noWorkForMs: this.#registry.nextCheckMs(beganMs) };
+    if (lanes.length === 0) return this.#registry.nextCheckMs(beganMs);
     await this.#depths.refresh(lanes);
     const open = lanes.filter((lane) => this.#depths.rowsMax(lane) > 0);
     const answeredMs = open.length > 0 ? await this.#claimFor(open) : this.#nowMs();
@@ -78,14 +80,14 @@ export class DeliveryPass {
   }
 
   #readWakeUps(nowMs: number): void {
-    for (const id of this.#woken) this.#registry.wake(id, nowMs);
+    for (const id of this.#woken) this.#registry.addWoken(id, nowMs);
     this.#woken.clear();
     for (const webhook of this.#found.splice(0)) this.#registry.addFound(webhook, nowMs);
   }
 
   /** Leases what is due for the next webhooks of these lanes, and adds jobs. @returns when it leased */
   async #claimFor(lanes: readonly Lane[]): Promise<number> {
-    const { store, fleet, leaseSeconds, onQueued } = this.#parts;
+    const { store, fleet, leaseSeconds, onJobsAdded } = this.#parts;
     const nowMs = this.#nowMs();
     const requests = this.#registry.nextRequests(lanes, WEBHOOKS_PER_LANE);
     try {
@@ -103,7 +105,7 @@ export class DeliveryPass {
       const leased = reports.flatMap((report) => report.leased);
       await this.#enqueue(leased);
       this.#registry.observe(requests, reports, nowMs);
-      onQueued(leased);
+      onJobsAdded(leased);
       return answeredMs;
     } catch (error) {
       this.#registry.putBack(requests);

@@ -61,7 +61,7 @@ function expiredLeases(locationOf: () => QueueLocation): void {
   /** Runs the pass until the consumers have so many jobs of deliveries. */
   async function untilDeliveries(count: number, pass: DeliveryPass, webhookId: WebhookId): Promise<void> {
     const isDone = async () => {
-      pass.wake([webhookId]);
+      pass.addWoken([webhookId]);
       await pass.run();
       return deliveries.length >= count;
     };
@@ -69,7 +69,7 @@ function expiredLeases(locationOf: () => QueueLocation): void {
   }
 
   async function untilMails(count: number, depths: QueueDepths): Promise<void> {
-    const parts = { store: createMailOutbox(store.pool), queue, depths, onQueued: quiet };
+    const parts = { store: createMailOutbox(store.pool), queue, depths, onJobsAdded: quiet };
     await mailPass({ ...parts, leaseSeconds: LEASE_SECONDS });
     await waitFor(() => mails.length >= count, { what: `${count} jobs of mail` });
   }
@@ -80,7 +80,7 @@ function expiredLeases(locationOf: () => QueueLocation): void {
       queue,
       fleet: { slots: () => 768, deadWorkers: () => [] },
       leaseSeconds: LEASE_SECONDS,
-      onQueued: quiet,
+      onJobsAdded: quiet,
     });
   const newDepths = () => createQueueDepths(queue, ['mail'], MAIL_DELAYED_MAX);
   const endLeases = (table: 'deliveries' | 'email_sends', onlyId: string | null = null) =>

@@ -7,7 +7,7 @@ import type { AccountState } from './webhook-state.ts';
 const BESIDE_OTHERS: Capacity = { slots: 128, oneAccount: false, needingShare: new Set([account(32, 1)]) };
 
 function account(inFlight = 0, busyWebhooks = 0): AccountState {
-  return { inFlight, busyWebhooks, waitingWebhooks: 0, webhookCount: busyWebhooks };
+  return { inFlight, busyWebhooks, cutWebhooks: 0, webhookCount: busyWebhooks };
 }
 
 function webhook(more: Partial<AskingWebhook> = {}): AskingWebhook {

@@ -3,10 +3,11 @@ import { FIRST_LIMIT } from './webhook-state.ts';
 import type { AccountState, WebhookLimit, WebhookState } from './webhook-state.ts';
 
 /**
- * While the relay knows another account, a quick webhook gets at most this part of the slots. Of a worker's
- * 768 slots it is 48. Each attempt takes 100 ms or less, so 48 slots make at least 480 deliveries a second.
+ * While the relay knows another account, a quick webhook gets at most this fraction of the slots. Of a
+ * worker's 768 slots it is 48. Each attempt takes 100 ms or less, so 48 slots make at least 480 deliveries
+ * a second.
  */
-const QUICK_PART = 1 / 16;
+const QUICK_FRACTION = 1 / 16;
 
 /** A webhook of the next claim. */
 export type AskingWebhook = Pick<WebhookState, 'account' | 'grownLimit' | 'inFlight' | 'isQuick' | 'lane'>;
@@ -26,7 +27,7 @@ export interface Capacity {
  *
  * limit = min(own, max(fair, in flight + spare))
  *
- * - `own` has grown with the deliveries that ended. Beside other accounts, it is at most a sixteenth of the
+ * - `own` has grown with the attempts that ended. Beside other accounts, it is at most a sixteenth of the
  *   slots for a quick webhook.
  * - `fair` is the account's limit, divided by the number of its webhooks that have deliveries in flight or
  *   are in this claim. It is at least one.
@@ -59,14 +60,14 @@ function accountLimit({ account, lane }: AskingWebhook, { slots, needingShare }:
 
 /** The share of an account: it may have this many deliveries in flight, whatever others have. */
 export function accountShare(slots: number): number {
-  return partOf(slots, ACCOUNT_SHARE);
+  return fractionOf(slots, ACCOUNT_SHARE);
 }
 
 /** Above this limit, deliveries of a quick webhook wait in the workers. */
 export function quickLimit(slots: number): number {
-  return partOf(slots, QUICK_PART);
+  return fractionOf(slots, QUICK_FRACTION);
 }
 
-function partOf(slots: number, part: number): number {
-  return Math.max(FIRST_LIMIT, Math.floor(slots * part));
+function fractionOf(slots: number, fraction: number): number {
+  return Math.max(FIRST_LIMIT, Math.floor(slots * fraction));
 }

@@ -10,15 +10,6 @@ const ENDED_MIN = 32;
  */
 const DOUBLES_AFTER_MS = 4_000;
 
-export interface FlightSample {
-  /** Deliveries in flight at the start of `elapsedMs`. */
-  readonly inFlight: number;
-  readonly ended: number;
-  readonly elapsedMs: number;
-  /** Above this limit, deliveries of a quick webhook wait in the workers. */
-  readonly quickLimit: number;
-}
-
 /** How long a webhook's deliveries are in flight: deliveries in flight = deliveries a second × time. */
 export class FlightTime {
   /** Deliveries in flight × milliseconds, and deliveries that ended. Both halve in `HALF_LIFE_MS`. */
@@ -27,7 +18,12 @@ export class FlightTime {
   /** The shortest mean so far. A longer one may be due to a busy worker, not to the endpoint. */
   #shortestMs = Infinity;
 
-  add({ inFlight, ended, elapsedMs, quickLimit }: FlightSample): void {
+  /**
+   * @param seen `inFlight` deliveries at the start of `elapsedMs`, of which `ended` have ended. With more in
+   * flight than `quickLimit`, deliveries of a quick webhook wait in the workers.
+   */
+  add(seen: { inFlight: number; ended: number; elapsedMs: number; quickLimit: number }): void {
+    const { inFlight, ended, elapsedMs, quickLimit } = seen;
     const kept = 2 ** (-elapsedMs / HALF_LIFE_MS);
     this.#inFlightMs = this.#inFlightMs * kept + inFlight * elapsedMs;
     this.#ended = this.#ended * kept + ended;

@@ -45,7 +45,7 @@ const run = (config: Partial<HealthNoticesConfig> = {}) =>
     config: { ...CONFIG, ...config },
     clock: systemClock,
     logger: keepingLogger(lines),
-    onQueued: () => void (queued += 1),
+    onNoticesMade: () => void (queued += 1),
   });
 
 interface Mail {

@@ -19,7 +19,7 @@ export interface HealthNoticesParts {
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
   /** Called when mail or events are queued. */
-  readonly onQueued: () => void;
+  readonly onNoticesMade: () => void;
 }
 
 /** A step locks these webhooks for about 10 ms. Changes of their health wait for it. */
@@ -35,7 +35,7 @@ const SANDBOX_FROM = 'Postrider <notices@postrider.example>';
  * milliseconds.
  */
 export async function healthNoticesPass(parts: HealthNoticesParts): Promise<number> {
-  const { store, config, clock, logger, onQueued } = parts;
+  const { store, config, clock, logger, onNoticesMade } = parts;
   const limits = { afterSeconds: config.webhookFailingNoticeMinutes * 60, rowsMax: NOTICES_PER_STEP };
   const retention = { days: config.deadLetterRetentionDays, perWebhookMax: config.deadLettersPerWebhookMax };
   const notices = await store.notify(limits, (due) => {
@@ -46,7 +46,7 @@ export async function healthNoticesPass(parts: HealthNoticesParts): Promise<numb
     };
   });
   for (const notice of notices) logNotice(notice, config, logger);
-  if (notices.length > 0) onQueued();
+  if (notices.length > 0) onNoticesMade();
   return notices.length === NOTICES_PER_STEP ? BUSY_PAUSE_MS : IDLE_PAUSE_MS;
 }
 

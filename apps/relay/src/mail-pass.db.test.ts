@@ -32,8 +32,8 @@ beforeEach(async () => {
 });
 
 async function run(): Promise<number> {
-  const onQueued = (claimed: readonly ClaimedEmail[]) => void claims.push(claimed);
-  return mailPass({ store: createMailOutbox(store.pool), queue, depths, leaseSeconds: 30, onQueued });
+  const onJobsAdded = (claimed: readonly ClaimedEmail[]) => void claims.push(claimed);
+  return mailPass({ store: createMailOutbox(store.pool), queue, depths, leaseSeconds: 30, onJobsAdded });
 }
 
 const jobs = () => queue.jobs('mail') as JobToAdd<MailJob>[];

@@ -9,7 +9,7 @@ export interface MailPassParts {
   readonly depths: QueueDepths;
   readonly leaseSeconds: number;
   /** Receives the mail of each claim once its jobs are added, for the metrics. */
-  readonly onQueued: (claimed: readonly ClaimedEmail[]) => void;
+  readonly onJobsAdded: (claimed: readonly ClaimedEmail[]) => void;
 }
 
 const LOOK_AHEAD_SECONDS = 60;
@@ -47,7 +47,7 @@ export async function mailPass(parts: MailPassParts): Promise<number> {
     throw error;
   }
   depths.noteAdded('mail', jobs);
-  parts.onQueued(claimed);
+  parts.onJobsAdded(claimed);
   return claimed.length === rowsMax ? BUSY_PAUSE_MS : IDLE_PAUSE_MS;
 }
 

@@ -1,12 +1,28 @@
+import type { Producer } from '@postrider/queue';
 import { periodicTask } from '@postrider/runtime';
-import type { Logger, Metrics, NoWork, PeriodicTask, RelayPass } from '@postrider/runtime';
+import type { Logger, Metrics, NoWork, PeriodicTask, RelayPass, Shell } from '@postrider/runtime';
+import type { RelayPools } from './open-pools.ts';
 
 export interface PassMakerParts {
   readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>;
   readonly metrics: Pick<Metrics<'relay'>, 'passDuration' | 'passesFailed'>;
 }
 
-export type NewPass = ReturnType<typeof passMaker>;
+type NewPass = ReturnType<typeof passMaker>;
+
+/** The connections stay open: their opener closes them after the relay has stopped. */
+export interface RelayConnections extends Shell<'relay'>, RelayPools {
+  /** The pause after a failed housekeeping step. Default: 20 s. */
+  readonly stepRetryAfterErrorMs?: number;
+}
+
+/** What all passes share. */
+export interface PassParts extends RelayConnections {
+  readonly queue: Producer;
+  readonly newPass: NewPass;
+}
+
+export const PAUSE_AFTER_ERROR_MS = 500;
 
 /**
  * Returns the function that makes passes. A pass is a periodic task that measures each run and counts failed

@@ -1,8 +1,6 @@
 import { waitingMax } from '@postrider/queue';
 import type { Producer, QueueDepth, QueueKey } from '@postrider/queue';
 
-export const LANES = ['fast', 'slow'] as const;
-
 /** Delayed jobs in both lanes. They become ready ahead of later work, and the relay cannot reorder them. */
 export const DELAYED_MAX = 2_000;
 

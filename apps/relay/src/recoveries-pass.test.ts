@@ -38,7 +38,7 @@ beforeEach(() => {
       return outstanding.get(accountId) ?? 0;
     },
     outstandingMax: 10_000,
-    onQueued: (webhookId) => void woken.push(webhookId),
+    onDeliveriesMade: (webhookId) => void woken.push(webhookId),
     logger: keepingLogger(lines),
     nowMs: () => nowMs,
   });

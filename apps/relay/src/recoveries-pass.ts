@@ -9,7 +9,7 @@ export interface RecoveriesPassParts {
   readonly outstandingOf: (accountId: AccountId) => Promise<number>;
   readonly outstandingMax: number;
   /** Receives the webhooks that got deliveries. */
-  readonly onQueued: (webhookId: WebhookId) => void;
+  readonly onDeliveriesMade: (webhookId: WebhookId) => void;
   readonly logger: Pick<Logger, 'info'>;
   /** Monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;
@@ -68,13 +68,13 @@ export class RecoveriesPass {
   }
 
   async #step(id: RecoveryId, pace: AccountPace): Promise<void> {
-    const { work, onQueued, logger } = this.#parts;
+    const { work, onDeliveriesMade, logger } = this.#parts;
     const step = await work.step(id, this.#eventsMax(pace));
     if (step === null) return;
     const { webhookId, queued, ended } = step;
     pace.queued += queued;
     pace.pacedUntilMs = Math.max(pace.pacedUntilMs, this.#nowMs()) + queued / EVENTS_PER_MS;
-    if (queued > 0) onQueued(webhookId);
+    if (queued > 0) onDeliveriesMade(webhookId);
     if (ended !== null) logger.info(`recovery ${ended}`, { recovery_id: id, webhook_id: webhookId });
   }
 

@@ -1,71 +1,34 @@
 import type { WebhookId } from '@postrider/domain';
-import { Semaphore } from '@postrider/limits';
 import { Producer } from '@postrider/queue';
 import type { QueueWatch } from '@postrider/queue';
-import { announcedSlots, databaseReadiness, systemClock } from '@postrider/runtime';
-import type { PeriodicTask, ReadinessCheck, Shell } from '@postrider/runtime';
+import { announcedSlots, databaseReadiness } from '@postrider/runtime';
+import type { PeriodicTask, ReadinessCheck } from '@postrider/runtime';
 import {
-  createAttemptLog,
-  createAttemptSums,
   createDeliveryOutbox,
-  createErasureStore,
   createFleet,
-  createHealthNoticeStore,
-  createHousekeeping,
-  createMailOutbox,
-  createOperatorEventStore,
-  createRecoveryWork,
   createRelaySession,
-  createSnapshotWatch,
   makeNoticesAccount,
-  outstandingOf,
   readiness,
-  readOutstanding,
-  readUnsentMail,
 } from '@postrider/store';
 import type { ParsedWakeUp } from '@postrider/store';
 import { DeliveryPass } from './delivery-pass.ts';
 import { createFleetWatch } from './fleet-watch.ts';
 import type { FleetWatch } from './fleet-watch.ts';
-import { createEvictionWatch, GAUGES_EVERY_MS, gaugesPass } from './gauges.ts';
-import { healthNoticesPass } from './health-notices.ts';
-import {
-  erasuresPass,
-  housekeepingPass,
-  housekeepingSteps,
-  inboxRemovalsPass,
-  removalsPass,
-  STEP_RETRY_AFTER_ERROR_MS,
-  sumsPass,
-} from './housekeeping.ts';
-import { MAIL_DELAYED_MAX, mailPass } from './mail-pass.ts';
-import type { RelayPools } from './open-pools.ts';
-import { operatorEndpoint, operatorEventsPass } from './operator-events.ts';
-import { passMaker } from './pass.ts';
-import type { NewPass } from './pass.ts';
-import { createQueueDepths } from './queue-depths.ts';
-import { RecoveriesPass } from './recoveries-pass.ts';
-import { retentionSteps, retentionPass } from './retention.ts';
+import { createGaugesPass, createOtherPasses } from './other-passes.ts';
+import { PAUSE_AFTER_ERROR_MS, passMaker } from './pass.ts';
+import type { PassParts, RelayConnections } from './pass.ts';
 import { SweepPass } from './sweep-pass.ts';
 
-/** The connections stay open: their opener closes them after the relay has stopped. */
-export interface RelayParts extends Shell<'relay'>, RelayPools {
+export interface RelayParts extends RelayConnections {
   readonly queueWatch: QueueWatch;
-  /** The pause after a failed housekeeping step. Default: 20 s. */
-  readonly stepRetryAfterErrorMs?: number;
 }
 
-const PAUSE_AFTER_ERROR_MS = 500;
-/** Some passes may do their work a minute later. */
-const LONG_PAUSE_AFTER_ERROR_MS = 60_000;
 /** A pass may hang when Postgres does not answer. */
 const STOP_TIMEOUT_MS = 5_000;
 
-/** What the passes share. */
-interface Shared extends RelayParts {
-  readonly queue: Producer;
+/** What the passes of the active relay share. */
+interface ActiveParts extends PassParts {
   readonly fleet: FleetWatch;
-  readonly newPass: NewPass;
 }
 
 /**
@@ -90,7 +53,7 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
     logger,
     metrics,
   });
-  const gauges = createGaugesPass(parts, queue, newPass);
+  const gauges = createGaugesPass({ ...parts, queue, newPass });
   const always = passesOf([newPass('fleet', () => fleet.run(), PAUSE_AFTER_ERROR_MS), gauges]);
   lifecycle.add('passes of every relay', { start: async () => always.start(), stop: () => always.stop() });
 
@@ -133,40 +96,15 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
 /**
  * Makes new passes each time: another relay has worked since, so what the old ones knew is out of date.
  */
-function createActivePasses(shared: Shared) {
-  const { config, pool, logger, metrics, newPass } = shared;
-  const deliveries = createDeliveryPasses(shared);
-  const mails = createMailPass(shared);
-  const housekeeping = createHousekeeping(pool);
-  const attemptLogMutex = new Semaphore(1);
-  const steps = housekeepingSteps({
-    attemptLog: createAttemptLog(pool),
-    attemptLogMutex,
-    housekeeping,
-    config,
-  });
-  const retention = retentionSteps({ pool, config, attemptLogMutex, metrics, logger });
-  const erasures = createErasureStore(pool);
-  const sums = createAttemptSums(pool, config);
-  const stepRetryMs = shared.stepRetryAfterErrorMs ?? STEP_RETRY_AFTER_ERROR_MS;
-  const passes = passesOf([
-    ...deliveries.passes,
-    mails,
-    createRecoveriesPass(shared, (webhookId) => deliveries.wake([webhookId])),
-    ...steps.map((step) => newPass(step.name, () => housekeepingPass(step, logger), stepRetryMs)),
-    newPass('retention', () => retentionPass(retention, logger), LONG_PAUSE_AFTER_ERROR_MS),
-    newPass('erasures', () => erasuresPass(erasures, logger), LONG_PAUSE_AFTER_ERROR_MS),
-    newPass('sums', () => sumsPass(sums), LONG_PAUSE_AFTER_ERROR_MS),
-    newPass('removals', () => removalsPass(housekeeping, logger), LONG_PAUSE_AFTER_ERROR_MS),
-    newPass('inbox_removals', () => inboxRemovalsPass(housekeeping, logger), LONG_PAUSE_AFTER_ERROR_MS),
-    ...createNoticePasses(shared, () => mails.wake()),
-  ]);
+function createActivePasses(parts: ActiveParts) {
+  const deliveries = createDeliveryPasses(parts);
+  const others = createOtherPasses(parts, (webhookId) => deliveries.wake([webhookId]));
   return {
-    ...passes,
+    ...passesOf([...deliveries.passes, ...others.passes]),
     wake({ webhooks, mail, sweep }: ParsedWakeUp): void {
       deliveries.wake(webhooks);
       if (sweep) deliveries.sweepAgain();
-      if (mail) mails.wake();
+      if (mail) others.wakeMail();
     },
   };
 }
@@ -183,31 +121,15 @@ function passesOf(passes: readonly PeriodicTask[]) {
   };
 }
 
-function createGaugesPass(
-  { pool, logger, metrics }: RelayParts,
-  queue: Producer,
-  newPass: NewPass,
-): PeriodicTask {
-  const gauges = {
-    metrics,
-    queue,
-    readOutstanding: () => readOutstanding(pool),
-    readUnsentMail: () => readUnsentMail({ pool }),
-    oldestSnapshotSeconds: createSnapshotWatch(pool),
-    onEvictionPolicy: createEvictionWatch(metrics, logger),
-  };
-  return newPass('report', () => gaugesPass(gauges), GAUGES_EVERY_MS);
-}
-
 /** The pass that claims, and the sweep that finds what was lost. */
-function createDeliveryPasses({ config, leases, metrics, queue, fleet, newPass }: Shared) {
+function createDeliveryPasses({ config, leases, metrics, queue, fleet, newPass }: ActiveParts) {
   const store = createDeliveryOutbox(leases);
   const pass = new DeliveryPass({
     store,
     queue,
     fleet,
     leaseSeconds: config.leaseSeconds,
-    onQueued(leased) {
+    onJobsAdded(leased) {
       metrics.claimedRows.observe({ kind: 'delivery' }, leased.length);
       metrics.reconciledRows.inc(leased.filter((delivery) => delivery.leaseExpired).length);
     },
@@ -224,7 +146,7 @@ function createDeliveryPasses({ config, leases, metrics, queue, fleet, newPass }
   return {
     passes: [passTask, sweepTask],
     wake(webhooks: readonly WebhookId[]): void {
-      pass.wake(webhooks);
+      pass.addWoken(webhooks);
       if (webhooks.length > 0) passTask.wake();
     },
     sweepAgain(): void {
@@ -232,57 +154,4 @@ function createDeliveryPasses({ config, leases, metrics, queue, fleet, newPass }
       sweepTask.wake();
     },
   };
-}
-
-function createRecoveriesPass(
-  { config, pool, logger, newPass }: Shared,
-  onQueued: (webhookId: WebhookId) => void,
-): PeriodicTask {
-  const recoveries = new RecoveriesPass({
-    work: createRecoveryWork(pool),
-    outstandingOf: (accountId) => outstandingOf(pool, accountId),
-    outstandingMax: config.outstandingDeliveriesPerAccountMax,
-    onQueued,
-    logger,
-  });
-  return newPass('recoveries', () => recoveries.run(), PAUSE_AFTER_ERROR_MS);
-}
-
-function createMailPass({ config, pool, metrics, queue, newPass }: Shared): PeriodicTask {
-  const store = createMailOutbox(pool);
-  const depths = createQueueDepths(queue, ['mail'], MAIL_DELAYED_MAX);
-  const run = () =>
-    mailPass({
-      store,
-      queue,
-      depths,
-      leaseSeconds: config.leaseSeconds,
-      onQueued: (claimed) => metrics.claimedRows.observe({ kind: 'mail' }, claimed.length),
-    });
-  return newPass('mail', run, PAUSE_AFTER_ERROR_MS);
-}
-
-/** The pass that queues notices about webhooks, and the one that posts the operator's. */
-function createNoticePasses(
-  { config, pool, logger, metrics, newPass }: Shared,
-  wakeMail: () => void,
-): PeriodicTask[] {
-  const store = createHealthNoticeStore(pool, systemClock);
-  const operatorEvents = createOperatorEventStore(pool);
-  const endpoint = operatorEndpoint(config);
-  const operatorPass =
-    endpoint === null
-      ? null
-      : newPass(
-          'operator_events',
-          () => operatorEventsPass({ store: operatorEvents, endpoint, clock: systemClock, logger, metrics }),
-          PAUSE_AFTER_ERROR_MS,
-        );
-  function onQueued(): void {
-    wakeMail();
-    operatorPass?.wake();
-  }
-  const run = () => healthNoticesPass({ store, config, clock: systemClock, logger, onQueued });
-  const notices = newPass('health_notices', run, PAUSE_AFTER_ERROR_MS);
-  return operatorPass === null ? [notices] : [notices, operatorPass];
 }

@@ -59,11 +59,11 @@ export class SweepPass {
       this.#again = false;
       this.#sweepBeganAtMs = beganMs;
     }
-    const alone = this.#oneAtATime;
+    const oneAtATime = this.#oneAtATime;
     try {
-      this.#parts.onFound(await (alone ? this.#one() : this.#many()));
+      this.#parts.onFound(await (oneAtATime ? this.#one() : this.#many()));
     } catch (error) {
-      this.#oneAtATime = !alone;
+      this.#oneAtATime = !oneAtATime;
       this.#rest(beganMs);
       throw error;
     }

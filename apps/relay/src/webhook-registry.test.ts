@@ -25,7 +25,7 @@ const id = (name: string) => `wh_${name}` as WebhookId;
 const accountOf = (webhookId: WebhookId) => `acct_${webhookId.charAt(3)}` as AccountId;
 
 function wake(...names: string[]): void {
-  for (const name of names) registry.wake(id(name), nowMs);
+  for (const name of names) registry.addWoken(id(name), nowMs);
 }
 
 /** Claims for the next webhooks of a lane. @returns their names, in the order of the claim */

@@ -1,9 +1,9 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
+import { LANES } from '@postrider/queue';
 import type { Lane } from '@postrider/queue';
 import type { ClaimRequest, SweptWebhook, WebhookReport } from '@postrider/store';
 import TinyQueue from 'tinyqueue';
 import { accountShare, quickLimit, webhookLimits } from './fair-shares.ts';
-import { LANES } from './queue-depths.ts';
 import { CHECK_MS_MAX, LOOK_AHEAD_MS, WebhookState } from './webhook-state.ts';
 import type { AccountState, WebhookLimit } from './webhook-state.ts';
 
@@ -41,7 +41,7 @@ export class WebhookRegistry {
   }
 
   /** A wake-up names this webhook. A webhook at its limit has a check soon: the wake-up changes nothing. */
-  wake(webhookId: WebhookId, nowMs: number): void {
+  addWoken(webhookId: WebhookId, nowMs: number): void {
     const webhook = this.#stateOrNew(webhookId, nowMs);
     if (!webhook.isAtLimit) this.#setCheck(webhook, nowMs, nowMs);
   }
@@ -184,7 +184,7 @@ export class WebhookRegistry {
   }
 
   #noteNeedOf(account: AccountState): void {
-    const needsShare = account.waitingWebhooks > 0 || account.inFlight >= accountShare(this.#fleetSlots());
+    const needsShare = account.cutWebhooks > 0 || account.inFlight >= accountShare(this.#fleetSlots());
     if (needsShare) this.#needingShare.add(account);
     else this.#needingShare.delete(account);
   }

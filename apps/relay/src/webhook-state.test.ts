@@ -62,17 +62,17 @@ describe('the limit', () => {
 });
 
 test('it waits for its account in the fast lane only, with more due than its account leaves it', () => {
-  const isWaiting = () => webhook.account.waitingWebhooks === 1;
+  const isCut = () => webhook.account.cutWebhooks === 1;
   claim({ leased: leased(8) }); // as many as its own limit
-  expect(isWaiting()).toBe(false);
+  expect(isCut()).toBe(false);
   claim({ due: 3, inFlight: 3 }, 4);
-  expect(isWaiting()).toBe(false);
+  expect(isCut()).toBe(false);
   claim({ due: 4, inFlight: 4 }, 4);
-  expect(isWaiting()).toBe(true);
+  expect(isCut()).toBe(true);
   claim({ due: 4, inFlight: 4, stuck: 4 }, 4);
-  expect([isWaiting(), webhook.lane]).toEqual([true, 'slow']);
+  expect([isCut(), webhook.lane]).toEqual([true, 'slow']);
   claim({ due: 4, inFlight: 4, stuck: 4 }, 4);
-  expect(isWaiting()).toBe(false);
+  expect(isCut()).toBe(false);
 });
 
 describe('the lane', () => {

@@ -5,10 +5,8 @@ import { FlightTime } from './flight-time.ts';
 
 /** The limit of a webhook that is new to the relay, or failing. If it hangs, it holds 8 slots for 10 s. */
 export const FIRST_LIMIT = 8;
-/** Growth of the limit per ended delivery: an endpoint that takes 2 s has 72 in flight after 4 s. */
+/** Growth of the limit per ended attempt: an endpoint that takes 2 s has 72 in flight after 4 s. */
 const GROWTH = 2;
-/** An attempt that takes longer is stuck. While many connections open, a quick endpoint may take over 1 s. */
-export const STUCK_AFTER_SECONDS = 3;
 /** An endpoint hangs when this many attempts are stuck, or half of those that it may have in flight. */
 const HANGS_AT_STUCK = 8;
 /** Deliveries due within this time become delayed jobs. Later ones wait in Postgres. */
@@ -17,8 +15,8 @@ export const LOOK_AHEAD_MS = 60_000;
 export const CHECK_MS_MIN = 10;
 /** A webhook with deliveries in flight is checked after this time. So a hang or a dead worker is found. */
 export const CHECK_MS_MAX = 500;
-/** A webhook at its limit is checked after this part of its flight time. */
-const AT_LIMIT_CHECK_PART = 1 / 8;
+/** A webhook at its limit is checked after this fraction of its flight time. */
+const AT_LIMIT_CHECK_FRACTION = 1 / 8;
 
 /** What the relay knows of an account. */
 export interface AccountState {
@@ -26,7 +24,7 @@ export interface AccountState {
   /** Its webhooks with deliveries in flight. */
   busyWebhooks: number;
   /** Its webhooks of the fast lane whose deliveries wait because the account may have no more in flight. */
-  waitingWebhooks: number;
+  cutWebhooks: number;
   /** Its webhooks that the relay knows. */
   webhookCount: number;
 }
@@ -38,21 +36,14 @@ export interface WebhookLimit {
   readonly isCutByAccount: boolean;
 }
 
-interface ObservedClaim extends WebhookLimit {
-  /** See `FlightSample`. */
-  readonly quickLimit: number;
-  /** When it began. */
-  readonly nowMs: number;
-}
-
 /** What the relay knows of a webhook. After a restart the relay learns it again. */
 export class WebhookState {
   readonly webhookId: WebhookId;
   /** Null until the first report. */
   accountId: AccountId | null = null;
   /** Until the first report it is the webhook's own, and no other webhook's limits depend on it. */
-  account: AccountState = { inFlight: 0, busyWebhooks: 0, waitingWebhooks: 0, webhookCount: 0 };
-  /** Its limit as far as its endpoint is known: it grows with each delivery that ends. */
+  account: AccountState = { inFlight: 0, busyWebhooks: 0, cutWebhooks: 0, webhookCount: 0 };
+  /** Its limit as far as its endpoint is known: it grows with each attempt that ends. */
   grownLimit = FIRST_LIMIT;
   /** Due deliveries in the queue or in an attempt, after the last report. */
   inFlight = 0;
@@ -69,7 +60,7 @@ export class WebhookState {
    * entry. At each time, the registry reads `checkAtMs` again.
    */
   readonly scheduledAtMs: number[] = [];
-  #isWaiting = false;
+  #isCut = false;
   #isFailing = false;
   /** When the relay last leased a due delivery. */
   #leasedAtMs = -Infinity;
@@ -90,33 +81,36 @@ export class WebhookState {
     return this.#flightTime.isQuick(this.inFlight);
   }
 
-  /** Takes in what a claim saw. */
-  observe(report: WebhookReport, { limit, isCutByAccount, quickLimit, nowMs }: ObservedClaim): void {
+  /** Takes in what a claim saw. @param nowMs when the claim began. @param quickLimit see `FlightTime.add`. */
+  observe(
+    report: WebhookReport,
+    { limit, isCutByAccount, quickLimit, nowMs }: WebhookLimit & { quickLimit: number; nowMs: number },
+  ): void {
     const leased = report.leased.filter(({ dueInMs }) => dueInMs === 0).length;
-    // An expired lease ends no delivery: its job or its worker was lost.
+    // No attempt ends with an expired lease: a job or a worker was lost, or the job still waits.
     const ended = Math.max(0, this.inFlight - report.inFlight - report.expired);
     const elapsedMs = nowMs - this.checkedAtMs;
     this.#flightTime.add({ inFlight: this.inFlight, ended, elapsedMs, quickLimit });
     this.isAtLimit = report.due >= limit;
-    const isWaiting = this.lane === 'fast' && this.isAtLimit && isCutByAccount;
+    const isCut = this.lane === 'fast' && this.isAtLimit && isCutByAccount;
     this.#noteHanging(report, limit, ended, nowMs);
     this.#isFailing = report.failing;
     this.grownLimit = report.failing ? FIRST_LIMIT : this.grownLimit + GROWTH * ended;
     this.scanFrom = report.scanFrom;
     this.checkedAtMs = nowMs;
     if (leased > 0) this.#leasedAtMs = nowMs;
-    this.setInFlight(report.inFlight + leased, isWaiting);
+    this.setInFlight(report.inFlight + leased, isCut);
     const isLeftOut = Math.min(report.due, limit) > this.inFlight;
     this.checkAtMs = nowMs + (isLeftOut ? CHECK_MS_MIN : this.#nextCheckMs(report));
   }
 
-  /** @param isWaiting deliveries wait because the account may have no more in flight. */
-  setInFlight(inFlight: number, isWaiting: boolean): void {
+  /** @param isCut deliveries wait because the account may have no more in flight. */
+  setInFlight(inFlight: number, isCut: boolean): void {
     this.account.inFlight += inFlight - this.inFlight;
     this.account.busyWebhooks += Number(inFlight > 0) - Number(this.inFlight > 0);
-    this.account.waitingWebhooks += Number(isWaiting) - Number(this.#isWaiting);
+    this.account.cutWebhooks += Number(isCut) - Number(this.#isCut);
     this.inFlight = inFlight;
-    this.#isWaiting = isWaiting;
+    this.#isCut = isCut;
   }
 
   /**
@@ -131,7 +125,7 @@ export class WebhookState {
 
   #nextCheckMs({ nextDueInMs }: WebhookReport): number {
     if (this.isAtLimit) {
-      const checkMs = this.#flightTime.meanMs(this.inFlight) * AT_LIMIT_CHECK_PART;
+      const checkMs = this.#flightTime.meanMs(this.inFlight) * AT_LIMIT_CHECK_FRACTION;
       return Math.min(CHECK_MS_MAX, Math.max(CHECK_MS_MIN, checkMs));
     }
     const inFlightCheckMs = this.inFlight > 0 ? CHECK_MS_MAX : Infinity;

@@ -1,6 +1,5 @@
 import type { WebhookId } from '@postrider/domain';
 import type { DeliveryJob, Lane, JobToAdd } from '@postrider/queue';
-import type { NoWork } from '@postrider/runtime';
 import { createDeliveryOutbox, createDeliveryWork } from '@postrider/store';
 import type { ClaimRequest, DeadWorker, LeasedDelivery } from '@postrider/store';
 import { DeliveryPass } from '../src/delivery-pass.ts';
@@ -53,7 +52,7 @@ export class DeliveryFixture {
       fleet: { slots: () => this.fleetSlots, deadWorkers: () => this.deadWorkers },
       leaseSeconds: 30,
       nowMs,
-      onQueued: (leased) => this.leases.push(leased),
+      onJobsAdded: (leased) => this.leases.push(leased),
     });
     const sweepOnce: typeof outbox.sweep = async (...args) => {
       this.sweeps += 1;
@@ -68,8 +67,8 @@ export class DeliveryFixture {
   }
 
   /** A wake-up names these webhooks. @returns the pause before the next run, in milliseconds. */
-  async wakeUp(...webhooks: WebhookId[]): Promise<number | NoWork> {
-    this.pass.wake(webhooks);
+  async wakeUp(...webhooks: WebhookId[]): Promise<number> {
+    this.pass.addWoken(webhooks);
     return this.pass.run();
   }
 
@@ -95,7 +94,7 @@ export class DeliveryFixture {
   }
 
   /** Runs the sweep, if it is due, and the pass. @returns the pause that the pass asks for */
-  async step(): Promise<number | NoWork> {
+  async step(): Promise<number> {
     this.advance(STEP_MS);
     await this.sweep.run();
     return this.pass.run();

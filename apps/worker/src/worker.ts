@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import type { EmailId } from '@postrider/domain';
 import type { MailProviderOptions } from '@postrider/mail';
-import { Consumer } from '@postrider/queue';
-import type { Lane, MailJob, QueueWatch } from '@postrider/queue';
+import { Consumer, LANES } from '@postrider/queue';
+import type { MailJob, QueueWatch } from '@postrider/queue';
 import { announcedSlots, databaseReadiness, logMailProvider } from '@postrider/runtime';
 import type { ReadinessCheck, Shell } from '@postrider/runtime';
 import { agreeOnMailProvider, createFleet, lockWorkerNumber, readiness } from '@postrider/store';
@@ -79,8 +79,8 @@ async function addConsumers(
   );
   const shared = { mayFetch: announcements.isAnnounced, onError: queueWatch.onError };
 
-  const lanes = (['fast', 'slow'] as const).map(
-    (lane: Lane) =>
+  const lanes = LANES.map(
+    (lane) =>
       new Consumer(queueWatch.location, lane, {
         ...shared,
         concurrency: laneAttempts(config)[lane],

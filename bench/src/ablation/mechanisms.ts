@@ -69,7 +69,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'quick-limit': {
     without: 'an endpoint that answers quickly may use all that its account may',
-    changes: [change(FAIR_SHARES, 'QUICK_PART = 1 / 16;', 'QUICK_PART = 1_000_000;')],
+    changes: [change(FAIR_SHARES, 'QUICK_FRACTION = 1 / 16;', 'QUICK_FRACTION = 1_000_000;')],
   },
   'shortest-mean': {
     without: 'the mean time in flight alone says whether an endpoint is quick',
@@ -101,7 +101,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'full-check': {
     without: 'a webhook at its limit is checked every 10 ms',
-    changes: [change(WEBHOOK_STATE, 'AT_LIMIT_CHECK_PART = 1 / 8', 'AT_LIMIT_CHECK_PART = 0')],
+    changes: [change(WEBHOOK_STATE, 'AT_LIMIT_CHECK_FRACTION = 1 / 8', 'AT_LIMIT_CHECK_FRACTION = 0')],
   },
   'webhooks-per-lane': {
     without: 'a claim asks for all webhooks that are due for a check',

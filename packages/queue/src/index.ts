@@ -5,6 +5,7 @@ export {
   type DeliveryJob,
   type JobToAdd,
   type Lane,
+  LANES,
   type MailJob,
   QUEUE_KEYS,
   type QueueKey,

@@ -30,8 +30,11 @@ export const QUEUES = {
   mail: { name: 'mail', payload: mailJob },
 } as const;
 
+/** The queues of deliveries. */
+export const LANES = ['fast', 'slow'] as const;
+
 export type QueueKey = keyof typeof QUEUES;
-export type Lane = Exclude<QueueKey, 'mail'>;
+export type Lane = (typeof LANES)[number];
 export type JobOf<K extends QueueKey> = z.infer<(typeof QUEUES)[K]['payload']>;
 
 export const QUEUE_KEYS = Object.keys(QUEUES) as readonly QueueKey[];
