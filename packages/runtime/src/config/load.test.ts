@@ -422,14 +422,14 @@ describe('the configuration shown at start', () => {
       'worker',
       worker({
         REDIS_URL: 'redis://default:hunter2@r:6379',
-        SMTP_URL: 'smtps://u:hunter2@mx',
+        SMTP_URL: 'smtps://mx?proxy=http%3A%2F%2Fu%3Ahunter2%40proxy',
         DELIVERY_TIMEOUT_MS: '2000',
       }),
     );
     expect(shown).toMatchObject({
       DATABASE_URL: 'postgres://app:***@db/postrider',
       REDIS_URL: 'redis://default:***@r:6379',
-      SMTP_URL: 'smtps://u:***@mx',
+      SMTP_URL: '***',
       SECRETS_KEY: '***',
       DELIVERY_TIMEOUT_MS: 2000,
     });

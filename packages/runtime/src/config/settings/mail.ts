@@ -29,7 +29,8 @@ export const mailSettings = {
     description:
       'The server for `MAIL_PROVIDER=smtp`, as nodemailer reads it: `smtp://user:password@host:587`.',
     schema: urlOf('smtp', 'smtps'),
-    secret: 'password',
+    // Its query may have the password of a proxy, or the passphrase of a key.
+    secret: 'whole',
     processes: ['worker'],
   }),
   smtpAllowPlaintext: defineSetting({
