@@ -379,6 +379,8 @@ describe('a message', () => {
     expect(status).toBe(303);
     expect(textOf(await show(location ?? ''))).toContain('1 message is released.');
     expect(await opened.database.query('select status from messages')).toEqual([{ status: 'released' }]);
+    // An erasure does not look here.
+    expect(await opened.database.query(`select from console_forms where outcome like '%@%'`)).toEqual([]);
   });
 
   test('shows its newest event, and what became of it at the webhooks', async () => {

@@ -53,7 +53,7 @@ export function releaseMessage(db: Database, clock: Clock): FormHandler {
     if (result === 'not-held') return { location, outcome: 'Nothing changed. The message is not held.' };
     return {
       location: '/held',
-      outcome: `1 message is released. ${found.receivedFor.join(', ')} has it, and the event message.received is recorded. The audit records the release by ${visitor.name}.`,
+      outcome: `1 message is released. The event message.received is recorded. The audit records the release by ${visitor.name}.`,
     };
   };
 }
