@@ -26,7 +26,7 @@ export function addAccountErase(account: Command, io: Io): void {
   withActor(account.command('erase'))
     .description('forget a person: mail, events and attempts that name an address')
     .argument('<id>', 'the account, acct_…')
-    .requiredOption('--address <address>', 'the e-mail address, without a name')
+    .requiredOption('--address <address>', 'the e-mail address, without a name; a +tag makes another one')
     .action(async (text: string, options: Options) => {
       const { address: written, json } = options;
       const accountId = requireId('account', text);
