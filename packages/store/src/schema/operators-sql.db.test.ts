@@ -9,6 +9,7 @@ import { setupStore } from '../../test/open-store.ts';
 import { createOutage } from '../../test/outage.ts';
 import { startRecovery } from '../../test/start-recovery.ts';
 import { createDeliveryOutbox } from '../deliveries/delivery-outbox.ts';
+import { createFleet } from '../deliveries/fleet.ts';
 import { createSesMailStore, createSesMailWork } from '../inbound/ses-mail.ts';
 import { createMailOutbox } from '../mail/mail-outbox.ts';
 import { createSuppressionStore } from '../mail/suppressions.ts';
@@ -94,6 +95,22 @@ describe('after a clock of Postgres that was a day ahead', () => {
       operatorEvents: ['evt_1'],
       recoveries: [recovery],
     });
+  });
+
+  test('the statements forget the windows and the workers of that time, and nothing else', async () => {
+    const fleet = createFleet(store.db.pool);
+    await store.outside.query(
+      `insert into rate_limits (key, used, ends_at)
+       values ('ahead', 60, now() + interval '1 day'), ('now', 60, now() + interval '1 minute')`,
+    );
+    await store.outside.query(
+      `insert into workers (id, number, slots, heard_at)
+       values ('1', 1, 8, now() + interval '1 day'), ('2', 2, 16, now())`,
+    );
+    await store.outside.query(sqlOf('egress.md', 'After a step forward that was an error'));
+    expect(await store.outside.query('select key from rate_limits')).toEqual([{ key: 'now' }]);
+    expect(await fleet.known()).toMatchObject([{ number: 2 }]);
+    await store.outside.query('delete from workers');
   });
 });
 
