@@ -149,7 +149,10 @@ async function grantTables(client: Client, roles: Roles, schemas: readonly strin
   if (!(await actAs(client, owner))) throw new Error(`this role may not act as ${owner}`);
   const { rows } = await client.query<{ kind: string; names: string[] }>(
     `with ${OBJECTS} select kind, array_agg(name) as names from objects
-     where owner = $1::regrole group by kind`,
+     where owner = $1::regrole group by kind
+     union all
+     select 'definer', array_agg(oid::regprocedure::text) from pg_proc
+     where pronamespace::regnamespace::text = any ($2) and prosecdef and proowner = $1::regrole having count(*) > 0`,
     [owner, schemas],
   );
   const names = (kind: string) => rows.find((row) => row.kind === kind)?.names ?? [];
@@ -169,6 +172,8 @@ async function grantTables(client: Client, roles: Roles, schemas: readonly strin
     ...onAll('select', 'sequence', `${readWrite}, ${readOnly}`),
     ...onAll('usage', 'sequence', readWrite),
     ...onAll('execute', 'function', readWrite),
+    // These run with the owner's rights. After a restore without privileges, everybody may execute them.
+    ...names('definer').map((name) => `revoke execute on function ${name} from public`),
   ];
   await client.query(`begin; ${statements.join('; ')}; commit`);
   await client.query('reset role');
