@@ -15,6 +15,7 @@ import { createMailOutbox } from '../mail/mail-outbox.ts';
 import { createSuppressionStore } from '../mail/suppressions.ts';
 import { createRecoveryWork } from '../recoveries/recovery-work.ts';
 import { createOperatorEventStore } from '../webhooks/operator-events.ts';
+import { finishRemovals } from '../webhooks/remove-webhook.ts';
 
 /* The SQL that docs/operations tells an operator to run. */
 
@@ -118,11 +119,11 @@ describe('after a restore', () => {
   test('the statement suppresses addresses with their origins, and a complaint replaces another origin', async () => {
     const suppressions = createSuppressionStore(store.db, store.clock);
     const [accountId, other] = [await rows.account(), await rows.account()];
-    const add = async (address: string, origin: string) =>
+    const add = async (address: string, origin: string, topicId = '') =>
       store.outside.query(
         sqlOf('data-and-retention.md', 'Add the addresses that bounced').replace(
-          `('acct_…', 'bob@b.example', 'complaint')`,
-          `('${accountId}', '${address}', '${origin}')`,
+          `('acct_…', 'bob@b.example', '', 'complaint')`,
+          `('${accountId}', '${address}', '${topicId}', '${origin}')`,
         ),
       );
     const origins = async () => {
@@ -135,11 +136,38 @@ describe('after a restore', () => {
     await add('bob@b.example', 'bounce');
     expect(await origins()).toEqual({ 'ann@b.example': 'bounce', 'bob@b.example': 'complaint' });
 
+    await add('ann@b.example', 'unsubscribe', 'top_1');
+    const topics = await store.outside.query(
+      `select topic_id, origin from suppressions where address = 'ann@b.example' order by 1`,
+    );
+    expect(topics).toEqual([
+      { topic_id: '', origin: 'bounce' },
+      { topic_id: 'top_1', origin: 'unsubscribe' },
+    ]);
+
     const made = await suppressions.find(accountId, { address: 'ann@b.example' });
     expect(made).toMatchObject({ id: parseId('suppression', made?.id ?? ''), topicId: null, emailId: null });
     expect(await suppressions.find(other, { address: 'ann@b.example' })).toBeNull();
     expect(await suppressions.remove(accountId, [{ address: 'bob@b.example' }], null, ACTOR)).toEqual({
       kind: 'reason-missing',
     });
+  });
+
+  test('the statement ends webhooks of customers for good, and leaves those of routing rules', async () => {
+    const [lost, ofRule, kept] = [
+      await rows.webhook(),
+      await rows.webhook({ subject: 'in@in.example' }),
+      await rows.webhook(),
+    ];
+    for (const id of [lost, ofRule, kept]) await rows.deliveries(id);
+    const sql = sqlOf('data-and-retention.md', 'Delete the webhooks that were deleted since');
+    await store.outside.query(sql.replace(`'wh_…'`, `'${lost}', '${ofRule}'`));
+    const requests = [lost, ofRule, kept].map((id) => requestFor(id));
+    const claimed = await createDeliveryOutbox(store.db.pool).claim(requests, CLAIM_LIMITS);
+    expect(leasedBy(claimed).map(({ webhookId }) => webhookId)).toEqual([ofRule, kept]);
+
+    await store.outside.query(`update webhooks set removed_at = removed_at - interval '61 seconds'`);
+    expect(await finishRemovals(store.db.pool)).toMatchObject({ removed: 1, failed: [] });
+    expect(await store.outside.query('select id from webhooks where id = $1', [lost])).toEqual([]);
   });
 });
