@@ -384,7 +384,7 @@ export const metricCatalogue = {
     processes: ['api', 'relay', 'worker', 'inbound', 'console'],
     kind: 'counter',
     name: 'postrider_postgres_errors_total',
-    help: 'Connections to Postgres that broke, wake-ups that failed and errors of a queue in Postgres, by SQLSTATE or connection error code. The API also counts requests and limiter charges that failed because of Postgres. Other failed statements count in the metrics of their work: postrider_passes_failed_total, postrider_work_left_to_lease_total, postrider_inbound_messages_total, postrider_inbound_refusals_total.',
+    help: 'Connections to Postgres that broke, wake-ups that failed and errors of a queue in Postgres, by SQLSTATE or connection error code. The API also counts requests and limiter charges that failed because of Postgres. Other failed statements count in the metrics of their work, if it has any: postrider_passes_failed_total, postrider_work_left_to_lease_total, postrider_inbound_messages_total, postrider_inbound_refusals_total.',
     labels: ['code'],
     known: each({ code: POSTGRES_CODES }),
   },
