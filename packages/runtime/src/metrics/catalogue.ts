@@ -101,7 +101,7 @@ export const metricCatalogue = {
     processes: ['worker'],
     kind: 'histogram',
     name: 'postrider_delivery_attempt_duration_seconds',
-    help: 'Time of one delivery attempt: name lookup, connect, TLS and the head of the answer.',
+    help: 'Time of one delivery attempt: name lookup, connect, TLS, and the answer: its head and up to 16 KiB of its body.',
     labels: [],
     buckets: ATTEMPT_SECONDS,
   },
