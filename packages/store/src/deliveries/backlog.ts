@@ -5,7 +5,7 @@ import { statement } from '../db/statement.ts';
 
 /**
  * Deliveries that are neither done nor given up. In a very large table the counts are estimates, within a few
- * percent.
+ * percent while it is full. After a large backlog few pages have rows: then they may be far off.
  */
 export interface Outstanding {
   readonly outstanding: number;
