@@ -1,4 +1,6 @@
+import type { Clock } from '@postrider/domain';
 import type { Semaphore } from '@postrider/limits';
+import { systemClock } from '@postrider/runtime';
 import type { ConfigurationOf, Logger, RelayPass } from '@postrider/runtime';
 import type { AttemptLog, AttemptSums, ErasureStore, Housekeeping } from '@postrider/store';
 
@@ -6,6 +8,8 @@ const STEP_EVERY_MS = 60 * 60 * 1000;
 /** A long read of the attempt log makes this step fail. It is tried again after 20 s. */
 export const STEP_RETRY_AFTER_ERROR_MS = 20_000;
 const ERASURES_EVERY_MS = 15_000;
+/** An operator must learn of an erasure that is older than this. */
+const ERASURE_AGE_MS_MAX = 24 * 60 * 60 * 1000;
 const REMOVALS_EVERY_MS = 60 * 1000;
 /** Pause while rows of a removal are left. The database rests at least as long as it worked. */
 const REMOVALS_CONTINUE_AFTER_MS = 1000;
@@ -83,14 +87,21 @@ export async function inboxRemovalsPass(
  * Continues an erasure that waits for deliveries or mail to end. @returns the pause before the next run, in
  * milliseconds.
  */
-export async function erasuresPass(erasures: Pick<ErasureStore, 'resume'>, logger: Logger): Promise<number> {
+export async function erasuresPass(
+  erasures: Pick<ErasureStore, 'resume'>,
+  logger: Logger,
+  clock: Clock = systemClock,
+): Promise<number> {
   const resumed = await erasures.resume();
   if (resumed === null) return ERASURES_EVERY_MS;
   const { accountId, requestedAt, erased, pending, pendingIds, finished } = resumed;
   // The log must not contain the address, because the erasure is meant to forget it.
   const names = { account_id: accountId, requested_at: requestedAt, erased };
   if (finished) logger.info('person erased', names);
-  else logger.info('erasure waits', { ...names, pending, pending_ids: pendingIds });
+  else {
+    const isLate = clock.now().getTime() - requestedAt.getTime() > ERASURE_AGE_MS_MAX;
+    logger[isLate ? 'warn' : 'info']('erasure waits', { ...names, pending, pending_ids: pendingIds });
+  }
   return 0;
 }
 
