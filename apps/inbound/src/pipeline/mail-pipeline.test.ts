@@ -182,13 +182,16 @@ describe('a message', () => {
     expect(messages).toMatchObject([{ automatic }]);
   });
 
-  test('is timed by stage', async () => {
-    await take();
+  test.each([
+    ['its bytes and its attachments', CONTENT, 2],
+    ['its bytes alone when it has no attachment', Buffer.from('From: a@a.example\r\n\r\nHi\r\n'), 1],
+  ])('is timed by stage: %s', async (_, content, blobs) => {
+    await take({ mail: { content } });
     const { values } = await metrics.inboundStageDuration.get();
     const ofStages = values.filter(({ metricName }) => metricName?.endsWith('_count') === true);
     expect(ofStages.map(({ labels, value }) => [labels.stage, value])).toEqual(
       expect.arrayContaining([
-        ['blobs', 2],
+        ['blobs', blobs],
         ['parse', 1],
         ['store', 1],
       ]),

@@ -121,7 +121,8 @@ async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception>
     recipients,
     senders: fromAddresses && [...fromAddresses, mailFrom],
     headers,
-    attachments: await timed(metrics, 'blobs', storeAttachments(parts.blobs, attachments)),
+    attachments:
+      attachments.length > 0 ? await timed(metrics, 'blobs', storeAttachments(parts.blobs, attachments)) : [],
     automatic: automatic || mailFrom === '',
   };
   const putAgain = () => settleAll([parts.blobs.put(raw), storeAttachments(parts.blobs, attachments)]);

@@ -67,8 +67,9 @@ test('a message waits while the policy of its author is unavailable, until the t
     auth: { ...NONE.auth, dmarc: 'temperror' },
     isAuthorUnavailable: true,
   };
+  const metrics = createMetrics('inbound', { processMetrics: false });
   const screening = new Screening({
-    metrics: createMetrics('inbound', { processMetrics: false }),
+    metrics,
     authentication: { authenticate: async () => sender },
     virusScanner: null,
     spamScanner: null,
@@ -87,4 +88,7 @@ test('a message waits while the policy of its author is unavailable, until the t
   expect(await tryOnce('one', 'c@b.example')).toEqual(later);
   expect(await tryOnce('one', 'b@b.example', { ...ENVELOPE, mailFrom: 'b@a.example' })).toEqual(later);
   expect(await tryOnce('one')).toEqual({ auth: sender.auth, heldReason: null });
+  // Without a scanner nothing is scanned, so no sample shows a time of 0.
+  const { values } = await metrics.inboundStageDuration.get();
+  expect(new Set(values.map(({ labels }) => labels.stage))).toEqual(new Set(['authenticate']));
 });

@@ -50,16 +50,13 @@ export class Screening {
    */
   async screen(raw: Buffer, envelope: Envelope, logFields: LogFields): Promise<Screened> {
     const { metrics, authentication, virusScanner, spamScanner, triesUntilJudged } = this.#parts;
+    const scans = settleAll([
+      this.#judged(virusScanner?.scan(raw), logFields),
+      this.#judged(spamScanner?.scan(raw, envelope), logFields),
+    ]);
     const [sender, [virus, spam]] = await settleAll([
       timed(metrics, 'authenticate', authentication.authenticate(raw, envelope)),
-      timed(
-        metrics,
-        'scan',
-        settleAll([
-          this.#judged(virusScanner?.scan(raw), logFields),
-          this.#judged(spamScanner?.scan(raw, envelope), logFields),
-        ]),
-      ),
+      virusScanner === null && spamScanner === null ? scans : timed(metrics, 'scan', scans),
     ]);
     if (sender.isAuthorUnavailable && this.#tries.count(keyOf(raw, envelope)) < triesUntilJudged)
       throw new AuthorUnavailableError();
