@@ -96,7 +96,7 @@ test.each([
   expect(await counted()).toBe(before + 2);
 });
 
-test('the log says that a lock is taken, not that Postgres is away', async () => {
+test('the log and the metric say that a lock is taken, not that Postgres is away', async () => {
   await api.database.query(`
     create function lock_is_taken() returns trigger language plpgsql as $$ begin raise 'busy' using errcode = '55P03'; end $$;
     create trigger lock_is_taken before insert on topics for each row execute function lock_is_taken()`);
@@ -114,6 +114,8 @@ test('the log says that a lock is taken, not that Postgres is away', async () =>
     level: 'warn',
     msg: 'request not served: another session holds a lock',
   });
+  const { text } = await request(api.url).get('/metrics');
+  expect(text).toContain('postrider_postgres_errors_total{code="55P03",service="api"} 1');
 });
 
 test('the API serves again once Postgres is back', async () => {

@@ -36,11 +36,18 @@ export const POSTGRES_CODES = [
 
 const CAUSES_MAX = 8;
 
+interface Coded {
+  readonly code?: unknown;
+  /** Prisma's own `code` says only that a statement failed. The SQLSTATE is in here. */
+  readonly meta?: { readonly driverAdapterError?: { readonly cause?: { readonly originalCode?: unknown } } };
+}
+
 /** The label of an error: its SQLSTATE or system code, or that of a cause. `other` when there is none. */
 export function errorCode(error: unknown): string {
   let current = error;
   for (let depth = 0; current instanceof Error && depth < CAUSES_MAX; depth += 1) {
-    const { code } = current as { code?: unknown };
+    const { code: ownCode, meta } = current as Coded;
+    const code = meta?.driverAdapterError?.cause?.originalCode ?? ownCode;
     if (typeof code === 'string' && /^[A-Z0-9_]{1,40}$/.test(code)) return code;
     current = current.cause;
   }
