@@ -10,6 +10,8 @@ const page = readFileSync(new URL('../../../../docs/upgrading.md', import.meta.u
 const [find = '', repair = ''] = [
   ...page.slice(page.indexOf('## Times that were')).matchAll(/^```sql\n(.*?)^```$/gms),
 ].map(([, sql]) => sql ?? '');
+/** The queries within its sentences. */
+const queries = [...page.matchAll(/`(select [^`]+?)( \\gexec)?`/g)].map(([, sql]) => sql ?? '');
 
 const MADE = new Date('2026-10-24T22:15:16.789Z');
 const clock = fakeClock(MADE.toISOString());
@@ -80,4 +82,12 @@ test('the SQL of docs/upgrading.md finds the times that were stored with an offs
       })),
     ),
   );
+});
+
+test('the other queries of docs/upgrading.md fit the tables, and find a day of attempts that an old relay made', async () => {
+  await store.outside.query('alter table attempts_default replica identity default');
+  const found = [];
+  for (const query of queries) found.push(await store.outside.query(query));
+  const statement = { format: 'alter table attempts_default replica identity full' };
+  expect(found).toEqual([[statement], [], [], [], []]);
 });
