@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { MECHANISMS } from '../bench/src/ablation/mechanisms.ts';
-import { bundleRelayAndWorker } from './build.mjs';
+import { bundle } from './build.mjs';
 import { ROOT } from './workspace.mjs';
 
 /*
@@ -22,7 +22,10 @@ const changes = Map.groupBy(
   names.flatMap((name) => MECHANISMS[name].changes),
   ({ file }) => join(ROOT, file),
 );
-await bundleRelayAndWorker(folder, {
+await bundle({
+  entryPoints: { relay: 'apps/relay/src/main.ts', worker: 'apps/worker/src/main.ts' },
+  outdir: resolve(folder),
+  write: true,
   plugins: [{ name: 'without', setup: ({ onLoad }) => onLoad({ filter: /\.ts$/ }, load) }],
 });
 

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { bootstrap } from './bootstrap.mjs';
 import { buildReceiver, RECEIVER_INPUTS } from './build-receiver.mjs';
@@ -155,12 +155,6 @@ export async function bundle(options) {
     ...options,
     plugins: [QUERY_COMPILER_BESIDE, LINES_OF_OUR_CODE, HTTP_BY_REQUIRE, ...(options.plugins ?? [])],
   });
-}
-
-/** Bundles relay and worker into the folder. @param options of esbuild, besides those of every build */
-export function bundleRelayAndWorker(folder, options) {
-  const entryPoints = { relay: 'apps/relay/src/main.ts', worker: 'apps/worker/src/main.ts' };
-  return bundle({ entryPoints, outdir: resolve(folder), write: true, ...options });
 }
 
 function entryPoints() {

@@ -45,7 +45,6 @@ import { olderCopyRestored } from './43-older-copy-restored.ts';
 import { soak } from './44-soak.ts';
 import { redisDemoted } from './45-redis-demoted.ts';
 import { manyRetriesPending } from './46-many-retries-pending.ts';
-import { bullmqUpdated } from './47-bullmq-updated.ts';
 import { migratedBesideTheLastRelease } from './48-migrated-beside-the-last-release.ts';
 import { inboundKilledAtEveryStep } from './49-inbound-killed-at-every-step.ts';
 import { inboundKilledAtRandom } from './50-inbound-killed-at-random.ts';
@@ -104,7 +103,6 @@ export const EXPERIMENTS: readonly Experiment[] = [
   soak,
   redisDemoted,
   manyRetriesPending,
-  bullmqUpdated,
   migratedBesideTheLastRelease,
   inboundKilledAtEveryStep,
   inboundKilledAtRandom,
