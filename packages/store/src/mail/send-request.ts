@@ -62,8 +62,8 @@ export interface SendAnswer {
 }
 
 /**
- * An answer as it is stored: the ids, and behind them the list of skipped addresses if there are any. The last
- * release reads ids only. It has no replies, and only replies skip addresses.
+ * An answer as it is stored: the ids, and behind them the list of skipped addresses if there are any. The
+ * last release reads ids only. It has no replies, and only replies skip addresses.
  */
 export type StoredAnswer = readonly (EmailId | readonly string[])[];
 
