@@ -261,11 +261,11 @@ describe('addresses', () => {
     },
   );
 
-  test('REDIS_URL is redis:// or rediss://', () => {
+  test('REDIS_URL is redis:// or rediss:// with a host', () => {
     expect(worker({ REDIS_URL: 'rediss://:pw@r:6380/1' }).redisUrl).toBe('rediss://:pw@r:6380/1');
-    expect(workerProblems({ REDIS_URL: 'http://r' })).toEqual([
-      'REDIS_URL must be a redis:// or rediss:// URL',
-    ]);
+    for (const wrong of ['http://r', 'redis://:pw@/1']) {
+      expect(workerProblems({ REDIS_URL: wrong })).toEqual(['REDIS_URL must be a redis:// or rediss:// URL']);
+    }
   });
 
   test('a base of problems loses its trailing slash and may have no query', () => {

@@ -189,7 +189,7 @@ export const queuePrefix = text('must be letters, digits, dashes, underscores or
 
 /** `postgres://user@/db?host=/socket` has no host. The driver accepts it, but `new URL` does not. */
 export function parseServerUrl(text: string): URL | null {
-  return parseUrl(text.replace('@/', '@localhost/'));
+  return parseUrl(text.replace(/^(postgres(?:ql)?:\/\/[^/]*@)\//i, '$1localhost/'));
 }
 
 export function urlOf(...schemes: string[]) {
