@@ -17,9 +17,9 @@ test('a log keeps every line, shows a repeated warning once, and the last error 
   log.follow(stdout, stderr);
   const warning = '{"level":"warn","msg":"pass failed","service":"relay"}';
   stdout.end(`${warning}\n${warning}\n{"level":"info","msg":"started"}\n`);
-  stderr.end('postrider: cannot start\n    at main.ts:1\n');
+  stderr.end('postrider: cannot start\n    at main.ts:1 {\n  code: 1\n}\n\nNode.js v24.21.0\n');
   const lines = () => readFileSync(file, 'utf8').trim().split('\n');
-  await waitFor(() => lines().length === 5, { what: 'five lines' });
+  await waitFor(() => lines().length === 9, { what: 'nine lines' });
   expect(shown.sort()).toEqual(['null: postrider: cannot start', 'relay: warning: pass failed']);
   expect(log.lastErrorLine()).toBe('postrider: cannot start');
   await log.close();

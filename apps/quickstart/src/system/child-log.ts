@@ -5,11 +5,10 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { roleOf, terminalText } from './log-line.ts';
 
-/**
- * The terminal shows a repeated line at most once in this time. An outage repeats the same line. After 1,000
- * different lines it forgets them all.
- */
+/** The terminal shows a repeated line at most once in this time. An outage repeats the same line. */
 const REPEAT_AFTER_MS = 10_000;
+/** After so many different lines the log forgets when it showed them. */
+const REMEMBERED_LINES_MAX = 1_000;
 
 type Show = (words: string, role: string | null) => void;
 
@@ -42,7 +41,8 @@ export class ChildLog {
     });
     createInterface({ input: stderr }).on('line', (line) => {
       this.#write(line);
-      if (/^\s|^$/.test(line)) return; // part of a stack trace: only the file gets it
+      // Node prints the rest of an error and its own version after the message: only the file gets them.
+      if (/^[\s}]|^$|^Node\.js v/.test(line)) return;
       this.noteError(line);
     });
   }
@@ -53,7 +53,7 @@ export class ChildLog {
     this.#showOnce(line, null);
   }
 
-  /** The last error, or null. */
+  /** The last line of stderr that `show` got, or null. Stack traces and Node's version do not count. */
   lastErrorLine(): string | null {
     return this.#lastErrorLine;
   }
@@ -72,7 +72,7 @@ export class ChildLog {
   #showOnce(words: string, role: string | null): void {
     const now = performance.now();
     if (now - (this.#shownAt.get(words) ?? -Infinity) < REPEAT_AFTER_MS) return;
-    if (this.#shownAt.size > 1_000) this.#shownAt.clear();
+    if (this.#shownAt.size > REMEMBERED_LINES_MAX) this.#shownAt.clear();
     this.#shownAt.set(words, now);
     this.#show(words, role);
   }

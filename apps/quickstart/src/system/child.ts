@@ -42,7 +42,7 @@ const FOLLOW_PARENT = `data:text/javascript,${encodeURIComponent(
 /**
  * Starts a process of the system, and restarts it when it ends by itself. Resolves when it is ready.
  *
- * @throws StartError with the last line on stderr when it ends first, or AbortError after `signal`. In both
+ * @throws StartError with the last error on stderr when it ends first, or AbortError after `signal`. In both
  * cases the process has ended.
  */
 export async function startChild(
