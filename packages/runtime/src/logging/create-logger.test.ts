@@ -33,9 +33,10 @@ test('a line is one JSON object: time, level, msg and service, then the fields i
 });
 
 test('a line break in a message or a field does not break the line', () => {
-  const { logger, text } = logged();
-  logger.warn('a\nb\u2028c', { error: 'd\r\ne' });
-  expect(text().split('\n')).toHaveLength(2);
+  const { logger, text, lines } = logged();
+  logger.warn('a\nb\u2028c', { error: 'd\r\ne\u2029f' });
+  expect(text().split(/[\n\r\u2028\u2029]/)).toHaveLength(2);
+  expect(lines()).toMatchObject([{ msg: 'a\nb\u2028c', error: 'd\r\ne\u2029f' }]);
 });
 
 describe('levels', () => {
