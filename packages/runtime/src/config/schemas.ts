@@ -19,20 +19,20 @@ const BASE64_32_BYTES = /^[A-Za-z0-9+/_-]{43}=?$/;
 const TOPIC_ARN = /^arn:([\w-]+):sns:([\w-]+):\d{12}:[\w.-]{1,260}$/;
 
 /** A schema with one error message. The loader puts the key before it: `PORT must be …`. */
-function text(must: string, test: (value: string) => boolean) {
-  return z.string().refine(test, { error: must });
+function textThat(message: string, test: (value: string) => boolean) {
+  return z.string().refine(test, { error: message });
 }
 
 /** Accepts decimal digits only. Refuses `1e9`, `0x10`, `-1`, `+5` and `5.0`. */
 export function wholeNumber(min: number, max: number) {
-  return text(`must be a whole number from ${min} to ${max}`, (value) => {
+  return textThat(`must be a whole number from ${min} to ${max}`, (value) => {
     return WHOLE_NUMBER.test(value) && Number(value) >= min && Number(value) <= max;
   }).transform(Number);
 }
 
 const MINUTES_MAX = 10_080; // a week
 
-export const minutes = text(
+export const minutes = textThat(
   `must be a number from 0 to ${MINUTES_MAX}, fractions allowed`,
   (value) => DECIMAL_NUMBER.test(value) && Number(value) <= MINUTES_MAX,
 ).transform(Number);
@@ -40,29 +40,29 @@ export const minutes = text(
 /** Port 0 means any free port. */
 export const port = wholeNumber(0, 65_535);
 
-export const hostName = text('must be a host name or an IP address', (value) => /^[^\s/]+$/.test(value));
+export const hostName = textThat('must be a host name or an IP address', (value) => /^[^\s/]+$/.test(value));
 
-export const filePath = text('must be a path', (value) => !value.includes('\0'));
+export const filePath = textThat('must be a path', (value) => !value.includes('\0'));
 
 export const freeText = z.string();
 
 /** An e-mail address, with or without a name. */
-export const mailbox = text(
+export const mailbox = textThat(
   'must be an e-mail address, with or without a name',
   (value) => parseEmailAddress(value) !== null,
 );
 
-/** Printable ASCII: a header or a shell does not change it. */
-export const secretText = text('must be 32 to 256 characters of ASCII without spaces', (value) =>
+/** 32 characters or more. No spaces, so it is one word in a file of variables. */
+export const secretText = textThat('must be 32 to 256 characters of ASCII without spaces', (value) =>
   /^[!-~]{32,256}$/.test(value),
 );
 
 /** Reads `a, b` as `['a', 'b']` and an empty text as an empty list. Refuses an empty entry. */
-function listOf<Value>(must: string, test: (entry: string) => boolean, read: (entry: string) => Value) {
+function listOf<Value>(message: string, test: (entry: string) => boolean, read: (entry: string) => Value) {
   return z
     .string()
     .transform((value) => (value === '' ? [] : value.split(',').map((entry) => entry.trim())))
-    .refine((entries) => entries.every(test), { error: must })
+    .refine((entries) => entries.every(test), { error: message })
     .transform((entries): readonly Value[] => entries.map(read));
 }
 
@@ -101,11 +101,9 @@ export const consoleKeys = listOf(
   'must be a comma-separated list of name:role:sha256, the role operator or reader, the SHA-256 in lower-case hexadecimal',
   (entry) => CONSOLE_KEY.test(entry),
   consoleKey,
-)
-  .refine((keys) => keys.length > 0, { error: 'must have an entry' })
-  .refine((keys) => new Set(keys.map(({ name }) => name)).size === keys.length, {
-    error: 'must have each name once',
-  });
+).refine((keys) => new Set(keys.map(({ name }) => name)).size === keys.length, {
+  error: 'must have each name once',
+});
 
 export const networks = listOf(
   'must be a comma-separated list of networks such as 127.0.0.1/32 or fd00::/8',
@@ -128,7 +126,7 @@ export const localParts = listOf(
 /** `rspamd:11333`, `127.0.0.1:53`, `[::1]:53`. */
 const HOST_PORT = /^(?:\[([0-9a-fA-F:]+)\]|([^\s/:[\]]+)):(\d{1,5})$/;
 
-/** @returns null when `value` is not `host:port`, or the port is 0. */
+/** @returns null when `value` is not `host:port`, or the port is not from 1 to 65535. */
 function hostBeforePort(value: string): string | null {
   const [, ipv6, name, digits] = HOST_PORT.exec(value) ?? [];
   return Number(digits) >= 1 && Number(digits) <= 65_535 ? (ipv6 ?? name ?? null) : null;
@@ -141,16 +139,21 @@ export const ipPorts = listOf(
   String,
 );
 
-export const hostPort = text('must be host:port', (value) => hostBeforePort(value) !== null);
+export const hostPort = textThat('must be host:port', (value) => hostBeforePort(value) !== null);
 
-export const hostPortOrSocket = text(
+export const hostPortOrSocket = textThat(
   'must be host:port or unix:/path',
   (value) => hostBeforePort(value) !== null || /^unix:\/[^\0]+$/.test(value),
 );
 
-export const spamScore = text('must be a number', (value) => DECIMAL_NUMBER.test(value)).transform(Number);
+export const spamScore = textThat('must be 0 or a positive number, fractions allowed', (value) =>
+  DECIMAL_NUMBER.test(value),
+).transform(Number);
 
-export const blobLocation = text(`must be ${BLOB_LOCATIONS}`, (value) => parseBlobLocation(value) !== null);
+export const blobLocation = textThat(
+  `must be ${BLOB_LOCATIONS}`,
+  (value) => parseBlobLocation(value) !== null,
+);
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html */
 export const bucketNames = listOf(
@@ -168,22 +171,22 @@ export const topicArns = listOf(
   String,
 );
 
-export const awsRegion = text(
+export const awsRegion = textThat(
   'must be an AWS region such as eu-central-1',
   (value) => awsPartitionOf(value) !== undefined,
 );
 
-export const sesConfigurationSet = text(
+export const sesConfigurationSet = textThat(
   'must be letters, digits, dashes and underscores, 64 at most',
   (value) => /^[\w-]{1,64}$/.test(value),
 );
 
-export const httpToken = text('must be an HTTP token (letters, digits and dashes)', (value) =>
+export const httpToken = textThat('must be an HTTP token (letters, digits and dashes)', (value) =>
   HTTP_TOKEN.test(value),
 );
 
 /** No colon: BullMQ puts one after the prefix. */
-export const queuePrefix = text('must be letters, digits, dashes, underscores or braces', (value) => {
+export const queuePrefix = textThat('must be letters, digits, dashes, underscores or braces', (value) => {
   return /^[\w{}-]+$/.test(value);
 });
 
@@ -194,7 +197,7 @@ export function parseServerUrl(text: string): URL | null {
 
 export function urlOf(...schemes: string[]) {
   const starts = schemes.map((scheme) => `${scheme}://`);
-  return text(`must be a ${starts.join(' or ')} URL`, (value) => {
+  return textThat(`must be a ${starts.join(' or ')} URL`, (value) => {
     const lower = value.toLowerCase();
     return starts.some((start) => lower.startsWith(start)) && parseServerUrl(value) !== null;
   });
@@ -216,12 +219,12 @@ export const httpsBaseUrl = baseUrlOf('https');
 export const trustedUrl = urlOf('https', 'http').refine(
   (value) => {
     const url = parseUrl(value);
-    return url !== null && url.username === '' && url.password === '';
+    return url === null || (url.username === '' && url.password === '');
   },
   { error: 'must have neither user name nor password' },
 );
 
-export const trueOrFalse = text(
+export const trueOrFalse = textThat(
   'must be true or false',
   (value) => value === 'true' || value === 'false',
 ).transform((value) => value === 'true');

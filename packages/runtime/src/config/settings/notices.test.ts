@@ -36,15 +36,15 @@ describe('the events for the operator', () => {
     },
   );
 
-  test.each(['ftp://a.example/', 'https://user:hunter2@a.example/', 'a.example'])(
-    'refuse the URL %s, and do not repeat it',
-    (url) => {
-      const [problem, ...more] = problems({ OPERATOR_WEBHOOK_URL: url, OPERATOR_WEBHOOK_SECRET });
-      expect(more).toEqual([]);
-      expect(problem).toMatch(/^OPERATOR_WEBHOOK_URL must /);
-      expect(problem).not.toContain('hunter2');
-    },
-  );
+  test.each([
+    ['ftp://a.example/', 'be a https:// or http:// URL'],
+    ['https://user:hunter2@a.example/', 'have neither user name nor password'],
+    ['a.example', 'be a https:// or http:// URL'],
+  ])('refuse the URL %s, and do not repeat it', (url, must) => {
+    expect(problems({ OPERATOR_WEBHOOK_URL: url, OPERATOR_WEBHOOK_SECRET })).toEqual([
+      `OPERATOR_WEBHOOK_URL must ${must}`,
+    ]);
+  });
 
   test('are not shown at start', () => {
     const config = relay({ OPERATOR_WEBHOOK_URL, OPERATOR_WEBHOOK_SECRET });
