@@ -12,14 +12,14 @@ const OTHERS = ['relay', 'Postgres', 'Redis', 'receiver'];
 
 export const workerCeiling: Figure = {
   id: 'worker-ceiling',
-  title: 'As much as one worker delivers',
+  title: 'The most that one worker delivers',
   group: 'load',
   how:
-    'A burst of fresh events for one endpoint is committed at once and drained, as in “A burst to one endpoint”, but the worker has the ' +
-    'last core for itself, and relay, Redis, Postgres’ sessions and the receiver share the others. While its core is busy and the ' +
+    'A burst of fresh events for one endpoint is committed at once and drained, as in “A burst to one endpoint”. The worker has the ' +
+    'last core for itself. Relay, Redis, Postgres’ sessions and the receiver share the others. While its core is busy and the ' +
     'others are not, the rate is what one worker can do.',
   limitSeconds: 240,
-  coresMin: 3, // the other processes together cost as much as the worker: one core for them would be the limit
+  coresMin: 3, // with two cores, the core of the other processes would be full first
   async run(fixture) {
     const lastCore = keepLastCoreFree([process.pid, fixture.cluster.pid]);
     try {
@@ -60,6 +60,6 @@ function measurement(bursts: readonly Burst[], count: number): Outcome {
 }
 
 /** Percent of a core. */
-function busy({ cpu, seconds }: Burst, names: readonly string[]): number {
-  return (sumOf(cpu, names) / seconds) * 100;
+function busy({ cpu, cpuWindowSeconds }: Burst, names: readonly string[]): number {
+  return (sumOf(cpu, names) / cpuWindowSeconds) * 100;
 }

@@ -11,6 +11,8 @@ export interface Burst {
   /** From the commit of the burst to the arrival of its last event. */
   readonly seconds: number;
   /** From the commit until the last outcome is recorded. */
+  readonly cpuWindowSeconds: number;
+  /** The CPU of each process in that window. */
   readonly cpu: CpuSeconds;
 }
 
@@ -29,5 +31,6 @@ export async function drainBurst(
   const cpu = watchCpu(everyProcess({ cluster }, installation, receiver.pid));
   const endedAt = await receiver.call('reached', { count, withinMs: ARRIVAL_TIMEOUT_MS });
   await installation.drained(webhooks);
-  return { seconds: (endedAt - committedAt) / 1000, cpu: cpu() };
+  const cpuWindowSeconds = (monotonicMs() - committedAt) / 1000;
+  return { seconds: (endedAt - committedAt) / 1000, cpuWindowSeconds, cpu: cpu() };
 }
