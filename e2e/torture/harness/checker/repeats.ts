@@ -3,8 +3,8 @@ import { isRemoved } from './index-history.ts';
 import type { HistoryIndex } from './index-history.ts';
 
 /**
- * I2: no request is made twice, except one that was in flight at a fault that may repeat it. A duplicate is a
- * request that arrived without an attempt in the log.
+ * I2: each request has an attempt in the log. One without is a repeat. Each fault that met the delivery in
+ * flight allows one.
  */
 export function findRepeats(index: HistoryIndex): Violation[] {
   return [...index.receipts.keys()].flatMap((key): Violation[] => {
@@ -15,13 +15,13 @@ export function findRepeats(index: HistoryIndex): Violation[] {
       {
         invariant: 'I2',
         key,
-        text: `${repeats} requests too many; in flight at ${allowed} faults that allow one`,
+        text: `${repeats} repeats, and ${allowed} allowed: one for each fault that met it in flight`,
       },
     ];
   });
 }
 
-/** Attempts in flight of a deleted webhook are not recorded. They are no duplicates. */
+/** Attempts in flight of a deleted webhook are not recorded. They are no repeats. */
 export function repeatsOf(key: DeliveryKey, index: HistoryIndex): number {
   const received = index.receipts.get(key)?.length ?? 0;
   const recorded = index.attempts.get(key)?.length ?? 0;
