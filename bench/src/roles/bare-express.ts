@@ -37,7 +37,7 @@ export function bareExpressCommands(): BareExpressCommands {
   };
 }
 
-/** One prepared statement, committed to disk, on as many connections as the API has. */
+/** One prepared statement, committed to disk, on 10 connections. The API has 10, of them 7 for its stores. */
 async function insertInto(databaseUrl: string): Promise<(email: string) => Promise<string>> {
   const pool = new Pool({ connectionString: databaseUrl, max: 10 });
   await pool.query('create table bench_inserts (id text primary key, email text not null)');

@@ -13,7 +13,8 @@ export interface DeliveryLimits {
 }
 
 /**
- * Limits of this process. The first three apply per account. On keyless routes they apply per client address.
+ * Limits of this process. `inFlightMax`, `waitingMax` and `waitMs` apply to each account, or on keyless
+ * routes to each client address.
  */
 interface SlotLimits {
   readonly inFlightMax: number;
@@ -28,10 +29,13 @@ export type WaitingClient = Pick<ServerResponse, 'destroyed' | 'once' | 'off'>;
 
 /** The limits on routes without a rate limit. */
 const UNMETERED = { inFlightMax: 4, waitingMax: 32, waitMs: 10_000 };
-/** Every fourth slot is for clients without a key, so unsubscribing waits for no account. */
+/**
+ * A quarter of the slots, rounded down and at least one, is for clients without a key. So unsubscribing waits
+ * for no account.
+ */
 const SLOTS_PER_CLIENT_SLOT = 4;
 
-/** The outstanding deliveries are counted when an account has written a hundredth of their limit. */
+/** The outstanding deliveries are counted again when an account has written 1/100 of `outstandingMax`. */
 const COUNTS_PER_LIMIT = 100;
 /** Pause before the next count, while there are too many or a count fails. */
 const RECOUNT_MS = 1_000;

@@ -9,8 +9,8 @@ export interface JsonAnswer<Body extends object = object> {
   readonly status: 200 | 201 | 202;
   readonly body: Body;
   /**
-   * What the request wrote, on routes without a rate limit: its deliveries. Each suppression and topic that
-   * it added, changed or removed counts as at least 1. Default: 0.
+   * The number of deliveries that the request wrote, on routes without a rate limit. A suppression or topic
+   * without a delivery counts as 1. Default: 0.
    */
   readonly written?: number;
 }
@@ -38,7 +38,7 @@ export interface FileAnswer {
   readonly stream: Readable | null;
 }
 
-/** Contract 7.1 answers these refusals in plain text instead of a problem document. */
+/** The API answers these refusals in plain text instead of a problem document (contract 7.1; 413: 7.2). */
 export interface PlainTextAnswer {
   readonly kind: 'plain-text';
   readonly status: 400 | 413 | 422;
@@ -54,7 +54,7 @@ export interface ProblemAnswer {
   readonly errors?: readonly FieldFault[];
 }
 
-/** Longer answers are written in pieces. Each piece that leaves shows that the client reads. */
+/** Longer answers are written in pieces. When the socket has taken a piece, the client reads. */
 export const PIECE_BYTES = 64 * 1024;
 
 export function* inPieces(bytes: Buffer): Generator<Buffer> {

@@ -33,7 +33,7 @@ export const replyBody: BodyRule = {
   tooLarge: () => tooLarge(LIMITS.replyBodyBytes),
 };
 
-/** A DELETE may carry a reason. Clients announce JSON on every call, even when they send no body. */
+/** The route needs no body. Clients announce JSON on every call, even when they send none. */
 export const optionalBody: BodyRule = { ...resourceBody, mayBeEmpty: true };
 
 /** Topic routes are no exception of contract 7.1. They answer a failed rule with 400 (contract 7.2). */

@@ -1,8 +1,8 @@
 /**
  * The reason of a 4xx or 5xx answer. It is a metric label, so the list is closed.
  *
- * - `unavailable`: a recipient was not judged, or a message not received in time. The pipeline may still
- *   count that message.
+ * - `unavailable`: the recipient could not be checked, or the pipeline threw or did not end in time. It may
+ *   still count that message.
  * - `not_received`: the pipeline counts why.
  */
 export type RefusalReason =

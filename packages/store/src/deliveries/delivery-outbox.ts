@@ -9,11 +9,11 @@ import { nextWebhook, sweepWebhook, sweepWebhooks } from './sql/sweep-webhooks.t
 export interface ClaimRequest {
   readonly webhookId: WebhookId;
   readonly limit: number;
-  /** Rows to read, at least `limit`: more when more are in flight. */
+  /** Rows to read: the larger of `limit` and the deliveries in flight. */
   readonly rowsToRead: number;
   /** Its deliveries go to the slow lane. Those of a failing webhook always do. */
   readonly slow: boolean;
-  /** Deliveries in flight of its account, over all webhooks, requested or not. */
+  /** Deliveries in flight of its account, also of webhooks that this claim does not name. */
   readonly accountInFlight: number;
   /** The claim reads no delivery before this one. Null: it reads from the webhook's first. */
   readonly scanFrom: DeliveryPosition | null;
@@ -41,7 +41,10 @@ export interface ClaimLimits {
   readonly deadWorkers: readonly DeadWorker[];
 }
 
-/** A claim saw this of a webhook in the rows that it read, before it leased any, and leased these. */
+/**
+ * What a claim saw of a webhook in the rows that it read, before it leased any. `leased` are the rows that it
+ * then leased.
+ */
 export interface WebhookReport {
   readonly webhookId: WebhookId;
   readonly accountId: AccountId;
@@ -55,7 +58,9 @@ export interface WebhookReport {
   readonly stuck: number;
   /** Deliveries whose lease is over without an outcome: their job or their worker was lost. */
   readonly expired: number;
-  /** Time until the next delivery is due, leased or not. Null: the claim read none. */
+  /**
+   * Time until the next delivery is due, leased or not. Null: the claim read no delivery that is due later.
+   */
   readonly nextDueInMs: number | null;
   /** The next claim need not read before this position. */
   readonly scanFrom: DeliveryPosition;
