@@ -18,7 +18,7 @@ test('after a failover, no process stays with the old primary, which now only re
   const servers = await startPostgresFailover();
   open.push(servers);
   const beforeStore = openStore(servers.firstUrl);
-  const { url: redisUrl } = redisForTests(); // a limiter in Postgres would refuse every request to a reader
+  const redisUrl = redisForTests(); // a limiter in Postgres would refuse every request to a reader
   const system = await startSystem({
     ...(redisUrl === undefined ? {} : { redisUrl }),
     database: { url: servers.firstUrl, query: beforeStore.query, drop: () => beforeStore.close() },

@@ -30,7 +30,7 @@ async function openInboundFixture(): Promise<InboundFixture> {
     },
     async addInbox({ database }, accountId) {
       const id = newId('inbox', systemClock);
-      const address = `${id.toLowerCase()}@inbound.postrider.example`;
+      const address = `${id}@inbound.postrider.example`;
       await database.query(
         `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
          values ($1, $2, 'live', $3, 'bench', now(), now())`,

@@ -1,6 +1,6 @@
 import type { Experiment } from '../harness/experiment.ts';
 import type { World } from '../harness/world/world.ts';
-import { DAWDLER, overlongRequests } from './hostile-requests.ts';
+import { overlongRequests, SLOW_HEAD } from './hostile-requests.ts';
 import type { HostileRequest } from './hostile-requests.ts';
 import { converse } from './raw-client.ts';
 import type { Conversation } from './raw-client.ts';
@@ -29,7 +29,7 @@ export const hostileClients: Experiment = {
     const port = await api.port();
     const behaving = new AbortController();
     const mail = world.producer.mail(Infinity, { through: world.api, until: behaving.signal });
-    const dawdling = Array.from({ length: world.scaled(SLOW_CLIENTS) }, () => converse(port, DAWDLER));
+    const dawdling = Array.from({ length: world.scaled(SLOW_CLIENTS) }, () => converse(port, SLOW_HEAD));
     for (const request of overlongRequests(world)) await answeredEarly(world, port, request);
     const answers = await Promise.all(dawdling);
     const late = answers.filter(({ status }) => status === 408).length;

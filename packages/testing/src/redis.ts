@@ -2,15 +2,11 @@ import { describe } from '@jest/globals';
 import { describeWithout } from './describe-without.ts';
 import { published, REDIS_URL_KEY } from './environment.ts';
 
-/** The URL of the tests' Redis, or the reason why there is none. */
-export type RedisForTests = { url: string; skip?: never } | { skip: string; url?: never };
+const NO_REDIS = 'no redis-server or valkey-server on PATH, and TEST_REDIS_URL is not set';
 
-/** The Redis that the global setup has started or got. */
-export function redisForTests(): RedisForTests {
-  const url = published(REDIS_URL_KEY);
-  return url === undefined
-    ? { skip: 'no redis-server or valkey-server on PATH, and TEST_REDIS_URL is not set' }
-    : { url };
+/** The URL of the Redis that the global setup has started or got. */
+export function redisForTests(): string | undefined {
+  return published(REDIS_URL_KEY);
 }
 
 /**
@@ -18,7 +14,7 @@ export function redisForTests(): RedisForTests {
  * REQUIRE_REDIS=1, as in CI, it fails instead.
  */
 export function describeWithRedis(title: string, define: (url: string) => void): void {
-  const { url, skip } = redisForTests();
+  const url = redisForTests();
   if (url !== undefined) describe(title, () => define(url));
-  else describeWithout(title, 'REQUIRE_REDIS', skip, () => define('redis://127.0.0.1:0'));
+  else describeWithout(title, 'REQUIRE_REDIS', NO_REDIS, () => define('redis://127.0.0.1:0'));
 }
