@@ -2,10 +2,8 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { apiKeyDigest } from '@postrider/domain';
 import { createAccountStore, createApiKeyStore, openDatabase } from '@postrider/store';
 import type { ApiKeyStore, Database } from '@postrider/store';
-import { ACTOR } from '@postrider/testing';
+import { ACTOR, systemClock } from '@postrider/testing';
 import { setupCli } from '../test/run-in-process.ts';
-
-const clock = { now: () => new Date() };
 
 const { cli, json, database } = setupCli();
 /** The key stores of two API processes. */
@@ -17,12 +15,12 @@ beforeEach(async () => {
     { databaseUrl: database.url, size: 1, applicationName: 'api', onError: () => undefined },
     { send: () => undefined, close: async () => undefined },
   );
-  keys = createApiKeyStore(opened, clock);
+  keys = createApiKeyStore(opened, systemClock);
 });
 afterEach(() => opened.close());
 
 async function newKey() {
-  const { id: accountId } = await createAccountStore(opened, clock).create('Acme');
+  const { id: accountId } = await createAccountStore(opened, systemClock).create('Acme');
   const request = { accountId, kind: 'live', scopes: ['emails:read'], rateLimitPerMinute: null } as const;
   return { accountId, ...(await keys.create(request, ACTOR)) };
 }

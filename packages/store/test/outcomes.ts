@@ -1,4 +1,5 @@
 import { newId } from '@postrider/domain';
+import { systemClock } from '@postrider/testing';
 import type {
   DeadAttempt,
   FinishedAttempt,
@@ -21,7 +22,7 @@ export function retried(delivery: HeldDelivery, more: Partial<RetriedAttempt> = 
 }
 
 export function died(delivery: HeldDelivery, more: Partial<DeadAttempt> = {}): DeadAttempt {
-  const deadLetterId = newId('deadLetter', { now: () => new Date() });
+  const deadLetterId = newId('deadLetter', systemClock);
   const letter = { deadLetterId, reason: 'attempts_exhausted', requestMade: true } as const;
   return { ...finished(delivery), statusCode: 503, error: 'HTTP 503', ...letter, ...more };
 }

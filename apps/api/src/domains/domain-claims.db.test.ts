@@ -14,6 +14,7 @@ import {
   publishKeys,
   serviceDrop,
   sesError,
+  systemClock,
   waitFor,
 } from '@postrider/testing';
 import type { FakeIdentity, ServiceReaction, TestDatabase } from '@postrider/testing';
@@ -88,8 +89,14 @@ function identity(name: string): FakeIdentity {
 function startClaims(intervalMs = INTERVAL_MS, using: DomainClaimsOptions['domains'] = domains): PassThrough {
   const stream = new PassThrough();
   const logger = createLogger({ level: 'info', service: 'api', stream });
-  const clock = { now: () => new Date() };
-  claims = domainClaimsTask({ store, domains: using, claimDays: DAYS, clock, logger, intervalMs });
+  claims = domainClaimsTask({
+    store,
+    domains: using,
+    claimDays: DAYS,
+    clock: systemClock,
+    logger,
+    intervalMs,
+  });
   claims.start();
   return stream;
 }

@@ -6,6 +6,7 @@ import {
   createTestDatabase,
   SESSION_OPTIONS,
   startFaultProxy,
+  systemClock,
   waitFor,
 } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
@@ -14,7 +15,6 @@ import { openDatabase } from './database.ts';
 import { createWakeUps } from './wake-ups.ts';
 import type { WakeUps } from './wake-ups.ts';
 
-const clock = { now: () => new Date() };
 /** Nobody listens on the discard port. */
 const NOWHERE = 'postgres://nobody@127.0.0.1:9/none';
 
@@ -24,7 +24,7 @@ beforeAll(async () => void (database = await createTestDatabase()));
 afterAll(() => database.drop());
 
 function webhookIds(count: number): WebhookId[] {
-  return Array.from({ length: count }, () => newId('webhook', clock));
+  return Array.from({ length: count }, () => newId('webhook', systemClock));
 }
 
 function parting(payload: string): string[] {
@@ -194,7 +194,7 @@ describe('the sender', () => {
     const data = { email_id: 'em_1', from: 'a@a.example', subject: '', error: null };
     for (const commit of commits) {
       const cause = db.transactions.run(async (tx) => {
-        await recordEvent(tx, { type: 'email.sent', accountId, data }, clock);
+        await recordEvent(tx, { type: 'email.sent', accountId, data }, systemClock);
         if (!commit) throw new Error('undone');
       });
       if (commit) await cause;

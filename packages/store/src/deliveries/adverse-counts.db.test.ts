@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { LIMITS } from '@postrider/domain';
 import type { AccountId, InboxId, KeyKind, WebhookId } from '@postrider/domain';
-import { createRows } from '@postrider/testing';
+import { createRows, systemClock } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { rowsRead } from '../../test/rows-read.ts';
 import type { PageRequest } from '../db/page.ts';
@@ -131,7 +131,7 @@ const LISTS: [string, () => Promise<unknown>][] = [
   ['messages of an inbox before one', () => messages('inbox', page('before', 'msg_5000'))],
   [
     'threads of an inbox',
-    () => createThreadStore(store.db, { now: () => new Date() }).list(first.inboxId, null, FIRST_PAGE),
+    () => createThreadStore(store.db, systemClock).list(first.inboxId, null, FIRST_PAGE),
   ],
   ['emails', () => emails('live')],
   ['emails after one', () => emails('live', page('after', 'em_5000'))],

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, WebhookId } from '@postrider/domain';
-import { createRows } from '@postrider/testing';
+import { createRows, systemClock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { migrate } from '../schema/migrate.ts';
@@ -84,7 +84,7 @@ describe('a page of a webhook’s attempts', () => {
     return counted?.n ?? NaN;
   }
 
-  const some = newId('event', { now: () => new Date() });
+  const some = newId('event', systemClock);
 
   test.each([
     ['is read in time', (): AttemptRequest => ({ webhookId: busy, limit: 20 })],

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { AccountId, InboxId, MessageId } from '@postrider/domain';
-import { runs } from '@postrider/testing';
+import { runs, systemClock } from '@postrider/testing';
 import { explainedPool } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { setupStore } from '../../test/open-store.ts';
@@ -118,7 +118,7 @@ describe.each(['not analyzed yet', 'analyzed'])(
 
     test('of unread threads reads no read message and no message of another inbox', async () => {
       seen = [];
-      const list = await createThreadStore(db, { now: () => new Date() }).list(ALL_READ, false, {
+      const list = await createThreadStore(db, systemClock).list(ALL_READ, false, {
         limit: LIMIT,
         cursor: null,
       });

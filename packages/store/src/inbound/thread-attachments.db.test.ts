@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { InboxId } from '@postrider/domain';
+import { systemClock } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { createThreadStore } from './threads.ts';
 
@@ -61,7 +62,7 @@ test('hasAttachment of a thread is found without reading the attachments of othe
   await outside.query('select pg_stat_force_next_flush()');
 
   const before = await attachmentsRead();
-  const page = await createThreadStore(store.db, { now: () => new Date() }).list('ibx_1' as InboxId, null, {
+  const page = await createThreadStore(store.db, systemClock).list('ibx_1' as InboxId, null, {
     limit: 20,
     cursor: null,
   });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { InboxId, ThreadId } from '@postrider/domain';
-import { createRows, runs } from '@postrider/testing';
+import { createRows, runs, systemClock } from '@postrider/testing';
 import { setupPlanStore } from '../../test/plan-store.ts';
 import { rowsRead } from '../../test/rows-read.ts';
 import type { PageRequest } from '../db/page.ts';
@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 
 async function list(inbox: InboxId, read: boolean | null, cursor: PageRequest<'thread'>['cursor'] = null) {
-  const threads = createThreadStore(plans.db, { now: () => new Date() });
+  const threads = createThreadStore(plans.db, systemClock);
   const page = await threads.list(inbox, read, { limit: LIMIT, cursor });
   return page?.entries.map(({ id }) => id);
 }

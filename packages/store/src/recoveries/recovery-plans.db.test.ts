@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import type { RecoveryId } from '@postrider/domain';
-import { ACTOR } from '@postrider/testing';
+import { ACTOR, systemClock } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { setupPlanStore } from '../../test/plan-store.ts';
 import { createOutage } from '../../test/outage.ts';
@@ -17,8 +17,6 @@ import { createRecoveryWork } from './recovery-work.ts';
 /** More rows than any of the statements has business with. */
 const GROWN_BY = 20_000;
 const READ_MAX = 1_000;
-
-const clock = { now: () => new Date() };
 
 let database: TestDatabase;
 let db: Database;
@@ -83,7 +81,7 @@ type Acts = Readonly<Record<string, () => Promise<unknown>>>;
 
 /** Everything that is done about a recovery, in this order. */
 function actsOf(request: NewRecovery): Acts {
-  const recoveries = createRecoveryStore(db, clock);
+  const recoveries = createRecoveryStore(db, systemClock);
   const { accountId, webhookId } = outage;
   let id = '' as RecoveryId;
   return {
@@ -144,7 +142,7 @@ test('each request reads few rows, however large the tables grow', async () => {
 
 test('a step reads few of the events that were recorded after the count', async () => {
   await nextOutage();
-  const id = await startRecovery({ db, clock }, outage, { rate: 1 });
+  const id = await startRecovery({ db, clock: systemClock }, outage, { rate: 1 });
   await database.query(
     `insert into events (id, account_id, type, created_at, data)
      select 'evt_later_' || i, $1, 'email.sent', now(), '{}' from generate_series(1, $2::int) i`,

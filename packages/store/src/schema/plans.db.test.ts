@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, notificationDetailOf, recordEvent } from '@postrider/domain';
 import type { AccountId, EmailId, EventType, TopicId, WebhookId } from '@postrider/domain';
-import { ACTOR, createRows, createTestDatabase, runs, waitFor } from '@postrider/testing';
+import { ACTOR, createRows, createTestDatabase, runs, systemClock, waitFor } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { draftOf } from '../../test/draft.ts';
 import { growEmails, growSuppressions, growTopicsAndDomains } from '../../test/grow-tables.ts';
@@ -33,8 +33,6 @@ const READS_EACH_MAX = 15;
 
 /** What a relay asks for. */
 const CLAIM = { ...CLAIM_LIMITS, fastRowsMax: 128, slowRowsMax: 128, delayedRowsMax: 128 };
-
-const clock = { now: () => new Date() };
 
 let database: TestDatabase;
 let rows: Rows;
@@ -105,11 +103,11 @@ async function takeReport(emailId: EmailId | null, providerMessageId: EmailId | 
   await database.query('update emails set provider_message_id = id where id = $1', [providerMessageId]);
   const address = `${emailId ?? providerMessageId}@b.example`;
   const suppress = [{ address, reason: 'bounce' as const }];
-  const occurredAt = clock.now().toISOString();
+  const occurredAt = systemClock.now().toISOString();
   const detail = notificationDetailOf({});
   const event = { type: 'email.bounced', recipients: [address], occurredAt, detail } as const;
   const ids = { messageId: address, emailId, providerMessageId, writtenEmailId: null };
-  const outcome = await createProviderNotificationStore(db, clock).record({ ...ids, suppress, event });
+  const outcome = await createProviderNotificationStore(db, systemClock).record({ ...ids, suppress, event });
   expect(outcome).toBe('recorded');
 }
 
@@ -137,26 +135,30 @@ const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Pr
     async (_, webhookId) => {
       const data = { email_id: 'em_1', from: 'a@a.example', subject: 'Hi', error: null };
       const accountId = await ownerOf(webhookId);
-      await db.transactions.run((tx) => recordEvent(tx, { type: 'email.sent', accountId, data }, clock));
+      await db.transactions.run((tx) =>
+        recordEvent(tx, { type: 'email.sent', accountId, data }, systemClock),
+      );
     },
   ],
   [
     'add-suppressions',
     async (_, webhookId) =>
-      createSuppressionStore(db, clock).add(await ownerOf(webhookId), [`${newId('email', clock)}@b.example`]),
+      createSuppressionStore(db, systemClock).add(await ownerOf(webhookId), [
+        `${newId('email', systemClock)}@b.example`,
+      ]),
   ],
   [
     'remove-suppressions',
     async (_, webhookId) => {
-      const keys = [{ id: newId('suppression', clock) }, { address: 'nobody@b.example' }];
-      await createSuppressionStore(db, clock).remove(await ownerOf(webhookId), keys, null, ACTOR);
+      const keys = [{ id: newId('suppression', systemClock) }, { address: 'nobody@b.example' }];
+      await createSuppressionStore(db, systemClock).remove(await ownerOf(webhookId), keys, null, ACTOR);
     },
   ],
   [
     'a list of suppressions by origin',
     async (_, webhookId) => {
       const newest = { limit: 20, cursor: null };
-      await createSuppressionStore(db, clock).list(await ownerOf(webhookId), newest, 'complaint');
+      await createSuppressionStore(db, systemClock).list(await ownerOf(webhookId), newest, 'complaint');
     },
   ],
   [
@@ -164,9 +166,9 @@ const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Pr
     async (_, webhookId) => {
       const accountId = await ownerOf(webhookId);
       const news = { name: 'News', description: null, defaultSubscription: 'opt_in' } as const;
-      const topicId = await createTopicStore(db, clock).create(accountId, news);
+      const topicId = await createTopicStore(db, systemClock).create(accountId, news);
       const subscription = { accountId, topicId, address: 'b@b.example' };
-      await createUnsubscribeStore(db, clock).unsubscribe(subscription, 'page');
+      await createUnsubscribeStore(db, systemClock).unsubscribe(subscription, 'page');
     },
   ],
   ['take-report', async () => takeReport(await rows.email(), null)],
@@ -276,8 +278,8 @@ describe('on tables that grow', () => {
     const webhookId = await rows.webhook({ accountId });
     const topicId = 'top_0' as TopicId;
     await growTopicsAndDomains(database, accountId, 1);
-    const emails = createEmailStore(db, clock);
-    const mail = createMailWork(db, clock, { verifiedDomainsOnly: true });
+    const emails = createEmailStore(db, systemClock);
+    const mail = createMailWork(db, systemClock, { verifiedDomainsOnly: true });
     const sendAndTake = async (): Promise<unknown> => {
       const drafts = [draftOf({ topicId })];
       const request = { accountId, kind: 'live', drafts, domains: ['0.example'], idempotency: null } as const;
@@ -298,7 +300,7 @@ describe('on tables that grow', () => {
 
   test('a page of a list reads no more than it shows, however long the list is', async () => {
     const webhookId = await rows.webhook();
-    const emails = createEmailStore(db, clock);
+    const emails = createEmailStore(db, systemClock);
     await growEmails(database, webhookId, GROWN_BY);
     await forgetReads();
     const accountId = await ownerOf(webhookId);
@@ -316,7 +318,7 @@ describe('on tables that grow', () => {
   test('a test key’s list of mail reads no more than it shows, however much live mail there is', async () => {
     const webhookId = await rows.webhook();
     const accountId = await ownerOf(webhookId);
-    const emails = createEmailStore(db, clock);
+    const emails = createEmailStore(db, systemClock);
     const drafts = [draftOf(), draftOf()];
     await emails.send({ accountId, kind: 'test', drafts, domains: [], idempotency: null });
     const list = () => emails.list({ accountId, kind: 'test' }, { limit: 20, cursor: null });
