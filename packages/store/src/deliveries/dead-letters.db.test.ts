@@ -38,7 +38,7 @@ async function insert(statusCode: number | null = 503): Promise<{ id: DeadLetter
 }
 
 async function listed(by = accountId) {
-  const page = await deadLetters.list(by);
+  const page = await deadLetters.list(by, {});
   if (page === null) throw new Error('the first page needs no cursor');
   return page.entries;
 }

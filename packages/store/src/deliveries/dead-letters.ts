@@ -40,11 +40,11 @@ export interface DeadLetterFilter {
   readonly until?: Date | undefined;
 }
 
-export interface ListedDeadLetters extends DeadLetterFilter {
+export interface DeadLetterListFilter extends DeadLetterFilter {
   readonly webhookId?: WebhookId | undefined;
 }
 
-/** Only older dead letters are replayed: a time, or a dead letter of the account. */
+/** A replay takes only dead letters older than this: a time, or a dead letter of the account. */
 export type DeadLetterCut = Date | DeadLetterId;
 
 export interface ReplayRequest extends DeadLetterFilter {
@@ -69,10 +69,10 @@ export function createDeadLetterStore(db: Database) {
      */
     async list(
       accountId: AccountId,
-      filter: ListedDeadLetters = {},
+      filter: DeadLetterListFilter,
       after?: DeadLetterId,
     ): Promise<Page<DeadLetter> | null> {
-      return listPage(db, accountId, filter, after ?? null);
+      return listPage(db, accountId, filter, after);
     },
     /**
      * Queues the event again at once, with a fresh set of attempts, and removes the dead letter.
@@ -84,7 +84,7 @@ export function createDeadLetterStore(db: Database) {
     },
     /**
      * Replays the matching letters, the oldest first, at most 1,000. Concurrent calls replay each letter
-     * once. A replayed event that fails again at once would come back for ever; `before` ends that.
+     * once. An event that fails again becomes a new dead letter. With `before`, repeated calls end.
      */
     async replayMatching(accountId: AccountId, request: ReplayRequest, by: Actor): Promise<ReplayOutcome> {
       const cut = await cutAt(db, accountId, request.before);
@@ -179,10 +179,10 @@ async function positionOf(db: Database, accountId: AccountId, id: DeadLetterId) 
 async function listPage(
   db: Database,
   accountId: AccountId,
-  { webhookId, type, reason, since, until }: ListedDeadLetters,
-  after: DeadLetterId | null,
+  { webhookId, type, reason, since, until }: DeadLetterListFilter,
+  after: DeadLetterId | undefined,
 ): Promise<Page<DeadLetter> | null> {
-  const cursor = after === null ? null : ({ side: 'after', id: after } as const);
+  const cursor = after === undefined ? null : ({ side: 'after', id: after } as const);
   // Never both conditions: Postgres might then read all letters of the account to find one webhook's.
   const owner =
     webhookId === undefined

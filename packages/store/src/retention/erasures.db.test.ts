@@ -51,7 +51,7 @@ async function sent(change: Partial<EmailDraft>, of = accountId): Promise<EmailI
 const end = (result: 'done' | 'dead') => endDeliveries(store, webhookId, result);
 
 async function firstLetter(): Promise<DeadLetter> {
-  const [letter] = (await createDeadLetterStore(store.db).list(accountId))?.entries ?? [];
+  const [letter] = (await createDeadLetterStore(store.db).list(accountId, {}))?.entries ?? [];
   if (letter === undefined) throw new Error('no dead letter');
   return letter;
 }

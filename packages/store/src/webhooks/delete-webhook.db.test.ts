@@ -133,7 +133,7 @@ describe('a webhook with a backlog beyond one request', () => {
     const work = createDeliveryWork(store.db.pool, store.db.pool);
     expect(await work.take(claimsOf(left?.id ?? ''), 30)).toEqual([]);
     const letters = createDeadLetterStore(store.db);
-    expect((await letters.list(accountId))?.entries.map(({ id }) => id)).toEqual([kept]);
+    expect((await letters.list(accountId, {}))?.entries.map(({ id }) => id)).toEqual([kept]);
     expect(await letters.replay(accountId, letter, ACTOR)).toBe(false);
   });
 
