@@ -25,7 +25,7 @@ function remove(path: string, by = caller) {
   return request(api.url).delete(path).set('authorization', by.authorization);
 }
 
-/** The values before the only action. */
+/** The column `before` of the only audit entry. */
 async function before(): Promise<unknown> {
   const [entry] = await api.database.query(
     `select before from audit where account_id = $1 and actor <> 'test'`,
@@ -50,7 +50,7 @@ const byTheKey = (entry: object) => ({
   ...entry,
 });
 
-test('replays', async () => {
+test('the audit names the key that replays', async () => {
   const letters = [
     await api.newDeadLetter(caller.accountId, webhook),
     await api.newDeadLetter(caller.accountId, webhook),
@@ -77,7 +77,7 @@ test('replays', async () => {
   ]);
 });
 
-test('the deletion of a webhook, which keeps its host', async () => {
+test('the deletion of a webhook; the audit keeps its host', async () => {
   const stranger = await api.newCaller();
   expect((await remove(`/v1/webhooks/${webhook}`, stranger)).status).toBe(404);
   for (const status of [200, 404]) expect((await remove(`/v1/webhooks/${webhook}`)).status).toBe(status);

@@ -6,7 +6,10 @@ export type BodyFault = 'did not arrive in time' | 'is not well-formed HTTP';
 const EVENT = 'body-broken';
 const faults = new WeakMap<IncomingMessage, BodyFault>();
 
-/** Reports the fault to every reader of the body, now or later. The connection can carry no other request. */
+/**
+ * Stores the fault and tells the listeners of `onceBodyBroken`. A later reader finds it with `bodyFault`. The
+ * connection can carry no other request.
+ */
 export function breakBody(request: IncomingMessage, fault: BodyFault): void {
   if (faults.has(request)) return;
   faults.set(request, fault);

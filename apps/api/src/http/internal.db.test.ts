@@ -28,10 +28,11 @@ async function internalFailures(): Promise<number> {
 
 describe.each(titled(EVERY_ROUTE))('%s', (_, route) => {
   test('an unexpected error is a 500 without internals, and its cause is in the log', async () => {
-    const asked = requestOf(api.url, route);
+    const unsent = requestOf(api.url, route);
     const before = await internalFailures();
-    const response = await (route.scope === null ? asked : asked.set('authorization', authorization));
-    expect(expectProblem(response, 'internal')).toBeUndefined();
+    const response = await (route.scope === null ? unsent : unsent.set('authorization', authorization));
+    const detail = expectProblem(response, 'internal');
+    expect(detail).toBeUndefined();
     const id = String(response.headers['x-request-id']);
     const line = api
       .log()

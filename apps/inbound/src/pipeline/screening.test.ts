@@ -35,7 +35,7 @@ test.each<[string, (held: Promise<void>) => Readers]>([
     (held) => ({ spam: Promise.reject(AWAY), virus: held.then(() => CLEAN) }),
   ],
   [
-    'the threads are closed, and clamd reads',
+    'the worker threads are closed, and clamd reads',
     (held) => ({ sender: Promise.reject(AWAY), virus: held.then(() => CLEAN) }),
   ],
 ])('screening rejects only when nothing reads the message any more: %s', async (_, readers) => {
@@ -61,7 +61,7 @@ test.each<[string, (held: Promise<void>) => Readers]>([
   expect(await failed).toBe(AWAY);
 });
 
-test('a message waits while the policy of its author is unavailable, until the third try of its sender', async () => {
+test('a message whose author’s policy is unavailable waits until the third try', async () => {
   const sender: SenderVerdict = {
     ...NONE,
     auth: { ...NONE.auth, dmarc: 'temperror' },
@@ -77,7 +77,7 @@ test('a message waits while the policy of its author is unavailable, until the t
     required: false,
     onUnjudged: () => undefined,
   });
-  const tryOnce = async (text: string, to = 'b@b.example', { mailFrom } = ENVELOPE) =>
+  const tryOnce = async (text: string, { to = 'b@b.example', mailFrom = ENVELOPE.mailFrom } = {}) =>
     screening
       .screen(Buffer.from(text), { ...ENVELOPE, mailFrom, rcptTo: [to] }, {})
       .catch((error: unknown) => error);
@@ -85,8 +85,8 @@ test('a message waits while the policy of its author is unavailable, until the t
   expect(await tryOnce('one')).toEqual(later);
   expect(await tryOnce('two')).toEqual(later);
   expect(await tryOnce('one')).toEqual(later);
-  expect(await tryOnce('one', 'c@b.example')).toEqual(later);
-  expect(await tryOnce('one', 'b@b.example', { ...ENVELOPE, mailFrom: 'b@a.example' })).toEqual(later);
+  expect(await tryOnce('one', { to: 'c@b.example' })).toEqual(later);
+  expect(await tryOnce('one', { mailFrom: 'b@a.example' })).toEqual(later);
   expect(await tryOnce('one')).toEqual({ auth: sender.auth, heldReason: null });
   // Without a scanner nothing is scanned, so no sample shows a time of 0.
   const { values } = await metrics.inboundStageDuration.get();

@@ -41,8 +41,7 @@ export async function supplyRedis(
 }
 
 /**
- * Checks that Redis answers. Other faults of the status do not end the start: the relay that starts next ends
- * them, or its log has them.
+ * Checks that Redis answers. Other faults do not stop the start. The relay repairs them, or logs them.
  *
  * @throws StartError. When the user set REDIS_URL, the StartError names it.
  */

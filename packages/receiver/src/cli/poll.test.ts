@@ -13,7 +13,7 @@ let api: Awaited<ReturnType<typeof listen>>;
 let events: string[];
 let requests: { key: string | undefined; query: Record<string, string> }[];
 /** Answers in place of the list, one request each. */
-let instead: ((response: ServerResponse) => void)[];
+let nextAnswers: ((response: ServerResponse) => void)[];
 let stops: (() => Promise<unknown>)[];
 
 const eventOf = (subject: string) => ({ id: `evt_${subject}`, type: 'email.sent', data: { subject } });
@@ -22,7 +22,7 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
   const url = new URL(request.url ?? '', 'http://api/');
   const query = Object.fromEntries(url.searchParams);
   requests.push({ key: request.headers.authorization, query });
-  const other = instead.shift();
+  const other = nextAnswers.shift();
   if (other !== undefined) {
     other(response);
     return;
@@ -42,7 +42,7 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
 }
 
 beforeEach(async () => {
-  [events, requests, instead, stops] = [[], [], [], []];
+  [events, requests, nextAnswers, stops] = [[], [], [], []];
   api = await listen(createServer(serve));
 });
 afterEach(async () => {
@@ -61,7 +61,8 @@ const args = (...more: string[]) => [
 
 /** `listen` with a key. */
 async function started(...more: string[]) {
-  const [stop, printed]: [AbortController, string[]] = [new AbortController(), []];
+  const stop = new AbortController();
+  const printed: string[] = [];
   const ended = runCommand(args(...more), {
     print: (line) => printed.push(line),
     stop: stop.signal,
@@ -101,7 +102,7 @@ test('the key is sent, and the list begins at the time of the API’s own clock'
 
 test('an API that is busy or away later loses nothing, and is named once', async () => {
   const { out, until } = await started();
-  instead.push(
+  nextAnswers.push(
     (response) => response.writeHead(429).end('{"detail":"60 requests a minute"}'),
     (response) => response.writeHead(503).end('{"title":"Not ready"}'),
     (response) => response.destroy(),
@@ -134,7 +135,7 @@ test.each<[string, (response: ServerResponse) => void, string]>([
     'answered 503: Not ready',
   ],
 ])('at the start, %s is one line and exit code 1', async (_what, answer, words) => {
-  instead.push(answer);
+  nextAnswers.push(answer);
   const { code, out, err } = await runCommand(args());
   expect({ code, out }).toEqual({ code: 1, out: '' });
   expect(err).toMatch(/^postrider-receiver: [^\n]+$/);
@@ -142,11 +143,12 @@ test.each<[string, (response: ServerResponse) => void, string]>([
 });
 
 test('a key that is revoked later ends it with one line', async () => {
-  const [stop, printed]: [AbortController, string[]] = [new AbortController(), []];
+  const stop = new AbortController();
+  const printed: string[] = [];
   const io = { print: (line: string) => printed.push(line), stop: stop.signal, pollMs: 5 };
   const ended = runCommand(args(), io);
   await waitFor(() => printed.length > 0, { what: 'the first answer' });
-  instead.push((response) => response.writeHead(401).end('{"title":"Bad key"}'));
+  nextAnswers.push((response) => response.writeHead(401).end('{"title":"Bad key"}'));
   expect(await ended).toMatchObject({ code: 1, err: expect.stringMatching(/answered 401: Bad key$/) });
 });
 
