@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { blobIdOf } from '@postrider/blobs';
-import { newId } from '@postrider/domain';
 import {
+  createRows,
   openSmtpClient,
   s3Error,
   startFakeS3,
   startZoneServer,
-  systemClock,
   untilWaitingForLock,
   waitFor,
 } from '@postrider/testing';
@@ -50,13 +49,7 @@ afterAll(async () => {
   await names.close();
 });
 
-async function makeInbox(): Promise<void> {
-  await system.db.query(
-    `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
-     values ($1, $2, 'live', $3, 'Support', now(), now())`,
-    [newId('inbox', systemClock), system.accountId, INBOX],
-  );
-}
+const makeInbox = () => createRows(system.db).inbox({ accountId: system.accountId, address: INBOX });
 
 async function says(inbound: SystemProcess, msg: string, times = 1): Promise<void> {
   await waitFor(() => inbound.log.filter((line) => line['msg'] === msg).length >= times, {

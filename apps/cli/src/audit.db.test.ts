@@ -194,10 +194,7 @@ test('installation set leaves the values before and after, and nothing when it c
   for (let n = 0; n < 2; n += 1) await json('installation', 'set', 'mail-provider', 'smtp', ...by);
   const inboxes = ['ibx_01jd0000000000000000000001', 'ibx_01jd0000000000000000000002'] as const;
   for (const inbox of inboxes) {
-    await database.query(
-      `insert into inboxes values ($1, $2, 'live', $1 || '@in.example', 'A', null, now(), now())`,
-      [inbox, account],
-    );
+    await rows.inbox({ id: inbox, accountId: account });
     for (let n = 0; n < 2; n += 1) await json('installation', 'set', 'postmaster', inbox, ...by);
   }
   const [first, second] = inboxes;

@@ -27,13 +27,8 @@ describe('inbound find', () => {
   });
 
   test('finds by sender and by recipient in any spelling and with any tag, newest first', async () => {
-    const [accountId, inboxId] = [await rows.account(), newId('inbox', systemClock)];
-    await database.query(
-      `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
-       values ($1, $2, 'live', 'a@in.example', 'in', now(), now())`,
-      [inboxId, accountId],
-    );
-    const inInbox = { accountId, inboxId };
+    const accountId = await rows.account();
+    const inInbox = { accountId, inboxId: await rows.inbox({ accountId, address: 'a@in.example' }) };
     const [first, second] = [await rows.message(inInbox), await rows.message(inInbox)];
     await database.query(`update messages set created_at = now() - interval '1 hour' where id = $1`, [first]);
     await database.query(`update messages set received_for = '{A+tag@in.example}' where id = $1`, [first]);
@@ -87,13 +82,8 @@ describe('installation set postmaster', () => {
   const set = (...args: string[]) => cli('installation', 'set', 'postmaster', ...args);
 
   test('names the inbox that gets the mail to postmaster', async () => {
-    const account = await rows.account();
-    const [id, address] = [newId('inbox', systemClock), 'ops@in.example'];
-    await database.query(
-      `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
-       values ($1, $2, 'live', $3, 'ops', now(), now())`,
-      [id, account, address],
-    );
+    const address = 'ops@in.example';
+    const id = await rows.inbox({ address });
     expect(await set(id)).toMatchObject({
       code: 0,
       stdout: 'mail to postmaster goes to ops@in.example from now on\n',

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { inboundSubject, newId } from '@postrider/domain';
+import { inboundSubject } from '@postrider/domain';
 import type { AccountId, WebhookId } from '@postrider/domain';
-import { systemClock } from '@postrider/runtime';
 import { setupCli } from '../test/run-in-process.ts';
 
 const { cli, json, database, rows } = setupCli();
@@ -31,14 +30,6 @@ async function makeManyAccounts(): Promise<void> {
 }
 
 const many = (number: number) => `acct_01jd${String(number).padStart(22, '0')}`;
-
-async function makeInbox(account: AccountId, address: string): Promise<void> {
-  await database.query(
-    `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
-     values ($1, $2, 'live', $3, 'in', now(), now())`,
-    [newId('inbox', systemClock), account, address],
-  );
-}
 
 async function makeRemovedWebhook(account: AccountId): Promise<WebhookId> {
   const id = await rows.webhook({ accountId: account });
@@ -97,8 +88,8 @@ describe('account find', () => {
   test('finds by id, sending domain and inbox', async () => {
     await rows.domain(acme, 'a.example');
     await rows.domain(other, 'b.example');
-    await makeInbox(acme, 'hi@in.example');
-    await makeInbox(other, 'hello@in.example');
+    await rows.inbox({ accountId: acme, address: 'hi@in.example' });
+    await rows.inbox({ accountId: other, address: 'hello@in.example' });
     for (const text of [acme, 'A.Example', 'HI@in.example', 'hi+tag@in.example']) {
       expect(await find(text)).toEqual([acme]);
     }
@@ -134,7 +125,7 @@ describe('account show', () => {
     await rows.webhook({ accountId: acme, subject: 'rule' });
     await makeRemovedWebhook(acme);
     for (const name of ['a.example', 'b.example']) await rows.domain(acme, name);
-    await makeInbox(acme, 'hi@in.example');
+    await rows.inbox({ accountId: acme, address: 'hi@in.example' });
     expect(await json('account', 'show', acme)).toEqual({
       id: acme,
       name: 'Ärzte 100%_(Nord)',

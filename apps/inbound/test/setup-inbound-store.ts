@@ -31,11 +31,7 @@ export function setupInboundStore(through: (databaseUrl: string) => string = (ur
     (opened) => opened.close(),
   );
   beforeEach(async () => {
-    await outside.query(
-      `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
-       values ('ibx_1', $1, 'live', $2, 'a', now(), now())`,
-      [await rows.account(), INBOX],
-    );
+    await rows.inbox({ id: 'ibx_1', address: INBOX });
   });
   return { outside, rows, database };
 }

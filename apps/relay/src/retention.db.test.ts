@@ -49,9 +49,7 @@ test('each kind is deleted by its own setting, logged and counted, every hour', 
       [id, age],
     );
   }
-  await store.database.query(
-    `insert into inboxes select 'ibx_1', id, 'live', 'a@in.example', 'A', null, now(), now() from accounts limit 1`,
-  );
+  await store.rows.inbox({ id: 'ibx_1' });
   await store.database.query(
     `insert into inbox_threads select 'thr_' || n, 'ibx_1', 'Hi', now(), now() - make_interval(days => n)
      from generate_series(9, 11, 2) n`,

@@ -1,10 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newId } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
-import { systemClock } from '@postrider/runtime';
-import { startZoneServer } from '@postrider/testing';
+import { createRows, startZoneServer } from '@postrider/testing';
 import type { Installation, ListeningProcess } from '../fixture/installation.ts';
 
 /** What inbound processes need besides an installation. */
@@ -29,13 +28,8 @@ async function openInboundFixture(): Promise<InboundFixture> {
       return installation.start('inbound', { BLOB_STORE: `file:${blobs}`, DNS_SERVERS: names.address });
     },
     async addInbox({ database }, accountId) {
-      const id = newId('inbox', systemClock);
-      const address = `${id}@inbound.postrider.example`;
-      await database.query(
-        `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
-         values ($1, $2, 'live', $3, 'bench', now(), now())`,
-        [id, accountId, address],
-      );
+      const address = `${randomUUID()}@inbound.postrider.example`;
+      await createRows(database).inbox({ accountId, address });
       return address;
     },
     async close() {

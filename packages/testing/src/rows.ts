@@ -6,6 +6,7 @@ import type {
   DomainId,
   EmailId,
   EventId,
+  InboxId,
   KeyKind,
   MessageId,
   WebhookId,
@@ -35,6 +36,16 @@ export interface WebhookWish {
 export interface EventWish {
   accountId?: AccountId;
   ageDays?: number;
+}
+
+export interface InboxWish {
+  /** Unset: a new one. */
+  id?: string;
+  accountId?: AccountId;
+  kind?: KeyKind;
+  /** Unset: the id at a.example. */
+  address?: string;
+  isPostmaster?: boolean;
 }
 
 /** A received message. Default: plain text for a new live account, without an inbox, not held. */
@@ -73,6 +84,7 @@ export interface Rows {
   email(dueInMs?: number, accountId?: AccountId): Promise<EmailId>;
   /** @param status unset: verified */
   domain(accountId: AccountId, name: string, status?: string): Promise<DomainId>;
+  inbox(wish?: InboxWish): Promise<InboxId>;
   /** A message that was received now. */
   message(wish?: MessageWish): Promise<MessageId>;
   /** Removes all rows of all tables. */
@@ -161,6 +173,15 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
         [id, accountId, name, status],
       );
       return id;
+    },
+    async inbox({ id, accountId, kind = 'live', address, isPostmaster = false } = {}) {
+      const inboxId = (id ?? newId('inbox', systemClock)) as InboxId;
+      await database.query(
+        `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at, postmaster)
+         values ($1, $2, $3, $4, 'Test', now(), now(), $5)`,
+        [inboxId, accountId ?? (await rows.account()), kind, address ?? `${inboxId}@a.example`, isPostmaster],
+      );
+      return inboxId;
     },
     async message(wish = {}) {
       return insertMessage(database, wish, wish.accountId ?? (await rows.account()));

@@ -163,13 +163,9 @@ async function send(client: SmtpClient, inbox: string, { from, to, content }: Ma
 }
 
 async function newInbox(id: string): Promise<string> {
-  const account = await rows.account();
-  await outside.query(
-    `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
-     values ($1, $2, 'live', $3, 'a', now(), now())`,
-    [id, account, `${id}@${SHARED_DOMAIN}`],
-  );
-  return account;
+  const accountId = await rows.account();
+  await rows.inbox({ id, accountId, address: `${id}@${SHARED_DOMAIN}` });
+  return accountId;
 }
 
 /** Identifies a message: the same bytes in the same envelope. */

@@ -32,11 +32,8 @@ let first: Owner;
 async function owner(name: string): Promise<Owner> {
   const rows = createRows(store.outside);
   const accountId = await store.newAccount();
-  await store.outside.query(
-    `insert into inboxes values ($1, $2, 'live', $1 || '@a.example', 'A', null, now(), now())`,
-    [`ibx_${name}`, accountId],
-  );
-  return { accountId, webhookId: await rows.webhook({ accountId }), inboxId: `ibx_${name}` as InboxId };
+  const inboxId = await rows.inbox({ id: `ibx_${name}`, accountId });
+  return { accountId, webhookId: await rows.webhook({ accountId }), inboxId };
 }
 
 /** Mail of a test key, older than all that is live. */

@@ -230,12 +230,8 @@ describe('received mail', () => {
     expect(await ids({ until: now })).toEqual([first]);
   });
 
-  const addInbox = (address: string, isPostmaster = false, of = acme) =>
-    store.outside.query(
-      `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at, postmaster)
-       values ($1, $2, 'live', $3, 'in', now(), now(), $4)`,
-      [newId('inbox', store.clock), of, address, isPostmaster],
-    );
+  const addInbox = (address: string, isPostmaster = false, accountId = acme) =>
+    rows().inbox({ accountId, address, isPostmaster });
   const addRule = (match: string) =>
     store.outside.query(
       `insert into inbound_routes (id, account_id, match, webhook_id, created_at) values ($1, $2, $3, 'wh_1', now())`,

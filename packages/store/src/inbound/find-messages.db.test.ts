@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
-import type { AccountId, InboxId } from '@postrider/domain';
+import type { AccountId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
 import { setupStore } from '../../test/open-store.ts';
@@ -17,14 +17,8 @@ beforeEach(async () => {
   accountId = await store.newAccount();
 });
 
-async function addInbox(address: string, kind = 'live', isPostmaster = false): Promise<InboxId> {
-  const id = newId('inbox', store.clock);
-  await store.outside.query(
-    `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at, postmaster)
-     values ($1, $2, $3::key_kind, $4, 'in', now(), now(), $5)`,
-    [id, accountId, kind, address, isPostmaster],
-  );
-  return id;
+async function addInbox(address: string, more: { kind?: 'test'; isPostmaster?: true } = {}) {
+  return rows().inbox({ accountId, address, ...more });
 }
 
 async function addRule(match: string, of = accountId) {
@@ -60,7 +54,7 @@ test('a sender leads to the mail, with and without a name, in any case', async (
 
 test('an inbox leads to its mail, live or test, with any tag; an address with a tag only to that of the tag', async () => {
   await addInbox(`a@${SHARED_DOMAIN}`);
-  await addInbox(`t@${SHARED_DOMAIN}`, 'test');
+  await addInbox(`t@${SHARED_DOMAIN}`, { kind: 'test' });
   const [plain] = await receive([`A@${SHARED_DOMAIN}`]);
   const [tagged] = await receive([`a+News@${SHARED_DOMAIN}`]);
   const [dotted] = await receive([`a+News@${SHARED_DOMAIN}.`]);
@@ -104,7 +98,7 @@ test('an address behind a rule leads to its mail, whether it is the first or the
 });
 
 test('mail to a postmaster is found by that address, and not by another', async () => {
-  await addInbox(`ops@${SHARED_DOMAIN}`, 'live', true);
+  await addInbox(`ops@${SHARED_DOMAIN}`, { isPostmaster: true });
   const [message] = await receive([`postmaster@${SHARED_DOMAIN}`]);
   expect(await found(`postmaster@${SHARED_DOMAIN}`)).toEqual([message]);
   expect(await found('postmaster@shop.example')).toEqual([]);

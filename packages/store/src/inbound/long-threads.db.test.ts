@@ -21,13 +21,10 @@ let inbox: InboxId;
 let thread: ThreadId;
 
 beforeEach(async () => {
-  await createRows(store.outside).clear();
-  inbox = newId('inbox', store.clock);
+  const rows = createRows(store.outside);
+  await rows.clear();
+  inbox = await rows.inbox();
   thread = newId('thread', store.clock);
-  await store.outside.query(
-    `insert into inboxes values ($1, $2, 'live', $1 || '@a.example', 'A', null, now(), now())`,
-    [inbox, await store.newAccount()],
-  );
   await store.outside.query(`insert into inbox_threads values ($1, $2, 'Hi', now(), now())`, [thread, inbox]);
   await addMessages(MESSAGES);
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { AccountId, InboxId, MessageId } from '@postrider/domain';
-import { runs, systemClock } from '@postrider/testing';
+import { createRows, runs, systemClock } from '@postrider/testing';
 import { explainedPool } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { setupStore } from '../../test/open-store.ts';
@@ -51,9 +51,7 @@ function rowsRead(): number {
 
 /** Adds threads to a new inbox, with one message each. All messages have one Message-ID. */
 async function threads(inbox: InboxId, read: boolean): Promise<void> {
-  await store.outside.query(`insert into inboxes values ($1, $2, 'live', $3, 'A', null, now(), now())`, [
-    ...[inbox, await store.newAccount(), `${inbox}@a.example`],
-  ]);
+  await createRows(store.outside).inbox({ id: inbox });
   await store.outside.query(
     `with made as (
        insert into inbox_threads select $1 || n, $1, null, now(), now() from generate_series(1, $2::int) n returning id
@@ -73,10 +71,7 @@ beforeAll(async () => {
     await store.outside.query(`alter table ${table} set (autovacuum_enabled = false)`);
   const accountId = await store.newAccount();
   Object.assign(reader, { accountId });
-  await store.outside.query(
-    `insert into inboxes values ($2, $1, 'live', 'a@a.example', 'A', null, now(), now())`,
-    [accountId, INBOX],
-  );
+  await createRows(store.outside).inbox({ id: INBOX, accountId, address: 'a@a.example' });
   const query = async ({ text, values }: { text: string; values: unknown[] }) =>
     explainedPool(store.db.pool, seen).query(text, values);
   db = { ...store.db, pool: { query } as unknown as Database['pool'] };

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { InboxId } from '@postrider/domain';
-import { systemClock } from '@postrider/testing';
+import { createRows, systemClock } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
 import { createThreadStore } from './threads.ts';
 
@@ -45,10 +45,7 @@ test('hasAttachment of a thread is found without reading the attachments of othe
   for (const table of ['messages', 'message_attachments', 'inbox_threads'])
     await outside.query(`alter table ${table} set (autovacuum_enabled = false)`);
   const accountId = await store.newAccount();
-  await outside.query(
-    `insert into inboxes select id, $1, 'live', id || '@a.example', 'A', null, now(), now() from unnest('{ibx_1,ibx_2}'::text[]) id`,
-    [accountId],
-  );
+  for (const id of ['ibx_1', 'ibx_2']) await createRows(outside).inbox({ id, accountId });
   await outside.query(
     `insert into inbox_threads select 'thr_' || n, case n when $1::int then 'ibx_1' else 'ibx_2' end, null, now(), now()
      from generate_series($1::int, $2::int) n`,

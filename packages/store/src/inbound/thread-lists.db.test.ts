@@ -27,15 +27,13 @@ const threadOf = (inbox: InboxId, n: number) => `${inbox}${String(n).padStart(7,
 
 beforeAll(async () => {
   for (const read of [null, true, false]) await list(FEW, read);
-  const accountId = await createRows(plans.database).account();
+  const rows = createRows(plans.database);
+  const accountId = await rows.account();
   for (const [inbox, isRead] of [
     [FEW, 'n > 3'],
     [HALF, 'n % 2 = 1'],
   ] as const) {
-    await plans.database.query(`insert into inboxes values ($1, $2, 'live', $1, 'A', null, now(), now())`, [
-      inbox,
-      accountId,
-    ]);
+    await rows.inbox({ id: inbox, accountId });
     await plans.database.query(
       `with made as (
          insert into inbox_threads

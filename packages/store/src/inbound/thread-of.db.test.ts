@@ -18,9 +18,7 @@ beforeEach(async () => {
   await rows.clear();
   const accountId = await store.newAccount();
   for (const local of ['a', 'b']) {
-    await store.outside.query(`insert into inboxes values ($1, $2, 'live', $3, 'A', null, now(), now())`, [
-      ...[`ibx_${local}`, accountId, `${local}@${SHARED}`],
-    ]);
+    await rows.inbox({ id: `ibx_${local}`, accountId, address: `${local}@${SHARED}` });
   }
 });
 

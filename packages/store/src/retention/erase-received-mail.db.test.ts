@@ -60,10 +60,7 @@ beforeEach(async () => {
   await store.outside.query('truncate ses_mail, provider_notifications');
   accountId = await rows.account();
   webhookId = await rows.webhook({ accountId });
-  await store.outside.query(`insert into inboxes values ('ibx_1', $1, 'live', $2, 'A', null, now(), now())`, [
-    accountId,
-    INBOX,
-  ]);
+  await rows.inbox({ id: 'ibx_1', accountId, address: INBOX });
 });
 
 async function received(more: Partial<IncomingMessage>): Promise<string> {
@@ -187,10 +184,7 @@ test.each(['received', 'sent'] as const)(
 
 test('and waits once in a pass for an inbox that is busy for long, and keeps no other from its mail', async () => {
   const other = `b@${SHARED_DOMAIN}`;
-  await store.outside.query(`insert into inboxes values ('ibx_2', $1, 'live', $2, 'B', null, now(), now())`, [
-    accountId,
-    other,
-  ]);
+  await rows.inbox({ accountId, address: other });
   for (let n = 0; n < 6; n += 1) await received({ from: BOB, recipients: [INBOX, other] });
   await end('done');
   const pool = createPool({
@@ -271,10 +265,7 @@ test('with mail that SES told of before the request, however late it is taken in
 
 test('and waits for no mail of SES that other accounts receive, or nobody', async () => {
   const location = { kind: 'object', bucket: 'b', key: 'k' } as const;
-  await store.outside.query(
-    `insert into inboxes values ('ibx_2', $1, 'live', 'b@in.example', 'B', null, now(), now())`,
-    [await rows.account()],
-  );
+  await rows.inbox({ address: 'b@in.example' });
   const told = async (id: string, ...recipients: string[]) =>
     createSesMailStore(store.db).add(id, {
       providerMessageId: 'ses-1',

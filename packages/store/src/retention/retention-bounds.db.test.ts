@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { AccountId } from '@postrider/domain';
 import { ACTOR, createRows, createTestDatabase, runs } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { explainedPool } from '../../test/explained-pool.ts';
@@ -172,12 +173,9 @@ test('mail and its contents go in bounded steps, whatever waits to be handed ove
 });
 
 /** Messages of one inbox, each in a thread of its own with mail that was sent in it, the first `old` of them 40 days old. */
-async function receivedMail(accountId: string, count: number, old: number): Promise<void> {
+async function receivedMail(accountId: AccountId, count: number, old: number): Promise<void> {
   const at = `now() - make_interval(days => case when n <= ${old} then 40 else 0 end, secs => 0.1 * n)`;
-  await database.query(
-    `insert into inboxes values ('ibx_1', $1, 'live', 'a@a.example', 'A', null, now(), now())`,
-    [accountId],
-  );
+  await rows.inbox({ id: 'ibx_1', accountId });
   await database.query(
     `insert into inbox_threads select 'thr_' || n, 'ibx_1', 'Hi', ${at}, ${at} from generate_series(1, $1) n`,
     [count],

@@ -25,11 +25,7 @@ beforeEach(async () => {
   const rows = createRows(store.outside);
   await rows.clear();
   accountId = await rows.account();
-  await store.outside.query(
-    `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
-     values ($1, $2, 'live', $3, 'in', now(), now())`,
-    [INBOX, accountId, `info@${SHARED_DOMAIN}`],
-  );
+  await rows.inbox({ id: INBOX, accountId, address: `info@${SHARED_DOMAIN}` });
 });
 
 async function receive(recipient: string, from = 'a@a.example'): Promise<string | undefined> {
