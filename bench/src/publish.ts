@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UsageError } from './arguments.ts';
-import { methodPage, readNotes } from './page/method-page.ts';
+import { methodPage, notedFigures } from './page/method-page.ts';
 import { pageOf, plotsOf } from './page/page.ts';
 import { plotSvg } from './page/plot.ts';
 import { FIGURES } from './registry.ts';
@@ -23,7 +23,7 @@ export function writePage(measured: Result, { folder, name }: PagePlace, notesFo
   for (const plot of plotsOf(result)) writeFileSync(join(assets, `${plot.id}.svg`), plotSvg(plot));
   writeFileSync(join(assets, 'result.json'), `${JSON.stringify(result, null, 1)}\n`);
   writeFileSync(join(folder, `${name}.md`), pageOf(result, { name }));
-  writeFileSync(join(folder, 'benchmark-method.md'), methodPage(FIGURES, readNotes(notesFolder)));
+  writeFileSync(join(folder, 'benchmark-method.md'), methodPage(FIGURES, notedFigures(notesFolder)));
 }
 
 /** Rounds to six significant digits. More digits are noise, and people read the file, too. */
