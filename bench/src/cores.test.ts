@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
-import { delimiter, join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { onPath } from '@postrider/embedded';
 import { usableCores } from '@postrider/testing';
 import { UsageError } from './arguments.ts';
 import { holdToCores, keepLastCoreFree } from './cores.ts';
@@ -19,7 +19,7 @@ test('nothing is held to more cores than there are', () => {
 });
 
 const [testWithTaskset, needs] =
-  process.platform === 'linux' && usableCores().length > 1 && isOnPath('taskset')
+  process.platform === 'linux' && usableCores().length > 1 && onPath('taskset') !== null
     ? [test, '']
     : [test.skip, ' (skipped: needs Linux, two processors and taskset on the PATH)'];
 
@@ -37,11 +37,6 @@ testWithTaskset(`the last core is one process’s alone until the end${needs}`, 
     other.kill();
   }
 });
-
-function isOnPath(program: string): boolean {
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  return folders.some((folder) => existsSync(join(folder, program)));
-}
 
 function sleep(): { pid: number; kill(): void } {
   const child = spawn('sleep', ['60'], { stdio: 'ignore' });

@@ -1,5 +1,15 @@
-import { accessSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  linkSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import type { Stats } from 'node:fs';
+import { delimiter, join } from 'node:path';
 
 /** Makes the file in one step, so that no reader finds it half-written. Returns false when it exists. */
 export function createFile(file: string, text: string, mode = 0o644): boolean {
@@ -42,6 +52,13 @@ export function canAccess(path: string, mode: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** The path of the first of these programs that is on PATH, or null. */
+export function onPath(...programs: readonly string[]): string | null {
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  const paths = programs.flatMap((program) => folders.map((folder) => join(folder, program)));
+  return paths.find((path) => canAccess(path, constants.X_OK)) ?? null;
 }
 
 /** A name beside `file` that no other process uses. */

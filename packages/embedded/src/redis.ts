@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { constants, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { canAccess } from './files.ts';
+import { onPath } from './files.ts';
 import { freePort } from './free-port.ts';
 import { Guard } from './guard.ts';
 import { endProcess, signalProcess } from './process-state.ts';
@@ -62,12 +62,7 @@ export class RunningRedis {
 
 /** The path of `redis-server` or `valkey-server` on PATH, or null. */
 export function findRedisServer(): string | null {
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
-  for (const name of ['redis-server', 'valkey-server']) {
-    const path = folders.map((folder) => join(folder, name)).find((each) => canAccess(each, constants.X_OK));
-    if (path !== undefined) return path;
-  }
-  return null;
+  return onPath('redis-server', 'valkey-server');
 }
 
 /**
