@@ -6,7 +6,7 @@ import { endDeliveries, sendToProvider, sendMail } from '../../test/ended-mail.t
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
 import { letTimePass } from '../../test/let-time-pass.ts';
 import { setupStore } from '../../test/open-store.ts';
-import { resumeErasures } from '../../test/resume-erasures.ts';
+import { resumeErasures, resumeErasuresLater, unfinishedErasure } from '../../test/resume-erasures.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createPool } from '../db/pool.ts';
 import { setPostmaster } from '../inbound/inboxes.ts';
@@ -37,21 +37,9 @@ async function sent(change: Parameters<typeof sendMail>[2]): Promise<void> {
 
 const end = (result: 'done' | 'dead') => endDeliveries(store, webhookId, result);
 
-const result = (erased: object, pending: object = {}) => ({
-  accountId,
-  requestedAt: expect.any(Date) as unknown,
-  erased: { emails: 0, messages: 0, events: 0, attempts: 0, deadLetters: 0, ...erased },
-  pending: { emails: 0, messages: 0, events: 0, deadLetters: 0, sesMail: 0, ...pending },
-  pendingIds: expect.any(Array) as unknown,
-  finished: false,
-});
+const result = (erased: object, pending?: object) => unfinishedErasure(accountId, erased, pending);
+const lookLater = () => resumeErasuresLater(erasures, store.outside);
 const lastResult = (erased: object = {}) => ({ ...result(erased), pendingIds: [], finished: true });
-
-/** Looks again ten minutes later: every transaction open at the request has committed. */
-const lookLater = async () => {
-  await letTimePass(store.outside, '10 minutes');
-  return resumeErasures(erasures);
-};
 
 const INBOX = `a@${SHARED_DOMAIN}`;
 

@@ -10,7 +10,7 @@ import { hookedPool } from '../../test/hooked-pool.ts';
 import { letTimePass } from '../../test/let-time-pass.ts';
 import { refused } from '../../test/mail-outcomes.ts';
 import { setupStore } from '../../test/open-store.ts';
-import { resumeErasures } from '../../test/resume-erasures.ts';
+import { resumeErasures, resumeErasuresLater, unfinishedErasure } from '../../test/resume-erasures.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeOne } from '../../test/taken-email.ts';
 import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
@@ -79,20 +79,8 @@ const NONE = {
   recipients: 0,
 };
 
-/** Looks again ten minutes later: every transaction open at the request has committed. */
-const lookLater = async () => {
-  await letTimePass(store.outside, '10 minutes');
-  return resumeErasures(erasures);
-};
-
-const result = (erased: object, pending: object = {}) => ({
-  accountId,
-  requestedAt: expect.any(Date) as unknown,
-  erased: { emails: 0, messages: 0, events: 0, attempts: 0, deadLetters: 0, ...erased },
-  pending: { emails: 0, messages: 0, events: 0, deadLetters: 0, sesMail: 0, ...pending },
-  pendingIds: expect.any(Array) as unknown,
-  finished: false,
-});
+const result = (erased: object, pending?: object) => unfinishedErasure(accountId, erased, pending);
+const lookLater = () => resumeErasuresLater(erasures, store.outside);
 const lastResult = (erased: object = {}) => ({ ...result(erased), pendingIds: [], finished: true });
 
 describe('a person is forgotten', () => {
