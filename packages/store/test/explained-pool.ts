@@ -1,4 +1,6 @@
 import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
+import { createPool } from '../src/db/pool.ts';
+import type { PoolOptions } from '../src/db/pool.ts';
 import { joinedWholeScans, nodesOf } from './plan-nodes.ts';
 import type { PlanNode } from './plan-nodes.ts';
 
@@ -51,6 +53,23 @@ export function explainedPool(pool: Pool, seen: ExplainedStatement[]): Pool {
   };
   const connect = async (): Promise<PoolClient> => explainedClient(await pool.connect(), seen);
   return { query, connect } as unknown as Pool;
+}
+
+/** @returns what Postgres did for each statement of `work`, which gets a pool of its own */
+export async function explained(
+  databaseUrl: string,
+  work: (pool: Pool) => Promise<unknown>,
+  plans: PoolOptions['plans'] = 'each time',
+): Promise<ExplainedStatement[]> {
+  const options = { databaseUrl, size: 2, applicationName: 'explained-test', durableCommits: false, plans };
+  const pool = createPool({ ...options, onError: () => undefined });
+  const seen: ExplainedStatement[] = [];
+  try {
+    await work(explainedPool(pool, seen));
+  } finally {
+    await pool.end();
+  }
+  return seen;
 }
 
 function explainedClient(client: PoolClient, seen: ExplainedStatement[]): PoolClient {

@@ -1,10 +1,9 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
-import { explainedPool } from '../../test/explained-pool.ts';
+import { explained } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { setupStore } from '../../test/open-store.ts';
-import { createPool } from '../db/pool.ts';
 import { dropOldSums } from '../retention/old-sums.ts';
 import { readAttemptDays, readBusiestWebhooks } from './read-sums.ts';
 import { createAttemptSums } from './sum-attempts.ts';
@@ -54,27 +53,6 @@ beforeAll(async () => {
   );
 });
 
-async function explained(
-  plans: 'once' | 'each time',
-  work: (pool: ReturnType<typeof createPool>) => Promise<unknown>,
-): Promise<ExplainedStatement[]> {
-  const pool = createPool({
-    databaseUrl: store.outside.url,
-    size: 2,
-    applicationName: 'sums-bounds-test',
-    durableCommits: false,
-    plans,
-    onError: () => undefined,
-  });
-  const seen: ExplainedStatement[] = [];
-  try {
-    await work(explainedPool(pool, seen));
-  } finally {
-    await pool.end();
-  }
-  return seen;
-}
-
 /** Tables with one row. */
 const SMALL = ['attempt_sums', 'pg_database'];
 
@@ -84,7 +62,7 @@ function expectBounded(seen: readonly ExplainedStatement[], rowsMax: number): vo
 }
 
 test('a step reads its webhooks, and of the log only its minutes in one day', async () => {
-  const seen = await explained('each time', async (pool) => {
+  const seen = await explained(store.outside.url, async (pool) => {
     const sums = createAttemptSums(pool, { leaseSeconds: 30 });
     for (let steps = 0; steps < 5; steps += 1) await sums.step();
   });
@@ -97,7 +75,7 @@ test('a step reads its webhooks, and of the log only its minutes in one day', as
 
 test('a page of 100 webhooks reads a row for each hour', async () => {
   const ids = Array.from({ length: 100 }, (_, n) => `wh_${n + 1}` as WebhookId);
-  const seen = await explained('once', (pool) => readAttemptDays(pool, ids, new Date()));
+  const seen = await explained(store.outside.url, (pool) => readAttemptDays(pool, ids, new Date()), 'once');
   expectBounded(seen, 100 * 24);
 });
 
@@ -105,13 +83,17 @@ test('the busiest webhooks are read by the index of the minutes', async () => {
   await store.outside.query(
     `update attempt_sums set summed_until = date_trunc('minute', now() - interval '30 minutes')`,
   );
-  const seen = await explained('once', (pool) => readBusiestWebhooks(pool, { minutes: 5, limit: 20 }));
+  const seen = await explained(
+    store.outside.url,
+    (pool) => readBusiestWebhooks(pool, { minutes: 5, limit: 20 }),
+    'once',
+  );
   expect(seen.some(({ pagesBy }) => 'attempts_by_minute_busiest' in pagesBy)).toBe(true);
   expectBounded(seen, 5 * 20 * 5);
 });
 
 test('retention goes in bounded steps', async () => {
   await store.outside.query(`update attempts_by_minute set begins_at = begins_at - interval '1 day'`);
-  const seen = await explained('each time', (pool) => dropOldSums(pool, 1));
+  const seen = await explained(store.outside.url, (pool) => dropOldSums(pool, 1));
   expectBounded(seen, 5_000);
 });

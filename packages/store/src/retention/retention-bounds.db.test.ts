@@ -1,11 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import type { AccountId } from '@postrider/domain';
-import { ACTOR, createRows, createTestDatabase, runs } from '@postrider/testing';
-import type { Rows, TestDatabase } from '@postrider/testing';
-import { explainedPool } from '../../test/explained-pool.ts';
+import { ACTOR, createRows, runs, setupDatabase } from '@postrider/testing';
+import type { Pool } from 'pg';
+import { explained } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { resumeErasures } from '../../test/resume-erasures.ts';
-import { createPool } from '../db/pool.ts';
 import { createSweptBlobs } from '../inbound/swept-blobs.ts';
 import { createErasureStore } from './erasures.ts';
 import { dropExpired } from './housekeeping.ts';
@@ -33,37 +32,10 @@ const STATEMENT_MAX_MS = 1_000;
 /** DEAD_LETTERS_PER_WEBHOOK_MAX, whose default is 10,000. One statement counts as many. */
 const LETTERS_MAX = runs({ usual: 2_500, long: 10_000 });
 
-let database: TestDatabase;
-let rows: Rows;
+const database = setupDatabase();
+const rows = createRows(database);
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  rows = createRows(database);
-});
-afterAll(() => database.drop());
-beforeEach(() => rows.clear());
 afterEach(() => database.query('truncate provider_notifications, unclaimed_notifications'));
-
-async function explained(
-  work: (pool: ReturnType<typeof createPool>) => Promise<unknown>,
-  plans: 'once' | 'each time' = 'each time',
-) {
-  const pool = createPool({
-    databaseUrl: database.url,
-    size: 2,
-    applicationName: 'retention-bounds-test',
-    durableCommits: false,
-    plans,
-    onError: () => undefined,
-  });
-  const seen: ExplainedStatement[] = [];
-  try {
-    await work(explainedPool(pool, seen));
-  } finally {
-    await pool.end();
-  }
-  return seen;
-}
 
 /** Of the statements seen, those that break a bound. */
 function beyond(
@@ -98,7 +70,7 @@ test('events go in bounded steps, whatever is outstanding and however many there
        end loop;
      end $$`,
   );
-  const seen = await explained((pool) => dropOldEvents(pool, 30));
+  const seen = await explained(database.url, (pool) => dropOldEvents(pool, 30));
   expect(seen.length).toBeGreaterThan(OLD / ROWS_PER_STATEMENT_MAX);
   expect(beyond(seen)).toEqual([]);
   const [left] = await database.query<{ n: number }>('select count(*)::int as n from events');
@@ -123,7 +95,7 @@ test('what is kept for a time goes in bounded steps', async () => {
     `insert into unclaimed_notifications select n, 'p', '{}', ${old(2)} ${spread} ${from}`,
     [ROWS, OLD],
   );
-  const seen = await explained(dropExpired);
+  const seen = await explained(database.url, dropExpired);
   expect(seen.length).toBeGreaterThan((3 * OLD) / ROWS_PER_STATEMENT_MAX);
   expect(beyond(seen)).toEqual([]);
   const [left] = await database.query<{ n: number }>(
@@ -140,7 +112,7 @@ test('attempts without a partition go in bounded steps', async () => {
      from generate_series(1, $1) n`,
     [ROWS, OLD],
   );
-  const seen = await explained((pool) => dropStrayAttempts(pool, 30));
+  const seen = await explained(database.url, (pool) => dropStrayAttempts(pool, 30));
   expect(seen.length).toBeGreaterThan(OLD / ROWS_PER_STATEMENT_MAX);
   expect(beyond(seen)).toEqual([]);
   const [left] = await database.query<{ n: number }>('select count(*)::int as n from attempts');
@@ -165,7 +137,7 @@ test('mail and its contents go in bounded steps, whatever waits to be handed ove
   const old = OLD_MESSAGES;
   await mail(await rows.account(), MESSAGES, old);
   for (const drop of [dropMailContents, dropOldMail]) {
-    const seen = await explained((pool) => drop(pool, 30));
+    const seen = await explained(database.url, (pool) => drop(pool, 30));
     expect(beyond(seen, MESSAGE_ROWS_PER_STATEMENT_MAX)).toEqual([]);
   }
   const [left] = await database.query<{ n: number }>('select count(*)::int as n from emails');
@@ -203,7 +175,7 @@ test('received mail and its threads go in bounded steps', async () => {
   await mail(accountId, MESSAGES, 0);
   await receivedMail(accountId, MESSAGES, old);
   for (const drop of [dropReceivedMail, dropOldThreads]) {
-    const seen = await explained((pool) => drop(pool, 30));
+    const seen = await explained(database.url, (pool) => drop(pool, 30));
     expect(beyond(seen, MESSAGE_ROWS_PER_STATEMENT_MAX)).toEqual([]);
   }
   const [left] = await database.query(
@@ -224,9 +196,8 @@ test('a sweep asks for blobs by indexes, named or not', async () => {
   ]);
   const ids = asked.map((blob) => blob.id);
   let taken: string[] | null = null;
-  const take = async (pool: ReturnType<typeof createPool>) =>
-    (taken = await createSweptBlobs({ pool }).take(ids));
-  const seen = await explained(take, 'once'); // as an inbound process's pool
+  const take = async (pool: Pool) => (taken = await createSweptBlobs({ pool }).take(ids));
+  const seen = await explained(database.url, take, 'once'); // as an inbound process's pool
   expect(taken).toHaveLength(200); // of numbers over MESSAGES
   expect(seen).toHaveLength(1);
   expect(beyond(seen, MESSAGE_ROWS_PER_STATEMENT_MAX)).toEqual([]);
@@ -243,9 +214,9 @@ test('dead letters go in bounded steps, past their days and over their number', 
      from webhooks w, generate_series(1, $1) n`,
     [3 * LETTERS_MAX],
   );
-  expect(beyond(await explained((pool) => dropOldDeadLetters(pool, 90)))).toEqual([]);
-  const dropSurplus = (pool: ReturnType<typeof createPool>) => dropSurplusDeadLetters(pool, LETTERS_MAX);
-  expect(beyond(await explained(dropSurplus), LETTERS_MAX + 1)).toEqual([]);
+  expect(beyond(await explained(database.url, (pool) => dropOldDeadLetters(pool, 90)))).toEqual([]);
+  const dropSurplus = (pool: Pool) => dropSurplusDeadLetters(pool, LETTERS_MAX);
+  expect(beyond(await explained(database.url, dropSurplus), LETTERS_MAX + 1)).toEqual([]);
   const [left] = await database.query<{ n: number }>('select count(*)::int as n from dead_letters');
   expect(left?.n).toBe(2 * LETTERS_MAX);
 });
@@ -270,13 +241,13 @@ test('a person is forgotten in bounded steps, however much the account and other
      select 'dl_' || id, account_id, $1, id, type, created_at, data, 8, 'rejected', 'x' from events`,
     [webhookId],
   );
-  const erase = async (pool: ReturnType<typeof createPool>) => {
+  const erase = async (pool: Pool) => {
     const erasures = createErasureStore(pool);
     await erasures.erase(accountId, 'b4@b.example', ACTOR);
     await database.query(`update erasures set requested_at = now() - interval '10 minutes', due_at = now()`);
     expect(await resumeErasures(erasures)).toMatchObject([{ finished: true }]);
   };
-  const statements = await explained(erase);
+  const statements = await explained(database.url, erase);
   // The relay looks for the next one that is due among all requests, which are few.
   const steps = statements.filter(({ text }) => !text.startsWith('update erasures set due_at'));
   expect(beyond(steps, ERASED_ROWS_PER_STATEMENT_MAX)).toEqual([]);
