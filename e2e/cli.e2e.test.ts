@@ -3,17 +3,12 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createTestDatabase, DIST, endsWithUs, runNode } from '@postrider/testing';
-import type { TestDatabase } from '@postrider/testing';
+import { describe, expect, test } from '@jest/globals';
+import { createTestDatabase, DIST, endsWithUs, runNode, setup } from '@postrider/testing';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = setup(createTestDatabase, (opened) => opened.drop());
 
 /** `npm run --silent postrider -- ARGS` without npm. */
 const postrider = (args: readonly string[], env: Readonly<Record<string, string>>) =>

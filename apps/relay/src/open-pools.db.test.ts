@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createTestDatabase } from '@postrider/testing';
-import type { TestDatabase } from '@postrider/testing';
+import { expect, test } from '@jest/globals';
+import { createTestDatabase, setup } from '@postrider/testing';
 import { openRelayPools } from './open-pools.ts';
 
-let database: TestDatabase;
-beforeAll(async () => void (database = await createTestDatabase()));
-afterAll(() => database.drop());
+const database = setup(createTestDatabase, (opened) => opened.drop());
 
 test('claims are planned once, other statements each time; no commit waits for the disk', async () => {
   const url = new URL(database.url);

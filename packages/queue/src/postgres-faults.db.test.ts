@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { startPostgres } from '@postrider/embedded';
 import type { RunningPostgres } from '@postrider/embedded';
-import { createTestDatabase, HOSTILE_SETTINGS, waitFor } from '@postrider/testing';
-import type { TestDatabase } from '@postrider/testing';
+import { createTestDatabase, HOSTILE_SETTINGS, setup, waitFor } from '@postrider/testing';
 import { jobs, openQueue } from '../test/queue-under-test.ts';
 import type { QueueUnderTest } from '../test/queue-under-test.ts';
 import { migrateQueueSchema, QueueUnavailableError } from './index.ts';
@@ -49,12 +48,7 @@ async function refuses(): Promise<void> {
 }
 
 describe('broken sessions of the queue', () => {
-  let database: TestDatabase;
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-  });
-  afterAll(() => database.drop());
+  const database = setup(createTestDatabase, (opened) => opened.drop());
 
   async function cutAll(): Promise<void> {
     await database.query(

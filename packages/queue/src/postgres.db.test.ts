@@ -1,23 +1,20 @@
-import { afterAll, beforeAll, describe } from '@jest/globals';
-import { createTestDatabase } from '@postrider/testing';
-import type { TestDatabase } from '@postrider/testing';
+import { beforeAll, describe } from '@jest/globals';
+import { createTestDatabase, setup } from '@postrider/testing';
 import { createPostgresBackend, withBackend } from 'bullmq';
 import { queueConformance } from '../test/conformance.ts';
 import { connectQueuePool } from './connection.ts';
 
 describe('the queue on Postgres', () => {
-  let database: TestDatabase;
+  const database = setup(createTestDatabase, (opened) => opened.drop());
   let tables: string;
 
   beforeAll(async () => {
-    database = await createTestDatabase();
     const rows = await database.query<{ name: string }>(
       `select format('%I.%I', schemaname, tablename) as name from pg_tables
        where schemaname = 'bullmq' and tablename not like '%migration%'`,
     );
     tables = rows.map((row) => row.name).join(', ');
   });
-  afterAll(() => database.drop());
 
   queueConformance(async () => {
     await database.query(`truncate ${tables} cascade`);

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createTestDatabase, SESSION_OPTIONS, startFaultProxy, waitFor } from '@postrider/testing';
-import type { TestDatabase } from '@postrider/testing';
+import { describe, expect, test } from '@jest/globals';
+import { createTestDatabase, SESSION_OPTIONS, setup, startFaultProxy, waitFor } from '@postrider/testing';
 import { Pool } from 'pg';
 import { rateLimiterConformance } from '../test/conformance.ts';
 import type { StoreUnderTest } from '../test/conformance.ts';
@@ -8,9 +7,7 @@ import { createPostgresRateLimiter } from './postgres-rate-limiter.ts';
 import type { PostgresRateLimiterOptions } from './postgres-rate-limiter.ts';
 
 describe('the rate limiter on Postgres', () => {
-  let database: TestDatabase;
-  beforeAll(async () => void (database = await createTestDatabase()));
-  afterAll(() => database.drop());
+  const database = setup(createTestDatabase, (opened) => opened.drop());
 
   /** Many connections, as in production, so that charges for one key meet in the database. */
   const startPool = (

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, notificationDetailOf, retrySchedule } from '@postrider/domain';
 import type { AccountId, ProviderNotification, ProviderResult } from '@postrider/domain';
 import { Semaphore } from '@postrider/limits';
 import { createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
 import { createMailOutbox, createMailWork, StoreUnavailableError } from '@postrider/store';
-import type { Database, MailClaim } from '@postrider/store';
-import { createRows, createTestDatabase, fakeClock, waitFor } from '@postrider/testing';
-import type { Rows, TestDatabase } from '@postrider/testing';
-import { openTestDatabase } from '../../test/delivery-fixture.ts';
+import type { MailClaim } from '@postrider/store';
+import { createRows, fakeClock, setupDatabase, waitFor } from '@postrider/testing';
+import { setupWorkerConnection } from '../../test/delivery-fixture.ts';
 import { keepLog } from '../../test/kept-log.ts';
 import { MailBatches } from './batches.ts';
 import { outgoingMessage, sendMail } from './send.ts';
@@ -22,23 +21,13 @@ const ALL = { lookAheadSeconds: 0, rowsMax: 10, leaseSeconds: 30 };
 const clock = fakeClock('2026-03-01T12:00:00.000Z');
 const log = keepLog();
 
-let database: TestDatabase;
-let db: Database;
-let rows: Rows;
+const database = setupDatabase();
+const rows = createRows(database);
+const db = setupWorkerConnection(database);
 let metrics: Metrics<'worker'>;
 let accountId: AccountId;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = openTestDatabase(database.url);
-  rows = createRows(database);
-});
-afterAll(async () => {
-  await db.close();
-  await database.drop();
-});
 beforeEach(async () => {
-  await rows.clear();
   metrics = createMetrics('worker', { processMetrics: false });
   accountId = await rows.account();
   await rows.webhook({ accountId });

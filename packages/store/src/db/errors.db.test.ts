@@ -1,14 +1,14 @@
 import { TLSSocket } from 'node:tls';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import {
   adminDatabaseUrl,
   CLOSED_PORT,
   createTestAuthority,
   createTestDatabase,
+  setup,
   startTcpListener,
   waitFor,
 } from '@postrider/testing';
-import type { TestDatabase } from '@postrider/testing';
 import { openDatabase } from './database.ts';
 import type { Database } from './database.ts';
 import {
@@ -20,11 +20,9 @@ import {
   unavailableInWords,
 } from './errors.ts';
 
-let database: TestDatabase;
+const database = setup(createTestDatabase, (opened) => opened.drop());
 let opened: Database[] = [];
 
-beforeAll(async () => void (database = await createTestDatabase()));
-afterAll(() => database.drop());
 afterEach(async () => {
   for (const db of opened) await db.close();
   opened = [];

@@ -2,19 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { createTestDatabase, startFaultProxy, waitFor } from '@postrider/testing';
-import type { TestDatabase } from '@postrider/testing';
+import { createTestDatabase, setup, startFaultProxy, waitFor } from '@postrider/testing';
 import { openDatabase } from './database.ts';
 import { isUnavailable, StoreUnavailableError } from './errors.ts';
 import { createPool } from './pool.ts';
 import type { PoolOptions } from './pool.ts';
 import { openSession } from './session.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = setup(createTestDatabase, (opened) => opened.drop());
 
 async function withPool<T>(
   more: Partial<PoolOptions>,

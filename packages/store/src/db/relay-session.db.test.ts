@@ -1,6 +1,5 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createTestDatabase, startFaultProxy, waitFor } from '@postrider/testing';
-import type { TestDatabase } from '@postrider/testing';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createTestDatabase, setup, startFaultProxy, waitFor } from '@postrider/testing';
 import { LOCK_CLASSES } from './advisory-locks.ts';
 import type { KeptSession } from './kept-session.ts';
 import { createRelaySession } from './relay-session.ts';
@@ -27,11 +26,9 @@ interface Relay {
   times: number;
 }
 
-let database: TestDatabase;
+const database = setup(createTestDatabase, (opened) => opened.drop());
 let relays: Relay[];
 
-beforeAll(async () => void (database = await createTestDatabase()));
-afterAll(() => database.drop());
 beforeEach(() => void (relays = []));
 afterEach(async () => {
   await Promise.all(relays.map(({ session }) => session.stop()));

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createTestDatabase } from '@postrider/testing';
-import type { TestDatabase } from '@postrider/testing';
+import { describe, expect, test } from '@jest/globals';
+import { createTestDatabase, setup } from '@postrider/testing';
 import { startTestPooler } from '../../test/test-pooler.ts';
 import type { TestPoolerOptions } from '../../test/test-pooler.ts';
 import { migrate } from '../schema/migrate.ts';
@@ -9,9 +8,7 @@ import { StoreUnavailableError } from './errors.ts';
 import { createPool } from './pool.ts';
 import { refuseTransactionPooler } from './transaction-pooler.ts';
 
-let database: TestDatabase;
-beforeAll(async () => void (database = await createTestDatabase()));
-afterAll(() => database.drop());
+const database = setup(createTestDatabase, (opened) => opened.drop());
 
 /** The pooler never releases the lock, so a refusal waits this long. */
 const RELEASE_TIMEOUT_MS = 200;

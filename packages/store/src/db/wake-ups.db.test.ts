@@ -1,15 +1,15 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { newId, recordEvent } from '@postrider/domain';
 import type { AccountId, WebhookId } from '@postrider/domain';
 import {
   createRows,
   createTestDatabase,
   SESSION_OPTIONS,
+  setup,
   startFaultProxy,
   systemClock,
   waitFor,
 } from '@postrider/testing';
-import type { TestDatabase } from '@postrider/testing';
 import { Client } from 'pg';
 import { openDatabase } from './database.ts';
 import { createWakeUps } from './wake-ups.ts';
@@ -18,10 +18,7 @@ import type { WakeUps } from './wake-ups.ts';
 /** Nobody listens on the discard port. */
 const NOWHERE = 'postgres://nobody@127.0.0.1:9/none';
 
-let database: TestDatabase;
-
-beforeAll(async () => void (database = await createTestDatabase()));
-afterAll(() => database.drop());
+const database = setup(createTestDatabase, (opened) => opened.drop());
 
 function webhookIds(count: number): WebhookId[] {
   return Array.from({ length: count }, () => newId('webhook', systemClock));

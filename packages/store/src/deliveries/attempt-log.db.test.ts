@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { EventId, WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase, waitFor } from '@postrider/testing';
-import type { Rows, TestDatabase } from '@postrider/testing';
+import { createRows, createTestDatabase, setup, waitFor } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { createImpatientPool } from '../../test/impatient-pool.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
@@ -15,8 +14,8 @@ import type { FinishedAttempt } from './delivery-work.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-let database: TestDatabase;
-let rows: Rows;
+const database = setup(createTestDatabase, (opened) => opened.drop());
+const rows = createRows(database);
 let pool: Pool;
 let log: AttemptLog;
 
@@ -32,11 +31,6 @@ function openPool(url: string, size?: number): Pool {
   return createPool(poolOptions(url, size));
 }
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  rows = createRows(database);
-});
-afterAll(() => database.drop());
 beforeEach(async () => {
   pool = openPool(database.url);
   log = createAttemptLog(pool);

@@ -1,14 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createRows, createTestDatabase, withClient } from '@postrider/testing';
-import type { Rows, TestDatabase } from '@postrider/testing';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createRows, setupDatabase, withClient } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { StoreUnavailableError } from '../db/errors.ts';
 import { createPool } from '../db/pool.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import type { Housekeeping } from './housekeeping.ts';
 
-let database: TestDatabase;
-let rows: Rows;
+const database = setupDatabase();
+const rows = createRows(database);
 let pool: Pool;
 let housekeeping: Housekeeping;
 
@@ -22,15 +21,9 @@ function openPool(url: string, size = 4): Pool {
   });
 }
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  rows = createRows(database);
-});
-afterAll(() => database.drop());
-beforeEach(async () => {
+beforeEach(() => {
   pool = openPool(database.url);
   housekeeping = createHousekeeping(pool);
-  await rows.clear();
 });
 afterEach(() => pool.end());
 

@@ -1,6 +1,5 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { awayFromNewHour, createRows, createTestDatabase, untilWaitingForLock } from '@postrider/testing';
-import type { Rows, TestDatabase } from '@postrider/testing';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { awayFromNewHour, createRows, setupDatabase, untilWaitingForLock } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { explainedPool } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
@@ -10,8 +9,8 @@ import { createPool } from '../db/pool.ts';
 import { replayDeadLetter } from '../deliveries/sql/replay-dead-letters.ts';
 import { dropOldEvents } from './old-events.ts';
 
-let database: TestDatabase;
-let rows: Rows;
+const database = setupDatabase();
+const rows = createRows(database);
 let pool: Pool;
 
 function openPool(url: string): Pool {
@@ -19,15 +18,7 @@ function openPool(url: string): Pool {
   return createPool({ databaseUrl: url, ...settings, onError: () => undefined });
 }
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  rows = createRows(database);
-});
-afterAll(() => database.drop());
-beforeEach(async () => {
-  pool = openPool(database.url);
-  await rows.clear();
-});
+beforeEach(() => void (pool = openPool(database.url)));
 afterEach(() => pool.end());
 
 describe('old events', () => {

@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, notificationDetailOf, recordEvent } from '@postrider/domain';
 import type { AccountId, EmailId, EventType, TopicId, WebhookId } from '@postrider/domain';
-import { ACTOR, createRows, createTestDatabase, runs, systemClock, waitFor } from '@postrider/testing';
-import type { Rows, TestDatabase } from '@postrider/testing';
+import { ACTOR, createRows, createTestDatabase, runs, setup, systemClock, waitFor } from '@postrider/testing';
 import { draftOf } from '../../test/draft.ts';
 import { growEmails, growSuppressions, growTopicsAndDomains } from '../../test/grow-tables.ts';
 import { died, finished, retried } from '../../test/outcomes.ts';
@@ -34,16 +33,10 @@ const READS_EACH_MAX = 15;
 /** What a relay asks for. */
 const CLAIM = { ...CLAIM_LIMITS, fastRowsMax: 128, slowRowsMax: 128, delayedRowsMax: 128 };
 
-let database: TestDatabase;
-let rows: Rows;
+const database = setup(createTestDatabase, (opened) => opened.drop());
+const rows = createRows(database);
 let db: Database;
 let work: DeliveryWork;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  rows = createRows(database);
-});
-afterAll(() => database.drop());
 
 /** Opens one connection, which keeps the first plan that it makes. */
 function connect(): void {
