@@ -1,9 +1,13 @@
+import { createRows, setup, setupDatabase } from '@postrider/testing';
+import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { createPool } from '../src/db/pool.ts';
 import type { WebhookId } from '@postrider/domain';
+import { createDeliveryOutbox } from '../src/deliveries/delivery-outbox.ts';
 import type {
   ClaimLimits,
   ClaimRequest,
+  DeliveryOutbox,
   LeasedDelivery,
   WebhookReport,
 } from '../src/deliveries/delivery-outbox.ts';
@@ -42,4 +46,21 @@ export function openLeasePool(databaseUrl: string, size = 8): Pool {
     durableCommits: false,
     onError: () => undefined,
   });
+}
+
+/** Registers hooks: a database for the test file, empty before each test, and a pool of leases with its outbox. */
+export function setupLeases(size?: number): {
+  database: TestDatabase;
+  rows: Rows;
+  leases: { readonly pool: Pool; readonly outbox: DeliveryOutbox };
+} {
+  const database = setupDatabase();
+  const leases = setup(
+    async () => {
+      const pool = openLeasePool(database.url, size);
+      return { pool, outbox: createDeliveryOutbox(pool) };
+    },
+    ({ pool }) => pool.end(),
+  );
+  return { database, rows: createRows(database), leases };
 }

@@ -1,31 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase } from '@postrider/testing';
-import type { Rows, TestDatabase } from '@postrider/testing';
-import type { Pool } from 'pg';
-import { CLAIM_LIMITS, leasedBy, openLeasePool, requestFor } from '../../test/claim-ground.ts';
-import { createDeliveryOutbox } from './delivery-outbox.ts';
-import type { ClaimLimits, ClaimRequest, DeliveryOutbox, LeasedDelivery } from './delivery-outbox.ts';
+import { CLAIM_LIMITS, leasedBy, requestFor, setupLeases } from '../../test/claim-ground.ts';
+import type { ClaimLimits, ClaimRequest, LeasedDelivery } from './delivery-outbox.ts';
 
-let database: TestDatabase;
-let rows: Rows;
-let pool: Pool;
-let outbox: DeliveryOutbox;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  rows = createRows(database);
-  pool = openLeasePool(database.url);
-  outbox = createDeliveryOutbox(pool);
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-beforeEach(() => {
-  inFlightOf.clear();
-  return rows.clear();
-});
+const { database, rows, leases } = setupLeases();
+beforeEach(() => inFlightOf.clear());
 
 /** What the caller knows of the accounts of these webhooks. */
 const inFlightOf = new Map<WebhookId, number>();
@@ -37,7 +16,7 @@ async function claim(
 ): Promise<LeasedDelivery[]> {
   const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
   const requests = asked.map((webhookId) => requestOf(webhookId, limit));
-  return leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, ...limits }));
+  return leasedBy(await leases.outbox.claim(requests, { ...CLAIM_LIMITS, ...limits }));
 }
 
 function requestOf(webhookId: WebhookId, limit: number): ClaimRequest {
@@ -115,7 +94,7 @@ describe('accounts', () => {
         const limit = webhookId === single ? 40 : ROOM + (index < freeOfMany ? 1 : 0);
         return requestOf(webhookId, limit);
       });
-      const claimed = leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, fastRowsMax: 16 }));
+      const claimed = leasedBy(await leases.outbox.claim(requests, { ...CLAIM_LIMITS, fastRowsMax: 16 }));
       return [claimed.length - countOf(claimed, single), countOf(claimed, single)];
     }
 

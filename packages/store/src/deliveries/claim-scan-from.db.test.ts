@@ -1,43 +1,24 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase } from '@postrider/testing';
-import type { Rows, TestDatabase } from '@postrider/testing';
-import type { Pool } from 'pg';
 import {
   CLAIM_LIMIT_VALUES,
   CLAIM_LIMITS,
   leasedBy,
-  openLeasePool,
   requestFor,
+  setupLeases,
 } from '../../test/claim-ground.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
-import { createDeliveryOutbox } from './delivery-outbox.ts';
-import type { DeliveryOutbox, DeliveryPosition, LeasedDelivery, WebhookReport } from './delivery-outbox.ts';
+import type { DeliveryPosition, LeasedDelivery, WebhookReport } from './delivery-outbox.ts';
 import { claimDeliveries } from './sql/claim-deliveries.ts';
 
-let database: TestDatabase;
-let rows: Rows;
-let pool: Pool;
-let outbox: DeliveryOutbox;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  rows = createRows(database);
-  pool = openLeasePool(database.url, 2);
-  outbox = createDeliveryOutbox(pool);
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-beforeEach(() => rows.clear());
+const { database, rows, leases } = setupLeases(2);
 
 async function claimFrom(
   webhookId: WebhookId,
   scanFrom: DeliveryPosition | null,
   limit = 8,
 ): Promise<WebhookReport> {
-  const [claim] = await outbox.claim([requestFor(webhookId, limit, { scanFrom })], CLAIM_LIMITS);
+  const [claim] = await leases.outbox.claim([requestFor(webhookId, limit, { scanFrom })], CLAIM_LIMITS);
   if (claim === undefined) throw new Error('the claim did not report the webhook');
   return claim;
 }
@@ -56,7 +37,7 @@ const idsOf = (leased: readonly LeasedDelivery[]) =>
 
 /** Pages that a claim goes to, each as often as it does. It is undone. */
 async function pagesRead(webhookId: WebhookId, scanFrom: DeliveryPosition | null): Promise<number> {
-  return inUndoneTransaction(pool, async (session) => {
+  return inUndoneTransaction(leases.pool, async (session) => {
     const position = [[scanFrom?.dueAt], [scanFrom?.deliveryId]];
     const values = [[webhookId], [8], [8], [false], ...position, [0], ...CLAIM_LIMIT_VALUES];
     const explained = await session.query<{ 'QUERY PLAN': [{ Plan: Record<string, unknown> }] }>(
@@ -90,7 +71,7 @@ describe('the position where a claim starts', () => {
     const [first] = await rows.deliveries(one, { dueInMs: -1_000 });
     const earlier = await rows.deliveries(other, { dueInMs: -60_000 });
     const requests = [requestFor(one, 8, { scanFrom: await positionOf(first) }), requestFor(other)];
-    const claims = await outbox.claim(requests, CLAIM_LIMITS);
+    const claims = await leases.outbox.claim(requests, CLAIM_LIMITS);
     const leased = leasedBy(claims);
     expect(leased).toHaveLength(2);
     expect(idsOf(leased.filter(({ webhookId }) => webhookId === other))).toEqual(earlier);
@@ -100,7 +81,7 @@ describe('the position where a claim starts', () => {
     const webhookId = await rows.webhook();
     await database.query('alter table deliveries set (autovacuum_enabled = false)');
     const ids = await rows.deliveries(webhookId, { count: 30_000, dueInMs: -60_000 });
-    await inUndoneTransaction(pool, async (reader) => {
+    await inUndoneTransaction(leases.pool, async (reader) => {
       await reader.query('declare held cursor for select 1'); // its snapshot lasts as long as the transaction
       await database.query('delete from deliveries where id = any ($1)', [ids.slice(0, -100)]);
       const { scanFrom } = await claimFrom(webhookId, null);

@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase } from '@postrider/testing';
-import type { Rows, TestDatabase } from '@postrider/testing';
-import type { Pool } from 'pg';
-import { CLAIM_LIMITS, openLeasePool, requestFor } from '../../test/claim-ground.ts';
+import { CLAIM_LIMITS, requestFor, setupLeases } from '../../test/claim-ground.ts';
 import { finished, retried } from '../../test/outcomes.ts';
-import { createDeliveryOutbox } from './delivery-outbox.ts';
 import type { LeasedDelivery, WebhookReport } from './delivery-outbox.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type { DeliveryClaim, TakenDelivery } from './delivery-work.ts';
@@ -15,27 +11,14 @@ const LEASE_SECONDS = CLAIM_LIMITS.leaseSeconds;
 const DYING = 1;
 const LIVING = 2;
 
-let database: TestDatabase;
-let rows: Rows;
-let pool: Pool;
+const { database, rows, leases } = setupLeases();
 let webhookId: WebhookId;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  rows = createRows(database);
-  pool = openLeasePool(database.url);
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
 beforeEach(async () => {
-  await rows.clear();
   webhookId = await rows.webhook();
 });
 
 async function claim(deadWorkers: readonly DeadWorker[] = []): Promise<WebhookReport> {
-  const [report] = await createDeliveryOutbox(pool).claim([requestFor(webhookId)], {
+  const [report] = await leases.outbox.claim([requestFor(webhookId)], {
     ...CLAIM_LIMITS,
     deadWorkers,
   });
@@ -44,7 +27,7 @@ async function claim(deadWorkers: readonly DeadWorker[] = []): Promise<WebhookRe
 }
 
 function take(jobs: readonly DeliveryClaim[], worker: number | null): Promise<TakenDelivery[]> {
-  return createDeliveryWork(pool, pool).take(jobs, LEASE_SECONDS, worker);
+  return createDeliveryWork(leases.pool, leases.pool).take(jobs, LEASE_SECONDS, worker);
 }
 
 /** The worker `DYING` died at this moment. */
@@ -93,9 +76,9 @@ describe('when a worker has died', () => {
     await rows.deliveries(webhookId, { count: 2 });
     const jobs = (await claim()).leased;
     await take(jobs.slice(0, 1), DYING);
-    await createDeliveryOutbox(pool).release(jobs.slice(1));
+    await leases.outbox.release(jobs.slice(1));
     const { leased } = await claim(await death());
-    await createDeliveryOutbox(pool).release(leased);
+    await leases.outbox.release(leased);
     const again = (await claim()).leased;
     expect(again).toEqual(expect.arrayContaining([...leased]));
     expect(idsOf(again.filter(({ leaseExpired }) => leaseExpired))).toEqual(idsOf(jobs.slice(0, 1)));
@@ -109,7 +92,7 @@ describe('when a worker has died', () => {
 
   test('a delivery that it had taken before another worker took it is not leased again', async () => {
     await rows.deliveries(webhookId);
-    const work = createDeliveryWork(pool, pool);
+    const work = createDeliveryWork(leases.pool, leases.pool);
     const [held] = await take((await claim()).leased, DYING);
     if (held === undefined) throw new Error('not taken');
     await work.retry([retried(held, { dueInMs: 0 })]);
@@ -130,7 +113,7 @@ describe('a worker that lives, though it was found dead,', () => {
   test('records nothing after another worker has taken the delivery', async () => {
     const { held, again } = await foundDead();
     const [other] = await take([again], LIVING);
-    const work = createDeliveryWork(pool, pool);
+    const work = createDeliveryWork(leases.pool, leases.pool);
     expect(await work.done([finished(held)])).toEqual([]);
     expect(other && (await work.done([finished(other)]))).toEqual([held.deliveryId]);
     expect(await database.query('select from attempts')).toHaveLength(1);
@@ -138,7 +121,9 @@ describe('a worker that lives, though it was found dead,', () => {
 
   test('records its outcome before that, and the delivery is not attempted again', async () => {
     const { held, again } = await foundDead();
-    expect(await createDeliveryWork(pool, pool).done([finished(held)])).toEqual([held.deliveryId]);
+    expect(await createDeliveryWork(leases.pool, leases.pool).done([finished(held)])).toEqual([
+      held.deliveryId,
+    ]);
     expect(await take([again], LIVING)).toEqual([]);
   });
 });

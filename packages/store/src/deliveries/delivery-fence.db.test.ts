@@ -1,41 +1,17 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase } from '@postrider/testing';
-import type { Rows, TestDatabase } from '@postrider/testing';
-import type { Pool } from 'pg';
 import { died, finished, retried } from '../../test/outcomes.ts';
-import { createPool } from '../db/pool.ts';
-import { CLAIM_LIMITS, leasedBy, requestFor } from '../../test/claim-ground.ts';
-import { createDeliveryOutbox } from './delivery-outbox.ts';
+import { CLAIM_LIMITS, leasedBy, requestFor, setupLeases } from '../../test/claim-ground.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type { DeliveryWork, HeldDelivery, TakenDelivery } from './delivery-work.ts';
 
 const LEASE_SECONDS = 30;
 
-let database: TestDatabase;
-let rows: Rows;
-let pool: Pool;
+const { database, rows, leases } = setupLeases(10);
 let work: DeliveryWork;
 let webhookId: WebhookId;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  rows = createRows(database);
-  pool = createPool({
-    databaseUrl: database.url,
-    size: 10,
-    applicationName: 'fence-test',
-    durableCommits: true,
-    onError: () => undefined,
-  });
-  work = createDeliveryWork(pool, pool);
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
 beforeEach(async () => {
-  await rows.clear();
+  work = createDeliveryWork(leases.pool, leases.pool);
   webhookId = await rows.webhook();
 });
 
@@ -49,7 +25,7 @@ async function takenOne(): Promise<TakenDelivery> {
 /** The lease of the one who holds the row runs out, and another takes it. */
 async function takenByAnother(held: HeldDelivery): Promise<TakenDelivery> {
   await database.query('update deliveries set leased_until = now() where id = $1', [held.deliveryId]);
-  const claims = await createDeliveryOutbox(pool).claim([requestFor(webhookId)], CLAIM_LIMITS);
+  const claims = await leases.outbox.claim([requestFor(webhookId)], CLAIM_LIMITS);
   const [other] = await work.take(leasedBy(claims), LEASE_SECONDS);
   if (other === undefined) throw new Error('the other did not get it');
   return other;

@@ -1,36 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase } from '@postrider/testing';
-import type { Rows, TestDatabase } from '@postrider/testing';
-import type { Pool } from 'pg';
 import {
   CLAIM_LIMIT_VALUES,
   CLAIM_LIMITS,
   leasedBy,
   openLeasePool,
   requestFor,
+  setupLeases,
 } from '../../test/claim-ground.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
-import type { ClaimLimits, DeliveryOutbox, LeasedDelivery, WebhookReport } from './delivery-outbox.ts';
+import type { ClaimLimits, LeasedDelivery, WebhookReport } from './delivery-outbox.ts';
 import { claimDeliveries } from './sql/claim-deliveries.ts';
 
-let database: TestDatabase;
-let rows: Rows;
-let pool: Pool;
-let outbox: DeliveryOutbox;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  rows = createRows(database);
-  pool = openLeasePool(database.url);
-  outbox = createDeliveryOutbox(pool);
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-beforeEach(() => rows.clear());
+const { database, rows, leases } = setupLeases();
 
 async function claim(
   webhooks: WebhookId | readonly WebhookId[],
@@ -39,12 +22,12 @@ async function claim(
 ): Promise<LeasedDelivery[]> {
   const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
   const requests = asked.map((webhookId) => requestFor(webhookId, limit));
-  return leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, ...limits }));
+  return leasedBy(await leases.outbox.claim(requests, { ...CLAIM_LIMITS, ...limits }));
 }
 
 /** What a claim for up to eight deliveries reports of a webhook. */
 async function reportOf(webhookId: WebhookId, more: { limit?: number; rowsToRead?: number } = {}) {
-  const [claim] = await outbox.claim([requestFor(webhookId, more.limit, more)], CLAIM_LIMITS);
+  const [claim] = await leases.outbox.claim([requestFor(webhookId, more.limit, more)], CLAIM_LIMITS);
   if (claim === undefined) throw new Error('the claim did not report the webhook');
   return claim satisfies WebhookReport;
 }
@@ -118,7 +101,7 @@ describe('fairness', () => {
     const [first, second, third] = webhooks as [WebhookId, WebhookId, WebhookId];
     const one = await claim([third, first, second], 5, { fastRowsMax: 2 });
     expect(one.map(({ webhookId }) => webhookId).sort()).toEqual([first, third].sort());
-    await outbox.release(one);
+    await leases.outbox.release(one);
     const two = await claim([second, third, first], 5, { fastRowsMax: 1 });
     expect(two.map(({ webhookId }) => webhookId)).toEqual([second]);
   });
@@ -126,7 +109,7 @@ describe('fairness', () => {
 
 describe('the lane', () => {
   async function lanesOf(webhookId: WebhookId, slow: boolean): Promise<boolean[]> {
-    const claims = await outbox.claim([requestFor(webhookId, 8, { slow })], CLAIM_LIMITS);
+    const claims = await leases.outbox.claim([requestFor(webhookId, 8, { slow })], CLAIM_LIMITS);
     return leasedBy(claims).map((delivery) => delivery.slow);
   }
 
@@ -159,7 +142,7 @@ describe('the lane', () => {
     for (const id of all) await rows.deliveries(id, { count: 20 });
     const claimAll = async (limit: number, limits: Partial<ClaimLimits>) => {
       const requests = all.map((id) => requestFor(id, limit, { slow: id === dawdler }));
-      return leasedBy(await outbox.claim(requests, { ...CLAIM_LIMITS, ...limits }));
+      return leasedBy(await leases.outbox.claim(requests, { ...CLAIM_LIMITS, ...limits }));
     };
     const noneSlow = await claimAll(10, { slowRowsMax: 0 });
     expect(all.map((id) => countOf(noneSlow, id))).toEqual([0, 10, 0]);
@@ -256,7 +239,7 @@ describe('a lease', () => {
     for (let n = 0; n < 10; n += 1) webhooks.push(await rows.webhook());
     for (const id of webhooks) await rows.deliveries(id, { count: 40 });
     const others = [openLeasePool(database.url), openLeasePool(database.url)];
-    const relays = [outbox, ...others.map(createDeliveryOutbox)];
+    const relays = [leases.outbox, ...others.map(createDeliveryOutbox)];
     const requests = webhooks.map((webhookId) => requestFor(webhookId, 40));
     const seen: string[] = [];
     while (seen.length < 400) {
@@ -365,7 +348,7 @@ describe('the report of a webhook', () => {
     for (const id of [gone, removed]) await rows.deliveries(id);
     await database.query('delete from webhooks where id = $1', [gone]);
     await database.query('update webhooks set removed_at = now()');
-    expect(await outbox.claim([requestFor(gone), requestFor(removed)], CLAIM_LIMITS)).toEqual([]);
+    expect(await leases.outbox.claim([requestFor(gone), requestFor(removed)], CLAIM_LIMITS)).toEqual([]);
   });
 });
 
@@ -374,7 +357,7 @@ describe('release', () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { count: 4 });
     const claimed = await claim(webhookId, 4);
-    await outbox.release(claimed.slice(0, 3));
+    await leases.outbox.release(claimed.slice(0, 3));
     const again = await claim(webhookId, 4);
     expect(idsOf(again)).toEqual(idsOf(claimed.slice(0, 3)));
     expect(again.every((row) => row.claim === 0 && !row.leaseExpired)).toBe(true);
@@ -385,7 +368,7 @@ describe('release', () => {
     await rows.deliveries(webhookId);
     const claimed = await claim(webhookId);
     await takenAgo(idsOf(claimed), 0);
-    await outbox.release(claimed);
+    await leases.outbox.release(claimed);
     expect(await claim(webhookId)).toEqual([]);
   });
 
@@ -393,15 +376,15 @@ describe('release', () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { count: 2 });
     const claimed = await claim(webhookId);
-    await inUndoneTransaction(pool, async (deletion) => {
+    await inUndoneTransaction(leases.pool, async (deletion) => {
       await deletion.query('delete from deliveries where id = $1', [idsOf(claimed)[0]]);
-      await outbox.release(claimed);
+      await leases.outbox.release(claimed);
     });
     expect(idsOf(await claim(webhookId))).toEqual([idsOf(claimed)[1]]);
   });
 
   test('of nothing does nothing', async () => {
-    await outbox.release([]);
-    expect(await outbox.claim([], CLAIM_LIMITS)).toEqual([]);
+    await leases.outbox.release([]);
+    expect(await leases.outbox.claim([], CLAIM_LIMITS)).toEqual([]);
   });
 });

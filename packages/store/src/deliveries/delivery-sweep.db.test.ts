@@ -1,42 +1,17 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase } from '@postrider/testing';
-import type { Rows, TestDatabase } from '@postrider/testing';
-import type { Pool } from 'pg';
-import { createPool } from '../db/pool.ts';
-import { createDeliveryOutbox } from './delivery-outbox.ts';
-import type { DeliveryOutbox, SweptWebhook } from './delivery-outbox.ts';
+import { setupLeases } from '../../test/claim-ground.ts';
+import type { SweptWebhook } from './delivery-outbox.ts';
 
 const LOOK_AHEAD_SECONDS = 60;
 
-let database: TestDatabase;
-let rows: Rows;
-let pool: Pool;
-let outbox: DeliveryOutbox;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  rows = createRows(database);
-  pool = createPool({
-    databaseUrl: database.url,
-    size: 2,
-    applicationName: 'sweep-test',
-    durableCommits: false,
-    onError: () => undefined,
-  });
-  outbox = createDeliveryOutbox(pool);
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-beforeEach(() => rows.clear());
+const { database, rows, leases } = setupLeases();
 
 /** @returns the webhooks that each step found */
 async function sweepAll(perStep: number): Promise<WebhookId[][]> {
   const steps: WebhookId[][] = [];
   for (let next: string | null = ''; next !== null;) {
-    const { webhooks, cursor } = await outbox.sweep(next, perStep, LOOK_AHEAD_SECONDS);
+    const { webhooks, cursor } = await leases.outbox.sweep(next, perStep, LOOK_AHEAD_SECONDS);
     steps.push(webhooks.map(({ webhookId }) => webhookId));
     next = cursor;
   }
@@ -81,7 +56,7 @@ describe('the sweep', () => {
     const [first = ''] = await rows.deliveries(webhookId, { dueInMs: -60_000 });
     await rows.deliveries(webhookId);
     await database.query(`update deliveries set leased_until = now() + interval '30 s'`);
-    const { webhooks } = await outbox.sweep('', 10, LOOK_AHEAD_SECONDS);
+    const { webhooks } = await leases.outbox.sweep('', 10, LOOK_AHEAD_SECONDS);
     expect(webhooks.map(({ scanFrom }) => scanFrom.deliveryId)).toEqual([first]);
   });
 
@@ -89,7 +64,7 @@ describe('the sweep', () => {
     const [due, soon] = [await rows.webhook(), await rows.webhook()];
     await rows.deliveries(due);
     await rows.deliveries(soon, { dueInMs: 50_000 });
-    const { webhooks } = await outbox.sweep('', 10, LOOK_AHEAD_SECONDS);
+    const { webhooks } = await leases.outbox.sweep('', 10, LOOK_AHEAD_SECONDS);
     expect(new Map(webhooks.map((each) => [each.webhookId, isDue(each)]))).toEqual(
       new Map([
         [due, true],
@@ -106,17 +81,17 @@ describe('the sweep', () => {
     const [first = ''] = await rows.deliveries(due, { count: 3, dueInMs: -60_000 });
     await rows.deliveries(soon, { dueInMs: 50_000 });
     await rows.deliveries(later, { dueInMs: 70_000 });
-    const [found] = await outbox.sweepOne(due, LOOK_AHEAD_SECONDS);
+    const [found] = await leases.outbox.sweepOne(due, LOOK_AHEAD_SECONDS);
     expect([found?.webhookId, isDue(found), found?.scanFrom.deliveryId]).toEqual([due, true, first]);
-    expect(await outbox.sweepOne(soon, LOOK_AHEAD_SECONDS)).toMatchObject([
+    expect(await leases.outbox.sweepOne(soon, LOOK_AHEAD_SECONDS)).toMatchObject([
       { webhookId: soon, dueInMs: expect.closeTo(50_000, -5) },
     ]);
-    for (const id of [later, idle]) expect(await outbox.sweepOne(id, LOOK_AHEAD_SECONDS)).toEqual([]);
+    for (const id of [later, idle]) expect(await leases.outbox.sweepOne(id, LOOK_AHEAD_SECONDS)).toEqual([]);
   });
 
   test('of an empty table finds nothing', async () => {
-    expect(await outbox.sweep('', 10, LOOK_AHEAD_SECONDS)).toEqual({ webhooks: [], cursor: null });
-    expect(await outbox.nextWebhook('')).toBeNull();
+    expect(await leases.outbox.sweep('', 10, LOOK_AHEAD_SECONDS)).toEqual({ webhooks: [], cursor: null });
+    expect(await leases.outbox.nextWebhook('')).toBeNull();
   });
 
   test('can name every webhook, with or without work, in the same order', async () => {
@@ -124,7 +99,7 @@ describe('the sweep', () => {
     const [first] = webhooks;
     if (first !== undefined) await rows.deliveries(first);
     const named: WebhookId[] = [];
-    for (let id = await outbox.nextWebhook(''); id !== null; id = await outbox.nextWebhook(id))
+    for (let id = await leases.outbox.nextWebhook(''); id !== null; id = await leases.outbox.nextWebhook(id))
       named.push(id);
     expect(named).toEqual(webhooks);
   });

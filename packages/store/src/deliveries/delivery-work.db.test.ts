@@ -1,44 +1,20 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { EventId, WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase, untilWaitingForLock, waitFor } from '@postrider/testing';
-import type { DeliveryWish, Rows, TestDatabase } from '@postrider/testing';
-import type { Pool } from 'pg';
+import { untilWaitingForLock, waitFor } from '@postrider/testing';
+import type { DeliveryWish } from '@postrider/testing';
+import { openLeasePool, setupLeases } from '../../test/claim-ground.ts';
 import { died, finished, retried } from '../../test/outcomes.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
-import { createPool } from '../db/pool.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type { DeliveryWork, HeldDelivery, TakenDelivery } from './delivery-work.ts';
 
 const LEASE_SECONDS = 30;
 
-let database: TestDatabase;
-let rows: Rows;
-let pool: Pool;
+const { database, rows, leases } = setupLeases(10);
 let work: DeliveryWork;
 let webhookId: WebhookId;
-
-function openPool(size: number): Pool {
-  return createPool({
-    databaseUrl: database.url,
-    size,
-    applicationName: 'work-test',
-    durableCommits: true,
-    onError: () => undefined,
-  });
-}
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  rows = createRows(database);
-  pool = openPool(10);
-  work = createDeliveryWork(pool, pool);
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
 beforeEach(async () => {
-  await rows.clear();
+  work = createDeliveryWork(leases.pool, leases.pool);
   webhookId = await rows.webhook();
 });
 
@@ -144,7 +120,9 @@ describe('take', () => {
 
   test('of a delivery whose event is gone ends it, and tells so; the others of its batch are given', async () => {
     const told: HeldDelivery[] = [];
-    const telling = createDeliveryWork(pool, pool, { onOrphan: (delivery) => told.push(delivery) });
+    const telling = createDeliveryWork(leases.pool, leases.pool, {
+      onOrphan: (delivery) => told.push(delivery),
+    });
     const { jobs, whole, orphan } = await wholeAndOrphan();
     expect(await telling.take(jobs, LEASE_SECONDS)).toMatchObject([{ deliveryId: whole }]);
     await waitFor(() => told.length > 0, { what: 'the orphan to end' });
@@ -154,9 +132,9 @@ describe('take', () => {
 
   test('of a delivery whose event is gone gives the others of its batch, also while that one cannot be ended', async () => {
     const ended: HeldDelivery[] = [];
-    const narrow = openPool(1);
+    const narrow = openLeasePool(database.url, 1);
     const held = await narrow.connect();
-    const telling = createDeliveryWork(pool, narrow, { onOrphan: (delivery) => ended.push(delivery) });
+    const telling = createDeliveryWork(leases.pool, narrow, { onOrphan: (delivery) => ended.push(delivery) });
     const { jobs, whole, orphan } = await wholeAndOrphan();
     expect(await telling.take(jobs, LEASE_SECONDS)).toMatchObject([{ deliveryId: whole }]);
     held.release();
@@ -166,10 +144,10 @@ describe('take', () => {
   });
 
   test('of a delivery whose event was gone leaves it, when the event is back before it ends', async () => {
-    const narrow = openPool(1);
+    const narrow = openLeasePool(database.url, 1);
     const held = await narrow.connect();
     const { jobs, orphan } = await wholeAndOrphan();
-    await createDeliveryWork(pool, narrow).take(jobs, LEASE_SECONDS);
+    await createDeliveryWork(leases.pool, narrow).take(jobs, LEASE_SECONDS);
     await database.query(
       `insert into events (id, account_id, type, created_at, data) values ($1, 'acct_1', 'email.sent', now(), '{}')`,
       [orphan.eventId],
@@ -182,9 +160,9 @@ describe('take', () => {
 
   test('of a delivery whose event is gone, and which cannot be ended, says so and leaves it to its lease', async () => {
     const left: [HeldDelivery, unknown][] = [];
-    const closed = openPool(1);
+    const closed = openLeasePool(database.url, 1);
     await closed.end();
-    const telling = createDeliveryWork(pool, closed, { onOrphanLeft: (...told) => left.push(told) });
+    const telling = createDeliveryWork(leases.pool, closed, { onOrphanLeft: (...told) => left.push(told) });
     const { jobs, whole, orphan } = await wholeAndOrphan();
     expect(await telling.take(jobs, LEASE_SECONDS)).toMatchObject([{ deliveryId: whole }]);
     await waitFor(() => left.length > 0, { what: 'the orphan to be told of' });
@@ -206,7 +184,7 @@ describe('take', () => {
   test('waits for a row that is locked for a moment: dropped, its job would be missed for a whole lease', async () => {
     const ids = await rows.deliveries(webhookId, { count: 3 });
     const jobs = [...ids, '999999'].map((deliveryId) => ({ deliveryId, claim: 0 }));
-    const taking = await inUndoneTransaction(pool, async (other) => {
+    const taking = await inUndoneTransaction(leases.pool, async (other) => {
       await other.query('select from deliveries where id = $1 for update', [ids[1]]);
       const got = work.take(jobs, LEASE_SECONDS);
       await untilWaitingForLock(database);
@@ -397,7 +375,7 @@ describe('statements for the same rows', () => {
   test.each(['take', 'done'])('lock them by id, whatever the order they are named in: %s', async (name) => {
     const held = await taken({ count: 2 });
     const [low, high] = held as [TakenDelivery, TakenDelivery];
-    await inUndoneTransaction(pool, async (blocker) => {
+    await inUndoneTransaction(leases.pool, async (blocker) => {
       await blocker.query('select from deliveries where id = $1 for update', [low.deliveryId]);
       const finish =
         name === 'take' ? work.take([high, low], 30) : work.done([finished(high), finished(low)]);
