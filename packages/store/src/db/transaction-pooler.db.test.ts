@@ -38,7 +38,9 @@ describe('a pooler in transaction mode is refused', () => {
   });
 
   test('by each process at its start, and by the migrator, before they set anything', async () => {
-    await through({ mode: 'transaction', size: 1, order: 'last', cleans: 'never' }, async (url) => {
+    // A lock that goes with its transaction is refused without a wait.
+    const session = { size: 1, order: 'last', cleans: 'after each transaction' } as const;
+    await through({ mode: 'transaction', ...session }, async (url) => {
       const options = { databaseUrl: url, size: 1, applicationName: 'pooler-test', durableCommits: true };
       const pool = createPool({ ...options, onError: () => undefined });
       await expect(requireDatabase(pool)).rejects.toThrow(REFUSAL);
