@@ -46,8 +46,12 @@ const NOTES: Readonly<Record<string, string>> = {
   'emails.metrics': 'Counts [events](api.md#metrics), up to 50,000 in up to 31 days. No `broadcast`.',
   'events.list': 'Lists what happened to the account’s mail, not definitions: [events](api.md#events).',
   'inboxes.threads.update': '`read` only. A `folder` is 422.',
+  'webhooks.create': '`events` are the types of [events.md](events.md). Any other type is 422.',
+  'webhooks.events.get': '`payload` is an event of [events.md](events.md).',
+  'webhooks.get': 'Without `status` and `signing_secret`: only `webhooks.create` shows the secret.',
+  'webhooks.list': 'All webhooks at once, without `has_more` and `status`.',
   'webhooks.verify':
-    'Makes no request. It verifies where the operator sends the headers of Standard Webhooks, with `standard_secret`.',
+    'Makes no request. It verifies where the operator sends the headers of Standard Webhooks, with `standard_secret`. Its result is an event of [events.md](events.md).',
 };
 
 /** Judges every method of the SDK by the routes of the API. */
@@ -87,7 +91,7 @@ export async function resendPage(routes: readonly ServedRoute[], version: string
 
 # Resend's SDK
 
-The package \`resend\` (${version}) works with Postrider. Change the key and the base address, nothing else:
+The package \`resend\` (${version}) works with Postrider. To send mail, change the key and the base address, nothing else:
 
 \`\`\`js
 const resend = new Resend('pr_live_…', { baseUrl: 'https://postrider.example/v1' });
@@ -95,6 +99,9 @@ const resend = new Resend('pr_live_…', { baseUrl: 'https://postrider.example/v
 
 ${working.length} of its ${methods.length} methods work. The others get 404 \`not-found\`: nothing is done, and \`error\` says so.
 Shapes are those of the SDK's types, with more fields. [Values that its types do not know](api.md#reading-mail) are few.
+
+**Webhooks differ.** The types of events and their \`data\` are those of [events.md](events.md), whatever the SDK's types say. A program
+that receives events needs a change: \`email.received\`, for example, is \`message.received\` here.
 
 ## Methods that work
 
