@@ -40,12 +40,20 @@ export const ABSENT: Readonly<Record<string, string>> = {
   'webhooks.update': 'Planned. Make a second webhook, then delete the first.',
 };
 
+const PERMISSIVE = "`batchValidation: 'permissive'` is ignored. One bad message makes the whole batch 422.";
+
 /** What differs from Resend although the method works. */
 const NOTES: Readonly<Record<string, string>> = {
+  'batch.create': PERMISSIVE,
+  'batch.send': PERMISSIVE,
   'domains.update': 'Accepts what every domain has, else 422: [nothing can be chosen](domains.md#rules).',
   'emails.metrics': 'Counts [events](api.md#metrics), up to 50,000 in up to 31 days. No `broadcast`.',
   'events.list': 'Lists what happened to the account’s mail, not definitions: [events](api.md#events).',
   'inboxes.threads.update': '`read` only. A `folder` is 422.',
+  'suppressions.batch.remove': 'Takes a `reason`, too, which its types do not know.',
+  'suppressions.remove':
+    '400 for a suppression by a complaint: the method sends no `reason`. Use `suppressions.batch.remove`.',
+  'topics.list': 'The newest 20 topics: the method takes no `limit` and no `after`.',
   'webhooks.create': '`events` are the types of [events.md](events.md). Any other type is 422.',
   'webhooks.events.get': '`payload` is an event of [events.md](events.md).',
   'webhooks.get': 'Without `status` and `signing_secret`: only `webhooks.create` shows the secret.',
@@ -99,6 +107,9 @@ const resend = new Resend('pr_live_…', { baseUrl: 'https://postrider.example/v
 
 ${working.length} of its ${methods.length} methods work. The others get 404 \`not-found\`: nothing is done, and \`error\` says so.
 Shapes are those of the SDK's types, with more fields. [Values that its types do not know](api.md#reading-mail) are few.
+
+[Some refusals are plain text](api.md#statuses). The SDK calls each of them "Internal server error … please try again later". Look
+at \`error.statusCode\`. Such a 400, 413 or 422 stays as long as the request does.
 
 **Webhooks differ.** The types of events and their \`data\` are those of [events.md](events.md), whatever the SDK's types say. A program
 that receives events needs a change: \`email.received\`, for example, is \`message.received\` here.
