@@ -133,12 +133,12 @@ export const inboxLimit = problem(
 
 export const inboxOverLimit = problem(
   'inbox-rate-limited',
-  `The inbox sent ${LIMITS.inboxSendsPerHour} messages in the last hour, or messages that count as ${LIMITS.inboxSendsPerHour}.`,
+  `The request does not fit into what is left of the ${LIMITS.inboxSendsPerHour} messages that an inbox may send in an hour.`,
 );
 
 export const threadOverLimit = problem(
   'thread-rate-limited',
-  `${LIMITS.threadSendsPerHour} messages were sent into the thread in the last hour.`,
+  `The request does not fit into what is left of the ${LIMITS.threadSendsPerHour} messages that an inbox may send into a thread in an hour.`,
 );
 
 export const inboxExists = problem('inbox-exists', 'The address is taken.');

@@ -326,10 +326,21 @@ describe('a reply', () => {
     expectProblem(await send(newId('message', systemClock)), 'idempotency-conflict');
   });
 
-  test('the eleventh of an hour is refused, and the sixty-first of an inbox', async () => {
+  test('the eleventh of an hour is refused, and what exceeds sixty of an inbox', async () => {
     const id = await inbox();
     const first = await received();
     const thread = await onlyThread(id);
+    const mail = { from: ADDRESS, to: 'b@b.example', subject: 'Hi', text: 'Hi' };
+    const post = (path: string, body: object) =>
+      request(api.url).post(path).set('authorization', caller.authorization).send(body);
+    const batchOf = (length: number) =>
+      post(
+        '/v1/emails/batch',
+        Array.from({ length }, () => mail),
+      );
+    expect(expectProblem(await batchOf(61), 'inbox-rate-limited')).toBe(
+      'The request does not fit into what is left of the 60 messages that an inbox may send in an hour.',
+    );
     const send = () => ask('post', `${id}/threads/${thread}/emails/${first}/reply`, { text: 'Hi' });
     const statuses = await Promise.all(Array.from({ length: 15 }, async () => (await send()).status));
     expect(statuses.sort()).toEqual([
@@ -337,20 +348,10 @@ describe('a reply', () => {
       ...Array.from({ length: 5 }, () => 429),
     ]);
     expectProblem(await send(), 'thread-rate-limited');
-    const mail = { from: ADDRESS, to: 'b@b.example', subject: 'Hi', text: 'Hi' };
-    const post = (path: string, body: object) =>
-      request(api.url).post(path).set('authorization', caller.authorization).send(body);
-    expect(
-      (
-        await post(
-          '/v1/emails/batch',
-          Array.from({ length: 49 }, () => mail),
-        )
-      ).status,
-    ).toBe(200);
+    expect((await batchOf(49)).status).toBe(200);
     expect((await post('/v1/emails', mail)).status).toBe(200);
     expectProblem(await post('/v1/emails', mail), 'inbox-rate-limited');
-    expectProblem(await post('/v1/emails/batch', [mail]), 'inbox-rate-limited');
+    expectProblem(await batchOf(1), 'inbox-rate-limited');
     expectProblem(await send(), 'inbox-rate-limited');
   });
 
