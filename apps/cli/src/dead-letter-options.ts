@@ -24,6 +24,6 @@ export function untilOption(): Option {
 /** A time of ISO 8601 on the command line. */
 export function parseTime(written: string): Date {
   const time = parseIsoTime(written);
-  if (time === null) throw new InvalidArgumentError('It is not a time in ISO 8601 with an offset.');
+  if (time === null) throw new InvalidArgumentError('It is not a time such as 2026-11-20T10:00:00Z.');
   return time;
 }

@@ -97,7 +97,7 @@ describe('wrong usage ends with 2, nothing on stdout and one line on stderr', ()
     [['recover'], 'webhook'],
     [['recover', ACCOUNT], 'is not the id of a webhook'],
     [['recover', WEBHOOK, '--dry-run'], '--since is missing'],
-    [['recover', WEBHOOK, '--since', 'yesterday'], 'not a time in ISO 8601'],
+    [['recover', WEBHOOK, '--since', 'yesterday'], 'not a time such as 2026-11-20T10:00:00Z'],
     [
       ['recover', WEBHOOK, '--since', '2026-01-02T00:00:00Z', '--until', '2026-01-02T00:00:00Z'],
       '--until is not after --since',

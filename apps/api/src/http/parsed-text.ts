@@ -26,14 +26,18 @@ export function parsedText<Value>(
 }
 
 /** A field that holds a time. */
-export const requestedTime = parsedText(parseIsoTime, 'is not a time in ISO 8601', {
+export const requestedTime = parsedText(parseIsoTime, 'is not a time such as 2026-11-20T10:00:00Z', {
   format: 'date-time',
 });
 
 /** A field that holds a time, or a date from its start in UTC. */
-export const requestedMoment = parsedText(parseIsoMoment, 'is neither a date nor a time in ISO 8601', {
-  pattern: PATTERNS.isoMoment,
-});
+export const requestedMoment = parsedText(
+  parseIsoMoment,
+  'is neither a date nor a time such as 2026-11-20T10:00:00Z',
+  {
+    pattern: PATTERNS.isoMoment,
+  },
+);
 
 export const requestedEventType = z
   .string({ error: 'is not a string' })

@@ -165,8 +165,12 @@ describe('the query of GET /v1/webhooks/dead-letters', () => {
     ],
     ['?after=%00', 'after "\\u0000" is not the id of a dead letter.'],
     ['?type=email.sent&type=email.sent', 'type ["email.sent","email.sent"] is given more than once.'],
-    ['?since=yesterday', 'since "yesterday" is not a time in ISO 8601.'],
-    ['?until=2026-02-30T00:00:00Z', 'until "2026-02-30T00:00:00Z" is not a time in ISO 8601.'],
+    ['?since=yesterday', 'since "yesterday" is not a time such as 2026-11-20T10:00:00Z.'],
+    ['?since=2026-11-20T10:00Z', 'since "2026-11-20T10:00Z" is not a time such as 2026-11-20T10:00:00Z.'],
+    [
+      '?until=2026-02-30T00:00:00Z',
+      'until "2026-02-30T00:00:00Z" is not a time such as 2026-11-20T10:00:00Z.',
+    ],
     ['?webhook_id=wh_1', '"webhook_id" is not a parameter of this route; the nearest one is webhook.'],
     ['?limit=1', '"limit" is not a parameter of this route; the nearest one is since.'],
     [
@@ -276,7 +280,7 @@ describe('POST /v1/webhooks/dead-letters/replay', () => {
     [{ webhook: 'x', reason: 'tired' }, 'reason "tired" is not one of attempts_exhausted, rejected.'],
     [
       { webhook: 'x', before: 'yesterday' },
-      'before "yesterday" is neither a time in ISO 8601 nor the id of a dead letter.',
+      'before "yesterday" is neither a time such as 2026-11-20T10:00:00Z nor the id of a dead letter.',
     ],
     ...[
       '2026-02-30T00:00:00Z',
@@ -286,7 +290,7 @@ describe('POST /v1/webhooks/dead-letters/replay', () => {
       '9999-12-31T23:59:59-23:59',
     ].map((before): [object, string] => [
       { webhook: 'x', before },
-      `before "${before}" is neither a time in ISO 8601 nor the id of a dead letter.`,
+      `before "${before}" is neither a time such as 2026-11-20T10:00:00Z nor the id of a dead letter.`,
     ]),
   ])('%j is refused as 422 with the field and the value', async (body, detail) => {
     expect(expectProblem(await replayMany(body), 'validation-failed')).toBe(detail);

@@ -101,7 +101,7 @@ function listDeadLetters(deadLetters: DeadLetterStore): Documented<KeyedRoute> {
 /** A time in ISO 8601 with its offset, or the id of a dead letter. */
 const cut = parsedText(
   (written): DeadLetterCut | null => parseId('deadLetter', written) ?? parseIsoTime(written),
-  'is neither a time in ISO 8601 nor the id of a dead letter',
+  'is neither a time such as 2026-11-20T10:00:00Z nor the id of a dead letter',
   { anyOf: [PATTERNS.isoTime, idPattern('deadLetter')].map((pattern) => ({ pattern })) },
 );
 

@@ -309,7 +309,7 @@ describe('GET /v1/emails/metrics', () => {
     ['?timezone=%2B01:00', 'timezone "+01:00" is not a name of a time zone.'],
     ['?timezone=%27', `timezone "'" is not a name of a time zone.`],
     ['?email_id=1', 'email_id "1" is not a list of at most 50 ids.'],
-    ['?start_date=soon', 'start_date "soon" is neither a date nor a time in ISO 8601.'],
+    ['?start_date=soon', 'start_date "soon" is neither a date nor a time such as 2026-11-20T10:00:00Z.'],
     ['?start_date=2026-03-05&end_date=2026-03-01', 'start_date is after end_date.'],
     ['?start_date=2026-03-01&end_date=2026-04-02', 'The range is longer than 31 days.'],
     ['?metrics=sent&metrics=opened', 'metrics ["sent","opened"] is given more than once.'],

@@ -107,7 +107,7 @@ describe('POST …/recover', () => {
   });
 
   const INVALID: [object, RegExp][] = [
-    [{ since: 'yesterday' }, /^since "yesterday" is not a time in ISO 8601\.$/],
+    [{ since: 'yesterday' }, /^since "yesterday" is not a time such as 2026-11-20T10:00:00Z\.$/],
     [{ since: SINCE, until: SINCE }, /^until "2026-01-01T00:00:00Z" is not after since\.$/],
     [{ since: SINCE, types: ['email.lost'] }, /^types\[0\] "email.lost" is not a known event type\.$/],
     [{ since: SINCE, only: 'failed' }, /^only "failed" is not one of undelivered, all\.$/],

@@ -196,8 +196,14 @@ describe('a search in an inbox', () => {
   test.each([
     ['read=maybe', 'read "maybe" is not true or false.'],
     ['has_attachment=1', 'has_attachment "1" is not true or false.'],
-    ['start_date=yesterday', 'start_date "yesterday" is neither a date nor a time in ISO 8601.'],
-    ['end_date=2026-02-30', 'end_date "2026-02-30" is neither a date nor a time in ISO 8601.'],
+    [
+      'start_date=yesterday',
+      'start_date "yesterday" is neither a date nor a time such as 2026-11-20T10:00:00Z.',
+    ],
+    [
+      'end_date=2026-02-30',
+      'end_date "2026-02-30" is neither a date nor a time such as 2026-11-20T10:00:00Z.',
+    ],
     ['query=a&query=b', 'query ["a","b"] is given more than once.'],
     [`query=${'x'.repeat(201)}`, expect.stringContaining('is longer than 200 characters')],
     ['from=a%00b', 'from contains a control character.'],
