@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { apiKeyDigest, bearerKey, grants } from '@postrider/domain';
+import { apiKeyDigest, bearerKey, canHave, grants } from '@postrider/domain';
 import type { RateLimiter } from '@postrider/domain';
 import type { Metrics } from '@postrider/runtime';
 import type { ActiveKey, ApiKey, ApiKeyStore } from '@postrider/store';
@@ -60,9 +60,9 @@ interface KeyedCall extends Call<KeyedRoute> {
 }
 
 /**
- * Serves one route. Every route keeps one order: key (401), rate limit (429), scope and kind of key (403),
- * body (413, syntax), the key again (401, 403), then the route's own rules. The 404 for a missing route comes
- * earlier. A keyless route begins with the body.
+ * Serves one route. Every route keeps one order: key (401), rate limit (429), kind and scope of the key
+ * (403), body (413, syntax), the key again (401, 403), then the route's own rules. The 404 for a missing
+ * route comes earlier. A keyless route begins with the body.
  *
  * A route with a `cost` charges after its body is read. Before that, the key needs at least 1 left, and the
  * body waits for a batch slot.
@@ -207,11 +207,11 @@ async function keyNow(
   return refusal === null ? { key, refusal } : { key: null, refusal };
 }
 
-/** Contract 5: the key needs the scope, and the kind, of the route. Its account must not be suspended. */
+/** Contract 5: the key needs the kind, and the scope, of the route. Its account must not be suspended. */
 function keyRefusal(key: ActiveKey, route: KeyedRoute): Answer | null {
   if (key.isSuspended) return suspended;
-  if (!grants(key.scopes, route.scope)) return forbidden(route.scope);
-  return route.liveOnly === true && key.kind !== 'live' ? forLiveKeys : null;
+  if (!canHave(key.kind, route.scope) || (route.liveOnly === true && key.kind !== 'live')) return forLiveKeys;
+  return grants(key.scopes, route.scope) ? null : forbidden(route.scope);
 }
 
 function writtenBy(answer: Answer): number {
