@@ -11,7 +11,8 @@ problem document (RFC 9457, \`application/problem+json\`): \`type\`, \`title\`, 
 \`message\` (the detail, or the title without one) and \`statusCode\`. Match on the last segment of \`type\`, the slug. The base before it is
 \`PLATFORM_PROBLEMS_BASE\` for problems of the platform and \`PROBLEMS_BASE\` for those of the service.
 
-After 429, 500, 502 or 503 send the same request again later. Some more answers may change although the request does not, such as:
+After 429, 500, 502 or 503 send the same request again later. Not so after \`ses-not-configured\`, and not a batch that is larger
+than an hourly limit. Some more answers may change although the request does not, such as:
 
 - 409 \`idempotency-conflict\`, when the first request with the key is no longer in progress.
 - 403 \`domain-not-verified\`, once the domain is verified.
