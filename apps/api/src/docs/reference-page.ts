@@ -41,9 +41,14 @@ export function referencePage(document: ShownDocument): string {
     Object.entries(methods).map(([method, operation]) => ({
       name: `${method.toUpperCase()} ${path}`,
       operation,
+      key: neededKey(operation),
     })),
   );
-  const events = Object.entries(document.webhooks).map(([name, { post }]) => ({ name, operation: post }));
+  const events = Object.entries(document.webhooks).map(([name, { post }]) => ({
+    name,
+    operation: post,
+    key: null,
+  }));
   const all = [...operations, ...events];
   const groups = document.tags.map(({ name, description }) => {
     const members = all.filter(({ operation }) => operation.tags.includes(name));
@@ -55,29 +60,30 @@ export function referencePage(document: ShownDocument): string {
   );
   return page(
     'Postrider API',
-    markup`<p>The same as a document for programs: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
+    markup`<p>This page for programs: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
 ${groups}<section><h2>Schemas</h2>${schemas}</section>`,
   );
 }
 
-function operationSection({ name, operation }: { name: string; operation: ShownOperation }): Markup {
-  const {
-    operationId,
-    summary,
-    description = '',
-    parameters = [],
-    requestBody,
-    responses,
-    security,
-  } = operation;
+interface Section {
+  readonly name: string;
+  readonly operation: ShownOperation;
+  /** Says which key a request needs. Null for an event, which a worker posts. */
+  readonly key: string | null;
+}
+
+function neededKey({ security }: ShownOperation): string {
   const scopes = security.flatMap((one) => Object.values(one).flat());
-  const key =
-    scopes.length === 0 ? 'It needs no key.' : `It needs a key with the scope ${scopes.join(', ')}.`;
+  return scopes.length === 0 ? 'It needs no key.' : `It needs a key with the scope ${scopes.join(', ')}.`;
+}
+
+function operationSection({ name, operation, key }: Section): Markup {
+  const { operationId, summary, description = '', parameters = [], requestBody, responses } = operation;
   const answers = Object.entries(responses).map(
     ([status, answer]) => markup`<dt>${status}</dt><dd>${contentOf(answer)}</dd>`,
   );
   return markup`<details id="${operationId}"><summary><code>${name}</code> ${summary}</summary>
-<p>${description}</p><p>${key}</p>${parametersList(parameters)}
+<p>${description}</p>${key === null ? null : markup`<p>${key}</p>`}${parametersList(parameters)}
 ${requestBody === undefined ? null : markup`<h3>Request</h3>${contentOf(requestBody)}`}
 <h3>Answers</h3><dl>${answers}</dl></details>
 `;

@@ -8,7 +8,7 @@ const api = setupApi();
 const WRITTEN = JSON.parse(
   readFileSync(new URL('../../../../docs/openapi.json', import.meta.url), 'utf8'),
 ) as {
-  readonly paths: Record<string, Record<string, { operationId: string }>>;
+  readonly paths: Record<string, Record<string, { operationId: string; security: object[] }>>;
   readonly webhooks: Record<string, Record<string, { operationId: string }>>;
   readonly components: { readonly schemas: Record<string, object> };
 };
@@ -44,6 +44,10 @@ test('GET /docs shows every operation, event and schema, and loads nothing', asy
   const links = [...text.matchAll(/href="([^"]+)"/g)].map(([, to = '']) => to);
   const ids = new Set([...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => `#${id ?? ''}`));
   expect(links.filter((to) => to !== '/openapi.json' && !ids.has(to))).toEqual([]);
+  const keyless = Object.values(WRITTEN.paths)
+    .flatMap((methods) => Object.values(methods))
+    .filter(({ security }) => security.length === 0);
+  expect(text.match(/It needs no key\./g)).toHaveLength(keyless.length); // not said of what workers post
   const operations = [WRITTEN.paths, WRITTEN.webhooks].flatMap((part) =>
     Object.values(part).flatMap((methods) => Object.values(methods)),
   );
