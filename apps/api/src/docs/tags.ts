@@ -4,7 +4,7 @@ const BY_PATH: readonly (readonly [paths: readonly string[], name: string, descr
   [
     ['/v1/webhooks/dead-letters'],
     'Dead letters',
-    'Events that a webhook did not take in all their attempts, and their replay.',
+    'Events that Postrider gave up delivering to a webhook, and their replay.',
   ],
   [['/v1/webhooks'], 'Webhooks', 'The addresses that events are posted to, and what became of each event.'],
   [['/v1/events'], 'Events', 'What happened to the account’s mail, whichever webhook got it.'],
