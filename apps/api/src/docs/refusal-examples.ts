@@ -82,7 +82,7 @@ function unreadable({ body }: Documented): Answer | undefined {
   return body?.unreadable('is not valid JSON');
 }
 
-/** Contract 7.1: only the send routes do. */
+/** Whether a `validation-failed` lists its faults. Only the send routes do (contract 7.1). */
 function listsFaults(route: Documented): boolean {
   const answer = unreadable(route);
   return answer?.kind === 'problem' && answer.errors !== undefined;
@@ -98,5 +98,7 @@ export function exampleOfText(route: Documented, status: number, required: reado
 function answerInText(route: Documented, status: number, required: readonly string[]): Answer | undefined {
   if (status === 413) return route.body?.tooLarge(null);
   if (status !== 422) return unreadable(route);
-  return route.body === replyBody ? notAnObject : resourceFields.lacking(required[0] ?? 'name');
+  if (route.body === replyBody) return notAnObject;
+  const [field] = required;
+  return field === undefined ? undefined : resourceFields.lacking(field);
 }
