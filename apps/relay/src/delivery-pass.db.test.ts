@@ -77,12 +77,12 @@ describe('a woken webhook', () => {
   test('is claimed for from where a sweep found it during a claim', async () => {
     const webhookId = await store.rows.webhook();
     const [deliveryId = ''] = await store.rows.deliveries(webhookId, { dueInMs: -60_000 });
-    const scanFrom = { dueAt: '2025-01-01 00:00:00+00', deliveryId };
-    fixture.duringClaim = async () => fixture.pass.addFound([{ webhookId, dueInMs: -60_000, scanFrom }]);
+    const lowWaterMark = { dueAt: '2025-01-01 00:00:00+00', deliveryId };
+    fixture.duringClaim = async () => fixture.pass.addFound([{ webhookId, dueInMs: -60_000, lowWaterMark }]);
     await fixture.wakeUp(webhookId);
     fixture.advance(1_000);
     await fixture.pass.run();
-    expect(fixture.asked.at(-1)).toMatchObject([{ webhookId, scanFrom }]);
+    expect(fixture.asked.at(-1)).toMatchObject([{ webhookId, lowWaterMark }]);
   });
 
   test('that was removed gets nothing, and is forgotten', async () => {

@@ -4,7 +4,7 @@ import type { Sweep, SweptWebhook } from '@postrider/store';
 import { SweepPass } from './sweep-pass.ts';
 
 const MARK = { dueAt: '2026-01-01 00:00:00+00', deliveryId: '0' };
-const swept = (id: string): SweptWebhook => ({ webhookId: id as WebhookId, dueInMs: -1, scanFrom: MARK });
+const swept = (id: string): SweptWebhook => ({ webhookId: id as WebhookId, dueInMs: -1, lowWaterMark: MARK });
 
 const never = async () => Promise.reject(new Error('the step did not fail'));
 

@@ -19,7 +19,7 @@ const LOOK_AHEAD_SECONDS = 120;
 
 /**
  * The safety net: it reads the first outstanding delivery of each webhook. It finds webhooks that this
- * relay does not know, and deliveries before a webhook's `scanFrom`.
+ * relay does not know, and deliveries before a webhook's low-water mark.
  *
  * While an old snapshot keeps ended rows in the index, a step can exceed the statement's time limit. The
  * sweep then reads the webhooks one at a time until one fails, and continues behind that one.

@@ -137,24 +137,24 @@ describe('a wake-up', () => {
 });
 
 describe('the sweep', () => {
-  const scanFrom = { dueAt: '2025-01-01 00:00:00+00', deliveryId: '5' };
+  const lowWaterMark = { dueAt: '2025-01-01 00:00:00+00', deliveryId: '5' };
 
   test('makes an unknown webhook due, and sets where its claim starts', () => {
-    registry.addFound({ webhookId: id('a1'), dueInMs: 10_000, scanFrom }, nowMs);
-    expect(requests()).toMatchObject([{ webhookId: id('a1'), scanFrom }]);
+    registry.addFound({ webhookId: id('a1'), dueInMs: 10_000, lowWaterMark }, nowMs);
+    expect(requests()).toMatchObject([{ webhookId: id('a1'), lowWaterMark }]);
   });
 
   test('makes a webhook due that has a due delivery and no check within two seconds', () => {
     wake('a1');
     claim({ nextDueInMs: 10_000 });
-    registry.addFound({ webhookId: id('a1'), dueInMs: 10_000, scanFrom }, nowMs);
+    registry.addFound({ webhookId: id('a1'), dueInMs: 10_000, lowWaterMark }, nowMs);
     expect(claim()).toEqual([]);
-    registry.addFound({ webhookId: id('a1'), dueInMs: -1, scanFrom }, nowMs);
+    registry.addFound({ webhookId: id('a1'), dueInMs: -1, lowWaterMark }, nowMs);
     expect(claim()).toEqual(['a1']);
   });
 
   test('makes an unknown webhook due when its delivery comes within the look-ahead', () => {
-    registry.addFound({ webhookId: id('a1'), dueInMs: 100_000, scanFrom }, nowMs);
+    registry.addFound({ webhookId: id('a1'), dueInMs: 100_000, lowWaterMark }, nowMs);
     expect(claim()).toEqual([]);
     expect(registry.nextCheckMs(nowMs)).toBe(40_000);
     nowMs += 40_000;
@@ -164,7 +164,7 @@ describe('the sweep', () => {
   test('leaves a webhook alone that is checked soon', () => {
     wake('a1');
     claim({ inFlight: 1 });
-    registry.addFound({ webhookId: id('a1'), dueInMs: -1, scanFrom }, nowMs);
+    registry.addFound({ webhookId: id('a1'), dueInMs: -1, lowWaterMark }, nowMs);
     expect(claim()).toEqual([]);
   });
 });

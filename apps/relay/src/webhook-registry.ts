@@ -46,10 +46,10 @@ export class WebhookRegistry {
     if (!webhook.isAtLimit) this.#setCheck(webhook, nowMs, nowMs);
   }
 
-  /** The sweep found this webhook. Its position may lie before the known one. */
-  addFound({ webhookId, dueInMs, scanFrom }: SweptWebhook, nowMs: number): void {
+  /** The sweep found this webhook. Its low-water mark may lie before the known one. */
+  addFound({ webhookId, dueInMs, lowWaterMark }: SweptWebhook, nowMs: number): void {
     const webhook = this.#stateOrNew(webhookId, nowMs);
-    webhook.scanFrom = scanFrom;
+    webhook.lowWaterMark = lowWaterMark;
     // The sweep also finds leased deliveries. The relay checks their webhook soon, or when they are due.
     const expectedByMs = nowMs + Math.max(CHECK_MS_MAX, dueInMs);
     if (webhook.checkAtMs <= expectedByMs) return;
@@ -78,10 +78,18 @@ export class WebhookRegistry {
     });
     return limits.map((limit, index) => {
       const webhook = webhooks[index] as WebhookState;
-      const { webhookId, account, inFlight, lane, scanFrom } = webhook;
+      const { webhookId, account, inFlight, lane, lowWaterMark } = webhook;
       const rowsToRead = Math.max(limit.limit, inFlight);
       const slow = lane === 'slow';
-      return { ...limit, webhook, webhookId, rowsToRead, slow, scanFrom, accountInFlight: account.inFlight };
+      return {
+        ...limit,
+        webhook,
+        webhookId,
+        rowsToRead,
+        slow,
+        lowWaterMark,
+        accountInFlight: account.inFlight,
+      };
     });
   }
 

@@ -49,8 +49,8 @@ export class WebhookState {
   inFlight = 0;
   /** The last claim found as many due deliveries as the webhook may have in flight. */
   isAtLimit = false;
-  /** The low-water mark: no outstanding delivery is known before it (decision 0016). Null: unknown. */
-  scanFrom: DeliveryPosition | null = null;
+  /** No outstanding delivery is known before it (decision 0016). Null: unknown. */
+  lowWaterMark: DeliveryPosition | null = null;
   /** When the relay last claimed for it, or first heard of it. */
   checkedAtMs: number;
   /** When it claims again. */
@@ -96,7 +96,7 @@ export class WebhookState {
     this.#noteHanging(report, limit, ended, nowMs);
     this.#isFailing = report.failing;
     this.grownLimit = report.failing ? FIRST_LIMIT : this.grownLimit + GROWTH * ended;
-    this.scanFrom = report.scanFrom;
+    this.lowWaterMark = report.lowWaterMark;
     this.checkedAtMs = nowMs;
     if (leased > 0) this.#leasedAtMs = nowMs;
     this.setInFlight(report.inFlight + leased, isCut);

@@ -13,7 +13,7 @@ export function claimOf(more: Partial<WebhookReport> = {}): WebhookReport {
     stuck: 0,
     expired: 0,
     nextDueInMs: null,
-    scanFrom: { dueAt: '2026-01-01 00:00:00+00', deliveryId: '0' },
+    lowWaterMark: { dueAt: '2026-01-01 00:00:00+00', deliveryId: '0' },
     leased,
     ...more,
   };

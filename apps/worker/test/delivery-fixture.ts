@@ -203,7 +203,7 @@ function rowsOf(
         stuckAfterSeconds: 1,
         deadWorkers: [],
       };
-      const unknown = { slow: false, accountInFlight: 0, scanFrom: null };
+      const unknown = { slow: false, accountInFlight: 0, lowWaterMark: null };
       const request = { webhookId, limit: 1, rowsToRead: 1, ...unknown };
       const [claim] = await createDeliveryOutbox(db.pool).claim([request], limits);
       const [job] = claim?.leased ?? [];

@@ -93,7 +93,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'low-water-marks': {
     without: 'each claim reads the index of a webhook from its start',
-    changes: [change(WEBHOOK_STATE, 'this.scanFrom = report.scanFrom;', 'this.scanFrom = null;')],
+    changes: [change(WEBHOOK_STATE, 'this.lowWaterMark = report.lowWaterMark;', 'this.lowWaterMark = null;')],
   },
   rest: {
     without: 'the relay claims again at once after a claim that took long',

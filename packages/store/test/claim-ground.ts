@@ -28,7 +28,7 @@ export const CLAIM_LIMIT_VALUES = [60, 1000, 1000, 1000, 30, 1, [], '-infinity']
 
 /** Asks for deliveries of a webhook of which the caller knows nothing else. */
 export function requestFor(webhookId: WebhookId, limit = 8, more: Partial<ClaimRequest> = {}): ClaimRequest {
-  const unknown = { slow: false, accountInFlight: 0, scanFrom: null };
+  const unknown = { slow: false, accountInFlight: 0, lowWaterMark: null };
   return { webhookId, limit, rowsToRead: limit, ...unknown, ...more };
 }
 

@@ -16,7 +16,7 @@ export interface ClaimRequest {
   /** Deliveries in flight of its account, also of webhooks that this claim does not name. */
   readonly accountInFlight: number;
   /** The claim reads no delivery before this one. Null: it reads from the webhook's first. */
-  readonly scanFrom: DeliveryPosition | null;
+  readonly lowWaterMark: DeliveryPosition | null;
 }
 
 /** A position among a webhook's outstanding deliveries, which are ordered by due time and id. */
@@ -56,14 +56,16 @@ export interface WebhookReport {
   readonly inFlight: number;
   /** Attempts in flight for longer than `stuckAfterSeconds`. */
   readonly stuck: number;
-  /** Deliveries whose lease is over without an outcome: their job or their worker was lost. */
+  /**
+   * Deliveries whose lease is over without an outcome: a job or a worker was lost, or the job still waits.
+   */
   readonly expired: number;
   /**
    * Time until the next delivery is due, leased or not. Null: the claim read no delivery that is due later.
    */
   readonly nextDueInMs: number | null;
   /** The next claim need not read before this position. */
-  readonly scanFrom: DeliveryPosition;
+  readonly lowWaterMark: DeliveryPosition;
   readonly leased: readonly LeasedDelivery[];
 }
 
@@ -96,13 +98,13 @@ export interface SweptWebhook {
    * No outstanding delivery comes before it, except those of a transaction that was open for over two
    * seconds.
    */
-  readonly scanFrom: DeliveryPosition;
+  readonly lowWaterMark: DeliveryPosition;
 }
 
 type PositionColumns = { readonly fromDueAt: string; readonly fromId: string };
 type SweptRow = PositionColumns & { readonly webhookId: WebhookId | null; readonly dueInMs: number };
 type ClaimRow = PositionColumns &
-  Omit<WebhookReport, 'scanFrom' | 'leased'> &
+  Omit<WebhookReport, 'lowWaterMark' | 'leased'> &
   (LeasedDelivery | { readonly deliveryId: null });
 
 /** The outstanding deliveries as the relay sees them. */
@@ -146,8 +148,8 @@ export function createDeliveryOutbox(pool: Pool) {
         requests.map(({ limit }) => limit),
         requests.map(({ rowsToRead }) => rowsToRead),
         requests.map(({ slow }) => slow),
-        requests.map(({ scanFrom }) => scanFrom?.dueAt ?? null),
-        requests.map(({ scanFrom }) => scanFrom?.deliveryId ?? null),
+        requests.map(({ lowWaterMark }) => lowWaterMark?.dueAt ?? null),
+        requests.map(({ lowWaterMark }) => lowWaterMark?.deliveryId ?? null),
         requests.map(({ accountInFlight }) => accountInFlight),
         limits.lookAheadSeconds,
         limits.fastRowsMax,
@@ -177,15 +179,15 @@ export function createDeliveryOutbox(pool: Pool) {
 function sweptWebhooks({ webhookId, dueInMs, fromDueAt, fromId }: SweptRow): SweptWebhook[] {
   return webhookId === null
     ? []
-    : [{ webhookId, dueInMs, scanFrom: { dueAt: fromDueAt, deliveryId: fromId } }];
+    : [{ webhookId, dueInMs, lowWaterMark: { dueAt: fromDueAt, deliveryId: fromId } }];
 }
 
 function webhookReport(rows: readonly ClaimRow[]): WebhookReport {
   const [row] = rows as readonly [ClaimRow];
   const { webhookId, accountId, failing, due, inFlight, stuck, expired, nextDueInMs } = row;
-  const scanFrom = { dueAt: row.fromDueAt, deliveryId: row.fromId };
+  const lowWaterMark = { dueAt: row.fromDueAt, deliveryId: row.fromId };
   const leased = rows.flatMap((each) => (each.deliveryId === null ? [] : [leasedDelivery(each)]));
-  return { webhookId, accountId, failing, due, inFlight, stuck, expired, nextDueInMs, scanFrom, leased };
+  return { webhookId, accountId, failing, due, inFlight, stuck, expired, nextDueInMs, lowWaterMark, leased };
 }
 
 function leasedDelivery({ deliveryId, claim, webhookId, slow, leaseExpired, dueInMs }: LeasedDelivery) {

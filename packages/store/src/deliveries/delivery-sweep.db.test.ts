@@ -57,7 +57,7 @@ describe('the sweep', () => {
     await rows.deliveries(webhookId);
     await database.query(`update deliveries set leased_until = now() + interval '30 s'`);
     const { webhooks } = await leases.outbox.sweep('', 10, LOOK_AHEAD_SECONDS);
-    expect(webhooks.map(({ scanFrom }) => scanFrom.deliveryId)).toEqual([first]);
+    expect(webhooks.map(({ lowWaterMark }) => lowWaterMark.deliveryId)).toEqual([first]);
   });
 
   test('says whether the first delivery of a webhook is due', async () => {
@@ -82,7 +82,7 @@ describe('the sweep', () => {
     await rows.deliveries(soon, { dueInMs: 50_000 });
     await rows.deliveries(later, { dueInMs: 70_000 });
     const [found] = await leases.outbox.sweepOne(due, LOOK_AHEAD_SECONDS);
-    expect([found?.webhookId, isDue(found), found?.scanFrom.deliveryId]).toEqual([due, true, first]);
+    expect([found?.webhookId, isDue(found), found?.lowWaterMark.deliveryId]).toEqual([due, true, first]);
     expect(await leases.outbox.sweepOne(soon, LOOK_AHEAD_SECONDS)).toMatchObject([
       { webhookId: soon, dueInMs: expect.closeTo(50_000, -5) },
     ]);

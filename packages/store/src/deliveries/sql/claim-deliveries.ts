@@ -34,11 +34,11 @@ const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
  * `plans: 'once'` allow nested loops only, because a hash join would read the whole backlog. The index by
  * due time has `greatest(d.id, 0)` instead of the id (decision 0012).
  *
- * Rows before a webhook's start position are neither read nor counted (decision 0016).
+ * Rows before a webhook's low-water mark are neither read nor counted (decision 0016).
  *
  * By webhook:
  * - $1 ids, $2 concurrency limits, $3 rows to read (the limit or more), $4 whether it uses the slow lane
- * - $5 due times and $6 ids of the start positions, or nulls; $7 deliveries in flight of its account
+ * - $5 due times and $6 ids of the low-water marks, or nulls; $7 deliveries in flight of its account
  *
  * For all:
  * - $8 look-ahead in seconds; $12 lease in seconds, from the due time on

@@ -15,10 +15,10 @@ const { database, rows, leases } = setupLeases(2);
 
 async function claimFrom(
   webhookId: WebhookId,
-  scanFrom: DeliveryPosition | null,
+  lowWaterMark: DeliveryPosition | null,
   limit = 8,
 ): Promise<WebhookReport> {
-  const [claim] = await leases.outbox.claim([requestFor(webhookId, limit, { scanFrom })], CLAIM_LIMITS);
+  const [claim] = await leases.outbox.claim([requestFor(webhookId, limit, { lowWaterMark })], CLAIM_LIMITS);
   if (claim === undefined) throw new Error('the claim did not report the webhook');
   return claim;
 }
@@ -36,9 +36,9 @@ const idsOf = (leased: readonly LeasedDelivery[]) =>
   leased.map(({ deliveryId }) => deliveryId).sort((a, b) => Number(a) - Number(b));
 
 /** Pages that a claim goes to, each as often as it does. It is undone. */
-async function pagesRead(webhookId: WebhookId, scanFrom: DeliveryPosition | null): Promise<number> {
+async function pagesRead(webhookId: WebhookId, lowWaterMark: DeliveryPosition | null): Promise<number> {
   return inUndoneTransaction(leases.pool, async (session) => {
-    const position = [[scanFrom?.dueAt], [scanFrom?.deliveryId]];
+    const position = [[lowWaterMark?.dueAt], [lowWaterMark?.deliveryId]];
     const values = [[webhookId], [8], [8], [false], ...position, [0], ...CLAIM_LIMIT_VALUES];
     const explained = await session.query<{ 'QUERY PLAN': [{ Plan: Record<string, unknown> }] }>(
       `explain (analyze, buffers, format json) ${claimDeliveries.text}`,
@@ -70,7 +70,7 @@ describe('the position where a claim starts', () => {
     const [one, other] = [await rows.webhook(), await rows.webhook()];
     const [first] = await rows.deliveries(one, { dueInMs: -1_000 });
     const earlier = await rows.deliveries(other, { dueInMs: -60_000 });
-    const requests = [requestFor(one, 8, { scanFrom: await positionOf(first) }), requestFor(other)];
+    const requests = [requestFor(one, 8, { lowWaterMark: await positionOf(first) }), requestFor(other)];
     const claims = await leases.outbox.claim(requests, CLAIM_LIMITS);
     const leased = leasedBy(claims);
     expect(leased).toHaveLength(2);
@@ -84,10 +84,10 @@ describe('the position where a claim starts', () => {
     await inUndoneTransaction(leases.pool, async (reader) => {
       await reader.query('declare held cursor for select 1'); // its snapshot lasts as long as the transaction
       await database.query('delete from deliveries where id = any ($1)', [ids.slice(0, -100)]);
-      const { scanFrom } = await claimFrom(webhookId, null);
+      const { lowWaterMark } = await claimFrom(webhookId, null);
       const [fromTheFirst, fromTheMark] = [
         await pagesRead(webhookId, null),
-        await pagesRead(webhookId, scanFrom),
+        await pagesRead(webhookId, lowWaterMark),
       ];
       expect(fromTheFirst).toBeGreaterThan(fromTheMark + 100);
     });
@@ -97,19 +97,19 @@ describe('the position where a claim starts', () => {
 test('the next claim starts at the first delivery, but no later than two seconds ago', async () => {
   const webhookId = await rows.webhook();
   const [old = ''] = await rows.deliveries(webhookId, { dueInMs: -60_000 });
-  const { scanFrom: atTheFirst } = await claimFrom(webhookId, null);
+  const { lowWaterMark: atTheFirst } = await claimFrom(webhookId, null);
   expect(atTheFirst.deliveryId).toBe(old);
   await database.query('delete from deliveries');
-  const { scanFrom: ofNone } = await claimFrom(webhookId, null);
+  const { lowWaterMark: ofNone } = await claimFrom(webhookId, null);
   const [fresh = ''] = await rows.deliveries(webhookId);
-  const { scanFrom: beforeTheFresh, leased } = await claimFrom(webhookId, ofNone);
+  const { lowWaterMark: beforeTheFresh, leased } = await claimFrom(webhookId, ofNone);
   expect(idsOf(leased)).toEqual([fresh]);
-  for (const scanFrom of [ofNone, beforeTheFresh]) {
-    expect(scanFrom.deliveryId).toBe('0');
+  for (const lowWaterMark of [ofNone, beforeTheFresh]) {
+    expect(lowWaterMark.deliveryId).toBe('0');
     // What another transaction inserted before, and commits now, lies behind the position.
     const [late] = await database.query<{ behind: boolean }>(
       `select now() - interval '1 s' > $1::timestamptz as behind`,
-      [scanFrom.dueAt],
+      [lowWaterMark.dueAt],
     );
     expect(late?.behind).toBe(true);
   }
