@@ -16,7 +16,7 @@ export interface RelayConnections extends Shell<'relay'>, RelayPools {
   readonly stepRetryAfterErrorMs?: number;
 }
 
-/** What all passes share. */
+/** All passes get these. */
 export interface PassParts extends RelayConnections {
   readonly queue: Producer;
   readonly newPass: NewPass;

@@ -26,7 +26,7 @@ export interface RelayParts extends RelayConnections {
 /** A pass may hang when Postgres does not answer. */
 const STOP_TIMEOUT_MS = 5_000;
 
-/** What the passes of the active relay share. */
+/** The passes of the active relay get these. */
 interface ActiveParts extends PassParts {
   readonly fleet: FleetWatch;
 }

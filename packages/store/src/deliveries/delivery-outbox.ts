@@ -42,7 +42,7 @@ export interface ClaimLimits {
 }
 
 /**
- * What a claim saw of a webhook in the rows that it read, before it leased any. `leased` are the rows that it
+ * A claim saw this of a webhook in the rows that it read, before it leased any. `leased` are the rows that it
  * then leased.
  */
 export interface WebhookReport {
