@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { Semaphore } from '@postrider/limits';
-import { createAttemptLog, createErasureStore, createHousekeeping } from '@postrider/store';
+import { createAttemptLog, createErasureStore, finishRemovals } from '@postrider/store';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
@@ -26,7 +26,7 @@ test('each step runs, logs what it did, and repeats after an hour', async () => 
   const steps = housekeepingSteps({
     attemptLog: createAttemptLog(store.pool),
     attemptLogMutex: new Semaphore(1),
-    housekeeping: createHousekeeping(store.pool),
+    pool: store.pool,
     config: { attemptRetentionDays: 30 },
   });
   const runAll = async () => {
@@ -59,7 +59,7 @@ test('an interrupted DELETE is finished a minute later, and a running one is lef
   const mark = `update webhooks set removed_at = now() - make_interval(secs => $2) where id = $1`;
   await store.database.query(mark, [interrupted, 61]);
   await store.database.query(mark, [running, 1]);
-  const run = async () => removalsPass(createHousekeeping(store.pool), keepingLogger(lines));
+  const run = async () => removalsPass(() => finishRemovals(store.pool), keepingLogger(lines));
   expect(await run()).toBe(60_000);
   expect(await run()).toBe(60_000);
   expect(lines).toEqual([{ level: 'info', msg: 'removals finished', fields: { webhooks: 1 } }]);
@@ -75,8 +75,7 @@ test('a removal with rows left continues after a second; a failed one is logged'
   const webhookId = await store.rows.webhook();
   const error = new Error('not this one');
   const result = { removed: 0, unfinished: 1, failed: [{ webhookId, error }] };
-  const finishRemovals = async () => result;
-  expect(await removalsPass({ finishRemovals }, keepingLogger(lines))).toBe(1_000);
+  expect(await removalsPass(async () => result, keepingLogger(lines))).toBe(1_000);
   expect(lines).toEqual([{ level: 'warn', msg: 'removal failed', fields: { webhook_id: webhookId, error } }]);
 });
 

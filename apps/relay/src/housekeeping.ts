@@ -2,7 +2,15 @@ import type { Clock } from '@postrider/domain';
 import type { Semaphore } from '@postrider/limits';
 import { systemClock } from '@postrider/runtime';
 import type { ConfigurationOf, Logger, RelayPass } from '@postrider/runtime';
-import type { AttemptLog, AttemptSums, ErasureStore, Housekeeping } from '@postrider/store';
+import { dropExpired } from '@postrider/store';
+import type {
+  AttemptLog,
+  AttemptSums,
+  createPool,
+  ErasureStore,
+  finishRemovals,
+  removeInboxes,
+} from '@postrider/store';
 
 const STEP_EVERY_MS = 60 * 60 * 1000;
 /** A long read of the attempt log makes this step fail. It is tried again after 20 s. */
@@ -23,7 +31,7 @@ export interface HousekeepingParts {
   readonly attemptLog: AttemptLog;
   /** Passes that lock the attempt log's default partition run one at a time, in the order of their start. */
   readonly attemptLogMutex: Semaphore;
-  readonly housekeeping: Pick<Housekeeping, 'dropExpired'>;
+  readonly pool: ReturnType<typeof createPool>;
   readonly config: Pick<ConfigurationOf<'relay'>, 'attemptRetentionDays'>;
 }
 
@@ -38,7 +46,7 @@ export interface HousekeepingStep {
 export function housekeepingSteps({
   attemptLog,
   attemptLogMutex: mutex,
-  housekeeping,
+  pool,
   config,
 }: HousekeepingParts): HousekeepingStep[] {
   return [
@@ -47,7 +55,7 @@ export function housekeepingSteps({
       name: 'days_dropped',
       run: () => mutex.run(() => attemptLog.dropDays(config.attemptRetentionDays)),
     },
-    { name: 'records_expired', run: () => housekeeping.dropExpired() },
+    { name: 'records_expired', run: () => dropExpired(pool) },
   ];
 }
 
@@ -64,10 +72,10 @@ export async function housekeepingPass(step: HousekeepingStep, logger: Logger): 
  * milliseconds.
  */
 export async function removalsPass(
-  housekeeping: Pick<Housekeeping, 'finishRemovals'>,
+  finish: () => ReturnType<typeof finishRemovals>,
   logger: Logger,
 ): Promise<number> {
-  const { removed, unfinished, failed } = await housekeeping.finishRemovals();
+  const { removed, unfinished, failed } = await finish();
   if (removed > 0) logger.info('removals finished', { webhooks: removed });
   for (const { webhookId, error } of failed) logger.warn('removal failed', { webhook_id: webhookId, error });
   return unfinished > 0 ? REMOVALS_CONTINUE_AFTER_MS : REMOVALS_EVERY_MS;
@@ -75,10 +83,10 @@ export async function removalsPass(
 
 /** Deletes the rows of deleted inboxes. @returns the pause before the next run, in milliseconds. */
 export async function inboxRemovalsPass(
-  housekeeping: Pick<Housekeeping, 'removeInboxes'>,
+  remove: () => ReturnType<typeof removeInboxes>,
   logger: Logger,
 ): Promise<number> {
-  const { removed, unfinished } = await housekeeping.removeInboxes();
+  const { removed, unfinished } = await remove();
   if (removed > 0) logger.info('removals finished', { inboxes: removed });
   return unfinished > 0 ? REMOVALS_CONTINUE_AFTER_MS : REMOVALS_EVERY_MS;
 }

@@ -7,14 +7,15 @@ import {
   createAttemptSums,
   createErasureStore,
   createHealthNoticeStore,
-  createHousekeeping,
   createMailOutbox,
   createOperatorEventStore,
   createRecoveryWork,
   createSnapshotWatch,
+  finishRemovals,
   outstandingOf,
   readOutstanding,
   readUnsentMail,
+  removeInboxes,
 } from '@postrider/store';
 import { createEvictionWatch, GAUGES_EVERY_MS, gaugesPass } from './gauges.ts';
 import { healthNoticesPass } from './health-notices.ts';
@@ -46,12 +47,11 @@ const LONG_PAUSE_AFTER_ERROR_MS = 60_000;
 export function createOtherPasses(parts: PassParts, onDeliveriesMade: (webhookId: WebhookId) => void) {
   const { config, pool, logger, metrics, newPass } = parts;
   const mails = createMailPass(parts);
-  const housekeeping = createHousekeeping(pool);
   const attemptLogMutex = new Semaphore(1);
   const steps = housekeepingSteps({
     attemptLog: createAttemptLog(pool),
     attemptLogMutex,
-    housekeeping,
+    pool,
     config,
   });
   const retention = retentionSteps({ pool, config, attemptLogMutex, metrics, logger });
@@ -66,8 +66,12 @@ export function createOtherPasses(parts: PassParts, onDeliveriesMade: (webhookId
       newPass('retention', () => retentionPass(retention, logger), LONG_PAUSE_AFTER_ERROR_MS),
       newPass('erasures', () => erasuresPass(erasures, logger), LONG_PAUSE_AFTER_ERROR_MS),
       newPass('sums', () => sumsPass(sums), LONG_PAUSE_AFTER_ERROR_MS),
-      newPass('removals', () => removalsPass(housekeeping, logger), LONG_PAUSE_AFTER_ERROR_MS),
-      newPass('inbox_removals', () => inboxRemovalsPass(housekeeping, logger), LONG_PAUSE_AFTER_ERROR_MS),
+      newPass('removals', () => removalsPass(() => finishRemovals(pool), logger), LONG_PAUSE_AFTER_ERROR_MS),
+      newPass(
+        'inbox_removals',
+        () => inboxRemovalsPass(() => removeInboxes(pool), logger),
+        LONG_PAUSE_AFTER_ERROR_MS,
+      ),
       ...createNoticePasses(parts, () => mails.wake()),
     ],
     wakeMail: () => mails.wake(),

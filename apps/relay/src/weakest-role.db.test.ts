@@ -5,8 +5,9 @@ import {
   createAttemptLog,
   createAttemptSums,
   createErasureStore,
-  createHousekeeping,
+  finishRemovals,
   makeRoles,
+  removeInboxes,
 } from '@postrider/store';
 import { createRows, createTestDatabase, createTestRoles } from '@postrider/testing';
 import type { TestDatabase, TestRoles } from '@postrider/testing';
@@ -100,7 +101,6 @@ test('housekeeping needs no more than the rights of the processes', async () => 
   const { pool } = pools;
   const metrics = createMetrics('relay', { processMetrics: false });
   const attemptLogMutex = new Semaphore(1);
-  const housekeeping = createHousekeeping(pool);
   const oldDays = [FIRST_DAY, FIRST_DAY + 1];
   for (const fromToday of oldDays) await makeOldDay(fromToday);
 
@@ -110,12 +110,12 @@ test('housekeeping needs no more than the rights of the processes', async () => 
     const config = { ...RETENTION, attemptRetentionDays: -fromToday - 1 }; // another day is over
     const attemptLog = createAttemptLog(pool);
     const keeping = keepingLogger(lines);
-    for (const step of housekeepingSteps({ attemptLog, attemptLogMutex, housekeeping, config })) {
+    for (const step of housekeepingSteps({ attemptLog, attemptLogMutex, pool, config })) {
       await housekeepingPass(step, keeping);
     }
     await retentionPass(retentionSteps({ pool, config, attemptLogMutex, metrics, logger: keeping }), keeping);
-    await removalsPass(housekeeping, keeping);
-    await inboxRemovalsPass(housekeeping, keeping);
+    await removalsPass(() => finishRemovals(pool), keeping);
+    await inboxRemovalsPass(() => removeInboxes(pool), keeping);
     await erasuresPass(createErasureStore(pool), keeping);
     await sumsPass(createAttemptSums(pool, { leaseSeconds: 30 }));
 

@@ -111,8 +111,7 @@ export { isOutage, isUnavailable, StoreUnavailableError, unavailableInWords } fr
 export { readEventMoment } from './events/event-moment.ts';
 export { createFleet, lockWorkerNumber, WORKER_COUNTS_SECONDS } from './deliveries/fleet.ts';
 export type { DeadWorker, Fleet, KnownWorker, QueueIdentity, RunningWorker } from './deliveries/fleet.ts';
-export { createHousekeeping } from './retention/housekeeping.ts';
-export type { Housekeeping } from './retention/housekeeping.ts';
+export { dropExpired, dropOldAudit, dropOldSums, dropStrayAttempts } from './retention/housekeeping.ts';
 export { createBlockedSenderStore } from './inbound/blocked-senders.ts';
 export type { BlockedSender, BlockedSenderStore } from './inbound/blocked-senders.ts';
 export {
@@ -141,6 +140,8 @@ export type {
 export { createSesMailStore, createSesMailWork } from './inbound/ses-mail.ts';
 export type { ClaimedSesMail, SesMailClaim, SesMailStore, SesMailWork } from './inbound/ses-mail.ts';
 export { dropOldThreads, dropReceivedMail } from './retention/old-messages.ts';
+export { removeInboxes } from './retention/remove-inboxes.ts';
+export { finishRemovals } from './webhooks/remove-webhook.ts';
 export { createSweptBlobs, SWEEP_LEASE_MS, SweptBlobsError } from './inbound/swept-blobs.ts';
 export type { SweptBlobs } from './inbound/swept-blobs.ts';
 export { createThreadStore, isThreadEmailId } from './inbound/threads.ts';
@@ -171,10 +172,7 @@ export type { MailWork } from './mail/mail-work.ts';
 export type { EndedEmail, RecordedAttempt, RetriedEmail } from './mail/end-mail.ts';
 export type { MailClaim, TakenEmail } from './mail/take-mail.ts';
 export { migrate, pendingMigrations } from './schema/migrate.ts';
-export { dropStrayAttempts } from './retention/old-attempts.ts';
-export { dropOldAudit } from './retention/old-audit.ts';
 export { dropOldDeadLetters, dropSurplusDeadLetters } from './retention/old-dead-letters.ts';
-export { dropOldSums } from './retention/old-sums.ts';
 export { dropOldEvents } from './retention/old-events.ts';
 export { dropMailContents, dropOldMail } from './retention/old-mail.ts';
 export { pageOf } from './db/page.ts';

@@ -4,10 +4,10 @@ import type { AccountId, WebhookId } from '@postrider/domain';
 import { ACTOR, createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
-import { dropOldSums } from '../retention/old-sums.ts';
 import { createWebhookStore } from '../webhooks/webhooks.ts';
 import { createAttemptSums } from './sum-attempts.ts';
 import { WEBHOOKS_PER_STEP } from './sql/sum-attempts.ts';
+import { dropOldSums } from '../retention/housekeeping.ts';
 
 const store = setupStore();
 let rows: Rows;

@@ -4,10 +4,10 @@ import { createRows } from '@postrider/testing';
 import { explained } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { setupStore } from '../../test/open-store.ts';
-import { dropOldSums } from '../retention/old-sums.ts';
 import { readAttemptDays, readBusiestWebhooks } from './read-sums.ts';
 import { createAttemptSums } from './sum-attempts.ts';
 import { WEBHOOKS_PER_STEP } from './sql/sum-attempts.ts';
+import { dropOldSums } from '../retention/housekeeping.ts';
 
 /** Attempts of a busy webhook, one a second: 5 minutes of them are 300. */
 const ATTEMPTS = 40_000;

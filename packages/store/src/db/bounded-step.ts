@@ -56,10 +56,8 @@ export function nextStart(age: string, rows: number): string {
   return `(select case when count(*) >= ${rows} then max(${age})::text end from page)`;
 }
 
-/**
- * The result of a step: the start of the next step (null at the end), and how many rows this step ended.
- */
-export interface AgeStep {
+/** The start of the next step (null at the end), and how many rows this step ended. */
+interface AgeStep {
   readonly next: string | null;
   readonly ended: number;
 }
@@ -71,7 +69,7 @@ export interface AgeStep {
  * @param step gets the time to start after, as text.
  * @returns how many rows the steps ended.
  */
-export async function inStepsByAge(
+async function inStepsByAge(
   pool: Pool,
   step: (client: PoolClient, after: string) => Promise<AgeStep>,
 ): Promise<number> {
@@ -85,42 +83,48 @@ export async function inStepsByAge(
   return total;
 }
 
-/** A page of old rows: the start of the next page (null at the end), and which rows may be deleted. */
-export interface AgedPage {
-  readonly next: string | null;
-  readonly ids: string[];
-}
-
 /**
- * Reads a page of rows that are older than `days`. Rows with equal times are in one page, so a time is enough
- * as a cursor.
+ * Deletes rows that are older than `days`, a page per step. Rows with equal times are in one page, so a time
+ * is enough as a cursor.
  *
  * @param which the table, its age as indexed, the condition of that index, and a condition on `page`: which
  * rows may be deleted. `now` is where the days end, as SQL.
+ * @param drop deletes rows of a page. It returns how many; null when the next step must read the page again.
+ * @returns how many.
  */
-export async function readAgedPage(
-  client: PoolClient,
+export async function dropPages(
+  pool: Pool,
   which: {
     readonly table: string;
     readonly age: string;
     readonly indexed?: string;
     readonly now?: string;
-    readonly mayGo: string;
+    readonly mayGo?: string;
     readonly rows: number;
   },
-  { after, days }: { readonly after: string; readonly days: number },
-): Promise<AgedPage> {
-  const { table, age, indexed = 'true', now = 'now()', mayGo, rows } = which;
-  const found = await client.query<AgedPage>(
-    `with page as materialized (
-       select id, ${age} as at from ${table}
-       where ${indexed} and ${age} > $1::timestamptz and ${age} < ${now} - make_interval(days => $2)
-       order by ${age} fetch first ${rows} rows with ties
-     )
-     select ${nextStart('at', rows)} as next, array(select id from page where ${mayGo}) as ids`,
-    [after, days],
-  );
-  return found.rows[0] ?? { next: null, ids: [] };
+  days: number,
+  drop: (client: PoolClient, ids: readonly string[]) => Promise<number | null>,
+): Promise<number> {
+  const { table, age, indexed = 'true', now = 'now()', mayGo = 'true', rows } = which;
+  const page = `
+    with page as materialized (
+      select id, ${age} as at from ${table}
+      where ${indexed} and ${age} > $1::timestamptz and ${age} < ${now} - make_interval(days => $2)
+      order by ${age} fetch first ${rows} rows with ties
+    )
+    select ${nextStart('at', rows)} as next, array(select id from page where ${mayGo}) as ids`;
+  return inStepsByAge(pool, async (client, after) => {
+    const found = await client.query<{ next: string | null; ids: string[] }>(page, [after, days]);
+    const { next, ids } = found.rows[0] ?? { next: null, ids: [] };
+    const ended = ids.length === 0 ? 0 : await drop(client, ids);
+    return ended === null ? { next: after, ended: 0 } : { next, ended };
+  });
+}
+
+/** A `drop` for `dropPages`: one statement, which gets the ids. */
+export function byStatement(text: string) {
+  return async (client: PoolClient, ids: readonly string[]): Promise<number> =>
+    (await client.query(text, [ids])).rowCount ?? 0;
 }
 
 /**

@@ -18,7 +18,7 @@ import { addSuppressions } from '../mail/sql/suppressions.ts';
 import { createSuppressionStore } from '../mail/suppressions.ts';
 import { createTopicStore } from '../mail/topics.ts';
 import { createUnsubscribeStore } from '../mail/unsubscribes.ts';
-import { createHousekeeping } from '../retention/housekeeping.ts';
+import { finishRemovals } from '../webhooks/remove-webhook.ts';
 import { createWebhookStore } from '../webhooks/webhooks.ts';
 import type { WebhookStore } from '../webhooks/webhooks.ts';
 import { StoreUnavailableError } from './errors.ts';
@@ -261,7 +261,7 @@ describe.each(CAUSES)('an event written %s', (_, make) => {
         webhookId,
       ]),
     );
-    await createHousekeeping(store.db.pool).finishRemovals();
+    await finishRemovals(store.db.pool);
     expect(await expectOneEventEach()).toContain(ADDRESS);
     expect(await deliveries()).toEqual([]);
   });
@@ -309,7 +309,7 @@ describe.each(CAUSES)('an event written %s', (_, make) => {
     await store.outside.query(
       `update webhooks set removed_at = now() - interval '1 hour' where removed_at is not null`,
     );
-    await createHousekeeping(store.db.pool).finishRemovals();
+    await finishRemovals(store.db.pool);
     expect((await expectOneEventEach()).length).toBeGreaterThan(0);
   });
 });
@@ -384,7 +384,7 @@ test('a DELETE whose mark a cause does not see waits for it, and takes its deliv
       ]);
       await other.query('rollback');
       expect((await added).rows).toEqual([{ addresses: [ADDRESS], ids: ['sup_1'], webhooks: [webhookId] }]);
-      const removals = createHousekeeping(store.db.pool).finishRemovals();
+      const removals = finishRemovals(store.db.pool);
       await untilWaitingForLock(store.outside);
       await cause.query('commit');
       expect(await removals).toEqual({ removed: 1, unfinished: 0, failed: [] });

@@ -4,7 +4,7 @@ import { createRows } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN as SHARED } from '../../test/incoming.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
-import { createHousekeeping } from '../retention/housekeeping.ts';
+import { dropExpired } from '../retention/housekeeping.ts';
 import { createInboxStore } from './inboxes.ts';
 import { createReceivedMessageStore } from './received-message-store.ts';
 import type { ReceivedMessageStore } from './received-message-store.ts';
@@ -94,7 +94,7 @@ describe('a notification', () => {
   test('that retention deletes leaves its mail', async () => {
     await kept.add('sns-1', MAIL);
     await store.outside.query(`update provider_notifications set received_at = now() - interval '30 days'`);
-    await createHousekeeping(store.db.pool).dropExpired();
+    await dropExpired(store.db.pool);
     expect(await claim()).toHaveLength(1);
   });
 });

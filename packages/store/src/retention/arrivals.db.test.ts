@@ -7,8 +7,8 @@ import { eraseDeadLetters } from './erase-dead-letters.ts';
 import { eraseEvents } from './erase-events.ts';
 import { eraseReceivedMail } from './erase-mail.ts';
 import type { Erasure } from './erasure.ts';
-import { dropStrayAttempts } from './old-attempts.ts';
 import { dropOldEvents } from './old-events.ts';
+import { dropStrayAttempts } from './housekeeping.ts';
 
 /** After so many rows, none arrives any more. So this test ends in any case. */
 const ARRIVALS_MAX = 5;

@@ -3,13 +3,11 @@ import { createRows, setupDatabase, withClient } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { StoreUnavailableError } from '../db/errors.ts';
 import { createPool } from '../db/pool.ts';
-import { createHousekeeping } from './housekeeping.ts';
-import type { Housekeeping } from './housekeeping.ts';
+import { dropExpired } from './housekeeping.ts';
 
 const database = setupDatabase();
 const rows = createRows(database);
 let pool: Pool;
-let housekeeping: Housekeeping;
 
 function openPool(url: string, size = 4): Pool {
   return createPool({
@@ -23,7 +21,6 @@ function openPool(url: string, size = 4): Pool {
 
 beforeEach(() => {
   pool = openPool(database.url);
-  housekeeping = createHousekeeping(pool);
 });
 afterEach(() => pool.end());
 
@@ -64,7 +61,7 @@ describe('what is kept for a time', () => {
       `insert into console_forms values ('old', null, null, now() - interval '24 hours'),
                                         ('young', null, null, now() - interval '23 hours 59 minutes')`,
     );
-    expect(await housekeeping.dropExpired()).toBe(2506);
+    expect(await dropExpired(pool)).toBe(2506);
     expect(await database.query(`select token_digest::text as token from console_sessions`)).toEqual([
       { token: '\\x02' },
     ]);
@@ -80,7 +77,7 @@ describe('what is kept for a time', () => {
     expect(await database.query('select message_id from unclaimed_notifications')).toEqual([
       { message_id: 'young' },
     ]);
-    expect(await housekeeping.dropExpired()).toBe(0);
+    expect(await dropExpired(pool)).toBe(0);
     await database.query('truncate provider_notifications, unclaimed_notifications');
   });
 });
@@ -92,14 +89,13 @@ test('what a transaction holds stays, and everything else goes without waiting f
   );
   await withClient(database.url, async (holder) => {
     await holder.query(`begin; select from console_forms where token = '2' for update`);
-    expect(await housekeeping.dropExpired()).toBe(2);
+    expect(await dropExpired(pool)).toBe(2);
     expect(await database.query('select token from console_forms')).toEqual([{ token: '2' }]);
   });
 });
 
 test('a Postgres that is away is said to be', async () => {
   const away = openPool('postgres://nobody@127.0.0.1:9/none');
-  const helpless = createHousekeeping(away);
-  await expect(helpless.dropExpired()).rejects.toThrow(StoreUnavailableError);
+  await expect(dropExpired(away)).rejects.toThrow(StoreUnavailableError);
   await away.end();
 });

@@ -3,10 +3,6 @@ import type { Pool } from 'pg';
 import { CONSOLE_FORM_HOURS } from '../console/console-forms.ts';
 import { dropAged, forRetention } from '../db/bounded-step.ts';
 import { ADDRESS_RESERVED_DAYS } from '../inbound/sql/inboxes.ts';
-import { finishRemovals } from '../webhooks/remove-webhook.ts';
-import type { Removals } from '../webhooks/remove-webhook.ts';
-import { removeInboxes } from './remove-inboxes.ts';
-import type { InboxRemovals } from './remove-inboxes.ts';
 
 /** Recoveries are kept as long as dead letters are by default. */
 const RECOVERY_HOURS = 90 * 24;
@@ -32,19 +28,7 @@ const LIFETIMES = [
   { table: 'released_addresses', age: 'released_at', hours: ADDRESS_RESERVED_DAYS * 24 },
 ] as const;
 
-export type Housekeeping = ReturnType<typeof createHousekeeping>;
-
-export function createHousekeeping(pool: Pool) {
-  return {
-    /** Deletes rows whose lifetime in `LIFETIMES` is over. @returns how many. */
-    dropExpired: async (): Promise<number> => dropExpired(pool),
-    /** Finishes removals that a DELETE has left. A removal that fails does not stop the others. */
-    finishRemovals: async (): Promise<Removals> => finishRemovals(pool),
-    /** Deletes rows of deleted inboxes, some of each inbox. */
-    removeInboxes: async (): Promise<InboxRemovals> => removeInboxes(pool),
-  };
-}
-
+/** Deletes rows whose lifetime in `LIFETIMES` is over. @returns how many. */
 export async function dropExpired(pool: Pool): Promise<number> {
   let dropped = 0;
   for (const { table, age, hours } of LIFETIMES) {
@@ -52,4 +36,36 @@ export async function dropExpired(pool: Pool): Promise<number> {
     dropped += await dropAged(pool, { table, age, kept });
   }
   return dropped;
+}
+
+/**
+ * Deletes old attempts from the default partition. They are there because no relay was running to make a
+ * partition for their day. They are kept one day longer, because partitions are dropped by whole days, too.
+ * @returns how many.
+ */
+export async function dropStrayAttempts(pool: Pool, days: number): Promise<number> {
+  return dropAged(pool, {
+    table: 'attempts_default',
+    age: forRetention('started_at'),
+    kept: keptFor(days + 1),
+  });
+}
+
+/** Deletes old entries of the audit. @returns how many. */
+export async function dropOldAudit(pool: Pool, days: number): Promise<number> {
+  return dropAged(pool, { table: 'audit', age: forRetention('created_at'), kept: keptFor(days) });
+}
+
+/** The overview shows the last minutes. A minute stays until it is settled: its hour depends on it. */
+const MINUTES_KEPT = `greatest(interval '2 hours', now() - (select settled_until from attempt_sums))`;
+
+/** Deletes sums of attempts by minute, and those by hour that are older than `days`. @returns how many. */
+export async function dropOldSums(pool: Pool, days: number): Promise<number> {
+  const minutes = { table: 'attempts_by_minute', age: 'begins_at', kept: MINUTES_KEPT };
+  const hours = { table: 'attempts_by_hour', age: 'begins_at', kept: keptFor(days) };
+  return (await dropAged(pool, minutes)) + (await dropAged(pool, hours));
+}
+
+function keptFor(days: number): string {
+  return `make_interval(days => ${days})`;
 }

@@ -1,12 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
 import type { Pool, PoolClient } from 'pg';
-import {
-  forRetention,
-  inBoundedStep,
-  inStepsByAge,
-  readAgedPage,
-  ROWS_PER_STEP,
-} from '../db/bounded-step.ts';
+import { dropPages, forRetention, inBoundedStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
 
 /*
  * Retention counts what it deletes at the webhook, in the same transaction: `dead_letters_dropped`. Their
@@ -21,16 +15,8 @@ export interface SurplusDropped {
 
 /** Deletes dead letters that are older than `days`. @returns how many. */
 export async function dropOldDeadLetters(pool: Pool, days: number): Promise<number> {
-  const which = {
-    table: 'dead_letters',
-    age: forRetention('created_at'),
-    mayGo: 'true',
-    rows: ROWS_PER_STEP,
-  };
-  return inStepsByAge(pool, async (client, after) => {
-    const { next, ids } = await readAgedPage(client, which, { after, days });
-    return { next, ended: await dropCounted(client, ids) };
-  });
+  const which = { table: 'dead_letters', age: forRetention('created_at'), rows: ROWS_PER_STEP };
+  return dropPages(pool, which, days, dropCounted);
 }
 
 /**

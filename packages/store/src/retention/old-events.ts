@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { inStepsByAge, lacks, readAgedPage, ROWS_PER_STEP } from '../db/bounded-step.ts';
+import { dropPages, lacks, ROWS_PER_STEP } from '../db/bounded-step.ts';
 
 /** A CTE that deletes the further recipients of the deleted events in `gone`. */
 export const FURTHER_RECIPIENTS = `
@@ -28,11 +28,8 @@ const TODAY = `date_trunc('day', now(), 'utc')`;
 
 /** Deletes old events that have neither an outstanding delivery nor a logged attempt. @returns how many. */
 export async function dropOldEvents(pool: Pool, days: number): Promise<number> {
-  return inStepsByAge(pool, async (client, after) => {
-    const which = { table: 'events', age: 'created_at', now: TODAY, mayGo: UNUSED, rows: ROWS_PER_STEP };
-    const { next, ids } = await readAgedPage(client, which, { after, days });
-    return { next, ended: await dropUnused(client, ids) };
-  });
+  const which = { table: 'events', age: 'created_at', now: TODAY, mayGo: UNUSED, rows: ROWS_PER_STEP };
+  return dropPages(pool, which, days, dropUnused);
 }
 
 /**
@@ -47,7 +44,6 @@ export async function dropOldEvents(pool: Pool, days: number): Promise<number> {
  * @returns how many were deleted.
  */
 async function dropUnused(client: PoolClient, ids: readonly string[]): Promise<number> {
-  if (ids.length === 0) return 0;
   const { rows } = await client.query<{ id: string }>(
     'select id from events where id = any ($1::text[]) order by id for update skip locked',
     [ids],

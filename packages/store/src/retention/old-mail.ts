@@ -1,21 +1,23 @@
-import type { Pool, PoolClient } from 'pg';
-import { forRetention, inStepsByAge, lacks, MESSAGES_PER_STEP, readAgedPage } from '../db/bounded-step.ts';
+import type { Pool } from 'pg';
+import { byStatement, dropPages, forRetention, lacks, MESSAGES_PER_STEP } from '../db/bounded-step.ts';
 
 /** A message that still waits to be sent needs its contents. */
-const NOT_WAITING = lacks('email_sends', 'email_id', 'page.id');
+const UNSENT_STAYS = {
+  table: 'emails',
+  mayGo: lacks('email_sends', 'email_id', 'page.id'),
+  rows: MESSAGES_PER_STEP,
+};
 
 /** Deletes the bodies and attachments of messages older than `days`. @returns how many messages. */
 export async function dropMailContents(pool: Pool, days: number): Promise<number> {
-  return dropMail(pool, days, { age: 'created_at', indexed: HAS_CONTENT, drop: EMPTY });
+  const which = { ...UNSENT_STAYS, age: 'created_at', indexed: HAS_CONTENT };
+  return dropPages(pool, which, days, byStatement(EMPTY));
 }
 
 /** Deletes messages that are older than `days`. @returns how many. */
 export async function dropOldMail(pool: Pool, days: number): Promise<number> {
-  return dropMail(pool, days, {
-    age: forRetention('created_at'),
-    indexed: 'true',
-    drop: DELETE,
-  });
+  const which = { ...UNSENT_STAYS, age: forRetention('created_at') };
+  return dropPages(pool, which, days, byStatement(DELETE));
 }
 
 /** A CTE that deletes the keys of the recipients of the deleted messages in `mine`. */
@@ -42,17 +44,3 @@ const DELETE = `
   ),
   ${RECIPIENTS}
   delete from emails where id = any (array(select id from mine))`;
-
-async function dropMail(
-  pool: Pool,
-  days: number,
-  { age, indexed, drop }: { readonly age: string; readonly indexed: string; readonly drop: string },
-): Promise<number> {
-  const which = { table: 'emails', age, indexed, mayGo: NOT_WAITING, rows: MESSAGES_PER_STEP };
-  const step = async (client: PoolClient, after: string) => {
-    const { next, ids } = await readAgedPage(client, which, { after, days });
-    const { rowCount } = ids.length === 0 ? { rowCount: 0 } : await client.query(drop, [ids]);
-    return { next, ended: rowCount ?? 0 };
-  };
-  return inStepsByAge(pool, step);
-}

@@ -1,12 +1,5 @@
-import type { Pool, PoolClient } from 'pg';
-import {
-  forRetention,
-  inStepsByAge,
-  lacksMessages,
-  readAgedPage,
-  ROWS_PER_STEP,
-} from '../db/bounded-step.ts';
-import type { AgeStep } from '../db/bounded-step.ts';
+import type { Pool } from 'pg';
+import { byStatement, dropPages, forRetention, lacksMessages, ROWS_PER_STEP } from '../db/bounded-step.ts';
 import { lockInboxesOf } from './empty-threads.ts';
 
 /**
@@ -21,18 +14,8 @@ const THREADS_PER_STEP = 100;
  * sweep of the blob store deletes their bytes. @returns how many.
  */
 export async function dropReceivedMail(pool: Pool, days: number): Promise<number> {
-  const which = {
-    table: 'messages',
-    age: forRetention('created_at'),
-    mayGo: 'true',
-    rows: RECEIVED_PER_STEP,
-  };
-  const step = async (client: PoolClient, after: string): Promise<AgeStep> => {
-    const { next, ids } = await readAgedPage(client, which, { after, days });
-    const { rowCount } = ids.length === 0 ? { rowCount: 0 } : await client.query(DELETE_MESSAGES, [ids]);
-    return { next, ended: rowCount ?? 0 };
-  };
-  return inStepsByAge(pool, step);
+  const which = { table: 'messages', age: forRetention('created_at'), rows: RECEIVED_PER_STEP };
+  return dropPages(pool, which, days, byStatement(DELETE_MESSAGES));
 }
 
 const DELETE_MESSAGES = `
@@ -46,15 +29,14 @@ const DELETE_MESSAGES = `
  * `inbox_sends`. The sent mail itself stays. A thread that still has a message stays, too. @returns how many.
  */
 export async function dropOldThreads(pool: Pool, days: number): Promise<number> {
-  return inStepsByAge(pool, async (client, after) => {
-    const { next, ids } = await readAgedPage(client, THREADS, { after, days });
+  return dropPages(pool, THREADS, days, async (client, ids) => {
     const inboxIds = await lockInboxesOf(client, ids);
     const { rows } = await client.query<{ id: string }>(OLD_THREADS, [ids, inboxIds, days]);
     const old = rows.map(({ id }) => id);
     const sends = await client.query(DELETE_SENDS, [old]);
-    if (sends.rowCount === ROWS_PER_STEP) return { next: after, ended: 0 };
+    if (sends.rowCount === ROWS_PER_STEP) return null;
     const { rowCount } = await client.query('delete from inbox_threads where id = any ($1::text[])', [old]);
-    return { next, ended: rowCount ?? 0 };
+    return rowCount ?? 0;
   });
 }
 

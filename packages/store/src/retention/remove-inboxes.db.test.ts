@@ -12,7 +12,7 @@ import { createMessageStore } from '../inbound/messages.ts';
 import { createReceivedMessageStore } from '../inbound/received-message-store.ts';
 import type { IncomingMessage, ReceivedMessageStore } from '../inbound/received-message-store.ts';
 import { createEmailStore } from '../mail/emails.ts';
-import { createHousekeeping } from './housekeeping.ts';
+import { removeInboxes } from './remove-inboxes.ts';
 
 const ADDRESS = `a@${SHARED_DOMAIN}`;
 const FILE = { filename: 'a', contentType: 'a/b', contentId: null, size: 1, blob: 'c'.repeat(64) };
@@ -114,7 +114,7 @@ test('a deleted inbox frees its address and its place at once, and all that it h
     byOperator: [],
     reply: { kind: 'missing' },
   });
-  expect(await createHousekeeping(store.db.pool).removeInboxes()).toEqual({ removed: 1, unfinished: 0 });
+  expect(await removeInboxes(store.db.pool)).toEqual({ removed: 1, unfinished: 0 });
   expect(await rowsLeft()).toEqual([0, 0, 0, 0, 0]);
   expect(await seen()).toEqual(before);
 
@@ -128,7 +128,7 @@ test('an address goes to another account after 30 days, whose mail does not join
   const other = { accountId: await store.newAccount(), kind: 'live' } as const;
   const otherInbox = idOf(await makeInbox(other.accountId));
   const id = await received({ inReplyTo: 'one@mail.example' });
-  await createHousekeeping(store.db.pool).removeInboxes();
+  await removeInboxes(store.db.pool);
   const kept = await createMessageStore(store.db, store.clock).find(other, id);
   expect(kept?.inboxId).toBe(otherInbox);
   expect(kept?.threadId).not.toBeNull();
@@ -144,10 +144,9 @@ test('rows of a large inbox go in steps, some hundred a look; mail that it sent 
   await inboxes.delete(reader, inboxId);
   const replacement = idOf(await makeInbox());
   const kept = await received();
-  const housekeeping = createHousekeeping(store.db.pool);
-  expect(await housekeeping.removeInboxes()).toEqual({ removed: 0, unfinished: 1 });
+  expect(await removeInboxes(store.db.pool)).toEqual({ removed: 0, unfinished: 1 });
   expect(await count(`messages where inbox_id = '${inboxId}'`)).toBeGreaterThan(0);
-  expect(await housekeeping.removeInboxes()).toEqual({ removed: 1, unfinished: 0 });
+  expect(await removeInboxes(store.db.pool)).toEqual({ removed: 1, unfinished: 0 });
   expect(await rowsLeft()).toEqual([1, 0, 1, 0, 0]);
   expect(await count('emails')).toBe(1);
   expect(await createMessageStore(store.db, store.clock).find(reader, kept)).toMatchObject({
@@ -159,18 +158,17 @@ test('rows that others hold are left for the next look, and a thread stays with 
   const id = await received();
   await received();
   await inboxes.delete(reader, inboxId);
-  const housekeeping = createHousekeeping(store.db.pool);
   await inUndoneTransaction(store.db.pool, async (somebody) => {
     await somebody.query('select from messages where id = $1 for no key update', [id]);
-    expect(await housekeeping.removeInboxes()).toEqual({ removed: 0, unfinished: 1 });
+    expect(await removeInboxes(store.db.pool)).toEqual({ removed: 0, unfinished: 1 });
     expect(await rowsLeft()).toEqual([1, 0, 1, 0, 1]);
   });
   await inUndoneTransaction(store.db.pool, async (somebody) => {
     await somebody.query('select from inbox_threads for no key update');
-    expect(await housekeeping.removeInboxes()).toEqual({ removed: 0, unfinished: 1 });
+    expect(await removeInboxes(store.db.pool)).toEqual({ removed: 0, unfinished: 1 });
     expect(await rowsLeft()).toEqual([0, 0, 1, 0, 1]);
   });
-  expect(await housekeeping.removeInboxes()).toEqual({ removed: 1, unfinished: 0 });
+  expect(await removeInboxes(store.db.pool)).toEqual({ removed: 1, unfinished: 0 });
   expect(await rowsLeft()).toEqual([0, 0, 0, 0, 0]);
 });
 
@@ -182,7 +180,7 @@ test('mail that is being stored while its inbox is deleted goes with it, or is r
     ]);
     expect(gone).not.toBeNull();
     expect(['stored', 'nobody']).toContain(reception.kind);
-    await createHousekeeping(store.db.pool).removeInboxes();
+    await removeInboxes(store.db.pool);
     expect(await rowsLeft()).toEqual([0, 0, 0, 0, 0]);
     await makeInbox();
   }

@@ -13,7 +13,7 @@ import { createDeliveryOutbox } from '../deliveries/delivery-outbox.ts';
 import type { LeasedDelivery } from '../deliveries/delivery-outbox.ts';
 import { createDeliveryWork } from '../deliveries/delivery-work.ts';
 import type { DeliveryClaim } from '../deliveries/delivery-work.ts';
-import { createHousekeeping } from '../retention/housekeeping.ts';
+import { finishRemovals } from './remove-webhook.ts';
 import { createWebhookStore } from './webhooks.ts';
 import type { WebhookStore } from './webhooks.ts';
 
@@ -103,7 +103,7 @@ test('a DELETE in which a cause that has matched never ends is answered, and the
   await impatient.end();
   expect(await store.outside.query('select from deliveries')).toEqual([]);
   await longAgo();
-  expect(await createHousekeeping(store.db.pool).finishRemovals()).toMatchObject({
+  expect(await finishRemovals(store.db.pool)).toMatchObject({
     removed: 1,
     unfinished: 0,
   });
@@ -144,10 +144,9 @@ describe('a webhook with a backlog beyond one request', () => {
     await webhooks.delete(accountId, webhookId, ACTOR);
     await rows.deliveries(webhookId, { count: BACKLOG });
     await longAgo();
-    const housekeeping = createHousekeeping(store.db.pool);
-    expect(await housekeeping.finishRemovals()).toEqual({ removed: 0, unfinished: 1, failed: [] });
-    expect(await housekeeping.finishRemovals()).toEqual({ removed: 1, unfinished: 0, failed: [] });
-    expect(await housekeeping.finishRemovals()).toEqual({ removed: 0, unfinished: 0, failed: [] });
+    expect(await finishRemovals(store.db.pool)).toEqual({ removed: 0, unfinished: 1, failed: [] });
+    expect(await finishRemovals(store.db.pool)).toEqual({ removed: 1, unfinished: 0, failed: [] });
+    expect(await finishRemovals(store.db.pool)).toEqual({ removed: 0, unfinished: 0, failed: [] });
     const left = await store.outside.query('select distinct webhook_id from deliveries');
     expect(left).toEqual([{ webhook_id: standing }]);
     expect(await store.outside.query('select from dead_letters')).toEqual([]);
@@ -165,7 +164,7 @@ test('a removal that fails is told of, and keeps no other from being finished', 
   try {
     await store.outside.query('update webhooks set removed_at = now()');
     await longAgo();
-    const { removed, failed } = await createHousekeeping(store.db.pool).finishRemovals();
+    const { removed, failed } = await finishRemovals(store.db.pool);
     expect([removed, failed.map(({ webhookId }) => webhookId)]).toEqual([1, [broken]]);
     expect(String(failed[0]?.error)).toContain('not this one');
     expect(await store.outside.query('select id from webhooks')).toEqual([{ id: broken }]);

@@ -3,7 +3,7 @@ import { awayFromNewHour } from '@postrider/testing';
 import { explainedPool } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { setupStore } from '../../test/open-store.ts';
-import { dropStrayAttempts } from './old-attempts.ts';
+import { dropStrayAttempts } from './housekeeping.ts';
 
 const store = setupStore();
 
