@@ -4,7 +4,7 @@ import { unavailable } from './s3/fault.ts';
 export interface ObjectSourceOptions {
   /** A larger object is not read. */
   readonly bytesMax: number;
-  /** Time limit for the answer of S3 with its retries, and again for the bytes. Default: 30 s. */
+  /** Time limit for a read, with its retries. Default: 30 s. */
   readonly timeoutMs?: number | undefined;
 }
 
