@@ -1,6 +1,7 @@
 import { html } from '@remix-run/html-template';
 import type { ListPosition, Page } from '@postrider/store';
 import { queryOf } from './links.ts';
+import { empty } from './pieces.ts';
 import type { Html } from './pieces.ts';
 import { count } from './words.ts';
 
@@ -41,10 +42,10 @@ export function noneLookedAt(
   lookedAt: number,
   { older, all }: { readonly older: string; readonly all: string },
 ): Html {
-  return html`<div class="empty">
-    <b>None of the ${isFirst ? 'newest' : 'next'} ${count(lookedAt)} matches</b>
-    <p><a href="${older}">Look at older ones</a>, or <a href="${all}">show all</a>.</p>
-  </div>`;
+  return empty(
+    `None of the ${isFirst ? 'newest' : 'next'} ${count(lookedAt)} matches`,
+    html`<a href="${older}">Look at older ones</a>, or <a href="${all}">show all</a>.`,
+  );
 }
 
 /** Links that filter a list. */

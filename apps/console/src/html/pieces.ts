@@ -43,6 +43,14 @@ export function endpointName(endpoint: string): string {
   return endpoint.replace(/^https:\/\//, '');
 }
 
+/** Stands where a list has no entries. */
+export function empty(title: string, text: Part | null): Html {
+  return html`<div class="empty">
+    <b>${title}</b>
+    <p>${text}</p>
+  </div>`;
+}
+
 /** A time as a machine and a person read it. */
 export function time(
   at: Date,

@@ -7,7 +7,7 @@ import { choiceField, timeField } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { pagePath } from '../html/links.ts';
 import { olderOf, pager, shownOf } from '../html/list.ts';
-import { head, idCode, idLink, timeAgo } from '../html/pieces.ts';
+import { empty, head, idCode, idLink, timeAgo } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { count, counted, writtenTime } from '../html/words.ts';
@@ -34,13 +34,10 @@ export function auditPage(parts: AuditParts, settings: Settings, { now }: Visit)
   const older = olderOf(page, '/audit', { ...filter, since: writtenTime(filter.since) });
   const list =
     page.entries.length === 0
-      ? html`<div class="empty">
-          <b>No entry matches</b>
-          <p>
-            Postrider records replays, recoveries, releases, erasures, and changes of keys, accounts and
-            domains.
-          </p>
-        </div>`
+      ? empty(
+          'No entry matches',
+          'Postrider records replays, recoveries, releases, erasures, and changes of keys, accounts and domains.',
+        )
       : entryTable(parts, now);
   const lead = html`Who did what. Postrider writes each entry in the same transaction as the action and keeps
   it for ${count(settings.auditRetentionDays)} days.`;

@@ -8,7 +8,7 @@ import { choiceField, ownerField, rangeFields } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
 import { noneLookedAt, pager, positionText, shownOf } from '../html/list.ts';
-import { endpointText, head, idCode, section, timeAgo } from '../html/pieces.ts';
+import { empty, endpointText, head, idCode, section, timeAgo } from '../html/pieces.ts';
 import type { Html, Part } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { count, counted, writtenTime } from '../html/words.ts';
@@ -93,20 +93,13 @@ function nothing(parts: DeadLetterParts): Html {
   if (older !== null) {
     return noneLookedAt(parts.isFirst, DEAD_LETTERS_COUNTED_MAX, { older, all: '/dead-letters' });
   }
-  if (!parts.isFirst) {
-    return html`<div class="empty">
-      <b>No older one matches</b>
-      <p><a href="/dead-letters">Show all</a>.</p>
-    </div>`;
-  }
-  return html`<div class="empty">
-    <b>No dead letter matches</b>
-    <p>
-      Every delivery that fits the filter arrived, is still being tried, or its dead letter was deleted by
-      retention.
-      <a href="/dead-letters">Show all</a>.
-    </p>
-  </div>`;
+  const showAll = html`<a href="/dead-letters">Show all</a>.`;
+  if (!parts.isFirst) return empty('No older one matches', showAll);
+  return empty(
+    'No dead letter matches',
+    html`Every delivery that fits the filter arrived, is still being tried, or its dead letter was deleted by
+    retention. ${showAll}`,
+  );
 }
 
 function filterForm({ owner, type, reason, status, since, until }: ShownFilter): Html {

@@ -4,7 +4,7 @@ import type { Account, EventFate, FoundEmail, ListedEvent } from '@postrider/sto
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
 import { addressLink } from '../html/links.ts';
-import { crumbs, facts, head, idCode, section, state, timeAgo, wholeId } from '../html/pieces.ts';
+import { crumbs, empty, facts, head, idCode, section, state, timeAgo, wholeId } from '../html/pieces.ts';
 import type { Fact, Html, Sign } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { count, counted, dayAfter, gap, subjectText } from '../html/words.ts';
@@ -114,10 +114,10 @@ function eventsSection({ events, fates, hasMore }: EmailParts, now: Date): Html 
     ],
     rows,
   });
-  const nothing = html`<div class="empty">
-    <b>No event is known</b>
-    <p>Mail of a test key has none. Events are deleted after their retention.</p>
-  </div>`;
+  const nothing = empty(
+    'No event is known',
+    'Mail of a test key has none. Events are deleted after their retention.',
+  );
   return section(
     'events',
     { title: 'What happened', more: `${hasMore ? 'the first ' : ''}${counted(events.length, 'event')}` },

@@ -8,7 +8,7 @@ import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
 import { noneLookedAt, pager, positionText, tabs } from '../html/list.ts';
-import { head, idCode, state, timeAgo } from '../html/pieces.ts';
+import { empty, head, idCode, state, timeAgo } from '../html/pieces.ts';
 import type { Html, Part } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { bytes, clipped, count, counted, subjectText } from '../html/words.ts';
@@ -55,15 +55,15 @@ function heldList({ held: { messages, olderFrom, isFirst }, filter }: HeldParts,
   }
   if (older !== null) return noneLookedAt(isFirst, HELD_COUNTED_MAX, { older, all: '/held' });
   if (!isFirst || (filter.account ?? filter.reason) !== undefined) {
-    return html`<div class="empty">
-      <b>${isFirst ? 'No held mail matches' : 'No older held mail matches'}</b>
-      <p><a href="/held">Show all held mail</a>.</p>
-    </div>`;
+    return empty(
+      isFirst ? 'No held mail matches' : 'No older held mail matches',
+      html`<a href="/held">Show all held mail</a>.`,
+    );
   }
-  return html`<div class="empty">
-    <b>No mail is held</b>
-    <p>Screening holds mail with a virus, spam, a failed sender check or a blocked sender.</p>
-  </div>`;
+  return empty(
+    'No mail is held',
+    'Screening holds mail with a virus, spam, a failed sender check or a blocked sender.',
+  );
 }
 
 function reasonTabs({ counts, filter, released }: HeldParts): Html {
@@ -96,10 +96,10 @@ function releasedList({ released, account }: HeldParts, now: Date): Html {
   const messages = released.messages.slice(0, RELEASED_MAX);
   const earlier = `/audit${queryOf({ action: 'message.release', account: account?.id })}`;
   if (messages.length === 0) {
-    return html`<div class="empty">
-      <b>${account === null ? 'No mail was released in 24 h' : 'No release in 24 h matches'}</b>
-      <p>The <a href="${earlier}">audit</a> has earlier releases.</p>
-    </div>`;
+    return empty(
+      account === null ? 'No mail was released in 24 h' : 'No release in 24 h matches',
+      html`The <a href="${earlier}">audit</a> has earlier releases.`,
+    );
   }
   const rows = messages.map((message): Part[] => [
     ...commonCells(message, now),

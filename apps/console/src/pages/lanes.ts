@@ -2,7 +2,7 @@ import { html } from '@remix-run/html-template';
 import { QUEUE_KEYS, waitingMax } from '@postrider/queue';
 import type { QueueDepth, QueueKey } from '@postrider/queue';
 import type { KnownWorker, QueueIdentity } from '@postrider/store';
-import { section, state } from '../html/pieces.ts';
+import { empty, section, state } from '../html/pieces.ts';
 import type { Html, Sign } from '../html/pieces.ts';
 import { numberTable } from '../html/table.ts';
 import { count, counted, duration } from '../html/words.ts';
@@ -38,12 +38,7 @@ function slotsOf(workers: readonly KnownWorker[]): number {
 }
 
 function laneTable({ depths, fault }: Lanes, slots: number): Html {
-  if (depths === null) {
-    return html`<div class="empty">
-      <b>The queue does not answer</b>
-      <p>${fault}</p>
-    </div>`;
-  }
+  if (depths === null) return empty('The queue does not answer', fault);
   return numberTable({
     caption: 'Lanes of the job queue',
     columns: [

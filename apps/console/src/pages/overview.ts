@@ -19,7 +19,7 @@ import type {
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
-import { endpointText, facts, idLink, section, state, timeAgo } from '../html/pieces.ts';
+import { empty, endpointText, facts, idLink, section, state, timeAgo } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { numberTable, stackedTable } from '../html/table.ts';
 import { clockTime, count, counted, duration, latency, moment, writtenTime } from '../html/words.ts';
@@ -244,10 +244,7 @@ function toFailing({ health, failing, hasMoreFailing }: OverviewParts): Html | n
 function failingSection({ failing, hasMoreFailing, health, names }: OverviewParts, now: Date): Html {
   if (failing.length === 0) {
     return html`<section class="sec card" aria-label="Failing endpoints">
-      <div class="empty">
-        <b>No endpoint is failing</b>
-        <p>A webhook appears here after several failed attempts in a row.</p>
-      </div>
+      ${empty('No endpoint is failing', 'A webhook appears here after several failed attempts in a row.')}
     </section>`;
   }
   const rows = failing.map(({ webhookId, accountId, endpoint, failingSince }) => {

@@ -6,7 +6,7 @@ import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
 import { olderOf, pager, shownOf } from '../html/list.ts';
-import { crumbs, endpointText, head, idLink, state } from '../html/pieces.ts';
+import { crumbs, empty, endpointText, head, idLink, state } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { ago, clockTime, count, counted, duration, moment } from '../html/words.ts';
@@ -25,10 +25,10 @@ export function recoveriesPage(parts: RecoveriesParts, visit: Visit): Page {
   const shown = shownOf(isFirst, counted(recoveries.length, 'recovery', 'recoveries'));
   const list =
     recoveries.length === 0
-      ? html`<div class="empty">
-          <b>No recovery matches</b>
-          <p>Postrider keeps a recovery for 90 days after its end. A page of a webhook starts one.</p>
-        </div>`
+      ? empty(
+          'No recovery matches',
+          'Postrider keeps a recovery for 90 days after its end. A page of a webhook starts one.',
+        )
       : html`${recoveryTable(recoveries, visit.now)} ${pager(shown, older)}`;
   const lead = 'A recovery sends the events of a webhook and a time range again, each once.';
   const main = html`${crumbs([{ href: '/dead-letters', name: 'Dead letters' }], 'Recoveries')}

@@ -18,6 +18,7 @@ import { queryOf } from '../html/links.ts';
 import { noneLookedAt, pager, tabs } from '../html/list.ts';
 import {
   crumbs,
+  empty,
   endpointName,
   facts,
   head,
@@ -205,10 +206,10 @@ function noEvents(isFirst: boolean, path: string, older: string | null): Html {
   const why = isFirst
     ? 'Nothing was recorded for this webhook that fits the filter, or it is older than its retention.'
     : null;
-  return html`<div class="empty">
-    <b>${isFirst ? 'No event matches' : 'No older event matches'}</b>
-    <p>${why} <a href="${path}">Show all events</a>.</p>
-  </div>`;
+  return empty(
+    isFirst ? 'No event matches' : 'No older event matches',
+    html`${why} <a href="${path}">Show all events</a>.`,
+  );
 }
 
 function filterForm(path: string, filter: WebhookFilter): Html {
