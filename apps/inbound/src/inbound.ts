@@ -118,12 +118,12 @@ function createScreening(
     virusScanner:
       config.inboundClamd === undefined
         ? null
-        : new ClamdScanner({ address: config.inboundClamd, timeoutMs: SCAN_TIMEOUT_MS }),
+        : new ClamdScanner({ target: config.inboundClamd, timeoutMs: SCAN_TIMEOUT_MS }),
     spamScanner:
       config.inboundRspamd === undefined
         ? null
         : new RspamdScanner({
-            address: config.inboundRspamd,
+            target: config.inboundRspamd,
             spamThreshold: config.inboundSpamThreshold ?? null,
             clientIsSender: clientIsSender(config),
             timeoutMs: SCAN_TIMEOUT_MS,

@@ -127,24 +127,30 @@ export const localParts = listOf(
 const HOST_PORT = /^(?:\[([0-9a-fA-F:]+)\]|([^\s/:[\]]+)):(\d{1,5})$/;
 
 /** @returns null when `value` is not `host:port`, or the port is not from 1 to 65535. */
-function hostBeforePort(value: string): string | null {
-  const [, ipv6, name, digits] = HOST_PORT.exec(value) ?? [];
-  return Number(digits) >= 1 && Number(digits) <= 65_535 ? (ipv6 ?? name ?? null) : null;
+function parseHostPort(value: string) {
+  const [, ipv6, host = ipv6, digits] = HOST_PORT.exec(value) ?? [];
+  const port = Number(digits);
+  return host !== undefined && port >= 1 && port <= 65_535 ? { host, port } : null;
 }
 
 /** Name servers. A host name would need a name server first. */
 export const ipPorts = listOf(
   'must be a comma-separated list of address:port, each address an IP address',
-  (entry) => isIP(hostBeforePort(entry) ?? '') !== 0,
+  (entry) => isIP(parseHostPort(entry)?.host ?? '') !== 0,
   String,
 );
 
-export const hostPort = textThat('must be host:port', (value) => hostBeforePort(value) !== null);
+/** The parsed value, as `net.connect` takes it. */
+function target<Target>(message: string, parse: (value: string) => Target | null) {
+  return textThat(message, (value) => parse(value) !== null).transform((value) => parse(value) as Target);
+}
 
-export const hostPortOrSocket = textThat(
-  'must be host:port or unix:/path',
-  (value) => hostBeforePort(value) !== null || /^unix:\/[^\0]+$/.test(value),
-);
+export const hostPort = target('must be host:port', parseHostPort);
+
+export const hostPortOrSocket = target('must be host:port or unix:/path', (value) => {
+  const path = /^unix:(\/[^\0]+)$/.exec(value)?.[1];
+  return path === undefined ? parseHostPort(value) : { path };
+});
 
 export const spamScore = textThat('must be 0 or a positive number, fractions allowed', (value) =>
   DECIMAL_NUMBER.test(value),

@@ -27,7 +27,9 @@ async function start(path?: string): Promise<FakeClamd> {
 }
 
 function scan(address: string, raw: Uint8Array, timeoutMs = 20_000) {
-  return new ClamdScanner({ address, timeoutMs }).scan(raw);
+  const [host = '', port = ''] = address.split(':');
+  const target = host === 'unix' ? { path: port } : { host, port: Number(port) };
+  return new ClamdScanner({ target, timeoutMs }).scan(raw);
 }
 
 describe('clamd', () => {
@@ -111,26 +113,4 @@ describe('clamd gives no verdict', () => {
     await expect(scan(`127.0.0.1:${CLOSED_PORT}`, CLEAN)).rejects.toThrow(/^clamd: connect ECONNREFUSED/);
     await expect(scan('unix:/nowhere/clamd.sock', CLEAN)).rejects.toThrow(/^clamd: connect ENOENT/);
   });
-});
-
-describe('the address', () => {
-  test.each([
-    '',
-    'host',
-    'host:',
-    ':3310',
-    'host:port',
-    'host:70000',
-    'unix:relative',
-    'tcp://host:3310',
-    'a b:3310',
-  ])('%j is refused', (address) => {
-    expect(() => new ClamdScanner({ address, timeoutMs: 1 })).toThrow(TypeError);
-  });
-  test.each(['localhost:3310', '127.0.0.1:3310', '[::1]:3310', 'unix:/run/clamav/clamd.ctl'])(
-    '%s is taken',
-    (address) => {
-      expect(() => new ClamdScanner({ address, timeoutMs: 1 })).not.toThrow();
-    },
-  );
 });

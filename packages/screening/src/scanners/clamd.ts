@@ -3,8 +3,7 @@ import type { NetConnectOpts, Socket } from 'node:net';
 import { ScreeningUnavailableError } from './screening-unavailable-error.ts';
 
 interface ClamdOptions {
-  /** `host:port`, `[::1]:port` or `unix:/path`. */
-  readonly address: string;
+  readonly target: NetConnectOpts;
   /** Time limit of a scan, connecting included. */
   readonly timeoutMs: number;
 }
@@ -19,33 +18,20 @@ const NUL = 0;
  * `StreamMaxLength` (100 MB by default), so no verdict exists for it. Each scan opens its own connection.
  */
 export class ClamdScanner {
-  readonly #target: NetConnectOpts;
-  readonly #timeoutMs: number;
+  readonly #options: ClamdOptions;
 
-  /** @throws TypeError when the address is unreadable */
-  constructor({ address, timeoutMs }: ClamdOptions) {
-    this.#target = readAddress(address);
-    this.#timeoutMs = timeoutMs;
+  constructor(options: ClamdOptions) {
+    this.#options = options;
   }
 
   /** @returns whether clamd found a virus. @throws ScreeningUnavailableError */
   async scan(raw: Uint8Array): Promise<boolean> {
-    return readReply(await exchange(this.#target, raw, this.#timeoutMs));
+    return readReply(await exchange(this.#options, raw));
   }
 }
 
-function readAddress(address: string): NetConnectOpts {
-  const path = /^unix:(\/.+)$/.exec(address)?.[1];
-  if (path !== undefined) return { path };
-  const [, host, port] =
-    /^(?:\[([0-9a-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/i.exec(address)?.filter(Boolean) ?? [];
-  if (host === undefined || Number(port) > 65_535)
-    throw new TypeError(`not host:port or unix:/path: ${address}`);
-  return { host, port: Number(port) };
-}
-
 /** Sends the message. Resolves with the first reply, without its final NUL. */
-function exchange(target: NetConnectOpts, raw: Uint8Array, timeoutMs: number): Promise<string> {
+function exchange({ target, timeoutMs }: ClamdOptions, raw: Uint8Array): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(target);
     const settle = (act: () => void) => {

@@ -1,13 +1,12 @@
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { parseUrl } from '@postrider/domain';
 import { z } from 'zod';
 import type { Envelope } from '../verdicts.ts';
 import { ScreeningUnavailableError } from './screening-unavailable-error.ts';
 
 export interface RspamdOptions {
-  /** `host:port` of a normal rspamd worker. */
-  readonly address: string;
+  /** A normal rspamd worker. */
+  readonly target: { readonly host: string; readonly port: number };
   /** A higher score is spam. Null: the action that rspamd returns decides, by its own thresholds. */
   readonly spamThreshold: number | null;
   /**
@@ -31,35 +30,26 @@ const ANSWER = z.object({ score: z.number(), action: z.string() });
  */
 export class RspamdScanner {
   readonly #options: RspamdOptions;
-  readonly #url: URL;
 
-  /** @throws TypeError when the address is unreadable */
   constructor(options: RspamdOptions) {
     this.#options = options;
-    this.#url = readAddress(options.address);
   }
 
   /** @returns whether the message is spam. @throws ScreeningUnavailableError */
   async scan(raw: Uint8Array, envelope: Envelope): Promise<boolean> {
-    const { spamThreshold, clientIsSender, timeoutMs } = this.#options;
-    const answer = await post(this.#url, raw, headersOf(envelope, clientIsSender), timeoutMs);
+    const { spamThreshold, clientIsSender } = this.#options;
+    const answer = await post(this.#options, raw, headersOf(envelope, clientIsSender));
     const { score, action } = readAnswer(answer);
     return spamThreshold === null ? SPAM_ACTIONS.has(action) : score > spamThreshold;
   }
 }
 
-function readAddress(address: string): URL {
-  const base = /^[^/]+:\d{1,5}$/.test(address) ? parseUrl(`http://${address}`) : null;
-  if (base === null) throw new TypeError(`not host:port: ${address}`);
-  return new URL('/checkv2', base);
-}
-
 type Headers = Readonly<Record<string, string | string[]>>;
 
-function post(url: URL, raw: Uint8Array, envelope: Headers, timeoutMs: number): Promise<string> {
+function post({ target, timeoutMs }: RspamdOptions, raw: Uint8Array, envelope: Headers): Promise<string> {
   return new Promise((resolve, reject) => {
     const headers = { ...envelope, 'Content-Length': raw.length };
-    const sent = request(url, { method: 'POST', agent: false, headers });
+    const sent = request({ ...target, path: '/checkv2', method: 'POST', agent: false, headers });
     const settle = (act: () => void) => {
       clearTimeout(deadline);
       act();

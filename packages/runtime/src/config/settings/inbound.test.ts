@@ -49,8 +49,8 @@ describe('the process that receives mail', () => {
     expect(inbound(env)).toMatchObject({
       inboundDomains: ['in.example', 'xn--bcher-kva.example'],
       dnsServers: ['127.0.0.1:5353', '[::1]:65535'],
-      inboundClamd: 'unix:/run/clamd.sock',
-      inboundRspamd: 'rspamd:11333',
+      inboundClamd: { path: '/run/clamd.sock' },
+      inboundRspamd: { host: 'rspamd', port: 11333 },
       inboundSpamThreshold: 7.5,
       inboundScreeningRequired: false,
       inboundProtocol: 'lmtp',
