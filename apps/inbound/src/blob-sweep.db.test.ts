@@ -14,7 +14,7 @@ import type { FakeS3 } from '@postrider/testing';
 import { INBOX, openConnections, setupInboundStore, SHARED_DOMAIN } from '../test/setup-inbound-store.ts';
 import { createBlobSweep } from './blob-sweep.ts';
 import type { BlobSweepParts } from './blob-sweep.ts';
-import { MessageSink } from './pipeline/message-sink.ts';
+import { createMessageSink } from './pipeline/message-sink.ts';
 import { MailPipeline } from './pipeline/mail-pipeline.ts';
 
 const HOUR_MS = 3_600_000;
@@ -96,7 +96,7 @@ function sinkWith({
     metrics,
     parser: { parse: parseMessage },
   });
-  return new MessageSink({
+  return createMessageSink({
     store,
     pipeline,
     screening: {

@@ -17,7 +17,8 @@ import {
 } from '@postrider/store';
 import type { Database, MailProviderName } from '@postrider/store';
 import { createBlobSweep } from './blob-sweep.ts';
-import { MessageSink } from './pipeline/message-sink.ts';
+import { createMessageSink } from './pipeline/message-sink.ts';
+import type { MessageSink } from './pipeline/message-sink.ts';
 import { MailPipeline } from './pipeline/mail-pipeline.ts';
 import { Screening } from './pipeline/screening.ts';
 import { SesReceiver } from './ses/ses-receiver.ts';
@@ -140,7 +141,7 @@ function addIntake(parts: IntakeParts, provider: MailProviderName): void {
   const store = createReceivedMessageStore(database, systemClock, sharedDomains);
   const pipeline = new MailPipeline({ store, blobs, parser, logger, metrics });
   const screening = createScreening(parts, provider);
-  const server = createServer(parts, new MessageSink({ store, pipeline, screening }));
+  const server = createServer(parts, createMessageSink({ store, pipeline, screening }));
   const ses = createSes(parts, pipeline);
   lifecycle
     .add('intake of mail', {

@@ -57,7 +57,7 @@ export function testServers(atEnd = cleanUpAfterEach()) {
     const sessions: number[] = [];
     const lines: string[] = [];
     const { accepts = acceptsInbox, receive = async () => STORED, ...rest } = options;
-    const sink: Pick<MessageSink, 'accepts' | 'receive'> = {
+    const sink: MessageSink = {
       accepts: (recipient) => {
         asked.push(recipient);
         return accepts(recipient);

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import type { Mail } from './mail-pipeline.ts';
-import { MessageSink } from './message-sink.ts';
+import { createMessageSink } from './message-sink.ts';
 
 test('the log lines of a message name its session and the address of its client, and no person', async () => {
   let mail: Mail | undefined;
-  const sink = new MessageSink({
+  const sink = createMessageSink({
     store: { accepts: async () => true },
     screening: { screen: async () => Promise.reject(new Error('not asked')) },
     pipeline: {

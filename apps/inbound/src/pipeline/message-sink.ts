@@ -27,50 +27,34 @@ export interface ReceivedEnvelope {
   readonly traceBytes: number;
 }
 
-export interface MessageSinkParts {
+interface MessageSinkParts {
   readonly store: Pick<ReceivedMessageStore, 'accepts'>;
   readonly pipeline: Pick<MailPipeline, 'process'>;
   readonly screening: Pick<Screening, 'screen'>;
 }
 
-/**
- * The SMTP server asks this class about recipients and passes it each message. Our own scanners judge the
- * message.
- */
-export class MessageSink {
-  readonly #parts: MessageSinkParts;
+/** The SMTP server asks it about recipients and passes it each message. Our own scanners judge these. */
+export type MessageSink = ReturnType<typeof createMessageSink>;
 
-  constructor(parts: MessageSinkParts) {
-    this.#parts = parts;
-  }
-
-  /**
-   * Called for each RCPT. The server answers false with 550 5.1.1, an error and a timeout with 451 4.3.0.
-   */
-  async accepts(recipient: string): Promise<boolean> {
-    return this.#parts.store.accepts(recipient);
-  }
-
-  /**
-   * Resolves after the transaction commits. Only then does the client get 250. An error or a timeout is
-   * answered with 451 4.3.0, and the client sends the same message again.
-   *
-   * It settles only when nothing reads `raw` any more: until then the memory budget counts these bytes.
-   * @param raw our `Received:` field, then the message byte for byte
-   */
-  async receive(raw: Buffer, envelope: ReceivedEnvelope): Promise<PipelineOutcome> {
-    const { pipeline, screening } = this.#parts;
-    const { client, remoteAddress, mailFrom, recipients, sessionId } = envelope;
-    const content = raw.subarray(envelope.traceBytes);
-    const logFields = { session_id: sessionId, client_address: remoteAddress };
-    return pipeline.process({
-      raw,
-      content,
-      client,
-      mailFrom,
-      recipients,
-      logFields,
-      screen: () => screening.screen(content, { ...envelope, rcptTo: recipients }, logFields),
-    });
-  }
+export function createMessageSink({ store, pipeline, screening }: MessageSinkParts) {
+  return {
+    /**
+     * Called for each RCPT. The server answers false with 550 5.1.1, an error and a timeout with 451 4.3.0.
+     */
+    accepts: (recipient: string): Promise<boolean> => store.accepts(recipient),
+    /**
+     * Resolves after the transaction commits. Only then does the client get 250. An error or a timeout is
+     * answered with 451 4.3.0, and the client sends the same message again.
+     *
+     * It settles only when nothing reads `raw` any more: until then the memory budget counts these bytes.
+     * @param raw our `Received:` field, then the message byte for byte
+     */
+    async receive(raw: Buffer, envelope: ReceivedEnvelope): Promise<PipelineOutcome> {
+      const { client, remoteAddress, mailFrom, recipients, sessionId } = envelope;
+      const content = raw.subarray(envelope.traceBytes);
+      const logFields = { session_id: sessionId, client_address: remoteAddress };
+      const screen = () => screening.screen(content, { ...envelope, rcptTo: recipients }, logFields);
+      return pipeline.process({ raw, content, client, mailFrom, recipients, logFields, screen });
+    },
+  };
 }

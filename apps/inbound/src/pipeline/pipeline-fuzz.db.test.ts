@@ -17,7 +17,7 @@ import type { SmtpClient } from '@postrider/testing';
 import { mutated } from '../../../../packages/received-mail/test/mutated.ts';
 import { testServers, type TestServer } from '../../test/test-server.ts';
 import { setupInboundStore, SHARED_DOMAIN } from '../../test/setup-inbound-store.ts';
-import { MessageSink } from './message-sink.ts';
+import { createMessageSink } from './message-sink.ts';
 import { MailPipeline } from './mail-pipeline.ts';
 import { Screening } from './screening.ts';
 
@@ -102,7 +102,7 @@ beforeAll(async () => {
     logger: createLogger({ level: 'error', service: 'inbound' }),
     metrics,
   });
-  const sink = new MessageSink({ store, pipeline, screening: await startScreening() });
+  const sink = createMessageSink({ store, pipeline, screening: await startScreening() });
   server = await testServers((...added) => void cleanups.push(...added)).start({
     accepts: (recipient) => sink.accepts(recipient),
     receive: (raw, envelope) => sink.receive(raw, carry(envelope)),

@@ -29,7 +29,7 @@ export interface InboundServerOptions {
   readonly hostname: string;
   /** Null: the server offers no STARTTLS. */
   readonly tls: InboundTls | null;
-  readonly sink: Pick<MessageSink, 'accepts' | 'receive'>;
+  readonly sink: MessageSink;
   readonly logger: Logger;
   /** The source of the date in `Received:`. Default: the machine's clock. */
   readonly clock?: Clock;
