@@ -3,7 +3,7 @@ import type { WebhookId } from '@postrider/domain';
 import { CLAIM_LIMITS, leasedBy, requestFor, setupLeases } from '../../test/claim-ground.ts';
 import type { ClaimLimits, ClaimRequest, LeasedDelivery } from './delivery-outbox.ts';
 
-const { database, rows, leases } = setupLeases();
+const { rows, leases } = setupLeases();
 beforeEach(() => inFlightOf.clear());
 
 /** What the caller knows of the accounts of these webhooks. */
