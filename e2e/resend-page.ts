@@ -106,13 +106,15 @@ const resend = new Resend('pr_live_…', { baseUrl: 'https://postrider.example/v
 \`\`\`
 
 ${working.length} of its ${methods.length} methods work. The others get 404 \`not-found\`: nothing is done, and \`error\` says so.
-Shapes are those of the SDK's types, with more fields. [Values that its types do not know](api.md#reading-mail) are few.
+Shapes are those of the SDK's types, with more fields; webhooks are the exception.
+[Values that its types do not know](api.md#reading-mail) are few.
 
 [Some refusals are plain text](api.md#statuses). The SDK calls each of them "Internal server error … please try again later". Look
 at \`error.statusCode\`. Such a 400, 413 or 422 stays as long as the request does.
 
 **Webhooks differ.** The types of events and their \`data\` are those of [events.md](events.md), whatever the SDK's types say. A program
-that receives events needs a change: \`email.received\`, for example, is \`message.received\` here.
+that receives events needs a change: \`email.received\`, for example, is \`message.received\` here. Some fields of a webhook are missing,
+as the notes say.
 
 ## Methods that work
 

@@ -1,4 +1,4 @@
-import { EVENT_TYPES } from '@postrider/domain';
+import { canHave, EVENT_TYPES } from '@postrider/domain';
 import type { z } from 'zod';
 import type { BodyRule } from '../http/body-rules.ts';
 import type { Documented, RouteDocs } from '../routes/route.ts';
@@ -77,7 +77,7 @@ function operation(route: Documented, schemas: ExampleSchemas): JsonObject {
   const { docs } = route;
   const parameters = parametersOf(route, schemas);
   const { operationId, summary } = docs;
-  const isForLive = route.scope !== null && route.liveOnly === true;
+  const isForLive = route.scope !== null && (route.liveOnly === true || !canHave('test', route.scope));
   const description = [docs.description ?? [], isForLive ? FOR_LIVE_KEYS : []].flat().join(' ');
   return {
     operationId,

@@ -25,7 +25,7 @@ export class BoundedS3Client {
   constructor(timeoutMs: number) {
     this.#sdk = createSdkClient(timeoutMs);
     // This limit bounds everything, even the SDK's own work after it has the credentials.
-    this.#calls = new BoundedCalls(timeoutMs, () => new Error(`no answer in ${timeoutMs} ms`));
+    this.#calls = new BoundedCalls(timeoutMs, () => new Error(`not done in ${timeoutMs} ms`));
   }
 
   /**

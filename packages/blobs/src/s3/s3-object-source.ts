@@ -20,7 +20,7 @@ export function createS3ObjectSource(options: {
           if (size === null || size > bytesMax) stream.destroy();
           if (size === null) throw new Error('an answer that does not tell the size');
           if (size > bytesMax) return { kind: 'too_big' };
-          const parts = await stream.toArray({ signal: its.abortSignal });
+          const parts = await stream.toArray();
           return { kind: 'read', bytes: Buffer.concat(parts as Buffer[]) };
         });
       } catch (error) {

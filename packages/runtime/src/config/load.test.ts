@@ -263,7 +263,7 @@ describe('addresses', () => {
 
   test('REDIS_URL is redis:// or rediss:// with a host', () => {
     expect(worker({ REDIS_URL: 'rediss://:pw@r:6380/1' }).redisUrl).toBe('rediss://:pw@r:6380/1');
-    for (const wrong of ['http://r', 'redis://:pw@/1']) {
+    for (const wrong of ['http://r', 'redis://:pw@/1', 'redis:///1', 'redis://']) {
       expect(workerProblems({ REDIS_URL: wrong })).toEqual(['REDIS_URL must be a redis:// or rediss:// URL']);
     }
   });

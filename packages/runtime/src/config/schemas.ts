@@ -205,7 +205,8 @@ export function urlOf(...schemes: string[]) {
   const starts = schemes.map((scheme) => `${scheme}://`);
   return textThat(`must be a ${starts.join(' or ')} URL`, (value) => {
     const lower = value.toLowerCase();
-    return starts.some((start) => lower.startsWith(start)) && parseServerUrl(value) !== null;
+    const url = starts.some((start) => lower.startsWith(start)) ? parseServerUrl(value) : null;
+    return url !== null && (url.hostname !== '' || url.protocol.startsWith('postgres'));
   });
 }
 

@@ -172,7 +172,7 @@ test.each(['received', 'sent'] as const)(
 
 test('and waits once in a pass for an inbox that is busy for long, and keeps no other from its mail', async () => {
   const other = `b@${SHARED_DOMAIN}`;
-  await rows.inbox({ accountId, address: other });
+  const otherInbox = await rows.inbox({ accountId, address: other });
   for (let n = 0; n < 6; n += 1) await received({ from: BOB, recipients: [INBOX, other] });
   await end('done');
   const pool = createPool({
@@ -189,7 +189,10 @@ test('and waits once in a pass for an inbox that is busy for long, and keeps no 
     const erasing = createErasureStore(pool).erase(accountId, BOB, ACTOR);
     await untilWaitingForLock(store.outside);
     // The pass holds no other inbox meanwhile.
-    await store.outside.query(`select from inboxes where id = 'ibx_2' for no key update nowait`);
+    const locked = await store.outside.query('select from inboxes where id = $1 for no key update nowait', [
+      otherInbox,
+    ]);
+    expect(locked).toHaveLength(1);
     expect(await erasing).toMatchObject({ erased: { messages: 6 }, pending: { messages: 6 } });
   });
   expect(waits).toBe(1);

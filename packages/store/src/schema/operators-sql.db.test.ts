@@ -102,7 +102,7 @@ describe('after a clock of Postgres that was a day ahead', () => {
     const fleet = createFleet(store.db.pool);
     await store.outside.query(
       `insert into rate_limits (key, used, ends_at)
-       values ('ahead', 60, now() + interval '1 day'), ('now', 60, now() + interval '1 minute')`,
+       values ('ahead', 60, now() + interval '2 minutes'), ('now', 60, now() + interval '1 minute')`,
     );
     await store.outside.query(
       `insert into workers (id, number, slots, heard_at)
