@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { format, resolveConfig } from 'prettier';
+import { format } from 'oxfmt';
 import { schemaDump } from './dump-schema.mjs';
 import { ROOT } from './workspace.mjs';
 
@@ -99,6 +99,8 @@ async function receiverSamples() {
 
 /** Formats as `npm run format` does. */
 async function formatted(path, text) {
-  const filepath = join(ROOT, path);
-  return format(text, { ...(await resolveConfig(filepath)), filepath });
+  const { ignorePatterns: _, ...options } = JSON.parse(await readFile(join(ROOT, '.oxfmtrc.json'), 'utf8'));
+  const { code, errors } = await format(path, text, options);
+  if (errors.length > 0) throw new Error(`${path}: ${errors[0].message}`);
+  return code;
 }

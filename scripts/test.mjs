@@ -17,7 +17,7 @@ const STATIC_CHECKS = [
   ['unused', join(MODULES, 'knip/bin/knip.js')],
   ['prose', join(ROOT, 'scripts/check-prose.mjs')],
   ['generated', join(ROOT, 'scripts/check-generated.mjs')],
-  ['format', join(MODULES, 'prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn', '.'],
+  ['format', join(MODULES, 'oxfmt/bin/oxfmt'), '--check'],
 ];
 
 /** Patterns of the files whose tests have a long version. */

@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util';
 
 export type Wish =
-  RunWish | { readonly action: 'list' | 'help' } | { readonly action: 'page'; readonly of: string };
+  | RunWish
+  | { readonly action: 'list' | 'help' }
+  | { readonly action: 'page'; readonly of: string };
 
 export interface RunWish {
   readonly action: 'run';

@@ -58,18 +58,18 @@ describe('test files that one worker runs', () => {
   test('share the packages, and have our modules, process.env and listeners of process of their own', async () => {
     const body = `
       import { expect, test } from '@jest/globals';
-      import * as prettier from 'prettier';
+      import * as oxfmt from 'oxfmt';
       import { token } from './own.mjs';
 
       test('what the file before has left', () => {
         const before = globalThis.before;
-        globalThis.before = { format: prettier.format, token };
+        globalThis.before = { format: oxfmt.format, token };
         expect(process.env.OF_ONE_FILE).toBeUndefined();
         expect(process.listenerCount('SIGUSR2')).toBe(0);
         process.env.OF_ONE_FILE = 'set';
         process.on('SIGUSR2', () => {});
         if (before === undefined) return;
-        expect(prettier.format).toBe(before.format);
+        expect(oxfmt.format).toBe(before.format);
         expect(token).not.toBe(before.token);
       });`;
     const files = { 'own.mjs': 'export const token = {};', 'a.test.mjs': body, 'b.test.mjs': body };

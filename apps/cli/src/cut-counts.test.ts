@@ -22,7 +22,7 @@ test.each([true, false])('a dry run of a replay says that a count was cut: %j', 
   const [ids, texts] = [{ webhook: 'wh_1' as WebhookId, account: 'acct_1' as AccountId }, [] as string[]];
   const stdout = new Writable({ write: (chunk, _encoding, done) => done(void texts.push(String(chunk))) });
   const io = { env: {}, dataDir: '', clock: fakeClock(), stdout, stderr: stdout };
-  const counts = [{ ...ids, matched: 500_000, has_more: hasMore }, { ...ids, matched: 1, has_more: false }]; // prettier-ignore
+  const counts = [{ ...ids, matched: 500_000, has_more: hasMore }, { ...ids, matched: 1, has_more: false }]; // oxfmt-ignore
   printCounts({ io, json: undefined }, counts, []);
   printCounts({ io, json: true }, counts, []);
   const [lead, , first, last, document = ''] = texts;

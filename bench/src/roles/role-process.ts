@@ -12,7 +12,8 @@ interface Request {
 }
 
 type Answer =
-  { readonly id: number; readonly result: unknown } | { readonly id: number; readonly error: string };
+  | { readonly id: number; readonly result: unknown }
+  | { readonly id: number; readonly error: string };
 
 /** A process of the tool. It is separate, so that its CPU time can be measured. */
 export interface RoleProcess<C extends Commands> {

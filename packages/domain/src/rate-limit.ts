@@ -2,7 +2,8 @@
 export const RATE_WINDOW_MS = 60_000;
 
 export type RateDecision =
-  { readonly allowed: true } | { readonly allowed: false; readonly why: 'limit' | 'limiter-unavailable' };
+  | { readonly allowed: true }
+  | { readonly allowed: false; readonly why: 'limit' | 'limiter-unavailable' };
 
 /**
  * Counts requests per API key in a fixed window. An idle key's first charge starts the window.

@@ -44,7 +44,8 @@ export interface ReplyDraft {
 }
 
 export type ReplyParse =
-  ({ readonly ok: true } & ReplyDraft) | { readonly ok: false; readonly fault: DraftFault };
+  | ({ readonly ok: true } & ReplyDraft)
+  | { readonly ok: false; readonly fault: DraftFault };
 
 const { shape } = emailFields;
 const REPLY_MAX = inWords(LIMITS.replyBytes);

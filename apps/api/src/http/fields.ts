@@ -7,7 +7,8 @@ import { plainText } from './answer.ts';
 import type { Answer } from './answer.ts';
 
 export type FieldsParse<Fields> =
-  { readonly ok: true; readonly fields: Fields } | { readonly ok: false; readonly refusal: Answer };
+  | { readonly ok: true; readonly fields: Fields }
+  | { readonly ok: false; readonly refusal: Answer };
 
 /** How a kind of route refuses invalid fields. */
 export interface FieldRule {

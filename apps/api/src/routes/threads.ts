@@ -231,7 +231,8 @@ type Asked = Pick<RouteRequest, 'key' | 'id' | 'params'>;
 
 /** The resource that a path names, or the 404 of its first part that is missing. */
 export type Found<Value> =
-  { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly refusal: Answer };
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly refusal: Answer };
 
 /** Finds the inbox that `:id` names by its id or its address. */
 export async function findInbox({ inboxes }: RouteStores, { key, id }: Asked): Promise<Found<InboxIdentity>> {

@@ -22,7 +22,8 @@ export type CallerName = (typeof CALLERS)[number];
 
 /** Which resource the path names. */
 export type IdSpec =
-  { readonly kind: 'own' | 'own, escaped' | 'missing' } | { readonly kind: 'odd'; readonly text: string };
+  | { readonly kind: 'own' | 'own, escaped' | 'missing' }
+  | { readonly kind: 'odd'; readonly text: string };
 
 /** How the body is announced and sent. Only the first three are HTTP as it should be. */
 const FRAMINGS = [

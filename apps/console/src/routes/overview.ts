@@ -110,7 +110,8 @@ async function lanesOf(queue: ConsoleQueue): Promise<Lanes> {
 }
 
 type Answer<T> =
-  { readonly value: T; readonly fault: null } | { readonly value: null; readonly fault: string };
+  | { readonly value: T; readonly fault: null }
+  | { readonly value: null; readonly fault: string };
 
 async function inTime<T>(read: () => Promise<T>): Promise<Answer<T>> {
   try {

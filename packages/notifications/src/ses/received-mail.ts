@@ -8,7 +8,8 @@ import { parsedAs, text, texts } from './notification-shape.ts';
  */
 
 type ReceivedReading =
-  { readonly kind: 'received'; readonly mail: SesMail } | { readonly kind: 'ignored'; readonly why: string };
+  | { readonly kind: 'received'; readonly mail: SesMail }
+  | { readonly kind: 'ignored'; readonly why: string };
 
 const verdict = z.object({ status: text }).nullable().catch(null);
 

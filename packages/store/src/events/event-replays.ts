@@ -115,7 +115,8 @@ function replayOf({
   count,
 }: ListedAuditEntry): StoryReplay {
   const letter = before?.['dead_letter'] as
-    { id: DeadLetterId; reason: string; last_error: string; created_at: string } | undefined;
+    | { id: DeadLetterId; reason: string; last_error: string; created_at: string }
+    | undefined;
   return {
     at: createdAt,
     by: { kind: actorKind, name: actor },

@@ -121,7 +121,7 @@ describe('an event at a webhook', () => {
     expect(part).toMatchObject({ fate: 'delivered', status: 'success', attempts: 3 });
     expect(
       part.deliveries.map((series) => series.map(({ attempt, statusCode }) => [attempt, statusCode])),
-    ).toEqual([[[1, 503], [2, 503]], [[1, 200]]]); // prettier-ignore
+    ).toEqual([[[1, 503], [2, 503]], [[1, 200]]]); // oxfmt-ignore
     expect(part.deliveries[1]?.[0]?.answer?.toString()).toBe('{"ok":true}');
     expect(await partOf(id, other)).toMatchObject({ fate: 'dropped', deliveries: [[{ attempt: 1 }]] });
   });
@@ -363,7 +363,7 @@ test('each pause between deliveries has the replay in it: that of the event, els
   const [webhookId, other] = [await webhook(), await webhook()];
   const id = await recorded();
   await store.outside.query('delete from deliveries');
-  const starts = [[7, 1, 0], [7, 2, 30], [8, 1, 600], [9, 1, 1200]] as const; // prettier-ignore
+  const starts = [[7, 1, 0], [7, 2, 30], [8, 1, 600], [9, 1, 1200]] as const; // oxfmt-ignore
   for (const [delivery, attempt, seconds] of starts) {
     for (const each of [webhookId, other]) await log(id, each, { delivery, attempt, seconds });
   }
@@ -385,7 +385,7 @@ test('each pause between deliveries has the replay in it: that of the event, els
   await act('replays many of the other', 'dead-letters.replay', other, 300, other);
   const replays = async (of: WebhookId) =>
     (await partOf(id, of)).replays.map(({ by: { name }, isOfMany }) => [name, isOfMany]);
-  expect(await replays(webhookId)).toEqual([['replays many', true], ['replays it', false]]); // prettier-ignore
+  expect(await replays(webhookId)).toEqual([['replays many', true], ['replays it', false]]); // oxfmt-ignore
   expect(await replays(other)).toEqual([['replays many of the other', true]]);
 });
 

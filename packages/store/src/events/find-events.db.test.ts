@@ -76,7 +76,7 @@ describe('events', () => {
     await report(another, 'email.delivered', ['bob@b.example']);
     await report(mine, 'email.opened', ['bob@b.example']);
     const by = { by: 'email', id: mine } as const;
-    expect(await found(by)).toEqual([['email.opened', mine], ['email.delivered', mine]]); // prettier-ignore
+    expect(await found(by)).toEqual([['email.opened', mine], ['email.delivered', mine]]); // oxfmt-ignore
     expect(await found(by, {}, 1)).toEqual([['email.opened', mine]]);
   });
 
@@ -125,7 +125,7 @@ describe('events', () => {
     await store.outside.query(`update emails set request_id = 'req-1' where id = any ($1)`, [[one, two]]);
     for (const id of [one, two, another]) await report(id, 'email.delivered', ['a@b.example']);
     const by = { by: 'request', requestId: 'req-1' } as const;
-    expect(await found(by)).toEqual([['email.delivered', two], ['email.delivered', one]]); // prettier-ignore
+    expect(await found(by)).toEqual([['email.delivered', two], ['email.delivered', one]]); // oxfmt-ignore
     expect(await found({ by: 'request', requestId: 'req-2' })).toEqual([]);
   });
 
@@ -190,7 +190,7 @@ test('events of a webhook come with what became of them, and a status narrows th
     (await search(of, filter)).map(({ type }) => type);
   const [, delivered] = await search(by);
   expect(delivered?.fates.map((each) => [each.webhookId, each.fate]).sort()).toEqual(
-    [[webhookId, 'waiting'], [second, 'dead_letter']].sort(), // prettier-ignore
+    [[webhookId, 'waiting'], [second, 'dead_letter']].sort(), // oxfmt-ignore
   );
   expect(await types({ status: 'failed' })).toEqual(['email.delivered']);
   expect(await types({ status: 'pending' })).toEqual(['email.opened']);

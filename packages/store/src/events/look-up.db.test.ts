@@ -50,7 +50,7 @@ describe('an address', () => {
     expect(ids(found.emails)).toEqual([theirs, mine]);
     expect(ids(found.messages)).toEqual([received]);
     expect(found.suppressions).toMatchObject([{ address: 'ann@shop.example', accountId: acme }]);
-    expect([...found.names].sort()).toEqual([[acme, 'Acme Shop'], [other, 'Other']].sort()); // prettier-ignore
+    expect([...found.names].sort()).toEqual([[acme, 'Acme Shop'], [other, 'Other']].sort()); // oxfmt-ignore
     expect(found).toMatchObject({ webhooks: [], accounts: [] });
     expect(ids((await find('ann@shop.example', 1)).emails)).toEqual([theirs]);
     store.clock.set(new Date(store.clock.now().getTime() + 1_000));
@@ -148,7 +148,7 @@ describe('an account', () => {
       await rows().message({ accountId: other });
     }
     await suppressions.add(other, ['ann@shop.example']);
-    const byAccount = new Map([[other, whole(6)], [acme, whole(3)]]); // prettier-ignore
+    const byAccount = new Map([[other, whole(6)], [acme, whole(3)]]); // oxfmt-ignore
     const found = await find('ann@shop.example', 1, acme);
     expect(ids(found.emails)).toEqual(mine.slice(-1));
     expect(ids(found.messages)).toEqual([received]);

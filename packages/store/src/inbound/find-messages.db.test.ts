@@ -140,7 +140,7 @@ describe('of an account, its newest messages are found', () => {
       [other, theirs],
       [undefined, theirs],
     ] as const) {
-      // prettier-ignore
+      // oxfmt-ignore
       expect(await found('ann@news.shop.example', 1, of)).toEqual([id]);
       expect(await byId(of)).toMatchObject([{ id }]);
     }

@@ -2,7 +2,10 @@ import { startFakeService } from '../fake-service.ts';
 
 /** The answer to a scan: a verdict, any other answer, silence, or the end of the connection. */
 export type RspamdBehaviour =
-  { score: number; action: string } | { status: number; body: string | Buffer } | 'hang' | 'close';
+  | { score: number; action: string }
+  | { status: number; body: string | Buffer }
+  | 'hang'
+  | 'close';
 
 /** One request for a scan. */
 export interface RspamdScan {

@@ -16,7 +16,9 @@ export function endLeases({
   idType,
 }: {
   readonly at:
-    'now()' | 'now() + make_interval(secs => $3)' | 'case when d.id = any ($3::bigint[]) then now() end';
+    | 'now()'
+    | 'now() + make_interval(secs => $3)'
+    | 'case when d.id = any ($3::bigint[]) then now() end';
   readonly table: string;
   readonly id: string;
   readonly idType: string;
