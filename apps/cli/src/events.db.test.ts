@@ -251,6 +251,11 @@ describe('events replay', () => {
       stderr: '',
     });
     expect(await outstanding()).toEqual([{ e: eventId, w: webhookId }]);
+    expect(await replay(eventId, webhookId)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `postrider: nothing changed: a delivery of ${eventId} to ${webhookId} is outstanding\n`,
+    });
     expect(await database.query('select actor, action, target from audit')).toEqual([
       { actor: 'ada', action: 'event.replay', target: eventId },
     ]);

@@ -13,7 +13,7 @@ interface Options extends ActorOptions {
   readonly json?: true;
 }
 
-/** `events replay`: sends an event to a webhook again, in any state. */
+/** `events replay`: sends an event to a webhook again, unless a delivery is outstanding. */
 export function addEventsReplay(events: Command, io: Io): void {
   withActor(events.command('replay'))
     .description('send an event to a webhook again, with a new set of attempts')
@@ -28,13 +28,15 @@ export function addEventsReplay(events: Command, io: Io): void {
           const found = await findEvent(database, event);
           if (found === null) throw new Failure(`no event ${event}`);
           const { accountId: account } = found;
-          const replay = createWebhookEventStore(database).replay(
+          const replay = await createWebhookEventStore(database).replay(
             account,
             webhook,
             event,
             actorOf(io, options),
           );
-          if ((await replay) === 'missing') throw new Failure(`${event} is no event of a webhook ${webhook}`);
+          if (replay === 'missing') throw new Failure(`${event} is no event of a webhook ${webhook}`);
+          if (replay === 'pending')
+            throw new Failure(`nothing changed: a delivery of ${event} to ${webhook} is outstanding`);
           printAnswer(io, options.json, { event, webhook, account }, [
             `${event} is queued for ${webhook} of ${account}`,
           ]);
