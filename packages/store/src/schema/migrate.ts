@@ -1,4 +1,4 @@
-import { mappingUnavailable } from '../db/errors.ts';
+import { mappingUnavailable, messageOf } from '../db/errors.ts';
 import type { Queryable } from '../db/statement.ts';
 import { applyMigration } from './apply-migration.ts';
 import { interruptVacuum, MigrationLockError } from './lock-tries.ts';
@@ -107,5 +107,5 @@ function pendingOf(files: readonly Migration[], applied: ReadonlyMap<string, str
 function failureOf({ name }: Migration, error: unknown): Error {
   if (error instanceof MigrationLockError)
     return new MigrationLockError(`migration ${name} ${error.message}`);
-  return new Error(`migration ${name} failed`, { cause: error });
+  return new Error(`migration ${name} failed: ${messageOf(error)}`, { cause: error });
 }

@@ -232,10 +232,10 @@ describe('a file that begins with `-- no transaction`', () => {
     ).toEqual([{ made: true }]);
   });
 
-  test('that fails is not recorded, and its fault is the cause', async () => {
+  test('that fails is not recorded, and its fault is in the message and the cause', async () => {
     ground.write('1_index', '-- no transaction\nselect 1 / 0');
     await expect(migrated()).rejects.toMatchObject({
-      message: 'migration 1_index failed',
+      message: 'migration 1_index failed: division by zero',
       cause: expect.objectContaining({ message: 'division by zero' }),
     });
     expect(await ask('select from _prisma_migrations')).toEqual([]);
