@@ -1,8 +1,19 @@
-/** Runs work with a signal that Ctrl+C aborts. The work then returns early. */
+import { ignoringRepeats } from '@postrider/runtime';
+
+/** The exit code of a process that a SIGINT ended. */
+const INTERRUPTED = 130;
+
+/**
+ * Runs work with a signal that Ctrl+C aborts. The work then returns early. Another Ctrl+C, more than a second
+ * later, ends the process at once.
+ */
 export async function withInterrupt<T>(work: (interrupt: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
-  const stop = () => controller.abort();
-  process.once('SIGINT', stop);
+  const stop = ignoringRepeats(() => {
+    if (controller.signal.aborted) process.exit(INTERRUPTED);
+    controller.abort();
+  });
+  process.on('SIGINT', stop);
   try {
     return await work(controller.signal);
   } finally {

@@ -15,7 +15,12 @@ export {
 } from './health/handlers.ts';
 export { Lifecycle } from './lifecycle/lifecycle.ts';
 export { type Part, type PartList, stoppingTogether } from './lifecycle/part-list.ts';
-export { nodeProcess, type ProcessControl, type StopSignal } from './lifecycle/process-control.ts';
+export {
+  ignoringRepeats,
+  nodeProcess,
+  type ProcessControl,
+  type StopSignal,
+} from './lifecycle/process-control.ts';
 export { type LocalServers, localServers, RUNNING_FILE } from './local-servers.ts';
 export { createLogger } from './logging/create-logger.ts';
 export { messageOf } from './logging/error-words.ts';

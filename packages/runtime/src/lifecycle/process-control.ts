@@ -14,17 +14,28 @@ export interface ProcessControl {
 /** One Ctrl-C sends two signals: the terminal sends one, npm the other. A stop by systemd does the same. */
 const SAME_STOP_MS = 1_000;
 
+/**
+ * Makes a listener that leaves out the second signal of one Ctrl-C. It gets the first signal, and then at
+ * most one a second.
+ */
+export function ignoringRepeats<Heard extends unknown[]>(
+  listener: (...heard: Heard) => void,
+  now: () => number = () => performance.now(),
+): (...heard: Heard) => void {
+  let lastMs = -Infinity;
+  return (...heard) => {
+    const nowMs = now();
+    if (nowMs - lastMs <= SAME_STOP_MS) return;
+    lastMs = nowMs;
+    listener(...heard);
+  };
+}
+
 /** This process. @param now a monotonic clock, in milliseconds */
-export function nodeProcess(now: () => number = () => performance.now()): ProcessControl {
+export function nodeProcess(now?: () => number): ProcessControl {
   return {
     onSignal: (listener) => {
-      let lastMs = -Infinity;
-      const stop = (signal: StopSignal): void => {
-        const nowMs = now();
-        if (nowMs - lastMs <= SAME_STOP_MS) return;
-        lastMs = nowMs;
-        listener(signal);
-      };
+      const stop = ignoringRepeats(listener, now);
       process.on('SIGTERM', () => stop('SIGTERM'));
       process.on('SIGINT', () => stop('SIGINT'));
     },
