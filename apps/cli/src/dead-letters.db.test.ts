@@ -55,6 +55,9 @@ describe('dead letters', () => {
     });
     const all = await json<{ data: { id: string }[] }>('dead-letters', 'list', '--account', account);
     expect(all.data.map(({ id }) => id)).toEqual([idOf(2), idOf(1)]);
+    const wrong = ['--account', await makeAccount(), '--webhook', WEBHOOK];
+    const stderr = `postrider: no webhook ${WEBHOOK}\n`;
+    expect(await cli('dead-letters', 'list', ...wrong)).toEqual({ code: 1, stdout: '', stderr });
   });
 
   test('of one webhook are found behind many of another, and by type and reason', async () => {
@@ -110,6 +113,16 @@ describe('dead letters', () => {
     expect(again.stderr).toBe(`postrider: no dead letter with a webhook: ${idOf(2)}\n`);
     expect(await counted('deliveries')).toBe(3);
     expect(await counted('dead_letters')).toBe(0);
+  });
+
+  test('replay says how many it queued when one fails', async () => {
+    await bury(await makeAccount(), WEBHOOK, 1, 3);
+    await database.query(`alter table audit add constraint no_second check (target not like '%2')`);
+    const failed = await cli('dead-letters', 'replay', idOf(1), idOf(2), idOf(3), idOf(4));
+    await database.query('alter table audit drop constraint no_second');
+    expect(failed).toMatchObject({ code: 1, stdout: 'replayed 2\n' });
+    expect(failed.stderr).toContain('no_second');
+    expect(await counted('dead_letters')).toBe(1);
   });
 
   test("another account's dead letter counts as missing and stays", async () => {

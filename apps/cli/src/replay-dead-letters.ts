@@ -29,18 +29,25 @@ const REPLAYS_AT_ONCE = 8;
 /** Webhooks of an account that are read at a time. */
 const WEBHOOKS_PER_PAGE = 100;
 
-/** Replays the given dead letters at once. @throws Failure when some are missing */
+/** Replays the given dead letters at once. @throws Failure when some are missing, and the first error */
 export async function replayNamed(replaying: Replaying, ids: readonly DeadLetterId[]): Promise<void> {
   const { io, database, by, json } = replaying;
   const store = createDeadLetterStore(database);
   const located = await locate(replaying, ids);
   const slots = new Semaphore(REPLAYS_AT_ONCE);
-  const replayed = await Promise.all(
+  const outcomes = await Promise.allSettled(
     located.map(({ accountId, id }) => slots.run(() => store.replay(accountId, id, by))),
   );
-  const done = new Set(located.flatMap(({ id }, index) => (replayed[index] === true ? [id] : [])));
-  const missing = ids.filter((id) => !done.has(id));
+  const done = new Set<DeadLetterId>();
+  const failed = new Map<DeadLetterId, unknown>();
+  for (const [index, { id }] of located.entries()) {
+    const outcome = outcomes[index];
+    if (outcome?.status === 'rejected') failed.set(id, outcome.reason);
+    else if (outcome?.value === true) done.add(id);
+  }
+  const missing = ids.filter((id) => !done.has(id) && !failed.has(id));
   printAnswer(io, json, { replayed: done.size, missing }, [`replayed ${done.size}`]);
+  for (const error of failed.values()) throw error;
   failFor(missing);
 }
 

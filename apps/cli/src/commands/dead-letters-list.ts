@@ -63,6 +63,7 @@ function parseOwner(
   if (account !== undefined)
     return async (database, io) => {
       await requireAccount(database, io, account);
+      if (webhook !== undefined) await requireWebhook(database, webhook, account);
       return account;
     };
   if (webhook === undefined) throw new UsageError('name --account or --webhook');
