@@ -37,8 +37,8 @@ const ENTRIES_MAX = 100;
 
 /**
  * Reads the replays of an event at each webhook, the oldest first. The audit names the event only when it was
- * replayed alone. Else the last recovery of such events between two deliveries made the second, or the last
- * replay of the webhook's dead letters.
+ * replayed alone. Else the first recovery of such events between two deliveries made the second, or the first
+ * replay of such dead letters: later ones found the event queued.
  */
 export async function readReplays(
   db: Database,
@@ -63,7 +63,7 @@ async function entriesOf(db: Database, target: string, since: Date): Promise<rea
   return page?.entries ?? [];
 }
 
-/** Those that may have queued the event, the newest first. */
+/** Those that may have queued the event, the oldest first. */
 async function replaysOfMany(
   db: Database,
   webhookId: WebhookId,
@@ -73,7 +73,7 @@ async function replaysOfMany(
     entriesOf(db, webhookId, createdAt),
     createRecoveryLookUps(db).list({ webhookId }, ENTRIES_MAX),
   ]);
-  const ofLetters = entries.filter(({ action }) => action === 'dead-letters.replay').map(replayOf);
+  const ofLetters = entries.filter((entry) => mayReplay(entry, type)).map(replayOf);
   const started = recoveries.flatMap(
     ({ id, only, since, until, types, createdAt: at, matched, startedBy: by }) => {
       // The time span of dead letters is that of the letters. When the letter was made is not known any more.
@@ -83,7 +83,13 @@ async function replaysOfMany(
       return [{ at, by, note: by.note, target: id, isOfMany: matched > 1, deadLetter: null }];
     },
   );
-  return [...ofLetters, ...started].sort((one, other) => other.at.getTime() - one.at.getTime());
+  return [...ofLetters, ...started].sort((one, other) => one.at.getTime() - other.at.getTime());
+}
+
+/** A replay of many dead letters may have had a filter of their type. */
+function mayReplay({ action, before }: ListedAuditEntry, type: EventType): boolean {
+  const { type: only = type } = (before?.['dead_letters'] ?? {}) as { readonly type?: string };
+  return action === 'dead-letters.replay' && only === type;
 }
 
 interface Gap {

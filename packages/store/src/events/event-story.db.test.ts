@@ -367,16 +367,18 @@ test('each pause between deliveries has the replay in it: that of the event, els
   for (const [delivery, attempt, seconds] of starts) {
     for (const each of [webhookId, other]) await log(id, each, { delivery, attempt, seconds });
   }
-  const act = (actor: string, action: string, target: string, seconds: number, of = webhookId) =>
+  const act = (actor: string, action: string, target: string, seconds: number, of = webhookId, type = '') =>
     store.outside.query(
-      `insert into audit (actor_kind, actor, action, target, webhook_id, count, created_at)
-       select 'cli', $1, $2, $3, $4, case $2 when 'event.replay' then 1 else 9 end, created_at + make_interval(secs => $5)
+      `insert into audit (actor_kind, actor, action, target, webhook_id, count, created_at, before)
+       select 'cli', $1, $2, $3, $4, case $2 when 'event.replay' then 1 else 9 end, created_at + make_interval(secs => $5), $7
        from events where id = $6`,
-      [actor, action, target, of, seconds, id],
+      [actor, action, target, of, seconds, id, type === '' ? null : { dead_letters: { type } }],
     );
   await act('before the event', 'event.replay', id, -10);
   await act('during a delivery', 'dead-letters.replay', webhookId, 10);
-  await act('replays many', 'dead-letters.replay', webhookId, 300);
+  await act('replays another type', 'dead-letters.replay', webhookId, 290, webhookId, 'email.sent');
+  await act('replays many', 'dead-letters.replay', webhookId, 300, webhookId, 'email.unsubscribed');
+  await act('replays many later', 'dead-letters.replay', webhookId, 310);
   await act('stops', 'recovery.stop', webhookId, 400);
   await act('does something else', 'message.release', id, 700);
   await act('replays it', 'event.replay', id, 900);
