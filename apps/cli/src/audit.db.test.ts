@@ -69,6 +69,12 @@ test('a terminal gets no control character of a note or a name', async () => {
   expect(/[\p{Cc}\p{Cf}]/u.test(stdout.replaceAll('\n', ''))).toBe(false);
 });
 
+test('a count that was cut has a plus', async () => {
+  await cli(...replay());
+  await database.query(`update audit set count = 500000, before = null, after = '{"has_more":true}'`);
+  expect((await cli('audit', 'list')).stdout).toContain(' 500000+  has_more true');
+});
+
 test('--all is an entry about the webhook for each batch', async () => {
   await database.query(`update dead_letters set created_at = '2001-01-01'`);
   await json('dead-letters', 'replay', '--all', '--webhook', webhook, '--account', account, '--as', 'ada');

@@ -132,11 +132,14 @@ describe('the page of an account', () => {
   test('shows nothing that was done to another account', async () => {
     const other = await opened.rows.account();
     await query(
-      `insert into audit (actor_kind, actor, action, account_id, target, count)
-       values ('cli', 'stranger', 'account.limit', $1, $1, 1)`,
+      `insert into audit (actor_kind, actor, action, account_id, target, count, after)
+       values ('cli', 'stranger', 'account.limit', $1, $1, 1, null),
+              ('cli', 'stranger', 'recovery.start', $1, 'rec_1', 500000, '{"has_more":true}')`,
       [other],
     );
-    expect(textOf(await show(`/accounts/${other}`))).toContain('stranger changed a limit');
+    const words = textOf(await show(`/accounts/${other}`));
+    expect(words).toContain('stranger changed a limit');
+    expect(words).toContain('stranger started a recovery of more than 500,000 events');
     expect(await show(`/accounts/${outage.accountId}`)).not.toContain('stranger');
   });
 

@@ -8,6 +8,7 @@ import { Failure } from '../failure.ts';
 import { optionalId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { LISTED_MAX, noteMore, printList } from '../print.ts';
+import { countInWords } from '../recovery-object.ts';
 import { withDatabase } from '../session.ts';
 
 const HEAD = ['ID', 'WHEN', 'WHO', 'ACTION', 'TARGET', 'COUNT', 'CHANGE OR NOTE'];
@@ -73,7 +74,7 @@ function rowOf(entry: ListedAuditEntry): string[] {
     `${entry.actor} (${entry.actorKind})`,
     entry.action,
     entry.target,
-    String(entry.count),
+    countInWords(entry.count, entry.after?.['has_more'] === true),
     [changeOf(entry), entry.note ?? ''].filter((text) => text !== '').join('; '),
   ];
 }

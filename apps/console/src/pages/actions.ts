@@ -5,7 +5,7 @@ import type { Html } from '../html/pieces.ts';
 import { pagePath } from '../html/links.ts';
 import { counted } from '../html/words.ts';
 
-type Words = string | ((rows: number) => string);
+type Words = string | ((rows: number, isCut: boolean) => string);
 
 const WORDS: Readonly<Record<AuditAction, Words>> = {
   'account.create': 'made the account',
@@ -21,7 +21,8 @@ const WORDS: Readonly<Record<AuditAction, Words>> = {
   'key.create': 'created a key',
   'key.revoke': 'revoked a key',
   'message.release': 'released a held message',
-  'recovery.start': (rows) => `started a recovery of ${counted(rows, 'event')}`,
+  'recovery.start': (rows, isCut) =>
+    `started a recovery of ${isCut ? 'more than ' : ''}${counted(rows, 'event')}`,
   'recovery.stop': 'stopped a recovery',
   'secrets.reseal': (rows) => `sealed the secrets of ${counted(rows, 'webhook')} again`,
   'suppression.remove': 'removed a suppression',
@@ -48,7 +49,7 @@ export function actionsSection(
     const path = isGone ? null : pagePath(entry.target);
     return html`<li>
       ${time(entry.createdAt, now, 'minutes')} <b>${actorOf(entry, keys)}</b>
-      ${typeof words === 'string' ? words : words(entry.count)}
+      ${typeof words === 'string' ? words : words(entry.count, entry.after?.['has_more'] === true)}
       ${path === null ? null : idLink(entry.target, path)}
     </li>`;
   });

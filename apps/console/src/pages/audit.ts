@@ -83,7 +83,7 @@ function entryTable({ page, names }: AuditParts, now: Date): Html {
     html`<b>${entry.actorKind === 'key' ? idCode(entry.actor) : entry.actor}</b
       ><span class="sub">${FROM[entry.actorKind]}</span>`,
     target(entry, names),
-    count(entry.count),
+    count(entry.count, entry.after?.['has_more'] === true),
     change(entry),
   ]);
   return stackedTable({
