@@ -172,9 +172,14 @@ test('account update leaves the values before and after without the address, and
   expect(JSON.stringify(await database.query('select * from audit'))).not.toContain('a.example');
 });
 
-test('account erase leaves an entry without the address', async () => {
-  const [, entry] = await acted('account', 'erase', account, '--address', 'bob@b.example');
-  expect(entry).toEqual(entryOf({ action: 'account.erase', target: account }));
+test('account erase leaves entries without the address: of the request, and of a notice address', async () => {
+  await database.query(`update accounts set name = 'A', notice_email = 'bob@b.example'`);
+  const erase = ['account', 'erase', account, '--address', 'bob@b.example', ...by];
+  for (let n = 0; n < 2; n += 1) await cli(...erase);
+  const request = entryOf({ action: 'account.erase', target: account });
+  const [before, after] = ['an address', null].map((notice_email) => ({ name: 'A', notice_email }));
+  const update = entryOf({ action: 'account.update', target: account, before, after });
+  expect(await listed()).toEqual([request, request, update]);
   expect(JSON.stringify(await database.query('select * from audit'))).not.toContain('bob');
 });
 

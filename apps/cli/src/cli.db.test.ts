@@ -157,7 +157,11 @@ describe('account erase', () => {
       [id],
     );
     await database.query(`insert into deliveries (event_id, webhook_id) values ('evt_1', 'wh_1')`);
-    const first = await json('account', 'erase', id, '--address', 'BOB@b.example');
+    await database.query(`update accounts set notice_email = 'bob@b.example' where id = $1`, [id]);
+    const stored = 'postrider: the request is stored: a relay goes on with it, also if this command stops\n';
+    const printed = await cli('account', 'erase', id, '--address', 'BOB@b.example', '--json');
+    expect(printed.stderr).toBe(`postrider: the account's notice address is removed\n${stored}`);
+    const first = JSON.parse(printed.stdout) as Record<string, unknown>;
     expect(first).toEqual({
       account: id,
       address: 'bob@b.example',
@@ -169,6 +173,7 @@ describe('account erase', () => {
     const waiting = await cli('account', 'erase', id, '--address', 'bob@b.example');
     const [request] = await database.query<{ at: Date }>('select requested_at as at from erasures');
     expect(request?.at.toISOString()).not.toBe(first['requested_at']);
+    expect(waiting.stderr).toBe(stored);
     expect(waiting.stdout).toBe(
       'bob@b.example: erased 0 emails, 0 received messages, 0 events, 0 attempts, 0 dead letters\n' +
         'pending: 0 emails to be sent, 0 messages in use, 1 events to be delivered, 0 dead letters being replayed, 0 messages of SES to be read\namong them: evt_1\n' +

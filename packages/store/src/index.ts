@@ -106,7 +106,7 @@ export type { Recovered, RecoveryCount, RecoveryRequest } from './recoveries/rec
 export { createRecoveryWork, FAILING_STEP_SECONDS } from './recoveries/recovery-work.ts';
 export type { RecoveryWork } from './recoveries/recovery-work.ts';
 export { createErasureStore } from './retention/erasures.ts';
-export type { ErasureResult, ErasureStore } from './retention/erasures.ts';
+export type { ErasureResult, ErasureStep, ErasureStore } from './retention/erasures.ts';
 export { isOutage, isUnavailable, StoreUnavailableError, unavailableInWords } from './db/errors.ts';
 export { readEventMoment } from './events/event-moment.ts';
 export { createFleet, lockWorkerNumber, WORKER_COUNTS_SECONDS } from './deliveries/fleet.ts';

@@ -1,17 +1,22 @@
 import { plainAddress } from '@postrider/domain';
 import { createErasureStore } from '@postrider/store';
-import type { ErasureResult } from '@postrider/store';
+import type { ErasureResult, ErasureStep } from '@postrider/store';
 import type { Command } from 'commander';
 import { actorOf, withActor } from '../actor.ts';
 import type { ActorOptions } from '../actor.ts';
 import { UsageError } from '../failure.ts';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
-import { printAnswer } from '../print.ts';
+import { note, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 /** The command never reports a finished erasure: a relay needs ten minutes. */
 type Erased = Omit<ErasureResult, 'finished'>;
+
+const STEPS: Readonly<Record<ErasureStep, string>> = {
+  'notice address removed': "the account's notice address is removed",
+  'request stored': 'the request is stored: a relay goes on with it, also if this command stops',
+};
 
 interface Options extends ActorOptions {
   readonly address: string;
@@ -35,7 +40,8 @@ export function addAccountErase(account: Command, io: Io): void {
       await withDatabase(io, async ({ database }) => {
         await requireAccount(database, io, accountId);
         const erasures = createErasureStore(database.pool);
-        const result = await erasures.erase(accountId, address, actorOf(io, options));
+        const say = (step: ErasureStep) => note(io, `postrider: ${STEPS[step]}`);
+        const result = await erasures.erase(accountId, address, actorOf(io, options), say);
         printAnswer(io, json, resultObject(address, result), inWords(address, result));
       });
     });

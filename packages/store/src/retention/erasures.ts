@@ -57,7 +57,8 @@ interface Pass extends Erasure {
  * It commits before the request gets its date. A notice gets its date before its address is read. So the
  * request covers each notice to this address, however long this statement waits for the account.
  */
-const FORGET_NOTICE_ADDRESS = 'update accounts set notice_email = null where id = $1 and notice_email = $2';
+const FORGET_NOTICE_ADDRESS =
+  'update accounts set notice_email = null where id = $1 and notice_email = $2 returning name';
 
 /** A relay begins at once with the request about the notices. */
 const REQUEST = `
@@ -68,6 +69,9 @@ const REQUEST = `
   set requested_at = greatest(erasures.requested_at, excluded.requested_at), due_at = excluded.due_at,
       resume_from = least(erasures.resume_from, erasures.requested_at - ${COMMITTED_WITHIN})
   returning ${COLUMNS}`;
+
+/** What is committed before a pass. */
+export type ErasureStep = 'notice address removed' | 'request stored';
 
 export type ErasureStore = ReturnType<typeof createErasureStore>;
 
@@ -82,9 +86,15 @@ export function createErasureStore(pool: Pool) {
      * webhooks belongs to `NOTICES_ACCOUNT`, so that account gets the same request.
      *
      * @param address as `plainAddress` writes it.
+     * @param onStep called after each commit before the pass.
      */
-    async erase(accountId: AccountId, address: string, by: Actor): Promise<Omit<ErasureResult, 'finished'>> {
-      await queryOn(pool, FORGET_NOTICE_ADDRESS, [accountId, address]);
+    async erase(
+      accountId: AccountId,
+      address: string,
+      by: Actor,
+      onStep: (step: ErasureStep) => void = () => undefined,
+    ): Promise<Omit<ErasureResult, 'finished'>> {
+      if (await forgetNoticeAddress(pool, accountId, address, by)) onStep('notice address removed');
       const erasure = await inTransaction(pool, async (client) => {
         const values = [accountId, address, PASS_SECONDS_MAX, NOTICES_ACCOUNT];
         const { rows } = await client.query<Pass>(REQUEST, values);
@@ -93,6 +103,7 @@ export function createErasureStore(pool: Pool) {
         return rows.find((row) => row.accountId === accountId);
       });
       if (erasure === undefined) throw new Error(`no account ${accountId}`);
+      onStep('request stored');
       return runPass(pool, erasure);
     },
     /**
@@ -104,6 +115,29 @@ export function createErasureStore(pool: Pool) {
       return due === null ? null : runPass(pool, due);
     },
   };
+}
+
+/** @returns false when the account's notice address is another one. */
+async function forgetNoticeAddress(
+  pool: Pool,
+  accountId: AccountId,
+  address: string,
+  by: Actor,
+): Promise<boolean> {
+  return inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ name: string }>(FORGET_NOTICE_ADDRESS, [accountId, address]);
+    for (const { name } of rows) {
+      await recordAudit(client, by, {
+        action: 'account.update',
+        accountId,
+        target: accountId,
+        count: 1,
+        before: { name, notice_email: 'an address' },
+        after: { name, notice_email: null },
+      });
+    }
+    return rows.length > 0;
+  });
 }
 
 /** The array makes Postgres choose one row. A subquery of `in` may run for each row, and take them all. */
