@@ -23,7 +23,11 @@ export function addSuppressionsRemove(suppressions: Command, io: Io): void {
     .description('let an account write to an address again; what the recipient said about one topic stays')
     .requiredOption('--account <id>', 'the account')
     .requiredOption('--address <address>', 'the e-mail address, without a name')
-    .option('--reason <text>', 'needed after a complaint, and kept', parseReason)
+    .option(
+      '--reason <text>',
+      'needed after a complaint, and kept only then; otherwise `--note`',
+      parseReason,
+    )
     .action(async (options: Options) => {
       const accountId = requireId('account', options.account);
       const address = plainAddress(options.address.trim());
