@@ -46,17 +46,28 @@ describe('postrider, as a process', () => {
 
 const onLinux = process.platform === 'linux' ? test : test.skip; // only Linux has /dev/full
 
-/** Runs a program whose stdout is broken. @param stdout `pipe`: nothing reads it. */
-async function runInto(stdout: 'pipe' | number, args: readonly string[]) {
+/** Runs a program of which an output is broken. @param stdout `pipe`: nothing reads it. */
+async function runInto(
+  stdout: 'pipe' | number,
+  args: readonly string[],
+  broken = 'stdout' as 'stdout' | 'stderr',
+) {
   const env = { PATH: process.env['PATH'], DATABASE_URL: database.url };
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', stdout, 'pipe'] });
   endsWithUs(child);
-  child.stdout?.destroy();
+  child[broken]?.destroy();
   let stderr = '';
   child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, stderr };
 }
+
+test.each([
+  ['postrider', 'cli.js'],
+  ['postrider-receiver', 'receiver/esm/cli/main.js'],
+])('%s goes on when the reader of its errors is gone', async (_program, file) => {
+  expect(await runInto('pipe', [join(DIST, file), 'frobnicate'], 'stderr')).toEqual({ code: 2, stderr: '' });
+});
 
 describe.each([
   ['postrider', [join(DIST, 'cli.js'), 'account', 'list']],

@@ -12,6 +12,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(1);
 });
 
+// A command that has begun goes on without the reader of its notes, as behind `2>&1 | head -1`.
+process.stderr.on('error', () => undefined);
+
 const code = await runCli(process.argv.slice(2), {
   env: process.env,
   dataDir,

@@ -47,7 +47,7 @@ export async function runRecovery(
   await followRecovery(io, database, webhook, start.id, json);
 }
 
-/** Shows the progress of a recovery as above. */
+/** Shows the progress of a recovery as above. A failed database does not end the recovery. */
 async function followRecovery(
   io: Io,
   database: Database,
@@ -55,8 +55,13 @@ async function followRecovery(
   id: RecoveryId,
   json: boolean | undefined,
 ): Promise<void> {
-  const last = await withInterrupt((interrupt) => untilEnd(io, database, { webhook, id, interrupt }));
-  if (last.status === 'running') note(io, `postrider: ${id} goes on. ${waysOn(webhook)}`);
+  const goesOn = `postrider: ${id} goes on. ${waysOn(webhook)}`;
+  const following = withInterrupt((interrupt) => untilEnd(io, database, { webhook, id, interrupt }));
+  const last = await following.catch((error: unknown) => {
+    if (!(error instanceof Failure)) note(io, goesOn);
+    throw error;
+  });
+  if (last.status === 'running') note(io, goesOn);
   printRecovery(io, webhook, last, json);
 }
 

@@ -7,6 +7,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(1);
 });
 
+// A command goes on without the reader of its errors, as behind `2>&1 | head -1`.
+process.stderr.on('error', () => undefined);
+
 void runCli(process.argv.slice(2), {
   env: process.env,
   print: (text) => process.stdout.write(`${text}\n`),
