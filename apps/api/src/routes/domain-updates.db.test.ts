@@ -46,7 +46,7 @@ describe('PATCH /v1/domains/{id}', () => {
     [{ tls: 'enforced' }, 'tls "enforced" cannot be set: it is opportunistic for every domain.'],
     [
       { capabilities: { receiving: 'disabled' } },
-      'capabilities.receiving "disabled" cannot be set: it follows the status of the domain.',
+      'capabilities.receiving "disabled" cannot be set: a domain receives once it was verified.',
     ],
     [{ capabilities: [] }, 'capabilities [] is not an object.'],
     [

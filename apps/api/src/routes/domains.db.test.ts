@@ -251,7 +251,7 @@ describe('POST /v1/domains/{id}/verify', () => {
     identity().DkimAttributes.Status = 'FAILED';
     await verify(id);
     const failed = (await get(`/${id}`)).body as { status: string; records: { status: string }[] };
-    expect(failed.status).toBe('failed');
+    expect(failed).toMatchObject({ status: 'failed', capabilities: { receiving: 'enabled' } });
     expect(failed.records.map(({ status }) => status)).toContain('failed');
   });
 

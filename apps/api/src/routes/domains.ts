@@ -71,7 +71,7 @@ const domainFields = {
     sending: z.literal('enabled'),
     receiving: z
       .enum(['enabled', 'disabled'])
-      .meta({ description: '`enabled` once the domain is verified.' }),
+      .meta({ description: '`enabled` once the domain was verified.' }),
   }),
   open_tracking: untracked('email.opened'),
   click_tracking: untracked('email.clicked'),
@@ -204,8 +204,8 @@ const domainUpdate = strictFields({
     .object(
       {
         sending: fixed('enabled'),
-        // The exception: a domain receives once it is verified.
-        receiving: fixed('enabled', 'it follows the status of the domain'),
+        // The exception: a domain receives once it was verified.
+        receiving: fixed('enabled', 'a domain receives once it was verified'),
       },
       { error: 'is not an object' },
     )
@@ -268,14 +268,16 @@ function deleteDomain(domains: SendingDomains | null): Documented<KeyedRoute> {
 }
 
 /** A domain in the shape of Resend's. Fields that cannot be chosen here have fixed values. */
-function domainObject({ id, name, status, createdAt, region }: Domain): AnswerOf<typeof domainEntry> {
+function domainObject(domain: Domain): AnswerOf<typeof domainEntry> {
+  const { id, name, status, createdAt, region, firstVerifiedAt } = domain;
+  const receives = status === 'verified' || firstVerifiedAt !== null;
   return {
     id,
     name,
     status,
     created_at: createdAt.toISOString(),
     region,
-    capabilities: { sending: 'enabled', receiving: status === 'verified' ? 'enabled' : 'disabled' },
+    capabilities: { sending: 'enabled', receiving: receives ? 'enabled' : 'disabled' },
     open_tracking: false,
     click_tracking: false,
   };

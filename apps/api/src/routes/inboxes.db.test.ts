@@ -86,6 +86,8 @@ describe('an inbox', () => {
     const domainId = await ownDomain(caller.accountId, 'shop.example');
     const id = await made({ email_address: 'a@shop.example' });
     expect((await ask('get', `/${id}`)).body).toMatchObject({ domain_id: domainId });
+    await api.database.query(`update domains set status = 'failed', first_verified_at = now()`);
+    expect((await ask('get', `/${id}`)).body).toMatchObject({ domain_id: domainId });
     await ownDomain(caller.accountId, 'pending.example', 'pending');
     await ownDomain((await api.newCaller()).accountId, 'other.example');
     for (const domain of ['sub.shop.example', 'pending.example', 'other.example', 'nobody.example']) {

@@ -239,11 +239,15 @@ describe('a message', () => {
 });
 
 describe('an address', () => {
-  test('is accepted only while an inbox or a rule has it, and the account has its domain', async () => {
+  test('is accepted only while an inbox or a rule has it, and the account has its domain, verified once', async () => {
     await ownDomain('shop.example');
     expect(await intake.accepts('a@shop.example')).toBe(false);
     await rule('*@shop.example');
     expect(await intake.accepts('Any.One+x@SHOP.example')).toBe(true);
+    await store.outside.query(`update domains set status = 'failed', first_verified_at = now()`);
+    expect(await intake.accepts('anyone@shop.example')).toBe(true);
+    await store.outside.query('update domains set first_verified_at = null');
+    expect(await intake.accepts('anyone@shop.example')).toBe(false);
     await store.outside.query('delete from domains');
     expect(await intake.accepts('anyone@shop.example')).toBe(false);
     await ownDomain('shop.example', await store.newAccount());

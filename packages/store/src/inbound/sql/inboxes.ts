@@ -62,8 +62,8 @@ export const addInbox = statement('add-inbox')`
 /**
  * Counts the unread messages of inboxes and reads when the last message arrived. Held messages do not count.
  *
- * $1 inboxes. Returns a row for each inbox that exists, with the id of its verified domain. The id is null
- * when the domain is shared, or no longer verified by the account.
+ * $1 inboxes. Returns a row for each inbox that exists, with the id of its domain. The id is null when the
+ * domain is shared, or the account no longer has it.
  */
 export const readInboxMail = statement('read-inbox-mail')`
     select i.id,
@@ -75,7 +75,8 @@ export const readInboxMail = statement('read-inbox-mail')`
               order by m.created_at desc limit 1
             ) newest) as "lastReceived",
            (select d.id from domains d
-            where d.name = split_part(i.address, '@', 2) and d.account_id = i.account_id and d.status = 'verified') as "domainId"
+            where d.name = split_part(i.address, '@', 2) and d.account_id = i.account_id
+              and (d.status = 'verified' or d.first_verified_at is not null)) as "domainId"
     from inboxes i
     where i.id = any ($1::text[])`;
 
