@@ -8,7 +8,7 @@ import { SMTPServer } from 'smtp-server';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
 import type { MessageSink } from '../pipeline/message-sink.ts';
-import { DEFAULT_LIMITS, DEFAULT_LMTP_LIMITS, type InboundLimits } from './limits.ts';
+import { DEFAULT_LIMITS, type InboundLimits } from './limits.ts';
 import { receiveMessage } from './receive-message.ts';
 import { Refusal, type RefusalReason } from './refusal.ts';
 import { Session } from './session.ts';
@@ -65,11 +65,8 @@ export class InboundServer {
   /** @throws Error when the certificate is unusable */
   constructor(options: InboundServerOptions) {
     this.#options = options;
-    this.#limits = {
-      ...(options.protocol === 'lmtp' ? DEFAULT_LMTP_LIMITS : DEFAULT_LIMITS),
-      ...options.limits,
-    };
-    this.#sessionLimits = new SessionLimits(this.#limits.sessionsMax, this.#limits.sessionsPerAddressMax);
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.#sessionLimits = new SessionLimits(this.#limits.sessionsMax);
     this.#budget = new ByteBudget({
       bytesMax: this.#limits.bytesUnderWayMax,
       smallBytes: this.#limits.smallMessageBytes,
@@ -169,7 +166,7 @@ export class InboundServer {
       onUnreadable: (error) =>
         this.#options.logger.debug('inbound session not readable', { session_id: session.id, error }),
     });
-    const limit = this.#sessionLimits.enter(session.remoteAddress, () => this.#endLongestWaiting());
+    const limit = this.#sessionLimits.enter(this.#clientOf(session), () => this.#endLongestWaiting());
     if (limit !== null) {
       onRefusal(421, limit);
       rejectConnection(socket, this.#options.hostname);
@@ -190,10 +187,10 @@ export class InboundServer {
   }
 
   #onClose(session: SMTPServerSession): void {
-    const { remoteAddress } = this.#session(session);
-    this.#session(session).dispose();
+    const closed = this.#session(session);
+    closed.dispose();
     this.#sessions.delete(session);
-    this.#sessionLimits.leave(remoteAddress);
+    this.#sessionLimits.leave(this.#clientOf(closed));
     this.#options.onSession?.(this.#sessionLimits.open);
   }
 
@@ -258,8 +255,11 @@ export class InboundServer {
     else done(null, answer);
   }
 
-  /** Clients share the byte budget and the worker threads. Over LMTP one mail server sends everything. */
-  #clientOf({ id, remoteAddress }: SMTPServerSession): string {
+  /**
+   * Clients share the sessions, the byte budget and the worker threads. An IPv6 client owns a whole /64. Over
+   * LMTP one mail server sends everything, so each session is a client.
+   */
+  #clientOf({ id, remoteAddress }: Pick<SMTPServerSession, 'id' | 'remoteAddress'>): string {
     return this.#options.protocol === 'lmtp' ? id : (networkOf(remoteAddress) ?? remoteAddress);
   }
 

@@ -5,20 +5,14 @@ const MIB = 1024 * KIB;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 
-const SESSIONS_MAX = 200;
-
 export const DEFAULT_LIMITS = {
   /**
-   * Open sessions. For a further one, the session that has waited longest for a command gets 421. When none
-   * waits, the further one gets it. This limit bounds sockets and the TLS memory of each.
-   * `bytesUnderWayMax` bounds the messages.
+   * Open sessions. One client address, or one IPv6 /64, may hold as many as are still free. A further one
+   * gets 421. A large sender has all its hosts in one /64. When all sessions are open, a client without one
+   * gets that of the session that has waited longest for a command. When none waits, the client gets 421.
+   * This limit bounds sockets and the TLS memory of each. `bytesUnderWayMax` bounds the messages.
    */
-  sessionsMax: SESSIONS_MAX,
-  /**
-   * Open sessions from one IPv4 address or one IPv6 /64. A further one gets 421. Large senders open at most
-   * 20 connections to one host (Postfix: `smtp_destination_concurrency_limit` 20).
-   */
-  sessionsPerAddressMax: 20,
+  sessionsMax: 200,
   /**
    * MAIL commands in one session. A further one gets 421. A busy client reconnects after 100 messages. No
    * client can hold a session forever.
@@ -87,6 +81,3 @@ export const DEFAULT_LIMITS = {
 };
 
 export type InboundLimits = Readonly<Record<keyof typeof DEFAULT_LIMITS, number>>;
-
-/** Over LMTP one mail server sends everything, so a limit per address would limit all mail. */
-export const DEFAULT_LMTP_LIMITS: InboundLimits = { ...DEFAULT_LIMITS, sessionsPerAddressMax: SESSIONS_MAX };

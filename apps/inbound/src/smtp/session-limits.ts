@@ -1,17 +1,11 @@
-import { networkOf } from '@postrider/limits';
-
-/**
- * Counts open sessions, in total and by address. An IPv6 client owns a whole /64, so its network is the key.
- */
+/** Counts open sessions, in total and by client. */
 export class SessionLimits {
   readonly #sessionsMax: number;
-  readonly #perAddressMax: number;
-  readonly #byAddress = new Map<string, number>();
+  readonly #byClient = new Map<string, number>();
   #open = 0;
 
-  constructor(sessionsMax: number, perAddressMax: number) {
+  constructor(sessionsMax: number) {
     this.#sessionsMax = sessionsMax;
-    this.#perAddressMax = perAddressMax;
   }
 
   get open(): number {
@@ -19,25 +13,24 @@ export class SessionLimits {
   }
 
   /**
-   * Counts the session until `leave`.
+   * Counts the session until `leave`. A client may hold as many sessions as are still free, and at least one.
    * @param endAnother ends an open session when there are too many. False: none can end.
    * @returns the limit that refuses the session; null when it is counted
    */
-  enter(address: string, endAnother: () => boolean): 'sessions' | 'sessions_per_address' | null {
-    const key = networkOf(address) ?? address;
-    const ofClient = this.#byAddress.get(key) ?? 0;
-    if (ofClient >= this.#perAddressMax) return 'sessions_per_address';
-    if (this.#open >= this.#sessionsMax && !endAnother()) return 'sessions';
-    this.#byAddress.set(key, ofClient + 1);
+  enter(client: string, endAnother: () => boolean): 'sessions' | 'sessions_per_address' | null {
+    const ofClient = this.#byClient.get(client) ?? 0;
+    const free = this.#sessionsMax - this.#open;
+    if (ofClient > 0 && ofClient >= free) return 'sessions_per_address';
+    if (free <= 0 && !endAnother()) return 'sessions';
+    this.#byClient.set(client, ofClient + 1);
     this.#open += 1;
     return null;
   }
 
-  leave(address: string): void {
-    const key = networkOf(address) ?? address;
-    const left = (this.#byAddress.get(key) ?? 0) - 1;
-    if (left > 0) this.#byAddress.set(key, left);
-    else this.#byAddress.delete(key);
+  leave(client: string): void {
+    const left = (this.#byClient.get(client) ?? 0) - 1;
+    if (left > 0) this.#byClient.set(client, left);
+    else this.#byClient.delete(client);
     this.#open -= 1;
   }
 }
