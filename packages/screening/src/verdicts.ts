@@ -8,8 +8,8 @@ export interface SenderVerdict {
   /** The policy that the domain in From publishes for failed DMARC; `none` without a record. */
   readonly dmarcPolicy: DmarcPolicy;
   /**
-   * True when no name server answered for the policy of the author's domain, and DMARC did not pass. A later
-   * try may know more.
+   * True when DMARC did not pass, and no name server answered for the policy of the author's domain, or of a
+   * related domain that SPF or DKIM authenticated. A later try may know more.
    */
   readonly isAuthorUnavailable: boolean;
 }

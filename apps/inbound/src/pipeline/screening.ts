@@ -29,7 +29,10 @@ export interface ScreeningParts {
   readonly onUnjudged: (error: Error, logFields: LogFields) => void;
 }
 
-/** No name server answered for the policy of the author's domain. Often that domain's own are at fault. */
+/**
+ * No name server answered for the policy of the author's domain or of a related one. Often the domain's own
+ * are at fault.
+ */
 export class AuthorUnavailableError extends Error {
   override readonly name = 'AuthorUnavailableError';
   override readonly message = 'no name server answers for the domain of the author';

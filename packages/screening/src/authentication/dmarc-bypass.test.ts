@@ -106,4 +106,14 @@ describe('RFC 9989', () => {
     publish('mega.bank.example', 'v=DMARC1; p=reject');
     expect(await judged(await signed(message('ceo@giant.bank.example'), mega))).toEqual(HELD);
   });
+
+  test('a customer below a suffix is not aligned with its owner, also while the suffix does not answer', async () => {
+    const customer = newSigner('shop.sites.victim.example');
+    fixture.publish(customer);
+    const raw = await signed(message(`ceo@${VICTIM}`), customer);
+    publish(`sites.${VICTIM}`, 'v=DMARC1; p=reject; psd=y');
+    expect(await judged(raw)).toEqual(HELD);
+    fixture.dns.zone.set(`_dmarc.sites.${VICTIM}`, 'servfail');
+    expect(await judged(raw)).toEqual(HELD);
+  });
 });

@@ -246,6 +246,13 @@ describe('while the name servers of the author fail', () => {
       isAuthorUnavailable: true,
     });
   });
+
+  test('at the domain below that vouches for a message, it may pass later', async () => {
+    publish('example.com', 'v=DMARC1; p=reject');
+    fixture.dns.zone.set('_dmarc.news.example.com', 'servfail');
+    const verdict = await fixture.authenticate(await signed(message(), below));
+    expect(verdict).toMatchObject({ auth: { dmarc: 'fail' }, isAuthorUnavailable: true });
+  });
 });
 
 describe('a check without an answer counts as absent', () => {

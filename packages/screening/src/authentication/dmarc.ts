@@ -65,7 +65,8 @@ async function judgeAuthor(
   const { status } = response;
   const policy = STRICTEST_FIRST.find((each) => each === response.policy) ?? 'none';
   if (status.result === 'pass') return { word: 'pass', policy, isAuthorUnavailable: false };
-  const isAuthorUnavailable = records.isUnavailable;
+  // `temperror`: an authenticated domain may be aligned, but no name server answers for its policy.
+  const isAuthorUnavailable = records.isUnavailable || status.result === 'temperror';
   if (status.result === 'none')
     return { word: isAuthorUnavailable ? 'temperror' : 'none', policy, isAuthorUnavailable };
   // Without SPF, the result is unknown: SPF alone might have passed.
