@@ -72,6 +72,12 @@ describe('SPF', () => {
     expect(await spfOf({ mailFrom: 'ann@bücher.example' })).toBe('pass');
   });
 
+  test('judges a domain with a final dot', async () => {
+    publishSpf('example.com', 'ip4:192.0.2.10', '-all');
+    expect(await spfOf({ mailFrom: 'ann@example.com.' })).toBe('pass');
+    expect(await spfOf({ mailFrom: '', helo: 'example.com.' })).toBe('pass');
+  });
+
   test('is none over LMTP, and asks nothing', async () => {
     publishSpf('example.com', '-all');
     expect(await spfOf({}, { spf: false })).toBe('none');

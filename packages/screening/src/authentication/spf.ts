@@ -16,10 +16,15 @@ export interface SpfResult {
  */
 export async function checkSpf(envelope: Envelope, resolve: Resolve): Promise<SpfResult> {
   const { domain, status } = await spf({
-    sender: envelope.mailFrom,
+    sender: withoutFinalDot(envelope.mailFrom),
     ip: envelope.remoteAddress.replace(/%.*$/, ''), // drops the zone of fe80::1%eth0
-    helo: envelope.helo,
+    helo: withoutFinalDot(envelope.helo),
     resolver: resolve,
   });
   return { word: AUTH_RESULTS.find((word) => word === status.result) ?? 'neutral', domain };
+}
+
+/** mailauth judges no domain with a final dot, which is valid in the DNS. */
+function withoutFinalDot(text: string): string {
+  return text.replace(/\.$/, '');
 }
