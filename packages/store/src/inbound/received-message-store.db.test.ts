@@ -1,10 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, InboxId, KeyKind } from '@postrider/domain';
-import { ACTOR, createRows } from '@postrider/testing';
-import type { Rows } from '@postrider/testing';
+import { ACTOR, createRows, type Rows, untilWaitingForLock } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN as SHARED } from '../../test/incoming.ts';
 import { setupStore } from '../../test/open-store.ts';
+import { inTransaction } from '../db/pool.ts';
 import { findMessages } from './find-messages.ts';
 import { createInboxStore, postmasterInbox, setPostmaster } from './inboxes.ts';
 import type { InboxStore } from './inboxes.ts';
@@ -309,6 +309,19 @@ describe('an address', () => {
     await inbox('a');
     await inboxes.delete({ accountId, kind: 'live' }, `a@${SHARED}`);
     expect(await intake.receive(incoming())).toEqual({ kind: 'nobody' });
+  });
+
+  test('whose inbox is deleted while its message is stored is for the rule, at the next try', async () => {
+    const [id, ruleId] = [await inbox('a'), await rule(`a@${SHARED}`)];
+    const { refused } = await inTransaction(store.db.pool, async (client) => {
+      await client.query('delete from inboxes where id = $1', [id]);
+      const first = expect(intake.receive(incoming())).rejects.toThrow('was deleted meanwhile');
+      await untilWaitingForLock(store.outside);
+      return { refused: first };
+    });
+    await refused;
+    await received(incoming());
+    expect(await stored()).toMatchObject([{ inbox_id: null, rule_id: ruleId }]);
   });
 });
 

@@ -80,7 +80,7 @@ export interface StoredMessage {
 export type Reception =
   /** Committed. `messages` leaves out targets that already had the same message. */
   | { readonly kind: 'stored'; readonly messages: readonly StoredMessage[] }
-  /** No recipient has an inbox or a rule any more. */
+  /** No recipient has an inbox or a rule. */
   | { readonly kind: 'nobody' };
 
 export type ReceivedMessageStore = ReturnType<typeof createReceivedMessageStore>;
@@ -104,6 +104,8 @@ export function createReceivedMessageStore(db: Database, clock: Clock, sharedDom
      * @throws StoreUnavailableError; the transaction may have committed. Receiving the same message again
      * stores nothing twice.
      * @throws SweptBlobsError when the sweep took blobs that the message names.
+     * @throws Error when an inbox or rule of a recipient was deleted meanwhile: a later try finds those that
+     * the recipients have then.
      */
     async receive(message: IncomingMessage, claim?: SesMailClaim): Promise<Reception> {
       const written = addressesOf(message.recipients);
@@ -114,15 +116,13 @@ export function createReceivedMessageStore(db: Database, clock: Clock, sharedDom
         const notifiedAt = claim === undefined ? null : await endInTransaction(tx, claim);
         if (claim !== undefined && notifiedAt === null) return { kind: 'stored', messages };
         const toStore = { ...message, notifiedAt, senderNames };
-        let taken = 0;
         for (const target of targets) {
           const locked = await runIn(tx.client, lockInbox, [target.inboxId, target.ruleId]);
-          if (locked.length === 0) continue;
-          taken += 1;
+          if (locked.length === 0) throw new Error('an inbox or rule of a recipient was deleted meanwhile');
           const stored = await store(tx, clock, toStore, target, messages[0]?.id);
           if (stored !== null) messages.push(stored);
         }
-        return taken === 0 ? { kind: 'nobody' } : { kind: 'stored', messages };
+        return targets.length === 0 ? { kind: 'nobody' } : { kind: 'stored', messages };
       });
     },
     /** Call it after the bytes of swept blobs were stored again. @throws StoreUnavailableError */
