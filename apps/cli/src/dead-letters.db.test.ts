@@ -118,10 +118,10 @@ describe('dead letters', () => {
   test('replay says how many it queued when one fails', async () => {
     await bury(await makeAccount(), WEBHOOK, 1, 3);
     await database.query(`alter table audit add constraint no_second check (target not like '%2')`);
-    const failed = await cli('dead-letters', 'replay', idOf(1), idOf(2), idOf(3), idOf(4));
+    const failed = await cli('dead-letters', 'replay', ...[1, 2, 3, 4].map(idOf));
     await database.query('alter table audit drop constraint no_second');
     expect(failed).toMatchObject({ code: 1, stdout: 'replayed 2\n' });
-    expect(failed.stderr).toContain('no_second');
+    expect(failed.stderr).toMatch(/^postrider: not replayed: \S+2, \S+4: .*no_second/);
     expect(await counted('dead_letters')).toBe(1);
   });
 

@@ -2,6 +2,8 @@ import { ignoringRepeats } from '@postrider/runtime';
 
 /** The exit code of a process that a SIGINT ended. */
 const INTERRUPTED = 130;
+/** npm repeats the signal that the terminal sends. */
+const REPEATED_WITHIN_MS = 1_000;
 
 /**
  * Runs work with a signal that Ctrl+C aborts. The work then returns early. Another Ctrl+C, more than a second
@@ -18,5 +20,13 @@ export async function withInterrupt<T>(work: (interrupt: AbortSignal) => Promise
     return await work(controller.signal);
   } finally {
     process.off('SIGINT', stop);
+    if (controller.signal.aborted) ignoreRepeat();
   }
+}
+
+/** The signal of npm may come when the work has ended. It would end the process before its last lines. */
+function ignoreRepeat(): void {
+  const ignore = () => undefined;
+  process.on('SIGINT', ignore);
+  setTimeout(() => process.off('SIGINT', ignore), REPEATED_WITHIN_MS).unref();
 }

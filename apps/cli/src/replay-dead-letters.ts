@@ -1,5 +1,6 @@
 import type { AccountId, DeadLetterId, WebhookId } from '@postrider/domain';
 import { Semaphore } from '@postrider/limits';
+import { messageOf } from '@postrider/runtime';
 import {
   createDeadLetterStore,
   createRecoveryStore,
@@ -29,7 +30,7 @@ const REPLAYS_AT_ONCE = 8;
 /** Webhooks of an account that are read at a time. */
 const WEBHOOKS_PER_PAGE = 100;
 
-/** Replays the given dead letters at once. @throws Failure when some are missing, and the first error */
+/** Replays the given dead letters at once. @throws Failure when some are missing or failed */
 export async function replayNamed(replaying: Replaying, ids: readonly DeadLetterId[]): Promise<void> {
   const { io, database, by, json } = replaying;
   const store = createDeadLetterStore(database);
@@ -47,7 +48,11 @@ export async function replayNamed(replaying: Replaying, ids: readonly DeadLetter
   }
   const missing = ids.filter((id) => !done.has(id) && !failed.has(id));
   printAnswer(io, json, { replayed: done.size, missing }, [`replayed ${done.size}`]);
-  for (const error of failed.values()) throw error;
+  const [error] = failed.values();
+  if (error !== undefined) {
+    const names = [...failed.keys(), ...missing].join(', ');
+    throw new Failure(`not replayed: ${names}: ${messageOf(error)}`);
+  }
   failFor(missing);
 }
 

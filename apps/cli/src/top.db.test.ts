@@ -90,11 +90,10 @@ describe('top', () => {
     await waitFor(() => screens.length > 0, { what: 'the first screen' });
     await database.query('update webhooks set failing_since = null');
     await waitFor(() => screens.at(-1)?.includes('no webhook is failing'), { what: 'a later screen' });
-    const isHeard = [process.emit('SIGINT'), process.emit('SIGINT')]; // that of the terminal, and that of npm
-    expect(isHeard).toEqual([true, true]);
+    process.emit('SIGINT');
     expect(await shown).toBe(0);
+    expect(process.emit('SIGINT')).toBe(true); // that of npm is heard, and ends nothing
     expect(screens[0]).toMatch(/^\u001b\[2J\u001b\[HFAILING SINCE/);
-    expect(process.listenerCount('SIGINT')).toBe(0);
   });
 
   test.each(['0', '0.5', 'x', '', '86401', 'Infinity'])('--every %j is refused', async (every) => {

@@ -1,5 +1,5 @@
 /**
- * A template tag for HTML. It escapes every inserted text. Prettier would format a template with the tag
+ * A template tag for HTML. It escapes every inserted text. A formatter would format a template with the tag
  * `html` and so change the page.
  */
 export { html as markup } from '@remix-run/html-template';

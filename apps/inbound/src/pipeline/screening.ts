@@ -35,7 +35,7 @@ export interface ScreeningParts {
  */
 export class AuthorUnavailableError extends Error {
   override readonly name = 'AuthorUnavailableError';
-  override readonly message = 'no name server answers for the domain of the author';
+  override readonly message = 'no name server answers for the domain of the author or a related one';
 }
 
 export class Screening {

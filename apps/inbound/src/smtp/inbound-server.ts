@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createSecureContext, type TLSSocket } from 'node:tls';
 import type { Clock } from '@postrider/domain';
-import { ByteBudget, networkOf, within } from '@postrider/limits';
+import { ByteBudget, within } from '@postrider/limits';
 import { errorCode, type Logger, systemClock } from '@postrider/runtime';
 import { SMTPServer } from 'smtp-server';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
@@ -12,7 +12,7 @@ import { DEFAULT_LIMITS, type InboundLimits } from './limits.ts';
 import { receiveMessage } from './receive-message.ts';
 import { Refusal, type RefusalReason } from './refusal.ts';
 import { Session } from './session.ts';
-import { SessionLimits } from './session-limits.ts';
+import { clientOf, SessionLimits } from './session-limits.ts';
 
 /** PEM, in the form that `tls.createServer` takes. */
 export interface InboundTls {
@@ -66,7 +66,7 @@ export class InboundServer {
   constructor(options: InboundServerOptions) {
     this.#options = options;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
-    this.#sessionLimits = new SessionLimits(this.#limits.sessionsMax);
+    this.#sessionLimits = new SessionLimits(this.#limits.sessionsMax, this.#limits.sessionsPerClientMin);
     this.#budget = new ByteBudget({
       bytesMax: this.#limits.bytesUnderWayMax,
       smallBytes: this.#limits.smallMessageBytes,
@@ -255,12 +255,8 @@ export class InboundServer {
     else done(null, answer);
   }
 
-  /**
-   * Clients share the sessions, the byte budget and the worker threads. An IPv6 client owns a whole /64. Over
-   * LMTP one mail server sends everything, so each session is a client.
-   */
-  #clientOf({ id, remoteAddress }: Pick<SMTPServerSession, 'id' | 'remoteAddress'>): string {
-    return this.#options.protocol === 'lmtp' ? id : (networkOf(remoteAddress) ?? remoteAddress);
+  #clientOf(session: Pick<SMTPServerSession, 'id' | 'remoteAddress'>): string {
+    return clientOf(session, this.#options.protocol);
   }
 
   #session(session: SMTPServerSession): Session {

@@ -71,7 +71,7 @@ describe('sessions', () => {
   });
 
   test('of one address that find too few free get 421, and pass when another one ends', async () => {
-    const server = await servers.start({ limits: { sessionsMax: 4 } });
+    const server = await servers.start({ limits: { sessionsMax: 4, sessionsPerClientMin: 1 } });
     const first = await server.greet();
     await server.greet();
     const third = await server.open();
@@ -83,7 +83,7 @@ describe('sessions', () => {
   });
 
   testWithIpv6('of another address have room when one is at its limit', async () => {
-    const server = await servers.start({ host: '::', limits: { sessionsMax: 2 } });
+    const server = await servers.start({ host: '::', limits: { sessionsMax: 2, sessionsPerClientMin: 1 } });
     await server.greet();
     expect(await (await server.open()).rest()).toEqual([TOO_MANY]);
     expect(await (await server.open('::1')).answer()).toMatch(/^220 /);

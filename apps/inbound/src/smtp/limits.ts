@@ -7,12 +7,17 @@ const MINUTE_MS = 60 * SECOND_MS;
 
 export const DEFAULT_LIMITS = {
   /**
-   * Open sessions. One client address, or one IPv6 /64, may hold as many as are still free. A further one
-   * gets 421. A large sender has all its hosts in one /64. When all sessions are open, a client without one
-   * gets that of the session that has waited longest for a command. When none waits, the client gets 421.
-   * This limit bounds sockets and the TLS memory of each. `bytesUnderWayMax` bounds the messages.
+   * Open sessions. For a further one, the session that has waited longest for a command gets 421. When none
+   * waits, the further one gets it. This limit bounds sockets and the TLS memory of each.
+   * `bytesUnderWayMax` bounds the messages.
    */
   sessionsMax: 200,
+  /**
+   * Open sessions that one client address, or one IPv6 /64, may always have. It may have more as long as it
+   * has fewer than are still free. A further one gets 421. One host opens at most 20 connections to another
+   * (Postfix: `smtp_destination_concurrency_limit` 20), but a large sender may have all its hosts in one /64.
+   */
+  sessionsPerClientMin: 20,
   /**
    * MAIL commands in one session. A further one gets 421. A busy client reconnects after 100 messages. No
    * client can hold a session forever.

@@ -1,11 +1,27 @@
+import { networkOf } from '@postrider/limits';
+
+/**
+ * Clients share the sessions, the byte budget and the worker threads. An IPv6 client owns a whole /64. Over
+ * LMTP one mail server sends everything, so each session is a client.
+ */
+export function clientOf(
+  { id, remoteAddress }: { readonly id: string; readonly remoteAddress: string },
+  protocol: 'smtp' | 'lmtp',
+): string {
+  return protocol === 'lmtp' ? id : (networkOf(remoteAddress) ?? remoteAddress);
+}
+
 /** Counts open sessions, in total and by client. */
 export class SessionLimits {
   readonly #sessionsMax: number;
+  readonly #perClientMin: number;
   readonly #byClient = new Map<string, number>();
   #open = 0;
 
-  constructor(sessionsMax: number) {
+  /** @param perClientMin a client may hold so many, also when fewer are free */
+  constructor(sessionsMax: number, perClientMin: number) {
     this.#sessionsMax = sessionsMax;
+    this.#perClientMin = perClientMin;
   }
 
   get open(): number {
@@ -13,14 +29,14 @@ export class SessionLimits {
   }
 
   /**
-   * Counts the session until `leave`. A client may hold as many sessions as are still free, and at least one.
+   * Counts the session until `leave`.
    * @param endAnother ends an open session when there are too many. False: none can end.
    * @returns the limit that refuses the session; null when it is counted
    */
   enter(client: string, endAnother: () => boolean): 'sessions' | 'sessions_per_address' | null {
     const ofClient = this.#byClient.get(client) ?? 0;
     const free = this.#sessionsMax - this.#open;
-    if (ofClient > 0 && ofClient >= free) return 'sessions_per_address';
+    if (ofClient >= this.#perClientMin && ofClient >= free) return 'sessions_per_address';
     if (free <= 0 && !endAnother()) return 'sessions';
     this.#byClient.set(client, ofClient + 1);
     this.#open += 1;

@@ -252,6 +252,9 @@ describe('while the name servers of the author fail', () => {
     fixture.dns.zone.set('_dmarc.news.example.com', 'servfail');
     const verdict = await fixture.authenticate(await signed(message(), below));
     expect(verdict).toMatchObject({ auth: { dmarc: 'fail' }, isAuthorUnavailable: true });
+    publish('example.com', 'v=DMARC1; p=none');
+    const unheld = await fixture.authenticate(await signed(message(), below));
+    expect(unheld).toMatchObject({ auth: { dmarc: 'fail' }, isAuthorUnavailable: false });
   });
 });
 

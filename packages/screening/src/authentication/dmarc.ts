@@ -65,8 +65,10 @@ async function judgeAuthor(
   const { status } = response;
   const policy = STRICTEST_FIRST.find((each) => each === response.policy) ?? 'none';
   if (status.result === 'pass') return { word: 'pass', policy, isAuthorUnavailable: false };
-  // `temperror`: an authenticated domain may be aligned, but no name server answers for its policy.
-  const isAuthorUnavailable = records.isUnavailable || status.result === 'temperror';
+  // `temperror`: an authenticated domain may be aligned, but no name server answers for its policy. Only a
+  // message that would be held waits for it.
+  const isHeldFor = status.result === 'temperror' && policy !== 'none' && spf !== null;
+  const isAuthorUnavailable = records.isUnavailable || isHeldFor;
   if (status.result === 'none')
     return { word: isAuthorUnavailable ? 'temperror' : 'none', policy, isAuthorUnavailable };
   // Without SPF, the result is unknown: SPF alone might have passed.

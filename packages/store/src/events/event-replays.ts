@@ -38,7 +38,7 @@ const ENTRIES_MAX = 100;
 /**
  * Reads the replays of an event at each webhook, the oldest first. The audit names the event only when it was
  * replayed alone. Else the first recovery of such events between two deliveries made the second, or the first
- * replay of such dead letters: later ones found the event queued.
+ * replay of dead letters of this type and time: later ones found the event queued.
  */
 export async function readReplays(
   db: Database,
@@ -51,7 +51,7 @@ export async function readReplays(
     const mine = alone.filter((entry) => entry.action === 'event.replay' && entry.webhookId === webhookId);
     const gaps = gapsOf(webhook).filter((gap) => !mine.some(({ createdAt }) => isWithin(gap, createdAt)));
     const ofMany = gaps.length === 0 ? [] : await replaysOfMany(db, webhookId, event);
-    const causes = gaps.flatMap((gap) => ofMany.find((replay) => isWithin(gap, replay.at)) ?? []);
+    const causes = gaps.flatMap((gap) => ofMany.find((many) => mayFill(gap, many))?.replay ?? []);
     const replays = [...mine.map(replayOf), ...causes];
     return [webhookId, replays.sort((one, other) => one.at.getTime() - other.at.getTime())] as const;
   });
@@ -63,33 +63,45 @@ async function entriesOf(db: Database, target: string, since: Date): Promise<rea
   return page?.entries ?? [];
 }
 
+interface ReplayOfMany {
+  readonly replay: StoryReplay;
+  /** The time of its newest dead letter. Null: unknown. */
+  readonly newestLetter: Date | null;
+}
+
 /** Those that may have queued the event, the oldest first. */
 async function replaysOfMany(
   db: Database,
   webhookId: WebhookId,
   { type, createdAt }: { readonly type: EventType; readonly createdAt: Date },
-): Promise<StoryReplay[]> {
+): Promise<ReplayOfMany[]> {
   const [entries, recoveries] = await Promise.all([
     entriesOf(db, webhookId, createdAt),
     createRecoveryLookUps(db).list({ webhookId }, ENTRIES_MAX),
   ]);
-  const ofLetters = entries.filter((entry) => mayReplay(entry, type)).map(replayOf);
+  const ofLetters = entries.flatMap((entry) => replayOfLetters(entry, type));
   const started = recoveries.flatMap(
     ({ id, only, since, until, types, createdAt: at, matched, startedBy: by }) => {
       // The time span of dead letters is that of the letters. When the letter was made is not known any more.
       const isInSpan = only === 'dead_letters' || (createdAt >= since && createdAt < until);
       const isItsEvent = isInSpan && (types.length === 0 || types.includes(type));
       if (by === null || !isItsEvent) return [];
-      return [{ at, by, note: by.note, target: id, isOfMany: matched > 1, deadLetter: null }];
+      const replay = { at, by, note: by.note, target: id, isOfMany: matched > 1, deadLetter: null };
+      return [{ replay, newestLetter: null }];
     },
   );
-  return [...ofLetters, ...started].sort((one, other) => one.at.getTime() - other.at.getTime());
+  return [...ofLetters, ...started].sort((one, other) => one.replay.at.getTime() - other.replay.at.getTime());
 }
 
 /** A replay of many dead letters may have had a filter of their type. */
-function mayReplay({ action, before }: ListedAuditEntry, type: EventType): boolean {
-  const { type: only = type } = (before?.['dead_letters'] ?? {}) as { readonly type?: string };
-  return action === 'dead-letters.replay' && only === type;
+function replayOfLetters(entry: ListedAuditEntry, type: EventType): ReplayOfMany[] {
+  const letters = (entry.before?.['dead_letters'] ?? {}) as {
+    readonly type?: string;
+    readonly newest?: string;
+  };
+  if (entry.action !== 'dead-letters.replay' || (letters.type ?? type) !== type) return [];
+  const newestLetter = letters.newest === undefined ? null : new Date(letters.newest);
+  return [{ replay: replayOf(entry), newestLetter }];
 }
 
 interface Gap {
@@ -105,6 +117,11 @@ function gapsOf({ deliveries, status }: Tried): Gap[] {
     const after = deliveries[index]?.at(-1)?.startedAt;
     return after === undefined || until === undefined ? [] : { after, until };
   });
+}
+
+/** The event's dead letter is newer than the attempts before the gap. */
+function mayFill(gap: Gap, { replay, newestLetter }: ReplayOfMany): boolean {
+  return isWithin(gap, replay.at) && (newestLetter === null || newestLetter >= gap.after);
 }
 
 function isWithin({ after, until }: Gap, at: Date): boolean {

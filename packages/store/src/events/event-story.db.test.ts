@@ -10,7 +10,6 @@ import { createRecoveryStore } from '../recoveries/recoveries.ts';
 import type { NewRecovery } from '../recoveries/recoveries.ts';
 import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
 import { createSuppressionStore } from '../mail/suppressions.ts';
-import { readFates } from './event-fates.ts';
 import { readEventStory } from './event-story.ts';
 import type { EventStory, StoryWebhook } from './event-story.ts';
 import { createWebhookEventStore } from './webhook-events.ts';
@@ -367,17 +366,27 @@ test('each pause between deliveries has the replay in it: that of the event, els
   for (const [delivery, attempt, seconds] of starts) {
     for (const each of [webhookId, other]) await log(id, each, { delivery, attempt, seconds });
   }
-  const act = (actor: string, action: string, target: string, seconds: number, of = webhookId, type = '') =>
+  /** @param letters of a replay: which dead letters it took */
+  const act = (
+    actor: string,
+    action: string,
+    target: string,
+    seconds: number,
+    of = webhookId,
+    letters = {},
+  ) =>
     store.outside.query(
       `insert into audit (actor_kind, actor, action, target, webhook_id, count, created_at, before)
-       select 'cli', $1, $2, $3, $4, case $2 when 'event.replay' then 1 else 9 end, created_at + make_interval(secs => $5), $7
+       select 'cli', $1, $2, $3, $4, case $2 when 'event.replay' then 1 else 9 end, created_at + make_interval(secs => $5),
+              case $2 when 'dead-letters.replay' then $7::json end
        from events where id = $6`,
-      [actor, action, target, of, seconds, id, type === '' ? null : { dead_letters: { type } }],
+      [actor, action, target, of, seconds, id, { dead_letters: letters }],
     );
   await act('before the event', 'event.replay', id, -10);
   await act('during a delivery', 'dead-letters.replay', webhookId, 10);
-  await act('replays another type', 'dead-letters.replay', webhookId, 290, webhookId, 'email.sent');
-  await act('replays many', 'dead-letters.replay', webhookId, 300, webhookId, 'email.unsubscribed');
+  await act('replays another type', 'dead-letters.replay', webhookId, 290, webhookId, { type: 'email.sent' });
+  await act('replays older', 'dead-letters.replay', webhookId, 295, webhookId, { newest: '2020-01-01' });
+  await act('replays many', 'dead-letters.replay', webhookId, 300, webhookId, { type: 'email.unsubscribed' });
   await act('replays many later', 'dead-letters.replay', webhookId, 310);
   await act('stops', 'recovery.stop', webhookId, 400);
   await act('does something else', 'message.release', id, 700);
@@ -413,19 +422,4 @@ test('a story has the suppressions and the dead letters of its own event only', 
     expect(story.webhooks[0]?.deadLetter?.id).toBe(letter?.['id']);
     expect(story.webhooks[0]?.deliveries.flat()).toHaveLength(1);
   }
-});
-
-test('the fates of several events are read at once, each of its own', async () => {
-  const webhookId = await webhook();
-  const [first, second] = [await recorded('a@b.example'), await recorded('b@b.example')];
-  await store.outside.query('delete from deliveries where event_id = $1', [second]);
-  const missing = newId('event', store.clock);
-  const fates = await readFates(store.db, [first, second, missing]);
-  expect([...fates].map(([id, each]) => [id, each.map(({ fate }) => fate)])).toEqual([
-    [first, ['waiting']],
-    [second, ['dropped']],
-    [missing, []],
-  ]);
-  expect(fates.get(first)?.[0]?.webhookId).toBe(webhookId);
-  expect(await readFates(store.db, [])).toEqual(new Map());
 });

@@ -35,7 +35,7 @@ export interface Inbox extends Omit<NewInbox, 'accountId'> {
   readonly unread: number;
   /** null: it has received no message. */
   readonly lastReceived: Date | null;
-  /** The account's verified domain; null when the domain is shared, or no longer verified by the account. */
+  /** The account's domain; null when the domain is shared, or the account never verified it or lost it. */
   readonly domainId: DomainId | null;
 }
 

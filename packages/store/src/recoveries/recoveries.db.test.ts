@@ -303,7 +303,7 @@ test('the audit has who started and who stopped it, and nothing of what changed 
   for (let n = 0; n < 2; n += 1)
     await recoveries.stop(accountId, webhookId, id, { kind: 'console', name: 'ada' });
   const shared = { accountId, webhookId, target: id };
-  const asked = { types: ['email.sent'], only: 'undelivered', rate: 5, dead_letters: 2, has_more: false };
+  const asked = { types: ['email.sent'], only: 'undelivered', rate: 5, dead_letters: 2 };
   expect((await listAudit(store.db, {}, { limit: 9 }))?.entries).toMatchObject([
     { ...shared, action: 'recovery.stop', actor: 'ada', count: 1, before: { queued: 0 } },
     { ...shared, action: 'recovery.start', actor: 'test', count: 2, after: asked },

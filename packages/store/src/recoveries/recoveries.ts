@@ -183,7 +183,8 @@ async function insert(
   return db.transactions.run(async (tx) => {
     const inserted = await runIn(tx.client, insertRecovery, values);
     if (inserted.length === 0) return false;
-    const after = { since, until, types, only, reason, rate, dead_letters: deadLetters, has_more: hasMore };
+    const asked = { since, until, types, only, reason, rate, dead_letters: deadLetters };
+    const after = hasMore ? { ...asked, has_more: true } : asked;
     const what = { action: 'recovery.start', accountId, target: id, webhookId, count: matched } as const;
     await recordAudit(tx, by, { ...what, after });
     return true;

@@ -63,7 +63,7 @@ export const addInbox = statement('add-inbox')`
  * Counts the unread messages of inboxes and reads when the last message arrived. Held messages do not count.
  *
  * $1 inboxes. Returns a row for each inbox that exists, with the id of its domain. The id is null when the
- * domain is shared, or the account no longer has it.
+ * domain is shared, or the account never verified it or lost it.
  */
 export const readInboxMail = statement('read-inbox-mail')`
     select i.id,
