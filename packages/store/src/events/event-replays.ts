@@ -37,8 +37,8 @@ const ENTRIES_MAX = 100;
 
 /**
  * Reads the replays of an event at each webhook, the oldest first. The audit names the event only when it was
- * replayed alone. Else the first recovery of such events between two deliveries made the second, or the first
- * replay of dead letters of this type and time: later ones found the event queued.
+ * replayed alone. Else it was the first recovery of such events between two deliveries, or the first replay
+ * of such dead letters. Later ones found the event queued.
  */
 export async function readReplays(
   db: Database,
@@ -81,11 +81,11 @@ async function replaysOfMany(
   ]);
   const ofLetters = entries.flatMap((entry) => replayOfLetters(entry, type));
   const started = recoveries.flatMap(
-    ({ id, only, since, until, types, createdAt: at, matched, startedBy: by }) => {
+    ({ id, only, since, until, types, createdAt: at, matched, queued, startedBy: by }) => {
       // The time span of dead letters is that of the letters. When the letter was made is not known any more.
       const isInSpan = only === 'dead_letters' || (createdAt >= since && createdAt < until);
       const isItsEvent = isInSpan && (types.length === 0 || types.includes(type));
-      if (by === null || !isItsEvent) return [];
+      if (by === null || !isItsEvent || queued === 0) return [];
       const replay = { at, by, note: by.note, target: id, isOfMany: matched > 1, deadLetter: null };
       return [{ replay, newestLetter: null }];
     },

@@ -341,9 +341,13 @@ describe('the replays in a story', () => {
       const asked = { since: new Date(0), types: [], only: 'undelivered', rate: 200, ...change } as const;
       const outcome = await recoveries.start(accountId, webhookId, asked, by);
       if (outcome.kind !== 'started') throw new Error(outcome.kind);
-      await store.outside.query('update recoveries set ended_at = now() where id = $1', [outcome.id]);
+      await store.outside.query('update recoveries set ended_at = now(), queued = 1 where id = $1', [
+        outcome.id,
+      ]);
       return outcome.id;
     };
+    const stopped = await recover({}, BEN);
+    await store.outside.query('update recoveries set queued = 0 where id = $1', [stopped]);
     const recovery = await recover({}, ADA);
     await recover({ types: ['email.opened'] }, BEN);
     await recover({ until: new Date(1) }, BEN);

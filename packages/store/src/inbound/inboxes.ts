@@ -35,7 +35,7 @@ export interface Inbox extends Omit<NewInbox, 'accountId'> {
   readonly unread: number;
   /** null: it has received no message. */
   readonly lastReceived: Date | null;
-  /** The account's domain; null when the domain is shared, or the account never verified it or lost it. */
+  /** The account's domain; null when the domain is shared, or does not receive. */
   readonly domainId: DomainId | null;
 }
 

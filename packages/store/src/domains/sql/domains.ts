@@ -9,6 +9,22 @@ export const ownsDomain = statement('owns-domain')`
     select id from domains where account_id = $1 and name = $2 and status = 'verified'`;
 
 /**
+ * A condition: mail to the domain is for its account. The domain is verified, or it was verified once and no
+ * other account has verified a domain above it.
+ *
+ * @param domain the alias of a row of `domains`
+ */
+export function receives(domain: string): string {
+  return `(${domain}.status = 'verified' or ${domain}.first_verified_at is not null and (
+             select true from domains above
+             where above.name = any (array(
+                 select array_to_string(labels[n:], '.')
+                 from string_to_array(${domain}.name, '.') labels, generate_series(2, cardinality(labels)) n))
+               and above.account_id <> ${domain}.account_id and above.status = 'verified'
+             limit 1) is null)`;
+}
+
+/**
  * Counts the account's domains, and those that are not verified. A name that the account adds now, in a turn
  * that has not ended, counts as both.
  *

@@ -1,4 +1,5 @@
 import { statement } from '../../db/statement.ts';
+import { receives } from '../../domains/sql/domains.ts';
 
 /**
  * Locks an address on a shared domain until the transaction ends: inboxes and rules of all accounts may
@@ -63,7 +64,7 @@ export const addInbox = statement('add-inbox')`
  * Counts the unread messages of inboxes and reads when the last message arrived. Held messages do not count.
  *
  * $1 inboxes. Returns a row for each inbox that exists, with the id of its domain. The id is null when the
- * domain is shared, or the account never verified it or lost it.
+ * domain is shared, or does not receive.
  */
 export const readInboxMail = statement('read-inbox-mail')`
     select i.id,
@@ -76,7 +77,7 @@ export const readInboxMail = statement('read-inbox-mail')`
             ) newest) as "lastReceived",
            (select d.id from domains d
             where d.name = split_part(i.address, '@', 2) and d.account_id = i.account_id
-              and (d.status = 'verified' or d.first_verified_at is not null)) as "domainId"
+              and ${receives('d')}) as "domainId"
     from inboxes i
     where i.id = any ($1::text[])`;
 

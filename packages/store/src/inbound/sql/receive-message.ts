@@ -1,10 +1,11 @@
 import { statement } from '../../db/statement.ts';
+import { receives } from '../../domains/sql/domains.ts';
 
 /**
  * Finds the inbox and the rule for each address. A rule for the exact address comes before a rule for the
  * domain. A rule gets live mail only: beside a test inbox it has a row of its own. On a domain that is not
- * shared, only the account counts that has the domain and verified it once. Mail to `postmaster`, alone or on
- * a shared domain, is for the inbox that the operator named.
+ * shared, only the account counts that receives its mail. Mail to `postmaster`, alone or on a shared domain,
+ * is for the inbox that the operator named.
  *
  * $1 addresses as recipientAddress writes them, $2 shared domains. Returns one or two rows for each address
  * that has an inbox or a rule: address, account, kind (live without an inbox), inbox or null, rule or null.
@@ -16,8 +17,7 @@ export const findRecipients = statement('find-recipients')`
              a.address = 'postmaster' or split_part(a.address, '@', 1) = 'postmaster'
                and split_part(a.address, '@', 2) = any ($2::text[]) as postmaster,
              (select d.account_id from domains d
-              where d.name = split_part(a.address, '@', 2)
-                and (d.status = 'verified' or d.first_verified_at is not null)) as owner
+              where d.name = split_part(a.address, '@', 2) and ${receives('d')}) as owner
       from unnest($1::text[]) a (address)
     )
     select a.address, t.account_id as "accountId", t.kind::text as kind, t.inbox as "inboxId", t.rule as "ruleId"
