@@ -252,6 +252,7 @@ describe('a replay', () => {
     const by = { kind: 'cli', name: 'root', note: 'ticket 9' } as const;
     const started = await createRecoveryStore(opened.db, systemClock).start(accountId, failing, asked, by);
     expect(started).toMatchObject({ kind: 'started', count: { matched: 1 } });
+    await opened.database.query('update recoveries set queued = 1');
     await opened.database.query(
       `insert into attempts (started_at, delivery_id, attempt, event_id, webhook_id, type, duration_ms, status)
        values (now() + interval '1 s', 9, 1, $1, $2, 'email.bounced', 5, 200)`,
