@@ -1,9 +1,7 @@
-import { ignoringRepeats } from '@postrider/runtime';
+import { ignoringRepeats, SAME_STOP_MS } from '@postrider/runtime';
 
 /** The exit code of a process that a SIGINT ended. */
 const INTERRUPTED = 130;
-/** npm repeats the signal that the terminal sends. */
-const REPEATED_WITHIN_MS = 1_000;
 
 /**
  * Runs work with a signal that Ctrl+C aborts. The work then returns early. Another Ctrl+C, more than a second
@@ -28,5 +26,5 @@ export async function withInterrupt<T>(work: (interrupt: AbortSignal) => Promise
 function ignoreRepeat(): void {
   const ignore = () => undefined;
   process.on('SIGINT', ignore);
-  setTimeout(() => process.off('SIGINT', ignore), REPEATED_WITHIN_MS).unref();
+  setTimeout(() => process.off('SIGINT', ignore), SAME_STOP_MS).unref();
 }

@@ -19,6 +19,7 @@ export {
   ignoringRepeats,
   nodeProcess,
   type ProcessControl,
+  SAME_STOP_MS,
   type StopSignal,
 } from './lifecycle/process-control.ts';
 export { type LocalServers, localServers, RUNNING_FILE } from './local-servers.ts';

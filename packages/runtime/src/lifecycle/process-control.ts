@@ -12,7 +12,7 @@ export interface ProcessControl {
 }
 
 /** One Ctrl-C sends two signals: the terminal sends one, npm the other. A stop by systemd does the same. */
-const SAME_STOP_MS = 1_000;
+export const SAME_STOP_MS = 1_000;
 
 /**
  * Makes a listener that leaves out the second signal of one Ctrl-C. It gets the first signal, and then at
