@@ -17,6 +17,7 @@ const partly: ProviderResult = { ...accepted, notifications: [delayed], deferred
 const refused: ProviderResult = { kind: 'refused', error: '550 no such user' };
 const deferred: ProviderResult = { kind: 'deferred', error: '451 try later' };
 const away: ProviderResult = { kind: 'deferred', error: 'no answer', code: 'ECONNRESET' };
+const throttled: ProviderResult = { kind: 'throttled', error: 'Maximum sending rate exceeded.' };
 const silent: ProviderResult = { kind: 'unconfirmed', error: 'silence' };
 
 const sent: MailOutcome = { kind: 'sent', providerMessageId: 'p1', notifications: [], next: null };
@@ -68,6 +69,17 @@ test.each<[string, ProviderResult, number, object]>([
   ],
 ])('%s', (_title, answer, attempt, outcome) => {
   expect(decide(answer, { attempt })).toEqual(outcome);
+});
+
+test.each([1, 3, 100])('a throttled attempt does not count, also as attempt %i', (attempt) => {
+  const rest = { attempt, isRest: true, recipients: ['b@b.example'], unconfirmed: 2 };
+  const next = { delayMs: 30_000, attempts: attempt - 1 };
+  expect(decide(throttled, { attempt })).toMatchObject({ kind: 'retry', next, notifications: [] });
+  expect(decide(throttled, rest)).toMatchObject({
+    kind: 'retry',
+    next: { ...next, unconfirmed: 2, rest: ['b@b.example'] },
+    notifications: [],
+  });
 });
 
 test('a refused message reports the recipients that the provider named', () => {

@@ -40,6 +40,8 @@ export type ProviderResult =
   | ({ readonly kind: 'refused' } & Unsent)
   /** The provider is away or busy, or it asks us to try later. It may reject some recipients for good. */
   | ({ readonly kind: 'deferred' } & Unsent)
+  /** The provider takes no more mail for now: we send more than it allows. */
+  | ({ readonly kind: 'throttled' } & MailFault)
   /** The provider got the whole message and gave no answer. It may deliver the message or not. */
   | ({ readonly kind: 'unconfirmed' } & MailFault);
 
@@ -72,7 +74,7 @@ export interface MailProgress {
 export interface NextAttempt {
   readonly delayMs: number;
   /**
-   * Attempts so far, counted from the one that the provider accepted, if any. The next delay follows this
+   * Attempts that count so far, from the one that the provider accepted, if any. The next delay follows this
    * number.
    */
   readonly attempts: number;
@@ -101,6 +103,8 @@ export type MailOutcome =
  * loses no message.
  */
 const UNCONFIRMED_MAX = 3;
+/** The pause after a throttled attempt. The worker has paused in its slot before. */
+const THROTTLED_DELAY_MS = 30_000;
 
 /** Decides what happens to the message, or to the recipients that are left. */
 export function decideMailOutcome(
@@ -112,6 +116,13 @@ export function decideMailOutcome(
   const { error, code } = answer;
   if (answer.kind === 'refused') return failed({ error, code }, progress, answer.notifications);
   const { attempt, isRest, recipients } = progress;
+  const rest = isRest ? recipients : null;
+  if (answer.kind === 'throttled') {
+    // Nothing is wrong with the message. So the attempt does not count, however long the limit lasts.
+    const { unconfirmed } = progress;
+    const next = { delayMs: THROTTLED_DELAY_MS, attempts: attempt - 1, unconfirmed, rest };
+    return { kind: 'retry', next, error, code, notifications: [] };
+  }
   const isUnconfirmed = answer.kind === 'unconfirmed';
   const unconfirmed = progress.unconfirmed + (isUnconfirmed ? 1 : 0);
   const delayMs = delayAfter(schedule, attempt);
@@ -124,7 +135,7 @@ export function decideMailOutcome(
     delayMs: isUnconfirmed ? Math.max(...schedule.delaysMs) : delayMs,
     attempts: attempt,
     unconfirmed,
-    rest: isRest ? recipients : null,
+    rest,
   };
   // The customer gets one `email.delivery_delayed`, after the first unconfirmed attempt. That attempt may
   // have made a copy.

@@ -34,6 +34,16 @@ test('what the server said itself is told in its words, without a code', () => {
   expect(resultOfFault(fault, [])).toEqual({ kind: 'deferred', error: '421 4.3.2 later' });
 });
 
+test.each(['Maximum sending rate exceeded.', 'Daily message quota exceeded.'])(
+  'Amazon SES throttles over SMTP, too: %s',
+  (why) => {
+    const response = `454 Throttling failure: ${why}`;
+    const fields = { code: 'EMESSAGE', responseCode: 454, response };
+    const fault: SmtpFault = Object.assign(new Error('x'), fields);
+    expect(resultOfFault(fault, [])).toEqual({ kind: 'throttled', error: response });
+  },
+);
+
 test('long words are cut between characters', () => {
   const response = `550 ${'x'.repeat(495)}🎉 and more`;
   const { error } = resultOfFault(

@@ -21,6 +21,9 @@ export interface RecipientFault extends Error {
 /** The server wants a login or encryption (RFC 4954 section 6, RFC 3207). Our configuration is at fault. */
 const LOGIN_CODES = new Set([530, 534, 535, 538]);
 
+/** Amazon SES says so at the end of the message, above the sending rate or the daily quota. */
+const THROTTLING = /^4\d\d\b.*\bthrottling failure\b/is;
+
 /** True for a negative reply to a command (RFC 5321 4.2.1). Other text answers nothing. */
 export function isReply(response: SmtpFault['response']): boolean {
   return /^[45]\d\d/.test(response || '');
@@ -28,11 +31,12 @@ export function isReply(response: SmtpFault['response']): boolean {
 
 /**
  * Sorts a failed attempt. It is refused only when the server permanently rejects (5xx) this message, its
- * sender or all its recipients. All other failures may succeed later: 4xx, no connection, a timeout, a 5xx
- * greeting, a failed login.
+ * sender or all its recipients. It is throttled when the server takes no mail from us for now. All other
+ * failures may succeed later: 4xx, no connection, a timeout, a 5xx greeting, a failed login.
  */
 export function resultOfFault(fault: SmtpFault, recipients: readonly string[]): ProviderResult {
   const { error, code } = readText(fault);
+  if (THROTTLING.test(fault.response || '')) return { kind: 'throttled', error };
   const notifications = reportsOf(fault.rejectedErrors ?? [], recipients).notifications.filter(
     ({ type }) => type !== 'email.delivery_delayed',
   );

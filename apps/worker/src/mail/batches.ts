@@ -84,7 +84,8 @@ export class MailBatches {
         return (together ? await endInBatch({ email, providerMessageId, error }) : null) ?? alone();
       }
       case 'retry': {
-        const retried = { email, delayMs: outcome.next.delayMs };
+        const { delayMs, attempts } = outcome.next;
+        const retried = { email, delayMs, attempts };
         const recorded = together ? await this.#retryInBatch(retried) : null;
         if (recorded !== null) return recorded;
         return (await this.#store.retry([retried])).has(email) ? { eventId: null } : null;

@@ -245,6 +245,17 @@ test('a refused message bounces the recipients that the provider named', async (
   expect(await database.query('select address from suppressions')).toEqual([{ address: 'b@b.example' }]);
 });
 
+test('a message that the provider throttles for longer than the schedule lasts is sent', async () => {
+  let answer: ProviderResult = { kind: 'throttled', error: 'Maximum sending rate exceeded.' };
+  const stages = stagesWith(async () => answer);
+  for (let attempt = 0; attempt <= 2 * DELAYS_SECONDS.length; attempt += 1)
+    await sendMail(await nextJob(), stages);
+  expect(await types()).toEqual([]);
+  answer = { kind: 'accepted', providerMessageId: null, notifications: [] };
+  await sendMail(await nextJob(), stages);
+  expect(await types()).toEqual(['email.sent']);
+});
+
 test('a message that the provider never confirms is sent three times at most', async () => {
   let copies = 0;
   const sendToProvider: MailStages['send'] = async () => {

@@ -5,17 +5,21 @@ import type { MailProviderOptions } from '@postrider/mail';
 import { systemClock } from '@postrider/runtime';
 import type { Shell } from '@postrider/runtime';
 import { createMailWork } from '@postrider/store';
-import type { Database } from '@postrider/store';
+import type { Database, TakenEmail } from '@postrider/store';
 import { MailBatches } from './batches.ts';
 import { outgoingMessage } from './send.ts';
 import type { MailStages } from './send.ts';
+import { whileThrottled } from './throttled.ts';
 import { createUnsubscribeUrls } from './unsubscribe-url.ts';
 
 export interface MailParts extends Shell<'worker'> {
   readonly database: Database;
   /** The one of the installation. */
   readonly mailProvider: MailProviderOptions['provider'];
-  /** Aborted when the worker stops: a message that waits for a slot is released. */
+  /**
+   * Aborted when the worker stops. A message that waits for a slot is released. One that the provider
+   * throttles is not tried again.
+   */
   readonly stopped: AbortSignal;
 }
 
@@ -49,7 +53,11 @@ export async function addMailStages(parts: MailParts): Promise<MailStages> {
   return {
     batches: new MailBatches(store, { leaseSeconds, logger }),
     providerSlots: new Semaphore(config.mailConcurrency, stopped),
-    send: (email) => provider.send(outgoingMessage(email, unsubscribeUrlOf(email))),
+    send: whileThrottled<TakenEmail>({
+      send: (email) => provider.send(outgoingMessage(email, unsubscribeUrlOf(email))),
+      stopped,
+      onThrottled: () => metrics.mailThrottled.inc(),
+    }),
     schedule: retrySchedule(config.mailRetryDelaysSeconds),
     leaseSeconds,
     logger,

@@ -27,7 +27,8 @@ export function createSesDomains(options: Pick<SesOptions, 'region' | 'timeoutMs
       return { kind: 'ok', value: await client.operation(work) };
     } catch (error) {
       const { kind, sentence, code } = readFault(error);
-      return { kind: kind === 'passing' ? 'unavailable' : 'refused', detail: sentence, code };
+      const isPassing = kind === 'passing' || kind === 'throttled';
+      return { kind: isPassing ? 'unavailable' : 'refused', detail: sentence, code };
     }
   };
 

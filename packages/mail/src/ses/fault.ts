@@ -14,11 +14,11 @@ export class SesNoAnswerError extends Error {
  * Why an operation failed.
  * - `final`: SES rejects this request. The same request would fail again.
  * - `ours`: SES rejects our account, credentials or configuration, or the 4xx did not come from AWS.
- * - `passing`: the next attempt may succeed. The answer was a 5xx or throttling, or was missing or
- *   unreadable.
+ * - `throttled`: we ask more often than SES allows. It takes no message for now.
+ * - `passing`: the next attempt may succeed. The answer was a 5xx, or was missing or unreadable.
  */
 export interface SesFault {
-  readonly kind: 'final' | 'ours' | 'passing';
+  readonly kind: 'final' | 'ours' | 'throttled' | 'passing';
   /** The exception's name at AWS. Null when the fault did not come from AWS. */
   readonly name: string | null;
   /** The text for the customer, without our inner error codes. */
@@ -76,9 +76,9 @@ function readServiceException(error: SESv2ServiceException): SesFault {
     return { kind: 'ours', name, sentence: 'the mail provider does not accept our credentials', code: name };
   }
   const words = oneLine(`${name}: ${error.message}`);
-  const passing = isPassing(error.$metadata.httpStatusCode ?? 0);
-  if (passing || THROTTLING.test(name) || TIMED_OUT.test(name))
-    return { kind: 'passing', name, sentence: words };
+  const status = error.$metadata.httpStatusCode ?? 0;
+  if (status === 429 || THROTTLING.test(name)) return { kind: 'throttled', name, sentence: words };
+  if (isPassing(status) || TIMED_OUT.test(name)) return { kind: 'passing', name, sentence: words };
   return { kind: ACCOUNT.has(name) ? 'ours' : 'final', name, sentence: words };
 }
 

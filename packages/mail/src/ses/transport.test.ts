@@ -178,10 +178,17 @@ describe('what SES says about the message is final, and asked once', () => {
   });
 });
 
+test.each<[string, ServiceReaction, string]>([
+  ['429', sesThrottle, 'TooManyRequestsException: Maximum sending rate exceeded.'],
+  ['400', sesError(400, 'ThrottlingException', 'Daily quota'), 'ThrottlingException: Daily quota'],
+])('throttling by %s is told from a deferral, and asked once', async (_status, reaction, error) => {
+  ses.script('SendEmail', [reaction]);
+  expect(await provide().send(outgoingMessage())).toEqual({ kind: 'throttled', error });
+  expect(ses.requests).toHaveLength(1);
+});
+
 describe('what may be different next time is deferred, and asked once', () => {
   test.each<[string, ServiceReaction, string | RegExp]>([
-    ['429', sesThrottle, 'TooManyRequestsException: Maximum sending rate exceeded.'],
-    ['throttling as 400', sesError(400, 'ThrottlingException', 'slow'), 'ThrottlingException: slow'],
     ['a request too slow for them', sesError(400, 'RequestTimeout', 'slow'), 'RequestTimeout: slow'],
     ['500', sesError(500, 'InternalFailure', 'oops'), 'InternalFailure: oops'],
     ['503', sesError(503, 'ServiceUnavailable', 'later'), 'ServiceUnavailable: later'],

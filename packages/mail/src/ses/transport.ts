@@ -17,8 +17,8 @@ const TAGS_MAX = 50;
 
 /**
  * Sends mail through Amazon SES, API v2, as raw MIME. The message is refused only when SES rejects the
- * message itself. A fault of our account, credentials or configuration defers it, as every other failure
- * does.
+ * message itself. Throttling is a result of its own. A fault of our account, credentials or configuration
+ * defers the message, as every other failure does.
  */
 export function createSesTransport(options: SesOptions): MailTransport {
   const client = new SesClient(options);
@@ -42,9 +42,8 @@ export function createSesTransport(options: SesOptions): MailTransport {
 
 function resultOfFault(error: unknown): ProviderResult {
   const { kind, sentence, code } = readFault(error);
-  return kind === 'final'
-    ? { kind: 'refused', error: sentence }
-    : { kind: 'deferred', error: sentence, code };
+  if (kind === 'final') return { kind: 'refused', error: sentence };
+  return { kind: kind === 'throttled' ? 'throttled' : 'deferred', error: sentence, code };
 }
 
 /**

@@ -154,6 +154,13 @@ export const metricCatalogue = {
     help: 'Attempts that gave a whole message to the mail server and got no answer. Another attempt may make a copy.',
     labels: [],
   },
+  mailThrottled: {
+    processes: ['worker'],
+    kind: 'counter',
+    name: 'postrider_mail_throttled_total',
+    help: 'Answers of the mail provider that it takes no more mail for now. The message waits, and no attempt counts.',
+    labels: [],
+  },
   mailGivenUp: {
     processes: ['worker'],
     kind: 'counter',

@@ -36,10 +36,9 @@ export interface EndedEmail {
   readonly error: string | null;
 }
 
-/** A message that the provider deferred. */
-export interface RetriedEmail {
+/** A message that the provider did not take. */
+export interface RetriedEmail extends Pick<NextAttempt, 'delayMs' | 'attempts'> {
   readonly email: TakenEmail;
-  readonly delayMs: number;
 }
 
 /** The outcome of one attempt. */
@@ -146,6 +145,7 @@ export async function retryTogether(
     retries.map(({ email }) => email.emailId),
     retries.map(({ email }) => email.claim),
     retries.map(({ delayMs }) => delayMs),
+    retries.map(({ attempts }) => attempts),
   ]);
   return new Set(rows.flatMap((row) => emails.get(fenceOf(row)) ?? []));
 }

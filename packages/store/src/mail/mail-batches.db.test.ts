@@ -131,19 +131,20 @@ test('makes messages due after their own delays, and leaves messages that anothe
   const retries = [stale, later, soon].map((email) => ({
     email,
     delayMs: email === soon ? 60_000 : 3_600_000,
+    attempts: email === soon ? 1 : 0,
   }));
   expect(await work.retry(retries)).toEqual(new Set([later, soon]));
   const back = await store.outside.query(
     `select email_id, attempts, unrecorded, claim, round(extract(epoch from due_at - now()) / 60)::int as minutes
      from email_sends where leased_until is null order by due_at`,
   );
-  const oneOn = { attempts: 1, unrecorded: 0, claim: soon.claim + 1 };
+  const freed = { unrecorded: 0, claim: soon.claim + 1 };
   expect(back).toEqual([
-    { email_id: soon.emailId, ...oneOn, minutes: 1 },
-    { email_id: later.emailId, ...oneOn, minutes: 60 },
+    { email_id: soon.emailId, ...freed, attempts: 1, minutes: 1 },
+    { email_id: later.emailId, ...freed, attempts: 0, minutes: 60 },
   ]);
   // Two takes of one message at the same time: the first has an expired lease, the second is the next one.
-  const both = [stale, again].map((email) => ({ email, delayMs: 0 }));
+  const both = [stale, again].map((email) => ({ email, delayMs: 0, attempts: 1 }));
   expect(await work.retry(both)).toEqual(new Set([again]));
 });
 

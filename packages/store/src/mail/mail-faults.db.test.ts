@@ -27,7 +27,7 @@ describe('send attempts without a recorded outcome', () => {
   });
 
   test('do not count after a retry, or when the message was not the cause', async () => {
-    await work.retry([{ email: await taken(0), delayMs: 0 }]);
+    await work.retry([{ email: await taken(0), delayMs: 0, attempts: 1 }]);
     const again = await taken(2);
     expect(again.faults).toBe(0);
     await work.forgiveFault({ emailId, claim: 2 });

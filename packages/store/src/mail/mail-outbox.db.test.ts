@@ -76,7 +76,7 @@ describe('claim', () => {
     await expireLeases();
     expect(await claim()).toMatchObject([{ claim: 1, leaseExpired: true, wasTaken: true }]);
     const email = await takeHeld(work, { emailId, claim: 1 });
-    await work.retry([{ email, delayMs: 0 }]);
+    await work.retry([{ email, delayMs: 0, attempts: 1 }]);
     await claim();
     await expireLeases(); // nobody took it after the retry
     expect(await claim()).toMatchObject([{ claim: 3, leaseExpired: true, wasTaken: false }]);
@@ -124,7 +124,7 @@ describe('mail that a worker releases untaken', () => {
     const claimed = await claim();
     await takeOne(work(), { emailId: taken, claim: 0 });
     const email = await takeHeld(work(), { emailId: retried, claim: 0 });
-    await work().retry([{ email, delayMs: 600_000 }]);
+    await work().retry([{ email, delayMs: 600_000, attempts: 1 }]);
     const before = await store.outside.query('select * from email_sends');
     await work().release(claimed);
     expect(await store.outside.query('select * from email_sends')).toEqual(before);

@@ -31,8 +31,8 @@ beforeEach(async () => {
 
 const taken = async (claim = 0) => takeHeld(work, { emailId, claim });
 
-async function retry(email: TakenEmail, delayMs: number): Promise<boolean> {
-  return (await work.retry([{ email, delayMs }])).has(email);
+async function retry(email: TakenEmail, delayMs: number, attempts = 1): Promise<boolean> {
+  return (await work.retry([{ email, delayMs, attempts }])).has(email);
 }
 
 async function email() {
@@ -391,13 +391,13 @@ describe('a transaction that cannot be committed', () => {
 });
 
 describe('retry', () => {
-  test('makes the message due after the delay, without a lease, with one more attempt', async () => {
-    expect(await retry(await taken(), 3_600_000)).toBe(true);
+  test('makes the message due after the delay, without a lease, with the attempts so far', async () => {
+    expect(await retry(await taken(), 3_600_000, 5)).toBe(true);
     const [row] = await store.outside.query(
       `select claim, attempts, leased_until, due_at > now() + interval '59 minutes' as later,
               due_at <= now() + interval '60 minutes' as by_then from email_sends`,
     );
-    expect(row).toEqual({ claim: 2, attempts: 1, leased_until: null, later: true, by_then: true });
+    expect(row).toEqual({ claim: 2, attempts: 5, leased_until: null, later: true, by_then: true });
     expect(await takeOne(work, { emailId, claim: 1 })).toBeNull();
   });
 });

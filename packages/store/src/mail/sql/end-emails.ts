@@ -96,19 +96,19 @@ export const endEmails = statement('end-emails')`
            array(${WOKEN_WEBHOOKS}) as webhooks`;
 
 /**
- * Makes messages due again after their delays, because the provider deferred them.
+ * Makes messages due again after their delays, because the provider did not take them.
  *
  * Guarantee: a message changes only while its claim is held. Rows are locked in the order of ids.
  *
- * $1 email ids, $2 claims held, $3 delays in ms. Returns the ids and held claims of the messages that
- * changed.
+ * $1 email ids, $2 claims held, $3 delays in ms, $4 the attempts that count so far. Returns the ids and held
+ * claims of the messages that changed.
  */
 export const retryEmails = statement('retry-emails')`
     with deferred as materialized (
-      select * from unnest($1::text[], $2::int[], $3::float8[]) u (email_id, claim, delay)
+      select * from unnest($1::text[], $2::int[], $3::float8[], $4::int[]) u (email_id, claim, delay, attempts)
     ),
     mine as materialized (
-      select s.email_id, u.claim, u.delay
+      select s.email_id, u.claim, u.delay, u.attempts
       from deferred u
       join email_sends s on s.email_id = u.email_id and s.claim = u.claim
       where s.email_id = any ($1::text[])
@@ -116,7 +116,7 @@ export const retryEmails = statement('retry-emails')`
       for update of s
     )
     update email_sends s
-    set attempts = s.attempts + 1, unrecorded = greatest(0, s.unrecorded - 1), claim = s.claim + 1, leased_until = null,
+    set attempts = (select m.attempts from mine m where m.email_id = s.email_id), unrecorded = greatest(0, s.unrecorded - 1), claim = s.claim + 1, leased_until = null,
         taken_at = null,
         due_at = now() + make_interval(secs => (select m.delay / 1000 from mine m where m.email_id = s.email_id))
     where s.email_id = any (array(select email_id from mine))
