@@ -8,7 +8,7 @@ import type { ConfigurationOf } from '@postrider/runtime';
 /** A certificate and a confirmation answer have about 2 KiB each. SNS waits 15 s for our answer. */
 const FETCH = { timeoutMs: 5_000, bodyBytesMax: 64 * 1024 };
 
-/** What the route of SNS needs. */
+/** The parts that the route of SNS needs. */
 export type SnsAccess = Omit<ReturnType<typeof createSnsAccess>, 'start'>;
 
 /**

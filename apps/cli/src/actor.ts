@@ -25,7 +25,7 @@ export function withActor(command: Command): Command {
     .option('--note <text>', 'why, for the audit; no e-mail address', parseNote);
 }
 
-/** Who acts, as the audit names it. */
+/** The actor, as the audit names it. */
 export function actorOf(io: Io, { as, note }: ActorOptions): Actor {
   return { kind: 'cli', name: as ?? login(io), note };
 }

@@ -1,6 +1,6 @@
 import type { EventFate, EventWithFates } from '@postrider/store';
 
-/** What became of an event at a webhook. */
+/** The fate of an event at a webhook. */
 export function fateObject(fate: EventFate) {
   return {
     id: fate.webhookId,

@@ -40,7 +40,7 @@ export function newestIds(ids: readonly string[], idsMax: number): string[] {
   return ids.length <= idsMax ? [...ids] : [...ids.slice(0, 1), ...ids.slice(1 - idsMax)];
 }
 
-/** Whether the text is short enough to be stored as an id. */
+/** True for a text that is short enough to be stored as an id. */
 export function isMessageId(id: string): boolean {
   return id !== '' && Buffer.byteLength(id) <= ID_BYTES_MAX;
 }

@@ -1,5 +1,5 @@
 /**
- * We do not use `URL.canParse`. After about 4,500 calls, Node 22.19 runs a compiled form of it, which rejects
+ * We do not use `URL.canParse`. After about 4,500 calls, Node 22.19 runs a compiled form, which rejects
  * Latin-1 text such as `https://bücher.example`.
  *
  * @returns null when the text is not an absolute URL

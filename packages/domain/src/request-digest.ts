@@ -17,7 +17,7 @@ const PIECE_LENGTH = 16 * 1024;
 /** An attachment may be an array of millions of bytes. From this length on, an array is hashed at once. */
 const BYTES_MIN = 1_024;
 
-/** Whether each entry is a whole number from 0 to 255. */
+/** True when each entry is a whole number from 0 to 255. */
 export function isBytes(list: readonly unknown[]): list is readonly number[] {
   return list.every((each) => Number.isInteger(each) && (each as number) >= 0 && (each as number) <= 255);
 }

@@ -49,7 +49,7 @@ export class ByteBudget {
     };
   }
 
-  /** Whether a new holding of this size fits now. */
+  /** True when a new holding of this size fits now. */
   hasSpace(owner: string, bytes: number): boolean {
     const holding = this.open(owner);
     const fits = holding.take(bytes);

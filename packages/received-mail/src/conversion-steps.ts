@@ -16,7 +16,7 @@ const CHUNK_CHARACTERS = 4_096;
  */
 export function conversionSteps(html: string): number {
   let [steps, counted, levels, open, tag] = [0, 0, 1, 0, ''];
-  /** Whether each open `a` is a link, whose text html-to-text collects. Others are names of places. */
+  /** True for each open `a` that is a link, whose text html-to-text collects. Others are names of places. */
   const links: boolean[] = [];
   const count = (by: number, name: string): void => {
     steps += levels * (parser.startIndex - counted);

@@ -77,10 +77,10 @@ interface Node {
   readonly children: readonly Node[];
 }
 
-/** What mailparser's types leave out. */
+/** The fields that mailparser's types leave out. */
 interface Internals {
   readonly tree: Node | false;
-  /** Whether HTML outside an alternative also becomes text. mailparser sets it at a plain part. */
+  /** True when HTML outside an alternative also becomes text. mailparser sets it at a plain part. */
   hasText: boolean;
   /** Converts the parts into the texts of the message, at its end. */
   getTextContent(): MessageText;

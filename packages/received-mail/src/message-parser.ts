@@ -37,7 +37,7 @@ export class MessageParser {
   }
 
   /**
-   * A message that costs two threads is unread: nothing of it may run in the main thread.
+   * A message that costs two threads is unread: it must not run in the main thread.
    * @param client clients take turns at the threads
    * @throws Error when the parser is closed, or no thread starts: the sender must send the message again
    */

@@ -203,7 +203,7 @@ export interface ExampleSchema {
   readonly properties?: Readonly<Record<string, ExampleSchema>>;
 }
 
-/** What the `:id` of a path names, by the beginning of the path. The first that fits counts. */
+/** The noun that the `:id` of a path names, by the beginning of the path. The first that fits counts. */
 const PATH_IDS: Readonly<Record<string, string>> = {
   '/v1/webhooks/dead-letters/': `dl_${ULID}`,
   '/v1/webhooks/': `wh_${ULID}`,

@@ -82,7 +82,7 @@ function unreadable({ body }: Documented): Answer | undefined {
   return body?.unreadable('is not valid JSON');
 }
 
-/** Whether a `validation-failed` lists its faults. Only the send routes do (contract 7.1). */
+/** True when a `validation-failed` lists its faults. Only the send routes do (contract 7.1). */
 function listsFaults(route: Documented): boolean {
   const answer = unreadable(route);
   return answer?.kind === 'problem' && answer.errors !== undefined;

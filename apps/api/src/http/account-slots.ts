@@ -40,7 +40,7 @@ const COUNTS_PER_LIMIT = 100;
 /** Pause before the next count, while there are too many or a count fails. */
 const RECOUNT_MS = 1_000;
 
-/** What this process knows about an account, or about a client address. */
+/** The state of an account, or of a client address. */
 interface Use {
   /** Requests in flight, waiting requests, and slots that are still held. */
   slots: number;

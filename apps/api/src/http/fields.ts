@@ -97,7 +97,7 @@ export function parseFields<Fields>(
   return { ok: false, refusal: rule.breaking(`${name} ${quoted(valueAt(body, path))} ${message}.`) };
 }
 
-/** Whether a parsed body has none of the fields. A body that is no object has none. */
+/** True when a parsed body has none of the fields. A body that is no object has none. */
 export function lacksAll(body: unknown, fields: readonly string[]): boolean {
   return !isObject(body) || !fields.some((field) => Object.hasOwn(body, field));
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { parseUrl } from '@postrider/domain';
 
 /**
- * Whether a page of this console sent the form. `Referrer-Policy: no-referrer` makes browsers send
+ * True when a page of this console sent the form. `Referrer-Policy: no-referrer` makes browsers send
  * `Origin: null`; then `Sec-Fetch-Site` decides, which no page can set.
  */
 export function isOwnOrigin({ headers }: IncomingMessage): boolean {

@@ -52,7 +52,7 @@ const RESULT_EVERY_MS = 250;
 
 const ONCE = /^[\w-]{22}$/;
 
-/** Whether a text can be the token of a form. */
+/** True for a text that can be the token of a form. */
 export function isOnce(text: unknown): text is string {
   return typeof text === 'string' && ONCE.test(text);
 }

@@ -58,7 +58,7 @@ function mailSteps({ email, message }: EventStory): Step[] {
   return steps;
 }
 
-/** What the mail provider or the recipient reported. */
+/** The report of the mail provider or the recipient. */
 function reportSteps({ event }: EventStory): Step[] {
   const data = JSON.parse(event.data) as EventData<EventType>;
   if ('scope' in data) {

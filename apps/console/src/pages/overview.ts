@@ -41,7 +41,7 @@ export interface OverviewParts {
   /** The two that wait longest, when an event waits longer than `FIRST_ATTEMPT_SECONDS_MAX`. */
   readonly late: readonly LateWebhook[];
   readonly unsent: UnsentMail;
-  /** Of the last 24 hours. */
+  /** Dead letters of the last 24 hours. */
   readonly deadLetters: DeadLetterCount;
   readonly held: readonly HeldCount[];
   /** The workers that reported in the last minute. */

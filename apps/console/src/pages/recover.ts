@@ -62,7 +62,7 @@ export interface RecoverParts {
 /** Above this number of events, the user types the number. */
 const TYPED_ABOVE = 1_000;
 
-/** What a dry run counted. */
+/** The counts of a dry run. */
 export interface CountedEvents {
   readonly matched: number;
   /** More events may match. The recovery sends them, too. */

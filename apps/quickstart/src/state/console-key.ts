@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createFile, readOrNull } from '@postrider/embedded';
 import type { Settings } from '../settings.ts';
 
-/** Who may sign in to the console. */
+/** The operator who may sign in to the console. */
 export interface ConsoleAccess {
   /** The value of CONSOLE_KEYS. */
   readonly keys: string;

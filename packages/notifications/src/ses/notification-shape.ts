@@ -17,7 +17,7 @@ function storable(text: string): string {
 export const text = z.string().min(1).transform(storable).nullable().catch(null);
 export const texts = z.array(text).catch([]);
 
-/** Whether a program opened or clicked. SES says `Likely` or `Unlikely`, since 2026-08. Null: it does not. */
+/** True when a program opened or clicked. SES says `Likely` or `Unlikely` since 2026-08. Null: unknown. */
 const isBotEvent = z
   .union([z.boolean(), z.enum(['Likely', 'Unlikely']).transform((word) => word === 'Likely')])
   .nullable()

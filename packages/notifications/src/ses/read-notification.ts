@@ -18,7 +18,7 @@ interface Findings {
   /** The recipients that this part names. Empty: all recipients of the mail. */
   addresses: readonly (string | null)[];
   detail: Parameters<typeof notificationDetailOf>[0];
-  /** Whether a program opened or clicked, if SES says it. */
+  /** True when a program opened or clicked. Null or missing: SES does not say. */
   machine?: boolean | null;
   suppressAs?: BlamedAddress['reason'];
 }

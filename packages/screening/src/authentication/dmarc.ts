@@ -22,7 +22,7 @@ const STRICTEST_FIRST: readonly DmarcPolicy[] = ['reject', 'quarantine', 'none']
 const WORST_FIRST: readonly AuthResult[] = ['fail', 'temperror', 'none'];
 const NOBODY: Identifiers = { spf: null, dkim: [] };
 
-/** The result for authors who cannot be judged: one of them could hide behind another one. */
+/** The result for authors who cannot be judged: one could hide behind another. */
 export const UNKNOWN_AUTHOR: DmarcResult = { word: 'fail', policy: 'quarantine', isAuthorUnavailable: false };
 
 /** Queries the policies of the authors. `resolve` remembers them, so that `judgeDmarc` has them at once. */

@@ -32,7 +32,7 @@ export interface AccountLimits {
 export interface AccountDetails extends Account {
   /** null: it is not suspended. */
   readonly suspendedAt: Date | null;
-  /** Where mail about failing webhooks goes. null: nowhere. */
+  /** The address that gets mail about failing webhooks. null: nowhere. */
   readonly noticeEmail: string | null;
   readonly limits: AccountLimits;
   /** API keys that are not revoked. */

@@ -17,7 +17,7 @@ export interface ApiKey {
   readonly scopes: readonly Scope[];
   /** The key's own limit; null: the installation's setting applies. */
   readonly rateLimitPerMinute: number | null;
-  /** What the operator calls it. */
+  /** The name that the operator gave it. */
   readonly name: string | null;
   readonly createdAt: Date;
   /** It does not work from then on. null: it does not expire. */

@@ -125,7 +125,7 @@ export function createDeliveryOutbox(pool: Pool) {
       ]);
       return { webhooks: rows.flatMap(sweptWebhooks), cursor: rows[0]?.cursor ?? null };
     },
-    /** Does the same for one webhook. @returns none when nothing of it is due within the look-ahead */
+    /** Does the same for one webhook. @returns none when nothing is due within the look-ahead */
     async sweepOne(webhookId: WebhookId, lookAheadSeconds: number): Promise<SweptWebhook[]> {
       const rows = await runOn<SweptRow>(pool, sweepWebhook, [webhookId, lookAheadSeconds]);
       return rows.flatMap(sweptWebhooks);

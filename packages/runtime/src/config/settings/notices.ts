@@ -1,7 +1,7 @@
 import { mailbox, minutes, secretText, trustedUrl } from '../schemas.ts';
 import { defineOptionalSetting, defineSetting } from '../setting.ts';
 
-/** Who learns that a webhook fails, and that it is well again. */
+/** Notices that a webhook fails, and that it is well again. */
 export const noticeSettings = {
   webhookFailingNoticeMinutes: defineSetting({
     key: 'WEBHOOK_FAILING_NOTICE_MINUTES',

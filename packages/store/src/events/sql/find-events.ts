@@ -23,7 +23,7 @@ const FITS = `e.position is not null and e.position > $3::bigint and e.position 
  * $1 a list of what they are found by, each once, $2 to $6 and $8 as in `FITS`, $7 rows at most. Returns no
  * data.
  *
- * @param found a query that reads the newest $7 rows of `events` for each `g.value`, or for each type of it
+ * @param found a query that reads the newest $7 rows of `events` for each `g.value`, or for each of its types
  */
 function find(name: string, found: string): Statement {
   return statement(name)`
