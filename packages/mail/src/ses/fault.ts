@@ -40,6 +40,9 @@ const ACCOUNT = new Set([
 const CREDENTIALS =
   /^(AccessDenied|ExpiredToken|IncompleteSignature|InvalidAccessKeyId|InvalidClientTokenId|InvalidSignature|MissingAuthenticationToken|NotAuthorized|OptInRequired|RequestExpired|RequestInTheFuture|SignatureDoesNotMatch|UnrecognizedClient)/;
 
+/** The SDK's name for JSON without an error name, or the number that a proxy puts into `code`. Not of AWS. */
+const NAMELESS = /^(Unknown|\d+)$/;
+
 /** The SDK throws this for network faults, for its own faults, and for an answer that it cannot parse. */
 interface SdkFault extends NodeJS.ErrnoException {
   readonly $metadata: { readonly httpStatusCode?: number };
@@ -51,7 +54,8 @@ export function unreadable({ $metadata }: Pick<SdkFault, '$metadata'>): Error {
 }
 
 export function readFault(error: unknown): SesFault {
-  if (error instanceof SESv2ServiceException) return readServiceException(error);
+  if (error instanceof SESv2ServiceException && !NAMELESS.test(error.name))
+    return readServiceException(error);
   if (error instanceof SesNoAnswerError) return { kind: 'passing', name: null, sentence: error.message };
   const { name = '', code, message = '', $metadata } = error as Partial<SdkFault>;
   const status = $metadata?.httpStatusCode;
