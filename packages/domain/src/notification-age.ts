@@ -1,7 +1,7 @@
 /*
  * A signature never expires, so an attacker could send a copy of a notification at any time. We store its id
- * for a limited time. After that, we refuse the copy because it is too old. SNS itself repeats a notification
- * for hours at most.
+ * for a limited time. After that, we refuse the copy because it is too old. SNS repeats a notification for an
+ * hour at most. An operator may post it again from a dead-letter queue (docs/operations/deploy.md).
  */
 
 /** An older notification is refused. */

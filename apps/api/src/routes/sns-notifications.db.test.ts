@@ -54,6 +54,8 @@ function sample(name: string): string {
   return sesSampleText(name).replaceAll(SAMPLE_ID, emailId);
 }
 
+const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 60 * 60_000).toISOString();
+
 async function expectTaken(body: unknown): Promise<void> {
   const answer = await post(body);
   expect({ status: answer.status, body: answer.body as unknown }).toEqual({
@@ -242,7 +244,6 @@ describe('an authentic message that is not understood gets 200, and changes noth
 
 describe('refused with the same 400, and nothing stored', () => {
   const bounce = () => sns.notification(sample('05-bounce-permanent-general'));
-  const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 60 * 60_000).toISOString();
   afterAll(async () => {
     const results = ['bad_envelope', 'unknown_topic', 'bad_signature', 'untrusted_certificate', 'too_old'];
     for (const result of results) {
@@ -309,7 +310,7 @@ describe('a body', () => {
   });
 });
 
-test('while the certificate cannot be fetched the answer is 503, and the next try succeeds', async () => {
+test('while the certificate cannot be fetched the answer is 503; six days later the same body makes its event', async () => {
   let answers = 0;
   const get: typeof sns.access.get = async () => {
     answers += 1;
@@ -318,10 +319,12 @@ test('while the certificate cannot be fetched the answer is 503, and the next tr
   const trust = { ...sns.access.trust, certificates: fetchedCertificates({ get }) };
   const blind = await startApi({ sns: { ...sns.access, get, trust } });
   try {
-    const answer = await post(sns.notification('x'), blind);
-    expect(expectProblem(answer, 'not-ready')).toContain('Send it again later');
+    const bounce = sns.notification(sample('05-bounce-permanent-general'), { Timestamp: daysAgo(6) });
+    expect(expectProblem(await post(bounce, blind), 'not-ready')).toContain('Send it again later');
     expect(answers).toBe(1);
     expect(blind.log()).toContain('signing certificate: connect ECONNREFUSED');
+    await expectTaken(bounce);
+    expect(await events()).toMatchObject([{ type: 'email.bounced', data: { email_id: emailId } }]);
   } finally {
     await blind.stop();
   }

@@ -50,7 +50,7 @@ const TAKEN = json<AnswerOf<typeof received>>(200, { received: true });
  * - A message that SNS has not signed, or of a topic that is not allowed, gets 400: SNS does not send it
  *   again.
  * - While the API cannot fetch the certificate, confirm the subscription or reach Postgres, it answers 5xx.
- *   SNS then sends the message again.
+ *   SNS then sends the message again: three times within a minute by default, for an hour at most.
  * - Every other authentic message gets 200, also one that the API does not understand: a repetition would not
  *   help.
  */
