@@ -197,6 +197,20 @@ describe('suppressed is', () => {
     });
   });
 
+  test('nobody by a complaint of before, for which SES did not send the mail: it is reported', () => {
+    const notification = complaint();
+    Object.assign(notification['complaint'] ?? {}, {
+      complaintFeedbackType: undefined,
+      complaintSubType: 'OnAccountSuppressionList',
+    });
+    expect(reportOf(notification)).toMatchObject({
+      type: 'email.complained',
+      recipients: ['richard@example.org'],
+      detail: { complaint_type: 'OnAccountSuppressionList' },
+      suppress: [],
+    });
+  });
+
   test('everyone who complained in a way that is new', () => {
     const notification = complaint();
     Object.assign(notification['complaint'] ?? {}, { complaintFeedbackType: 'to-come' });
@@ -205,15 +219,6 @@ describe('suppressed is', () => {
 });
 
 describe('detail', () => {
-  test('takes the sub-type of a complaint that has no feedback type', () => {
-    const notification = complaint();
-    Object.assign(notification['complaint'] ?? {}, {
-      complaintFeedbackType: undefined,
-      complaintSubType: 'OnAccountSuppressionList',
-    });
-    expect(reportOf(notification).detail.complaint_type).toBe('OnAccountSuppressionList');
-  });
-
   test('has the kind of a delay for a diagnostic when its first recipient has none', () => {
     const notification = sample('03-delivery-delay');
     Object.assign(notification['deliveryDelay'] ?? {}, {

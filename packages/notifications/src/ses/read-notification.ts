@@ -156,7 +156,10 @@ function readBounce({ bounce }: SesNotification): Findings {
     : { ...common, type: 'email.soft_bounced' };
 }
 
-/** `not-spam` withdraws a complaint (RFC 6430). It is reported and suppresses no address. */
+/**
+ * Two kinds are reported and suppress no address. `not-spam` withdraws a complaint (RFC 6430).
+ * `OnAccountSuppressionList` is about earlier mail, perhaps of another account: SES did not send this one.
+ */
 function readComplaint({ complaint }: SesNotification): Findings {
   const common: Findings = {
     type: 'email.complained',
@@ -165,7 +168,8 @@ function readComplaint({ complaint }: SesNotification): Findings {
     detail: { complaint_type: complaint.complaintFeedbackType ?? complaint.complaintSubType },
   };
   const isWithdrawn = complaint.complaintFeedbackType?.toLowerCase() === 'not-spam';
-  return isWithdrawn ? common : { ...common, suppressAs: 'complaint' };
+  const isUnsent = complaint.complaintSubType === 'OnAccountSuppressionList';
+  return isWithdrawn || isUnsent ? common : { ...common, suppressAs: 'complaint' };
 }
 
 function readOpen({ open }: SesNotification): Findings {
