@@ -247,7 +247,7 @@ describe('every operation', () => {
       expect(await call(domains)).toEqual({
         kind: 'refused',
         detail: 'the mail provider does not accept our credentials',
-        code: 'AccessDeniedException',
+        code: 'AccessDeniedException: arn:aws:iam::123456789012:user/x',
       });
     },
   );

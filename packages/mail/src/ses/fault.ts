@@ -23,7 +23,7 @@ export interface SesFault {
   readonly name: string | null;
   /** The text for the customer, without our inner error codes. */
   readonly sentence: string;
-  /** The code of Node, the SDK or AWS, for operators only. */
+  /** The code of Node, the SDK or AWS, for operators only. With a missing right, AWS's message too. */
   readonly code?: string;
 }
 
@@ -36,9 +36,12 @@ const ACCOUNT = new Set([
   'NotFoundException',
   'SendingPausedException',
 ]);
-/** Their messages name our users, roles and keys. */
+/** Their messages name our users, roles and keys. A message about the signature quotes the session token. */
 const CREDENTIALS =
   /^(AccessDenied|ExpiredToken|IncompleteSignature|InvalidAccessKeyId|InvalidClientTokenId|InvalidSignature|MissingAuthenticationToken|NotAuthorized|OptInRequired|RequestExpired|RequestInTheFuture|SignatureDoesNotMatch|UnrecognizedClient)/;
+
+/** Their messages name the action that our user or role lacks. */
+const DENIED = /^(AccessDenied|NotAuthorized)/;
 
 /** The SDK's name for JSON without an error name, or the number that a proxy puts into `code`. Not of AWS. */
 const NAMELESS = /^(Unknown|\d+)$/;
@@ -76,10 +79,11 @@ export function readFault(error: unknown): SesFault {
 
 function readServiceException(error: SESv2ServiceException): SesFault {
   const { name } = error;
-  if (CREDENTIALS.test(name)) {
-    return { kind: 'ours', name, sentence: 'the mail provider does not accept our credentials', code: name };
-  }
   const words = oneLine(`${name}: ${error.message}`);
+  if (CREDENTIALS.test(name)) {
+    const code = DENIED.test(name) ? words : name;
+    return { kind: 'ours', name, sentence: 'the mail provider does not accept our credentials', code };
+  }
   const status = error.$metadata.httpStatusCode ?? 0;
   if (status === 429 || THROTTLING.test(name)) return { kind: 'throttled', name, sentence: words };
   if (isPassing(status) || TIMED_OUT.test(name)) return { kind: 'passing', name, sentence: words };

@@ -214,7 +214,6 @@ describe('what may be different next time is deferred, and asked once', () => {
   });
 
   test.each([
-    [403, 'AccessDeniedException', 'User: arn:aws:iam::123456789012:user/x is not authorized'],
     [403, 'ExpiredTokenException', 'The security token included in the request is expired'],
     [403, 'InvalidSignatureException', 'Signature expired: 20260101T000000Z'],
     [403, 'UnrecognizedClientException', 'The security token included in the request is invalid.'],
@@ -225,7 +224,6 @@ describe('what may be different next time is deferred, and asked once', () => {
     [403, 'InvalidAccessKeyId', 'There is no key AKIDEXAMPLE'],
     [403, 'InvalidClientTokenId', 'The security token included in the request is invalid'],
     [403, 'MissingAuthenticationTokenException', 'Missing Authentication Token'],
-    [403, 'NotAuthorized', 'User: arn:aws:iam::123456789012:user/x is not authorized'],
     [403, 'OptInRequired', 'The key AKIDEXAMPLE needs a subscription for the service'],
   ])('%d %s: our credentials, in words that tell nothing of them', async (status, name, message) => {
     ses.script('SendEmail', [sesError(status, name, message)]);
@@ -235,6 +233,19 @@ describe('what may be different next time is deferred, and asked once', () => {
       code: name,
     });
   });
+
+  test.each(['AccessDeniedException', 'AccessDenied', 'NotAuthorized'])(
+    '403 %s: the operator reads which right is missing, and the customer does not',
+    async (name) => {
+      const message = 'User: arn:aws:iam::1:user/x is not authorized to perform: ses:SendRawEmail';
+      ses.script('SendEmail', [sesError(403, name, message)]);
+      expect(await provide().send(outgoingMessage())).toEqual({
+        kind: 'deferred',
+        error: 'the mail provider does not accept our credentials',
+        code: `${name}: ${message}`,
+      });
+    },
+  );
 
   test('nobody there', async () => {
     atEnd(setEnvironment({ AWS_ENDPOINT_URL_SESV2: `http://127.0.0.1:${CLOSED_PORT}` }));
