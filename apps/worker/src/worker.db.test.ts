@@ -99,6 +99,22 @@ describe('a delivery', () => {
   });
 });
 
+test.each([
+  [{}, 1],
+  [{ SES_CONFIGURATION_SET: 'events' }, 0],
+])('the start warns of SES without a configuration set: %j', async (settings, warnings) => {
+  const replaceProvider = () => database.query('delete from installation');
+  await replaceProvider();
+  atEnd(replaceProvider);
+  await startWorker({ MAIL_PROVIDER: 'ses', AWS_REGION: 'eu-central-1', ...settings });
+  const lines = log
+    .text()
+    .split('\n')
+    .filter((line) => line.includes('SES_CONFIGURATION_SET is not set'));
+  expect(lines).toHaveLength(warnings);
+  for (const line of lines) expect(JSON.parse(line)).toMatchObject({ level: 'warn' });
+});
+
 describe('mail over SMTP', () => {
   const REPLY_MS = 1_000;
 

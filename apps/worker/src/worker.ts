@@ -41,11 +41,7 @@ export function addWorker(parts: WorkerParts): ReadinessCheck {
     async start() {
       const agreed = await agreeOnMailProvider(database, config.mailProvider);
       logMailProvider(parts, agreed);
-      if (agreed.name === 'ses' && config.publicUrl === undefined) {
-        logger.warn(
-          'PUBLIC_URL is not set: mail about a topic carries no link to unsubscribe (List-Unsubscribe)',
-        );
-      }
+      if (agreed.name === 'ses') warnOfMissingSettings(parts);
       // The provider is known only now. Parts that are added during the start are started after the others.
       await addConsumers(parts, agreed.name);
     },
@@ -54,6 +50,20 @@ export function addWorker(parts: WorkerParts): ReadinessCheck {
     const state = await databaseReadiness(() => readiness(database.pool));
     return { ...state, parts: { ...state.parts, queue: queueWatch.state(state.parts.postgres) } };
   };
+}
+
+/** Mail leaves without these settings, but a part of SES's work is missing. */
+function warnOfMissingSettings({ config, logger }: WorkerParts): void {
+  if (config.publicUrl === undefined) {
+    logger.warn(
+      'PUBLIC_URL is not set: mail about a topic carries no link to unsubscribe (List-Unsubscribe)',
+    );
+  }
+  if (config.sesConfigurationSet === undefined) {
+    logger.warn(
+      'SES_CONFIGURATION_SET is not set: no bounce, complaint or delivery is reported, unless each domain has its own set at SES',
+    );
+  }
 }
 
 /** Adds the three consumers, and what they need. @param mailProvider the one of the installation. */
