@@ -172,12 +172,16 @@ async function openDomainProvider(
   provider: MailProviderName,
 ): Promise<DomainProvider | null> {
   if (provider !== 'ses') return null;
-  const { awsRegion, domainTimeoutMs } = config;
+  const { awsRegion, domainTimeoutMs, sesConfigurationSet } = config;
   if (awsRegion === undefined) {
     logger.warn(
       'AWS_REGION is not set, and the mail provider is ses: the routes of sending domains answer 503',
     );
     return null;
   }
-  return createDomainProvider({ region: awsRegion, timeoutMs: domainTimeoutMs });
+  return createDomainProvider({
+    region: awsRegion,
+    timeoutMs: domainTimeoutMs,
+    configurationSet: sesConfigurationSet,
+  });
 }

@@ -22,6 +22,7 @@ const OPERATIONS: readonly SesOperation[] = [
   'GetEmailIdentity',
   'DeleteEmailIdentity',
   'PutEmailIdentityMailFromAttributes',
+  'PutEmailIdentityFeedbackAttributes',
 ];
 const REFUSED = '502 ses-refused';
 const UNAVAILABLE = '503 ses-unavailable';

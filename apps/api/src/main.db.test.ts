@@ -179,9 +179,11 @@ describe('the process', () => {
       DOMAINS_PER_ACCOUNT_MAX: '2',
       UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX: '1',
       DOMAIN_CLAIM_DAYS: '2',
+      SES_CONFIGURATION_SET: 'events',
     });
     const post = posting(url, await newKey(SCOPES));
     expect((await post('domains', { name: 'a.example' })).status).toBe(200);
+    expect(ses.identities.get('a.example')?.FeedbackForwardingStatus).toBe(false);
     expect(await post('domains', { name: 'b.example' })).toMatchObject(
       refusal('The account has as many domains that are not verified as it may have: 1.'),
     );

@@ -27,8 +27,9 @@ export async function startFakeDomains(): Promise<FakeDomains> {
   const ses = await startFakeSes();
   const restore = setEnvironment(ses.environment);
   const region = 'eu-central-1';
-  const usual = await createDomainProvider({ region, timeoutMs: TIMEOUT_MS });
-  const impatient = await createDomainProvider({ region, timeoutMs: SHORT_TIMEOUT_MS });
+  const options = { region, configurationSet: 'events' };
+  const usual = await createDomainProvider({ ...options, timeoutMs: TIMEOUT_MS });
+  const impatient = await createDomainProvider({ ...options, timeoutMs: SHORT_TIMEOUT_MS });
   let current = usual;
   return {
     provider: {

@@ -43,8 +43,9 @@ export interface DomainProvider {
   /** The provider's region, as the API shows it. */
   readonly region: string;
   /**
-   * Registers a domain and its return path `send.<domain>`. A repeated call for the same account continues an
-   * unfinished registration. A domain that the provider holds for another owner is refused.
+   * Registers a domain and its return path `send.<domain>`. With a configuration set, the provider no longer
+   * mails bounces and complaints to the sender. A repeated call for the same account continues an unfinished
+   * registration. A domain that the provider holds for another owner is refused.
    */
   create(request: { domain: string; accountId: AccountId }): Promise<DomainAnswer<SendingDomain>>;
   /** The value is null when the provider does not have the domain. */

@@ -178,19 +178,20 @@ describe('POST /v1/domains', () => {
     }
   });
 
-  describe.each(['CreateEmailIdentity', 'PutEmailIdentityMailFromAttributes'] as const)(
-    'when %s gets',
-    (operation) => {
-      test.each(FAILURES)('%s, nothing is stored, and the next try succeeds', async (_, reaction, slug) => {
-        nextFails(operation, reaction);
-        const detail = expectProblem(await post({ name: NAME }), slug);
-        expect(detail).toMatch(/^The provider (refused|did not answer): /);
-        expect(await stored()).toEqual([]);
-        domains.setImpatient(false);
-        await created();
-      });
-    },
-  );
+  describe.each([
+    'CreateEmailIdentity',
+    'PutEmailIdentityMailFromAttributes',
+    'PutEmailIdentityFeedbackAttributes',
+  ] as const)('when %s gets', (operation) => {
+    test.each(FAILURES)('%s, nothing is stored, and the next try succeeds', async (_, reaction, slug) => {
+      nextFails(operation, reaction);
+      const detail = expectProblem(await post({ name: NAME }), slug);
+      expect(detail).toMatch(/^The provider (refused|did not answer): /);
+      expect(await stored()).toEqual([]);
+      domains.setImpatient(false);
+      await created();
+    });
+  });
 
   test('after a crash between the provider’s answer and our row, the same account can add the domain again', async () => {
     const left = newIdentity([{ Key: 'postrider-account', Value: caller.accountId }]);

@@ -21,6 +21,11 @@ const SHORT_MS = 1000;
 const ACME = 'acct_01jd0000000000000000000002' as AccountId;
 const OTHER = 'acct_01jd0000000000000000000003' as AccountId;
 const DOMAIN = 'mail.example.com';
+/** The settings of a new identity. */
+const SETTINGS: readonly SesOperation[] = [
+  'PutEmailIdentityMailFromAttributes',
+  'PutEmailIdentityFeedbackAttributes',
+];
 
 let ses: FakeSes;
 let domains: DomainProvider;
@@ -32,8 +37,9 @@ beforeEach(async () => {
   domains = provide(LONG_MS);
 });
 
-function provide(timeoutMs: number): DomainProvider {
-  const provider = createSesDomains({ region: 'eu-central-1', timeoutMs });
+function provide(timeoutMs: number, configurationSet: string | null = 'events'): DomainProvider {
+  const set = configurationSet ?? undefined;
+  const provider = createSesDomains({ region: 'eu-central-1', timeoutMs, configurationSet: set });
   atEnd(() => provider.close());
   return provider;
 }
@@ -85,27 +91,41 @@ describe('create', () => {
     });
   });
 
-  test('asked again by the same account goes on where it stopped', async () => {
-    ses.script('PutEmailIdentityMailFromAttributes', [serviceDrop]);
+  test('ends the mail of SES about bounces and complaints to the sender', async () => {
+    await create();
+    expect(identity().FeedbackForwardingStatus).toBe(false);
+  });
+
+  test('keeps that mail without a configuration set: nothing else reports', async () => {
+    domains = provide(LONG_MS, null);
+    expect((await create()).kind).toBe('ok');
+    expect(identity().FeedbackForwardingStatus).toBe(true);
+  });
+
+  test.each(SETTINGS)('asked again by the same account goes on where %s stopped', async (setting) => {
+    ses.script(setting, [serviceDrop]);
     ses.script('DeleteEmailIdentity', [serviceDrop]);
     expect((await create()).kind).toBe('unavailable');
     const tokens = identity().DkimAttributes.Tokens;
     const answer = await create();
     expect(answer.kind).toBe('ok');
     expect(identity().DkimAttributes.Tokens).toBe(tokens);
-    expect(identity().MailFromAttributes?.MailFromDomain).toBe(`send.${DOMAIN}`);
+    expect(identity()).toMatchObject({
+      MailFromAttributes: { MailFromDomain: `send.${DOMAIN}` },
+      FeedbackForwardingStatus: false,
+    });
     expect(JSON.stringify(answer)).toContain(tokens[0]);
   });
 
-  test('leaves nothing behind when the return path cannot be set', async () => {
-    ses.script('PutEmailIdentityMailFromAttributes', [sesError(400, 'BadRequestException', 'no')]);
+  test.each(SETTINGS)('leaves nothing behind when %s is refused', async (setting) => {
+    ses.script(setting, [sesError(400, 'BadRequestException', 'no')]);
     expect(await create()).toEqual({ kind: 'refused', detail: 'BadRequestException: no' });
     expect(ses.identities.size).toBe(0);
   });
 
-  test('again, failing at the return path, keeps the identity that was there', async () => {
+  test.each(SETTINGS)('again, failing at %s, keeps the identity that was there', async (setting) => {
     await create();
-    ses.script('PutEmailIdentityMailFromAttributes', [sesThrottle]);
+    ses.script(setting, [sesThrottle]);
     expect((await create()).kind).toBe('unavailable');
     expect(ses.identities.has(DOMAIN)).toBe(true);
   });
@@ -208,10 +228,10 @@ describe('delete', () => {
 describe('every operation', () => {
   const calls: readonly [SesOperation, (provider: DomainProvider) => Promise<{ kind: string }>][] = [
     ['CreateEmailIdentity', (provider) => provider.create({ domain: DOMAIN, accountId: ACME })],
-    [
-      'PutEmailIdentityMailFromAttributes',
+    ...SETTINGS.map((name): [SesOperation, (provider: DomainProvider) => Promise<{ kind: string }>] => [
+      name,
       (provider) => provider.create({ domain: DOMAIN, accountId: ACME }),
-    ],
+    ]),
     ['GetEmailIdentity', (provider) => provider.get(DOMAIN)],
     ['DeleteEmailIdentity', (provider) => provider.delete(DOMAIN)],
   ];

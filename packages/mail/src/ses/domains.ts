@@ -2,6 +2,7 @@ import {
   CreateEmailIdentityCommand,
   DeleteEmailIdentityCommand,
   GetEmailIdentityCommand,
+  PutEmailIdentityFeedbackAttributesCommand,
   PutEmailIdentityMailFromAttributesCommand,
 } from '@aws-sdk/client-sesv2';
 import type { SESv2Client } from '@aws-sdk/client-sesv2';
@@ -16,9 +17,11 @@ import { readFault, unreadable } from './fault.ts';
 /** Names the account that we created an identity for. An identity without this tag is not ours. */
 const OWNER_TAG = 'postrider-account';
 
+export type SesDomainOptions = Pick<SesOptions, 'region' | 'timeoutMs' | 'configurationSet'>;
+
 /** Sending domains as identities of Amazon SES with Easy DKIM and a MAIL FROM domain. */
-export function createSesDomains(options: Pick<SesOptions, 'region' | 'timeoutMs'>): DomainProvider {
-  const { region } = options;
+export function createSesDomains(options: SesDomainOptions): DomainProvider {
+  const { region, configurationSet } = options;
   const client = new SesClient(options);
   const attempt = async <Value>(
     work: (sdk: SESv2Client, commandOptions: CommandOptions) => Promise<Value>,
@@ -39,6 +42,7 @@ export function createSesDomains(options: Pick<SesOptions, 'region' | 'timeoutMs
         const { identity, isNew } = await createIdentity(sdk, domain, accountId, commandOptions);
         try {
           await setReturnPath(sdk, domain, commandOptions);
+          if (configurationSet !== undefined) await endReportsByMail(sdk, domain, commandOptions);
         } catch (error) {
           // If this fails too, the next call finds the identity by its tag.
           if (isNew) await deleteIdentity(sdk, domain, commandOptions).catch(() => undefined);
@@ -93,6 +97,22 @@ async function setReturnPath(
     EmailIdentity: domain,
     MailFromDomain: returnPathOf(domain),
     BehaviorOnMxFailure: 'USE_DEFAULT_VALUE',
+  });
+  await sdk.send(command, commandOptions);
+}
+
+/**
+ * A new identity sends each bounce and complaint as mail to the sender, too. Without a configuration set,
+ * this mail is the only report.
+ */
+async function endReportsByMail(
+  sdk: SESv2Client,
+  domain: string,
+  commandOptions: CommandOptions,
+): Promise<void> {
+  const command = new PutEmailIdentityFeedbackAttributesCommand({
+    EmailIdentity: domain,
+    EmailForwardingEnabled: false,
   });
   await sdk.send(command, commandOptions);
 }

@@ -7,6 +7,8 @@ export interface FakeIdentity {
   VerifiedForSendingStatus: boolean;
   VerificationStatus: Status;
   DkimAttributes: { Status: Status; Tokens: string[]; SigningHostedZone?: string };
+  /** Whether SES mails bounces and complaints to the sender. */
+  FeedbackForwardingStatus: boolean;
   MailFromAttributes?: { MailFromDomain: string; MailFromDomainStatus: Status; BehaviorOnMxFailure: string };
   Tags: { Key: string; Value: string }[];
 }
@@ -17,6 +19,7 @@ export function newIdentity(tags: FakeIdentity['Tags'] = []): FakeIdentity {
     VerifiedForSendingStatus: false,
     VerificationStatus: 'PENDING',
     DkimAttributes: { Status: 'PENDING', Tokens: Array.from({ length: 3 }, dkimToken) },
+    FeedbackForwardingStatus: true,
     Tags: tags,
   };
 }

@@ -8,7 +8,8 @@ export type SesOperation =
   | 'CreateEmailIdentity'
   | 'GetEmailIdentity'
   | 'DeleteEmailIdentity'
-  | 'PutEmailIdentityMailFromAttributes';
+  | 'PutEmailIdentityMailFromAttributes'
+  | 'PutEmailIdentityFeedbackAttributes';
 
 /** https://docs.aws.amazon.com/ses/latest/APIReference-V2/API_Operations.html */
 const ROUTES: readonly (readonly [method: string, path: RegExp, operation: SesOperation])[] = [
@@ -17,6 +18,7 @@ const ROUTES: readonly (readonly [method: string, path: RegExp, operation: SesOp
   ['GET', /^\/v2\/email\/identities\/([^/]+)$/, 'GetEmailIdentity'],
   ['DELETE', /^\/v2\/email\/identities\/([^/]+)$/, 'DeleteEmailIdentity'],
   ['PUT', /^\/v2\/email\/identities\/([^/]+)\/mail-from$/, 'PutEmailIdentityMailFromAttributes'],
+  ['PUT', /^\/v2\/email\/identities\/([^/]+)\/feedback$/, 'PutEmailIdentityFeedbackAttributes'],
 ];
 
 /** @returns null for an operation that this fake does not know */
@@ -66,6 +68,10 @@ export function perform(
         MailFromDomainStatus: 'PENDING',
         BehaviorOnMxFailure: String(body['BehaviorOnMxFailure']),
       };
+      return json({});
+    case 'PutEmailIdentityFeedbackAttributes':
+      if (existing === undefined) return notFound(identity);
+      existing.FeedbackForwardingStatus = body['EmailForwardingEnabled'] === true;
       return json({});
   }
 }

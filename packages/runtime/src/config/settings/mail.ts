@@ -108,10 +108,11 @@ export const mailSettings = {
   sesConfigurationSet: defineOptionalSetting({
     key: 'SES_CONFIGURATION_SET',
     description:
-      'Configuration set of every message to SES. Its event destinations report deliveries, opens and clicks. ' +
-      'Not set: the configuration set of the sending domain, if it has one.',
+      'Configuration set of every message to SES. Its event destinations report deliveries, bounces and complaints. ' +
+      'Set it alike on APIs and workers: for a new domain, the API then ends the mail of SES about bounces and complaints ' +
+      'to the sender. Not set: SES sends this mail, and reports nothing to Postrider.',
     schema: sesConfigurationSet,
-    processes: ['worker'],
+    processes: ['api', 'worker'],
   }),
   domainTimeoutMs: defineSetting({
     key: 'DOMAIN_TIMEOUT_MS',
