@@ -40,7 +40,7 @@ export function placeOf(resultFile: string): PagePlace {
   const place = { folder: dirname(assets), name: basename(assets) };
   if (basename(resultFile) !== 'result.json' || !existsSync(`${assets}.md`)) {
     throw new UsageError(
-      `--page-of takes the result.json of a page, as docs/benchmark/result.json, not '${resultFile}'`,
+      `--page-of takes the result.json of a page, as docs/benchmark-2-cores/result.json, not '${resultFile}'`,
     );
   }
   return place;

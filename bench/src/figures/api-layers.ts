@@ -45,7 +45,7 @@ export const apiLayers: Figure = {
       }
       return costs;
     };
-    await measure(); // warm-up
+    for (let made = 0; made < fixture.sizes.warmUp; made += count) await measure();
     const rounds = await measureRounds(
       fixture,
       measure,

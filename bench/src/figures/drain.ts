@@ -11,10 +11,6 @@ import type { Plot } from '../result/result.ts';
 import { BARE_CLIENTS } from '../roles/bare-client.ts';
 import type { BareClientName } from '../roles/bare-client.ts';
 
-/**
- * Share of a burst sent as warm-up: it opens connections, compiles code and shows that the endpoint answers.
- */
-const WARM_UP_SHARE = 0.1;
 /** Our processes on the path of a delivery. */
 const SENDING = ['relay', 'worker', 'Postgres', 'Redis'];
 
@@ -41,8 +37,7 @@ export const drain: Figure = {
   limitSeconds: 480,
   async run(fixture) {
     const sender = await prepare(fixture);
-    const warmUp = Math.ceil(fixture.sizes.burst * WARM_UP_SHARE);
-    await sender.round(warmUp);
+    await sender.round(fixture.sizes.warmUp);
     return measurement(await measureRounds(fixture, () => sender.round(fixture.sizes.burst), describe));
   },
 };

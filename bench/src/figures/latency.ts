@@ -63,7 +63,7 @@ async function measureBare(
   await receiver.call('reset', null);
   const posted = await bare.call('pace', wish);
   const arrivals = new Map(await receiver.call('arrivals', null));
-  return posted.map(([id, calledAtMs]) => (arrivals.get(id) ?? Number.NaN) - calledAtMs);
+  return posted.map(([id, dueAtMs]) => (arrivals.get(id) ?? Number.NaN) - dueAtMs);
 }
 
 function measurement(rounds: readonly Round[]): Outcome {

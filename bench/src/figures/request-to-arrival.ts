@@ -72,7 +72,7 @@ function ofShape(shape: Shape): Omit<Figure, 'id' | 'title'> {
     limitSeconds: 600,
     async run(fixture) {
       const round = await prepare(fixture, shape);
-      await round(Math.ceil(fixture.sizes.sends / 4), 1);
+      await round(fixture.sizes.warmUp, 1);
       const measure = () => round(fixture.sizes.sends, fixture.sizes.latencySeconds);
       return measurement(await measureRounds(fixture, measure, (one) => describe(one, ours)), ours);
     },
@@ -107,12 +107,12 @@ async function prepare(
 
   async function steady(perSecond: number, seconds: number) {
     await receiver.call('reset', null);
-    let calledAtMs: readonly number[] = [];
+    let dueAtMs: readonly number[] = [];
     const begun = monotonicMs();
     const first = made;
     const used = await cpuOf(async () => {
-      calledAtMs = await postAtRate({ ...request, status: 201 }, { perSecond, seconds });
-      await arrivals(calledAtMs.length);
+      dueAtMs = await postAtRate({ ...request, status: 201 }, { perSecond, seconds });
+      await arrivals(dueAtMs.length);
     });
     const percent = times(used, 100_000 / (monotonicMs() - begun));
     const arrivedAtMs = new Map(await receiver.call('arrivals', null));
@@ -121,8 +121,8 @@ async function prepare(
       [accountId, [...arrivedAtMs.keys()]],
     );
     const arrivedMs = events.map(({ id, email }) => {
-      const called = calledAtMs[Number(/\d+/.exec(email)?.[0]) - first - 1] ?? Number.NaN;
-      return (arrivedAtMs.get(id) ?? Number.NaN) - called;
+      const dueAt = dueAtMs[Number(/\d+/.exec(email)?.[0]) - first - 1] ?? Number.NaN;
+      return (arrivedAtMs.get(id) ?? Number.NaN) - dueAt;
     });
     return { percent, arrivedMs };
   }

@@ -30,7 +30,8 @@ export const scaling: Figure = {
     `Workers for which the relay lets one account have ${IN_FLIGHT} deliveries in flight each, to endpoints on hosts of ` +
     `their own that take ${ENDPOINT_TAKES_SECONDS * 1000} ms. One relay. Within a round workers are added one after the other; the rate is ` +
     'that of the arrivals between the first and the last tenth of a burst. The share is that of the rate of one worker, ' +
-    'in the same round, times the number of workers. Where the cores were busy to 90 % and more there is nothing to ' +
+    'in the same round, times the number of workers. A claim may give each webhook one delivery more than the limit leaves, so ' +
+    'the rate of one worker is a little above what the limit allows, and the shares are lower by that. Where the cores were busy to 90 % and more there is nothing to ' +
     'scale with: such a step is shown and not judged.',
   limitSeconds: 360,
   async run(fixture) {

@@ -17,7 +17,7 @@ export const workerCeiling: Figure = {
   how:
     'A burst of fresh events for one endpoint is committed at once and drained, as in “A burst to one endpoint”. The worker has the ' +
     'last core for itself. Relay, Redis, Postgres’ sessions and the receiver share the others. While its core is busy and the ' +
-    'others are not, the rate is what one worker can do.',
+    'others are not, the rate is what one worker can do. A run on fewer than three cores leaves this figure out.',
   limitSeconds: 240,
   coresMin: 3, // with two cores, the core of the other processes would be full first
   async run(fixture) {

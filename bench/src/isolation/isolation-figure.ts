@@ -21,7 +21,7 @@ export interface Disturbance {
   readonly how: string;
   /** The number of accounts that own its endpoints, in turn. Default: 1. */
   readonly accounts?: number;
-  /** Its duration before the measurement. Default: that of the sizes. */
+  /** The load's duration before the measurement, also alone. Default: that of the sizes. */
   readonly leadInSeconds?: (sizes: Sizes) => number;
   /** @param origins of a second receiver, on the same hosts as the healthy endpoint */
   readonly endpoints: (sizes: Sizes, origins: readonly string[]) => string[];
@@ -45,8 +45,8 @@ const STARVING_AFTER_SECONDS = 5;
 const HOW =
   `A healthy endpoint gets ${FULL.eventsPerSecond} events a second, a transaction each; its p99 from commit to arrival is taken ` +
   'alone and beside the disturbance, in turn. Every run begins with empty tables, an empty Redis, and a relay and a ' +
-  'worker that have just been started and warmed up on the healthy endpoint; a second or more after the disturbance is ' +
-  'queued the measured time begins. A webhook starves when at the end of a run it has had something due for 5 seconds ' +
+  'worker that have just been started and warmed up on the healthy endpoint. Its events begin a second or more before the ' +
+  'measured time, alone and, once the disturbance is queued, beside it. A webhook starves when at the end of a run it has had something due for 5 seconds ' +
   'or more, and no attempt: neither in the log nor in flight.';
 
 /** The figure of one disturbance. */
@@ -60,8 +60,8 @@ export function isolationFigure(disturbance: Disturbance): Figure {
     async run(fixture) {
       const prepared = await prepare(fixture, disturbance);
       const oneRound = async (): Promise<Round> => {
-        const { p99: alone } = await oneRun(fixture, prepared, null);
-        const { p99: beside, ...rest } = await oneRun(fixture, prepared, disturbance);
+        const { p99: alone } = await oneRun(fixture, prepared, disturbance, false);
+        const { p99: beside, ...rest } = await oneRun(fixture, prepared, disturbance, true);
         return { alone, beside, ...rest };
       };
       const rounds = await measureRounds(fixture, oneRound, describe);
@@ -124,20 +124,20 @@ async function addDisturbing(
 async function oneRun(
   { sizes }: Fixture,
   prepared: Prepared,
-  disturbance: Disturbance | null,
+  disturbance: Disturbance,
+  isBeside: boolean,
 ): Promise<{ p99: number; starving: number; coresBusy: number }> {
   const { installation, receiver, caller, healthyAccount: accountId, healthy } = prepared;
   const { seconds } = sizes.isolation;
   const steady = { receiver, caller, accountId, perSecond: sizes.eventsPerSecond };
   await startAnew(installation);
-  await warmUp(installation, healthy, (seconds) => measureArrivals({ ...steady, seconds }));
-  if (disturbance !== null) {
-    await disturbance.queue(installation, prepared.disturbing, sizes);
-    const leadInSeconds = disturbance.leadInSeconds?.(sizes) ?? sizes.isolation.leadInSeconds;
-    await new Promise((resolve) => setTimeout(resolve, leadInSeconds * 1000));
-  }
+  const load = (forSeconds: number) => measureArrivals({ ...steady, seconds: forSeconds });
+  await warmUp(installation, healthy, load);
+  if (isBeside) await disturbance.queue(installation, prepared.disturbing, sizes);
+  const leadInSeconds = disturbance.leadInSeconds?.(sizes) ?? sizes.isolation.leadInSeconds;
+  await load(leadInSeconds);
   const busyShare = watchCores();
-  const { sinceCommit } = await measureArrivals({ ...steady, seconds });
+  const { sinceCommit } = await load(seconds);
   const coresBusy = busyShare();
   const starving = await countStarving(prepared);
   await installation.stopAll('at once');

@@ -6,6 +6,7 @@ import type { Installation } from '../fixture/installation.ts';
 import { addKey } from '../load/api-traffic.ts';
 import { monotonicMs } from '../monotonic.ts';
 import { judging } from '../result/result.ts';
+import { atSteadyRate } from '../roles/steady-rate.ts';
 
 const LOOPS = 12;
 const ADDRESSES = 100;
@@ -13,8 +14,8 @@ const ADDRESSES = 100;
 const WEBHOOKS = 100;
 /** The default of `DELIVERIES_PER_ACCOUNT_PER_SECOND`. */
 const ALLOWED_PER_SECOND = 2_000;
-/** The pause between two requests of the other account. */
-const PAUSE_MS = 5;
+/** Requests of the other account, in an open loop: a slow answer must not make the next request later. */
+const ASKED_PER_SECOND = 100;
 
 /** One account sends unlimited requests without a pause, while another lists its webhooks. */
 export const suppressionBatches: Figure = {
@@ -23,8 +24,9 @@ export const suppressionBatches: Figure = {
   group: 'isolation',
   how:
     `One account with ${WEBHOOKS} webhooks makes \`POST /v1/suppressions/batch/add\` in ${LOOPS} loops at once, each time with ` +
-    `${ADDRESSES} new addresses. Another account makes \`GET /v1/webhooks\`, one after the other, ${PAUSE_MS} ms apart: alone, and beside it. The time is that ` +
-    'from the request to the whole answer. One API runs, and neither relay nor worker. A refused answer is one with a status of ' +
+    `${ADDRESSES} new addresses. Another account makes \`GET /v1/webhooks\` ${ASKED_PER_SECOND} times a second, in an open loop: ` +
+    'alone, and beside it. The time is that ' +
+    'from when a request is due to its whole answer. One API runs, and neither relay nor worker. A refused answer is one with a status of ' +
     '500 or more; the other account must get 200 alone. The deliveries that the first account writes are counted from a few ' +
     'seconds after its start until its last request is answered.',
   limitSeconds: 180,
@@ -102,25 +104,21 @@ async function countDeliveries({ database }: Installation): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** @returns the time of each answer, in milliseconds. */
+/** @returns the time from when each request was due to its answer, in milliseconds */
 async function listTimes(
   base: string,
   key: string,
-  fixture: Fixture,
+  { sizes }: Fixture,
   tally: { faults: number },
 ): Promise<number[]> {
-  const times: number[] = [];
-  const endsAtMs = monotonicMs() + fixture.sizes.isolation.seconds * 1000;
-  while (monotonicMs() < endsAtMs) {
-    const askedAtMs = monotonicMs();
+  const rate = { perSecond: ASKED_PER_SECOND, seconds: sizes.isolation.seconds };
+  return atSteadyRate(rate, async (_, dueAtMs) => {
     const answer = await fetch(`${base}/webhooks`, { headers: { authorization: `Bearer ${key}` } });
     await answer.text();
     // The API answers 429 when the limiter does not answer in time.
-    if (answer.status === 200) times.push(monotonicMs() - askedAtMs);
-    else tally.faults += 1;
-    await delay(PAUSE_MS);
-  }
-  return times;
+    if (answer.status !== 200) tally.faults += 1;
+    return monotonicMs() - dueAtMs;
+  });
 }
 
 async function suppress(

@@ -1,6 +1,5 @@
 import { Agent, request } from 'node:http';
 import { inParallel } from '@postrider/testing';
-import { monotonicMs } from '../monotonic.ts';
 import { atSteadyRate } from '../roles/steady-rate.ts';
 
 export interface PostLoad {
@@ -27,7 +26,7 @@ export async function postRequests(load: PostLoad): Promise<void> {
 }
 
 /**
- * Makes requests at a steady rate, in an open loop. @returns the time of each. @throws like `postRequests`
+ * Makes requests at a steady rate, in an open loop. @returns when each was due. @throws like `postRequests`
  */
 export async function postAtRate(
   load: Omit<PostLoad, 'count' | 'concurrency'>,
@@ -35,10 +34,9 @@ export async function postAtRate(
 ): Promise<number[]> {
   const agent = new Agent({ keepAlive: true });
   try {
-    return await atSteadyRate(rate, async (index) => {
-      const calledAtMs = monotonicMs();
+    return await atSteadyRate(rate, async (index, dueAtMs) => {
       await post(agent, load, load.bodyOf(index + 1));
-      return calledAtMs;
+      return dueAtMs;
     });
   } finally {
     agent.destroy();

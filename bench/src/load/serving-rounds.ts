@@ -26,16 +26,13 @@ export interface Serving {
   readonly noun: string;
 }
 
-/** Rounds that are not measured. Node 24 still optimizes the API's code after 12,000 requests. */
-const WARM_UP_ROUNDS = 4;
-
-/** The cost of a request to our API and to bare Express, in turn, after the warm-up rounds of each. */
+/** The cost of a request to our API and to bare Express, in turn, after the warm-up of each. */
 export async function servingRounds(fixture: Fixture, serving: Serving): Promise<ServingRound[]> {
   const { installation, yardstick, ours, count, request, counted, noun } = serving;
   const { database } = installation;
   const load = ({ port, pid }: Serving['ours']): Promise<ServingCost> =>
     servingCost(pid, count, () => request(port));
-  for (let round = 1; round <= WARM_UP_ROUNDS; round += 1) {
+  for (let made = 0; made < fixture.sizes.warmUp; made += count) {
     await load(yardstick);
     await load(ours);
   }

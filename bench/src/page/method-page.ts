@@ -15,7 +15,7 @@ export function methodPage(figures: readonly Described[], noted: readonly string
     '# How the benchmark measures',
     'Made by `npm run bench -- --publish`; do not edit.',
     'This page describes how each figure of the current code is measured. A note says what limits the figure, and what ' +
-      'was tried. The results: [four cores](benchmark.md), [two cores](benchmark-2-cores.md).',
+      'was tried. [The results](benchmark-2-cores.md).',
     ...section('## Load', figures, 'load', noted),
     ...section('## Isolation', figures, 'isolation', noted),
   ].join('\n\n')}\n`;

@@ -106,6 +106,12 @@ describe('a run', () => {
     for (const fact of ['2 × Test', 'v20', 'nothing written to disk']) expect(text).toContain(fact);
   });
 
+  test('with one round claims neither a median nor a spread', () => {
+    expect(page([figure({})], { rounds: 1 })).toContain('Each value is one measurement.');
+    expect(page([figure({})], { rounds: 1 })).not.toContain('median of its rounds');
+    expect(page([figure({})])).toContain('median of its rounds');
+  });
+
   test('of small sizes is marked as one that means nothing', () => {
     expect(page([figure({})], { quick: true })).toContain('its figures mean nothing.**');
     expect(page([figure({})])).not.toContain('A trial run');

@@ -50,7 +50,7 @@ const repeat = (name: string): string =>
     'npm run bench -- --quick',
     '```',
     '',
-    'The first one measures everything, in 60 minutes at the most on two cores. `--list` names the figures, `--only` measures',
+    'The first one measures everything, in 90 minutes at the most on two cores. `--list` names the figures, `--only` measures',
     'some of them. `--cores 2` takes two cores of a machine that has more. `--quick` tries the tool with small sizes: its',
     'figures mean nothing.',
     '',
@@ -79,8 +79,10 @@ function introduction(result: Result): string {
       `${number(result.seconds / 60)} minutes. **${reached} of ${checks.length} aims are reached.**`,
     '',
     'Real processes, a private Postgres and a private Redis, TLS between workers and receiver, everything on one machine',
-    'and on loopback. A ratio (×) compares with a yardstick of the same run: on another machine compare the ratios. Each value',
-    'is the median of its rounds, with the lowest and the highest in parentheses.',
+    'and on loopback. A ratio (×) compares with a yardstick of the same run: on another machine compare the ratios.',
+    result.rounds === 1
+      ? 'Each value is one measurement. The next run may show another one, above all of a p99.'
+      : 'Each value is the median of its rounds, with the lowest and the highest in parentheses.',
     `[How each figure is measured, and what limits it](${METHOD_PAGE}).`,
   ].join('\n');
 }

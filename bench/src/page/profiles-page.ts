@@ -40,7 +40,7 @@ function head({ command, startedAt, machine, versions }: Parameters<typeof profi
 
 Made by \`${command} --publish\` on ${startedAt.slice(0, 10)}, with Node ${versions['Node.js'] ?? 'unknown'} on ${machine['cores'] ?? 'unknown'}; do not edit.
 
-The CPU time of each process in figures of the [benchmark](benchmark.md), by library, in percent of its busy time. Native code,
+The CPU time of each process in figures of the [benchmark](benchmark-2-cores.md), by library, in percent of its busy time. Native code,
 events and buffers count for the library that called them. The start of a process counts, too. Node's profiler slows a process
 down: the shares are right, but the times are not, so the run publishes only this page.
 `;

@@ -21,13 +21,13 @@ export interface BareCommands extends Record<string, (argument: never) => unknow
     readonly count: number;
     readonly concurrency: number;
   }) => Promise<BareCost>;
-  /** Posts events at a steady rate with got. @returns the id and the start time of each */
+  /** Posts events at a steady rate with got. @returns the id of each, and when it was due */
   readonly pace: (wish: {
     readonly url: string;
     readonly body: string;
     readonly perSecond: number;
     readonly seconds: number;
-  }) => Promise<[id: string, calledAtMs: number][]>;
+  }) => Promise<[id: string, dueAtMs: number][]>;
 }
 
 const SECRET = `whsec_${'b'.repeat(43)}`;
@@ -43,14 +43,10 @@ export function bareCommands(): BareCommands {
     return client;
   }
 
-  async function post(
-    client: BarePost,
-    url: string,
-    body: Buffer,
-  ): Promise<[id: string, calledAtMs: number]> {
+  /** @returns the id of the event */
+  async function post(client: BarePost, url: string, body: Buffer): Promise<string> {
     posted += 1;
     const id = `evt_bare_${posted}`;
-    const calledAtMs = monotonicMs();
     const t = Math.floor(Date.now() / 1000);
     const v1 = createHmac('sha256', SECRET).update(`${t}.`).update(body).digest('hex');
     await client(url, body, {
@@ -58,7 +54,7 @@ export function bareCommands(): BareCommands {
       'service-event-id': id,
       'service-event-type': 'email.sent',
     });
-    return [id, calledAtMs];
+    return id;
   }
 
   return {
@@ -74,7 +70,10 @@ export function bareCommands(): BareCommands {
     },
     pace: ({ url, body, perSecond, seconds }) => {
       const bytes = Buffer.from(body);
-      return atSteadyRate({ perSecond, seconds }, () => post(clientOf('got'), url, bytes));
+      return atSteadyRate({ perSecond, seconds }, async (_, dueAtMs) => [
+        await post(clientOf('got'), url, bytes),
+        dueAtMs,
+      ]);
     },
   };
 }
