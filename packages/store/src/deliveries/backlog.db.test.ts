@@ -3,6 +3,7 @@ import type { AccountId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
+import { rowsRead } from '../../test/rows-read.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
 import { createPool } from '../db/pool.ts';
 import { outstandingOf, readBacklog, readLateWebhooks, readOutstanding } from './backlog.ts';
@@ -14,6 +15,15 @@ beforeAll(async () => {
   rows = createRows(store.outside);
 });
 beforeEach(() => rows.clear());
+
+const poolOfOne = (databaseUrl: string) =>
+  createPool({
+    databaseUrl,
+    size: 1,
+    applicationName: 'backlog-test',
+    durableCommits: false,
+    onError: () => undefined,
+  });
 
 const EMPTY = {
   outstanding: 0,
@@ -57,6 +67,22 @@ test('the outstanding deliveries of one account are counted', async () => {
   await rows.deliveries(await rows.webhook(), { count: 4 });
   expect(await outstandingOf(store.db.pool, accountId)).toBe(3);
   expect(await outstandingOf(store.db.pool, await rows.account())).toBe(0);
+});
+
+test('a count of an account asks about the webhooks that have deliveries, however many it has', async () => {
+  const accountId = await rows.account();
+  await rows.deliveries(await rows.webhook({ accountId }), { count: 3 });
+  await store.outside.query(
+    `insert into webhooks (id, account_id, endpoint, events, secret_key_id, secret_sealed)
+     select 'wh_' || n, $1, 'https://hooks.example/in', '{}', 'k', '\\x01' from generate_series(1, 1000) n`,
+    [accountId],
+  );
+  await store.outside.query('select pg_stat_force_next_flush()');
+  const pool = poolOfOne(store.outside.url);
+  const before = await rowsRead(pool);
+  expect(await outstandingOf(pool, accountId)).toBe(3);
+  expect((await rowsRead(pool)) - before).toBeLessThan(100);
+  await pool.end();
 });
 
 test('the oldest due is told of what nobody has in hand: a lease that runs counts as a hand, one that ran out does not', async () => {
@@ -162,13 +188,7 @@ describe('of a table beyond what is read whole', () => {
 
   test('not more of it is read than that', async () => {
     await rows.deliveries(await rows.webhook(), { count: ROWS });
-    const pool = createPool({
-      databaseUrl: store.outside.url,
-      size: 1,
-      applicationName: 'backlog-test',
-      durableCommits: false,
-      onError: () => undefined,
-    });
+    const pool = poolOfOne(store.outside.url);
     const read = async (): Promise<number> => {
       await pool.query('select pg_stat_force_next_flush()');
       const { rows: counted } = await pool.query<{ read: number }>(
@@ -192,13 +212,7 @@ describe('of a table beyond what is read whole', () => {
 });
 
 test('a Postgres that is away is said to be', async () => {
-  const away = createPool({
-    databaseUrl: 'postgres://nobody@127.0.0.1:9/none',
-    size: 1,
-    applicationName: 'backlog-test',
-    durableCommits: false,
-    onError: () => undefined,
-  });
+  const away = poolOfOne('postgres://nobody@127.0.0.1:9/none');
   await expect(readBacklog(away)).rejects.toThrow(StoreUnavailableError);
   await away.end();
 });
