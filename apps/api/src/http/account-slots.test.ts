@@ -66,3 +66,17 @@ test('a count that fails is made again, and the slots stay held meanwhile', asyn
   fails = false;
   await fifth;
 });
+
+test('counts that always fail do not hold the slots for ever', async () => {
+  let counts = 0;
+  const { accountSlots: slots } = createUnmeteredSlots(CONNECTIONS, {
+    ...LIMITS,
+    async outstandingOf() {
+      counts += 1;
+      return Promise.reject(new Error('canceling statement due to statement timeout'));
+    },
+  });
+  await Promise.all(Array.from({ length: 4 }, () => slots.run('acct_1', work, undefined, written)));
+  expect(await slots.run('acct_1', work)).toBe('done');
+  expect(counts).toBe(5);
+});

@@ -39,6 +39,8 @@ const SLOTS_PER_CLIENT_SLOT = 4;
 const COUNTS_PER_LIMIT = 100;
 /** Pause before the next count, while there are too many or a count fails. */
 const RECOUNT_MS = 1_000;
+/** After so many failed counts in a row, the account may write until its next count is due. */
+const FAILED_COUNTS_MAX = 5;
 
 /** The state of an account, or of a client address. */
 interface Use {
@@ -137,10 +139,18 @@ export class AccountSlots {
     await use.counting;
   }
 
-  /** A count that fails is made again: it may fail because this account has overloaded Postgres. */
+  /**
+   * A count that fails is made again: it may fail because this account has overloaded Postgres. Counts that
+   * always fail must not block the account for ever.
+   */
   async #untilFew(outstanding: () => Promise<number>, outstandingMax: number): Promise<void> {
-    const count = async () => this.#counts.run(outstanding).catch(() => Infinity);
-    while ((await count()) >= outstandingMax) await pause(RECOUNT_MS, undefined, { ref: false });
+    const count = async () => this.#counts.run(outstanding).catch(() => null);
+    for (let failed = 0; failed < FAILED_COUNTS_MAX;) {
+      const found = await count();
+      if (found !== null && found < outstandingMax) return;
+      failed = found === null ? failed + 1 : 0;
+      await pause(RECOUNT_MS, undefined, { ref: false });
+    }
   }
 }
 
