@@ -47,8 +47,8 @@ export class RecoveriesPass {
   }
 
   /**
-   * Runs once. A step that fails does not stop the others. @returns the pause before the next run, in
-   * milliseconds.
+   * Runs once. A step or a count that fails does not stop the others. It is put off, so the account's other
+   * recoveries are done first. @returns the pause before the next run, in milliseconds.
    */
   async run(): Promise<number> {
     const recoveries = await this.#parts.work.next(STEPS_PER_RUN);
@@ -60,6 +60,8 @@ export class RecoveriesPass {
         await this.#step(id, await this.#paceOf(accountId));
       } catch (error) {
         faults.push(error);
+        // If this fails, too, the step is due at once.
+        await this.#parts.work.putOff(id).catch(() => undefined);
       }
     }
     if (faults.length > 0) throw faults[0];

@@ -64,22 +64,18 @@ export function createRecoveryWork(pool: Pool) {
     next: async (max: number): Promise<NextRecovery[]> => runOn<NextRecovery>(pool, nextRecoveries, [max]),
     /**
      * Queues the next events of a recovery. A step is one transaction: a relay that dies leaves no part of
-     * it. Two relays never do the same step. When a step fails, the next one is put off.
+     * it. Two relays never do the same step.
      *
      * @param eventsMax events that the account may have queued now. 0: the step is put off.
      */
-    async step(id: RecoveryId, eventsMax: number): Promise<RecoveryStep> {
-      try {
-        return await inBoundedStep(pool, async (client) => {
-          await client.query(STEP_SETTINGS);
-          return step(client, id, eventsMax);
-        });
-      } catch (error) {
-        // If this fails, too, the step is due at once. The caller reports the first error.
-        await run(pool, putOffRecovery, [id, FAILED_STEP_SECONDS]).catch(() => undefined);
-        throw error;
-      }
-    },
+    step: async (id: RecoveryId, eventsMax: number): Promise<RecoveryStep> =>
+      inBoundedStep(pool, async (client) => {
+        await client.query(STEP_SETTINGS);
+        return step(client, id, eventsMax);
+      }),
+    /** Puts off the next step of a recovery whose step failed. */
+    putOff: async (id: RecoveryId): Promise<void> =>
+      void (await run(pool, putOffRecovery, [id, FAILED_STEP_SECONDS])),
   };
 }
 
