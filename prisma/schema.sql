@@ -236,7 +236,7 @@ CREATE TABLE email_recipients (
   address_key bigint NOT NULL,
   domain_key bigint NOT NULL,
   CONSTRAINT email_recipients_pkey PRIMARY KEY (email_id, address_key)
-);
+) WITH (autovacuum_vacuum_insert_scale_factor=0.005, autovacuum_vacuum_insert_threshold=50000, autovacuum_vacuum_scale_factor=0.005, autovacuum_vacuum_threshold=50000);
 CREATE INDEX email_recipients_of_address ON email_recipients USING btree (domain_key, address_key, email_id);
 
 CREATE TABLE email_sends (
@@ -279,7 +279,7 @@ CREATE TABLE emails (
   api_key_id text,
   request_id text,
   CONSTRAINT emails_pkey PRIMARY KEY (id)
-);
+) WITH (autovacuum_vacuum_insert_scale_factor=0.005, autovacuum_vacuum_insert_threshold=50000, autovacuum_vacuum_scale_factor=0.005, autovacuum_vacuum_threshold=50000, fillfactor=70);
 CREATE INDEX emails_for_retention ON emails USING btree (GREATEST(created_at, '-infinity'::timestamp with time zone));
 CREATE INDEX emails_of_account ON emails USING btree (account_id, created_at DESC, id DESC);
 CREATE INDEX emails_of_provider_message ON emails USING btree (provider_message_id) WHERE provider_message_id IS NOT NULL;
@@ -309,7 +309,7 @@ CREATE TABLE event_recipients (
   event_id text NOT NULL,
   type text NOT NULL DEFAULT ''::text,
   CONSTRAINT event_recipients_pkey PRIMARY KEY (key, type, "position")
-);
+) WITH (autovacuum_vacuum_insert_scale_factor=0.005, autovacuum_vacuum_insert_threshold=50000, autovacuum_vacuum_scale_factor=0.005, autovacuum_vacuum_threshold=50000, vacuum_index_cleanup=on);
 
 CREATE TABLE events (
   id text NOT NULL,
@@ -324,7 +324,7 @@ CASE
 END,
   recipients bigint[],
   CONSTRAINT events_pkey PRIMARY KEY (id)
-);
+) WITH (autovacuum_vacuum_insert_scale_factor=0.005, autovacuum_vacuum_insert_threshold=50000, autovacuum_vacuum_scale_factor=0.005, autovacuum_vacuum_threshold=50000, vacuum_index_cleanup=on);
 CREATE INDEX events_by_account ON events USING btree (account_id, type, "position") WHERE COALESCE("position", 0::bigint) > 0;
 CREATE INDEX events_by_age ON events USING btree (created_at);
 CREATE INDEX events_of_email ON events USING btree ((
@@ -481,7 +481,7 @@ CREATE TABLE provider_notifications (
   message_id text NOT NULL,
   received_at timestamp(3) with time zone NOT NULL DEFAULT now(),
   CONSTRAINT provider_notifications_pkey PRIMARY KEY (message_id)
-);
+) WITH (autovacuum_vacuum_insert_scale_factor=0.005, autovacuum_vacuum_insert_threshold=50000, autovacuum_vacuum_scale_factor=0.005, autovacuum_vacuum_threshold=50000);
 CREATE INDEX provider_notifications_by_age ON provider_notifications USING btree (received_at);
 
 CREATE UNLOGGED TABLE rate_limits (
