@@ -132,3 +132,34 @@ describe.each([
     expect(await read()).toBeLessThan(WEBHOOKS);
   });
 });
+
+test('the domains of an event are found once, however many webhooks have domains', async () => {
+  const rows = createRows(plans.database);
+  const owner = await rows.account();
+  const emailId = await rows.email(0, owner);
+  const ids = [await rows.event({ accountId: owner }), await rows.event({ accountId: owner })];
+  await plans.database.query(`update emails set from_domain = 'shop.example' where id = $1`, [emailId]);
+  await plans.database.query(`update events set data = $2 where id = any ($1)`, [
+    ids,
+    JSON.stringify({ email_id: emailId }),
+  ]);
+  await plans.database.query(
+    `insert into webhooks (id, account_id, endpoint, events, domains, secret_key_id, secret_sealed, created_at)
+     select 'wh_d' || n, $1, 'https://hooks.example/in', '{}', array[case n when 7 then 'shop' else 's' || n end || '.example'],
+            'k', '\\x01', now() - interval '1 day'
+     from generate_series(1, 100) n`,
+    [owner],
+  );
+  const lookUps = async () => {
+    await plans.db.pool.query('select pg_stat_force_next_flush()');
+    const { rows: counted } = await plans.db.pool.query<{ scans: number }>(
+      `select idx_scan::int as scans from pg_stat_user_tables where relname = 'emails'`,
+    );
+    return counted[0]?.scans ?? NaN;
+  };
+  await plans.database.query('select pg_stat_force_next_flush()');
+  const before = await lookUps();
+  const found = await readFates(plans.db, ids);
+  expect(ids.map((id) => found.get(id)?.map(({ webhookId }) => webhookId))).toEqual([['wh_d7'], ['wh_d7']]);
+  expect((await lookUps()) - before).toBe(ids.length);
+});

@@ -1,5 +1,5 @@
 import { statement } from '../../db/statement.ts';
-import { fateAt, isTaken, LOG, SHOWN_FATE } from './webhook-events.ts';
+import { fateAt, isOfRule, LOG, SHOWN_FATE } from './webhook-events.ts';
 
 /**
  * Reads events of any account. An event that retention has dropped is read from a dead letter's copy.
@@ -44,7 +44,8 @@ const TRIED = `
 /**
  * Reads what became of events at each webhook: those that have a row about the event, and those that get such
  * events now and existed then. A webhook that was deleted before its first attempt left no row. The webhooks
- * are united in a form that no index has: else Postgres may read a whole index for its order.
+ * are united in a form that no index has: else Postgres may read a whole index for its order. The domains of
+ * an event are found once, in a subquery.
  *
  * $1 events. Returns a row for each event and webhook. Without an endpoint, the webhook is deleted.
  */
@@ -62,7 +63,8 @@ export const findFates = statement('find-fates')`
         union
         select greatest(w.id, '') from webhooks w
         where w.account_id = e.account_id and w.removed_at is null and w.created_at <= e.created_at
-          and (w.events = '{}' or e.type = any (w.events)) and ${isTaken(`nullif(split_part(w.subject, '/', 3), '')`, 'w.domains')}
+          and (w.events = '{}' or e.type = any (w.events)) and ${isOfRule(`nullif(split_part(w.subject, '/', 3), '')`)}
+          and (w.domains is null or w.domains && (select domains_of_events(array[e.data])))
       ) i
     )
     select i.event_id as "eventId", i.webhook_id as "webhookId", ${SHOWN_FATE},

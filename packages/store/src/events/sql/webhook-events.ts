@@ -68,7 +68,7 @@ export const fateAt = (webhook: string): string => `
     ) s`;
 
 /** The routing rule of a received message. Quotes in its text are escaped, so only the key itself fits. */
-const isOfRule = (rule: string): string =>
+export const isOfRule = (rule: string): string =>
   `(${rule}::text is null or strpos(left(e.data, 400), '"rule_id":"' || ${rule}::text || '"') > 0)`;
 
 /** A webhook with this routing rule and these domains takes the event `e`, if it takes its type. */
