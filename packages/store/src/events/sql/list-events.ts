@@ -101,8 +101,8 @@ export const listEventsOfRecipient = page('list-events-of-recipient', byRecipien
 
 /**
  * Finds positions around a time span. An event has its time before its position, and is committed within $3
- * seconds after its time. An event that a replay wrote back has no position. `behind` passes over at most
- * 10,000 of these: by default, a replay of one webhook's dead letters writes no more.
+ * seconds after its time. An event that a replay wrote back has no position. `behind` passes over these: an
+ * open range could read all events of an account.
  *
  * $1 since, $2 until, $3 seconds. Returns a position before all events of the span, and one behind them; null
  * where none was found. The range is then open on that side.
@@ -113,7 +113,7 @@ export const findPositions = statement('find-positions')`
            (select later.position
             from (select e.position, e.created_at from events e
                   where e.created_at >= $2::timestamptz + make_interval(secs => $3)
-                  order by e.created_at limit 10000) later
+                  order by e.created_at offset 0) later
             where later.position is not null
             order by later.created_at limit 1)::text as "behind"`;
 
