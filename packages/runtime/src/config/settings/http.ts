@@ -74,7 +74,7 @@ export const httpSettings = {
   webhooksPerAccountMax: defineSetting({
     key: 'WEBHOOKS_PER_ACCOUNT_MAX',
     description:
-      'How many webhooks an account may have; `postrider account limit` sets another number for one account.',
+      'How many webhooks an account may have; `postrider account limit` sets another number for one account. Recording an event reads all webhooks of its account, which takes 5 to 10 ms for 10,000.',
     unit: 'webhooks',
     schema: wholeNumber(1, 10_000),
     default: '100',
