@@ -11,6 +11,7 @@ import type { QueueDepth, QueueKey, QueueLocation } from '@postrider/queue';
 import { messageOf } from '@postrider/runtime';
 import type { ConfigurationOf, Logger } from '@postrider/runtime';
 import {
+  countDeadLetters,
   createFleet,
   lacksDays,
   lacksMigrations,
@@ -25,6 +26,7 @@ import {
 } from '@postrider/store';
 import type {
   Backlog,
+  DeadLetterCounts,
   FailingWebhook,
   MailProviderName,
   QueueIdentity,
@@ -40,6 +42,7 @@ export interface Status {
   /** Migrations that the database lacks, including the queue's tables if they are needed. */
   readonly pending: readonly string[] | null;
   readonly backlog: Backlog | null;
+  readonly deadLetters: DeadLetterCounts | null;
   /** Those that fail for the longest, at most ten. */
   readonly failing: readonly FailingWebhook[] | null;
   /** The provider of every process, or null when the database is behind. */
@@ -121,10 +124,14 @@ async function readStore(
         ...(isCurrent && (await lacksDays(pool)) ? [NO_DAYS] : []),
       ];
       const backlog = isCurrent ? await countOrFault('the backlog', readBacklog(pool), faults) : null;
+      const deadLetters = isCurrent
+        ? await countOrFault('the dead letters', countDeadLetters(pool), faults)
+        : null;
       const failing = isCurrent
         ? await countOrFault('the failing webhooks', readFailingWebhooks(pool, FAILING_SHOWN), faults)
         : null;
-      return { postgres: true, pending, backlog, failing, mailProvider, rights, workers, missing, faults };
+      const read = { backlog, deadLetters, failing, mailProvider, rights, workers };
+      return { postgres: true, pending, ...read, missing, faults };
     } catch (error) {
       // A refused connection, for example by a wrong password, counts as a failure, too.
       logger.debug('postgres error', { error });
@@ -132,6 +139,7 @@ async function readStore(
         postgres: false,
         pending: null,
         backlog: null,
+        deadLetters: null,
         failing: null,
         mailProvider: null,
         rights: null,

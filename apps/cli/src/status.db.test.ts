@@ -39,24 +39,29 @@ test('status exits 1 and says so while no relay is active, or no worker announce
   await database.query('select pg_advisory_unlock(72707373, 0)');
 });
 
-test('a count that fails is a fault of its own: Postgres is reachable, and the rest is read', async () => {
+test('a count that fails is a fault of its own: Postgres is reachable, and the rest is shown', async () => {
   const login = await roles.login();
   await database.query(`grant usage on schema bullmq to ${login}`);
   await database.query(`grant select on all tables in schema public, bullmq to ${login}`);
+  const status = async (...options: string[]) =>
+    runInProcess(['status', ...options], { DATABASE_URL: roles.url(database.url, login) });
   await database.query(`revoke select on dead_letters from ${login}`);
-  const { code, stdout, stderr } = await runInProcess(['status', '--json'], {
-    DATABASE_URL: roles.url(database.url, login),
-  });
+  const { code, stdout, stderr } = await status('--json');
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({
     postgres: { reachable: true },
     migrations: { pending: [] },
-    backlog: null,
+    backlog: { outstanding: 0, unsent_emails: 0, dead_letters: null },
     failing: [],
     database_role: { name: login, access: 'some' },
   });
-  expect(stderr).toContain('the backlog cannot be counted: permission denied for table dead_letters');
+  expect(stderr).toContain('the dead letters cannot be counted: permission denied for table dead_letters');
   expect(stderr).toContain('no relay is active: nothing is claimed');
+  expect((await status()).stdout).toMatch(/outstanding +0, due now 0\n[^]*dead letters +unknown\n/);
+  await database.query(`revoke select on email_sends from ${login}`);
+  const { stdout: without, stderr: faults } = await status('--json');
+  expect(JSON.parse(without)).toMatchObject({ backlog: null });
+  expect(faults).toContain('the backlog cannot be counted: permission denied for table email_sends');
 });
 
 test('status with an unreachable Redis prints its document and exits 1', async () => {

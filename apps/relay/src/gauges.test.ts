@@ -15,7 +15,6 @@ const BACKLOG: Backlog = {
   oldestDueSeconds: 3.5,
   oldestFirstAttemptSeconds: 4.5,
   unsentEmails: 2,
-  deadLetters: { attempts_exhausted: 1, rejected: 0 },
   failingWebhooks: 1,
 };
 

@@ -13,9 +13,15 @@ export { createAttemptLog, lacksDays } from './deliveries/attempt-log.ts';
 export type { AttemptLog } from './deliveries/attempt-log.ts';
 export { createAttemptStore } from './deliveries/attempts.ts';
 export type { AttemptCursor, AttemptStore, LoggedAttempt } from './deliveries/attempts.ts';
-export { outstandingOf, readBacklog, readLateWebhooks, readOutstanding } from './deliveries/backlog.ts';
+export {
+  countDeadLetters,
+  outstandingOf,
+  readBacklog,
+  readLateWebhooks,
+  readOutstanding,
+} from './deliveries/backlog.ts';
 export { createSnapshotWatch } from './db/oldest-snapshot.ts';
-export type { Backlog, LateWebhook, Outstanding } from './deliveries/backlog.ts';
+export type { Backlog, DeadLetterCounts, LateWebhook, Outstanding } from './deliveries/backlog.ts';
 export { createConsoleForms } from './console/console-forms.ts';
 export type { ConsoleFormStore, FormResult } from './console/console-forms.ts';
 export { createConsoleSessions } from './console/console-sessions.ts';

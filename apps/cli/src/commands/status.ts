@@ -1,5 +1,5 @@
 import type { QueueDepth, QueueKey } from '@postrider/queue';
-import type { Backlog, FailingWebhook, MailProviderName, Rights } from '@postrider/store';
+import type { Backlog, DeadLetterCounts, FailingWebhook, MailProviderName, Rights } from '@postrider/store';
 import type { Command } from 'commander';
 import { Failure } from '../failure.ts';
 import type { Io } from '../io.ts';
@@ -31,7 +31,7 @@ function statusObject(status: Status) {
     redis: status.backend === 'redis' ? { reachable: status.depths !== null } : null,
     migrations: status.pending === null ? null : { pending: status.pending },
     queue: { backend: status.backend, depth: status.depths },
-    backlog: status.backlog === null ? null : backlogObject(status.backlog),
+    backlog: status.backlog === null ? null : backlogObject(status.backlog, status.deadLetters),
     failing: status.failing?.map(failingObject) ?? null,
     mail_provider: status.mailProvider,
     database_role: status.rights === null ? null : rightsObject(status.rights),
@@ -50,14 +50,14 @@ function accessOf({ lacks, readsOnly }: Rights): 'all' | 'read' | 'some' {
   return readsOnly ? 'read' : 'some';
 }
 
-function backlogObject(backlog: Backlog) {
+function backlogObject(backlog: Backlog, deadLetters: DeadLetterCounts | null) {
   return {
     outstanding: backlog.outstanding,
     due_now: backlog.dueNow,
     oldest_due_seconds: backlog.oldestDueSeconds,
     oldest_first_attempt_seconds: backlog.oldestFirstAttemptSeconds,
     unsent_emails: backlog.unsentEmails,
-    dead_letters: backlog.deadLetters,
+    dead_letters: deadLetters,
     failing_webhooks: backlog.failingWebhooks,
   };
 }
@@ -70,7 +70,7 @@ function inWords(status: Status): string[] {
     ['migrations', migrationsInWords(status.pending)],
     ...(status.mailProvider === null ? [] : [['mail provider', providerInWords(status.mailProvider)]]),
     ...(status.rights === null ? [] : [['database role', roleInWords(status.rights)]]),
-    ...backlogRows(status.backlog),
+    ...backlogRows(status.backlog, status.deadLetters),
     ...(status.failing ?? []).map((webhook) => ['failing webhook', failingInWords(webhook)]),
     ...depthRows(status.depths),
   ];
@@ -95,17 +95,21 @@ function migrationsInWords(pending: readonly string[] | null): string {
   return pending.length === 0 ? 'current' : `${pending.length} missing`;
 }
 
-function backlogRows(backlog: Backlog | null): string[][] {
+function backlogRows(backlog: Backlog | null, deadLetters: DeadLetterCounts | null): string[][] {
   if (backlog === null) return [];
-  const { attempts_exhausted: exhausted, rejected } = backlog.deadLetters;
   return [
     ['deliveries outstanding', `${backlog.outstanding}, due now ${backlog.dueNow}`],
     ['oldest without a lease', `due for ${backlog.oldestDueSeconds.toFixed(1)} s`],
     ['oldest without an attempt', `due for ${backlog.oldestFirstAttemptSeconds.toFixed(1)} s`],
     ['mail not sent yet', String(backlog.unsentEmails)],
-    ['dead letters', `${exhausted} attempts_exhausted, ${rejected} rejected`],
+    ['dead letters', deadLettersInWords(deadLetters)],
     ['failing webhooks', String(backlog.failingWebhooks)],
   ];
+}
+
+function deadLettersInWords(counts: DeadLetterCounts | null): string {
+  if (counts === null) return 'unknown';
+  return `${counts.attempts_exhausted} attempts_exhausted, ${counts.rejected} rejected`;
 }
 
 function failingInWords(webhook: FailingWebhook): string {

@@ -23,9 +23,10 @@ export interface Outstanding {
 /** The figures that an operator asks for first. */
 export interface Backlog extends Outstanding {
   readonly unsentEmails: number;
-  readonly deadLetters: Readonly<Record<DeadLetterReason, number>>;
   readonly failingWebhooks: number;
 }
+
+export type DeadLetterCounts = Readonly<Record<DeadLetterReason, number>>;
 
 /**
  * At most 32 MB of the table are read to count its rows: about 150,000 deliveries, in a few dozen
@@ -179,26 +180,24 @@ const SAMPLE = `${WORKING}
           from working)::float8 as "oldestFirstAttemptSeconds"
   from deliveries tablesample system ($1::float4)`;
 
-/**
- * Counts dead letters, too. Nothing bounds their number: call this for an operator, not every few seconds.
- */
 export async function readBacklog(pool: Pool): Promise<Backlog> {
-  const { exhausted, rejected, ...rest } = await readOne<
-    Omit<Backlog, keyof Outstanding | 'deadLetters'> & { exhausted: number; rejected: number }
-  >(
+  const outstanding = await readOutstanding(pool);
+  const rest = await readOne<Omit<Backlog, keyof Outstanding>>(
     pool,
-    `select l.*,
-            (select count(*) from email_sends)::float8 as "unsentEmails",
-            (select count(*) from webhooks where failing_since is not null)::float8 as "failingWebhooks"
-     from (select (count(*) filter (where reason = 'attempts_exhausted'))::float8 as exhausted,
-                  (count(*) filter (where reason = 'rejected'))::float8 as rejected
-           from dead_letters) l`,
+    `select (select count(*) from email_sends)::float8 as "unsentEmails",
+            (select count(*) from webhooks where failing_since is not null)::float8 as "failingWebhooks"`,
   );
-  return {
-    ...(await readOutstanding(pool)),
-    ...rest,
-    deadLetters: { attempts_exhausted: exhausted, rejected },
-  };
+  return { ...outstanding, ...rest };
+}
+
+/** Nothing bounds the number of dead letters: call this for an operator, not every few seconds. */
+export async function countDeadLetters(pool: Pool): Promise<DeadLetterCounts> {
+  return readOne(
+    pool,
+    `select (count(*) filter (where reason = 'attempts_exhausted'))::float8 as attempts_exhausted,
+            (count(*) filter (where reason = 'rejected'))::float8 as rejected
+     from dead_letters`,
+  );
 }
 
 async function readOne<Row extends object>(
