@@ -2,11 +2,11 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import type { ApiKey, InboxStore, MessageStore, RecoveryStore } from '@postrider/store';
-import { unauthorized } from '../problems/answers.ts';
+import { noSuch, unauthorized } from '../problems/answers.ts';
 import type { RouteStores } from '../stores.ts';
 import { getEmailMetrics } from './email-metrics.ts';
 import { forward } from './forwards.ts';
@@ -23,6 +23,11 @@ import { threadRoutes } from './threads.ts';
 type Work = () => Promise<never>;
 
 const EMAIL = newId('email', systemClock);
+/** The noun of what a look-up finds no more. */
+let deleted: string;
+beforeEach(() => {
+  deleted = '';
+});
 
 function threadStores(work: Work): RouteStores {
   const threads = {
@@ -30,10 +35,11 @@ function threadStores(work: Work): RouteStores {
     list: work,
     mark: work,
     remove: work,
-    find: async () => ({}),
+    find: async () => (deleted === 'thread' ? null : {}),
     email: async () => ({ id: EMAIL, html: null, text: null }),
   };
-  return { inboxes: { identify: async () => ({ id: 'inb' }) }, threads } as unknown as RouteStores;
+  const inboxes = { identify: async () => (deleted === 'inbox' ? null : { id: 'inb' }) };
+  return { inboxes, threads } as unknown as RouteStores;
 }
 
 /** The operations that share slots. A request goes to each of them in turn. */
@@ -95,6 +101,12 @@ const ROUTES: readonly [name: string, make: (work: Work) => Documented<KeyedRout
     },
   ],
 ];
+
+function routeNamed(name: string): (work: Work) => Documented<KeyedRoute> {
+  const [, make] = ROUTES.find(([each]) => each === name) ?? [];
+  if (make === undefined) throw new Error(`no route ${name}`);
+  return make;
+}
 
 /** Reads the file of an answer to its end. */
 async function read(answer: Awaited<ReturnType<KeyedRoute['handle']>>) {
@@ -179,6 +191,23 @@ test.each(ROUTES.filter(([name]) => name !== 'a body of received mail'))(
     expect(begun).toBe(2);
   },
 );
+
+test.each([
+  ['threads.update', 'thread', routeNamed('threads.update and delete')],
+  ['threads.delete', 'inbox', (work: Work) => inTurn(threadRoutes(threadStores(work)), 'deleteThread')],
+])('%s: a deleted %s reads as missing after the wait', async (_, noun, make) => {
+  const gate = Promise.withResolvers<never>();
+  const route = make(() => gate.promise);
+  const send = () => route.handle(requestOf(async () => null));
+  const inFlight = Promise.allSettled([send(), send()]);
+  await setImmediate();
+  const waiting = send();
+  await setImmediate();
+  deleted = noun;
+  gate.reject(new Error('ended'));
+  await inFlight;
+  expect(await waiting).toEqual(noSuch(noun));
+});
 
 test('a list of threads does not wait for changes of threads', async () => {
   const gate = Promise.withResolvers<never>();

@@ -162,11 +162,11 @@ function updateThread(stores: RouteStores, slots: AccountSlots): Documented<Keye
       if (!lacksAll(body, ['folder'])) {
         return invalid(`folder ${quoted(valueAt(body, ['folder']))} cannot be changed.`);
       }
-      const found = await findThread(stores, request);
-      if (!found.ok) return found.refusal;
-      const { inbox, thread } = found.value;
       const { read } = parsed.fields;
       return inSlot(slots, request, async () => {
+        const found = await findThread(stores, request);
+        if (!found.ok) return found.refusal;
+        const { inbox, thread } = found.value;
         if (!(await stores.threads.mark(inbox.id, thread.id, read))) return threadIsLarge;
         return json(200, summaryOf({ ...thread, read }));
       });
@@ -190,11 +190,11 @@ function deleteThread(stores: RouteStores, slots: AccountSlots): Documented<Keye
       refusals: ['not-found'],
     },
     async handle(request) {
-      const inbox = await findInbox(stores, request);
-      if (!inbox.ok) return inbox.refusal;
-      const id = parseId('thread', request.params['thread'] ?? '');
-      if (id === null) return noSuch('thread');
       return inSlot(slots, request, async () => {
+        const inbox = await findInbox(stores, request);
+        if (!inbox.ok) return inbox.refusal;
+        const id = parseId('thread', request.params['thread'] ?? '');
+        if (id === null) return noSuch('thread');
         const removal = await stores.threads.remove(inbox.value.id, id);
         if (removal === 'missing') return noSuch('thread');
         if (removal === 'unfinished') return threadIsLarge;
