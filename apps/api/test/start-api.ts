@@ -33,6 +33,7 @@ import { ApiServer } from '../src/server.ts';
 import { createSnsAccess } from '../src/sns-access.ts';
 import type { SnsAccess } from '../src/sns-access.ts';
 import { openRouteStores } from '../src/stores.ts';
+import type { RouteStores } from '../src/stores.ts';
 
 export const BASES = { service: 'https://problems.test', platform: 'https://platform.test' };
 
@@ -84,6 +85,8 @@ export interface TestApiOptions {
   readonly through?: (databaseUrl: string) => Promise<string> | string;
   /** How the stores behind the routes do, if not as those of the keys and of the limiter. */
   readonly storesThrough?: (databaseUrl: string) => string;
+  /** The stores behind the routes, where a test does something between their calls. */
+  readonly watched?: (stores: RouteStores) => RouteStores;
   /** Instead of the limiter in Postgres. */
   readonly limiter?: RateLimiter;
   readonly keyRateLimitPerMinute?: number;
@@ -229,14 +232,15 @@ function webhooksMax({ webhooksPerAccountMax = MANY }: TestApiOptions): number {
   return webhooksPerAccountMax;
 }
 
-function storesOf(database: Database, options: TestApiOptions) {
-  return openRouteStores(database, systemClock, {
+function storesOf(database: Database, options: TestApiOptions): RouteStores {
+  const stores = openRouteStores(database, systemClock, {
     secretKeys: SECRET_KEYS,
     sharedDomains: [SHARED_DOMAIN],
     reservedNames: RESERVED_NAMES,
     inboxesPerAccountMax: MANY,
     webhooksPerAccountMax: webhooksMax(options),
   });
+  return options.watched?.(stores) ?? stores;
 }
 
 function sendingDomainsOf(database: Database, options: TestApiOptions, logger: Logger) {

@@ -12,11 +12,28 @@ import { storedEmail } from '../../test/stored-email.ts';
 const ADDRESS = `agent@${SHARED_DOMAIN}`;
 const TO = { to: 'boss@corp.example' };
 
-const api = setupApi();
+/** Runs once, after the API has read the message that a forward names. */
+let meanwhile: (() => Promise<unknown>) | null;
+
+const api = setupApi({
+  watched: (stores) => ({
+    ...stores,
+    threads: {
+      ...stores.threads,
+      async email(...asked) {
+        const found = await stores.threads.email(...asked);
+        await meanwhile?.();
+        meanwhile = null;
+        return found;
+      },
+    },
+  }),
+});
 let caller: Caller;
 let inbox: string;
 
 beforeEach(async () => {
+  meanwhile = null;
   for (const table of ['inboxes', 'messages', 'inbox_sends', 'emails', 'counted_sends', 'idempotency_keys'])
     await api.database.query(`delete from ${table}`);
   caller = await api.newCaller({ scopes: SCOPES });
@@ -276,6 +293,30 @@ describe('a forward is refused, and stores nothing,', () => {
       'attachments are more than 50 together with those of the message.',
     );
     expect((await post(path, TO)).status).toBe(202);
+  });
+
+  test.each([
+    ['received message', ['delete from messages'], 'not-found'],
+    ['sent message', ['delete from emails'], 'not-found'],
+    [
+      'content of a sent message',
+      ['update emails set html = null, text = null', 'delete from email_attachments'],
+      'validation-failed',
+    ],
+  ] as const)('when the %s is deleted before its files are listed', async (what, removals, problem) => {
+    let path = await received({ attachments: [await file()] });
+    if (what !== 'received message') {
+      const own = { text: 'Hi', attachments: [{ filename: 'c.txt', content: 'aGk=' }] };
+      const sent = await post(path.replace('/forward', '/reply'), own);
+      path = path.replace(/msg_\w+/, (sent.body as { id: string }).id);
+    }
+    const stored = () => api.database.query('select count(*) from inbox_sends');
+    const before = await stored();
+    meanwhile = async () => {
+      for (const removal of removals) await api.database.query(removal);
+    };
+    expectProblem(await post(path, TO), problem);
+    expect(await stored()).toEqual(what === 'sent message' ? [{ count: '0' }] : before);
   });
 
   test.each(['html', 'text'])('where the message has more than 1 MiB of %s', async (body) => {

@@ -6,7 +6,7 @@ import { AccountSlots } from '../http/account-slots.ts';
 import type { Answer } from '../http/answer.ts';
 import { replyBody } from '../http/body-rules.ts';
 import { COSTLY, inSlot } from '../http/in-slot.ts';
-import { invalid } from '../problems/answers.ts';
+import { invalid, noSuch } from '../problems/answers.ts';
 import type { RouteStores } from '../stores.ts';
 import { createdEmail } from './emails.ts';
 import type { BlobReader } from './links.ts';
@@ -46,12 +46,16 @@ export function forward(stores: RouteStores, rules: RouteRules, blobs: BlobReade
       refusals: THREAD_SEND_REFUSALS,
     },
     async handle(request) {
-      const found = await findThreadSend(stores, request, { route: ROUTE, required: ['to'] });
-      if (!found.ok) return found.refusal;
-      return inSlot(slots, request, () => forwardNow({ stores, rules, blobs }, request, found.value));
+      return inSlot(slots, request, async () => {
+        // A slot may become free only after 30 s. The message may be deleted by then.
+        const found = await findThreadSend(stores, request, { route: ROUTE, required: ['to'] });
+        return found.ok ? forwardNow({ stores, rules, blobs }, request, found.value) : found.refusal;
+      });
     },
   };
 }
+
+const attachmentDeleted = invalid('An attachment of the message is deleted.');
 
 async function forwardNow(
   { stores, rules, blobs }: { stores: RouteStores; rules: RouteRules; blobs: BlobReader },
@@ -65,6 +69,8 @@ async function forwardNow(
     return invalid('The content of the message is past its days.');
   }
   const files = await filesOf(stores, blobs, request, email);
+  if (files === null) return noSuch('message');
+  if (files.length < email.attachments.length) return attachmentDeleted;
   const original = { ...email, ids: messageIdsOf(email, rules.awsRegion), files };
   const parsed = parseForward(body, inbox, original);
   if (!parsed.ok) return invalidDraft(parsed.fault);
@@ -73,7 +79,7 @@ async function forwardNow(
   const attachments = [...parsed.draft.attachments];
   for (const file of files) {
     const content = await file.read();
-    if (content === null) return invalid('An attachment of the message is deleted.');
+    if (content === null) return attachmentDeleted;
     attachments.push(forwardedFile(file, content));
   }
   const draft = { ...parsed.draft, attachments };
@@ -92,21 +98,26 @@ interface ReadableFile extends ForwardedFile {
   readonly read: () => Promise<Buffer | null>;
 }
 
-/** The files of a received or a sent message. Their contents are read one by one. */
+/**
+ * The files of a received or a sent message. Their contents are read one by one.
+ *
+ * @returns null when the message is deleted.
+ */
 async function filesOf(
   { emails, messages }: RouteStores,
   blobs: BlobReader,
   { key }: RouteRequest,
   { id }: ThreadEmail,
-): Promise<ReadableFile[]> {
+): Promise<ReadableFile[] | null> {
   const messageId = parseId('message', id);
   if (messageId !== null) {
     const message = await messages.find(key, messageId);
-    const files = message?.attachments ?? [];
-    return files.map((file) => ({ ...file, read: () => blobs.read(file.blob as BlobId) }));
+    if (message === null) return null;
+    return message.attachments.map((file) => ({ ...file, read: () => blobs.read(file.blob as BlobId) }));
   }
   const emailId = id as EmailId;
-  const files = (await emails.attachments(key, emailId)) ?? [];
+  const files = await emails.attachments(key, emailId);
+  if (files === null) return null;
   return files.map((file) => ({
     ...file,
     read: () => emails.attachmentPiece({ emailId, position: file.position }, 0, file.size),

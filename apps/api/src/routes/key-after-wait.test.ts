@@ -195,6 +195,7 @@ test.each(ROUTES.filter(([name]) => name !== 'a body of received mail'))(
 test.each([
   ['threads.update', 'thread', routeNamed('threads.update and delete')],
   ['threads.delete', 'inbox', (work: Work) => inTurn(threadRoutes(threadStores(work)), 'deleteThread')],
+  ['threads.emails.forward', 'thread', routeNamed('threads.emails.forward')],
 ])('%s: a deleted %s reads as missing after the wait', async (_, noun, make) => {
   const gate = Promise.withResolvers<never>();
   const route = make(() => gate.promise);
