@@ -78,6 +78,23 @@ async function events(): Promise<{ type: string; data: Record<string, unknown> }
 const ATTACHMENT = { filename: 'a.pdf', contentType: 'application/pdf', contentId: 'c1', size: 3 };
 const attached = { attachments: [{ ...ATTACHMENT, blob: 'c'.repeat(64) }] };
 
+/** Deletes all messages in front of a statement of `read`, counted from 0. */
+async function readWithDeletion<T>(statement: number, read: () => Promise<T>): Promise<T> {
+  const { pool } = store.db;
+  const query = pool.query.bind(pool) as (...asked: unknown[]) => unknown;
+  let asked = 0;
+  pool.query = (async (...given: unknown[]) => {
+    if (asked === statement) await store.outside.query('delete from messages');
+    asked += 1;
+    return query(...given);
+  }) as typeof pool.query;
+  try {
+    return await read();
+  } finally {
+    pool.query = query as typeof pool.query;
+  }
+}
+
 describe('a message', () => {
   test('is read with its stored fields, and with its text and HTML apart from them', async () => {
     const message = incoming({ ...attached, html: '<p>', references: ['r1@x', 'r2@x'], inReplyTo: 'r2@x' });
@@ -112,6 +129,24 @@ describe('a message', () => {
     });
     expect(await messages.bodies(id)).toEqual({ text: 'Hello', html: '<p>' });
     expect(await messages.bodies(newId('message', store.clock))).toBeNull();
+  });
+
+  describe.each([0, 1, 2, 3])('that is deleted in front of statement %i of a read', (statement) => {
+    test('is read whole, or is missing', async () => {
+      const id = await received(attached);
+      const before = await messages.find(reader, id);
+      const found = await readWithDeletion(statement, async () => messages.find(reader, id));
+      expect([before, null]).toContainEqual(found);
+    });
+
+    test('is found by the link of its attachment, or is missing', async () => {
+      const messageId = await received(attached);
+      const attachmentId = (await messages.find(reader, messageId))?.attachments[0]?.id ?? null;
+      const link = { messageId, attachmentId };
+      const before = await messages.findLinked(link);
+      const found = await readWithDeletion(statement, async () => messages.findLinked(link));
+      expect([before, null]).toContainEqual(found);
+    });
   });
 
   test('has bodies that are read in pieces of bytes, until it or its inbox is deleted', async () => {

@@ -84,12 +84,14 @@ export type MessageStore = ReturnType<typeof createMessageStore>;
 export function createMessageStore(db: Database, clock: Clock) {
   return {
     async find({ accountId, kind }: MailReader, id: MessageId): Promise<MessageDetails | null> {
+      const where = { messageId: id };
+      // Read first: a message that is still there afterwards had all of them.
+      const files = await db.prisma.messageAttachment.findMany({ where, orderBy: { position: 'asc' } });
       const row = await db.prisma.message.findFirst({
         where: { id, accountId, kind },
         omit: { text: true, html: true },
-        include: { attachments: { orderBy: { position: 'asc' } } },
       });
-      return row === null || !(await inboxExists(db, row.inboxId)) ? null : detailsOf(row);
+      return row === null || !(await inboxExists(db, row.inboxId)) ? null : detailsOf(row, files);
     },
     /** Text and HTML, each cut shortly after `LIMITS.messageBodyBytes`. @returns null when it is deleted. */
     async bodies(id: MessageId): Promise<MessageBodies | null> {
@@ -132,27 +134,20 @@ export function createMessageStore(db: Database, clock: Clock) {
     },
     /** The link is the permission, so no account is checked. @returns null when the bytes are deleted. */
     async findLinked({ messageId, attachmentId }: ReceivedBytes): Promise<LinkedBytes | null> {
-      if (attachmentId === null) {
-        const row = await db.prisma.message.findUnique({
-          where: { id: messageId },
-          select: { accountId: true, blob: true, inboxId: true },
-        });
-        if (row === null || !(await inboxExists(db, row.inboxId))) return null;
-        const accountId = row.accountId as AccountId;
-        return { accountId, blob: row.blob, filename: null, contentType: null };
-      }
-      const file = await db.prisma.messageAttachment.findFirst({
-        where: { id: attachmentId, messageId },
-        select: {
-          blob: true,
-          filename: true,
-          contentType: true,
-          message: { select: { accountId: true, inboxId: true } },
-        },
+      const file =
+        attachmentId === null
+          ? { blob: null, filename: null, contentType: null }
+          : await db.prisma.messageAttachment.findFirst({
+              where: { id: attachmentId, messageId },
+              select: { blob: true, filename: true, contentType: true },
+            });
+      if (file === null) return null;
+      const message = await db.prisma.message.findUnique({
+        where: { id: messageId },
+        select: { accountId: true, blob: true, inboxId: true },
       });
-      if (file === null || !(await inboxExists(db, file.message.inboxId))) return null;
-      const accountId = file.message.accountId as AccountId;
-      return { accountId, blob: file.blob, filename: file.filename, contentType: file.contentType };
+      if (message === null || !(await inboxExists(db, message.inboxId))) return null;
+      return { ...file, accountId: message.accountId as AccountId, blob: file.blob ?? message.blob };
     },
   };
 }
@@ -256,9 +251,7 @@ async function exists(tx: Transaction, id: MessageId): Promise<boolean> {
   return (await tx.client.message.findUnique({ where: { id }, select: { id: true } })) !== null;
 }
 
-type DetailsRow = Omit<MessageRow, 'text' | 'html'> & { readonly attachments: readonly AttachmentRow[] };
-
-function detailsOf(row: DetailsRow): MessageDetails {
+function detailsOf(row: Omit<MessageRow, 'text' | 'html'>, files: readonly AttachmentRow[]): MessageDetails {
   const { spf, dkim, dmarc } = row;
   return {
     id: row.id as MessageId,
@@ -286,7 +279,7 @@ function detailsOf(row: DetailsRow): MessageDetails {
     blob: row.blob,
     automatic: row.automatic,
     complete: row.complete,
-    attachments: row.attachments.map(attachmentOf),
+    attachments: files.map(attachmentOf),
   };
 }
 
