@@ -4,10 +4,13 @@ import type { InboxId, MessageId, ThreadId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { explainedPool } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
+import { hookedPool } from '../../test/hooked-pool.ts';
+import { incoming } from '../../test/incoming.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { rowsRead } from '../../test/rows-read.ts';
 import type { Database } from '../db/database.ts';
 import { removeInboxes } from '../retention/remove-inboxes.ts';
+import { createReceivedMessageStore } from './received-message-store.ts';
 import { createThreadStore } from './threads.ts';
 
 /* A thread of many messages. */
@@ -129,18 +132,36 @@ test('of more than 10,000 messages is marked and deleted by two calls', async ()
 test('is deleted whole, also when a relay deletes the rows of earlier steps before the last one commits', async () => {
   const { pool } = store.db;
   let commits = 0;
-  const connect = async () => {
-    const client = await pool.connect();
-    const query = async (statement: string) => {
-      if (statement === 'commit') commits += 1;
+  const steps: [RegExp, () => Promise<unknown>][] = Array.from({ length: STEPS + 1 }, () => [
+    /^commit/,
+    async () => {
+      commits += 1;
       if (commits === STEPS) await removeInboxes(pool);
-      return client.query(statement);
-    };
-    return Object.create(client, { query: { value: query } }) as typeof client;
-  };
-  const hooked = Object.create(pool, { connect: { value: connect } }) as Database['pool'];
+    },
+  ]);
+  const hooked = hookedPool(pool, ...steps);
   expect(await threads({ ...store.db, pool: hooked }).remove(inbox, thread)).toBe('removed');
   expect(commits).toBe(STEPS);
   await removeInboxes(pool);
   expect(await store.outside.query('select from messages')).toHaveLength(0);
+});
+
+test('that gets an answer while it is deleted leaves the answer, in a new thread', async () => {
+  await store.outside.query(`update messages set message_id = 'm@x'`);
+  const intake = createReceivedMessageStore(store.db, store.clock, ['a.example']);
+  const answer = async () =>
+    intake.receive(incoming({ recipients: [`${inbox}@a.example`], inReplyTo: 'm@x', subject: 'Re: Hi' }));
+  const steps: [RegExp, () => Promise<unknown>][] = [1, 2].map(() => [/^begin/, answer]);
+  const pool = hookedPool(store.db.pool, [/^begin/, async () => undefined], ...steps);
+  expect(await threads({ ...store.db, pool }).remove(inbox, thread)).toBe('removed');
+  await removeInboxes(store.db.pool);
+  const left = await store.outside.query<{ thread_id: ThreadId; created_at: Date }>(
+    'select thread_id, created_at from messages',
+  );
+  expect(left).toHaveLength(2);
+  expect(await threads().find(inbox, thread)).toBeNull();
+  const { entries } = (await threads().list(inbox, null, { limit: 9, cursor: null })) ?? {};
+  expect(entries).toMatchObject([
+    { id: left[0]?.thread_id, subject: 'Re: Hi', emailCount: 2, lastAt: left[0]?.created_at, read: false },
+  ]);
 });

@@ -14,6 +14,7 @@ import {
   markThread,
   readThread,
   readThreadEmails,
+  readThreadMessages,
   removeThread,
   searchThreads,
   threadsAfter,
@@ -247,15 +248,26 @@ async function mark(db: Database, inboxId: InboxId, id: ThreadId, read: boolean)
 }
 
 /**
- * The messages of each step become a deleted inbox of their own. A relay may delete and forget it at once,
- * while the next step runs.
+ * Deletes the messages that the thread has now: one that arrives during the steps stays. The messages of each
+ * step become a deleted inbox of their own. A relay may delete and forget it at once, while the next step
+ * runs.
  */
 async function remove(db: Database, clock: Clock, inboxId: InboxId, id: ThreadId): Promise<ThreadRemoval> {
-  for (let steps = 0; steps < STEPS_MAX; steps += 1) {
+  const values = [inboxId, id, STEPS_MAX * STEP_MESSAGES + 1];
+  const messages = await runOn<{ id: MessageId }>(db.pool, readThreadMessages, values);
+  const ids = messages.map((message) => message.id);
+  for (let end = STEP_MESSAGES; end <= STEPS_MAX * STEP_MESSAGES; end += STEP_MESSAGES) {
     const [thread] = await inTransaction(db.pool, async (client) => {
       await run(client, lockInbox, [inboxId, null]);
-      const values = [inboxId, id, newId('inbox', clock), STEP_MESSAGES];
-      return run<{ isGone: boolean }>(client, removeThread, values);
+      return run<{ isGone: boolean }>(client, removeThread, [
+        inboxId,
+        id,
+        newId('inbox', clock),
+        ids.slice(end - STEP_MESSAGES, end),
+        STEP_MESSAGES,
+        end >= ids.length,
+        newId('thread', clock),
+      ]);
     });
     if (thread === undefined) return 'missing';
     if (thread.isGone) return 'removed';

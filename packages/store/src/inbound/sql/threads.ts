@@ -200,14 +200,20 @@ export const searchThreads = statement('search-threads')`
     from page t ${NEWEST}
     order by case when $15::bool then t.last_at end, case when $15::bool then t.id end, t.last_at desc, t.id desc`;
 
+/** Reads the ids of received messages of a thread. $1 inbox, $2 thread, $3 maximum number. */
+export const readThreadMessages = statement('read-thread-messages')`
+    select m.id from messages m where m.thread_id = $2 and m.inbox_id = $1 order by m.created_at, m.id limit $3`;
+
 /**
  * Moves messages of a thread, received and sent, to a deleted inbox. They read as missing at once, and a
- * relay deletes their rows. When none is left, it moves the thread.
+ * relay deletes their rows. The last step moves the thread. Received messages that are left begin a new
+ * thread: they arrived during the deletion.
  *
  * Guarantee: run it under the inbox's lock, so nothing joins the thread meanwhile.
  *
- * $1 inbox, $2 thread, $3 a new id for the deleted inbox, $4 maximum number of messages of each kind. Returns
- * one row with `isGone`, or no row when the thread does not exist.
+ * $1 inbox, $2 thread, $3 a new id for the deleted inbox, $4 the received messages, $5 maximum number of sent
+ * messages, $6 true when no further received messages are to be moved, $7 a new id for the new thread.
+ * Returns one row with `isGone`, or no row when the thread does not exist.
  */
 export const removeThread = statement('remove-thread')`
     with thread as (select t.id from inbox_threads t where t.inbox_id = $1 and t.id = $2),
@@ -216,20 +222,31 @@ export const removeThread = statement('remove-thread')`
     ),
     received as (
       update messages m set inbox_id = $3
-      where m.id = any (array(select c.id from messages c, thread t where c.thread_id = t.id and c.inbox_id = $1 limit $4))
-      returning m.id
+      where m.id = any ($4::text[]) and m.thread_id = (select t.id from thread t) and m.inbox_id = $1
     ),
     sent as (
       update inbox_sends s set inbox_id = $3
       where s.email_id = any (array(
-        select c.email_id from inbox_sends c, thread t where c.thread_id = t.id and c.inbox_id = $1 limit $4))
+        select c.email_id from inbox_sends c, thread t where c.thread_id = t.id and c.inbox_id = $1 limit $5))
       returning s.email_id
     ),
+    ending as materialized (
+      select t.id from thread t where $6::bool and (select count(*) from sent) < $5
+    ),
+    later as materialized (
+      select c.id, c.subject, c.created_at from messages c
+      where c.thread_id = (select e.id from ending e) and c.inbox_id = $1 and c.id <> all ($4::text[])
+    ),
+    begun as (
+      insert into inbox_threads (id, inbox_id, subject, created_at, last_at)
+      select $7, $1, (array_agg(l.subject order by l.created_at, l.id))[1], min(l.created_at), max(l.created_at)
+      from later l having count(*) > 0
+    ),
+    joined as (
+      update messages m set thread_id = $7 where m.id = any (array(select l.id from later l))
+    ),
     moved as (
-      update inbox_threads t set inbox_id = $3
-      where t.id = (select id from thread)
-        and (select count(*) from received) < $4 and (select count(*) from sent) < $4
-      returning t.id
+      update inbox_threads t set inbox_id = $3 where t.id = (select e.id from ending e) returning t.id
     )
     select (select true from moved) is not null as "isGone" from thread`;
 
