@@ -12,6 +12,6 @@ export const NOTIFICATION_ID_HOURS = NOTIFICATION_AGE_HOURS_MAX + 24;
 
 /**
  * Notifications for an unknown message are stored for this long. A report can arrive before the worker
- * commits the provider's answer. The worker commits within its lease, or not at all.
+ * commits the provider's answer. A worker that loses Postgres commits it when Postgres is back.
  */
-export const UNCLAIMED_NOTIFICATION_HOURS = 1;
+export const UNCLAIMED_NOTIFICATION_HOURS = 24;

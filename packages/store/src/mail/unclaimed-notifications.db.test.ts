@@ -8,6 +8,7 @@ import type { AcceptedAnswer } from '../../test/mail-outcomes.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeHeld } from '../../test/taken-email.ts';
+import { dropExpired } from '../retention/housekeeping.ts';
 import { createMailWork } from './mail-work.ts';
 import type { MailWork } from './mail-work.ts';
 import { createProviderNotificationStore } from './provider-notifications.ts';
@@ -135,6 +136,14 @@ describe('a report that arrives before the provider’s id is committed', () => 
     await Promise.all(messageIds.map((messageId) => notifications.record(report({ messageId }))));
     await sendToProvider();
     expect(await eventTypes()).toEqual([...messageIds.map(() => 'email.bounced'), 'email.sent']);
+  });
+
+  test('stays stored while the worker cannot reach Postgres for hours', async () => {
+    await notifications.record(report());
+    await store.outside.query(`update unclaimed_notifications set received_at = now() - interval '23 hours'`);
+    await dropExpired(store.db.pool);
+    await sendToProvider();
+    expect(await eventTypes()).toEqual(['email.bounced', 'email.sent']);
   });
 
   test('stays stored when that commit fails, until one succeeds', async () => {

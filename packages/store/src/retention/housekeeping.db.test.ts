@@ -40,7 +40,8 @@ describe('what is kept for a time', () => {
     );
     await database.query(
       `insert into unclaimed_notifications
-       values ('old', 'p', '{}', now() - interval '1 hour'), ('young', 'p', '{}', now() - interval '59 minutes')`,
+       values ('old', 'p', '{}', now() - interval '24 hours'),
+              ('young', 'p', '{}', now() - interval '23 hours 59 minutes')`,
     );
     await database.query(
       `insert into released_addresses

@@ -13,7 +13,7 @@ const LIFETIMES = [
   { table: 'idempotency_keys', age: 'created_at', hours: 24 },
   // An older notification is refused for its age.
   { table: 'provider_notifications', age: 'received_at', hours: NOTIFICATION_ID_HOURS },
-  // The mail of an older one can no longer become known.
+  // The mail becomes known when its worker reaches Postgres again.
   { table: 'unclaimed_notifications', age: 'received_at', hours: UNCLAIMED_NOTIFICATION_HOURS },
   // An inbox's mail counts for an hour, by the API's clock.
   { table: 'counted_sends', age: forRetention('counted_at'), hours: 2 },

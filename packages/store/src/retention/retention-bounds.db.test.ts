@@ -91,7 +91,7 @@ test('what is kept for a time goes in bounded steps', async () => {
     OLD,
   ]);
   await database.query(
-    `insert into unclaimed_notifications select n, 'p', '{}', ${old(2)} ${spread} ${from}`,
+    `insert into unclaimed_notifications select n, 'p', '{}', ${old(25)} ${spread} ${from}`,
     [ROWS, OLD],
   );
   const seen = await explained(database.url, dropExpired);
