@@ -196,27 +196,24 @@ function inboxOf(row: InboxRow, { unread, lastReceived, domainId }: InboxMail): 
  */
 export async function setPostmaster(db: Database, id: InboxId, by: Actor): Promise<string | null> {
   return inTransaction(db.pool, async (client) => {
-    const { rows: found } = await client.query<{ address: string }>(
-      'select address from inboxes where id = $1 for no key update',
+    // One command at a time: the next statement must see the inbox that the last command named.
+    await client.query("select pg_advisory_xact_lock(hashtextextended('postmaster', 0))");
+    const { rows } = await client.query<{ id: string; address: string; postmaster: boolean }>(
+      'select id, address, postmaster from inboxes where id = $1 or postmaster order by id for no key update',
       [id],
     );
-    const [inbox] = found;
+    const inbox = rows.find((row) => row.id === id);
     if (inbox === undefined) return null;
-    const { rows: former } = await client.query<{ id: string }>(
-      'update inboxes set postmaster = false where postmaster and id <> $1 returning id',
-      [id],
-    );
-    const { rowCount } = await client.query(
-      'update inboxes set postmaster = true where id = $1 and not postmaster',
-      [id],
-    );
-    if (rowCount === 0) return inbox.address;
+    if (inbox.postmaster) return inbox.address;
+    const former = rows.find((row) => row.postmaster)?.id ?? null;
+    await client.query('update inboxes set postmaster = false where id = $1', [former]);
+    await client.query('update inboxes set postmaster = true where id = $1', [id]);
     await recordAudit(client, by, {
       action: 'installation.set',
       accountId: null,
       target: 'postmaster',
       count: 1,
-      before: { value: former[0]?.id ?? null },
+      before: { value: former },
       after: { value: id },
     });
     return inbox.address;
