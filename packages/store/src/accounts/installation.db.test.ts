@@ -1,12 +1,15 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { ACTOR } from '@postrider/testing';
+import { ACTOR, untilWaitingForLock } from '@postrider/testing';
+import { hookedPool } from '../../test/hooked-pool.ts';
 import { setupStore } from '../../test/open-store.ts';
+import { inUndoneTransaction } from '../../test/sessions.ts';
 import { agreeOnMailProvider, MAIL_PROVIDERS, setMailProvider } from './installation.ts';
 
 const store = setupStore();
-beforeEach(() => store.outside.query('truncate installation'));
+beforeEach(() => store.outside.query('truncate installation, audit'));
 
 const kept = () => store.outside.query('select mail_provider from installation');
+const changes = () => store.outside.query('select before, after from audit order by id');
 
 test('a process that names no provider uses the stored one, or else the sandbox, and stores nothing', async () => {
   expect(await agreeOnMailProvider(store.db, undefined)).toEqual({ name: 'sandbox', origin: 'default' });
@@ -46,4 +49,36 @@ test('setMailProvider stores the provider and returns the earlier one', async ()
   expect(await setMailProvider(store.db, 'ses', ACTOR)).toBe('smtp');
   expect(await agreeOnMailProvider(store.db, undefined)).toMatchObject({ name: 'ses' });
   await expect(agreeOnMailProvider(store.db, 'smtp')).rejects.toThrow('set mail-provider smtp');
+});
+
+test('setMailProvider replaces the provider that a process stores meanwhile', async () => {
+  const { setting } = await inUndoneTransaction(store.db.pool, async (session) => {
+    await session.query(`insert into installation (mail_provider) values ('ses')`);
+    const started = setMailProvider(store.db, 'smtp', ACTOR);
+    await untilWaitingForLock(store.outside);
+    await session.query('commit');
+    return { setting: started };
+  });
+  expect(await setting).toBe('ses');
+  expect(await kept()).toEqual([{ mail_provider: 'smtp' }]);
+  expect(await changes()).toEqual([{ before: { value: 'ses' }, after: { value: 'smtp' } }]);
+});
+
+test('two calls of setMailProvider at once change it one after the other', async () => {
+  await agreeOnMailProvider(store.db, 'sandbox');
+  let second: Promise<unknown> | null = null;
+  const pool = hookedPool(store.db.pool, [
+    /^update/,
+    async () => {
+      second = setMailProvider(store.db, 'ses', ACTOR);
+      await Promise.race([second, untilWaitingForLock(store.outside)]);
+    },
+  ]);
+  expect(await setMailProvider({ ...store.db, pool }, 'smtp', ACTOR)).toBe('sandbox');
+  expect(await second).toBe('smtp');
+  expect(await kept()).toEqual([{ mail_provider: 'ses' }]);
+  expect(await changes()).toEqual([
+    { before: { value: 'sandbox' }, after: { value: 'smtp' } },
+    { before: { value: 'smtp' }, after: { value: 'ses' } },
+  ]);
 });

@@ -3,6 +3,7 @@ import { recordAudit } from '../audit/audit.ts';
 import type { Actor } from '../audit/audit.ts';
 import { queryOn } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
+import { inTransaction } from '../db/pool.ts';
 
 /** The values of the setting `MAIL_PROVIDER`. */
 export const MAIL_PROVIDERS = ['sandbox', 'smtp', 'ses'] as const;
@@ -19,6 +20,9 @@ export interface AgreedMailProvider {
   readonly origin: MailProviderOrigin;
 }
 
+const INSERT = 'insert into installation (mail_provider) values ($1) on conflict do nothing';
+const STORED = 'select mail_provider as name from installation';
+
 /**
  * Finds the installation's one provider. The first process that names a provider stores it for all.
  *
@@ -31,8 +35,7 @@ export async function agreeOnMailProvider(
   given: MailProviderName | undefined,
 ): Promise<AgreedMailProvider> {
   if (given !== undefined) {
-    const insert = 'insert into installation (mail_provider) values ($1) on conflict do nothing';
-    await queryOn(pool, insert, [given]);
+    await queryOn(pool, INSERT, [given]);
   }
   const stored = await storedMailProvider(pool);
   if (given === undefined) {
@@ -57,13 +60,13 @@ export async function setMailProvider(
   name: MailProviderName,
   by: Actor,
 ): Promise<MailProviderName | null> {
-  return db.transactions.run(async (tx) => {
-    const before = await tx.client.installation.findFirst();
-    const was = before?.mailProvider ?? null;
+  return inTransaction(db.pool, async (client) => {
+    const { rowCount: inserted } = await client.query(INSERT, [name]);
+    const { rows } = await client.query<{ name: MailProviderName }>(`${STORED} for no key update`);
+    const was = inserted === 0 ? (rows[0]?.name ?? null) : null;
     if (was === name) return was;
-    const data = { mailProvider: name };
-    await tx.client.installation.upsert({ where: { single: true }, create: data, update: data });
-    await recordAudit(tx, by, {
+    await client.query('update installation set mail_provider = $1', [name]);
+    await recordAudit(client, by, {
       action: 'installation.set',
       accountId: null,
       target: 'mail-provider',
@@ -77,9 +80,6 @@ export async function setMailProvider(
 
 /** @returns the stored provider, or null. @throws StoreUnavailableError */
 export async function storedMailProvider(pool: Pool): Promise<MailProviderName | null> {
-  const { rows } = await queryOn<{ name: MailProviderName }>(
-    pool,
-    'select mail_provider as name from installation',
-  );
+  const { rows } = await queryOn<{ name: MailProviderName }>(pool, STORED);
   return rows[0]?.name ?? null;
 }
