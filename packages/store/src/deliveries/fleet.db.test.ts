@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createTestDatabase, waitFor } from '@postrider/testing';
+import { createTestDatabase, untilWaitingForLock, waitFor, withClient } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { createPool } from '../db/pool.ts';
 import { createFleet, lockWorkerNumber } from './fleet.ts';
@@ -65,6 +65,21 @@ test('a worker that was killed is forgotten after an hour, one that was only sil
   expect(known).toEqual([{ number: frozen }, { number: other }]);
   await fleet.announce(frozen, 10, QUEUE);
   expect(await slotsOf(fleet)).toEqual([10, 10]);
+});
+
+test('a worker announces itself without a wait for another that forgets the same killed worker', async () => {
+  const fleet = createFleet(pool);
+  const [killed, other] = [1, 2];
+  await fleet.announce(killed, 10, QUEUE);
+  await silentFor(killed, 3_601);
+  await withClient(db.url, async (session) => {
+    await session.query('begin; delete from workers');
+    const announced = fleet.announce(other, 10, QUEUE);
+    await Promise.race([announced, untilWaitingForLock(db)]);
+    expect(await slotsOf(fleet)).toEqual([10]);
+    await session.query('rollback');
+    await announced;
+  });
 });
 
 test('a worker announces its queue, also one that it cannot read', async () => {

@@ -7,11 +7,13 @@ import { statement } from '../db/statement.ts';
 
 /**
  * Also removes workers that were silent for an hour. `LEASE_SECONDS` is an hour at most, so their leases are
- * over.
+ * over. Several workers may do so at once, and none waits for another.
  */
 const ANNOUNCE = statement('announce-worker')`
     with killed as (
-      delete from workers where heard_at < now() - interval '1 hour' and id <> $1::int::text
+      delete from workers
+      where id = any (array(
+        select id from workers where heard_at < now() - interval '1 hour' and id <> $1::int::text for update skip locked))
     )
     insert into workers (id, number, slots, queue_kind, queue_prefix, queue_id)
     values ($1::int::text, $1::int, $2, $3, $4, $5)
