@@ -20,7 +20,8 @@ export interface Faults {
 
 /**
  * Reads the attempts in flight right before and right after the act. A killed worker's attempts are there
- * afterwards. Those that a crash of Postgres undoes were there before.
+ * afterwards. Those that a crash of Postgres undoes were there before. Attempts that begin after the act do
+ * not count: the fault has not met them.
  */
 export function createFaults(parts: {
   readonly store: Pick<OpenStore, 'query'>;
@@ -30,25 +31,25 @@ export function createFaults(parts: {
   const log: FaultEntry[] = [];
 
   /** Empty when it cannot be read: then the checker excuses nothing. */
-  async function inFlight(): Promise<DeliveryKey[]> {
-    const found = await readInFlight(parts.store, parts.receipts).catch(() => []);
+  async function inFlight(begunByMs: number): Promise<DeliveryKey[]> {
+    const found = await readInFlight(parts.store, parts.receipts, begunByMs).catch(() => []);
     return found.map(({ key }) => key);
   }
 
   return {
     log,
     async strike(name, { mayRepeat, clockStepMs = 0, losesSinceMs }, act) {
-      const before = await inFlight();
+      const before = await inFlight(nowMs());
       const atMs = nowMs();
       await act();
       parts.recovery.healed();
-      const all = new Set([...before, ...(await inFlight())]);
+      const after = await inFlight(nowMs());
       log.push({
         name,
         atMs,
         endedAtMs: nowMs(),
         mayRepeat,
-        inFlight: [...all],
+        inFlight: [...new Set([...before, ...after])],
         clockStepMs,
         ...(losesSinceMs === undefined ? {} : { losesSinceMs }),
       });

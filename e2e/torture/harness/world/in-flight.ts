@@ -1,5 +1,6 @@
 import { keyOf } from '../checker/history.ts';
 import type { DeliveryKey, Receipt } from '../checker/history.ts';
+import { nowMs } from '../times.ts';
 import type { OpenStore } from '../../../open-store.ts';
 
 interface Row {
@@ -10,26 +11,33 @@ interface Row {
   readonly attempts: number;
 }
 
+/** True for a row that a worker took before $1 milliseconds ago. By age, because Postgres' clock may be off. */
+const TAKEN = `taken_at <= now() - $1 * interval '1 ms' and leased_until > now()`;
+
 /**
- * The attempts that have begun and are not recorded, each with the number of recorded ones. A worker has
- * taken the delivery, or the endpoint has seen more requests than the log of attempts. A crash of Postgres may
- * undo a lease; then only the endpoint knows.
+ * The attempts that had begun at a time and are not recorded, each with the number of recorded ones. A worker
+ * has taken the delivery, or the endpoint has seen more requests than the log of attempts. A crash of Postgres
+ * may undo a lease; then only the endpoint knows.
  */
 export async function readInFlight(
   store: Pick<OpenStore, 'query'>,
   receipts: readonly Receipt[],
+  begunByMs = nowMs(),
 ): Promise<{ readonly key: DeliveryKey; readonly attempts: number }[]> {
   const rows = await store.query<Row & Record<string, unknown>>(
     `select d.event_id as "eventId", d.webhook_id as "webhookId",
-            d.taken_at is not null and d.leased_until > now() as taken,
+            coalesce(${TAKEN}, false) as taken,
             (select count(*)::int from attempts a
              where a.event_id = d.event_id and a.webhook_id = d.webhook_id) as attempts
      from deliveries d
-     where d.taken_at is not null or d.webhook_id = any ($1)`,
-    [[...new Set(receipts.map(({ webhookId }) => webhookId))]], // a million others may lie there
+     where d.taken_at is not null or d.webhook_id = any ($2)`,
+    // a million others may lie there
+    [nowMs() - begunByMs, [...new Set(receipts.map(({ webhookId }) => webhookId))]],
   );
   const seen = new Map<DeliveryKey, number>();
-  for (const receipt of receipts) seen.set(keyOf(receipt), (seen.get(keyOf(receipt)) ?? 0) + 1);
+  for (const receipt of receipts) {
+    if (receipt.arrivedAtMs <= begunByMs) seen.set(keyOf(receipt), (seen.get(keyOf(receipt)) ?? 0) + 1);
+  }
   return rows
     .filter((row) => row.taken || (seen.get(keyOf(row)) ?? 0) > row.attempts)
     .map((row) => ({ key: keyOf(row), attempts: row.attempts }));
