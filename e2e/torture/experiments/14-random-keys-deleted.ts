@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { answer, takingMs } from '@postrider/testing';
-import type { Behaviour } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import type { World } from '../harness/world/world.ts';
+import { failingFirst } from './failing-first.ts';
 import { underLoad } from './under-load.ts';
 
 const DELETIONS = 150;
@@ -16,10 +15,8 @@ export const randomKeysDeleted: Experiment = {
   shows: 'no process crashes over a damaged queue, and nothing is lost or made twice',
   runs: 'ci',
   async run(world) {
-    // Every second request fails, so that delayed jobs lie about.
-    let requests = 0;
-    const reaction = (): Behaviour => takingMs(20, answer(requests++ % 2 === 0 ? 503 : 200));
-    const load = await underLoad(world, { reaction, perSecond: PER_SECOND });
+    // So delayed jobs lie about.
+    const load = await underLoad(world, { reaction: failingFirst(1, 20), perSecond: PER_SECOND });
     let deleted = 0;
     for (let deletion = 1; deletion <= world.scaled(DELETIONS); deletion += 1) {
       await world.fault('a key is deleted', { mayRepeat: false }, async () => {

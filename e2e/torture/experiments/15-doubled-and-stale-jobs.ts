@@ -3,6 +3,7 @@ import type { DeliveryJob } from '@postrider/queue';
 import { answer, takingMs } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import type { World } from '../harness/world/world.ts';
+import { failingFirst } from './failing-first.ts';
 
 const EVENTS = 150;
 
@@ -13,8 +14,7 @@ export const doubledAndStaleJobs: Experiment = {
   runs: 'ci',
   async run(world) {
     const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
-    const failing = await world.endpoint();
-    failing.reacts(() => answer(failing.receipts.length % 3 === 0 ? 503 : 200));
+    await world.endpoint({ reaction: failingFirst(1) });
     await world.start('relay');
     await world.start('worker');
     await world.start('worker');

@@ -21,11 +21,11 @@ export const redirectsInwards: Experiment = {
     const endpoints: Endpoint[] = [];
     for (const location of inwards) {
       for (const status of STATUSES) {
-        endpoints.push(await world.endpoint({ reaction: redirectTo(location, status) }));
+        endpoints.push(await world.endpoint({ reaction: redirectTo(location, status), mayGiveUp: true }));
       }
     }
     const end = await world.endpoint();
-    const chain = await world.endpoint({ reaction: redirectTo(end.url, 307) });
+    const chain = await world.endpoint({ reaction: redirectTo(end.url, 307), mayGiveUp: true });
     await world.start('relay');
     await world.start('worker');
     await world.producer.record(1);

@@ -23,7 +23,7 @@ export const manyDeadEndpoints: Experiment = {
   deadlineSeconds: 2_700,
   async run(world) {
     const dead = world.scaled(DEAD);
-    for (let made = 0; made < dead; made += 1) await world.endpoint({ url: deadUrl(made) });
+    for (let made = 0; made < dead; made += 1) await world.endpoint({ url: deadUrl(made), mayGiveUp: true });
     await world.start('relay');
     const worker = await world.start('worker');
     const tenants = await startQuietTenants(world, {

@@ -15,7 +15,7 @@ export const goneAtEveryAttempt: Experiment = {
     await world.start('worker');
     const endpoints: Endpoint[] = [];
     for (let goneAt = 1; goneAt <= ATTEMPTS; goneAt += 1) {
-      const endpoint = await world.endpoint();
+      const endpoint = await world.endpoint({ mayGiveUp: true });
       // The reaction is chosen before the request is in the log.
       endpoint.reacts(() => answer(endpoint.receipts.length + 1 >= goneAt ? 410 : 503));
       endpoints.push(endpoint);

@@ -17,7 +17,8 @@ export const scheduleInRealTime: Experiment = {
   async run(world) {
     const delays = DELAYS_SECONDS.map((seconds) => world.scaled(seconds));
     const env = { DELIVERY_RETRY_DELAYS_SECONDS: delays.join(',') };
-    for (let made = 0; made < ENDPOINTS; made += 1) await world.endpoint({ reaction: answer(503) });
+    for (let made = 0; made < ENDPOINTS; made += 1)
+      await world.endpoint({ reaction: answer(503), mayGiveUp: true });
     await world.start('relay', { env });
     await world.start('worker', { env });
     await world.producer.record(1);

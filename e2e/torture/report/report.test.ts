@@ -20,6 +20,7 @@ const HELD: ExperimentResult = {
     requests: 203,
     faults: 30,
     lost: 0,
+    deadLetters: 4,
     duplicates: 3,
     inFlightAtFaults: 12,
     causesWithoutEvents: 0,
@@ -50,7 +51,7 @@ const FAILED: ExperimentResult = {
 describe('on the terminal', () => {
   test('an experiment that held is one line with its figures', () => {
     expect(linesOf(HELD)).toEqual([
-      '8 held in 42.0 s: events 100, deliveries 200, requests 203, faults 30, lost 0, duplicates 3 of 12 in flight, ' +
+      '8 held in 42.0 s: events 100, deliveries 200, requests 203, faults 30, lost 0, dead letters 4, duplicates 3 of 12 in flight, ' +
         'causes without events 0, events without causes 0, recovery 4.3 s',
     ]);
   });
@@ -99,7 +100,7 @@ describe('published', () => {
     const page = readFileSync(join(folder, 'torture.md'), 'utf8');
     expect(page).toContain('1 of 2 experiments held');
     expect(page).toMatch(
-      /\| +8 \| FLUSHALL <once> a second \| +100 \| +200 \| +203 \| +30 \| +0 \| +3 \| +12 \|/,
+      /\| +8 \| FLUSHALL <once> a second \| +100 \| +200 \| +203 \| +30 \| +0 \| +4 \| +3 \| +12 \|/,
     );
     expect(page).toContain('**no**');
     expect(page).toContain('- 23, a clock, was skipped: there is no such tool.\n');

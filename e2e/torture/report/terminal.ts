@@ -20,6 +20,7 @@ function figuresIn(figures: Figures): string {
     `requests ${figures.requests}`,
     `faults ${figures.faults}`,
     `lost ${figures.lost}`,
+    `dead letters ${figures.deadLetters}`,
     `duplicates ${figures.duplicates} of ${figures.inFlightAtFaults} in flight`,
     `causes without events ${figures.causesWithoutEvents}`,
     `events without causes ${figures.eventsWithoutCauses}`,

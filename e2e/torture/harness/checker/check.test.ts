@@ -14,7 +14,13 @@ function violationsOf(changes: Partial<History>, inStore: Partial<StoreState> = 
 
 function killedAt(atMs: number, key: FaultEntry['inFlight'][number]): FaultEntry {
   const at = 1_000_000 + atMs;
-  return { name: 'kill -9 worker', atMs: at, endedAtMs: at + 1, mayRepeat: true, inFlight: [key] };
+  return {
+    name: 'kill -9 worker',
+    atMs: at,
+    endedAtMs: at + 1,
+    mayRepeat: true,
+    inFlight: [key],
+  };
 }
 
 const without = <T>(items: readonly T[], index: number): T[] => items.filter((_, at) => at !== index);
@@ -30,6 +36,7 @@ test('the figures count what happened', () => {
     requests: 3,
     faults: 1,
     lost: 0,
+    deadLetters: 0,
     duplicates: 0,
     inFlightAtFaults: 0,
     causesWithoutEvents: 0,
@@ -70,6 +77,27 @@ describe('I1, nothing is lost', () => {
     expect(violationsOf({ ...changes, webhooks: foreign }, inStore)).toEqual([]);
   });
 
+  const SCHEDULE = [1, 2, 3].map((number) => attempt(QUICK, number, number * 200, null));
+  const givenUp = (attempts: StoreState['attempts'], mayGiveUp: boolean): readonly Violation[] =>
+    violationsOf(
+      { receipts: receipts.slice(1), webhooks: webhooks.map((webhook) => ({ ...webhook, mayGiveUp })) },
+      {
+        attempts: [...attempts, ...store.attempts.slice(1)],
+        deadLetters: [{ eventId: 'evt_1', webhookId: QUICK, lastError: 'timeout' }],
+      },
+    );
+
+  test('a dead letter is a loss, unless deliveries to its endpoint may be given up', () => {
+    const lost = { invariant: 'I1', key: QUICK_KEY, text: 'was given up: timeout' };
+    expect(givenUp(SCHEDULE, false)).toEqual([lost]);
+    expect(givenUp([], false)).toContainEqual(lost);
+    expect(givenUp(SCHEDULE, true)).toEqual([]);
+  });
+
+  test('a dead letter without an attempt is found at every endpoint', () => {
+    expect(givenUp([], true)).toMatchObject([{ invariant: 'I5', key: QUICK_KEY }]);
+  });
+
   test('what a deleted webhook, another account or another type has no right to is not missed', () => {
     const gone = { removed: { beganAtMs: 1_000_000, endedAtMs: 1_000_001 } };
     for (const change of [
@@ -92,7 +120,7 @@ describe('I1, nothing is lost', () => {
 
 describe('with a copy of Postgres restored', () => {
   const restored = (losesSinceMs: number, endedAtMs: number): Partial<History> => ({
-    faults: [{ name: 'restore', atMs: losesSinceMs, endedAtMs, mayRepeat: true, inFlight: [], losesSinceMs }],
+    faults: [{ ...killedAt(0, QUICK_KEY), inFlight: [], atMs: losesSinceMs, endedAtMs, losesSinceMs }],
   });
 
   test('a request of the time that was lost counts for nothing: what it was for may be made again', () => {
@@ -354,7 +382,10 @@ describe('I5, the end is the end', () => {
   test('a dead letter before the last attempt, without a 410, is found', () => {
     const letter = { eventId: 'evt_1', webhookId: FAILING, lastError: 'HTTP 503' };
     const found = violationsOf(
-      { receipts: receipts.slice(0, 2) },
+      {
+        receipts: receipts.slice(0, 2),
+        webhooks: webhooks.map((webhook) => ({ ...webhook, mayGiveUp: true })),
+      },
       { attempts: store.attempts.slice(0, 2), deadLetters: [letter] },
     );
     expect(found).toMatchObject([{ invariant: 'I5', key: FAILING_KEY }]);

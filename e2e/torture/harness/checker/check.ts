@@ -19,6 +19,7 @@ export interface Figures {
   readonly requests: number;
   readonly faults: number;
   readonly lost: number;
+  readonly deadLetters: number;
   readonly duplicates: number;
   /** Attempts begun and not recorded, over all faults that may repeat one: the duplicates may not be more. */
   readonly inFlightAtFaults: number;
@@ -48,6 +49,7 @@ export function check(whole: History): Verdict {
       requests: history.receipts.length,
       faults: history.faults.length,
       lost: losses.length,
+      deadLetters: index.deadLetters.size,
       duplicates: [...index.receipts.keys()].reduce((sum, key) => sum + repeatsOf(key, index), 0),
       inFlightAtFaults: [...index.excuses.values()].reduce((sum, faults) => sum + faults.length, 0),
       causesWithoutEvents: causes.causesWithoutEvents,

@@ -8,7 +8,8 @@ import type { HistoryIndex } from './index-history.ts';
  * The log of attempts has no answer that no endpoint gave.
  */
 export function findEndingFaults(history: History, index: HistoryIndex): Violation[] {
-  return [...new Set([...index.receipts.keys(), ...index.attempts.keys()])].flatMap((key) => [
+  const keys = new Set([...index.receipts.keys(), ...index.attempts.keys(), ...index.deadLetters.keys()]);
+  return [...keys].flatMap((key) => [
     ...arrivalsAfterTheEnd(key, history, index),
     ...arrivalsAfterRemoval(key, history, index),
     ...inventedAnswers(key, index),
@@ -80,7 +81,7 @@ function wrongDeadLetters(key: DeliveryKey, history: History, index: HistoryInde
   // A refusal makes no request: it may follow any attempt.
   if (letter === undefined || isRemoved(key, index) || letter.lastError.startsWith('refused')) return [];
   const last = index.attempts.get(key)?.at(-1);
-  if (last === undefined) return [];
+  if (last === undefined) return [{ invariant: 'I5', key, text: 'became a dead letter without an attempt' }];
   const exhausted = last.attempt === history.rules.retryDelaysMs.length + 1;
   const right = last.status === 410 || (exhausted && !isSuccess(last.status));
   return right

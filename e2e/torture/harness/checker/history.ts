@@ -50,6 +50,8 @@ export interface WebhookEntry {
   readonly createdAtMs: number;
   /** True: its address is not a receiver of the harness, and may be refused. */
   readonly foreign: boolean;
+  /** True: deliveries to it may end as dead letters. */
+  readonly mayGiveUp: boolean;
   /** The time of its DELETE. Null: not deleted. */
   removed: { readonly beganAtMs: number; readonly endedAtMs: number } | null;
 }

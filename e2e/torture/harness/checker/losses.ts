@@ -1,25 +1,37 @@
 import { keyOf } from './history.ts';
 import type { DeliveryKey, History, StoredEvent, Violation, WebhookEntry } from './history.ts';
-import { isSuccess, webhookIdOf } from './index-history.ts';
+import { isRemoved, isSuccess, webhookIdOf } from './index-history.ts';
 import type { HistoryIndex } from './index-history.ts';
 
-/** I1: every committed event has ended for every matching endpoint: done, dead-lettered or dropped. */
+/**
+ * I1: every committed event has ended for every matching endpoint: done, dropped with its webhook, or
+ * dead-lettered where the experiment allows it. So a failure of our own that counts as an attempt is found.
+ */
 export function findLosses(history: History, index: HistoryIndex): Violation[] {
   const outstanding = new Set(history.store.deliveries.map(keyOf));
-  return history.store.events.flatMap((event) =>
+  const losses = history.store.events.flatMap((event) =>
     history.webhooks
       .filter((webhook) => mustGet(webhook, event))
       .map((webhook) => keyOf({ eventId: event.id, webhookId: webhook.webhookId }))
       .flatMap((key) => lossOf(key, index, outstanding)),
   );
+  return [...givenUp(index), ...losses];
+}
+
+/** An experiment may register addresses by itself, to see them refused: it judges them. */
+function givenUp(index: HistoryIndex): Violation[] {
+  return [...index.deadLetters].flatMap(([key, { lastError }]): Violation[] => {
+    const webhook = index.webhooks.get(webhookIdOf(key));
+    const mayEndSo = lastError.startsWith('refused')
+      ? webhook?.foreign !== false
+      : webhook?.mayGiveUp === true;
+    if (mayEndSo || isRemoved(key, index)) return [];
+    return [{ invariant: 'I1', key, text: `was given up: ${lastError}` }];
+  });
 }
 
 function lossOf(key: DeliveryKey, index: HistoryIndex, outstanding: ReadonlySet<DeliveryKey>): Violation[] {
-  const letter = index.deadLetters.get(key);
-  if (letter !== undefined) {
-    const refused = letter.lastError.startsWith('refused') && !isForeign(key, index);
-    return refused ? [{ invariant: 'I1', key, text: `was given up wrongly: ${letter.lastError}` }] : [];
-  }
+  if (index.deadLetters.has(key)) return [];
   if (outstanding.has(key)) return [{ invariant: 'I1', key, text: 'is still outstanding at the end' }];
   const recorded = index.attempts.get(key)?.some((attempt) => isSuccess(attempt.status)) ?? false;
   const received = index.receipts.get(key)?.some((receipt) => isSuccess(receipt.status)) ?? false;
@@ -36,8 +48,4 @@ function mustGet(webhook: WebhookEntry, event: StoredEvent): boolean {
     webhook.createdAtMs < event.createdAtMs &&
     (webhook.types.length === 0 || webhook.types.includes(event.type))
   );
-}
-
-function isForeign(key: DeliveryKey, index: HistoryIndex): boolean {
-  return index.webhooks.get(webhookIdOf(key))?.foreign === true;
 }

@@ -43,7 +43,14 @@ export function attempt(
 }
 
 export function rightHistory(): History {
-  const webhook = { accountId: 'acct_1', types: [], createdAtMs: 0, foreign: false, removed: null };
+  const webhook = {
+    accountId: 'acct_1',
+    types: [],
+    createdAtMs: 0,
+    foreign: false,
+    mayGiveUp: false,
+    removed: null,
+  };
   return {
     causes: [
       { cause: 'cause_1', kind: 'direct', outcome: 'ok', id: EVENT, beganAtMs: 0, endedAtMs: 1 },

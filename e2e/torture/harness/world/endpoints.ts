@@ -33,7 +33,14 @@ export function createEndpoints(parts: {
     receipts,
     webhooks,
     proxies,
-    async create({ reaction = answer(200), types = [], accountId = parts.accountId, url, proxied = false }) {
+    async create({
+      reaction = answer(200),
+      types = [],
+      accountId = parts.accountId,
+      url,
+      proxied = false,
+      mayGiveUp = false,
+    }) {
       created += 1;
       const path = `/hook/${created}`;
       const host = parts.hosts[created % parts.hosts.length];
@@ -52,6 +59,7 @@ export function createEndpoints(parts: {
         types,
         createdAtMs: nowMs(),
         foreign: url !== undefined,
+        mayGiveUp,
         removed: null,
       });
       const recipient = { webhookId: webhook.id, signingSecret, signatureOffMs: parts.signatureOffMs };
