@@ -25,9 +25,12 @@ const INVARIANTS = [
   [
     'I1',
     'every committed event ended, for every endpoint that matched: done, dropped with its webhook, or a dead letter where ' +
-      'the experiment allows it',
+      'the experiment allows it. Every mail was sent, and the provider has it',
   ],
-  ['I2', 'no request was made twice, except one that was in flight at a fault that may repeat it'],
+  [
+    'I2',
+    'no request was made twice, and no mail was handed over twice, except one that was in flight at a fault that may repeat it',
+  ],
   ['I3', 'no event without its cause, no cause without its event, nothing acknowledged that does not exist'],
   ['I4', 'at most 8 attempts a set, numbered without a gap, none before its time'],
   [
@@ -60,7 +63,7 @@ export function pageOf(result: TortureResult): string {
 
 Postrider keeps its promises while its processes are killed and its servers go away. \`npm run torture\` does that harm
 to real processes, with a Postgres and a Redis of its own, and with TLS to every endpoint, over loopback only. Then it
-joins three independent logs (the causes, the arrivals, the rows of Postgres) and reports every violation of an invariant.
+joins four independent logs (the causes, the arrivals, the mail that the provider has, the rows of Postgres) and reports every violation of an invariant.
 \`e2e/torture/README.md\` says how it works, and how to write an experiment.
 
 The last published run: ${machine.finishedAt.slice(0, 10)}, ${machine.cores} cores (${machine.cpu}), Node ${machine.node}, seed ${result.seed},
@@ -74,7 +77,7 @@ from production.
 ${markdownTable(FIGURE_COLUMNS, experiments.map(figureRow), [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])}
 
 ${skippedLines(result)}- Deliveries: events times the endpoints they went to. Requests: what arrived there.
-- Lost has every dead letter, unless the experiment allows dead letters at that endpoint.
+- Lost: deliveries and mail. A dead letter is one of them, unless the experiment allows dead letters at that endpoint.
 - Duplicates are requests beyond the attempts that the log has. They may not be more than the attempts that were in
   flight (begun, not recorded) at the faults that may repeat one: a worker killed or frozen, a Postgres killed. At every
   other fault none is allowed.

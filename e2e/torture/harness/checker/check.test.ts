@@ -20,6 +20,7 @@ function killedAt(atMs: number, key: FaultEntry['inFlight'][number]): FaultEntry
     endedAtMs: at + 1,
     mayRepeat: true,
     inFlight: [key],
+    mailInFlight: [],
   };
 }
 
@@ -231,9 +232,8 @@ describe('I3, causes and events', () => {
       ...store.events,
       { ...store.events[1], id: 'evt_3', emailId: 'em_2' },
     ] as StoreState['events'];
-    expect(violationsOf({}, { emails: [...store.emails, again], events })).toMatchObject([
-      { invariant: 'I3' },
-    ]);
+    const found = violationsOf({ handOvers: ['em_1', 'em_2'] }, { emails: [...store.emails, again], events });
+    expect(found).toMatchObject([{ invariant: 'I3' }]);
   });
 });
 

@@ -6,6 +6,7 @@ import type { History, Violation } from './history.ts';
 import { indexHistory } from './index-history.ts';
 import { withoutWhatWasLost } from './lost-history.ts';
 import { findLosses } from './losses.ts';
+import { findLostMail, findRepeatedMail } from './mail.ts';
 import { findRepeats, repeatsOf } from './repeats.ts';
 import { findScheduleFaults } from './schedule.ts';
 
@@ -18,6 +19,7 @@ export interface Figures {
   /** That reached an endpoint. */
   readonly requests: number;
   readonly faults: number;
+  /** Deliveries and mail. */
   readonly lost: number;
   readonly deadLetters: number;
   readonly duplicates: number;
@@ -38,7 +40,7 @@ export interface Verdict {
 export function check(whole: History): Verdict {
   const history = withoutWhatWasLost(whole);
   const index = indexHistory(history);
-  const losses = findLosses(history, index);
+  const losses = [...findLosses(history, index), ...findLostMail(history)];
   const repeats = findRepeats(index);
   const causes = findCauseFaults(history);
   const keys = new Set([...index.receipts.keys(), ...index.attempts.keys(), ...index.deadLetters.keys()]);
@@ -59,6 +61,7 @@ export function check(whole: History): Verdict {
     violations: [
       ...losses,
       ...repeats,
+      ...findRepeatedMail(history),
       ...causes.violations,
       ...findScheduleFaults(index, history.rules),
       ...findEndingFaults(history, index),

@@ -65,6 +65,8 @@ export interface FaultEntry {
   readonly mayRepeat: boolean;
   /** The attempts that were begun and not recorded. */
   readonly inFlight: readonly DeliveryKey[];
+  /** The messages that a worker had taken and not recorded. */
+  readonly mailInFlight: readonly string[];
   /** The step of Postgres' clock. A step forwards makes waiting deliveries early by this time. */
   readonly clockStepMs?: number;
   /** It restored a copy of Postgres of this time. Later writes are lost. */
@@ -147,6 +149,8 @@ export interface Rules {
 export interface History {
   readonly causes: readonly CauseEntry[];
   readonly receipts: readonly Receipt[];
+  /** The ids of the messages that the mail provider accepted, once for each time. */
+  readonly handOvers: readonly string[];
   readonly webhooks: readonly WebhookEntry[];
   readonly faults: readonly FaultEntry[];
   /** The delivery of each replay that answered 200. */

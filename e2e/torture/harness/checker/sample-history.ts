@@ -58,6 +58,7 @@ export function rightHistory(): History {
       { cause: 'cause_2', kind: 'direct', outcome: 'failed', id: null, beganAtMs: 0, endedAtMs: 1 },
     ],
     receipts: [receipt(QUICK, 10, 200), receipt(FAILING, 10, 503), receipt(FAILING, 130, 200)],
+    handOvers: ['em_1'],
     webhooks: [
       { ...webhook, webhookId: QUICK },
       { ...webhook, webhookId: FAILING },
@@ -69,6 +70,7 @@ export function rightHistory(): History {
         endedAtMs: CREATED_AT_MS + 12,
         mayRepeat: false,
         inFlight: [`${EVENT} ${QUICK}`],
+        mailInFlight: [],
       },
     ],
     replays: [],

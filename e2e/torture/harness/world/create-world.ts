@@ -32,6 +32,7 @@ import { watchRecovery } from './recovery.ts';
 import { stepClock } from './step-clock.ts';
 import { newOwner, openStore } from '../../../open-store.ts';
 import type { OpenStore } from '../../../open-store.ts';
+import { watchSandbox } from './sandbox.ts';
 import { readStoreState } from './store-state.ts';
 import { watchUse } from './use.ts';
 import type { Claim, World } from './world.ts';
@@ -100,9 +101,12 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
   const blobFolder = join(folder, 'blobs');
   const caFile = join(folder, 'ca.pem');
   writeFileSync(caFile, authority.caPem);
+  const sandboxFolder = join(folder, 'sandbox');
+  const sandbox = watchSandbox(sandboxFolder);
   const processes = createProcesses(
     {
       ...systemEnvironment({ folder, caFile, secretsKey }),
+      SANDBOX_DIR: sandboxFolder,
       ...TIMES_ENVIRONMENT,
       LEASE_SECONDS: String(options.leaseSeconds),
       QUEUE_PREFIX,
@@ -238,6 +242,7 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
       return {
         causes: [...producer.log, ...sender.log],
         receipts: endpoints.receipts,
+        handOvers: sandbox.handOvers(),
         webhooks: endpoints.webhooks,
         faults: faults.log,
         replays,
@@ -255,6 +260,7 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
     async close() {
       recovery.stop();
       use.stop();
+      sandbox.close();
       await processes.killAll();
       await closeAll([...proxies, line, names, ...endpoints.proxies, ...canaries, ...hosts]);
       await store.close();

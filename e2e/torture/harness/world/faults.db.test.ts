@@ -21,6 +21,16 @@ async function taken(minutesAgo: number): Promise<string> {
   return row?.event ?? '';
 }
 
+async function mailTaken(minutesAgo: number): Promise<string> {
+  const id = await rows.email();
+  await database.query(
+    `update email_sends set taken_at = now() - $2 * interval '1 min', leased_until = now() + interval '1 day'
+     where email_id = $1`,
+    [id, minutesAgo],
+  );
+  return id;
+}
+
 /** A request of a delivery that no worker has. */
 async function arrived(atMs: number): Promise<Receipt> {
   const webhookId = await rows.webhook();
@@ -32,6 +42,7 @@ async function arrived(atMs: number): Promise<Receipt> {
 test('in flight at a fault is what began before or during it, not what began after it', async () => {
   const receipts = [await arrived(nowMs()), await arrived(nowMs() + MINUTE_MS)];
   const before = [await taken(1), `${receipts[0]?.eventId} ${receipts[0]?.webhookId}`];
+  const mailBefore = await mailTaken(1);
   const store = {
     query: async (sql: string, params: readonly unknown[] = []) => database.query(sql, [...params]) as never,
   };
@@ -40,7 +51,9 @@ test('in flight at a fault is what began before or during it, not what began aft
   await faults.strike('kill -9 worker', { mayRepeat: true }, async () => {
     during = await taken(0);
     await taken(-1);
+    await mailTaken(-1);
   });
   const [fault] = faults.log;
   expect(fault?.inFlight.toSorted()).toEqual([...before, during].sort());
+  expect(fault?.mailInFlight).toEqual([mailBefore]);
 });

@@ -1,6 +1,6 @@
 import type { DeliveryKey, FaultEntry, Receipt } from '../checker/history.ts';
 import { nowMs } from '../times.ts';
-import { readInFlight } from './in-flight.ts';
+import { readInFlight, readMailInFlight } from './in-flight.ts';
 import type { RecoveryWatch } from './recovery.ts';
 import type { OpenStore } from '../../../open-store.ts';
 
@@ -10,6 +10,12 @@ export interface FaultWish {
   readonly clockStepMs?: number;
   /** It restores a copy of Postgres of this time. */
   readonly losesSinceMs?: number;
+}
+
+interface InFlight {
+  readonly deliveries: readonly DeliveryKey[];
+  /** The ids of messages. */
+  readonly mail: readonly string[];
 }
 
 /** The log of the faults. */
@@ -31,9 +37,12 @@ export function createFaults(parts: {
   const log: FaultEntry[] = [];
 
   /** Empty when it cannot be read: then the checker excuses nothing. */
-  async function inFlight(begunByMs: number): Promise<DeliveryKey[]> {
-    const found = await readInFlight(parts.store, parts.receipts, begunByMs).catch(() => []);
-    return found.map(({ key }) => key);
+  async function inFlight(begunByMs: number): Promise<InFlight> {
+    const [deliveries, mail] = await Promise.all([
+      readInFlight(parts.store, parts.receipts, begunByMs).catch(() => []),
+      readMailInFlight(parts.store, begunByMs).catch(() => []),
+    ]);
+    return { deliveries: deliveries.map(({ key }) => key), mail };
   }
 
   return {
@@ -49,7 +58,8 @@ export function createFaults(parts: {
         atMs,
         endedAtMs: nowMs(),
         mayRepeat,
-        inFlight: [...new Set([...before, ...after])],
+        inFlight: [...new Set([...before.deliveries, ...after.deliveries])],
+        mailInFlight: [...new Set([...before.mail, ...after.mail])],
         clockStepMs,
         ...(losesSinceMs === undefined ? {} : { losesSinceMs }),
       });

@@ -42,3 +42,14 @@ export async function readInFlight(
     .filter((row) => row.taken || (seen.get(keyOf(row)) ?? 0) > row.attempts)
     .map((row) => ({ key: keyOf(row), attempts: row.attempts }));
 }
+
+/** The ids of the messages that a worker had taken by then, and whose outcome is not recorded. */
+export async function readMailInFlight(
+  store: Pick<OpenStore, 'query'>,
+  begunByMs: number,
+): Promise<string[]> {
+  const rows = await store.query<{ id: string }>(`select email_id as id from email_sends where ${TAKEN}`, [
+    nowMs() - begunByMs,
+  ]);
+  return rows.map(({ id }) => id);
+}
