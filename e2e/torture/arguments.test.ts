@@ -4,6 +4,7 @@ import { readArguments } from './arguments.ts';
 test('without arguments: the experiments for CI, 40 minutes, some seed', () => {
   const { seed, ...rest } = readArguments([]);
   expect(rest).toEqual({
+    command: 'npm run torture',
     list: false,
     long: false,
     publish: false,
@@ -30,6 +31,7 @@ test('takes the experiments, the seed and the time that it is given', () => {
     '--publish',
   ];
   expect(readArguments(args)).toMatchObject({
+    command: 'npm run torture -- --only 3,5 --seed 7 --minutes 9 --percent 5 --out somewhere --publish',
     only: [3, 5],
     seed: 7,
     minutes: 9,

@@ -2,6 +2,8 @@ import { parseArgs } from 'node:util';
 
 /** What `npm run torture --` takes. */
 export interface TortureArguments {
+  /** The command as it was typed, for the page. */
+  readonly command: string;
   readonly list: boolean;
   readonly long: boolean;
   readonly publish: boolean;
@@ -43,6 +45,7 @@ export function readArguments(args: readonly string[]): TortureArguments {
     },
   });
   return {
+    command: ['npm run torture', ...(args.length === 0 ? [] : ['--', ...args])].join(' '),
     list: values.list,
     long: values.long,
     publish: values.publish,

@@ -9,7 +9,7 @@ import { runExperiment } from './harness/run-experiment.ts';
 import type { ExperimentResult } from './harness/run-experiment.ts';
 import { startServers } from './harness/servers/servers.ts';
 import { publish } from './report/publish.ts';
-import type { TortureResult } from './report/result.ts';
+import type { NotRun, TortureResult } from './report/result.ts';
 import { linesOf } from './report/terminal.ts';
 
 /** Runs the experiments one after another, says how each went, and writes the result. @returns whether all held. */
@@ -31,18 +31,21 @@ export async function torture(
   const beganAtMs = performance.now();
   const results = await runAll(chosen, wanted, beganAtMs + wanted.minutes * 60_000);
   const result: TortureResult = {
+    command: wanted.command,
     seed: wanted.seed,
+    percent: wanted.percent,
+    chosen: chosen.length,
     passed: results.length === chosen.length && results.every((one) => one.passed),
     minutes: (performance.now() - beganAtMs) / 60_000,
     machine: { ...describeMachine(), finishedAt: new Date().toISOString() },
     experiments: results,
-    skipped,
+    notRun: notRun(wanted, experiments, { chosen, skipped, results }),
   };
   mkdirSync(wanted.outFolder, { recursive: true });
   const file = join(wanted.outFolder, 'result.json');
   writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`);
   if (wanted.publish) publish(result);
-  say(summaryOf(result, chosen.length, file));
+  say(summaryOf(result, file));
   return result.passed;
 }
 
@@ -54,7 +57,7 @@ function choose({ only, long }: TortureArguments, experiments: readonly Experime
 /** Parts those that this machine can carry out from those that it cannot. */
 function able(wanted: readonly Experiment[]): {
   readonly chosen: readonly Experiment[];
-  readonly skipped: TortureResult['skipped'];
+  readonly skipped: readonly NotRun[];
 } {
   const judged = wanted.map((experiment) => ({ experiment, why: experiment.lacks?.() ?? null }));
   return {
@@ -63,6 +66,30 @@ function able(wanted: readonly Experiment[]): {
       why === null ? [] : [{ number, title, why }],
     ),
   };
+}
+
+/** All experiments that did not run, each with the reason. */
+export function notRun(
+  { only }: Pick<TortureArguments, 'only'>,
+  experiments: readonly Experiment[],
+  run: {
+    readonly chosen: readonly Experiment[];
+    readonly skipped: readonly NotRun[];
+    readonly results: readonly Pick<ExperimentResult, 'number'>[];
+  },
+): NotRun[] {
+  const has = (list: readonly { readonly number: number }[], { number }: Experiment): boolean =>
+    list.some((one) => one.number === number);
+  const notChosen = only === null ? 'it is long, and runs with `--long`' : 'it is not among `--only`';
+  return experiments
+    .filter((experiment) => !has(run.results, experiment))
+    .map((experiment) => ({
+      number: experiment.number,
+      title: experiment.title,
+      why:
+        run.skipped.find(({ number }) => number === experiment.number)?.why ??
+        (has(run.chosen, experiment) ? 'the time was over' : notChosen),
+    }));
 }
 
 async function runAll(
@@ -101,9 +128,9 @@ async function runAll(
   return results;
 }
 
-function summaryOf(result: TortureResult, chosen: number, file: string): string {
+function summaryOf(result: TortureResult, file: string): string {
   const passed = result.experiments.filter((experiment) => experiment.passed).length;
-  return `${passed} of ${chosen} held in ${result.minutes.toFixed(1)} minutes, seed ${result.seed}; written to ${file}`;
+  return `${passed} of ${result.chosen} held in ${result.minutes.toFixed(1)} minutes, seed ${result.seed}; written to ${file}`;
 }
 
 function say(line: string): void {

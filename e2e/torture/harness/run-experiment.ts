@@ -32,6 +32,8 @@ export interface ExperimentResult {
   readonly faults: readonly { readonly name: string; readonly inFlight: readonly number[] }[];
   /** The highest use of memory, files and connections, with the bounds. */
   readonly use: readonly PeakUse[];
+  /** It compared the times of healthy endpoints before and beside trouble (I8). */
+  readonly comparesNeighbours: boolean;
   readonly claims: readonly Claim[];
   readonly violations: readonly Violation[];
   /** The reason why the experiment could not run to its end. */
@@ -77,6 +79,7 @@ export async function runExperiment(experiment: Experiment, options: RunOptions)
     figures: verdict?.figures ?? null,
     faults: faultsByName(history),
     use: history?.use ?? [],
+    comparesNeighbours: (history?.neighbours.length ?? 0) > 0,
     claims,
     violations: verdict?.violations ?? [],
     error,

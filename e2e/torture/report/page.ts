@@ -1,5 +1,6 @@
 import { markdownTable } from '@postrider/testing';
-import { TIMES } from '../harness/times.ts';
+import { NEIGHBOUR_RATIO_MAX, RECOVERY_LEASES_MAX, RECOVERY_MARGIN_MS } from '../harness/rules.ts';
+import { TIMES, TIMES_ENVIRONMENT } from '../harness/times.ts';
 import type { ExperimentResult } from '../harness/run-experiment.ts';
 import { inSeconds } from './result.ts';
 import type { TortureResult } from './result.ts';
@@ -32,7 +33,10 @@ const INVARIANTS = [
     'no request was made twice, and no mail was handed over twice, except one that was in flight at a fault that may repeat it',
   ],
   ['I3', 'no event without its cause, no cause without its event, nothing acknowledged that does not exist'],
-  ['I4', 'at most 8 attempts a set, numbered without a gap, none before its time'],
+  [
+    'I4',
+    `at most ${TIMES.retryDelaysMs.length + 1} attempts a set, numbered without a gap, none before its time`,
+  ],
   [
     'I5',
     'no request after a 2xx, a 410, a DELETE or a dead letter; no answer in the log that no endpoint gave; no dead letter ' +
@@ -45,13 +49,17 @@ const INVARIANTS = [
   ['I7', 'no connection to an address that must be refused'],
   [
     'I8',
-    'healthy endpoints do not wait behind failing ones (p99 under 500 times the p99 before; waiting would cost thousands)',
+    `healthy endpoints do not wait behind failing ones (p99 at most ${NEIGHBOUR_RATIO_MAX} times the p99 before; waiting would cost thousands)`,
   ],
   [
     'I9',
     'memory, open files, connections to Postgres and the memory of Redis stay within bounds, measured once a second',
   ],
-  ['I10', 'everything due was attempted within two leases, one scan and 10 s after the last fault healed'],
+  [
+    'I10',
+    `everything due was attempted within ${RECOVERY_LEASES_MAX} leases, one polling pass (${TIMES.pollMs / 1000} s) and ` +
+      `${RECOVERY_MARGIN_MS / 1000} s after the last fault healed`,
+  ],
 ];
 
 /** The page of the documentation. */
@@ -67,16 +75,25 @@ joins four independent logs (the causes, the arrivals, the mail that the provide
 \`e2e/torture/README.md\` says how it works, and how to write an experiment.
 
 The last published run: ${machine.finishedAt.slice(0, 10)}, ${machine.cores} cores (${machine.cpu}), Node ${machine.node}, seed ${result.seed},
-${result.minutes.toFixed(0)} minutes. **${held(experiments)} of ${experiments.length} experiments held.** The whole result: [result.json](torture/result.json).
+${result.minutes.toFixed(0)} minutes, with ${result.percent} % of every count. The command: \`${result.command}\`.
+**${held(experiments)} of ${result.chosen} chosen experiments held.**${unfinished(result)} The whole result: [result.json](torture/result.json).
 
-Retry delays are ${TIMES.retryDelaysMs[0] ?? 0} ms to ${(TIMES.retryDelaysMs.at(-1) ?? 0) / 1000} s here in place of 30 s to 32 min, and a lease is ${TIMES.leaseSeconds} s unless an experiment needs another; nothing else differs
-from production.
+Time runs faster here than in production. These settings of the processes differ from the defaults:
+
+\`\`\`
+${Object.entries(TIMES_ENVIRONMENT)
+  .map(([name, value]) => `${name}=${value}`)
+  .join('\n')}
+\`\`\`
+
+Addresses, ports, keys and folders are the run's own, and \`NODE_ENV=test\` lets the workers reach endpoints on loopback. An
+experiment may set others, such as a longer lease: its file in \`e2e/torture/experiments\` says so.
 
 ## Experiments and results
 
 ${markdownTable(FIGURE_COLUMNS, experiments.map(figureRow), [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])}
 
-${skippedLines(result)}- Deliveries: events times the endpoints they went to. Requests: what arrived there.
+- Deliveries: events times the endpoints they went to. Requests: what arrived there.
 - Lost: deliveries and mail. A dead letter is one of them, unless the experiment allows dead letters at that endpoint.
 - Duplicates are requests beyond the attempts that the log has. They may not be more than the attempts that were in
   flight (begun, not recorded) at the faults that may repeat one: a worker killed or frozen, a Postgres killed. At every
@@ -89,13 +106,13 @@ ${skippedLines(result)}- Deliveries: events times the endpoints they went to. Re
 
 ## The faults, and the attempts in flight
 
-Attempts that had begun and were not recorded when the fault began: the fewest and the most.
+Attempts that had begun before the fault ended, and were not recorded by then: the fewest and the most.
 
 ${markdownTable(['#', 'fault', 'times', 'in flight'], experiments.flatMap(faultRows), [0, 2, 3])}
 
 ## Peak use
 
-The highest figure of all experiments, and the bound that each must keep.
+For each resource, the experiment that came closest to its bound. The bound of connections depends on the processes that run.
 
 ${markdownTable(['resource', 'most', 'bound', '#'], peakRows(experiments), [1, 2, 3])}
 
@@ -107,9 +124,16 @@ ${markdownTable(
   [0],
 )}
 
-## What is checked in every experiment
+## What is checked
+
+Every experiment is checked for all of these but I8. I8 needs healthy endpoints beside others in trouble. In this run
+${comparing(experiments)} such a comparison.
 
 ${markdownTable(['invariant', 'must hold'], INVARIANTS)}
+
+## What did not run
+
+${notRunLines(result)}
 `;
 }
 
@@ -146,8 +170,20 @@ function faultRows({ number, faults }: ExperimentResult): string[][] {
   });
 }
 
-function skippedLines({ skipped }: TortureResult): string {
-  return skipped.map(({ number, title, why }) => `- ${number}, ${title}, was skipped: ${why}.\n`).join('');
+function unfinished({ chosen, experiments }: TortureResult): string {
+  const missing = chosen - experiments.length;
+  return missing === 0 ? '' : ` **${missing} did not run, for the time was over.**`;
+}
+
+function comparing(experiments: readonly ExperimentResult[]): string {
+  const numbers = experiments.filter((one) => one.comparesNeighbours).map(({ number }) => number);
+  if (numbers.length === 0) return 'no experiment made';
+  return `${numbers.length === 1 ? 'experiment' : 'experiments'} ${numbers.join(', ')} made`;
+}
+
+function notRunLines({ notRun }: TortureResult): string {
+  if (notRun.length === 0) return 'Every experiment ran.';
+  return notRun.map(({ number, title, why }) => `- ${number}, ${title}: ${why}.`).join('\n');
 }
 
 /** Of each thing the experiment that came closest to its bound. */

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ExperimentResult } from '../harness/run-experiment.ts';
+import { NEIGHBOUR_RATIO_MAX } from '../harness/rules.ts';
+import { TIMES_ENVIRONMENT } from '../harness/times.ts';
 import { publish } from './publish.ts';
 import type { TortureResult } from './result.ts';
 import { linesOf } from './terminal.ts';
@@ -32,6 +34,7 @@ const HELD: ExperimentResult = {
     { what: 'memory of a worker', unit: 'MiB', most: 150.2, max: 512 },
     { what: 'connections to Postgres', unit: 'connections', most: 8, max: 10 },
   ],
+  comparesNeighbours: false,
   claims: [],
   violations: [],
   error: null,
@@ -73,7 +76,10 @@ describe('published', () => {
 
   test('the page shows every figure and both plots, and the result can be read back', () => {
     const result: TortureResult = {
+      command: 'npm run torture -- --minutes 12 --percent 5 --publish',
       seed: 7,
+      percent: 5,
+      chosen: 3,
       passed: false,
       minutes: 12,
       machine: {
@@ -85,12 +91,16 @@ describe('published', () => {
         node: 'v24.0.0',
         finishedAt: '2026-01-02T03:04:05.678Z',
       },
-      skipped: [{ number: 23, title: 'a clock', why: 'there is no such tool' }],
+      notRun: [
+        { number: 23, title: 'a clock', why: 'there is no such tool' },
+        { number: 32, title: 'a crowd', why: 'it is long' },
+      ],
       experiments: [
         HELD,
         {
           ...FAILED,
           number: 9,
+          comparesNeighbours: true,
           figures: null,
           use: [{ what: 'memory of a worker', unit: 'MiB', most: 300.5, max: 512 }],
         },
@@ -98,12 +108,19 @@ describe('published', () => {
     };
     publish(result, folder);
     const page = readFileSync(join(folder, 'torture.md'), 'utf8');
-    expect(page).toContain('1 of 2 experiments held');
+    expect(page).toContain('1 of 3 chosen experiments held.** **1 did not run, for the time was over.**');
+    expect(page).toContain('with 5 % of every count');
+    expect(page).toContain('The command: `npm run torture -- --minutes 12 --percent 5 --publish`');
     expect(page).toMatch(
       /\| +8 \| FLUSHALL <once> a second \| +100 \| +200 \| +203 \| +30 \| +0 \| +4 \| +3 \| +12 \|/,
     );
     expect(page).toContain('**no**');
-    expect(page).toContain('- 23, a clock, was skipped: there is no such tool.\n');
+    expect(page).toContain('- 23, a clock: there is no such tool.\n- 32, a crowd: it is long.\n');
+    expect(page).toContain('experiment 9 made such a comparison');
+    expect(page).toContain(`p99 at most ${NEIGHBOUR_RATIO_MAX} times`);
+    for (const [name, value] of Object.entries(TIMES_ENVIRONMENT)) {
+      expect(page).toContain(`\n${name}=${value}\n`);
+    }
     expect(page).toMatch(/\| memory of a worker +\| +301 MiB \| +512 MiB \| +9 \|/);
     expect(page).toMatch(/\| connections to Postgres +\| +8 connections \| +10 connections \| +8 \|/);
     for (const [, file] of page.matchAll(/!\[.*?\]\((.*?)\)/g)) {

@@ -17,6 +17,7 @@ import { keyOf } from '../checker/history.ts';
 import type { DeliveryKey, FaultEntry, History, NeighbourTimes } from '../checker/history.ts';
 import { createRandom } from '../random.ts';
 import type { Random } from '../random.ts';
+import { rulesFor } from '../rules.ts';
 import type { PrivatePostgres } from '../servers/postgres.ts';
 import type { PrivateRedis } from '../servers/redis.ts';
 import { TIMES, TIMES_ENVIRONMENT } from '../times.ts';
@@ -67,13 +68,6 @@ const QUEUE_PREFIX = 'torture';
 const RECEIVER_HOSTS = 4;
 /** No program listens on it. */
 const NO_PORT = 0;
-/**
- * In one queue with a flood of 200,000, a neighbour would wait thousands of times longer. Two busy cores cost
- * it up to sixty times, when thousands of new endpoints are dead. The benchmark measures it on quiet cores.
- */
-const NEIGHBOUR_RATIO_MAX = 150;
-/** Recovery takes at most two leases and a poll. The margin is for two cores to work off the backlog. */
-const RECOVERY_MARGIN_MS = 10_000;
 const DRAINED_WITHIN_MS = 90_000;
 const WAIT_MS = 60_000;
 /** Processes that make attempts. A killed one may have made an attempt that is not recorded. */
@@ -319,20 +313,6 @@ async function stopProcesses(processes: Processes, world: World): Promise<void> 
 
 function isMail(entry: { readonly kind: string }): boolean {
   return entry.kind === 'email';
-}
-
-function rulesFor({
-  leaseSeconds,
-  signatureOffMs,
-}: Pick<WorldOptions, 'leaseSeconds' | 'signatureOffMs'>): History['rules'] {
-  return {
-    retryDelaysMs: TIMES.retryDelaysMs,
-    earlyToleranceMs: 50,
-    signedWithinMs: TIMES.attemptTimeoutMs + 1_000 + signatureOffMs,
-    afterRemovalMs: TIMES.attemptTimeoutMs + 1_000,
-    recoveryMsMax: 2 * leaseSeconds * 1_000 + TIMES.pollMs + RECOVERY_MARGIN_MS,
-    neighbourRatioMax: NEIGHBOUR_RATIO_MAX,
-  };
 }
 
 async function closeAll(closables: readonly { close(): Promise<void> }[]): Promise<void> {
