@@ -12,7 +12,8 @@ interface Moment {
 const EVENTS = 40;
 /** Every job is added by a script of BullMQ's, whose key is in the arguments. */
 const ADD_JOB = 'deliveryId';
-const HALF_A_BULK = EVENTS / 4;
+/** A relay leases at most 8 deliveries of a webhook that it does not know, and adds them together. */
+const FIRST_JOBS = 8;
 
 const MOMENTS: readonly Moment[] = [
   {
@@ -25,8 +26,8 @@ const MOMENTS: readonly Moment[] = [
   },
   { name: 'before the jobs are added', reach: ({ redis }) => holdAt(redis, ADD_JOB, 'toServer') },
   {
-    name: 'half-way a bulk of jobs',
-    reach: ({ redis }) => holdAt(redis, ADD_JOB, 'toServer', HALF_A_BULK),
+    name: 'after the first jobs, before the next',
+    reach: ({ redis }) => holdAt(redis, ADD_JOB, 'toServer', FIRST_JOBS),
   },
   { name: 'after the jobs were added', reach: ({ redis }) => holdAt(redis, ADD_JOB, 'toClient') },
 ];
