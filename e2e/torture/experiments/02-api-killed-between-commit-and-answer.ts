@@ -1,4 +1,5 @@
 import type { Experiment } from '../harness/experiment.ts';
+import { holdAt } from './hold-at.ts';
 
 const ROUNDS = 8;
 
@@ -16,10 +17,9 @@ export const apiKilledBetweenCommitAndAnswer: Experiment = {
     for (let round = 1; round <= rounds; round += 1) {
       const api = await world.start('api', { through: [database] });
       // One statement, which commits by itself.
-      const trap = database.trap({ sees: 'send-emails', in: 'toServer', holds: 'toClient' });
+      const committed = holdAt(database, 'send-emails', 'toClient');
       const sending = world.producer.mail(1, { through: world.api });
-      const caught = await trap.caught();
-      await caught.answered(); // Postgres has committed, and the API does not know it
+      await committed(); // Postgres has committed, and the API does not know it
       await world.kill(api);
       await sending;
     }

@@ -3,6 +3,7 @@ import type { SystemProcess } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import type { Endpoint } from '../harness/world/endpoint.ts';
 import type { ServerProxy, World } from '../harness/world/world.ts';
+import { holdAt } from './hold-at.ts';
 import { queueAtOnce } from './queue-at-once.ts';
 
 const EVENTS = 4_000;
@@ -80,9 +81,9 @@ async function startRecovery(
 /** A relay stops at the moment, and dies there. Another one then goes on for a while, and dies anywhere. */
 async function dieAt(world: World, { sees, holds }: (typeof MOMENTS)[number]): Promise<void> {
   const database = await world.proxy('postgres');
-  const trap = database.trap({ sees, in: 'toServer', holds });
+  const reached = holdAt(database, sees, holds);
   const relay = await world.start('relay', { through: [database] });
-  await (await trap.caught()).answered();
+  await reached();
   await die(world, relay, database);
 }
 
