@@ -85,6 +85,12 @@ describe.each(['compose.yaml', 'compose.small.yaml'])('%s', (name) => {
     expect(text.match(/^    <<: \*postrider$/gm)).toHaveLength(ours.length);
   });
 
+  test('has one service that builds the image: parallel builds of one tag fail', () => {
+    expect(text.match(/^ +build:$/gm)).toHaveLength(1);
+    expect(text).toMatch(/\n  migrate:\n    <<: \*postrider\n    build:\n/);
+    expect(text).toMatch(/\nx-postrider: &postrider\n  image: postrider\n  pull_policy: never/);
+  });
+
   test('asks Postgres over TCP, which the image opens when the database is complete', () => {
     expect(text).toContain('test: [CMD, pg_isready, --host=127.0.0.1, ');
   });
