@@ -96,6 +96,13 @@ describe.each(['compose.yaml', 'compose.small.yaml'])('%s', (name) => {
   });
 });
 
+test('the small compose file fixes hosts and ports: docker/.env could move them from the published ones', () => {
+  const small = readFileSync(new URL('../docker/compose.small.yaml', import.meta.url), 'utf8');
+  const addresses = [...FIXED].filter((key) => /(?:HOST|PORT)$/.test(key));
+  expect(addresses).toContain('METRICS_PORT');
+  expect(addresses.filter((key) => !small.includes(`\n      ${key}: `))).toEqual([]);
+});
+
 test('compose starts the console only when asked', () => {
   expect(section('console')).toContain('profiles: [console]\n');
 });
