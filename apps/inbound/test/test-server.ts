@@ -1,5 +1,3 @@
-import { networkInterfaces } from 'node:os';
-import { test } from '@jest/globals';
 import { createLogger } from '@postrider/runtime';
 import { cleanUpAfterEach, openSmtpClient, type SmtpClient, streamInto } from '@postrider/testing';
 import type { PipelineOutcome } from '../src/pipeline/mail-pipeline.ts';
@@ -111,8 +109,3 @@ export async function beginMessage(client: SmtpClient, ...recipients: string[]):
   for (const recipient of recipients.length === 0 ? [TO] : recipients) await client.say(recipient);
   return client.say('DATA');
 }
-
-const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
-
-/** `test` if the machine has IPv6, otherwise `test.skip`. */
-export const testWithIpv6 = addresses.some(({ address }) => address === '::1') ? test : test.skip;

@@ -9,6 +9,7 @@ export { adminDatabaseUrl, createEmptyDatabase, createTestDatabase, type TestDat
 export { numberInInfo, startRedisFailover, type RedisFailover } from './redis-failover.ts';
 export { describeWithRedis, redisForTests } from './redis.ts';
 export { createTestRoles, type TestRoles } from './roles.ts';
+export { testWithIpv6, testWithLoopbackNetwork } from './loopback.ts';
 export { newWebhook } from './new-webhook.ts';
 export { inParallel } from './in-parallel.ts';
 export { CLOSED_PORT, listen } from './listening-server.ts';

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from '@jest/globals';
 import { newId, SCOPES } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
-import { withClient } from '@postrider/testing';
+import { testWithLoopbackNetwork, withClient } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
 import { createOwnResources } from '../../test/own-resources.ts';
@@ -150,7 +150,7 @@ async function askFrom(localAddress: string, method: string, path: string) {
   return { status: answer.statusCode, body: await text(answer) };
 }
 
-test.each([
+testWithLoopbackNetwork.each([
   ['POST', 'suppressions', '/v1/topics'],
   ['GET', 'topics', '/v1/suppressions'],
 ])(

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
-import { fakeClock, listen } from '@postrider/testing';
+import { fakeClock, listen, testWithIpv6 } from '@postrider/testing';
 import { createTransport } from 'nodemailer';
-import { beginMessage, FROM, HOSTNAME, testServers, testWithIpv6, TO } from '../../test/test-server.ts';
+import { beginMessage, FROM, HOSTNAME, testServers, TO } from '../../test/test-server.ts';
 
 const servers = testServers();
 

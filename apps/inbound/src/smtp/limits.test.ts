@@ -1,16 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { ByteBudget } from '@postrider/limits';
-import { waitFor } from '@postrider/testing';
+import { testWithIpv6, testWithLoopbackNetwork, waitFor } from '@postrider/testing';
 import type { SmtpClient } from '@postrider/testing';
-import {
-  beginMessage,
-  FROM,
-  HOSTNAME,
-  STORED,
-  testServers,
-  testWithIpv6,
-  TO,
-} from '../../test/test-server.ts';
+import { beginMessage, FROM, HOSTNAME, STORED, testServers, TO } from '../../test/test-server.ts';
 import type { TestServer } from '../../test/test-server.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import type { PipelineOutcome } from '../pipeline/mail-pipeline.ts';
@@ -32,7 +24,7 @@ describe('sessions', () => {
     return client;
   }
 
-  test('over the limit get 421, and pass when another session ends', async () => {
+  testWithLoopbackNetwork('over the limit get 421, and pass when another session ends', async () => {
     const server = await servers.start({ limits: { sessionsMax: 2 } });
     const first = await sending(server);
     await sending(server, '127.0.0.2');
@@ -55,20 +47,23 @@ describe('sessions', () => {
     expect(server.sessions).toEqual([1, 0, 1]);
   });
 
-  test('that wait longest for a command end for new ones, so idle sessions stop no mail', async () => {
-    const server = await servers.start({ limits: { sessionsMax: 4 } });
-    const idle: SmtpClient[] = [];
-    for (const from of ['127.0.0.2', '127.0.0.2', '127.0.0.3', '127.0.0.4'])
-      idle.push(await server.open('127.0.0.1', from));
-    for (const client of idle) expect(await client.answer()).toMatch(/^220 /);
-    await idle[0]?.say('EHLO client.example');
-    const client = await sending(server);
-    expect(await idle[1]?.rest()).toEqual(['421 4.4.2 Too many sessions, try again later']);
-    expect(await client.say('.')).toMatch(/^250 /);
-    expect(server.refusals).toEqual(['421 sessions']);
-    expect(await idle[0]?.say('NOOP')).toMatch(/^250 /);
-    await waitFor(() => server.sessions.at(-1) === 4, { what: 'the end of the idle session' });
-  });
+  testWithLoopbackNetwork(
+    'that wait longest for a command end for new ones, so idle sessions stop no mail',
+    async () => {
+      const server = await servers.start({ limits: { sessionsMax: 4 } });
+      const idle: SmtpClient[] = [];
+      for (const from of ['127.0.0.2', '127.0.0.2', '127.0.0.3', '127.0.0.4'])
+        idle.push(await server.open('127.0.0.1', from));
+      for (const client of idle) expect(await client.answer()).toMatch(/^220 /);
+      await idle[0]?.say('EHLO client.example');
+      const client = await sending(server);
+      expect(await idle[1]?.rest()).toEqual(['421 4.4.2 Too many sessions, try again later']);
+      expect(await client.say('.')).toMatch(/^250 /);
+      expect(server.refusals).toEqual(['421 sessions']);
+      expect(await idle[0]?.say('NOOP')).toMatch(/^250 /);
+      await waitFor(() => server.sessions.at(-1) === 4, { what: 'the end of the idle session' });
+    },
+  );
 
   test('of one address that find too few free get 421, and pass when another one ends', async () => {
     const server = await servers.start({ limits: { sessionsMax: 4, sessionsPerClientMin: 1 } });

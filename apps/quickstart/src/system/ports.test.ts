@@ -1,9 +1,8 @@
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { expect, test } from '@jest/globals';
 import { freePort } from '@postrider/embedded';
-import { listen, startTcpListener } from '@postrider/testing';
+import { listen, startTcpListener, testWithIpv6 } from '@postrider/testing';
 import type { Settings } from '../settings.ts';
 import { choosePort, reachableHost, requirePort, urlHost } from './ports.ts';
 
@@ -39,25 +38,21 @@ test('a default port is left to the setting that names it', async () => {
   expect(await choosePort(settings, '127.0.0.1', port, 'CONSOLE_PORT')).not.toBe(port);
 });
 
-/** A machine may have no IPv6. */
-const HAS_IPV6 = Object.values(networkInterfaces())
-  .flat()
-  .some((each) => each?.address === '::1');
+async function expectReachable(host: string): Promise<void> {
+  const server = await listen(
+    createServer((_request, response) => response.end('here')),
+    { host },
+  );
+  const { port } = server;
+  const reachable = reachableHost(host);
+  await new Promise<void>((resolve, reject) => {
+    const socket = connect(port, reachable, () => socket.end(resolve)).once('error', reject);
+  });
+  const answer = await fetch(`http://${urlHost(reachable)}:${port}`);
+  expect(await answer.text()).toBe('here');
+  await server.close();
+}
 
-test.each(['127.0.0.1', '0.0.0.0', ...(HAS_IPV6 ? ['::1', '::'] : [])])(
-  'a server on %s is reached with a socket and with a URL',
-  async (host) => {
-    const server = await listen(
-      createServer((_request, response) => response.end('here')),
-      { host },
-    );
-    const { port } = server;
-    const reachable = reachableHost(host);
-    await new Promise<void>((resolve, reject) => {
-      const socket = connect(port, reachable, () => socket.end(resolve)).once('error', reject);
-    });
-    const answer = await fetch(`http://${urlHost(reachable)}:${port}`);
-    expect(await answer.text()).toBe('here');
-    await server.close();
-  },
-);
+const REACHED = 'a server on %s is reached with a socket and with a URL';
+test.each(['127.0.0.1', '0.0.0.0'])(REACHED, expectReachable);
+testWithIpv6.each(['::1', '::'])(REACHED, expectReachable);

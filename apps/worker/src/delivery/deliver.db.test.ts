@@ -16,6 +16,7 @@ import {
   resetBeforeHead,
   startTcpListener,
   switchProtocols,
+  testWithLoopbackNetwork,
 } from '@postrider/testing';
 import type { Behaviour } from '@postrider/testing';
 import { setupDeliveries, SECRET } from '../../test/delivery-fixture.ts';
@@ -160,25 +161,28 @@ describe('the states of contract section 3', () => {
     }
   });
 
-  test('a refused address is dead-lettered at once as rejected: no connection, no attempt', async () => {
-    const canary = await startTcpListener(undefined, '127.0.0.2');
-    try {
-      const refused = [`127.0.0.2:${canary.port}`, '169.254.169.254', '10.0.0.1', '[::1]', 'localhost'];
-      for (const host of [...refused, 'inside.hooks.example']) {
-        await fixture.rows.clear();
-        const { webhookId } = await fixture.endpoint(`https://${host}/`);
-        await deliver(await fixture.job(webhookId, { attempts: 2, lastStatus: 503 }));
-        expect(await stored()).toEqual({
-          outstanding: [],
-          logged: [],
-          dead: [[2, 'rejected', expect.stringMatching(/^refused/), 503]],
-        });
+  testWithLoopbackNetwork(
+    'a refused address is dead-lettered at once as rejected: no connection, no attempt',
+    async () => {
+      const canary = await startTcpListener(undefined, '127.0.0.2');
+      try {
+        const refused = [`127.0.0.2:${canary.port}`, '169.254.169.254', '10.0.0.1', '[::1]', 'localhost'];
+        for (const host of [...refused, 'inside.hooks.example']) {
+          await fixture.rows.clear();
+          const { webhookId } = await fixture.endpoint(`https://${host}/`);
+          await deliver(await fixture.job(webhookId, { attempts: 2, lastStatus: 503 }));
+          expect(await stored()).toEqual({
+            outstanding: [],
+            logged: [],
+            dead: [[2, 'rejected', expect.stringMatching(/^refused/), 503]],
+          });
+        }
+        expect(canary.connections).toBe(0);
+      } finally {
+        await canary.close();
       }
-      expect(canary.connections).toBe(0);
-    } finally {
-      await canary.close();
-    }
-  });
+    },
+  );
 
   test('eight failures, each after its delay, dead-letter as attempts_exhausted with the last status', async () => {
     fixture.receiver.script(

@@ -3,7 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
-import { CLOSED_PORT, createTestAuthority, type TestCertificate, waitFor } from '@postrider/testing';
+import {
+  CLOSED_PORT,
+  createTestAuthority,
+  type TestCertificate,
+  testWithIpv6,
+  waitFor,
+} from '@postrider/testing';
 import { forEachHttpClient, GUARD, NAME } from '../../test/client-fixture.ts';
 import { handshakeFlood } from '../../test/handshake-flood.ts';
 import { EndpointClient } from '../client.ts';
@@ -182,17 +188,24 @@ forEachHttpClient((fixture) => {
       });
     });
 
-    test.each([
-      ['an address', '127.0.0.1', undefined],
-      ['an IPv6 address', '::1', undefined],
-      ['a name', '127.0.0.1', NAME],
-    ])('to %s opens one connection, which serves the next attempt too', async (_, host, hostname) => {
+    const opensOne = async (host: string, hostname?: string) => {
       const receiver = await fixture.startReceiver({ host });
       const { client } = await fixture.createClientWithNames(() => ({ addresses: [host] }));
       expect(await post(client, receiver.url('/hook', hostname))).toMatchObject({ statusCode: 200 });
       expect(await post(client, receiver.url('/hook', hostname))).toMatchObject({ statusCode: 200 });
       expect(receiver.connections).toBe(1);
-    });
+    };
+
+    test.each([
+      ['an address', undefined],
+      ['a name', NAME],
+    ])('to %s opens one connection, which serves the next attempt too', async (_, hostname) =>
+      opensOne('127.0.0.1', hostname),
+    );
+
+    testWithIpv6('to an IPv6 address opens one connection, which serves the next attempt too', async () =>
+      opensOne('::1'),
+    );
 
     test('an endpoint that speaks before TLS does fails as any other that does not speak TLS', async () => {
       const listener = await fixture.startListener(

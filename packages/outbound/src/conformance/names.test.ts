@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { CLOSED_PORT, type NameReply, waitFor } from '@postrider/testing';
+import { CLOSED_PORT, type NameReply, testWithLoopbackNetwork, waitFor } from '@postrider/testing';
 import { forEachHttpClient, NAME } from '../../test/client-fixture.ts';
 import type { EndpointClient } from '../client.ts';
 import type { EndpointResult } from '../endpoint-result.ts';
@@ -86,23 +86,26 @@ forEachHttpClient((fixture) => {
       expect(canary.connections).toBe(0);
     });
 
-    test('a connection asks once: what was judged is what is connected to, however the answer changes', async () => {
-      const receiver = await fixture.startReceiver();
-      const canary = await fixture.startListener(undefined, '127.0.0.2');
-      let asked = 0;
-      const { client, queries } = await fixture.createClientWithNames((_, type) => {
-        if (type === 'AAAA') return { addresses: [] };
-        asked += 1;
-        return { addresses: [asked === 1 ? '127.0.0.1' : '127.0.0.2'], ttlSeconds: 0 };
-      });
-      expect(await post(client, receiver.url('/', NAME))).toMatchObject({
-        kind: 'answered',
-        statusCode: 200,
-      });
-      expect(queries).toEqual(expect.arrayContaining([`${NAME} A`, `${NAME} AAAA`]));
-      expect(queries).toHaveLength(2);
-      expect(canary.connections).toBe(0);
-    });
+    testWithLoopbackNetwork(
+      'a connection asks once: what was judged is what is connected to, however the answer changes',
+      async () => {
+        const receiver = await fixture.startReceiver();
+        const canary = await fixture.startListener(undefined, '127.0.0.2');
+        let asked = 0;
+        const { client, queries } = await fixture.createClientWithNames((_, type) => {
+          if (type === 'AAAA') return { addresses: [] };
+          asked += 1;
+          return { addresses: [asked === 1 ? '127.0.0.1' : '127.0.0.2'], ttlSeconds: 0 };
+        });
+        expect(await post(client, receiver.url('/', NAME))).toMatchObject({
+          kind: 'answered',
+          statusCode: 200,
+        });
+        expect(queries).toEqual(expect.arrayContaining([`${NAME} A`, `${NAME} AAAA`]));
+        expect(queries).toHaveLength(2);
+        expect(canary.connections).toBe(0);
+      },
+    );
 
     test('a synthesised AAAA record beside an A record does not refuse the delivery', async () => {
       const receiver = await fixture.startReceiver();

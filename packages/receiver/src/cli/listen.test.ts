@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { signatureHeader } from '@postrider/domain';
-import { listen, waitFor } from '@postrider/testing';
+import { listen, testWithLoopbackNetwork, waitFor } from '@postrider/testing';
 import { runCommand } from '../../test/run-command.ts';
 import type { EndedCommand } from '../../test/run-command.ts';
 import { verifySignature } from '../verify-signature.ts';
@@ -131,9 +131,8 @@ test('a port that is taken is one line and exit code 1', async () => {
   expect(await runCommand(['listen', '--port', port])).toEqual({ code: 1, out: '', err: words });
 });
 
-(process.platform === 'linux' ? test : test.skip)('no other address of this machine answers', async () => {
+testWithLoopbackNetwork('no other address of this machine answers', async () => {
   const { url } = await started();
-  // The whole network 127.0.0.0/8 is loopback on Linux.
   await expect(fetch(url.replace('127.0.0.1', '127.0.0.2'))).rejects.toMatchObject({
     cause: { code: 'ECONNREFUSED' },
   });
