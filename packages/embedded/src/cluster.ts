@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { readOrNull } from './files.ts';
 import { giveTo, type Placement } from './placement.ts';
-import type { PostgresBinaries } from './postgres-binaries.ts';
+import { NoPrivatePostgresError, type PostgresBinaries } from './postgres-binaries.ts';
 
 /** The only role of an embedded cluster: its owner and superuser. */
 export const ROLE = 'app';
@@ -59,12 +59,10 @@ export async function createCluster(
     rmSync(draft, { recursive: true, force: true });
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
     const nameless = /could not look up effective user ID (\d+)/.exec(said);
-    throw new Error(
-      nameless === null
-        ? `initdb could not make ${place.dataDir}: ${said}`
-        : `initdb needs an entry in /etc/passwd for the user ${nameless[1]}; add one, or set DATABASE_URL`,
-      { cause: error },
-    );
+    if (nameless === null)
+      throw new Error(`initdb could not make ${place.dataDir}: ${said}`, { cause: error });
+    const fault = `initdb needs an entry in /etc/passwd for the user ${nameless[1]}`;
+    throw new NoPrivatePostgresError(`${fault}; add one`, { cause: error });
   }
   renameSync(draft, place.dataDir); // replaces an empty folder only
 }

@@ -41,7 +41,7 @@ import { placeCluster } from './placement.ts';
   ])('does not get a folder %s', (_what, make) => {
     make();
     expect(() => placeCluster(join(home, 'pg'))).toThrow(
-      `${instead} does not belong to root alone; remove it, or set DATABASE_URL`,
+      `${instead} does not belong to root alone; remove it`,
     );
   });
 });

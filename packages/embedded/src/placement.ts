@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, chownSync, constants, lstatSync, mkdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { canAccess, statOrNull } from './files.ts';
+import { NoPrivatePostgresError } from './postgres-binaries.ts';
 import { canReach, runAsFor, type RunAs } from './run-as.ts';
 
 /** The paths of a cluster, and the user that runs it. */
@@ -62,9 +63,8 @@ function reachableInstead(wanted: string, runAs: RunAs): string {
   const used = candidates.find((base) => statOrNull(join(base, name)) !== null);
   const base = used ?? candidates[0];
   if (base === undefined) {
-    throw new Error(
-      `user ${runAs.uid} cannot reach ${wanted}, and neither /var/lib nor /var/tmp can hold the data instead; ` +
-        'set DATABASE_URL to a Postgres of your own',
+    throw new NoPrivatePostgresError(
+      `user ${runAs.uid} cannot reach ${wanted}, and neither /var/lib nor /var/tmp can hold the data instead; open one`,
     );
   }
   const home = join(base, name);
@@ -77,6 +77,6 @@ function reachableInstead(wanted: string, runAs: RunAs): string {
 function assertOurs(folder: string): void {
   const stats = lstatSync(folder);
   if (!stats.isDirectory() || stats.uid !== 0 || (stats.mode & 0o022) !== 0) {
-    throw new Error(`${folder} does not belong to root alone; remove it, or set DATABASE_URL`);
+    throw new NoPrivatePostgresError(`${folder} does not belong to root alone; remove it`);
   }
 }

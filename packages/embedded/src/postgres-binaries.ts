@@ -5,6 +5,9 @@ import { copyForOthers } from './binary-copy.ts';
 import { findNativePostgres, nativePackageName } from './native-package.ts';
 import type { RunAs } from './run-as.ts';
 
+/** This machine cannot run a private Postgres. The message ends with a remedy, without a full stop. */
+export class NoPrivatePostgresError extends Error {}
+
 export interface PostgresBinaries {
   initdb: string;
   postgres: string;
@@ -18,7 +21,7 @@ const SUFFIX = process.platform === 'win32' ? '.exe' : '';
 /**
  * Finds a Postgres that `runAs` can execute. Tries npm's binaries for this platform, then PATH, then Debian's
  * folder (newest first). `major` allows only that version; an existing data directory needs it.
- * @throws one error that names DATABASE_URL and all attempts
+ * @throws NoPrivatePostgresError, which names all attempts
  */
 export function findPostgresBinaries(runAs: RunAs | undefined, major: number | null): PostgresBinaries {
   const tried: string[] = [];
@@ -27,12 +30,9 @@ export function findPostgresBinaries(runAs: RunAs | undefined, major: number | n
     if (typeof found !== 'string' && (major === null || found.major === major)) return found;
     tried.push(typeof found === 'string' ? found : `${found.postgres}: version ${found.major}`);
   }
-  const wanted =
-    major === null ? 'No usable Postgres' : `No usable Postgres ${major}, which made the data directory`;
-  throw new Error(
-    `${wanted}. Tried: ${tried.join('; ')}. ` +
-      'Install Postgres, or set DATABASE_URL=postgres://user:password@host:5432/database to use your own.',
-  );
+  const name = major === null ? 'Postgres' : `Postgres ${major}`;
+  const reason = major === null ? '' : ', which made the data directory';
+  throw new NoPrivatePostgresError(`No usable ${name}${reason}. Tried: ${tried.join('; ')}. Install ${name}`);
 }
 
 interface Supply {

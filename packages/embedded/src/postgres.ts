@@ -4,7 +4,7 @@ import { clusterVersion, createCluster, readPassword, ROLE } from './cluster.ts'
 import { Guard } from './guard.ts';
 import { launchServer, type LaunchOptions } from './launch.ts';
 import { filesOf, placeCluster, type Placement } from './placement.ts';
-import { findPostgresBinaries } from './postgres-binaries.ts';
+import { findPostgresBinaries, NoPrivatePostgresError } from './postgres-binaries.ts';
 import type { Postmaster } from './postmaster-file.ts';
 import { endProcess, signalProcess } from './process-state.ts';
 import { withStartLock } from './start-lock.ts';
@@ -16,6 +16,8 @@ export interface PostgresOptions extends LaunchOptions {
   password?: string;
   /** True: when this process ends, even by SIGKILL, the server ends and its files are removed. */
   throwAway?: boolean;
+  /** What else the user can do if no private Postgres can run here, such as `set DATABASE_URL`. */
+  instead?: string | undefined;
   /** Receives one line per step. */
   log?: (line: string) => void;
 }
@@ -65,6 +67,15 @@ export class RunningPostgres {
  * @throws when no binaries are found (naming all attempts), or when the server is not ready in time
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
+  try {
+    return await startOrAdopt(options);
+  } catch (error) {
+    if (!(error instanceof NoPrivatePostgresError) || options.instead === undefined) throw error;
+    throw new Error(`${error.message}, or ${options.instead}`, { cause: error });
+  }
+}
+
+async function startOrAdopt(options: PostgresOptions): Promise<RunningPostgres> {
   const place = placeCluster(options.dataDir);
   const { throwAway = false } = options;
   return withStartLock(place.lockFile, async () => {
