@@ -12,13 +12,13 @@ const NOBODY: RunAs = { uid: 65_534, gid: 65_534 };
 
 /**
  * Chooses the user that runs Postgres, because Postgres refuses to run as root. Root uses the owner of an
- * existing data directory, or `nobody`. Any other user runs Postgres itself: undefined.
+ * existing data directory, or an unprivileged user. Any other user runs Postgres itself: undefined.
  */
 export function runAsFor(dataDir: string): RunAs | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const existing = statOrNull(dataDir);
   if (existing !== null && existing.uid !== 0) return { uid: existing.uid, gid: existing.gid };
-  return nobody();
+  return unprivileged(readOrNull('/etc/passwd') ?? '');
 }
 
 /** Checks that `user` can enter every existing folder above `path`. */
@@ -36,8 +36,14 @@ function canEnter(stats: Stats, user: RunAs): boolean {
   return (stats.mode & 0o001) !== 0;
 }
 
-/** initdb looks up its user by name, so the id must be in /etc/passwd. */
-function nobody(): RunAs {
-  const entry = /^nobody:[^:]*:(\d+):(\d+):/m.exec(readOrNull('/etc/passwd') ?? '');
+/**
+ * Chooses `nobody`, or `daemon` on macOS, where `nobody` has the number -2. initdb needs an entry for its
+ * user.
+ *
+ * @param passwd the text of /etc/passwd
+ */
+export function unprivileged(passwd: string): RunAs {
+  const entryOf = (name: string) => new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm').exec(passwd);
+  const entry = entryOf('nobody') ?? entryOf('daemon');
   return entry === null ? NOBODY : { uid: Number(entry[1]), gid: Number(entry[2]) };
 }
