@@ -59,8 +59,7 @@ const { npmTool } = (await import(new URL('../scripts/setup-command.mjs', import
 /** @returns what npm prints on stdout */
 async function npm(cwd: string, ...args: string[]): Promise<string> {
   const [command, commandArgs] = npmTool('npm', args);
-  const shell = process.platform === 'win32' && command === 'npm'; // a .cmd file there
-  const child = spawn(command, commandArgs, { cwd, shell, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, commandArgs, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(child, 'close') as Promise<[number | null]>;
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   if (code !== 0) throw new Error(`npm ${args.join(' ')} ended with ${code}: ${stderr}`);

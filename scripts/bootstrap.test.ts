@@ -105,6 +105,15 @@ test('a state file that nobody can read counts as none', () => {
   expect(bootstrap()).toEqual(['install', 'generate']);
 });
 
+test('on Windows the set-up is one line, and exit code 1', () => {
+  write('windows.cjs', `Object.defineProperty(process, 'platform', { value: 'win32' })`);
+  const node = ['--require', './windows.cjs', 'scripts/bootstrap.mjs'];
+  const { status, stderr } = spawnSync(process.execPath, node, { cwd: root, encoding: 'utf8' });
+  const line =
+    '[setup] Windows cannot run Postrider: use WSL 2, with the checkout in its own file system, not below /mnt';
+  expect({ status, stderr }).toEqual({ status: 1, stderr: `${line}\n` });
+});
+
 test('a Node whose install broke off leaves nothing after the next install', () => {
   write('old.cjs', `Object.defineProperty(process.versions, 'node', { value: '20.0.0' })`);
   const node = ['--require', './old.cjs'];

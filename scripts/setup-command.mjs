@@ -59,8 +59,7 @@ function npmOn(path = '') {
 export async function run(command, args, { stdio, output = [], env = {} }) {
   const environment = { ...process.env, ...env };
   delete environment.NODE_ENV; // `production` would leave the build's own packages out
-  const shell = process.platform === 'win32' && ['npm', 'npx'].includes(command); // a .cmd file there
-  const child = spawn(command, args, { cwd: ROOT, stdio, shell, env: environment });
+  const child = spawn(command, args, { cwd: ROOT, stdio, env: environment });
   child.stdout?.on('data', (chunk) => output.push(chunk));
   child.stderr?.on('data', (chunk) => output.push(chunk));
   const ended = await new Promise((resolve, reject) => {

@@ -13,8 +13,6 @@ const CHECKS_NICENESS = 10; // the tests go first: they decide when the run ends
 
 /** When a child ends, its group gets this time to end: `npm start` needs it to stop its Postgres. */
 const GROUP_ENDS_MS = 5_000;
-/** Windows has no process groups. */
-const HAS_GROUPS = process.platform !== 'win32';
 
 /**
  * Does the work of `npm test`, and then prints the line of its result: `N passed, N failed, N skipped`. It is the last
@@ -111,7 +109,7 @@ class TestRun {
       cwd: ROOT,
       stdio,
       env: { ...process.env, ...env },
-      detached: HAS_GROUPS, // a group of its own: tsc and Jest start processes that outlive a signal to them alone
+      detached: true, // a group of its own: tsc and Jest start processes that outlive a signal to them alone
     });
     if (child.pid !== undefined) this.#children.add(child);
     if (niceness !== 0 && child.pid !== undefined) lowerPriority(child.pid, niceness);
@@ -143,7 +141,7 @@ async function endGroup(child) {
 /** @param signal 0 sends none @returns whether the group is there */
 function signalGroup(child, signal) {
   try {
-    return HAS_GROUPS ? process.kill(-child.pid, signal) : child.kill(signal);
+    return process.kill(-child.pid, signal);
   } catch (error) {
     // macOS answers EPERM when all processes of the group have ended, and one is not reaped yet.
     if (!['ESRCH', 'EPERM'].includes(error.code)) throw error;

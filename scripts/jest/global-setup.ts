@@ -66,7 +66,7 @@ async function hashPasswordAgain(url: string): Promise<void> {
  * in memory. Containers often have 64 MB of /dev/shm: too small.
  */
 async function serverFolder(): Promise<string> {
-  const memory = await statfs(MEMORY_FOLDER).catch(() => null); // no such folder on macOS and Windows
+  const memory = await statfs(MEMORY_FOLDER).catch(() => null); // no such folder on macOS
   return memory !== null && memory.bavail * memory.bsize >= MEMORY_BYTES_MIN ? MEMORY_FOLDER : tmpdir();
 }
 

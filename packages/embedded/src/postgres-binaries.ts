@@ -16,7 +16,6 @@ export interface PostgresBinaries {
 }
 
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
-const SUFFIX = process.platform === 'win32' ? '.exe' : '';
 
 /**
  * Finds a Postgres that `runAs` can execute. Tries npm's binaries for this platform, then PATH, then Debian's
@@ -57,8 +56,8 @@ function* supplies(runAs: RunAs | undefined): Generator<Supply> {
 
 /** Returns the binaries in `folder` if `runAs` can run them, or a sentence with the reason. */
 function probe(folder: string, runAs: RunAs | undefined): PostgresBinaries | string {
-  const initdb = join(folder, `initdb${SUFFIX}`);
-  const postgres = join(folder, `postgres${SUFFIX}`);
+  const initdb = join(folder, 'initdb');
+  const postgres = join(folder, 'postgres');
   const run = spawnSync(postgres, ['--version'], { ...runAs, cwd: '/', encoding: 'utf8', timeout: 10_000 });
   if (run.error !== undefined) return `${postgres}: ${run.error.message}`;
   const version = /PostgreSQL\) (\d+)/.exec(run.stdout);
@@ -75,5 +74,5 @@ function debianFolders(): string[] {
 }
 
 function hasBoth(folder: string): boolean {
-  return existsSync(join(folder, `initdb${SUFFIX}`)) && existsSync(join(folder, `postgres${SUFFIX}`));
+  return existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres'));
 }

@@ -34,7 +34,6 @@ async function makeOne(path: string): Promise<boolean> {
 
 /** Makes the names in a folder durable. Until then, a power failure can undo a rename. */
 export async function syncFolder(path: string): Promise<void> {
-  if (process.platform === 'win32') return; // Windows cannot open folders; NTFS journals names itself
   const handle = await open(path, 'r');
   try {
     await handle.sync();
