@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -34,6 +34,7 @@ describe('a guard', () => {
 
   const launch = async (...args: string[]): Promise<void> => {
     launcher = spawn(process.execPath, [launcherFile, guarded, ...args], {
+      env: { ...process.env, PATH: '/run/programs:/bin' },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     const lines = createInterface({ input: launcher.stdout as NonNullable<typeof launcher.stdout> });
@@ -66,6 +67,17 @@ describe('a guard', () => {
       expect(await waitForExit(guardPid, 20_000)).toBe(true);
       expect(isRunning(serverPid)).toBe(false);
       expect(existsSync(guarded)).toBe(false);
+    },
+  );
+
+  (process.platform === 'linux' ? test : test.skip)(
+    'looks for sleep and rm on the PATH of its launcher, too: NixOS has them there alone',
+    async () => {
+      await launch();
+      const environment = readFileSync(`/proc/${guardPid}/environ`, 'utf8').split('\0');
+      launcher.kill('SIGKILL');
+      expect(await waitForExit(guardPid, 20_000)).toBe(true);
+      expect(environment).toContain('PATH=/usr/bin:/bin:/run/programs:/bin');
     },
   );
 

@@ -45,10 +45,11 @@ export class Guard {
     this.#shell = spawn('/bin/sh', ['-c', SCRIPT, 'guard', ...server, ...files], {
       detached: true, // Ctrl-C signals the whole process group; the guard must survive it
       cwd: '/',
-      env: { PATH: '/usr/bin:/bin' },
+      env: { PATH: `/usr/bin:/bin:${process.env['PATH'] ?? ''}` }, // NixOS has sleep and rm elsewhere
       stdio: ['pipe', 'ignore', 'ignore'],
     });
     const { stdin } = this.#shell;
+    this.#shell.on('error', () => undefined); // without a shell, the launcher alone ends the server
     this.#shell.unref();
     stdin.on('error', () => stdin.destroy()); // the pipe breaks when the guard is killed first
     (stdin as unknown as { unref(): void }).unref();
