@@ -1,9 +1,8 @@
 /** Measures the comments of the product code. Exits 1 over an aim, and prints the sentences to rewrite first. */
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bootstrap } from './bootstrap.mjs';
-import { exitOnSetupError } from './setup-command.mjs';
+import { exitOnSetupError, trackedFiles } from './setup-command.mjs';
 import { ROOT } from './workspace.mjs';
 
 /** STYLE_GUIDE.md explains the aims. A figure is a proxy: what counts is a reader who needs no second reading. */
@@ -29,7 +28,9 @@ const { default: ts } = await import('typescript');
 
 const totals = { comments: 0, openings: 0, sentences: 0, words: 0, odd: 0, ofIt: 0, wide: 0, long: 0 };
 const faults = [];
-for (const file of productFiles()) measure(file, readFileSync(join(ROOT, file), 'utf8'));
+await exitOnSetupError(() => {
+  for (const file of productFiles()) measure(file, readFileSync(join(ROOT, file), 'utf8'));
+});
 
 const figures = {
   openings: (100 * totals.openings) / totals.comments,
@@ -49,10 +50,9 @@ if (missed.length > 0) {
 }
 
 function productFiles() {
-  const options = { cwd: ROOT, encoding: 'utf8' };
-  return execFileSync('git', ['ls-files', 'apps/*/src/*.ts', 'packages/*/src/*.ts'], options)
-    .split('\n')
-    .filter((file) => file !== '' && !file.endsWith('.test.ts') && !file.startsWith('packages/testing/'));
+  return trackedFiles('apps/*/src/*.ts', 'packages/*/src/*.ts').filter(
+    (file) => !file.endsWith('.test.ts') && !file.startsWith('packages/testing/'),
+  );
 }
 
 function measure(file, source) {

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { ROOT } from './workspace.mjs';
@@ -67,4 +67,16 @@ export async function run(command, args, { stdio, output = [], env = {} }) {
     child.once('close', (code, signal) => resolve(signal ?? code));
   });
   if (ended !== 0) throw new SetupError(`${[command, ...args].join(' ')} ended with ${ended}`);
+}
+
+/**
+ * The files of the repository that match these patterns of git.
+ * @throws SetupError without a clone, or when git does not trust it: it belongs to another user
+ */
+export function trackedFiles(...patterns) {
+  const command = ['ls-files', ...patterns];
+  const { error, status, stdout, stderr } = spawnSync('git', command, { cwd: ROOT, encoding: 'utf8' });
+  if (status === 0) return stdout.split('\n').filter(Boolean);
+  const [reason] = (error?.message ?? stderr).split('\n');
+  throw new SetupError(`a git clone that belongs to you is needed: ${reason}`);
 }

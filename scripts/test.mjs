@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { bootstrap } from './bootstrap.mjs';
 import { buildIfStale } from './build.mjs';
+import { trackedFiles } from './setup-command.mjs';
 import { printResultOf } from './test-run.mjs';
 import { ROOT } from './workspace.mjs';
 
@@ -32,9 +33,10 @@ const LONG_TESTS = [
  * these arguments. `--long` as the first argument runs the long versions of the tests that have one.
  */
 await printResultOf(async (run) => {
-  await bootstrap();
-  await buildIfStale();
   const [first, ...rest] = process.argv.slice(2);
+  await bootstrap();
+  if (first === undefined) trackedFiles(); // the checks need git: a missing clone is said before the build
+  await buildIfStale();
   if (first === undefined) return run.testAndCheck(jest([]), STATIC_CHECKS);
   if (first !== '--long') return run.test(jest([first, ...rest]));
   process.env.TEST_LONG = '1';

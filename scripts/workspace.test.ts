@@ -15,6 +15,23 @@ test('a script that is called by a symbolic link runs', () => {
   expect({ status, stderr }).toEqual({ status: 2, stderr: 'usage: node scripts/run.mjs APP [ARGUMENTS]\n' });
 });
 
+test.each([
+  ['the check of the prose', 'check-prose.mjs', ''],
+  ['npm test', 'test.mjs', '0 passed, 1 failed, 0 skipped\n'],
+])('outside a git clone, %s says in one line what it needs', (_what, name, last) => {
+  const script = fileURLToPath(new URL(name, import.meta.url));
+  const env = { ...forEveryProcess(), GIT_DIR: '/nonexistent' };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script], {
+    env,
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
+  expect({ status, stdout }).toEqual({ status: 1, stdout: last });
+  expect(stderr).toMatch(
+    /^(\[setup\] )?a git clone that belongs to you is needed: fatal: not a git repo.*\n$/,
+  );
+});
+
 (spawnSync('git', ['--version']).status === 0 ? test : test.skip)(
   'with the settings of Git for Windows, a checkout has the line ends of the repository',
   () => {
