@@ -67,6 +67,11 @@ const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[
   ['docs/api.md', /wait their turn for up to (\d+) s/, valueIn('slots', 'waitMs') / 1_000],
   ['docs/api.md', /reads nothing of its answer for (\d+) s/, valueIn('server', 'unreadTimeoutMs') / 1_000],
   ['docs/api.md', /or takes over (\d+) s is refused/, valueIn('server', 'requestTimeout') / 1_000],
+  [
+    'docs/operations/deploy.md',
+    /an idle connection open for (\d+) s/,
+    valueIn('server', 'keepAliveTimeout') / 1_000,
+  ],
   ['docs/operations/deploy.md', /without mail end after (\d+) s/, valueIn('threads', 'IDLE_MS') / 1_000],
   [GUIDE, /An account may have (\d+) webhooks/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
   [GUIDE, /webhooks of an account +\| (\d+)/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],

@@ -11,6 +11,8 @@ import { READ_OFF_BYTES_MAX } from './http/unread-body.ts';
 
 /** `server.ts` has their values. */
 interface ConnectionTimeouts {
+  readonly keepAliveTimeout: number;
+  readonly stalledTimeout: number;
   readonly unreadTimeoutMs: number;
   readonly lingerTimeoutMs: number;
 }
@@ -47,6 +49,7 @@ export class Connection {
   readonly address: string | null;
   readonly #socket: Socket;
   readonly #serve: RequestListener;
+  readonly #timeouts: ConnectionTimeouts;
   readonly #waiting: Exchange[] = [];
   /** The request in flight. */
   #current: Exchange | null = null;
@@ -65,6 +68,7 @@ export class Connection {
     this.address = address;
     this.#socket = socket;
     this.#serve = serve;
+    this.#timeouts = timeouts;
     this.#bytesAnswered = socket.bytesRead;
     this.#drainListeners = socket.listeners('drain') as (() => void)[];
     // After a CONNECT Node listens to no error of the socket any more.
@@ -81,6 +85,8 @@ export class Connection {
   }
 
   add(exchange: Exchange): void {
+    const { stalledTimeout } = this.#timeouts;
+    if (this.#socket.timeout !== stalledTimeout) this.#socket.setTimeout(stalledTimeout);
     this.#waiting.push(exchange);
     if (this.#current === null) this.#next();
     else if (this.#waiting.length > WAITING_MAX) {
@@ -129,7 +135,10 @@ export class Connection {
    */
   fail({ code = '' }: NodeJS.ErrnoException): void {
     if (this.#socket.writableEnded) return; // the last answer is sent, and later bytes are dropped
-    if (code === 'ECONNRESET' || !this.#socket.writable) this.#socket.destroy();
+    // Node's time for a first head begins with the connection. Proxies open connections in advance.
+    if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && this.#socket.bytesRead === 0)
+      this.#socket.setTimeout(this.#timeouts.keepAliveTimeout);
+    else if (code === 'ECONNRESET' || !this.#socket.writable) this.#socket.destroy();
     // The bytes may be the rest of a request that already has its answer.
     else if (this.#current === null && this.#unfinished?.complete === false) this.#socket.destroySoon();
     else if (!this.#endAfterAnswer(BODY_FAULTS[code])) this.#refuse(STATUS_LINES[code] ?? '400 Bad Request');

@@ -170,12 +170,55 @@ describe('a slow client', () => {
   /** The server must get the head of a request in time, also on a busy machine. */
   const AFTER_HEAD = { ...HASTY, requestTimeout: 1_000, headersTimeout: 1_000, stalledTimeout: 1_000 };
 
-  test.each([
-    ['sends nothing', ''],
-    ['sends half of the headers', 'GET / HTTP/1.1\r\nHo'],
-  ])('and %s is answered 408 and cut', async (_, bytes) => {
+  const HALF_HEAD = 'GET / HTTP/1.1\r\nHo';
+  const TIMED_OUT = /^HTTP\/1.1 408 Request Timeout\r\n[^]*x-request-id: req_/;
+
+  test('that sends half of the headers is answered 408 and cut', async () => {
     const { port } = await listening({ timeouts: HASTY });
-    expect(await rawRequest(port, bytes)).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n[^]*x-request-id: req_/);
+    expect(await rawRequest(port, HALF_HEAD)).toMatch(TIMED_OUT);
+  });
+
+  describe('that has sent nothing yet', () => {
+    const HASTY_HEAD = { ...NO_LIMITS, headersTimeout: 20, connectionsCheckingInterval: 10 };
+
+    /** Returns a connection without a byte, later than the limit for a head. */
+    async function idle(port: number) {
+      const raw = await openRaw(port);
+      expect(await rawRequest(port, HALF_HEAD)).toMatch(TIMED_OUT); // a later connection than this one
+      expect(raw.received()).toBe('');
+      return raw;
+    }
+
+    test('is idle: its first request is served', async () => {
+      const { port, next } = await listening({ timeouts: HASTY_HEAD });
+      const raw = await idle(port);
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      const [, response] = await next();
+      response.end('served');
+      await raw.until('served');
+      raw.send(HALF_HEAD);
+      expect(await raw.closed()).toMatch(/served[^]* 408 /);
+    });
+
+    test('has the usual time for its first head', async () => {
+      const { port } = await listening({ timeouts: HASTY_HEAD });
+      const raw = await idle(port);
+      raw.send(HALF_HEAD);
+      expect(await raw.closed()).toMatch(TIMED_OUT);
+    });
+
+    test('is cut without an answer when it stays idle', async () => {
+      const { port } = await listening({ timeouts: { ...HASTY_HEAD, keepAliveTimeout: 20 } });
+      expect(await rawRequest(port, '')).toBe('');
+    });
+
+    test('has the usual time without traffic once its first request has come', async () => {
+      const { port, next } = await listening({ timeouts: { ...HASTY_HEAD, stalledTimeout: 200 } });
+      const raw = await idle(port);
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      await next();
+      expect(await raw.closed()).toBe('');
+    });
   });
 
   test('that sends half of the body gets the answer of the reader', async () => {
