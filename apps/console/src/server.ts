@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { RequestListener, Server } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { within } from '@postrider/limits';
 
@@ -16,14 +16,27 @@ const TIMEOUTS = {
 /** Users are few. Further connections are refused. */
 const CONNECTIONS_MAX = 512;
 
+/** The status for each error code of Node's HTTP parser, as Node answers it. Other codes answer 400. */
+const STATUS_LINES: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
 /** The HTTP server of the console. */
 export class ConsoleServer {
   readonly #server: Server;
+  readonly #timeouts: typeof TIMEOUTS;
   readonly #sockets = new Set<Socket>();
+  readonly #inFlight = new Set<ServerResponse>();
 
-  constructor(app: RequestListener) {
-    this.#server = createServer(TIMEOUTS, (request, response) => {
+  /** @param timeouts tests set shorter ones */
+  constructor(app: RequestListener, timeouts = TIMEOUTS) {
+    this.#timeouts = timeouts;
+    this.#server = createServer(timeouts, (request, response) => {
+      this.#inFlight.add(response);
       response.once('close', () => {
+        this.#inFlight.delete(response);
         if (!this.#server.listening) this.#server.closeIdleConnections();
       });
       app(request, response);
@@ -33,6 +46,7 @@ export class ConsoleServer {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
+    this.#server.on('clientError', (error, socket: Socket) => this.#fail(error, socket));
   }
 
   /** @returns the port. With `port` 0, the system chooses a free one. */
@@ -55,5 +69,18 @@ export class ConsoleServer {
       () => this.#server.closeAllConnections(),
     );
     await closed;
+  }
+
+  /** Answers as Node does without this listener, except on a connection that has sent nothing. */
+  #fail({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
+    // Node's time for a first head begins with the connection. Proxies open connections in advance.
+    if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0) {
+      socket.setTimeout(this.#timeouts.keepAliveTimeout);
+      return;
+    }
+    const begun = [...this.#inFlight].some((response) => response.socket === socket && response.headersSent);
+    if (socket.writable && !begun)
+      socket.write(`HTTP/1.1 ${STATUS_LINES[code] ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`);
+    socket.destroy();
   }
 }
