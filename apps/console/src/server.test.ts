@@ -4,10 +4,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { waitFor } from '@postrider/testing';
 import { ConsoleServer } from './server.ts';
 
 const HOST = '127.0.0.1';
 const NEVER_MS = 600_000;
+const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
 let agent: Agent | undefined;
 afterEach(() => agent?.destroy());
@@ -19,16 +21,43 @@ async function begin(port: number): Promise<IncomingMessage> {
   return answer;
 }
 
-test('a stop waits for the page in flight, and not for its connection', async () => {
-  const asked = Promise.withResolvers<ServerResponse>();
-  const server = new ConsoleServer((_, response) => asked.resolve(response));
-  const answer = begin(await server.listen(0, HOST));
-  const response = await asked.promise;
+test.each([
+  ['not begun', (_response: ServerResponse) => undefined, 'close'],
+  ['begun', (response: ServerResponse) => response.flushHeaders(), 'keep-alive'],
+])(
+  'a stop waits for a page that has %s, and not for its connection',
+  async (_, beforeStop, connection) => {
+    const asked = Promise.withResolvers<ServerResponse>();
+    const server = new ConsoleServer((_, response) => asked.resolve(response));
+    const answer = begin(await server.listen(0, HOST));
+    const response = await asked.promise;
+    beforeStop(response);
+    const stopped = server.stop(NEVER_MS);
+    response.end('the page');
+    expect((await answer).headers.connection).toBe(connection);
+    expect(await text(await answer)).toBe('the page');
+    await stopped;
+  },
+  40_000,
+); // Node would keep the connection for 620 s
+
+test('the answer to a request that comes during the stop is the last one of its connection', async () => {
+  const asked: ServerResponse[] = [];
+  const server = new ConsoleServer((_, response) => void asked.push(response));
+  const port = await server.listen(0, HOST);
+  const late = connect(port, HOST);
+  late.write('GET /late HTTP/1.1\r\nHo');
+  await once(late, 'connect');
+  const first = connect(port, HOST);
+  first.write(GET);
+  await waitFor(() => asked.length === 1, { what: 'the first request' }); // the server has read both
   const stopped = server.stop(NEVER_MS);
-  response.end('the page');
-  expect(await text(await answer)).toBe('the page');
+  late.write('st: a\r\n\r\n');
+  await waitFor(() => asked.length === 2, { what: 'the late request' });
+  for (const response of asked) response.end();
+  for (const socket of [first, late]) expect(await text(socket)).toMatch(/\r\nConnection: close\r\n/i);
   await stopped;
-}, 40_000); // Node would keep the connection for 620 s
+});
 
 test('a stop does not wait for a connection that has sent nothing', async () => {
   const server = new ConsoleServer((_, response) => void response.end('the page'));
@@ -40,8 +69,6 @@ test('a stop does not wait for a connection that has sent nothing', async () => 
   await server.stop(NEVER_MS);
   await closed;
 });
-
-const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
 describe('with little time for a head', () => {
   const HASTY_HEAD = {

@@ -35,6 +35,7 @@ export class ConsoleServer {
     this.#timeouts = timeouts;
     this.#server = createServer(timeouts, (request, response) => {
       this.#inFlight.add(response);
+      if (!this.#server.listening) response.setHeader('connection', 'close');
       response.once('close', () => {
         this.#inFlight.delete(response);
         if (!this.#server.listening) this.#server.closeIdleConnections();
@@ -61,6 +62,8 @@ export class ConsoleServer {
     if (!this.#server.listening) return;
     const closed = once(this.#server, 'close');
     this.#server.close(); // also closes the idle connections
+    for (const response of this.#inFlight)
+      if (!response.headersSent) response.setHeader('connection', 'close');
     // Node does not count a connection as idle that has sent no byte yet. Browsers open some in advance.
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
     await within<unknown>(
