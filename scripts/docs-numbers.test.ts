@@ -9,6 +9,7 @@ const ROOT = new URL('..', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
 
 const SOURCES = {
+  console: 'apps/console/src/server.ts',
   batches: 'packages/queue/src/batches.ts',
   depths: 'apps/relay/src/queue-depths.ts',
   waiting: 'packages/queue/src/waiting-max.ts',
@@ -136,6 +137,7 @@ const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[
     /`description` at most (\d+) or null/,
     valueIn('domain', 'topicDescriptionLength'),
   ],
+  ['docs/console.md', /takes (\d+) KiB of headers/, valueIn('console', 'HEADERS_MAX') / KIB],
   ['docs/configuration.md', /Up to (\d+) more may run/, valueIn('batches', 'BATCH_MAX') - 1],
   ['bench/notes/drain.md', /carries up to (\d+) deliveries/, valueIn('batches', 'BATCH_MAX')],
   [

@@ -25,6 +25,14 @@ test.each(['/METRICS', '/metrics/', '/Readyz'])('%s is no page', async (path) =>
   expect((await stranger().get(path)).text).not.toMatch(/postrider_|ready/);
 });
 
+// A proxy that signs people in may add several cookies of 4 KiB.
+test('24 KiB of cookies get the sign-in page', async () => {
+  const cookie = Array.from({ length: 6 }, (_, n) => `session-${n}=${'x'.repeat(4_096)}`).join('; ');
+  const { status, text } = await stranger().get('/sign-in', { cookie });
+  expect(status).toBe(200);
+  expect(text).toContain('Sign in');
+});
+
 describe('signing in', () => {
   test.each([
     '/',

@@ -114,6 +114,26 @@ describe('bytes that are no request', () => {
     await server.stop(NEVER_MS);
   });
 
+  test('headers over 64 KiB: a bare 431', async () => {
+    const asked = Promise.withResolvers<IncomingMessage>();
+    const server = new ConsoleServer((request, response) => {
+      asked.resolve(request);
+      response.end();
+    });
+    const socket = connect(await server.listen(0, HOST), HOST);
+    socket.write(GET);
+    const { socket: accepted } = await asked.promise;
+    const head = `GET / HTTP/1.1\r\nX: ${'x'.repeat(64_000)}`;
+    socket.write(head);
+    const bytes = GET.length + head.length;
+    await waitFor(() => accepted.bytesRead === bytes, { what: 'the server to read most of it' });
+    socket.write('x'.repeat(2_000));
+    expect(await text(socket)).toMatch(
+      /HTTP\/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n$/,
+    );
+    await server.stop(NEVER_MS);
+  });
+
   test('after a page that has begun: no second answer', async () => {
     const asked = Promise.withResolvers<ServerResponse>();
     const server = new ConsoleServer((_, response) => asked.resolve(response));

@@ -15,6 +15,8 @@ const TIMEOUTS = {
 };
 /** Users are few. Further connections are refused. */
 const CONNECTIONS_MAX = 512;
+/** In bytes. Node's 16 KiB are too few for the cookies of some proxies that sign people in. */
+const HEADERS_MAX = 65_536;
 
 /** The status for each error code of Node's HTTP parser, as Node answers it. Other codes answer 400. */
 const STATUS_LINES: Readonly<Record<string, string>> = {
@@ -33,7 +35,7 @@ export class ConsoleServer {
   /** @param timeouts tests set shorter ones */
   constructor(app: RequestListener, timeouts = TIMEOUTS) {
     this.#timeouts = timeouts;
-    this.#server = createServer(timeouts, (request, response) => {
+    this.#server = createServer({ ...timeouts, maxHeaderSize: HEADERS_MAX }, (request, response) => {
       this.#inFlight.add(response);
       if (!this.#server.listening) response.setHeader('connection', 'close');
       response.once('close', () => {
