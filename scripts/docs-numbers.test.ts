@@ -154,6 +154,13 @@ test.each(CLAIMS)('%s, %s: the code has %d', (page, words, number) => {
   expect([...new Set(found)]).toEqual([number.toLocaleString('en')]);
 });
 
+test('a client that reads as slowly as api.md allows shows its progress before the API closes its connection', () => {
+  const [, step = ''] = /in steps of up to ([\d.]+) MB/.exec(read('docs/api.md')) ?? [];
+  const [, rate = ''] = /read at least (\d+) KiB a second/.exec(read('docs/api.md')) ?? [];
+  for (const limit of ['unreadTimeoutMs', 'stalledTimeout'])
+    expect((valueIn('server', limit) / 1_000) * Number(rate) * KIB).toBeGreaterThan(Number(step) * 1e6);
+});
+
 const PAGES = ['README.md', ...globSync('{docs,bench/notes}/**/*.md', { cwd: ROOT })];
 
 /** What every page says, with its name before it. */

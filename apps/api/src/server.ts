@@ -15,9 +15,12 @@ const TIMEOUTS = {
   /** Load balancers drop idle connections after up to 600 s. They must drop first, or they lose requests. */
   keepAliveTimeout: 620_000,
   /** Closes a connection without traffic in either direction. */
-  stalledTimeout: 60_000,
-  /** Closes a connection when its client reads nothing of an answer, even if it sends more. */
-  unreadTimeoutMs: 30_000,
+  stalledTimeout: 120_000,
+  /**
+   * Closes a connection when its client reads nothing of an answer, even if it sends more. Linux reports
+   * progress in steps of up to 1.7 MB: it takes more when a third of its send buffer (4 MiB) is free.
+   */
+  unreadTimeoutMs: 120_000,
   /** The client must close its side this soon after the last answer. */
   lingerTimeoutMs: 5_000,
 };
