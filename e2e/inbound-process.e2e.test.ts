@@ -164,6 +164,33 @@ test('with bytes in S3: a due sweep at the start removes those of no message; wh
   }
 });
 
+test('/readyz is 200 only while the process takes mail: neither before it listens nor while it stops', async () => {
+  const readiness = async (inbound: SystemProcess) => {
+    const answer = await fetch(`http://127.0.0.1:${await inbound.port()}/readyz`);
+    return (await answer.json()) as { status: string; reason?: string };
+  };
+  const NOT_YET = { status: 'not-ready', reason: 'starting, or stopping' };
+  await makeInbox();
+  await system.db.query('begin');
+  await system.db.query('lock table installation'); // which the server's start waits for
+  const inbound = await system.start('inbound');
+  expect(await readiness(inbound)).toEqual(NOT_YET);
+  await system.db.query('commit');
+  await says(inbound, 'started');
+  expect(await readiness(inbound)).toMatchObject({ status: 'ready', parts: { postgres: 'ok' } });
+  const client = await greet(inbound);
+  await beginMessage(client);
+  inbound.signal('SIGTERM');
+  await says(inbound, 'stopping');
+  expect(await readiness(inbound)).toEqual(NOT_YET);
+  expect(inbound.log.filter(({ msg }) => msg === 'not ready').map(({ level }) => level)).toEqual([
+    'info',
+    'info',
+  ]);
+  expect(await client.say('Subject: Last\r\n\r\nHi\r\n.')).toMatch(/^250 /);
+  expect(await inbound.exited()).toBe(0);
+});
+
 describe('SIGTERM', () => {
   test('in the middle of a message lets it finish with 250; while another waits for its commit, 250 comes after the commit; both are stored with their events, and the exit is 0', async () => {
     await makeInbox();

@@ -43,9 +43,15 @@ export interface InboundParts extends Shell<'inbound'> {
 
 /** The intake of mail is built from these. */
 interface IntakeParts extends InboundParts {
+  readonly intake: Intake;
   readonly blobs: ReturnType<typeof createBlobStore>;
   readonly parser: MessageParser;
   readonly authentication: SenderAuthentication;
+}
+
+interface Intake {
+  /** From its start to the begin of its stop. */
+  isRunning: boolean;
 }
 
 /** Builds the intake of mail and adds it to its start list. @returns whether it can work now. */
@@ -55,7 +61,8 @@ export function addInbound(shell: InboundParts): ReadinessCheck {
   // reads the certificate when it is created.
   process.on('SIGHUP', () => undefined);
   const blobs = createBlobStore(config.blobStore);
-  const parts = { ...shell, ...openThreads(shell), blobs };
+  const intake: Intake = { isRunning: false };
+  const parts = { ...shell, ...openThreads(shell), blobs, intake };
   const blobSweep = createBlobSweep({
     store: createSweptBlobs(database),
     blobs,
@@ -73,7 +80,10 @@ export function addInbound(shell: InboundParts): ReadinessCheck {
         addIntake(parts, agreed.name);
       },
     });
-  return () => databaseReadiness(() => readiness(database.pool));
+  return async () =>
+    intake.isRunning
+      ? databaseReadiness(() => readiness(database.pool))
+      : { ready: false, reason: 'starting, or stopping', isExpected: true };
 }
 
 /** Over LMTP the client is a mail server of the operator, not the sending machine. */
@@ -136,7 +146,7 @@ function createScreening(
 }
 
 function addIntake(parts: IntakeParts, provider: MailProviderName): void {
-  const { config, database, blobs, parser, lifecycle, logger, metrics } = parts;
+  const { config, database, blobs, intake, parser, lifecycle, logger, metrics } = parts;
   const sharedDomains = sharedInboundDomains(config.inboundDomains, provider);
   const store = createReceivedMessageStore(database, systemClock, sharedDomains);
   const pipeline = new MailPipeline({ store, blobs, parser, logger, metrics });
@@ -148,8 +158,12 @@ function addIntake(parts: IntakeParts, provider: MailProviderName): void {
       async start() {
         await server.start();
         ses.start();
+        intake.isRunning = true;
       },
-      stop: (remainingMs) => stopReceiving(parts, server, ses, Math.max(0, remainingMs - CLOSING_TIME_MS)),
+      stop(remainingMs) {
+        intake.isRunning = false;
+        return stopReceiving(parts, server, ses, Math.max(0, remainingMs - CLOSING_TIME_MS));
+      },
     })
     .add('warning about postmaster', {
       async start() {
