@@ -64,8 +64,11 @@ export function createApp(options: AppOptions): RequestListener {
   return (request, response) => {
     openRequest(request, response);
     log(request, response);
+    // A target has no fragment (RFC 9112 3.2). Express would serve `/metrics#x` as `/metrics`. A proxy's rule
+    // for `/metrics` may not know that.
+    if (request.url?.includes('#') === true) refuse(request, response);
     // A target that is not a URL passes no middleware, so Express calls this function.
-    dispatch(request, response, () => refuse(request, response));
+    else dispatch(request, response, () => refuse(request, response));
   };
 }
 

@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import { get } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { waitFor, withClient } from '@postrider/testing';
 import { HttpVisitor, tokensOf } from '../test/http-visitor.ts';
@@ -31,6 +35,13 @@ test('24 KiB of cookies get the sign-in page', async () => {
   const { status, text } = await stranger().get('/sign-in', { cookie });
   expect(status).toBe(200);
   expect(text).toContain('Sign in');
+});
+
+test.each(['/metrics#x', '/readyz#', '/healthz#x', '/sign-in?next=/#x'])('%s is malformed', async (path) => {
+  const { hostname, port } = new URL(opened.url);
+  const [answer] = (await once(get({ hostname, port, path }), 'response')) as [IncomingMessage];
+  expect(answer.statusCode).toBe(400);
+  expect(await text(answer)).toContain('This request is malformed');
 });
 
 describe('signing in', () => {

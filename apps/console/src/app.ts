@@ -9,7 +9,7 @@ import type { ConfigurationOf, Logger, Metrics, ReadinessCheck } from '@postride
 import { createConsoleForms, createConsoleSessions } from '@postrider/store';
 import type { Database, ReadDatabase } from '@postrider/store';
 import { handleError } from './http/handle-error.ts';
-import { notFound } from './http/refusal.ts';
+import { badRequest, notFound } from './http/refusal.ts';
 import { openRequest } from './http/open-request.ts';
 import { createRespond } from './http/respond.ts';
 import { serveForm, formBody } from './http/serve-form.ts';
@@ -61,6 +61,10 @@ export function createConsole(parts: ConsoleParts): Express {
   app.enable('case sensitive routing').enable('strict routing');
 
   app.use(openRequest(logger));
+  // A target has no fragment (RFC 9112 3.2). Express would serve `/metrics#x` as `/metrics`.
+  app.use((request, _response, next) =>
+    next(request.url.includes('#') ? badRequest(['The path is not well-formed.']) : undefined),
+  );
   app.get('/healthz', healthHandler);
   app.get('/readyz', createReadinessHandler(parts.readiness, logger));
   app.get('/metrics', createMetricsHandler(metrics.registry));

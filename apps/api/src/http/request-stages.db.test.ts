@@ -200,6 +200,11 @@ test.each([
   'GET http://[ HTTP/1.1',
   'GET ftp://[/ HTTP/1.1',
   'GET http://@[ HTTP/1.1',
+  // A target has no fragment (RFC 9112 3.2). A proxy that keeps strangers from `/metrics` may not know these.
+  'GET /metrics#x HTTP/1.1',
+  'GET /readyz# HTTP/1.1',
+  'GET /healthz#x HTTP/1.1',
+  'GET /v1/webhooks?limit=1#x HTTP/1.1',
 ])('"%s" is no route either', async (line) => {
   const answer = await rawRequest(api.port, `${line}\r\nHost: a\r\nConnection: close\r\n\r\n`);
   expect(answer).toMatch(/^HTTP\/1.1 404 [^]*\/not-found"/);
