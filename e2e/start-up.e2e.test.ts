@@ -39,6 +39,17 @@ test('a worker with ses and without PUBLIC_URL warns of links to unsubscribe tha
   expect(warnings.map(({ level }) => level)).toEqual(['warn']);
 });
 
+test.each([
+  ['warns once of links that are not https', {}, ['warn']],
+  ['and with PUBLIC_URL does not', { PUBLIC_URL: 'https://mail.example.com' }, []],
+  ['for development does not', { NODE_ENV: 'development' }, []],
+])('an API without Postgres %s', async (_, env, levels) => {
+  const started = startProcess('api', { ...GOOD, ...env });
+  expect(await started.exited()).toBe(1);
+  const warnings = started.log.filter(({ msg }) => String(msg).startsWith('PUBLIC_URL'));
+  expect(warnings.map(({ level }) => level)).toEqual(levels);
+});
+
 describe('a bad configuration stops the process with one line that names the variable', () => {
   test.each<[ProcessName, Readonly<Record<string, string>>]>([
     ['api', { PORT: 'http', KEY_RATE_LIMIT_PER_MINUTE: '-1', SECRETS_KEY: 'short', DATABASE_URL: '' }],

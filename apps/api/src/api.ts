@@ -8,7 +8,7 @@ import {
 } from '@postrider/domain';
 import { createDomainProvider } from '@postrider/mail';
 import type { DomainProvider } from '@postrider/mail';
-import { databaseReadiness, logMailProvider, systemClock } from '@postrider/runtime';
+import { databaseReadiness, logMailProvider, systemClock, warnWithoutPublicUrl } from '@postrider/runtime';
 import type { ReadinessCheck, Shell } from '@postrider/runtime';
 import {
   agreeOnMailProvider,
@@ -58,6 +58,7 @@ export function addApi(parts: ApiParts): ReadinessCheck {
   if (config.snsSigningCertFile !== undefined) {
     logger.warn('DEVELOPMENT ONLY: notifications are checked with the certificate of SNS_SIGNING_CERT_FILE');
   }
+  warnWithoutPublicUrl(parts, 'links to files of mail begin with http:// and the Host of the request');
   let server: ApiServer | null = null;
   const checkReadiness: ReadinessCheck = async () => {
     if (server?.stopping === true) return { ready: false, reason: 'stopping' };

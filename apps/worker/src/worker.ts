@@ -3,7 +3,7 @@ import type { EmailId } from '@postrider/domain';
 import type { MailProviderOptions } from '@postrider/mail';
 import { Consumer, LANES } from '@postrider/queue';
 import type { MailJob, QueueWatch } from '@postrider/queue';
-import { announcedSlots, databaseReadiness, logMailProvider } from '@postrider/runtime';
+import { announcedSlots, databaseReadiness, logMailProvider, warnWithoutPublicUrl } from '@postrider/runtime';
 import type { ReadinessCheck, Shell } from '@postrider/runtime';
 import { agreeOnMailProvider, createFleet, lockWorkerNumber, readiness } from '@postrider/store';
 import type { createPool, Database } from '@postrider/store';
@@ -53,12 +53,9 @@ export function addWorker(parts: WorkerParts): ReadinessCheck {
 }
 
 /** Mail leaves without these settings, but a part of SES's work is missing. */
-function warnOfMissingSettings({ config, logger }: WorkerParts): void {
-  if (config.publicUrl === undefined) {
-    logger.warn(
-      'PUBLIC_URL is not set: mail about a topic carries no link to unsubscribe (List-Unsubscribe)',
-    );
-  }
+function warnOfMissingSettings(parts: WorkerParts): void {
+  const { config, logger } = parts;
+  warnWithoutPublicUrl(parts, 'mail about a topic carries no link to unsubscribe (List-Unsubscribe)');
   if (config.sesConfigurationSet === undefined) {
     logger.warn(
       'SES_CONFIGURATION_SET is not set: no bounce, complaint or delivery is reported, unless each domain has its own set at SES',

@@ -32,4 +32,11 @@ export { createMetrics, type Metrics } from './metrics/create-metrics.ts';
 export { errorCode } from './metrics/error-code.ts';
 export { type NoWork, periodicTask, type PeriodicTask } from './periodic-task.ts';
 export { keepToDatabase, reconnectOnError, watchRedis } from './redis-watch.ts';
-export { logMailProvider, operationsServer, processShell, sharedShell, type Shell } from './process-shell.ts';
+export {
+  logMailProvider,
+  operationsServer,
+  processShell,
+  sharedShell,
+  type Shell,
+  warnWithoutPublicUrl,
+} from './process-shell.ts';

@@ -104,6 +104,21 @@ export function logMailProvider(
   }
 }
 
+/** Warns an installation that may be production. @param effect names the links that are wrong or missing */
+export function warnWithoutPublicUrl(
+  {
+    config,
+    logger,
+  }: {
+    readonly config: Pick<ConfigurationOf<'api'>, 'nodeEnv' | 'publicUrl'>;
+    readonly logger: Pick<Logger, 'warn'>;
+  },
+  effect: string,
+): void {
+  if (config.publicUrl === undefined && !inDevelopment(config))
+    logger.warn(`PUBLIC_URL is not set: ${effect}`);
+}
+
 /** Health and metrics, for a process without an HTTP server of its own. */
 export function operationsServer(
   {
