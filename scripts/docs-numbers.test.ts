@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
+import { READ_OFF_BYTES_MAX } from '../apps/api/src/http/unread-body.ts';
 import { CONTRACT_RETRY_DELAYS_SECONDS } from '../packages/domain/src/index.ts';
 import { metricCatalogue } from '../packages/runtime/src/metrics/catalogue.ts';
 
@@ -73,6 +74,8 @@ const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[
     /an idle connection open for (\d+) s/,
     valueIn('server', 'keepAliveTimeout') / 1_000,
   ],
+  ['docs/operations/deploy.md', /Pass bodies of up to (\d+) MiB/, READ_OFF_BYTES_MAX / MIB],
+  ['apps/api/ARCHITECTURE.md', /drops up to (\d+) MiB/, READ_OFF_BYTES_MAX / MIB],
   ['docs/operations/deploy.md', /without mail end after (\d+) s/, valueIn('threads', 'IDLE_MS') / 1_000],
   [GUIDE, /An account may have (\d+) webhooks/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
   [GUIDE, /webhooks of an account +\| (\d+)/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
