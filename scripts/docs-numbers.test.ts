@@ -75,6 +75,7 @@ const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[
     valueIn('server', 'keepAliveTimeout') / 1_000,
   ],
   ['docs/operations/deploy.md', /Pass bodies of up to (\d+) MiB/, READ_OFF_BYTES_MAX / MIB],
+  ['docs/operations/deploy.md', /each customer has (\d+) s/, valueIn('server', 'requestTimeout') / 1_000],
   ['apps/api/ARCHITECTURE.md', /drops up to (\d+) MiB/, READ_OFF_BYTES_MAX / MIB],
   ['docs/operations/deploy.md', /without mail end after (\d+) s/, valueIn('threads', 'IDLE_MS') / 1_000],
   [GUIDE, /An account may have (\d+) webhooks/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
