@@ -54,7 +54,7 @@ async function exchange(
   secret: string,
   body = BODY,
   path = '/events',
-  signal?: AbortSignal,
+  { signal, onHead = () => undefined }: { signal?: AbortSignal; onHead?: () => void } = {},
 ): Promise<Answer> {
   const signature = signatureHeader(secret, Buffer.from(body), new Date());
   return new Promise((resolve, reject) => {
@@ -69,6 +69,7 @@ async function exchange(
       },
       (response) => {
         const { statusCode: status, headers } = response;
+        onHead();
         text(response).then((answered) => resolve({ status, headers, body: answered }), reject);
       },
     );
@@ -152,10 +153,24 @@ describe('the receiver', () => {
       target = await listen(createServer());
     });
 
+    test('breaks its own answer off when the target resets its connection after the head', async () => {
+      let held: ServerResponse | undefined;
+      answer = (response) => {
+        held = response.writeHead(200);
+        response.write('d');
+      };
+      const onHead = () => held?.socket?.resetAndDestroy();
+      await expect(exchange(SECRET, BODY, '/events', { onHead })).rejects.toThrow('aborted');
+      await waitFor(() => refusals.length > 0, { what: 'the refusal' });
+      expect(refusals).toEqual([expect.stringContaining('/hook?a=b does not answer: ')]);
+      answer = (response) => response.writeHead(204).end();
+      expect(await post(SECRET)).toBe(204);
+    });
+
     test('leaves the target when the worker has stopped waiting', async () => {
       const closed = new Promise((resolve) => (answer = (response) => void response.once('close', resolve)));
       const worker = new AbortController();
-      const waiting = exchange(SECRET, BODY, '/events', worker.signal);
+      const waiting = exchange(SECRET, BODY, '/events', { signal: worker.signal });
       await waitFor(() => seen.length === 1, { what: 'the event to be passed on' });
       worker.abort();
       await expect(waiting).rejects.toThrow('aborted');

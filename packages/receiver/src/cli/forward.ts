@@ -33,6 +33,8 @@ export async function forward(target: URL, { request, body, response }: Delivery
       ...endToEnd(request.rawHeaders),
     ],
   });
+  // A reset after the head is an error of the request too. `once` has taken its listener away by then.
+  outgoing.on('error', () => undefined);
   response.once('close', () => outgoing.destroy()); // the sender has stopped waiting
   try {
     const [answer] = (await once(outgoing.end(body), 'response')) as [IncomingMessage];

@@ -162,6 +162,21 @@ describe('with --forward', () => {
     expect(await answer.text()).toBe('done');
   });
 
+  test('a handler that resets its connection after the head is named, and the next event is passed on', async () => {
+    let held: ServerResponse | undefined;
+    const handler = await startHandler((response) => {
+      held = response.writeHead(200);
+      response.write('d');
+    });
+    const { url, out } = await started('--secret', SECRET, '--forward', handler.url);
+    const broken = await signedPost(url);
+    held?.socket?.resetAndDestroy();
+    await expect(broken.text()).rejects.toThrow('terminated');
+    const words = `evt_1: verified, ${handler.url} does not answer: `;
+    await waitFor(() => out().includes(words), { what: 'the fault to be printed' });
+    expect((await signedPost(url)).status).toBe(200);
+  });
+
   test('a forged request is not passed on', async () => {
     const handler = await startHandler((response) => response.end());
     const { url } = await started('--secret', SECRET, '--forward', handler.url);

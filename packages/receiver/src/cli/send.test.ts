@@ -112,6 +112,11 @@ describe('the exit code and the words say what Postrider would do', () => {
     expect(await sendWithin(2_000)).toEqual({ code: 0, err: '', out: expect.stringContaining('200: taken') });
   });
 
+  test('after a connection that was reset in the body, by the status alone', async () => {
+    answer = (response) => response.writeHead(200).write('O', () => response.socket?.resetAndDestroy());
+    expect(await send()).toEqual({ code: 0, err: '', out: expect.stringContaining('200: taken') });
+  });
+
   test('and shows the beginning of a failure, without control characters', async () => {
     answering(500, `Error: no table\n\u001b[2J\u009b31m${'x'.repeat(5_000)}`);
     const { out } = await send();
