@@ -36,8 +36,8 @@ export const ABSENT: Readonly<Record<string, string>> = {
   segments: 'There are no contacts.',
   templates: 'There are no templates.',
   usage: 'There are no quotas, only [limits](api.md#rate-limit).',
-  'webhooks.rotateSigningSecret': 'Planned. Make a second webhook, then delete the first.',
-  'webhooks.update': 'Planned. Make a second webhook, then delete the first.',
+  'webhooks.rotateSigningSecret': 'Planned. [Replace the webhook](guide.md#replace-a-webhook).',
+  'webhooks.update': 'Planned. [Replace the webhook](guide.md#replace-a-webhook).',
 };
 
 const PERMISSIVE = "`batchValidation: 'permissive'` is ignored. One bad message makes the whole batch 422.";

@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { SCOPES } from '@postrider/domain';
+import request from 'supertest';
+import { expectProblem } from '../../test/expect-problem.ts';
+import { setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
+
+/* The requests of docs/guide.md and docs/inbound.md that replace a webhook or a rule without losing an event. */
+
+/** @param heading with its number signs. @returns the part of the page below it */
+function sectionOf(page: string, heading: string): string {
+  const text = readFileSync(new URL(`../../../../docs/${page}`, import.meta.url), 'utf8');
+  const [, rest = ''] = text.split(`\n${heading}\n`);
+  return rest.split(/\n##/)[0] ?? '';
+}
+
+const GUIDE = sectionOf('guide.md', '## Replace a webhook');
+const STATUSES = (/for STATUS in ([a-z ]+);/.exec(GUIDE)?.[1] ?? '').split(' ');
+const [LEFT = '', MISSED = ''] = [...GUIDE.matchAll(/"\$API(\/v1\/[^"]+)"/g)].map(([, path = '']) => path);
+
+interface Entry {
+  readonly id: string;
+  readonly created_at: string;
+}
+interface EventPage {
+  readonly data: readonly Entry[];
+  readonly has_more: boolean;
+  readonly next_cursor: string;
+}
+
+const api = setupApi();
+let caller: Caller;
+beforeEach(async () => void (caller = await api.newCaller({ scopes: SCOPES })));
+
+const ask = (method: 'get' | 'post' | 'delete', path: string, body?: object) =>
+  request(api.url)[method](path).set('authorization', caller.authorization).send(body);
+
+async function made(path: string, body: object): Promise<{ id: string; webhook: string }> {
+  const answer = await ask('post', path, body);
+  expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 201 });
+  return answer.body as { id: string; webhook: string };
+}
+
+const newWebhook = async (events: readonly string[] = []) =>
+  (await made('/v1/webhooks', { endpoint: 'https://hooks.example.com', events })).id;
+
+/** A minute after the creation of a webhook, as the guide sets it. */
+async function untilOf(webhook: string): Promise<string> {
+  const { created_at: created } = (await ask('get', `/v1/webhooks/${webhook}`)).body as Entry;
+  return new Date(Date.parse(created) + 60_000).toISOString();
+}
+
+/** A request of the guide, with its pages. @returns the ids of the events */
+async function listed(path: string, values: Readonly<Record<string, string>>): Promise<string[]> {
+  const filled = path.replaceAll(/\$([A-Z]+)/g, (_, name: string) => values[name] ?? '');
+  const ids: string[] = [];
+  let page: EventPage | undefined;
+  do {
+    const after = page === undefined ? '' : `&after=${page.next_cursor}`;
+    const answer = await ask('get', `${filled}${after}`);
+    expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
+    page = answer.body as EventPage;
+    ids.push(...page.data.map(({ id }) => id));
+  } while (page.has_more);
+  return ids;
+}
+
+/** What the first webhook has not delivered, by the three lists of the guide. */
+async function left(webhook: string, until: string): Promise<string[]> {
+  const lists = [];
+  for (const status of STATUSES)
+    lists.push(await listed(LEFT, { OLD: webhook, STATUS: status, UNTIL: until }));
+  return lists.flat().sort();
+}
+
+async function newestEvent(): Promise<string> {
+  const [event] = await api.database.query<{ id: string }>(
+    'select id from events where account_id = $1 order by position desc limit 1',
+    [caller.accountId],
+  );
+  return event?.id ?? '';
+}
+
+async function suppress(name: string): Promise<string> {
+  await made('/v1/suppressions', { email: `${name}@shop.example` });
+  return newestEvent();
+}
+
+/** Ends a delivery, with one logged attempt. */
+async function end(event: string, webhook: string, status: number): Promise<void> {
+  await api.database.query('delete from deliveries where event_id = $1 and webhook_id = $2', [
+    event,
+    webhook,
+  ]);
+  await api.database.query(
+    `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer, type)
+     values (now(), 1, $1, $2, 1, 12, $3::int, case when $3::int >= 300 then 'HTTP ' || $3 end, 'ok', 'email.unsubscribed')`,
+    [event, webhook, status],
+  );
+}
+
+describe('a webhook that another one replaces', () => {
+  test('has left what it has not delivered from before the other one, in every state, until all is delivered', async () => {
+    const old = await newWebhook();
+    const [fresh, retried, given, done] = [
+      await suppress('fresh'),
+      await suppress('retried'),
+      await suppress('given-up'),
+      await suppress('done'),
+    ];
+    await api.database.query(
+      `update deliveries set attempts = 7, due_at = now() + interval '32 min' where event_id = $1`,
+      [retried],
+    );
+    await end(given, old, 400);
+    await end(done, old, 204);
+    const until = await untilOf(await newWebhook());
+    const later = await suppress('later');
+    await api.database.query('update events set created_at = $2 where id = $1', [later, until]);
+    expect(STATUSES).toHaveLength(3);
+    expect(await left(old, until)).toEqual([fresh, retried, given].sort());
+    for (const event of [fresh, retried, given]) await end(event, old, 204);
+    expect(await left(old, until)).toEqual([]);
+  });
+
+  test('is the last that could send the events from before; the API has them for whoever lost its secret', async () => {
+    await newWebhook();
+    const event = await suppress('between');
+    const replacing = await newWebhook();
+    const until = await untilOf(replacing);
+    const since = new Date(Date.parse(until) - 3_600_000).toISOString();
+    const replay = await ask('post', `/v1/webhooks/${replacing}/events/${event}/replay`);
+    expectProblem(replay, 'not-found');
+    const counted = await ask('post', `/v1/webhooks/${replacing}/recover`, {
+      since,
+      only: 'all',
+      dry_run: true,
+    });
+    expect(counted.body).toMatchObject({ matched: 0 });
+    expect(await listed(MISSED, { SINCE: since, UNTIL: until })).toEqual([event]);
+  });
+});
