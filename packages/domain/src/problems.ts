@@ -101,7 +101,8 @@ export const PROBLEMS = {
     title: 'Inbound route exists already',
     family: 'service',
     when: 'The account has a rule with this `match`; or on a shared domain the address is another account’s, by inbox or by rule.',
-    remedy: 'Look for it in the list of rules, or choose another address.',
+    remedy:
+      'Look for it in the list of rules, or choose another address. If you never got the answer with its secret, delete it and create it again.',
   },
   'request-too-large': {
     status: 413,

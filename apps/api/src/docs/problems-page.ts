@@ -25,6 +25,10 @@ than an hourly limit. Some more answers may change although the request does not
 - 422 \`validation-failed\`, "The webhook has a recovery that runs", once that has ended.
 
 The operator may raise the limits of webhooks and domains.
+
+After a 5xx, or without an answer, what you asked to create may exist. So list before you create again. \`POST /v1/webhooks\` makes a second
+webhook when it is sent again. \`POST /v1/inbound/routes\` is then 409 \`route-exists\`. Only the answer to a creation has the secret. If
+you did not get it, delete the webhook or the rule that is newer than your request, and create it again.
 `;
 
 /** The page `docs/problems.md`, in Markdown. */

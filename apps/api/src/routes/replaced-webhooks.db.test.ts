@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { SCOPES } from '@postrider/domain';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
-import { setupApi } from '../../test/start-api.ts';
+import { setupApi, SHARED_DOMAIN } from '../../test/start-api.ts';
 import type { Caller } from '../../test/start-api.ts';
 
 /* The requests of docs/guide.md and docs/inbound.md that replace a webhook or a rule without losing an event. */
@@ -140,4 +140,18 @@ describe('a webhook that another one replaces', () => {
     expect(counted.body).toMatchObject({ matched: 0 });
     expect(await listed(MISSED, { SINCE: since, UNTIL: until })).toEqual([event]);
   });
+});
+
+test.each([
+  ['/v1/webhooks', { endpoint: 'https://hooks.example.com' }, 201],
+  ['/v1/inbound/routes', { endpoint: 'https://hooks.example.com', match: `retry@${SHARED_DOMAIN}` }, 409],
+])('a POST %s whose answer was lost is found in the list, without its secret', async (path, body, again) => {
+  const lost = await made(path, body);
+  expect((await ask('post', path, body)).status).toBe(again);
+  const { data } = (await ask('get', path)).body as EventPage;
+  const found = data.at(-1);
+  expect(found).toMatchObject({ id: lost.id, created_at: expect.any(String) });
+  expect(found).not.toHaveProperty('signing_secret');
+  expect((await ask('delete', `${path}/${lost.id}`)).status).toBe(200);
+  expect(await made(path, body)).toHaveProperty('signing_secret');
 });
