@@ -155,3 +155,60 @@ test.each([
   expect((await ask('delete', `${path}/${lost.id}`)).status).toBe(200);
   expect(await made(path, body)).toHaveProperty('signing_secret');
 });
+
+describe('a rule that another one replaces', () => {
+  let rule: { readonly match: string; readonly endpoint: string };
+  beforeEach(() => {
+    // The address of a deleted rule stays with its account.
+    const match = `${caller.accountId}@${SHARED_DOMAIN}`;
+    rule = { match, endpoint: 'https://hooks.example.com/orders' };
+  });
+
+  /** @returns the id of the event. @throws Error when the address gets 550 */
+  async function mail(): Promise<string> {
+    await api.receive({ recipients: [rule.match], from: 'ann@shop.example', to: [rule.match] });
+    return newestEvent();
+  }
+
+  /** The webhooks that have a delivery of the event. */
+  async function getters(event: string): Promise<string[]> {
+    const rows = await api.database.query<{ id: string }>(
+      'select webhook_id as id from deliveries where event_id = $1',
+      [event],
+    );
+    return rows.map(({ id }) => id).sort();
+  }
+
+  test('by the requests of docs/inbound.md loses no mail and no event', async () => {
+    const written = sectionOf('inbound.md', '### Replace a rule');
+    const steps = written.split('\n').filter((line) => /^\d\. /.test(line));
+    expect(steps.join('\n').match(/(?<=`)[A-Z]+ \/v1\/[^`]+/g)).toEqual([
+      'POST /v1/inboxes',
+      'POST /v1/webhooks',
+      'DELETE /v1/inbound/routes/{id}',
+      'POST /v1/inbound/routes',
+      'DELETE /v1/webhooks/{id}',
+    ]);
+    const old = await made('/v1/inbound/routes', rule);
+    const first = await mail();
+    await made('/v1/inboxes', { email_address: rule.match });
+    const beside = await newWebhook(['message.received', 'message.held']);
+    const second = await mail();
+    expect(await getters(first)).toEqual([old.webhook]);
+    expect(await getters(second)).toEqual([old.webhook, beside].sort());
+    expect(await left(old.webhook, await untilOf(beside))).toEqual([first, second].sort());
+    for (const event of [first, second]) await end(event, old.webhook, 204);
+    expect(await left(old.webhook, await untilOf(beside))).toEqual([]);
+    expect((await ask('delete', `/v1/inbound/routes/${old.id}`)).status).toBe(200);
+    expect(await getters(await mail())).toEqual([beside]);
+    const replacing = await made('/v1/inbound/routes', rule);
+    expect(await getters(await mail())).toEqual([beside, replacing.webhook].sort());
+  });
+
+  test('without them is 409 beside the first, and after its deletion mail gets 550 in between', async () => {
+    const { id } = await made('/v1/inbound/routes', rule);
+    expectProblem(await ask('post', '/v1/inbound/routes', rule), 'route-exists');
+    await ask('delete', `/v1/inbound/routes/${id}`);
+    await expect(mail()).rejects.toThrow('it went nowhere');
+  });
+});
