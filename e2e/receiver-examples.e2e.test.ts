@@ -32,10 +32,11 @@ describe('the examples', () => {
       data: '{"email_id":"em_1","from":"a@example.com","subject":"Grüße 🎉","error":null}',
     });
 
-  async function post(url: string, body: Buffer, header: string | null): Promise<string> {
+  async function post(url: string, body: Buffer, header: string | null, more = {}): Promise<string> {
     const headers = {
       'content-type': 'application/json',
       ...(header === null ? {} : { 'service-signature': header }),
+      ...more,
     };
     const answer = await fetch(url, { method: 'POST', body: new Uint8Array(body), headers });
     return `${answer.status} ${await answer.text()}`.trim();
@@ -50,6 +51,10 @@ describe('the examples', () => {
       expect(await signed(url, event('evt_1'))).toBe('204');
       expect(await signed(url, event('evt_2'))).toBe('204');
       expect(await signed(url, event('evt_1'))).toBe('204');
+      // The signature does not cover this header.
+      const first = event('evt_1');
+      const signature = signatureHeader(SECRET, first, new Date());
+      expect(await post(url, first, signature, { 'service-event-id': 'evt_9' })).toBe('204');
       expect(await signed(url, event('evt_3'), new Date(), 'whsec_other')).toBe('400 no-match');
       expect(await signed(url, event('evt_3'), new Date(Date.now() - 600_000))).toBe(
         '400 timestamp-outside-window',

@@ -8,3 +8,13 @@ test('the handler in the README is that of examples/express.mjs, which a test ru
   expect(code.length).toBeGreaterThan(500);
   expect(fileAt('../examples/express.mjs').startsWith(code)).toBe(true);
 });
+
+test.each(['../README.md', '../../../docs/events.md', '../../../docs/verify-signatures.md'])(
+  '%s says that the signature does not cover the headers with the id and the type',
+  (page) => {
+    const words = fileAt(page).replaceAll(/\s+/g, ' ');
+    expect(words).toContain(
+      '`Service-Event-Id` and `Service-Event-Type` are not covered by the signature: use `id` and `type` of the verified body.',
+    );
+  },
+);

@@ -7,7 +7,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { allowedKinds, ROUTE_CONTRACTS } from '../../test/fuzz/route-contracts.ts';
 import { routeName } from '../../test/route-name.ts';
-import { envelopeSchema } from './deliveries.ts';
+import { delivery, envelopeSchema } from './deliveries.ts';
 import { describedRoutes, openApiDocument, openApiPath } from './openapi.ts';
 import { problemsPage } from './problems-page.ts';
 import { refusalsOf } from './refusals.ts';
@@ -328,5 +328,16 @@ test.each(Object.entries(PROBLEMS))(
       .split('\n')
       .find((line) => line.startsWith(`| \`${slug}\` |`));
     for (const words of [title, family, when, remedy]) expect(row).toContain(` ${words} |`);
+  },
+);
+
+test.each(EVENT_TYPES)(
+  'the delivery of %s says which of its headers the signature does not cover',
+  (type) => {
+    const { parameters } = delivery(type) as { parameters: { name: string; description: string }[] };
+    const unsigned = parameters.filter(({ description }) =>
+      description.includes('Not covered by the signature'),
+    );
+    expect(unsigned.map(({ name }) => name)).toEqual(['Service-Event-Id', 'Service-Event-Type']);
   },
 );
