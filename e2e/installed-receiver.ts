@@ -49,12 +49,21 @@ const { npmTool } = (await import(new URL('../scripts/setup-command.mjs', import
 };
 
 /** @returns what npm prints on stdout */
-export async function npm(cwd: string, ...args: string[]): Promise<string> {
-  const [command, commandArgs] = npmTool('npm', args);
+async function npm(cwd: string, ...args: string[]): Promise<string> {
+  return runTool('npm', cwd, args);
+}
+
+/** @returns what npx prints on stdout */
+export async function npx(cwd: string, ...args: string[]): Promise<string> {
+  return runTool('npx', cwd, args);
+}
+
+async function runTool(name: 'npm' | 'npx', cwd: string, args: readonly string[]): Promise<string> {
+  const [command, commandArgs] = npmTool(name, args);
   const child = spawn(command, commandArgs, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(child, 'close') as Promise<[number | null]>;
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  if (code !== 0) throw new Error(`npm ${args.join(' ')} ended with ${code}: ${stderr}`);
+  if (code !== 0) throw new Error(`${name} ${args.join(' ')} ended with ${code}: ${stderr}`);
   return stdout;
 }
 

@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { runNode, waitFor } from '@postrider/testing';
-import { npm, printed, setupInstalledReceiver, start, startExample, write } from './installed-receiver.ts';
+import { listen, runNode, waitFor } from '@postrider/testing';
+import { npx, printed, setupInstalledReceiver, start, startExample, write } from './installed-receiver.ts';
 
 /* The package for customers, as they get it: packed by npm, installed from the file, without a registry. */
 
@@ -81,14 +82,15 @@ describe('the packed file', () => {
 describe('the commands, without a network', () => {
   const SECRET = 'whsec_of_the_handler';
   const PROGRAM = 'node_modules/.bin/postrider-receiver';
+  /** The first words of the commands on the pages. */
+  const NPX = ['--no', '--', '@postrider/receiver'];
   const TYPE = ['--type', 'email.bounced', '--secret', SECRET, '--to'];
 
   test('npx finds them, send posts to a handler, and wrong usage ends with 2', async () => {
     const { url, output, stop } = await startExample(installed, 'express.mjs', SECRET);
     try {
-      const cache = ['--offline', '--cache', join(installed.folder, 'cache')];
-      const npx = ['exec', ...cache, '--', '@postrider/receiver'];
-      const line = await npm(installed.app, ...npx, 'send', ...TYPE, url);
+      const words = ['--offline', '--cache', join(installed.folder, 'cache'), ...NPX];
+      const line = await npx(installed.app, ...words, 'send', ...TYPE, url);
       expect(line).toMatch(/^email\.bounced evt_\w{26}: answered 204: taken, no further attempts\n$/);
       const printed = await waitFor(() => output()[1], { what: 'the event to be printed' });
       expect(line.startsWith(`${printed}:`)).toBe(true);
@@ -101,20 +103,55 @@ describe('the commands, without a network', () => {
     }
   });
 
+  test('npx in a folder without the package fails, and runs nothing that a registry has under its name', async () => {
+    const asked: string[] = [];
+    const registry = await listen(
+      createServer(({ url = '', headers }, response) => {
+        asked.push(url);
+        const dist = { tarball: `http://${headers.host}/-/receiver.tgz` };
+        const versions = { '9.9.9': { name: '@postrider/receiver', version: '9.9.9', bin: 'run.js', dist } };
+        const answer = { name: '@postrider/receiver', 'dist-tags': { latest: '9.9.9' }, versions };
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+      }),
+    );
+    try {
+      const elsewhere = join(installed.folder, 'elsewhere');
+      mkdirSync(elsewhere);
+      const npmrc = write(elsewhere, '.npmrc', ''); // as npm is by default: without a terminal it installs unasked
+      const words = [
+        ...['--registry', `http://127.0.0.1:${registry.port}`],
+        ...['--userconfig', npmrc, '--cache', join(elsewhere, 'cache')],
+      ];
+      await expect(npx(elsewhere, ...words, ...NPX, 'listen')).rejects.toThrow('npx canceled');
+      expect(asked.filter((path) => path.endsWith('.tgz'))).toEqual([]);
+    } finally {
+      await registry.close();
+    }
+  });
+
   test('listen passes what send posts on to a handler', async () => {
     const { url, stop: stopHandler } = await startExample(installed, 'fastify.mjs', SECRET);
-    const listen = start(installed, [PROGRAM, 'listen', '--port', '0', '--secret', SECRET, '--forward', url]);
+    const listening = start(installed, [
+      PROGRAM,
+      'listen',
+      '--port',
+      '0',
+      '--secret',
+      SECRET,
+      '--forward',
+      url,
+    ]);
     try {
-      const address = await waitFor(() => /^listening on (\S+),/.exec(listen.output()[0] ?? '')?.[1], {
+      const address = await waitFor(() => /^listening on (\S+),/.exec(listening.output()[0] ?? '')?.[1], {
         what: 'listen to start',
       });
       const { stdout } = await runNode([PROGRAM, 'send', ...TYPE, address], { cwd: installed.app, env: {} });
       const [id = ''] = /evt_\w+/.exec(stdout) ?? [];
-      await waitFor(() => listen.output().includes(`email.bounced ${id}: verified, answered 204`), {
+      await waitFor(() => listening.output().includes(`email.bounced ${id}: verified, answered 204`), {
         what: 'the event to be printed',
       });
     } finally {
-      await listen.stop();
+      await listening.stop();
       await stopHandler();
     }
   });

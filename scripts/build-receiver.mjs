@@ -17,7 +17,7 @@ import { ROOT } from './workspace.mjs';
 const SOURCE = join(ROOT, 'packages', 'receiver');
 const COMPILER = join(ROOT, 'node_modules', 'typescript7', 'bin', 'tsc');
 
-/** The program of `npx @postrider/receiver`, in the package. */
+/** The program of `npx --no -- @postrider/receiver`, in the package. */
 const PROGRAM = 'esm/cli/main.js';
 
 /** CommonJS is emitted from the same modules. `verbatimModuleSyntax` would refuse that. */

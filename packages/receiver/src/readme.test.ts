@@ -18,3 +18,11 @@ test.each(['../README.md', '../../../docs/events.md', '../../../docs/verify-sign
     );
   },
 );
+
+test.each([
+  ...['../README.md', './cli/run.ts', './cli/listen.ts', '../../../CONTRIBUTING.md'],
+  ...['../../../docs/guide.md', '../../../docs/verify-signatures.md'],
+])('%s runs the command of the installed package only: a registry is never asked for the program', (page) => {
+  const commands = fileAt(page).match(/\bnpx .*?@postrider\/receiver/g);
+  expect(new Set(commands)).toEqual(new Set(['npx --no -- @postrider/receiver']));
+});

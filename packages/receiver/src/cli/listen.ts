@@ -55,7 +55,7 @@ export async function listen(given: ListenArguments, io: Io): Promise<void> {
   io.print(`secret ${secret}`);
   const named = given['header-prefix'] === undefined ? '' : ` --header-prefix ${prefix}`;
   io.print(
-    `try: npx @postrider/receiver send --type email.bounced --to ${address} --secret ${secret}${named}`,
+    `try: npx --no -- @postrider/receiver send --type email.bounced --to ${address} --secret ${secret}${named}`,
   );
   await untilStopped(server, io.stop);
 }

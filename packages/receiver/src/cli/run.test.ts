@@ -51,7 +51,7 @@ test.each<[string, string[], string]>([
 ])('wrong usage, %s: one line that names it, and exit code 2', async (_fault, args, words) => {
   const { code, out, err } = await runCommand(args);
   expect({ code, out }).toEqual({ code: 2, out: '' });
-  expect(err).toMatch(/^postrider-receiver: [^\n]+ \(see npx @postrider\/receiver --help\)$/);
+  expect(err).toMatch(/^postrider-receiver: [^\n]+ \(see npx --no -- @postrider\/receiver --help\)$/);
   expect(err).toContain(words);
 });
 

@@ -12,7 +12,7 @@ const WRONG_USAGE = 2;
 
 const HELP = `Try a handler of Postrider's webhooks on this machine. Without --key, no account, tunnel or network is needed.
 
-npx @postrider/receiver send --type TYPE --to URL --secret SECRET
+npx --no -- @postrider/receiver send --type TYPE --to URL --secret SECRET
   Posts a signed sample of an event, as Postrider would, and says what follows from the answer.
   --type TYPE          the event type: see below
   --to URL             the handler, as http://localhost:3000/hooks
@@ -21,7 +21,7 @@ npx @postrider/receiver send --type TYPE --to URL --secret SECRET
   --late               signs with a time ten minutes ago: the handler has to refuse
   --twice              posts the event twice, with the same id: the handler has to act once
 
-npx @postrider/receiver listen
+npx --no -- @postrider/receiver listen
   Verifies and prints what arrives at http://127.0.0.1:8787.
   --forward URL        passes each verified event on to a handler, and answers what it answers
   --port PORT          another port; 0 is any free one
@@ -41,7 +41,7 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
     return await run(args, io);
   } catch (error) {
     const fault = escapeUnprintable(messageOf(error)).replace(/\s+/g, ' ').trim();
-    const hint = error instanceof UsageError ? ' (see npx @postrider/receiver --help)' : '';
+    const hint = error instanceof UsageError ? ' (see npx --no -- @postrider/receiver --help)' : '';
     io.complain(`postrider-receiver: ${fault}${hint}`);
     return error instanceof UsageError ? WRONG_USAGE : FAILED;
   }
