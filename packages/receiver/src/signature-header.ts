@@ -1,7 +1,7 @@
 /** The content of a signature header (contract 6.2). */
 export interface SignatureHeader {
-  /** The attempt's Unix time in seconds. */
-  readonly t: number;
+  /** The attempt's Unix time in seconds, as the header has it: the signature covers this text. */
+  readonly t: string;
   /** One or more signatures, 32 bytes each. */
   readonly signatures: readonly Uint8Array[];
 }
@@ -11,19 +11,17 @@ const SIGNATURE = /^[0-9a-f]{64}$/;
 
 /**
  * Parses `t=<unix seconds>,v1=<hex>` with any number of `v1`. It ignores other names, which later schemes may
- * use.
+ * use, and a `v1` that is not 64 lower-case hexadecimal digits.
  *
- * @returns null when the header does not have exactly one `t` and at least one `v1`. Each `v1` must be 64
- *   lower-case hexadecimal digits.
+ * @returns null when the header does not have exactly one `t` and at least one such `v1`.
  */
 export function parseSignatureHeader(header: string): SignatureHeader | null {
   const entries = header.split(',').map((entry) => entry.trim());
   const timestamps = valuesOf(entries, 't=');
-  const signatures = valuesOf(entries, 'v1=');
+  const signatures = valuesOf(entries, 'v1=').filter((hex) => SIGNATURE.test(hex));
   const [timestamp] = timestamps;
   if (timestamp === undefined || timestamps.length > 1 || !TIMESTAMP.test(timestamp)) return null;
-  if (signatures.length === 0 || !signatures.every((hex) => SIGNATURE.test(hex))) return null;
-  return { t: Number(timestamp), signatures: signatures.map(bytesOf) };
+  return signatures.length === 0 ? null : { t: timestamp, signatures: signatures.map(bytesOf) };
 }
 
 function valuesOf(entries: readonly string[], prefix: string): string[] {

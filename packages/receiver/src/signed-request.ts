@@ -60,7 +60,7 @@ export function acceptOrThrow(request: SignedRequest, header: SignatureHeader, m
     throw new SignatureVerificationError('no-match', 'no signature matches the body and the secret');
   }
   const { toleranceSeconds = TOLERANCE_SECONDS, now = new Date() } = request;
-  const skewSeconds = Math.abs(Math.floor(now.getTime() / 1000) - header.t);
+  const skewSeconds = Math.abs(Math.floor(now.getTime() / 1000) - Number(header.t));
   // The negated comparison also refuses when the tolerance or the clock is NaN.
   if (!(skewSeconds <= toleranceSeconds)) {
     throw new SignatureVerificationError(

@@ -77,8 +77,11 @@ describe("Stripe's SDK agrees with the vectors", () => {
   /** Our contract refuses a time "too far from its clock" (6.3). Stripe refuses only an old one. */
   const isFuture = ({ result, header, now }: Vector): boolean =>
     result === 'timestamp-outside-window' && Number(/t=(\d+)/.exec(header)?.[1]) > now;
+  /** Stripe reads the time as a number, so it expects a signature of the time without leading zeros. */
+  const hasLeadingZero = ({ header }: Vector): boolean => header.startsWith('t=0');
   /** Stripe takes an empty body for a missing one. */
-  const expected = (vector: Vector): boolean => (accepts(vector) || isFuture(vector)) && vector.body !== '';
+  const expected = (vector: Vector): boolean =>
+    hasLeadingZero(vector) ? !accepts(vector) : (accepts(vector) || isFuture(vector)) && vector.body !== '';
 
   test.each(named)('%s', (_name, vector) => {
     const verify = () =>

@@ -65,6 +65,17 @@ describe('a request that the service signed is accepted', () => {
     expect(verdict({ header: `v1=${bad},v1=${good},t=${t}` })).toBe('accepted');
   });
 
+  test('when a v1 of another form stands beside one that matches', () => {
+    for (const other of ['', 'zz', hex(secret).slice(1), hex(secret).toUpperCase()]) {
+      expect(verdict({ header: `t=${t},v1=${other},v1=${hex(secret)}` })).toBe('accepted');
+      expect(verdict({ header: `t=${t},v1=${hex(secret)},v1=${other}` })).toBe('accepted');
+    }
+  });
+
+  test('with a time in the form in which the header has it', () => {
+    expect(verdict({ header: `t=0${t},v1=${hex(secret, `0${t}`)}` })).toBe('accepted');
+  });
+
   test('when any one of several secrets made it', () => {
     expect(verdict({ secret: [otherSecret, secret] })).toBe('accepted');
     expect(verdict({ secret: [secret, otherSecret] })).toBe('accepted');
@@ -96,7 +107,7 @@ describe('a request without proof is refused', () => {
     `t=${t},v1=${good}00`,
     `t=${t},v1=${good.slice(0, -1)}g`,
     `t=${t},v1=${good.toUpperCase()}`,
-    `t=${t},v1=${good},v1=zz`,
+    `t=${t},v1=zz,v1=${good.toUpperCase()}`,
     `t=${t},t=${t},v1=${good}`,
     `t=${t},t=${t + 1},v1=${good}`,
     `t=-${t},v1=${good}`,
@@ -119,7 +130,8 @@ describe('a request without proof is refused', () => {
     ['one byte more in the body', { body: `${body} ` }],
     ['a body parsed and written again', { body: JSON.stringify(JSON.parse(body), null, 1) }],
     ['another time in the header', { header: `t=${t + 1},v1=${hex(secret)}` }],
-    ['leading zeros in the time', { header: `t=0${t},v1=${hex(secret, `0${t}`)}` }],
+    ['a time with a leading zero, signed without it', { header: `t=0${t},v1=${hex(secret)}` }],
+    ['a v1 of another form beside one of another secret', { header: `t=${t},v1=zz,v1=${hex(otherSecret)}` }],
     [
       'a signature of the body alone',
       { header: `t=${t},v1=${createHmac('sha256', secret).update(body).digest('hex')}` },
