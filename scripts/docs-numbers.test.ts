@@ -1,7 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { READ_OFF_BYTES_MAX } from '../apps/api/src/http/unread-body.ts';
+import { quickLimit } from '../apps/relay/src/fair-shares.ts';
+import { FIRST_LIMIT } from '../apps/relay/src/webhook-state.ts';
 import { CONTRACT_RETRY_DELAYS_SECONDS } from '../packages/domain/src/index.ts';
+import { announcedSlots } from '../packages/runtime/src/config/settings/delivery.ts';
 import { metricCatalogue } from '../packages/runtime/src/metrics/catalogue.ts';
 
 /* The docs name numbers, metrics and settings of the code. Here each of them is compared with the code. */
@@ -16,6 +19,7 @@ const SOURCES = {
   waiting: 'packages/queue/src/waiting-max.ts',
   pass: 'apps/relay/src/delivery-pass.ts',
   webhookState: 'apps/relay/src/webhook-state.ts',
+  flightTime: 'apps/relay/src/flight-time.ts',
   delivery: 'packages/runtime/src/config/settings/delivery.ts',
   domain: 'packages/domain/src/limits.ts',
   http: 'packages/runtime/src/config/settings/http.ts',
@@ -49,6 +53,9 @@ const SCALE = 'docs/operations/scale.md';
 const GUIDE = 'docs/guide.md';
 const KIB = 1024;
 const MIB = 1024 * 1024;
+/** Of a worker with the default settings: those of the slow lane are as many as DELIVERY_CONCURRENCY. */
+const CONCURRENCY = valueIn('delivery', 'CONCURRENCY_DEFAULT');
+const SLOTS = announcedSlots({ deliveryConcurrency: CONCURRENCY, slowLaneConcurrency: CONCURRENCY });
 
 /** Each expression finds one number of a page, which must be the number behind it. */
 const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[] = [
@@ -95,6 +102,12 @@ const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[
   [GUIDE, /keeps, usually (\d+) days/, valueIn('operations', 'EVENT_RETENTION_DAYS')],
   [GUIDE, /the first (\d+) KiB of text/, valueIn('domain', 'recordTextBytes') / KIB],
   [GUIDE, /the first (\d+) entries of a list/, valueIn('domain', 'recordEntries')],
+  [GUIDE, /requests at once to an endpoint +\| (\d+) at first/, FIRST_LIMIT],
+  [GUIDE, /at first, (\d+) more for each attempt that ends/, valueIn('webhookState', 'GROWTH')],
+  [GUIDE, /ends, up to (\d+) for each worker/, SLOTS],
+  [GUIDE, /of the operator; (\d+) while it fails/, FIRST_LIMIT],
+  [GUIDE, /an endpoint that answers within (\d+) ms/, valueIn('flightTime', 'QUICK_MS')],
+  [GUIDE, /gets up to (\d+) for each worker/, quickLimit(SLOTS)],
   ['docs/suppressions.md', /has\s+(\d+) such requests at work/, valueIn('slots', 'inFlightMax')],
   ['docs/api.md', /(\d+) requests per minute and key/, valueIn('http', 'KEY_RATE_LIMIT_PER_MINUTE')],
   ['docs/api.md', /An account may have (\d+) webhooks/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
