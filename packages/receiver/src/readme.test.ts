@@ -26,3 +26,9 @@ test.each([
   const commands = fileAt(page).match(/\bnpx .*?@postrider\/receiver/g);
   expect(new Set(commands)).toEqual(new Set(['npx --no -- @postrider/receiver']));
 });
+
+test('the view for Django in docs/verify-signatures.md has no CSRF check, which would answer 403 first', () => {
+  const page = fileAt('../../../docs/verify-signatures.md');
+  expect(page).toMatch(/^@csrf_exempt\ndef \w+\(request\):\n.*\bverify\(.*request\.body/m);
+  expect(page).toMatch(/answered 403, 419 or 422 by itself/);
+});
