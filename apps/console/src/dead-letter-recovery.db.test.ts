@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, WebhookId } from '@postrider/domain';
 import { systemClock, untilWaitingForLock } from '@postrider/testing';
-import { textOf, tokensOf, valuesOf } from '../test/http-visitor.ts';
+import { linkIn, textOf, tokensOf, valuesOf } from '../test/http-visitor.ts';
 import type { HttpVisitor } from '../test/http-visitor.ts';
 import { makeOldWebhook } from '../test/old-webhook.ts';
 import { setupConsole } from '../test/start-console.ts';
@@ -32,8 +32,7 @@ async function letters(reason: string, ids: readonly number[], age = '1 day'): P
 
 /** Sends the form to which the button of a list leads. */
 async function recoverThese(list: string) {
-  const href = /href="(\/recover\?[^"]*only[^"]*)"/.exec(await ada.show(list))?.[1] ?? '';
-  const page = await ada.show(href.replaceAll('&amp;', '&'));
+  const page = await ada.show(linkIn(await ada.show(list), /^\/recover\?.*only/));
   const { location } = await ada.post('/recoveries', valuesOf(page, '/recoveries'));
   return { dryRun: textOf(page), result: textOf(await ada.show(location ?? '')) };
 }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { HOSTILE_NAME, makeHistory, NOTICE_EMAIL, RECOVERY } from '../test/history.ts';
-import { HttpVisitor, textOf, tokensOf } from '../test/http-visitor.ts';
+import { makeHistory, NOTICE_EMAIL, RECOVERY } from '../test/history.ts';
+import { HttpVisitor, linkIn, textOf } from '../test/http-visitor.ts';
 import { makeOutage } from '../test/outage.ts';
 import type { Outage } from '../test/outage.ts';
 import { KEYS, setupConsole } from '../test/start-console.ts';
@@ -44,7 +44,8 @@ describe('the page of a webhook', () => {
     );
     expect(labels[1]).toMatch(/^p95 by hour, 24 h: latest \d+ ms, highest \d+ ms$/);
     expect(page.match(/class="ok"/g)).toHaveLength(24);
-    expect(page.match(/class="no"\s+x=/g)).toHaveLength(2); // 0.1 % of failures is too little for a bar
+    // the last two hours; the others have 0.1 % of failures, too little for a bar
+    expect(page.match(/class="no"\s+x=/g)).toHaveLength(2);
   });
 
   test('says how many of its attempts run now, and not those of others', async () => {
@@ -76,14 +77,15 @@ describe('the page of a webhook', () => {
     const words = textOf(await show(`/webhooks/${outage.healthy}`));
     expect(words).toContain('quiet');
     expect(words).toContain('Successful attempts none in 24 h');
-    await query('insert into webhook_health values ($1, now(), null)', [outage.healthy]);
+    await query('insert into webhook_health (webhook_id, last_success_at) values ($1, now())', [
+      outage.healthy,
+    ]);
     expect(textOf(await show(`/webhooks/${outage.healthy}`))).toContain('healthy');
   });
 
-  test('leads an operator to the dry run of its outage, and a reader not', async () => {
-    const page = await show(`/webhooks/${outage.failing}`);
-    const [, href = ''] = /href="(\/recover\?[^"]*)"/.exec(page) ?? [];
-    expect((await ada.get(href.replaceAll('&amp;', '&'))).status).toBe(200);
+  test('leads an operator, but not a reader, to a dry run from an hour before the outage', async () => {
+    const href = linkIn(await show(`/webhooks/${outage.failing}`), /^\/recover\?/);
+    expect((await ada.get(href)).status).toBe(200);
     const [, since = ''] = /since=([^&"]*)/.exec(href) ?? [];
     const [row] = await opened.database.query<{ hours: number }>(
       'select extract(epoch from failing_since - $2::timestamptz)::float8 / 3600 as hours from webhooks where id = $1',
@@ -154,6 +156,7 @@ describe('the page of an account', () => {
     expect(cut).toContain('Dead letters 10,000+ Deleted by retention 88 ');
     expect(cut).toContain('Outstanding 10,000+ of 1,000,000');
     expect(cut).toContain('Outstanding deliveries 10,000+ 1,000,000');
+    // 100 webhooks: 25,000 / 100 = 250 rows counted of each
     for (let n = 0; n < 98; n += 1) await opened.rows.webhook({ accountId: outage.accountId });
     const shared = textOf(await show(`/accounts/${outage.accountId}`));
     expect(shared).toContain('Dead letters 250+ Deleted by retention 88 ');
@@ -162,6 +165,7 @@ describe('the page of an account', () => {
     await query('delete from deliveries');
     await query('delete from dead_letters');
     expect(textOf(await show(`/accounts/${outage.accountId}`))).toContain('Outstanding 0 of');
+    // the page lists 100 webhooks: the sum lacks one
     await opened.rows.webhook({ accountId: outage.accountId });
     await query(
       `insert into api_keys (id, account_id, digest, kind, scopes)
@@ -201,7 +205,7 @@ describe('the overview', () => {
     expect(words).toContain('HTTP 503');
     expect(words).toContain('17,240 of 28,412');
     expect(words).toContain('55 s left at 200/s ada');
-    expect(words).toContain('611 611');
+    expect(words).toContain('611 611'); // attempts and failed
     expect(page).toContain(`href="/recoveries/${RECOVERY}"`);
     expect(words).toContain('hooks.shop.example.com');
     expect(words).toContain('crm.shop.example.com');
@@ -228,7 +232,7 @@ describe('the overview', () => {
   test('shows the age of the oldest held mail only when all of it is counted', async () => {
     expect(textOf(await show('/'))).toMatch(/Held mail 1 oldest /);
     await query(
-      `insert into messages select (json_populate_record(m, json_build_object('id', 'msg_' || n, 'digest', null))).*
+      `insert into messages select (json_populate_record(m, json_build_object('id', 'msg_' || n))).*
        from messages m, generate_series(2, 10000) n where id = $1`,
       [outage.messageId],
     );
@@ -248,92 +252,4 @@ describe('the overview', () => {
     await query(`update dead_letters set created_at = now() - interval '25 hours'`);
     expect(labelsOf(await show('/'))).toEqual(['Dead letters by hour, 24 h. None.']);
   });
-});
-
-describe('released mail', () => {
-  test('of 24 h has its tab, with who released it', async () => {
-    expect(textOf(await show('/held'))).toContain('Released, 24 h 0');
-    const path = `/messages/${outage.messageId}/release`;
-    const tokens = tokensOf((await ada.get(`/messages/${outage.messageId}`)).text, path);
-    await ada.post(path, { ...tokens, note: 'ticket 9' });
-    expect(textOf(await show('/held'))).toContain('Released, 24 h 1');
-    const words = textOf(await show('/held?status=released'));
-    expect(words).toContain('Re: Your order');
-    expect(words).toContain('by ada');
-    expect(await show(`/held?status=released&account=${outage.accountId}`)).toContain('Re: Your order');
-    const other = await opened.rows.account();
-    const none = textOf(await show(`/held?status=released&account=${other}`));
-    expect(none).toContain('No release in 24 h matches');
-    await query(`update audit set created_at = now() - interval '25 hours'`);
-    expect(await show('/held?status=released')).toContain('No mail was released');
-  });
-
-  test.each([['/held?status=held'], ['/held?status=released&reason=spam']])('%s is refused', async (path) => {
-    expect((await ada.get(path)).status).toBe(400);
-  });
-});
-
-describe('held mail of an account', () => {
-  test('is named, and the page leads to all held mail', async () => {
-    const page = await show(`/held?account=${outage.accountId}`);
-    expect(textOf(page)).toContain('Of the account Meadow Shop . Show all held mail .');
-    expect(textOf(await show('/held'))).not.toContain('Of the account');
-  });
-});
-
-test.each([
-  ['dead letters of 24 hours', () => '/'],
-  ['failures of a recovery', () => `/recoveries/${RECOVERY}`],
-])('the %s lead to the list of those alone', async (_, path) => {
-  await query(
-    `insert into dead_letters select (json_populate_record(l, json_build_object('id', 'dl_old', 'event_id', 'evt_old',
-       'created_at', now() - interval '2 days'))).* from dead_letters l`,
-  );
-  await query('update dead_letters set webhook_id = $1', [outage.healthy]);
-  const [, href = ''] = /class="big" href="(\/dead-letters[^"]*)"/.exec(await show(path())) ?? [];
-  expect(textOf(await show(href.replaceAll('&amp;', '&')))).toContain(' 1 match ');
-});
-
-describe('the button that recovers what the dead letters show', () => {
-  const link = (page: string) => /href="(\/recover\?[^"]*)"/.exec(page)?.[1]?.replaceAll('&amp;', '&');
-
-  test('leads to the dry run of dead letters with the same filter', async () => {
-    const filter = 'reason=attempts_exhausted&since=2026-01-01&until=2100-01-01';
-    const href = link(await show(`/dead-letters?webhook=${outage.failing}&type=email.bounced&${filter}`));
-    expect(href).toBe(
-      `/recover?webhook=${outage.failing}&only=dead_letters&types=email.bounced&reason=attempts_exhausted&since=2026-01-01+00%3A00&until=2100-01-01+00%3A00`,
-    );
-    expect(textOf(await show(href ?? ''))).toContain('1 event for 1 other webhook left out');
-  });
-
-  test.each(['', '?account=Meadow+Shop&status=503'])(
-    'is missing where a recovery would send more: %s',
-    async (query) => {
-      expect(link(await show(`/dead-letters${query}`))).toBeUndefined();
-    },
-  );
-});
-
-test('text of strangers is text on every page', async () => {
-  for (const path of [
-    `/accounts/${outage.accountId}`,
-    `/recoveries/${RECOVERY}`,
-    `/audit?account=${outage.accountId}`,
-    `/emails/${outage.emailId}`,
-    `/recover?webhook=${encodeURIComponent(HOSTILE_NAME)}`,
-    `/search?q=${encodeURIComponent(HOSTILE_NAME)}`,
-  ]) {
-    const { text } = await ada.get(path);
-    expect({ path, shown: text.includes('&lt;script&gt;document') }).toEqual({ path, shown: true });
-    expect(text).not.toContain('<script>document');
-  }
-});
-
-test('a time keeps its seconds from a filter to the next page and into the field', async () => {
-  const page = await show(`/dead-letters?since=2026-01-01+05:41:12.093`);
-  expect(page).toContain('value="2026-01-01 05:41:12.093"');
-});
-
-test('dead letters of an account and of a webhook at once are refused', async () => {
-  expect((await ada.get('/dead-letters?account=Meadow+Shop&webhook=Meadow+Shop')).status).toBe(400);
 });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { HttpVisitor, textOf } from '../test/http-visitor.ts';
+import { HttpVisitor, linkIn, textOf } from '../test/http-visitor.ts';
 import { makeOutage } from '../test/outage.ts';
 import type { Outage } from '../test/outage.ts';
 import { KEYS, setupConsole } from '../test/start-console.ts';
@@ -18,7 +18,7 @@ beforeEach(async () => {
 const query = async (sql: string, values: unknown[] = []) => opened.database.query(sql, values);
 
 /** The path of the next page. Empty: the page has no link to one. */
-const olderOn = (page: string) => /href="([^"]*after=[^"]*)"/.exec(page)?.[1]?.replaceAll('&amp;', '&') ?? '';
+const olderOn = (page: string) => linkIn(page, /after=/);
 
 interface List {
   readonly path: () => string;

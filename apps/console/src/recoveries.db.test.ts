@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, WebhookId } from '@postrider/domain';
 import { untilWaitingForLock } from '@postrider/testing';
-import { HttpVisitor, textOf, tokensOf, valuesOf } from '../test/http-visitor.ts';
+import { HttpVisitor, linkIn, textOf, tokensOf, valuesOf } from '../test/http-visitor.ts';
 import type { Answer } from '../test/http-visitor.ts';
 import { KEYS, setupConsole } from '../test/start-console.ts';
 
@@ -386,8 +386,7 @@ test('the list of recoveries goes on with the next page, and can be narrowed to 
     [accountId, webhook, other],
   );
   const idsOn = (page: string) => [...page.matchAll(/href="\/recoveries\/(rec_\w+)"/g)].map(([, id]) => id);
-  const older = (page: string) =>
-    (/href="(\/recoveries\?[^"]*after=[^"]*)"/.exec(page)?.[1] ?? '').replaceAll('&amp;', '&');
+  const older = (page: string) => linkIn(page, /^\/recoveries\?.*after=/);
   for (const [path, all] of [
     ['/recoveries', 53],
     [`/recoveries?webhook=${webhook}`, 52],

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { makeHistory, RECOVERY } from '../test/history.ts';
+import { HOSTILE_NAME, makeHistory, RECOVERY } from '../test/history.ts';
 import { HttpVisitor, tokensOf, valuesOf } from '../test/http-visitor.ts';
 import { makeOutage, RECIPIENT } from '../test/outage.ts';
 import type { Outage } from '../test/outage.ts';
@@ -68,6 +68,21 @@ describe('the longest texts', () => {
       expect({ path, isShort: text.length < 60_000 }).toEqual({ path, isShort: true });
     }
   });
+});
+
+test('text of strangers is text on these pages', async () => {
+  for (const path of [
+    `/accounts/${outage.accountId}`,
+    `/recoveries/${RECOVERY}`,
+    `/audit?account=${outage.accountId}`,
+    `/emails/${outage.emailId}`,
+    `/recover?webhook=${encodeURIComponent(HOSTILE_NAME)}`,
+    `/search?q=${encodeURIComponent(HOSTILE_NAME)}`,
+  ]) {
+    const { text } = await ada.get(path);
+    expect({ path, shown: text.includes('&lt;script&gt;document') }).toEqual({ path, shown: true });
+    expect(text).not.toContain('<script>document');
+  }
 });
 
 test('a character that would turn a line around stays the same character in the body to copy', async () => {

@@ -17,7 +17,11 @@ export async function makeHistory({ query }: Pick<TestDatabase, 'query'>, outage
     `update webhooks set noticed_failing = true, failing_notice_at = now() - interval '85 minutes' where id = $1`,
     [failing],
   );
-  await query(`insert into webhook_health values ($1, now() - interval '91 minutes', now())`, [failing]);
+  await query(
+    `insert into webhook_health (webhook_id, last_success_at, last_failure_at)
+     values ($1, now() - interval '91 minutes', now())`,
+    [failing],
+  );
   await addHours(query, failing, 'case h when 0 then 0 when 1 then 1750 else 4995 end', 5_000);
   await addHours(query, healthy, '200', 200);
   await addMinute(query, outage);

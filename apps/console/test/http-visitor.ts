@@ -89,6 +89,12 @@ export function valuesOf(page: string, action: string): Record<string, string> {
   return Object.fromEntries(inputs);
 }
 
+/** The path of the first link that matches; '' when there is none. */
+export function linkIn(page: string, pattern: RegExp): string {
+  const paths = [...page.matchAll(/href="([^"]*)"/g)].map(([, path = '']) => unescaped(path));
+  return paths.find((path) => pattern.test(path)) ?? '';
+}
+
 /** The words of a page. */
 export function textOf(page: string): string {
   return unescaped(page.replace(/<wbr[^>]*>/g, '').replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ');
