@@ -35,17 +35,10 @@ async function makeParty(address: string, requestId: string): Promise<Party> {
                        subject = E'Hi\\u001b[31m' where id = $1`,
     [emailId, address, requestId],
   );
+  await rows.recipient(emailId, address);
+  const eventId = await rows.event({ accountId, recipient: address });
   await database.query(
-    `insert into email_recipients
-     select $1, k.address, k.domain
-     from (select ('x' || left(encode(sha256(convert_to($2, 'UTF8')), 'hex'), 16))::bit(64)::bigint as address,
-                  ('x' || left(encode(sha256('b.example'), 'hex'), 16))::bit(64)::bigint as domain) k`,
-    [emailId, address],
-  );
-  const eventId = await rows.event({ accountId });
-  await database.query(
-    `update events set type = 'email.bounced', created_at = $3, data = '{"email_id":"' || $2 || '","recipients":["' || $4::text || '"]}',
-            recipients = array[('x' || left(encode(sha256(convert_to(account_id || ' ' || $4, 'UTF8')), 'hex'), 16))::bit(64)::bigint]
+    `update events set type = 'email.bounced', created_at = $3, data = '{"email_id":"' || $2 || '","recipients":["' || $4 || '"]}'
      where id = $1`,
     [eventId, emailId, AT, address],
   );

@@ -1,4 +1,4 @@
-import { newId } from '@postrider/domain';
+import { newId, notificationDetailOf } from '@postrider/domain';
 import type { AccountId, EmailId, EventId, MessageId, WebhookId } from '@postrider/domain';
 import { systemClock } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
@@ -41,11 +41,8 @@ export async function makeOutage({ query }: Pick<TestDatabase, 'query'>, rows: R
      where id = $1`,
     [emailId, RECIPIENT, HOSTILE_SUBJECT],
   );
-  await query(`insert into email_recipients select $1, ${keyOf('$2')}, ${keyOf(`split_part($2, '@', 2)`)}`, [
-    emailId,
-    RECIPIENT,
-  ]);
-  await query('delete from email_sends where email_id = $1', [emailId]);
+  await rows.recipient(emailId, RECIPIENT);
+  await query('delete from email_sends where email_id = $1', [emailId]); // it was sent
   const eventId = await insertBounce(query, accountId, emailId);
   await insertAttempts(query, eventId, failing, healthy);
   await rows.deadLetter(failing, eventId);
@@ -59,11 +56,6 @@ export async function makeOutage({ query }: Pick<TestDatabase, 'query'>, rows: R
   return { accountId, failing, healthy, emailId, eventId, messageId };
 }
 
-/** The key by which a search finds a text. */
-function keyOf(text: string): string {
-  return `('x' || left(encode(sha256(convert_to(${text}::text, 'UTF8')), 'hex'), 16))::bit(64)::bigint`;
-}
-
 async function insertBounce(
   query: TestDatabase['query'],
   accountId: AccountId,
@@ -74,15 +66,11 @@ async function insertBounce(
     email_id: emailId,
     recipients: [RECIPIENT],
     occurred_at: new Date(Date.now() - 11_000).toISOString(),
-    detail: {
+    detail: notificationDetailOf({
       bounce_type: 'Permanent',
       bounce_sub_type: 'General',
       diagnostic: `smtp; 550 5.1.1 <${RECIPIENT}>: Recipient address rejected`,
-      complaint_type: null,
-      smtp_response: null,
-      reject_reason: null,
-      link: null,
-    },
+    }),
   };
   await query(
     `insert into events (id, account_id, type, created_at, data) values ($1, $2, 'email.bounced', now() - interval '10 s', $3)`,

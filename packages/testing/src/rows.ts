@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { newId } from '@postrider/domain';
 import type {
   AccountId,
@@ -36,6 +37,8 @@ export interface WebhookWish {
 export interface EventWish {
   accountId?: AccountId;
   ageDays?: number;
+  /** Unset: no address finds the event. */
+  recipient?: string;
 }
 
 export interface InboxWish {
@@ -82,6 +85,8 @@ export interface Rows {
   deadLetter(webhookId: WebhookId, eventId: EventId): Promise<DeadLetterId>;
   /** A message that waits for the provider. @param dueInMs like that of deliveries */
   email(dueInMs?: number, accountId?: AccountId): Promise<EmailId>;
+  /** Lets the address and its domain find the message. */
+  recipient(emailId: EmailId, address: string): Promise<void>;
   /** @param status unset: verified */
   domain(accountId: AccountId, name: string, status?: string): Promise<DomainId>;
   inbox(wish?: InboxWish): Promise<InboxId>;
@@ -119,12 +124,13 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
       );
       return id;
     },
-    async event({ accountId, ageDays = 0 } = {}) {
+    async event({ accountId = 'acct_none', ageDays = 0, recipient } = {}) {
       const id = newId('event', systemClock);
+      const recipients = recipient === undefined ? [] : [textKey(`${accountId} ${recipient}`)];
       await database.query(
-        `insert into events (id, account_id, type, created_at, data)
-         values ($1, $2, 'email.sent', now() - make_interval(days => $3), $4)`,
-        [id, accountId ?? 'acct_none', ageDays, EVENT_DATA],
+        `insert into events (id, account_id, type, created_at, data, recipients)
+         values ($1, $2, 'email.sent', now() - make_interval(days => $3), $4, $5)`,
+        [id, accountId, ageDays, EVENT_DATA, recipients],
       );
       return id;
     },
@@ -165,6 +171,13 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
       );
       return id;
     },
+    async recipient(emailId, address) {
+      const [, domain = ''] = address.split('@');
+      await database.query(
+        'insert into email_recipients (email_id, address_key, domain_key) values ($1, $2, $3)',
+        [emailId, textKey(address), textKey(domain)],
+      );
+    },
     async domain(accountId, name, status = 'verified') {
       const id = newId('domain', systemClock);
       await database.query(
@@ -192,6 +205,11 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
     },
   };
   return rows;
+}
+
+/** The key of a text in an index, as the store computes it in SQL: the first 8 bytes of its SHA-256. */
+function textKey(text: string): string {
+  return createHash('sha256').update(text).digest().readBigInt64BE().toString();
 }
 
 /**

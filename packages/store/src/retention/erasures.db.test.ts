@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { plainAddress, recordEvent } from '@postrider/domain';
+import { notificationDetailOf, plainAddress, recordEvent } from '@postrider/domain';
 import type { AccountId, EmailDraft, EmailId, WebhookId } from '@postrider/domain';
 import { ACTOR, createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
@@ -120,15 +120,7 @@ describe('a person is forgotten', () => {
       email_id: emailId,
       recipients: ['ada@a.example'],
       occurred_at: '2026-03-01T12:00:00.000Z',
-      detail: {
-        bounce_type: null,
-        bounce_sub_type: null,
-        diagnostic: null,
-        complaint_type: null,
-        smtp_response: null,
-        reject_reason: null,
-        link: null,
-      },
+      detail: notificationDetailOf({}),
     };
     await store.db.transactions.run(async (tx) => {
       await recordEvent(tx, { type: 'email.delivered', accountId, data }, store.clock);
