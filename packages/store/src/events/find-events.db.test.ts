@@ -22,12 +22,12 @@ beforeEach(async () => {
 });
 
 async function send(to: string[], of = acme): Promise<EmailId> {
-  store.clock.set(new Date(store.clock.now().getTime() + 1_000));
+  store.clock.advance(1_000);
   return sendMail(store, of, { to });
 }
 
 async function report(emailId: EmailId, type: 'email.delivered' | 'email.opened', recipients: string[]) {
-  store.clock.set(new Date(store.clock.now().getTime() + 1_000));
+  store.clock.advance(1_000);
   const occurredAt = store.clock.now().toISOString();
   const ids = {
     messageId: newId('event', store.clock),
@@ -213,9 +213,9 @@ test('events of a webhook come with what became of them, and a status narrows th
 describe('received mail', () => {
   test('is found by its Message-ID, narrowed by account, type and time, the newest event first', async () => {
     const message = await rows().message({ accountId: acme });
-    store.clock.set(new Date(store.clock.now().getTime() + 1_000));
+    store.clock.advance(1_000);
     const first = await receivedEvent(acme, message);
-    store.clock.set(new Date(store.clock.now().getTime() + 1_000));
+    store.clock.advance(1_000);
     const second = await receivedEvent(acme, message);
     const by = { by: 'messageId', messageId: `${message}@mail.example` } as const;
     const ids = async (filter: FoundEventFilter = {}, limit = 9) =>

@@ -30,7 +30,7 @@ async function addRule(match: string, of = accountId) {
 
 /** @returns the ids of what was stored, one for each inbox or rule. */
 async function receive(recipients: string[], from = 'Ann <ann@news.shop.example>'): Promise<string[]> {
-  store.clock.set(new Date(store.clock.now().getTime() + 1_000));
+  store.clock.advance(1_000);
   const receiver = createReceivedMessageStore(store.db, store.clock, [SHARED_DOMAIN]);
   const reception = await receiver.receive(incoming({ recipients, from }));
   return reception.kind === 'stored' ? reception.messages.map(({ id }) => id) : [];
