@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
-import { CLAIM_LIMITS, leasedBy, requestFor, setupLeases } from '../../test/claim-ground.ts';
+import { CLAIM_LIMITS, leasedBy, requestFor, setupLeases } from '../../test/claim-fixture.ts';
 import type { ClaimLimits, ClaimRequest, LeasedDelivery } from './delivery-outbox.ts';
 
 const { rows, leases } = setupLeases();

@@ -6,7 +6,7 @@ import {
   leasedBy,
   requestFor,
   setupLeases,
-} from '../../test/claim-ground.ts';
+} from '../../test/claim-fixture.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import type { DeliveryPosition, LeasedDelivery, WebhookReport } from './delivery-outbox.ts';
 import { claimDeliveries } from './sql/claim-deliveries.ts';

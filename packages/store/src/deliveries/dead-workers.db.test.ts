@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
-import { CLAIM_LIMITS, requestFor, setupLeases } from '../../test/claim-ground.ts';
+import { CLAIM_LIMITS, requestFor, setupLeases } from '../../test/claim-fixture.ts';
 import { finished, retried } from '../../test/outcomes.ts';
 import type { LeasedDelivery, WebhookReport } from './delivery-outbox.ts';
 import { createDeliveryWork } from './delivery-work.ts';

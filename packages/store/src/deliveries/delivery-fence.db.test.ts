@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import { died, finished, retried } from '../../test/outcomes.ts';
-import { CLAIM_LIMITS, leasedBy, requestFor, setupLeases } from '../../test/claim-ground.ts';
+import { CLAIM_LIMITS, leasedBy, requestFor, setupLeases } from '../../test/claim-fixture.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type { DeliveryWork, HeldDelivery, TakenDelivery } from './delivery-work.ts';
 

@@ -7,7 +7,7 @@ import {
   openLeasePool,
   requestFor,
   setupLeases,
-} from '../../test/claim-ground.ts';
+} from '../../test/claim-fixture.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
 import type { ClaimLimits, LeasedDelivery, WebhookReport } from './delivery-outbox.ts';

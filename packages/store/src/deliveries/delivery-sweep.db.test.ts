@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
-import { setupLeases } from '../../test/claim-ground.ts';
+import { setupLeases } from '../../test/claim-fixture.ts';
 import type { SweptWebhook } from './delivery-outbox.ts';
 
 const LOOK_AHEAD_SECONDS = 60;

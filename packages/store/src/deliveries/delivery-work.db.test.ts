@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { EventId, WebhookId } from '@postrider/domain';
 import { untilWaitingForLock, waitFor } from '@postrider/testing';
 import type { DeliveryWish } from '@postrider/testing';
-import { openLeasePool, setupLeases } from '../../test/claim-ground.ts';
+import { openLeasePool, setupLeases } from '../../test/claim-fixture.ts';
 import { died, finished, retried } from '../../test/outcomes.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeliveryWork } from './delivery-work.ts';

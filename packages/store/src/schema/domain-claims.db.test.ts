@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
-import { openMigrationGround } from '../../test/migration-ground.ts';
-import type { MigrationGround } from '../../test/migration-ground.ts';
+import { openMigrationFixture } from '../../test/migration-fixture.ts';
+import type { MigrationFixture } from '../../test/migration-fixture.ts';
 import { migrate } from './migrate.ts';
 import { migrationFiles } from './migration-files.ts';
 import { MIGRATE_LIMITS } from './migration-limits.ts';
@@ -10,19 +10,19 @@ import { MIGRATE_LIMITS } from './migration-limits.ts';
 const NEXT = '20261124130000';
 const QUICK = { ...MIGRATE_LIMITS, tableLockMs: 200, pauseMs: 10, tries: 1_000 };
 
-let ground: MigrationGround;
-beforeEach(async () => void (ground = await openMigrationGround()));
-afterEach(() => ground.close());
+let fixture: MigrationFixture;
+beforeEach(async () => void (fixture = await openMigrationFixture()));
+afterEach(() => fixture.close());
 
 async function migrated(): Promise<string[]> {
-  return migrate(ground.url, { directory: ground.directory, limits: QUICK });
+  return migrate(fixture.url, { directory: fixture.directory, limits: QUICK });
 }
 
 test('a transaction that changes a domain, as the last release does, survives the migrations', async () => {
   const files = migrationFiles();
-  for (const { name, sql } of files.filter(({ name }) => name < NEXT)) ground.write(name, sql);
+  for (const { name, sql } of files.filter(({ name }) => name < NEXT)) fixture.write(name, sql);
   await migrated();
-  const { client } = ground;
+  const { client } = fixture;
   await client.query(`insert into accounts (id, name) values ('acct_1', 'Acme')`);
   const insert = (name: string) =>
     client.query(
@@ -31,12 +31,12 @@ test('a transaction that changes a domain, as the last release does, survives th
       [name],
     );
   await insert('old.example');
-  for (const { name, sql } of files.filter(({ name }) => name >= NEXT)) ground.write(name, sql);
+  for (const { name, sql } of files.filter(({ name }) => name >= NEXT)) fixture.write(name, sql);
 
   await client.query(`set deadlock_timeout = '10ms'`);
   await client.query('begin');
   await client.query(`select from accounts where id = 'acct_1' for no key update`);
-  const watch = await ground.connect();
+  const watch = await fixture.connect();
   const migrating = migrated();
   await waitFor(
     async () =>

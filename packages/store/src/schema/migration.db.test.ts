@@ -1,34 +1,34 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import type { Client } from 'pg';
-import { openMigrationGround } from '../../test/migration-ground.ts';
-import type { MigrationGround } from '../../test/migration-ground.ts';
+import { openMigrationFixture } from '../../test/migration-fixture.ts';
+import type { MigrationFixture } from '../../test/migration-fixture.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATE_LIMITS } from './migration-limits.ts';
 
 const QUICK_TABLE = { tableLockMs: 100, tries: 3, pauseMs: 10 };
 const QUICK = { ...MIGRATE_LIMITS, ...QUICK_TABLE, concurrentLockMs: 100 };
 
-let ground: MigrationGround;
+let fixture: MigrationFixture;
 let said: string[];
 beforeEach(async () => {
-  ground = await openMigrationGround();
+  fixture = await openMigrationFixture();
   said = [];
-  await ground.client.query('create table busy (n integer)');
-  await ground.client.query('insert into busy select generate_series(1, 100)');
+  await fixture.client.query('create table busy (n integer)');
+  await fixture.client.query('insert into busy select generate_series(1, 100)');
 });
-afterEach(() => ground.close());
+afterEach(() => fixture.close());
 
 const migrated = (limits = QUICK) =>
-  migrate(ground.url, { directory: ground.directory, limits, say: (line) => void said.push(line) });
+  migrate(fixture.url, { directory: fixture.directory, limits, say: (line) => void said.push(line) });
 
 async function ask<Row extends object>(sql: string): Promise<Row[]> {
-  return (await ground.client.query<Row>(sql)).rows;
+  return (await fixture.client.query<Row>(sql)).rows;
 }
 
 /** A session with an open transaction, as a report or a dump has it. */
 async function holding(sql: string): Promise<Client> {
-  const holder = await ground.connect();
+  const holder = await fixture.connect();
   await holder.query('begin');
   await holder.query(sql);
   return holder;
@@ -41,7 +41,7 @@ const indexes = () =>
   );
 
 describe('a lock on a table', () => {
-  beforeEach(() => ground.write('1_wider', 'alter table busy add column wide text'));
+  beforeEach(() => fixture.write('1_wider', 'alter table busy add column wide text'));
 
   test('is waited for 5 s at a time, 10 times', () => {
     expect(MIGRATE_LIMITS).toMatchObject({ tableLockMs: 5_000, tries: 10 });
@@ -82,7 +82,7 @@ describe('a file that begins with `-- busy table`', () => {
   test.each(['-- busy table', '-- no transaction, busy table'])(
     'keeps statements of others waiting for less than 300 ms (%s)',
     async (header) => {
-      ground.write('1_wider', `${header}\n${WIDER}`);
+      fixture.write('1_wider', `${header}\n${WIDER}`);
       const holder = await holding('select from busy');
       await ask(`set lock_timeout = '300ms'`); // Postgres itself is the judge
       const migrating = migrated(MIGRATE_LIMITS);
@@ -96,7 +96,7 @@ describe('a file that begins with `-- busy table`', () => {
   );
 
   test('gives up after more tries, and says why', async () => {
-    ground.write('1_wider', `-- busy table\n${WIDER}`);
+    fixture.write('1_wider', `-- busy table\n${WIDER}`);
     await holding('select from busy');
     const limits = { ...QUICK, busyTable: { ...QUICK_TABLE, tries: 5 } };
     await expect(migrated(limits)).rejects.toThrow(
@@ -105,7 +105,7 @@ describe('a file that begins with `-- busy table`', () => {
   });
 
   test('has so long for a whole statement, whatever that waits for, and tries again', async () => {
-    ground.write('1_slow', `-- busy table\n${WIDER}; select pg_sleep(60)`);
+    fixture.write('1_slow', `-- busy table\n${WIDER}; select pg_sleep(60)`);
     const limits = { ...QUICK, busyTable: QUICK_TABLE };
     await expect(migrated(limits)).rejects.toThrow(
       /^migration 1_slow was not done within 0\.1 s .*, in 3 tries/,
@@ -117,18 +117,18 @@ describe('a file that begins with `-- busy table`', () => {
     const sleeping = `create function slow(n integer) returns integer immutable language plpgsql as
       $$ begin perform pg_sleep(0.005); return n; end $$`;
     await ask(sleeping);
-    ground.write(
+    fixture.write(
       '1_index',
       '-- no transaction, busy table\ncreate index concurrently busy_n on busy (slow(n))',
     );
-    ground.write('2_slow', 'select pg_sleep(0.2)');
+    fixture.write('2_slow', 'select pg_sleep(0.2)');
     const limits = { ...QUICK, busyTable: QUICK_TABLE };
     expect(await migrated(limits)).toEqual(['1_index', '2_slow']);
   });
 
   test('locks the table in the same message that commits', async () => {
     const slow = `do $$ begin perform pg_sleep(2); end $$`; // so that the lock is seen
-    ground.write('1_wider', `-- busy table\n${WIDER}; ${slow}`);
+    fixture.write('1_wider', `-- busy table\n${WIDER}; ${slow}`);
     const busyTable = { ...MIGRATE_LIMITS.busyTable, tableLockMs: 10_000 };
     const migrating = migrated({ ...MIGRATE_LIMITS, busyTable });
     const lockers = () =>
@@ -143,17 +143,17 @@ describe('a file that begins with `-- busy table`', () => {
   });
 
   test('interrupts an automatic vacuum, which gives way to one that waits for so long', async () => {
-    ground.write('1_seen', `create table seen as select current_setting('deadlock_timeout') as after`);
+    fixture.write('1_seen', `create table seen as select current_setting('deadlock_timeout') as after`);
     await migrated();
     expect(await ask('select after from seen')).toEqual([{ after: '100ms' }]);
   });
 });
 
 describe('the lock that lets one migrator run', () => {
-  beforeEach(() => ground.write('1_first', 'create table first ()'));
+  beforeEach(() => fixture.write('1_first', 'create table first ()'));
 
   test('is waited for a bounded time, and the one that holds it is named', async () => {
-    const other = await ground.connect();
+    const other = await fixture.connect();
     await other.query('select pg_advisory_lock(72707369)');
     const { rows } = await other.query<{ pid: number }>('select pg_backend_pid() as pid');
     const holder = `Postgres process ${rows[0]?.pid}`;
@@ -166,7 +166,7 @@ describe('the lock that lets one migrator run', () => {
   });
 
   test('is waited for without a snapshot, which an index that is being built would wait for', async () => {
-    ground.write('2_index', '-- no transaction\ncreate index concurrently busy_n on busy (n)');
+    fixture.write('2_index', '-- no transaction\ncreate index concurrently busy_n on busy (n)');
     const applied = await Promise.all([migrated(), migrated(), migrated()]);
     expect(applied.filter((names) => names.length > 0)).toEqual([['1_first', '2_index']]);
     expect(said.filter((line) => line.includes('did not get its lock'))).toEqual([]);
@@ -177,14 +177,14 @@ describe('a file that begins with `-- no transaction`', () => {
   const INDEX = 'create index concurrently if not exists busy_n on busy (n)';
 
   test('runs as it is, statement by statement', async () => {
-    ground.write('1_index', `-- no transaction\n-- why\n${INDEX}; comment on index busy_n is 'a; b';`);
+    fixture.write('1_index', `-- no transaction\n-- why\n${INDEX}; comment on index busy_n is 'a; b';`);
     expect(await migrated()).toEqual(['1_index']);
     expect(await indexes()).toEqual([{ name: 'busy_n', valid: true }]);
     expect(await migrated()).toEqual([]);
   });
 
   test('waits long for older transactions where it builds an index: nobody waits behind it', async () => {
-    ground.write('1_index', `-- no transaction\n${INDEX}`);
+    fixture.write('1_index', `-- no transaction\n${INDEX}`);
     const holder = await holding('update busy set n = 0');
     const migrating = migrated({ ...QUICK, concurrentLockMs: 1_000_000 });
     await waitFor(
@@ -199,7 +199,7 @@ describe('a file that begins with `-- no transaction`', () => {
   test.each(['create index concurrently if not exists', 'create unique index concurrently'])(
     'can be repeated after a failure: an invalid index is dropped first (%s)',
     async (create) => {
-      ground.write('1_index', `-- no transaction\n${create} busy_n on busy (n)`);
+      fixture.write('1_index', `-- no transaction\n${create} busy_n on busy (n)`);
       const holder = await holding('update busy set n = n');
       await expect(migrated()).rejects.toThrow('migration 1_index did not get its lock');
       expect(await indexes()).toEqual([{ name: 'busy_n', valid: false }]);
@@ -211,10 +211,10 @@ describe('a file that begins with `-- no transaction`', () => {
   );
 
   test('repeats no index that an earlier run has made', async () => {
-    ground.write('1_index', '-- no transaction\ncreate index concurrently busy_n on busy (n); select 1 / 0');
+    fixture.write('1_index', '-- no transaction\ncreate index concurrently busy_n on busy (n); select 1 / 0');
     await expect(migrated()).rejects.toThrow('migration 1_index failed');
     const [made] = await ask<{ oid: number }>(`select 'busy_n'::regclass::oid as oid`);
-    ground.write('1_index', '-- no transaction\ncreate index concurrently busy_n on busy (n); select 1');
+    fixture.write('1_index', '-- no transaction\ncreate index concurrently busy_n on busy (n); select 1');
     expect(await migrated()).toEqual(['1_index']);
     expect(await ask(`select 'busy_n'::regclass::oid as oid`)).toEqual([made]);
   });
@@ -223,9 +223,9 @@ describe('a file that begins with `-- no transaction`', () => {
     await ask('create table busier (n integer)');
     const given = `select format('create index concurrently %I on %I (n)', name || '_n', name) as statement
                    from unnest(array['busy', 'busier']) name`;
-    ground.write('1_indexes', `-- no transaction\n${given}; select 1 / 0`);
+    fixture.write('1_indexes', `-- no transaction\n${given}; select 1 / 0`);
     await expect(migrated()).rejects.toThrow('migration 1_indexes failed');
-    ground.write('1_indexes', `-- no transaction\n${given}; select 1 as n`);
+    fixture.write('1_indexes', `-- no transaction\n${given}; select 1 as n`);
     expect(await migrated()).toEqual(['1_indexes']);
     expect(
       await ask(`select to_regclass('busy_n') is not null and to_regclass('busier_n') is not null as made`),
@@ -233,7 +233,7 @@ describe('a file that begins with `-- no transaction`', () => {
   });
 
   test('that fails is not recorded, and its fault is in the message and the cause', async () => {
-    ground.write('1_index', '-- no transaction\nselect 1 / 0');
+    fixture.write('1_index', '-- no transaction\nselect 1 / 0');
     await expect(migrated()).rejects.toMatchObject({
       message: 'migration 1_index failed: division by zero',
       cause: expect.objectContaining({ message: 'division by zero' }),

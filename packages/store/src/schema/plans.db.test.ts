@@ -10,7 +10,7 @@ import { rowsRead } from '../../test/rows-read.ts';
 import { openDatabase } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
 import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
-import { CLAIM_LIMITS, leasedBy, requestFor } from '../../test/claim-ground.ts';
+import { CLAIM_LIMITS, leasedBy, requestFor } from '../../test/claim-fixture.ts';
 import { createDeliveryOutbox } from '../deliveries/delivery-outbox.ts';
 import { createDeliveryWork } from '../deliveries/delivery-work.ts';
 import type { DeliveryWork, HeldDelivery } from '../deliveries/delivery-work.ts';

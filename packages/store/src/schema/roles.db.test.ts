@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createTestDatabase, createTestRoles, openClient, withClient } from '@postrider/testing';
 import type { TestDatabase, TestRoles } from '@postrider/testing';
 import type { Client } from 'pg';
-import { openMigrationGround } from '../../test/migration-ground.ts';
+import { openMigrationFixture } from '../../test/migration-fixture.ts';
 import { migrate } from './migrate.ts';
 import { migrationFiles } from './migration-files.ts';
 import { rightsOf } from './rights.ts';
@@ -202,24 +202,24 @@ describe('the roles of a database', () => {
 });
 
 describe('a managed database, whose first user is no superuser', () => {
-  let ground: Awaited<ReturnType<typeof openMigrationGround>>;
+  let fixture: Awaited<ReturnType<typeof openMigrationFixture>>;
   let first: string;
 
   beforeEach(async () => {
-    ground = await openMigrationGround();
-    for (const { name, sql } of migrationFiles()) ground.write(name, sql);
+    fixture = await openMigrationFixture();
+    for (const { name, sql } of migrationFiles()) fixture.write(name, sql);
     first = await testRoles.login('createrole');
-    const { rows } = await ground.client.query<{ name: string }>('select current_database() as name');
-    await ground.client.query(`alter database ${rows[0]?.name} owner to ${first}`);
-    await migrate(testRoles.url(ground.url, first));
+    const { rows } = await fixture.client.query<{ name: string }>('select current_database() as name');
+    await fixture.client.query(`alter database ${rows[0]?.name} owner to ${first}`);
+    await migrate(testRoles.url(fixture.url, first));
   });
   afterEach(async () => {
-    await ground.close();
+    await fixture.close();
     await testRoles.drop();
   });
 
   const make = (login: string, say?: (line: string) => void) =>
-    makeRoles(testRoles.url(ground.url, login), {
+    makeRoles(testRoles.url(fixture.url, login), {
       prefix: testRoles.prefix,
       schemas: ['public'],
       ...(say && { say }),
@@ -232,7 +232,7 @@ describe('a managed database, whose first user is no superuser', () => {
       `${first} owned the tables, and is now a member of ${owner}`,
       `${owner} does not see the transactions of other roles: grant it pg_read_all_stats`,
     ]);
-    await withClient(testRoles.url(ground.url, first), async (client) => {
+    await withClient(testRoles.url(fixture.url, first), async (client) => {
       expect(await rightsOf(client)).toMatchObject({ lacks: [] });
       await client.query('alter table accounts add column more int');
       await client.query(`select make_attempts_day((now() at time zone 'utc')::date)`);
@@ -245,14 +245,14 @@ describe('a managed database, whose first user is no superuser', () => {
     const member = await testRoles.login(`in role ${owner}`);
     const process = await testRoles.login(`in role ${readWrite}`);
     const migrated = (login: string) =>
-      migrate(testRoles.url(ground.url, login), { directory: ground.directory });
+      migrate(testRoles.url(fixture.url, login), { directory: fixture.directory });
     expect(await migrated(process)).toEqual([]);
-    ground.write('99999999999999_more', 'create table more (n int)');
+    fixture.write('99999999999999_more', 'create table more (n int)');
     await expect(migrated(process)).rejects.toThrow(
       `the tables belong to the database role ${owner}: migrate as a member of it`,
     );
     expect(await migrated(member)).toEqual(['99999999999999_more']);
-    const { rows } = await ground.client.query(
+    const { rows } = await fixture.client.query(
       `select relowner::regrole::text as owner, has_table_privilege($1, oid, 'insert') as writes,
               has_table_privilege($2, oid, 'select') as reads, has_table_privilege($2, oid, 'insert') as too_much
        from pg_class where relname = 'more'`,

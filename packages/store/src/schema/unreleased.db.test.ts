@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import type { Client } from 'pg';
-import { openMigrationGround } from '../../test/migration-ground.ts';
-import type { MigrationGround } from '../../test/migration-ground.ts';
+import { openMigrationFixture } from '../../test/migration-fixture.ts';
+import type { MigrationFixture } from '../../test/migration-fixture.ts';
 import { migrate } from './migrate.ts';
 import { locksBusyTable, migrationFiles, runsInTransaction } from './migration-files.ts';
 import type { Migration } from './migration-files.ts';
@@ -21,23 +21,23 @@ const { migration: lastReleased } = JSON.parse(
 const released = migrationFiles().filter(({ name }) => name <= lastReleased);
 const unreleased = migrationFiles().filter(({ name }) => name > lastReleased);
 
-let releasedGround: MigrationGround;
-let ground: MigrationGround;
+let releasedFixture: MigrationFixture;
+let fixture: MigrationFixture;
 beforeAll(async () => {
-  releasedGround = await openMigrationGround();
-  for (const { name, sql } of released) releasedGround.write(name, sql);
-  await migrate(releasedGround.url, { directory: releasedGround.directory });
-  await releasedGround.client.query(
+  releasedFixture = await openMigrationFixture();
+  for (const { name, sql } of released) releasedFixture.write(name, sql);
+  await migrate(releasedFixture.url, { directory: releasedFixture.directory });
+  await releasedFixture.client.query(
     `create table attempts_20260101 partition of attempts for values from ('2026-01-01') to ('2026-01-02')`,
   );
-  await releasedGround.client.end(); // only a database without connections can be copied
+  await releasedFixture.client.end(); // only a database without connections can be copied
 });
-afterAll(() => releasedGround.close());
+afterAll(() => releasedFixture.close());
 beforeEach(async () => {
-  ground = await openMigrationGround(releasedGround.name);
-  for (const { name, sql } of released) ground.write(name, sql);
+  fixture = await openMigrationFixture(releasedFixture.name);
+  for (const { name, sql } of released) fixture.write(name, sql);
 });
-afterEach(() => ground.close());
+afterEach(() => fixture.close());
 
 test('the last release has its migrations here', () => {
   expect(released.at(-1)?.name).toBe(lastReleased);
@@ -69,17 +69,17 @@ describe('each migration since the last release', () => {
   test('lets who writes to a busy table wait for less than 300 ms, whatever reads the table', async () => {
     const readers = new Map<string, Client>();
     for (const table of ['deliveries', 'attempts', 'emails', 'accounts']) {
-      const reader = await ground.connect();
+      const reader = await fixture.connect();
       await reader.query(`begin; select from ${table}`);
       readers.set(table, reader);
     }
-    await ground.client.query(`set lock_timeout = '300ms'`); // Postgres itself is the judge
-    const migrating = migrate(ground.url);
+    await fixture.client.query(`set lock_timeout = '300ms'`); // Postgres itself is the judge
+    const migrating = migrate(fixture.url);
     while (readers.size > 0) {
       const isWaitedFor = async () => (await tablesWaitedFor()).find((table) => readers.has(table));
       const what = `a migration to wait for one of ${[...readers.keys()].join()}`;
       const table = await waitFor(isWaitedFor, { what, timeoutMs: 20_000 });
-      await ground.client.query(`begin; lock table ${table} in row exclusive mode; rollback`);
+      await fixture.client.query(`begin; lock table ${table} in row exclusive mode; rollback`);
       await readers.get(table)?.query('rollback');
       readers.delete(table);
     }
@@ -89,7 +89,7 @@ describe('each migration since the last release', () => {
 
 /** A partition counts as its whole. */
 async function tablesWaitedFor(): Promise<string[]> {
-  const { rows } = await ground.client.query<{ table: string }>(
+  const { rows } = await fixture.client.query<{ table: string }>(
     `select coalesce(pg_partition_root(relation), relation)::regclass::text as table
      from pg_locks join pg_stat_activity using (pid)
      where locktype = 'relation' and not granted and datname = current_database()
@@ -122,7 +122,7 @@ function rulesBrokenBy(migration: Migration, locks: readonly Lock[]): string[] {
 
 /** Applies a migration, and asks Postgres what it locks. Concurrent statements are left out. */
 async function locksOf(migration: Migration): Promise<Lock[]> {
-  const { client } = ground;
+  const { client } = fixture;
   await client.query(`create table before as select oid from pg_class where relkind in ('r', 'p')`);
   const steps = runsInTransaction(migration) ? [migration.sql] : statementsOf(migration.sql);
   const locks: Lock[] = [];
@@ -142,7 +142,7 @@ async function locksOf(migration: Migration): Promise<Lock[]> {
 }
 
 async function locksHeld(): Promise<Lock[]> {
-  const { rows } = await ground.client.query<Lock>(
+  const { rows } = await fixture.client.query<Lock>(
     `select coalesce(pg_partition_root(relation), relation)::regclass::text as table, mode,
             relkind = 'p' as partitioned
      from pg_locks join before on before.oid = relation join pg_class c on c.oid = relation

@@ -3,7 +3,7 @@ import { createSecretBox, recordEvent } from '@postrider/domain';
 import type { AccountId, EventDraft, WebhookId } from '@postrider/domain';
 import { ACTOR, createRows, fakeClock, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { CLAIM_LIMITS, leasedBy, requestFor } from '../../test/claim-ground.ts';
+import { CLAIM_LIMITS, leasedBy, requestFor } from '../../test/claim-fixture.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { createImpatientPool } from '../../test/impatient-pool.ts';
 import { finished } from '../../test/outcomes.ts';

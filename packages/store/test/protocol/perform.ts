@@ -9,7 +9,7 @@ import type { AccountId, AttemptResult, EventDraft, WebhookId } from '@postrider
 import { ACTOR, createRows } from '@postrider/testing';
 import type { DeliveryClaim, FinishedAttempt } from '../../src/deliveries/delivery-work.ts';
 import { dropOldEvents } from '../../src/retention/old-events.ts';
-import { CLAIM_LIMITS, leasedBy, requestFor } from '../claim-ground.ts';
+import { CLAIM_LIMITS, leasedBy, requestFor } from '../claim-fixture.ts';
 import type { Act, Ending, Hand, ReleasedJob } from './acts.ts';
 import type { Plan, Way } from './plans.ts';
 import { unitsOf } from './snapshot.ts';

@@ -6,7 +6,7 @@ import { adminDatabaseUrl, cloneDatabase, databaseUrl, openClient, withClient } 
 import type { Client } from 'pg';
 
 /** A database, and a folder of migrations of the test's own. */
-export interface MigrationGround {
+export interface MigrationFixture {
   readonly name: string;
   readonly url: string;
   readonly directory: string;
@@ -19,7 +19,7 @@ export interface MigrationGround {
 }
 
 /** @param template the database to copy, which nobody uses; by default, an empty one. */
-export async function openMigrationGround(template = 'template0'): Promise<MigrationGround> {
+export async function openMigrationFixture(template = 'template0'): Promise<MigrationFixture> {
   const name = `migrate_${randomBytes(6).toString('hex')}`;
   await cloneDatabase(adminDatabaseUrl(), name, template);
   const url = databaseUrl(adminDatabaseUrl(), name);
