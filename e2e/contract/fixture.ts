@@ -19,54 +19,53 @@ export interface Answer {
   readonly headers: Headers;
   readonly mediaType: string;
   readonly text: string;
-  /** Null where it is no JSON. */
+  /** Null: the answer is not JSON. */
   readonly json: Readonly<Record<string, unknown>> | null;
   readonly requestId: string | null;
 }
 
 export interface KeyWish {
-  /** Unset: the one that the system has. */
+  /** Default: the system's account. */
   readonly accountId?: string;
   readonly kind?: KeyKind;
   readonly scopes?: readonly Scope[];
-  /** Unset: that of the deployment. */
+  /** Default: the deployment's limit. */
   readonly limit?: number;
 }
 
-/** Real processes with Amazon SES for a provider, of which only SES itself is not real. */
+/** Real processes that use a fake Amazon SES. */
 export interface ContractFixture {
   readonly system: System;
   readonly ses: FakeSes;
-  /** The APIs', for what no process here receives. */
+  /** The APIs read it. A test puts the bytes of received mail here. */
   readonly blobs: BlobStore;
-  /** That of the deployment. */
+  /** The SECRETS_KEY of every process. */
   readonly secretsKey: Buffer;
   /** Between Postgres and the deployment `no region`. */
   readonly proxy: FaultProxy;
   readonly newKey: (wish?: KeyWish) => Promise<string>;
-  /** @returns its id */
   readonly newAccount: () => Promise<AccountId>;
   readonly call: (line: string, options?: CallOptions) => Promise<Answer>;
-  /** Mail from outside, by SMTP. @returns the code of the answer to it: 250 */
+  /** Mail from outside, by SMTP. @returns the SMTP code of the answer */
   readonly receive: (mail: SendMailOptions) => Promise<number>;
   close(): Promise<void>;
 }
 
 export interface CallOptions {
-  /** Unset: a key with every scope that its kind can have and no limit to speak of, a test key for mail; null: none. */
+  /** Unset: a key with all scopes and a limit of a million; on /v1/emails a test key. Null: no key. */
   readonly key?: string | null;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Which of the deployments answers. */
+  /** The deployment that answers. Default: `ses`. */
   readonly of?: 'ses' | 'no region';
 }
 
 const MANY = 1_000_000;
 
-/** The one that accounts share for their inboxes. */
+/** The domain on which every account may have inboxes. */
 export const SHARED_DOMAIN = 'in.example';
 
-/** Of every deployment here; none of them is what it would be if nobody had set it. */
+/** For every deployment. They differ from the defaults. */
 export const PROBLEM_BASES: ProblemBases = {
   service: 'https://service.example/contract',
   platform: 'https://platform.example/contract',
@@ -91,7 +90,7 @@ export async function startContractFixture(): Promise<ContractFixture> {
   const ofSes = await system.start('all', { ROLES: 'api,inbound' });
   const apis: Record<NonNullable<CallOptions['of']>, SystemProcess> = {
     ses: ofSes,
-    // Takes the provider that the installation keeps, and cannot reach its routes of domains.
+    // Uses the stored provider. Without a region its domain routes answer 503.
     'no region': await system.start('api', {
       MAIL_PROVIDER: '',
       AWS_REGION: '',
@@ -109,7 +108,7 @@ export async function startContractFixture(): Promise<ContractFixture> {
     secretsKey,
     newKey,
     newAccount: () => createRows(system.db).account(),
-    // A machine that is too busy may leave a charge without an answer; such a request has done nothing.
+    // On a busy machine the limiter answers 429 after 250 ms. Nothing was stored, so the request is repeated.
     call: (line, options = {}) =>
       waitFor(
         async () => {
@@ -166,12 +165,12 @@ async function insertKey({ db, accountId }: System, wish: KeyWish): Promise<stri
   return key;
 }
 
-/** A message that nobody has sent before. */
+/** A message with a new subject. */
 export function message(more: object = {}): object {
   return { from: 'a@shop.example', to: 'b@b.example', subject: randomUUID(), text: 'Hi', ...more };
 }
 
-/** JSON of exactly so many bytes: white space behind it says nothing. */
+/** JSON, padded with spaces to this many bytes. */
 export function padded(body: object, bytes: number): string {
   return JSON.stringify(body).padEnd(bytes, ' ');
 }
