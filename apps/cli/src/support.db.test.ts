@@ -20,7 +20,7 @@ async function makeAccount(name: string, createdAt: string): Promise<AccountId> 
   return id;
 }
 
-/** 150 accounts, the newest with the highest number, all newer than the two. */
+/** Adds 150 accounts, all newer than the two. The newest has the highest number. */
 async function makeManyAccounts(): Promise<void> {
   await database.query(
     `insert into accounts (id, name, created_at)
@@ -29,7 +29,7 @@ async function makeManyAccounts(): Promise<void> {
   );
 }
 
-const many = (number: number) => `acct_01jd${String(number).padStart(22, '0')}`;
+const manyId = (number: number) => `acct_01jd${String(number).padStart(22, '0')}`;
 
 async function makeRemovedWebhook(account: AccountId): Promise<WebhookId> {
   const id = await rows.webhook({ accountId: account });
@@ -37,6 +37,7 @@ async function makeRemovedWebhook(account: AccountId): Promise<WebhookId> {
   return id;
 }
 
+/** Unlike `json()`, allows a note on stderr. */
 async function idsOf(...args: string[]): Promise<string[]> {
   const { stdout } = await cli(...args, '--json');
   return (JSON.parse(stdout) as { data: { id: string }[] }).data.map(({ id }) => id);
@@ -46,17 +47,17 @@ describe('account list', () => {
   test('shows 100 accounts and says how to read on', async () => {
     await makeManyAccounts();
     const first = await idsOf('account', 'list');
-    expect([first.length, first[0], first.at(-1)]).toEqual([100, many(150), many(51)]);
-    expect((await cli('account', 'list')).stderr).toBe(`postrider: there are more: --after ${many(51)}\n`);
-    expect(await idsOf('account', 'list', '--after', many(2))).toEqual([many(1), acme, other]);
-    expect((await cli('account', 'list', '--after', many(2))).stderr).toBe('');
+    expect([first.length, first[0], first.at(-1)]).toEqual([100, manyId(150), manyId(51)]);
+    expect((await cli('account', 'list')).stderr).toBe(`postrider: there are more: --after ${manyId(51)}\n`);
+    expect(await idsOf('account', 'list', '--after', manyId(2))).toEqual([manyId(1), acme, other]);
+    expect((await cli('account', 'list', '--after', manyId(2))).stderr).toBe('');
   });
 
   test('after a missing account fails with one line', async () => {
-    expect(await cli('account', 'list', '--after', many(1))).toEqual({
+    expect(await cli('account', 'list', '--after', manyId(1))).toEqual({
       code: 1,
       stdout: '',
-      stderr: `postrider: no account ${many(1)}\n`,
+      stderr: `postrider: no account ${manyId(1)}\n`,
     });
   });
 });
@@ -64,8 +65,9 @@ describe('account list', () => {
 describe('account find', () => {
   const find = (text: string) => idsOf('account', 'find', text);
 
+  // ' ZTE 1' is trimmed.
   test.each(['ärzte', 'ÄRZTE', ' ZTE 1', '100%_(n', '_', '%'])(
-    'finds a part of the name in any case, and reads no pattern: %s',
+    'finds a part of the name in any case, and takes the text literally: %s',
     async (text) => {
       expect(await find(text)).toEqual([acme]);
     },
@@ -108,7 +110,7 @@ describe('account find', () => {
     await database.query(`update accounts set name = 'fan of b.example' where name = 'Many'`);
     await rows.domain(other, 'b.example');
     const found = await find('b.example');
-    expect([found.length, ...found.slice(0, 3)]).toEqual([100, other, many(150), many(149)]);
+    expect([found.length, ...found.slice(0, 3)]).toEqual([100, other, manyId(150), manyId(149)]);
     const { stderr } = await cli('account', 'find', 'b.example');
     expect(stderr).toBe('postrider: there are more: write more of the name\n');
   });
@@ -117,9 +119,10 @@ describe('account find', () => {
 describe('account show', () => {
   test("shows the account's own limits and counts what it has, and nothing of others", async () => {
     await json('account', 'limit', acme, '--webhooks', '250', '--unverified-domains', '3');
-    const key = ['key', 'create', '--scopes', 'emails:read', '--account'];
-    const { id: revoked } = await json<{ id: string }>(...key, acme);
-    for (const account of [acme, acme, acme, acme, other]) await json(...key, account);
+    const createKey = (account: string) =>
+      json<{ id: string }>('key', 'create', '--scopes', 'emails:read', '--account', account);
+    const { id: revoked } = await createKey(acme);
+    for (const account of [acme, acme, acme, acme, other]) await createKey(account);
     await database.query('update api_keys set revoked_at = now() where id = $1', [revoked]);
     for (const accountId of [acme, acme, other]) await rows.webhook({ accountId });
     await rows.webhook({ accountId: acme, subject: 'rule' });
@@ -149,10 +152,10 @@ describe('account show', () => {
   });
 
   test('of a missing account fails with one line', async () => {
-    expect(await cli('account', 'show', many(1), '--json')).toEqual({
+    expect(await cli('account', 'show', manyId(1), '--json')).toEqual({
       code: 1,
       stdout: '',
-      stderr: `postrider: no account ${many(1)}\n`,
+      stderr: `postrider: no account ${manyId(1)}\n`,
     });
   });
 });
@@ -189,10 +192,10 @@ describe('the notice address', () => {
   });
 
   test.each([
-    [['account', 'update', many(1), '--name', 'x'], 1, `no account ${many(1)}`],
-    [['account', 'update', many(1)], 2, 'give --name or --notice-email'],
+    [['account', 'update', manyId(1), '--name', 'x'], 1, `no account ${manyId(1)}`],
+    [['account', 'update', manyId(1)], 2, 'give --name or --notice-email'],
     [
-      ['account', 'update', many(1), '--notice-email', 'Ops <a@a.example>'],
+      ['account', 'update', manyId(1), '--notice-email', 'Ops <a@a.example>'],
       2,
       'an e-mail address without a name',
     ],
@@ -208,11 +211,11 @@ describe('the notice address', () => {
 describe('webhooks', () => {
   const RULE = 'rt_01jd0000000000000000000001';
 
-  /** Of one account: its own webhook, and then one of a routing rule, which fails. */
+  /** Adds the account's own webhook, and a newer one of a routing rule, which fails. */
   async function makeTwo(accountId: AccountId): Promise<{ own: WebhookId; ofRule: WebhookId }> {
     const own = await rows.webhook({ accountId, events: ['email.bounced', 'email.sent'] });
     const subject = inboundSubject(accountId, RULE);
-    const ofRule = await rows.webhook({ accountId, subject, failing: true });
+    const ofRule = await rows.webhook({ accountId, subject });
     await database.query(
       `update webhooks set created_at = '2026-01-01', description = 'CRM', headers_sealed = 'x', domains = '{a.example}', dead_letters_dropped = 7 where id = $1`,
       [own],
@@ -294,9 +297,9 @@ describe('webhooks', () => {
       stdout: '',
       stderr: `postrider: no webhook ${own}\n`,
     });
-    expect(await cli('webhooks', 'list', '--account', many(1))).toMatchObject({
+    expect(await cli('webhooks', 'list', '--account', manyId(1))).toMatchObject({
       code: 1,
-      stderr: `postrider: no account ${many(1)}\n`,
+      stderr: `postrider: no account ${manyId(1)}\n`,
     });
     expect((await cli('webhooks', 'list', '--account', acme)).stdout).toBe('no webhooks\n');
   });
@@ -326,6 +329,7 @@ describe('webhooks', () => {
        from generate_series(1, 2) n`,
       [id],
     );
+    // older than the attempts, so that last_error is theirs
     await database.query("update dead_letters set created_at = now() - interval '1 h'");
     expect(await json('webhooks', 'show', id)).toMatchObject({
       last_success_at: expect.stringMatching(/Z$/),

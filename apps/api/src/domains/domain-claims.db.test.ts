@@ -18,8 +18,7 @@ import {
   waitFor,
 } from '@postrider/testing';
 import type { FakeIdentity, ServiceReaction, TestDatabase } from '@postrider/testing';
-import { requestBy, startFakeDomains } from '../../test/fake-domains.ts';
-import type { FakeDomains } from '../../test/fake-domains.ts';
+import { requestBy, setupFakeDomains } from '../../test/fake-domains.ts';
 import { domainClaimsTask } from './domain-claims.ts';
 import type { DomainClaimsOptions } from './domain-claims.ts';
 import { SendingDomains } from './sending-domains.ts';
@@ -29,10 +28,10 @@ const OTHER_NAME = 'c.example';
 const DAYS = 7;
 const INTERVAL_MS = 10;
 
+const fake = setupFakeDomains();
 let outside: TestDatabase;
 let database: Database;
 let store: DomainStore;
-let fake: FakeDomains;
 let domains: SendingDomains;
 let accountId: AccountId;
 let claims: PeriodicTask | undefined;
@@ -43,7 +42,6 @@ beforeAll(async () => {
   const pool = { databaseUrl: outside.url, size: 4, applicationName: 'test', onError: () => undefined };
   database = openDatabase(pool, wakeUps);
   store = createDomainStore(database, fakeClock());
-  fake = await startFakeDomains();
   domains = new SendingDomains({
     store,
     turns: createDomainTurns(database, { operationMs: 20_000, marginMs: 20_000 }),
@@ -53,7 +51,6 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await fake.stop();
   await database.close();
   await outside.drop();
 });
@@ -68,7 +65,7 @@ afterEach(async () => {
   fake.ses.identities.clear();
 });
 
-/** A domain that was added this many days ago. */
+/** Adds a domain, as if this many days ago. */
 async function claimed(name: string, daysAgo: number, owner = accountId) {
   const outcome = await domains.create(requestBy(owner), name);
   if (outcome.kind !== 'ok') throw new Error(outcome.kind);
@@ -85,7 +82,7 @@ function identity(name: string): FakeIdentity {
   return found;
 }
 
-/** Returns the stream of the log. */
+/** Starts the task. @returns its log. */
 function startClaims(intervalMs = INTERVAL_MS, using: DomainClaimsOptions['domains'] = domains): PassThrough {
   const stream = new PassThrough();
   const logger = createLogger({ level: 'info', service: 'api', stream });
@@ -101,7 +98,7 @@ function startClaims(intervalMs = INTERVAL_MS, using: DomainClaimsOptions['domai
   return stream;
 }
 
-/** The first line of the log, without its time and such. */
+/** The fields of the first log line that the tests compare. */
 async function firstLine(log: PassThrough): Promise<Readonly<Record<string, unknown>>> {
   const [line] = (await once(createInterface(log), 'line')) as [string];
   const { msg, domain, domain_id, detail } = JSON.parse(line) as Readonly<Record<string, unknown>>;
@@ -112,7 +109,7 @@ async function untilFree(name: string): Promise<void> {
   await waitFor(async () => !(await store.isTaken(name)), { what: `${name} to be free` });
 }
 
-/** The number of our requests to the provider about the domain. */
+/** How often the provider was asked for the domain's state. */
 const askedFor = (name: string) =>
   fake.ses.requests.filter(({ operation, path }) => operation === 'GetEmailIdentity' && path.endsWith(name))
     .length;
@@ -152,7 +149,7 @@ describe('a domain that was never verified', () => {
     expect(await store.isTaken(NAME)).toBe(true);
   });
 
-  test('stays when a process of the last release has verified it, and is not asked for', async () => {
+  test('stays when a process of the previous release has verified it, and the provider is not asked', async () => {
     const { id } = await claimed(NAME, DAYS + 1);
     await outside.query(`update domains set status = 'verified' where name = $1`, [NAME]);
     const asked = fake.ses.requests.length;
@@ -181,14 +178,14 @@ describe('a domain that was never verified', () => {
     await untilAskedFor(NAME);
     await untilAskedFor(NAME);
     expect(await store.isTaken(NAME)).toBe(true);
-    await untilPassed(); // it is in no other's way
+    await untilPassed(); // other domains are still judged
   });
 
-  test('is judged alone in its pass: the provider is not asked for many at once', async () => {
+  test('is judged alone: a pass judges one domain only', async () => {
     for (const name of [NAME, OTHER_NAME, 'd.example']) await claimed(name, DAYS + 1);
     await outside.query(`insert into released_domains (name) values ('e.example')`);
     const asked = fake.ses.requests.length;
-    startClaims(60 * 60 * 1000);
+    startClaims(60 * 60 * 1000); // no second pass
     await waitFor(async () => !(await store.isReleased('e.example')), { what: 'the end of the pass' });
     const operations = fake.ses.requests.slice(asked).map(({ operation }) => operation);
     expect(operations).toEqual(['GetEmailIdentity', 'DeleteEmailIdentity', 'DeleteEmailIdentity']);
@@ -260,7 +257,7 @@ describe('the log says what the provider did not do', () => {
   });
 });
 
-test('a domain that was verified once is never taken away, and not asked for', async () => {
+test('a domain that was verified once is never taken away, and the provider is not asked', async () => {
   const { id } = await claimed(NAME, 1_000);
   publishKeys(identity(NAME));
   await domains.verify(requestBy(accountId), id);
@@ -277,7 +274,7 @@ test('a domain that was verified once is never taken away, and not asked for', a
 });
 
 describe('a domain that an operator has released', () => {
-  test('is free at once: the next account has it deleted at the provider, and made anew', async () => {
+  test("is free at once: the next account's request deletes it at the provider and adds it again", async () => {
     const { id } = await claimed(NAME, 0);
     expect(await store.release(NAME, ACTOR)).toEqual({ accountId, id, name: NAME });
     expect(await store.find(accountId, id)).toBeNull();
@@ -294,14 +291,14 @@ describe('a domain that an operator has released', () => {
     await store.release(NAME, ACTOR);
     startClaims();
     await waitFor(() => !fake.ses.identities.has(NAME), { what: 'the provider to have it no more' });
-    await waitFor(async () => !(await store.isReleased(NAME)), { what: 'its note to go' });
+    await waitFor(async () => !(await store.isReleased(NAME)), { what: 'its row in released_domains to go' });
   });
 
-  test('stays at the provider where another account has it by now, whoever added it', async () => {
+  test('stays at the provider when an account has added it since', async () => {
     await claimed(NAME, 0);
     await outside.query('insert into released_domains (name) values ($1)', [NAME]);
     startClaims();
-    await waitFor(async () => !(await store.isReleased(NAME)), { what: 'its note to go' });
+    await waitFor(async () => !(await store.isReleased(NAME)), { what: 'its row in released_domains to go' });
     expect(fake.ses.identities.has(NAME)).toBe(true);
   });
 
@@ -319,9 +316,9 @@ describe('a domain that an operator has released', () => {
     await store.release(NAME, ACTOR);
     expect(await store.find(accountId, below.id)).toMatchObject({ status: 'pending' });
   });
+});
 
-  test('without an owner: release returns null', async () => {
-    expect(await store.release(NAME, ACTOR)).toBeNull();
-    expect(await store.isReleased(NAME)).toBe(false);
-  });
+test('a release of a name that no account has returns null', async () => {
+  expect(await store.release(NAME, ACTOR)).toBeNull();
+  expect(await store.isReleased(NAME)).toBe(false);
 });

@@ -33,22 +33,22 @@ async function message(attachments: AttachmentWish[] = []): Promise<MessageId> {
 /**
  * Asks for a link and returns its path.
  *
- * @param what the last part of the request's path: `raw`, `attachments/att_…`
+ * @param part the last part of the request's path: `raw`, `attachments/att_…`
  */
-async function linked(messageId: MessageId, what: string): Promise<string> {
+async function linkPath(messageId: MessageId, part: string): Promise<string> {
   const response = await request(api.url)
-    .get(`/v1/inbound/messages/${messageId}/${what}`)
+    .get(`/v1/inbound/messages/${messageId}/${part}`)
     .set('authorization', owner.authorization);
   expect(response.status).toBe(200);
   return new URL((response.body as { download_url: string }).download_url).pathname;
 }
 
-const rawLink = async () => linked(await message(), 'raw');
+const rawLink = async () => linkPath(await message(), 'raw');
 
 /** Stores a message with one attachment and asks for the link to the attachment. */
 async function attachmentLink(attachment: AttachmentWish): Promise<string> {
   const id = newId('attachment', systemClock);
-  return linked(await message([{ blob, ...attachment, id }]), `attachments/${id}`);
+  return linkPath(await message([{ blob, ...attachment, id }]), `attachments/${id}`);
 }
 
 interface Got {
@@ -57,7 +57,7 @@ interface Got {
   readonly body: Buffer;
 }
 
-/** Requests the path without a key. */
+/** Requests the path with only these headers. */
 async function open(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     get(`${api.url}${path}`, { headers, method, agent: false }, resolve).on('error', reject);
@@ -66,10 +66,13 @@ async function open(path: string, headers: Record<string, string> = {}, method =
   return { status: response.statusCode ?? 0, headers: response.headers, body };
 }
 
+const tokensMadeAfter = (ms: number) =>
+  createLinkTokens(SECRET_KEYS, { now: () => new Date(Date.now() + ms) });
+
 describe('a link', () => {
-  test('to a raw message gives its bytes without a key, only as a download', async () => {
+  test('to a raw message gives its bytes whatever the Authorization header, only as a download', async () => {
     const id = await message();
-    const { status, headers, body } = await open(await linked(id, 'raw'), {
+    const { status, headers, body } = await open(await linkPath(id, 'raw'), {
       authorization: 'Bearer nonsense',
     });
     expect({ status, body }).toEqual({ status: 200, body: RAW });
@@ -93,7 +96,7 @@ describe('a link', () => {
       { id: wrong, filename: 'other', blob: other },
       { id, filename: 'März.pdf', contentType: 'application/pdf', blob: await api.blobs.put(mine) },
     ]);
-    const { headers, body } = await open(await linked(messageId, `attachments/${id}`));
+    const { headers, body } = await open(await linkPath(messageId, `attachments/${id}`));
     expect(body.equals(mine)).toBe(true);
     expect(headers).toMatchObject({
       'content-type': 'application/pdf',
@@ -140,7 +143,7 @@ describe('a link', () => {
     }
   });
 
-  test('is not limited', async () => {
+  test('is not rate-limited', async () => {
     const { authorization, accountId } = await api.newCaller({
       rateLimitPerMinute: 1,
       scopes: ['inbound:read'],
@@ -155,6 +158,12 @@ describe('a link', () => {
     }
   });
 
+  test('is valid until a minute before its seven days end', async () => {
+    const messageId = await message();
+    const { token } = tokensMadeAfter(60_000 - SEVEN_DAYS_MS).seal({ messageId, attachmentId: null });
+    expect((await open(`/links/${token}`)).status).toBe(200);
+  });
+
   test('is in no line of the log', async () => {
     const path = await rawLink();
     await open(path);
@@ -165,14 +174,12 @@ describe('a link', () => {
 });
 
 describe('an invalid link', () => {
-  const at = (ms: number) => createLinkTokens(SECRET_KEYS, { now: () => new Date(Date.now() + ms) });
-
   test('gets the same 404 for every cause', async () => {
     const id = newId('attachment', systemClock);
     const messageId = await message([{ id, blob }]);
     const other = await message([{ blob }]);
     const gone = await message();
-    const goneLink = await linked(gone, 'raw');
+    const goneLink = await linkPath(gone, 'raw');
     await api.database.query('delete from messages where id = $1', [gone]);
     const good = tokens.seal({ messageId, attachmentId: null }).token;
     const bytes = Buffer.from(good, 'base64url');
@@ -180,22 +187,23 @@ describe('an invalid link', () => {
     const lost = await api.rows.message({ accountId: owner.accountId });
     const wrong: Record<string, string> = {
       'of a deleted message': goneLink,
-      'whose seven days are over': at(-SEVEN_DAYS_MS).seal({ messageId, attachmentId: null }).token,
+      'whose seven days are over': tokensMadeAfter(-SEVEN_DAYS_MS).seal({ messageId, attachmentId: null })
+        .token,
       altered: bytes.toString('base64url'),
       'cut by one': good.slice(0, -1),
       lengthened: `${good}A`,
       'to another message’s attachment': tokens.seal({ messageId: other, attachmentId: id }).token,
-      'to an attachment that is none': tokens.seal({ messageId, attachmentId: 'x' as AttachmentId }).token,
-      'whose bytes were removed': await linked(lost, 'raw'),
+      'to no attachment': tokens.seal({ messageId, attachmentId: 'x' as AttachmentId }).token,
+      'whose bytes were removed': await linkPath(lost, 'raw'),
       'with another key': createLinkTokens([Buffer.alloc(32, 9)], systemClock).seal({
         messageId,
         attachmentId: null,
       }).token,
-      'an id of the message': messageId,
+      'the message id in place of a token': messageId,
       empty: '%20',
       'not one at all': "'%20or%201=1--",
     };
-    const answers = new Map<string, string>();
+    const answers = new Map<string, string>(); // one entry per distinct answer
     for (const [why, link] of Object.entries(wrong)) {
       const response = await request(api.url).get(link.startsWith('/') ? link : `/links/${link}`);
       expect(expectProblem(response, 'link-expired')).toBe('The link has expired or leads nowhere.');
@@ -203,19 +211,13 @@ describe('an invalid link', () => {
     }
     expect([...answers.values()]).toHaveLength(1);
     for (const target of [messageId, other]) {
-      expect((await open(await linked(target, 'raw'))).status).toBe(200);
+      expect((await open(await linkPath(target, 'raw'))).status).toBe(200);
     }
-  });
-
-  test('was valid until its seven days were over', async () => {
-    const messageId = await message();
-    const { token } = at(60_000 - SEVEN_DAYS_MS).seal({ messageId, attachmentId: null });
-    expect((await open(`/links/${token}`)).status).toBe(200);
   });
 
   test('is 404 also for a HEAD and for a range', async () => {
     const id = await api.rows.message({ accountId: owner.accountId });
-    const path = await linked(id, 'raw');
+    const path = await linkPath(id, 'raw');
     expect((await open(path, {}, 'HEAD')).status).toBe(404);
     expectProblem(await request(api.url).get(path).set('range', 'bytes=0-1'), 'link-expired');
   });

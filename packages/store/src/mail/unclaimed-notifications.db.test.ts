@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { notificationDetailOf } from '@postrider/domain';
-import type { EmailId, ReportedEvent } from '@postrider/domain';
+import type { AccountId, EmailId, ReportedEvent } from '@postrider/domain';
 import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { accepted } from '../../test/mail-outcomes.ts';
@@ -73,8 +73,10 @@ const kept = () => store.outside.query('select message_id from unclaimed_notific
 
 describe('a report that arrives before the provider’s id is committed', () => {
   test('makes its event with that commit, suppresses the blamed addresses, and reaches the webhooks', async () => {
-    const [owner] = await store.outside.query<{ account_id: never }>('select account_id from emails');
-    const webhook = await rows.webhook({ accountId: owner?.account_id as never });
+    const [owner] = await store.outside.query<{ accountId: AccountId }>(
+      'select account_id as "accountId" from emails',
+    );
+    const webhook = await rows.webhook(owner);
     expect(await notifications.record(report())).toBe('unknown-mail');
     expect([await events(), await taken()]).toEqual([[], []]);
     await sendToProvider();
