@@ -2,7 +2,7 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
-import { openRaw } from '../test/raw-request.ts';
+import { setupRawConnections } from '../test/raw-request.ts';
 import type { RawConnection } from '../test/raw-request.ts';
 import { ApiServer } from './server.ts';
 import type { ApiServerOptions } from './server.ts';
@@ -12,22 +12,18 @@ const HANG = 'GET /hang HTTP/1.1\r\nHost: a\r\n\r\n';
 /** As in `server.ts`. */
 const CONNECTIONS_MAX = 2_048;
 
+const { open: clients, connect } = setupRawConnections();
 let server: ApiServer;
-let clients: RawConnection[];
 let hanging: ServerResponse[];
 /** The server's side of the connections. */
 let accepted: Socket[];
 
 beforeEach(() => {
-  clients = [];
   hanging = [];
   accepted = [];
 });
 
-afterEach(async () => {
-  for (const { socket } of clients) socket.destroy();
-  await server.stop(0);
-});
+afterEach(() => server.stop(0));
 
 /** Answers each request at once, except `/hang`. */
 const app: RequestListener = (request, response) => {
@@ -46,9 +42,7 @@ async function listening(options: Partial<ApiServerOptions> = {}) {
   const port = await server.listen(0, '127.0.0.1');
   return async (from: string | null = null): Promise<RawConnection> => {
     addresses.push(from);
-    const client = await openRaw(port);
-    clients.push(client);
-    return client;
+    return connect(port);
   };
 }
 

@@ -1,5 +1,6 @@
-import { connect } from 'node:net';
+import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
+import { afterEach } from '@jest/globals';
 
 /** Bytes on a connection of their own, for what no HTTP client would send. One that is refused is closed from the start. */
 export interface RawConnection {
@@ -13,12 +14,20 @@ export interface RawConnection {
   closed(): Promise<string>;
 }
 
+/** The connections of a test. */
+export interface RawConnections {
+  readonly open: RawConnection[];
+  connect(port: number): Promise<RawConnection>;
+  /** Reads no more than the head of the answer. Resolves when the status line is there. */
+  askUnread(port: number, path: string, authorization?: string): Promise<RawConnection>;
+}
+
 /** @param options with `allowHalfOpen` the connection is not ended when the server ends its side. */
 export async function openRaw(
   port: number,
   options: { readonly allowHalfOpen?: boolean } = {},
 ): Promise<RawConnection> {
-  const socket = connect({ port, host: '127.0.0.1', ...options });
+  const socket = createConnection({ port, host: '127.0.0.1', ...options });
   const chunks: Buffer[] = [];
   const received = (): string => Buffer.concat(chunks).toString('latin1');
   const whenClosed = new Promise<string>((resolve) => socket.once('close', () => resolve(received())));
@@ -41,6 +50,29 @@ export async function openRaw(
       return received();
     },
     closed: async () => whenClosed,
+  };
+}
+
+/** Registers a hook that destroys the connections of a test at its end. */
+export function setupRawConnections(): RawConnections {
+  const open: RawConnection[] = [];
+  afterEach(() => open.splice(0).forEach(({ socket }) => socket.destroy()));
+  async function connect(port: number): Promise<RawConnection> {
+    const raw = await openRaw(port);
+    open.push(raw);
+    return raw;
+  }
+  return {
+    open,
+    connect,
+    async askUnread(port, path, authorization) {
+      const raw = await connect(port);
+      raw.socket.once('data', () => raw.socket.pause());
+      const key = authorization === undefined ? '' : `Authorization: ${authorization}\r\n`;
+      raw.send(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${key}\r\n`);
+      await raw.until('\r\n');
+      return raw;
+    },
   };
 }
 

@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
-import { openRaw } from '../../test/raw-request.ts';
+import { setupRawConnections } from '../../test/raw-request.ts';
 import type { RawConnection } from '../../test/raw-request.ts';
 import { setupApi } from '../../test/start-api.ts';
 import type { Caller } from '../../test/start-api.ts';
@@ -10,18 +10,13 @@ const MESSAGE = { from: 'a@a.example', to: 'b@b.example', subject: 'Hi', text: '
 
 const api = setupApi();
 let caller: Caller;
-let open: RawConnection[] = [];
+const { connect } = setupRawConnections();
 
 beforeEach(async () => void (caller = await api.newCaller()));
-afterEach(() => {
-  for (const { socket } of open) socket.destroy();
-  open = [];
-});
 
 /** Sends the head of a batch. Its chunked body waits for `100 Continue`. */
 async function announced(by = caller): Promise<RawConnection> {
-  const raw = await openRaw(api.port);
-  open.push(raw);
+  const raw = await connect(api.port);
   raw.send(
     [
       'POST /v1/emails/batch HTTP/1.1',
@@ -111,8 +106,7 @@ test('a waiting batch that is no HTTP is answered at once', async () => {
 test('a batch that is too long, or whose key lacks the scope, is refused without waiting', async () => {
   await begun();
   await begun();
-  const raw = await openRaw(api.port);
-  open.push(raw);
+  const raw = await connect(api.port);
   const head = ['POST /v1/emails/batch HTTP/1.1', 'Host: api.test', `Authorization: ${caller.authorization}`];
   raw.send([...head, `Content-Length: ${32 * MIB + 1}`, '', ''].join('\r\n'));
   expect(await raw.until('"instance"')).toMatch(/^HTTP\/1.1 413 /);
@@ -138,8 +132,7 @@ test('batches of other keys that are announced and never sent delay no request',
   await Promise.all([...callers, ...callers].map((each) => begun(each)));
   const body = JSON.stringify([MESSAGE]);
   const head = ['POST /v1/emails/batch HTTP/1.1', 'Host: api.test', `Authorization: ${caller.authorization}`];
-  const raw = await openRaw(api.port);
-  open.push(raw);
+  const raw = await connect(api.port);
   raw.send([...head, `Content-Length: ${body.length}`, '', body].join('\r\n'));
   expect(await raw.until('{"data":')).toMatch(/^HTTP\/1.1 200 /);
 });

@@ -1,19 +1,17 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SCOPES } from '@postrider/domain';
 import { waitFor } from '@postrider/testing';
 import request from 'supertest';
 import { everythingStored } from '../../test/everything-stored.ts';
 import { KEYED_ROUTES, pathOf } from '../../test/every-route.ts';
-import { openRaw } from '../../test/raw-request.ts';
-import type { RawConnection } from '../../test/raw-request.ts';
+import { setupRawConnections } from '../../test/raw-request.ts';
 import { startApi } from '../../test/start-api.ts';
 import type { Caller, TestApi } from '../../test/start-api.ts';
 
 let api: TestApi;
-const open: RawConnection[] = [];
+const { connect } = setupRawConnections();
 
 beforeAll(async () => void (api = await startApi()));
-afterEach(() => open.splice(0).forEach(({ socket }) => socket.destroy()));
 afterAll(() => api.stop());
 
 interface Begun {
@@ -27,8 +25,7 @@ const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 /** Sends the head of a request, waits until the API reads the body, and sends all but its last byte. */
 async function begin(name: string, path: string, body: object, { authorization }: Caller): Promise<Begun> {
   const bytes = Buffer.from(JSON.stringify(body));
-  const raw = await openRaw(api.port);
-  open.push(raw);
+  const raw = await connect(api.port);
   const head = [
     `${name.split(' ')[0]} ${path} HTTP/1.1`,
     'Host: api.test',

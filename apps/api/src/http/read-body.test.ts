@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { LIMITS as DOMAIN_LIMITS } from '@postrider/domain';
 import { waitFor } from '@postrider/testing';
-import { openRaw } from '../../test/raw-request.ts';
+import { setupRawConnections } from '../../test/raw-request.ts';
 import type { RawConnection } from '../../test/raw-request.ts';
 import { breakBody } from './body-fault.ts';
 import { emailBody } from './body-rules.ts';
@@ -25,14 +25,10 @@ const LIMITS = {
 /** More than Node and the system buffer for a reader that has stopped. */
 const LONG = 8 * KIB * KIB;
 
+const { connect } = setupRawConnections();
 let server: Server | undefined;
-let open: RawConnection[] = [];
 
-afterEach(() => {
-  for (const { socket } of open) socket.destroy();
-  open = [];
-  server?.close();
-});
+afterEach(() => void server?.close());
 
 /** A server with small limits, where the path names the owner. Requests whose body is read stay in flight. */
 async function listening(parseWaitMs = LIMITS.parseWaitMs) {
@@ -61,8 +57,7 @@ async function listening(parseWaitMs = LIMITS.parseWaitMs) {
     gone: () => gone,
     owners: () => inFlight.map(({ owner }) => owner).join(' '),
     send: async (owner: string, body: string, declared = body.length): Promise<RawConnection> => {
-      const raw = await openRaw(port);
-      open.push(raw);
+      const raw = await connect(port);
       raw.send(`POST ${owner} HTTP/1.1\r\nHost: a\r\nContent-Length: ${declared}\r\n\r\n${body}`);
       return raw;
     },

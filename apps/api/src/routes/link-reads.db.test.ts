@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { BlobStoreUnavailableError } from '@postrider/blobs';
 import type { ByteRange } from '@postrider/blobs';
 import { createLinkTokens } from '@postrider/domain';
@@ -8,8 +8,7 @@ import { systemClock } from '@postrider/runtime';
 import { untilWaitingForLock, waitFor, withClient } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
-import { openRaw } from '../../test/raw-request.ts';
-import type { RawConnection } from '../../test/raw-request.ts';
+import { setupRawConnections } from '../../test/raw-request.ts';
 import { SECRET_KEYS, setupApi } from '../../test/start-api.ts';
 
 /* Bytes as they come from a store that is slow, huge, broken or away. */
@@ -37,7 +36,8 @@ let path: string;
 let sizing: () => Promise<number> | number;
 let opening: (range: ByteRange) => Readable;
 let opened: { readonly range: ByteRange; readonly stream: Readable }[];
-let unread: RawConnection[];
+const connections = setupRawConnections();
+const { open: unread, connect } = connections;
 
 async function pathOf(accountId?: AccountId): Promise<string> {
   const messageId = await api.rows.message(accountId === undefined ? {} : { accountId });
@@ -48,12 +48,8 @@ async function pathOf(accountId?: AccountId): Promise<string> {
 beforeAll(async () => void (path = await pathOf()));
 beforeEach(() => {
   opened = [];
-  unread = [];
   sizing = () => HUGE;
   opening = bytesOf;
-});
-afterEach(() => {
-  for (const { socket } of unread) socket.destroy();
 });
 
 const bytesOf = ({ start, end }: ByteRange) => Readable.from([Buffer.alloc(end - start + 1, 'x')]);
@@ -66,15 +62,7 @@ const lineAbout = (words: string) =>
 
 const linesOfLinks = () => lineAbout('"route":"/links/:id"');
 
-/** Asks on a connection that reads no more than the head of the answer. */
-async function askUnread(asked = path): Promise<RawConnection> {
-  const raw = await openRaw(api.port);
-  unread.push(raw);
-  raw.socket.once('data', () => raw.socket.pause());
-  raw.send(`GET ${asked} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
-  await raw.until('\r\n');
-  return raw;
-}
+const askUnread = (asked = path) => connections.askUnread(api.port, asked);
 
 describe('a file', () => {
   test('is read only as fast as its client reads, and meanwhile holds nothing of the store', async () => {
@@ -109,7 +97,7 @@ describe('a file', () => {
   test('is read no further once its client has gone away', async () => {
     const source = new Readable({ read: () => undefined });
     opening = () => source;
-    const raw = await openRaw(api.port);
+    const raw = await connect(api.port);
     raw.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
     await waitFor(() => opened.length > 0, { what: 'the blob to be opened' });
     raw.socket.resetAndDestroy();
@@ -126,7 +114,7 @@ describe('a file', () => {
       if (range.start === 0) return bytesOf(range);
       throw new BlobStoreUnavailableError('the blob store is not available');
     };
-    const raw = await openRaw(api.port);
+    const raw = await connect(api.port);
     raw.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
     const received = await raw.closed();
     expect(received).toMatch(/^HTTP\/1.1 200 [^]*\r\n\r\nx+$/);
@@ -138,7 +126,7 @@ describe('a file', () => {
   test('arrives whole at a client that is still sending; then the connection ends', async () => {
     const size = 100_000;
     sizing = () => size;
-    const raw = await openRaw(api.port);
+    const raw = await connect(api.port);
     raw.send(`GET ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`);
     await raw.until('x'.repeat(size));
     raw.send('0\r\n\r\n');
@@ -146,7 +134,7 @@ describe('a file', () => {
   });
 
   test('is not opened for a HEAD, and the connection stays open', async () => {
-    const raw = await openRaw(api.port);
+    const raw = await connect(api.port);
     raw.send(`HEAD ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
     raw.send('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
     const received = await raw.closed();
@@ -177,8 +165,7 @@ test('a client that leaves while it waits for a read costs no read', async () =>
   };
   const linesBefore = linesOfLinks().length;
   for (let n = 0; n < 8; n += 1) {
-    const raw = await openRaw(api.port);
-    unread.push(raw);
+    const raw = await connect(api.port);
     raw.send(`GET ${mine} HTTP/1.1\r\nHost: a\r\n\r\n`);
     await waitFor(() => sized > n, { what: 'the link to be looked up' });
   }
@@ -195,8 +182,7 @@ test('a client that leaves while it waits for a read costs no read', async () =>
 test('an account has four reads of the blob store at a time, and the read of another account passes', async () => {
   opening = () => new Readable({ read: () => undefined });
   const ask = async (asked: string): Promise<void> => {
-    const raw = await openRaw(api.port);
-    unread.push(raw);
+    const raw = await connect(api.port);
     raw.send(`GET ${asked} HTTP/1.1\r\nHost: a\r\n\r\n`);
   };
   for (let n = 0; n < 6; n += 1) await ask(path);

@@ -1,12 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import { untilWaitingForLock, waitFor, withClient } from '@postrider/testing';
 import type { MessageWish } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
-import { openRaw } from '../../test/raw-request.ts';
-import type { RawConnection } from '../../test/raw-request.ts';
+import { setupRawConnections } from '../../test/raw-request.ts';
 import { setupApi } from '../../test/start-api.ts';
 import type { Caller } from '../../test/start-api.ts';
 
@@ -16,14 +15,11 @@ const LONG = 'x'.repeat(8 * MIB);
 
 const api = setupApi();
 let caller: Caller;
-let open: RawConnection[];
+const connections = setupRawConnections();
+const { open } = connections;
 
 beforeEach(async () => {
-  open = [];
   caller = await api.newCaller({ scopes: ['inbound:read'], rateLimitPerMinute: 1_000 });
-});
-afterEach(() => {
-  for (const { socket } of open) socket.destroy();
 });
 
 async function pathOf(wish: MessageWish, part = 'text', { accountId } = caller): Promise<string> {
@@ -32,13 +28,10 @@ async function pathOf(wish: MessageWish, part = 'text', { accountId } = caller):
 
 const ask = (path: string, by = caller) => request(api.url).get(path).set('authorization', by.authorization);
 
-/** Asks on a connection that reads no more than the head of the answer. @returns its status line. */
+/** Reads no more than the head of the answer. @returns its status line. */
 async function askUnread(path: string, { authorization } = caller): Promise<string> {
-  const raw = await openRaw(api.port);
-  open.push(raw);
-  raw.socket.once('data', () => raw.socket.pause());
-  raw.send(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: ${authorization}\r\n\r\n`);
-  return (await raw.until('\r\n')).split('\r\n')[0] ?? '';
+  const raw = await connections.askUnread(api.port, path, authorization);
+  return raw.received().split('\r\n')[0] ?? '';
 }
 
 describe('GET /v1/inbound/messages/{id}/body', () => {
