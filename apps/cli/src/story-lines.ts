@@ -36,9 +36,9 @@ interface Moment {
 function webhookLines(webhook: StoryWebhook): string[] {
   const { webhookId, endpoint, nextAttemptAt, deadLetter } = webhook;
   const moments = [
-    ...webhook.deliveries.flat().map(attemptMoment),
+    ...webhook.attemptsByDelivery.flat().map(attemptMoment),
     ...webhook.replays.flatMap(replayMoments),
-    ...(deadLetter === null ? [] : [givenUp(deadLetter)]),
+    ...(deadLetter === null ? [] : [deadLetterMoment(deadLetter)]),
   ];
   return [
     '',
@@ -67,15 +67,10 @@ function attemptMoment(attempt: StoryAttempt): Moment {
 function replayMoments({ at, by, note, isOfMany, deadLetter }: StoryReplay): Moment[] {
   const why = note === null ? '' : `: ${note}`;
   const line = `replayed by ${by.name} (${by.kind}${isOfMany ? ', with others' : ''})${why}`;
-  return [...(deadLetter === null ? [] : [givenUp(deadLetter)]), { at, line }];
+  return [...(deadLetter === null ? [] : [deadLetterMoment(deadLetter)]), { at, line }];
 }
 
-function givenUp(letter: {
-  readonly id: string;
-  readonly reason: string;
-  readonly lastError: string;
-  readonly createdAt: Date;
-}): Moment {
+function deadLetterMoment(letter: NonNullable<StoryReplay['deadLetter']>): Moment {
   return {
     at: letter.createdAt,
     line: `given up: ${letter.reason}, ${letter.lastError}, ${letter.id}`,

@@ -55,7 +55,7 @@ function webhookObject(webhook: StoryWebhook) {
   return {
     ...fateObject(webhook),
     /** The attempts of each delivery. A replay begins a new one. */
-    deliveries: webhook.deliveries.map((attempts) => attempts.map(attemptObject)),
+    deliveries: webhook.attemptsByDelivery.map((attempts) => attempts.map(attemptObject)),
     dead_letter:
       deadLetter === null
         ? null

@@ -14,7 +14,7 @@ function plotOf(webhook: {
 }): string {
   const { attempts = [attempt(0), attempt(1), attempt(2)], replayMinute, nextMinute = null } = webhook;
   const given = {
-    deliveries: [attempts],
+    attemptsByDelivery: [attempts],
     replays: replayMinute === undefined ? [] : [{ at: at(replayMinute) }],
     nextAttemptAt: nextMinute === null ? null : at(nextMinute),
   } as unknown as StoryWebhook;

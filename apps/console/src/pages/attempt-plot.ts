@@ -8,8 +8,11 @@ const WIDTH = 640;
 const MARGIN = 8;
 
 /** Draws the attempts of a webhook on a time line. Returns null for fewer than three attempts. */
-export function attemptPlot({ deliveries, nextAttemptAt, replays }: StoryWebhook, now: Date): Html | null {
-  const attempts = deliveries.flat();
+export function attemptPlot(
+  { attemptsByDelivery, nextAttemptAt, replays }: StoryWebhook,
+  now: Date,
+): Html | null {
+  const attempts = attemptsByDelivery.flat();
   const [first] = attempts;
   if (first === undefined || attempts.length < 3) return null;
   const next = nextAttemptAt !== null && nextAttemptAt > now ? nextAttemptAt : null;

@@ -10,7 +10,7 @@ import { ACTED_THROUGH } from './actions.ts';
 /** The attempts of a webhook, each series under the replay that began it. */
 export function attemptSteps(webhook: StoryWebhook): Step[] {
   const replays = webhook.replays.flatMap(replaySteps);
-  const attempts = webhook.deliveries.flatMap(seriesSteps);
+  const attempts = webhook.attemptsByDelivery.flatMap(seriesSteps);
   const steps = [...replays, ...attempts].sort((one, other) => one.at.getTime() - other.at.getTime());
   return withGaps(steps);
 }

@@ -124,8 +124,8 @@ function droppedText({ endpoint, webhookId }: StoryWebhook, { deletions }: Event
   with a webhook.`;
 }
 
-function deliveredText({ deliveries }: StoryWebhook, recordedAt: Date, now: Date): Html {
-  const last = deliveries.at(-1)?.at(-1);
+function deliveredText({ attemptsByDelivery }: StoryWebhook, recordedAt: Date, now: Date): Html {
+  const last = attemptsByDelivery.at(-1)?.at(-1);
   if (last === undefined) return html`Delivered.`;
   const at = new Date(last.startedAt.getTime() + last.durationMs);
   const seconds = (at.getTime() - recordedAt.getTime()) / 1000;

@@ -207,7 +207,7 @@ test('a story, planned while there was nothing, reads the rows of its event', as
   for (const isCounted of [false, true]) {
     if (isCounted) await database.query('analyze');
     const before = await rowsRead(db.pool);
-    expect((await story())?.webhooks).toMatchObject([{ webhookId, deliveries: [[{ attempt: 1 }]] }]);
+    expect((await story())?.webhooks).toMatchObject([{ webhookId, attemptsByDelivery: [[{ attempt: 1 }]] }]);
     expect((await rowsRead(db.pool)) - before).toBeLessThan(READ_MAX);
   }
 });

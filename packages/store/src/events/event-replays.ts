@@ -28,7 +28,7 @@ interface RemovedDeadLetter {
 /** The attempts of each delivery at a webhook, the oldest first. */
 interface Tried {
   readonly webhookId: WebhookId;
-  readonly deliveries: readonly (readonly { readonly startedAt: Date }[])[];
+  readonly attemptsByDelivery: readonly (readonly { readonly startedAt: Date }[])[];
   readonly status: WebhookEventStatus;
 }
 
@@ -110,11 +110,11 @@ interface Gap {
 }
 
 /** The times between two deliveries. One that is outstanding may have no attempt yet. */
-function gapsOf({ deliveries, status }: Tried): Gap[] {
-  const starts = deliveries.slice(1).map(([first]) => first?.startedAt);
-  const isUntried = status === 'pending' && deliveries.length > 0;
+function gapsOf({ attemptsByDelivery, status }: Tried): Gap[] {
+  const starts = attemptsByDelivery.slice(1).map(([first]) => first?.startedAt);
+  const isUntried = status === 'pending' && attemptsByDelivery.length > 0;
   return [...starts, ...(isUntried ? [new Date(8.64e15)] : [])].flatMap((until, index) => {
-    const after = deliveries[index]?.at(-1)?.startedAt;
+    const after = attemptsByDelivery[index]?.at(-1)?.startedAt;
     return after === undefined || until === undefined ? [] : { after, until };
   });
 }

@@ -87,7 +87,7 @@ describe('an event at a webhook', () => {
       status: 'pending',
       attempts: 0,
       endpoint: 'https://hooks.example/in',
-      deliveries: [],
+      attemptsByDelivery: [],
       deadLetter: null,
     });
     await store.outside.query(`update deliveries set attempts = 1, due_at = '2026-03-01T13:00:00Z'`);
@@ -97,7 +97,7 @@ describe('an event at a webhook', () => {
       status: 'attempting',
       attempts: 1,
       nextAttemptAt: new Date('2026-03-01T13:00:00Z'),
-      deliveries: [[{ attempt: 1, durationMs: 41, statusCode: 503, error: 'HTTP 503' }]],
+      attemptsByDelivery: [[{ attempt: 1, durationMs: 41, statusCode: 503, error: 'HTTP 503' }]],
     });
     await endDeliveries(store, webhookId, 'dead');
     const dead = await partOf(id, webhookId);
@@ -119,10 +119,13 @@ describe('an event at a webhook', () => {
     const part = await partOf(id, webhookId);
     expect(part).toMatchObject({ fate: 'delivered', status: 'success', attempts: 3 });
     expect(
-      part.deliveries.map((series) => series.map(({ attempt, statusCode }) => [attempt, statusCode])),
+      part.attemptsByDelivery.map((series) => series.map(({ attempt, statusCode }) => [attempt, statusCode])),
     ).toEqual([[[1, 503], [2, 503]], [[1, 200]]]); // oxfmt-ignore
-    expect(part.deliveries[1]?.[0]?.answer?.toString()).toBe('{"ok":true}');
-    expect(await partOf(id, other)).toMatchObject({ fate: 'dropped', deliveries: [[{ attempt: 1 }]] });
+    expect(part.attemptsByDelivery[1]?.[0]?.answer?.toString()).toBe('{"ok":true}');
+    expect(await partOf(id, other)).toMatchObject({
+      fate: 'dropped',
+      attemptsByDelivery: [[{ attempt: 1 }]],
+    });
   });
 
   test('is told of a deleted webhook as long as an attempt is logged, without an endpoint', async () => {
@@ -268,7 +271,7 @@ test('a story has the newest 1,000 attempts, and says that it lacks some', async
   );
   const story = await storyOf(id);
   expect(story.lacksAttempts).toBe(true);
-  const deliveries = story.webhooks[0]?.deliveries ?? [];
+  const deliveries = story.webhooks[0]?.attemptsByDelivery ?? [];
   expect(deliveries).toHaveLength(1_000);
   expect(deliveries[0]?.[0]?.startedAt.getTime()).toBe(story.event.createdAt.getTime() + 2_000);
 });
@@ -279,7 +282,7 @@ test('a replay begins a new delivery in the story of its event', async () => {
   await endDeliveries(store, webhookId, 'dead');
   await createWebhookEventStore(store.db).replay(accountId, webhookId, id, ACTOR);
   await endDeliveries(store, webhookId, 'dead');
-  expect((await partOf(id, webhookId)).deliveries).toHaveLength(2);
+  expect((await partOf(id, webhookId)).attemptsByDelivery).toHaveLength(2);
 });
 
 describe('the replays in a story', () => {
@@ -424,6 +427,6 @@ test('a story has the suppressions and the dead letters of its own event only', 
     expect(story.suppressions.map(({ address }) => address)).toEqual([to[n]]);
     const [letter] = await store.outside.query('select id from dead_letters where event_id = $1', [id]);
     expect(story.webhooks[0]?.deadLetter?.id).toBe(letter?.['id']);
-    expect(story.webhooks[0]?.deliveries.flat()).toHaveLength(1);
+    expect(story.webhooks[0]?.attemptsByDelivery.flat()).toHaveLength(1);
   }
 });

@@ -44,7 +44,7 @@ export type StoryDeadLetter = Omit<DeadLetter, 'webhookId' | 'eventId' | 'type'>
 /** A webhook's part of the story. */
 export interface StoryWebhook extends EventFate {
   /** The attempts of each delivery, the oldest first. A replay makes a new delivery. */
-  readonly deliveries: readonly (readonly StoryAttempt[])[];
+  readonly attemptsByDelivery: readonly (readonly StoryAttempt[])[];
   readonly deadLetter: StoryDeadLetter | null;
   /** The oldest first. */
   readonly replays: readonly StoryReplay[];
@@ -90,7 +90,7 @@ export async function readEventStory(db: Database, id: EventId): Promise<EventSt
   const tried = (fates.get(id) ?? []).map((fate) => {
     const ofWebhook = ({ webhookId }: { readonly webhookId: WebhookId }) => webhookId === fate.webhookId;
     const deadLetter = letters.find(ofWebhook) ?? null;
-    return { ...fate, deliveries: deliveriesOf(attempts.filter(ofWebhook)), deadLetter };
+    return { ...fate, attemptsByDelivery: byDelivery(attempts.filter(ofWebhook)), deadLetter };
   });
   const replays = await readReplays(db, event, tried);
   const webhooks = tried.map((each) => ({ ...each, replays: replays.get(each.webhookId) ?? [] }));
@@ -131,7 +131,7 @@ async function suppressionsBecauseOf(
 }
 
 /** @param attempts those to a webhook, the oldest first. */
-function deliveriesOf(attempts: readonly AttemptRow[]): (readonly StoryAttempt[])[] {
+function byDelivery(attempts: readonly AttemptRow[]): (readonly StoryAttempt[])[] {
   return [...Map.groupBy(attempts, ({ deliveryId }) => deliveryId).values()];
 }
 
@@ -139,7 +139,7 @@ const URGENCY = ['retrying', 'waiting', 'dead_letter', 'dropped', 'delivered', '
 
 /** Ties: the delivery that began first. */
 function byUrgency(one: StoryWebhook, other: StoryWebhook): number {
-  const begun = ({ deliveries }: StoryWebhook) => deliveries.at(-1)?.[0]?.startedAt.getTime() ?? Infinity;
+  const begun = (each: StoryWebhook) => each.attemptsByDelivery.at(-1)?.[0]?.startedAt.getTime() ?? Infinity;
   return (
     URGENCY.indexOf(one.fate) - URGENCY.indexOf(other.fate) ||
     begun(one) - begun(other) ||
