@@ -19,18 +19,13 @@ beforeEach(async () => {
   await database.query('update webhooks set failing_since = $2 where id = $1', [failing, SINCE]);
 });
 
-/** @param minutesBefore from the end of the sums to the minute's start */
+/** Each attempt took 160 to 212 ms: the p95 is 209 ms. @param minutesBefore from its start to the end of the sums */
 async function minute(of: WebhookId, minutesBefore: number, attempts: number, successes: number) {
   await database.query(
-    `insert into attempts_by_minute values ($1, $2::timestamptz - make_interval(mins => $3), $4, $5, $6, 212)`,
-    [
-      of,
-      UNTIL,
-      minutesBefore,
-      attempts,
-      successes,
-      [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, attempts, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-    ],
+    `insert into attempts_by_minute (webhook_id, begins_at, attempts, successes, durations, slowest_ms)
+     values ($1, $2::timestamptz - make_interval(mins => $3), $4::int, $5,
+             array_fill(0, array[10]) || $4::int || array_fill(0, array[14]), 212)`,
+    [of, UNTIL, minutesBefore, attempts, successes],
   );
 }
 
@@ -39,7 +34,7 @@ async function sums(): Promise<void> {
   await minute(failing, 1, 40, 10);
   await minute(failing, 5, 10, 0);
   await minute(healthy, 2, 9, 9);
-  await minute(healthy, 6, 500, 500); // six minutes ago
+  await minute(healthy, 6, 500, 500); // outside the five minutes
 }
 
 const named = (webhook: WebhookId, owner: unknown) => ({ webhook, account: owner, host: 'hooks.example' });
@@ -92,7 +87,7 @@ describe('top', () => {
     await waitFor(() => screens.at(-1)?.includes('no webhook is failing'), { what: 'a later screen' });
     process.emit('SIGINT');
     expect(await shown).toBe(0);
-    expect(process.emit('SIGINT')).toBe(true); // that of npm is heard, and ends nothing
+    expect(process.emit('SIGINT')).toBe(true); // npm sends a second SIGINT: a listener still takes it
     expect(screens[0]).toMatch(/^\u001b\[2J\u001b\[HFAILING SINCE/);
   });
 
@@ -100,7 +95,9 @@ describe('top', () => {
     const { code, stderr } = await cli('top', '--every', every);
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: `postrider: --every ${every} is not a number of seconds from 1 to 86400\n`.replace('  ', ' '),
+      stderr: expect.stringMatching(
+        new RegExp(`^postrider: --every ${every} *is not a number of seconds from 1 to 86400\n$`),
+      ),
     });
   });
 });
