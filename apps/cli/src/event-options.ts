@@ -19,8 +19,8 @@ export const eventOptions = {
     ),
 };
 
-/** @returns a position of events, which fits into Postgres's `bigint`. */
+/** Parses `--after`. 18 digits fit into Postgres's `bigint`. */
 function parsePosition(text: string): bigint {
   if (/^\d{1,18}$/.test(text)) return BigInt(text);
-  throw new InvalidArgumentError('A position is a number, as a note has it.');
+  throw new InvalidArgumentError('A position is the number in the note under the list.');
 }

@@ -146,7 +146,7 @@ describe('events find', () => {
     }
     expect(await cli('events', 'find', '--email', acme.emailId, '--after', 'evt')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('A position is a number, as a note has it.'),
+      stderr: expect.stringContaining('A position is the number in the note under the list.'),
     });
     expect((await cli('events', 'find', '--email', other.emailId)).stderr).toBe('');
   });

@@ -63,7 +63,7 @@ describe('a suppressed recipient', () => {
     expect(transport.sent[0]?.to).toEqual(to);
   });
 
-  test('leaves a To that names nobody when there was no other in it', async () => {
+  test('leaves "undisclosed-recipients" in To when nobody else is in it', async () => {
     const transport = recordingTransport();
     await new MailProvider(transport).send(
       outgoingMessage({
@@ -80,12 +80,13 @@ describe('a suppressed recipient', () => {
   });
 });
 
-test('a message is refused and never sent when all recipients are suppressed, or all that still need it', async () => {
+test('a message is refused when everyone it would still go to is suppressed', async () => {
   const transport = recordingTransport();
   const suppressed = ['jane@example.net', 'c@example.net'];
   const cc = ['c@example.net'];
-  for (const left of [{}, { cc: [...cc, 'has-it@example.net'], only: cc }]) {
-    const answer = await new MailProvider(transport).send(outgoingMessage({ cc, suppressed, ...left }));
+  for (const change of [{}, { cc: [...cc, 'has-it@example.net'], only: cc }]) {
+    const message = outgoingMessage({ to: ['jane@example.net'], cc, suppressed, ...change });
+    const answer = await new MailProvider(transport).send(message);
     expect(answer).toEqual({ kind: 'refused', error: 'every recipient is suppressed', notAsked: true });
   }
   expect(transport.sent).toEqual([]);

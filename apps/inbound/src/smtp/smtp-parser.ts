@@ -4,7 +4,10 @@ import { DataDecoder } from './data-decoder.ts';
 
 type Done = (error?: Error | null) => void;
 
-/** The parser of smtp-server, with our `DataDecoder` for message data. `DataDecoder` states the reason. */
+/**
+ * Decodes message data with our `DataDecoder`. smtp-server's own takes 12 s of CPU for 10 MB of stuffed dots,
+ * ours 0.1 s.
+ */
 export class SmtpParser extends SMTPStream {
   #decoder = new DataDecoder();
 
@@ -27,12 +30,12 @@ export class SmtpParser extends SMTPStream {
       done();
       return;
     }
-    const go = () => {
-      stream.off('drain', go);
-      stream.off('close', go);
+    const resume = () => {
+      stream.off('drain', resume);
+      stream.off('close', resume);
       done();
     };
-    stream.once('drain', go);
-    stream.once('close', go);
+    stream.once('drain', resume);
+    stream.once('close', resume);
   }
 }

@@ -52,7 +52,7 @@ describe('the content of an SNS action', () => {
     expect(contentOf(lines)).toEqual(bytes);
   });
 
-  test('comes before a bucket', () => {
+  test('wins over the bucket', () => {
     expect(mailOf(sesReceived({ recipients, object, content: RAW })).location.kind).toBe('content');
   });
 });
@@ -62,8 +62,8 @@ test.each([
   ['<>', ''],
   ['<a@b.example>', 'a@b.example'],
   ['a@b.example', 'a@b.example'],
-])('the sender %j is %j', (source, read) => {
-  expect(mailOf(sesReceived({ recipients, object, source })).source).toBe(read);
+])('the sender %j is %j', (source, expected) => {
+  expect(mailOf(sesReceived({ recipients, object, source })).source).toBe(expected);
 });
 
 test.each([
@@ -114,6 +114,7 @@ test('whatever its fields hold, nothing is thrown, and what is read can be store
       if (reading?.kind !== 'received') return;
       const { location, ...mail } = reading.mail;
       const words = JSON.stringify(location.kind === 'object' ? { location, ...mail } : mail);
+      // JSON shows NUL and lone surrogates as these escapes. Postgres refuses both.
       expect(words).not.toMatch(/\\u0000|\\ud[89a-f]/);
     }),
     { numRuns: runs({ usual: 2_000, long: 100_000 }) },

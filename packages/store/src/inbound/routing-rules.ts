@@ -15,7 +15,7 @@ import type { Page, PageRequest } from '../db/page.ts';
 import { runIn } from '../db/statement.ts';
 import { ownsDomain } from '../domains/sql/domains.ts';
 import type { InboundRoute as RuleRow, Prisma } from '../generated/client.ts';
-import { insertWebhook, webhookLimitReached } from '../webhooks/insert-webhook.ts';
+import { insertWebhook, reachedWebhookLimit } from '../webhooks/insert-webhook.ts';
 import { recordDeletion, removeAfterMark } from '../webhooks/remove-webhook.ts';
 import { lockInboundAddress } from './sql/inboxes.ts';
 import { addRoutingRule, deleteRoutingRule } from './sql/routing-rules.ts';
@@ -131,7 +131,7 @@ async function create(
     : (await runIn(client, ownsDomain, [accountId, domain])).length > 0;
   if (!isAllowed) return { kind: 'foreign-domain' };
   if (isShared && reservedNames.includes(inboundName(match))) return { kind: 'reserved-name' };
-  const max = await webhookLimitReached(client, accountId, webhooksPerAccountMax);
+  const max = await reachedWebhookLimit(client, accountId, webhooksPerAccountMax);
   if (max !== null) return { kind: 'limit-reached', max };
   if (isShared) await runIn(client, lockInboundAddress, [match]);
   const [id, webhookId, createdAt] = [newId('routingRule', clock), newId('webhook', clock), clock.now()];

@@ -14,7 +14,7 @@ export interface WebhookValues {
   readonly endpoint: string;
   readonly events: readonly EventType[];
   readonly description?: string | null;
-  /** Null: every event. Else at least one domain, in lower-case ASCII, without duplicates. */
+  /** Null: events of every domain. Else at least one domain, in lower-case ASCII, without duplicates. */
   readonly domains?: readonly string[] | null;
   /** Every attempt carries them. Checked by `webhookHeaderFault`. No answer shows them. */
   readonly headers?: WebhookHeaders | null;
@@ -28,15 +28,15 @@ export interface WebhookValues {
  * @param perAccountMax applies to an account without a limit of its own.
  * @returns the limit when the account has reached it; null when this transaction may insert one more.
  */
-export async function webhookLimitReached(
+export async function reachedWebhookLimit(
   client: Prisma.TransactionClient,
   accountId: AccountId,
   perAccountMax: number,
 ): Promise<number | null> {
   const [limits] = await runIn<{ webhooksMax: number | null }>(client, lockAccount, [accountId]);
   const max = limits?.webhooksMax ?? perAccountMax;
-  const held = await client.webhook.count({ where: { accountId, removedAt: null } });
-  return held >= max ? max : null;
+  const count = await client.webhook.count({ where: { accountId, removedAt: null } });
+  return count >= max ? max : null;
 }
 
 /** Inserts a webhook with a new signing secret. The secret and the headers are sealed for its id. */
@@ -56,6 +56,7 @@ export async function insertWebhook(
       // Prisma would write an empty list for null. A webhook with an empty list would get nothing.
       ...(domains ? { domains: [...domains] } : {}),
       secretKeyId: keyId,
+      // For Prisma's type: it takes no Uint8Array that may be over a SharedArrayBuffer.
       secretSealed: Uint8Array.from(sealed),
       headersSealed: sealedHeaders === null ? null : Uint8Array.from(sealedHeaders),
     },

@@ -3,7 +3,7 @@ import type { AccountId, Clock, EventType, SecretBox, WebhookId } from '@postrid
 import type { Actor } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
 import type { Webhook as WebhookRow } from '../generated/client.ts';
-import { insertWebhook, webhookLimitReached } from './insert-webhook.ts';
+import { insertWebhook, reachedWebhookLimit } from './insert-webhook.ts';
 import type { WebhookValues } from './insert-webhook.ts';
 import { recordDeletion, removeAfterMark } from './remove-webhook.ts';
 import { readWebhookHealth } from './webhook-health.ts';
@@ -95,7 +95,7 @@ async function createWebhook(
   { perAccountMax, ...wish }: NewWebhook,
 ): Promise<WebhookCreation> {
   return db.transactions.run(async ({ client }) => {
-    const max = await webhookLimitReached(client, wish.accountId, perAccountMax);
+    const max = await reachedWebhookLimit(client, wish.accountId, perAccountMax);
     if (max !== null) return { kind: 'limit-reached', max };
     const { row, signingSecret } = await insertWebhook(client, secrets, {
       ...wish,
