@@ -106,7 +106,7 @@ ${markdownTable(FIGURE_COLUMNS, experiments.map(figureRow), [0, 2, 3, 4, 5, 6, 7
 
 ## The faults, and the attempts in flight
 
-Attempts that had begun before the fault ended, and were not recorded by then: the fewest and the most.
+Attempts that had begun and were not recorded when the act of the fault was over: the fewest and the most.
 
 ${markdownTable(['#', 'fault', 'times', 'in flight'], experiments.flatMap(faultRows), [0, 2, 3])}
 

@@ -207,7 +207,7 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
         processes: processes.all,
         faults,
       }),
-    healed: () => recovery.healed(),
+    healed: () => faults.healed(),
     until: (what, condition, withinMs = WAIT_MS) =>
       waitFor(condition, { what, timeoutMs: withinMs, intervalMs: 10 }).then(() => undefined),
     drained: (withinMs = DRAINED_WITHIN_MS) => drained(store, withinMs),

@@ -9,6 +9,9 @@ const MINUTE_MS = 60_000;
 
 const database = setupDatabase();
 const rows = createRows(database);
+const store = {
+  query: async (sql: string, params: readonly unknown[] = []) => database.query(sql, [...params]) as never,
+};
 
 /** @returns the event. A worker took its delivery so long ago. Negative: it will. */
 async function taken(minutesAgo: number): Promise<string> {
@@ -43,9 +46,6 @@ test('in flight at a fault is what began before or during it, not what began aft
   const receipts = [await arrived(nowMs()), await arrived(nowMs() + MINUTE_MS)];
   const before = [await taken(1), `${receipts[0]?.eventId} ${receipts[0]?.webhookId}`];
   const mailBefore = await mailTaken(1);
-  const store = {
-    query: async (sql: string, params: readonly unknown[] = []) => database.query(sql, [...params]) as never,
-  };
   const faults = createFaults({ store, receipts, recovery: { healed: () => undefined } });
   let during = '';
   await faults.strike('kill -9 worker', { mayRepeat: true }, async () => {
@@ -56,4 +56,18 @@ test('in flight at a fault is what began before or during it, not what began aft
   const [fault] = faults.log;
   expect(fault?.inFlight.toSorted()).toEqual([...before, during].sort());
   expect(fault?.mailInFlight).toEqual([mailBefore]);
+});
+
+test('a fault that heals later lasts until then: what was in flight may arrive meanwhile', async () => {
+  const healed: string[] = [];
+  const recovery = { healed: () => void healed.push('healed') };
+  const faults = createFaults({ store, receipts: [], recovery });
+  await faults.strike('FLUSHALL', { mayRepeat: false }, () => undefined);
+  await faults.strike('hold postgres', { mayRepeat: true }, () => undefined);
+  const [first, second] = [...faults.log];
+  await database.query('select 1');
+  faults.healed();
+  expect(faults.log).toEqual([first, { ...second, endedAtMs: expect.any(Number) }]);
+  expect(faults.log[1]?.endedAtMs).toBeGreaterThan(second?.endedAtMs ?? NaN);
+  expect(healed).toHaveLength(3);
 });

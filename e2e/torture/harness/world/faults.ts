@@ -22,6 +22,8 @@ interface InFlight {
 export interface Faults {
   readonly log: readonly FaultEntry[];
   strike(name: string, wish: FaultWish, act: () => unknown): Promise<void>;
+  /** The last fault ends now, not with its act: what was in flight at it may have arrived since. */
+  healed(): void;
 }
 
 /**
@@ -63,6 +65,11 @@ export function createFaults(parts: {
         clockStepMs,
         ...(losesSinceMs === undefined ? {} : { losesSinceMs }),
       });
+    },
+    healed() {
+      parts.recovery.healed();
+      const last = log.pop();
+      if (last !== undefined) log.push({ ...last, endedAtMs: nowMs() });
     },
   };
 }

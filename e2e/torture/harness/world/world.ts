@@ -85,7 +85,10 @@ export interface World {
    * leases early, so attempts in flight may be made again.
    */
   stepClock(offMs: number): Promise<void>;
-  /** All faults have healed. Recovery is measured from here, or else from the last fault or start. */
+  /**
+   * All faults have healed. The last one lasted until now. Recovery is measured from here, or else from the
+   * last fault or start.
+   */
   healed(): void;
   /** Waits for a condition. @throws after `withinMs` (a minute) */
   until(what: string, condition: () => boolean | Promise<boolean>, withinMs?: number): Promise<void>;
