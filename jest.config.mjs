@@ -3,7 +3,9 @@ export default {
   testEnvironment: '<rootDir>/scripts/jest/environment.cjs',
   runtime: '<rootDir>/scripts/jest/runtime.cjs',
   injectGlobals: false, // every test imports from @jest/globals
-  testMatch: ['<rootDir>/{apps,packages,e2e,bench,scripts}/**/*.test.ts'],
+  // No glob or pattern has the path of the checkout: `[`, `!` or `dist` in it would hide all tests.
+  roots: ['apps', 'packages', 'e2e', 'bench', 'scripts'].map((folder) => `<rootDir>/${folder}`),
+  testRegex: '\\.test\\.ts$',
   testSequencer: '<rootDir>/scripts/jest/slowest-first.cjs',
   reporters: ['default', '<rootDir>/scripts/jest/summary.cjs'],
   extensionsToTreatAsEsm: ['.ts'],
@@ -16,7 +18,6 @@ export default {
       },
     ],
   },
-  modulePathIgnorePatterns: ['/dist/', '/.data/', '/.node/'],
   globalSetup: '<rootDir>/scripts/jest/global-setup.ts',
   globalTeardown: '<rootDir>/scripts/jest/global-teardown.ts',
   testTimeout: process.env.TEST_LONG === '1' ? 600_000 : 120_000, // a busy machine is slow, not wrong

@@ -10,7 +10,7 @@ export default {
     configFile: 'jest.config.mjs',
     // The domain needs no servers.
     config: {
-      testMatch: ['<rootDir>/packages/domain/src/**/*.test.ts'],
+      roots: ['<rootDir>/packages/domain/src'],
       globalSetup: null,
       globalTeardown: null,
       // Stryker extends this class, and does not know <rootDir>.
