@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -304,7 +304,7 @@ describe('npm start', () => {
 /** Unless it is given one, each start has a data directory of its own, so that all can run at the same time. */
 async function refused(env: Readonly<Record<string, string>>): Promise<string> {
   const folder = env['POSTRIDER_DATA_DIR'] ?? join(dataDir, randomUUID());
-  mkdirSync(folder, { recursive: true });
+  if (!existsSync(folder)) mkdirSync(folder, { recursive: true });
   const start = npmStart({ ...env, POSTRIDER_DATA_DIR: folder });
   expect((await start.ended).code).toBe(1);
   expect(existsSync(join(folder, 'running.json'))).toBe(false);
@@ -312,9 +312,12 @@ async function refused(env: Readonly<Record<string, string>>): Promise<string> {
   return start.errors();
 }
 
-test('npm start refuses a taken port, a missing Postgres or Redis, a wrong value and production: in one line, with nothing left running', async () => {
+test('npm start refuses a taken port, a file for its data, a missing Postgres or Redis, a wrong value and production: in one line, with nothing left running', async () => {
   const taken = await startTcpListener();
-  const [port, postgres, redis, value, production] = await Promise.all([
+  const file = join(dataDir, 'file');
+  writeFileSync(file, '');
+  const [data, port, postgres, redis, value, production] = await Promise.all([
+    refused({ POSTRIDER_DATA_DIR: file }),
     refused({ PORT: String(taken.port) }),
     refused({ DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' }),
     refused({ REDIS_URL: 'redis://127.0.0.1:1', POSTRIDER_DATA_DIR: dataDir }), // Postgres runs by then
@@ -322,6 +325,7 @@ test('npm start refuses a taken port, a missing Postgres or Redis, a wrong value
     refused({ NODE_ENV: 'production' }),
   ]);
   await taken.close();
+  expect(data).toContain(`cannot write below ${file}: ENOTDIR`);
   expect(port).toContain(`port ${taken.port} on 127.0.0.1 is taken`);
   expect(postgres).toContain('connect ECONNREFUSED 127.0.0.1:1 (DATABASE_URL)');
   expect(postgres).not.toContain('secret');

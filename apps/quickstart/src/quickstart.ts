@@ -1,6 +1,6 @@
-import { createWriteStream, mkdirSync } from 'node:fs';
+import { accessSync, constants, createWriteStream, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigurationError, createLogger, Lifecycle } from '@postrider/runtime';
+import { ConfigurationError, createLogger, Lifecycle, messageOf } from '@postrider/runtime';
 import { launcherControl } from './process-control.ts';
 import { logsDirOf, readSettings, StartError } from './settings.ts';
 import type { Launch, Settings } from './settings.ts';
@@ -14,13 +14,11 @@ const OTHERS_STOP_MS = 40_000;
 export async function quickstart(launch: Launch): Promise<void> {
   const settings = settingsOrExit(launch);
   const terminal = new Terminal();
-  const logsDir = logsDirOf(settings);
-  mkdirSync(logsDir, { recursive: true });
   const lifecycle = new Lifecycle({
     logger: createLogger({
       level: 'info',
       service: 'quickstart',
-      stream: createWriteStream(join(logsDir, 'quickstart.log')),
+      stream: createWriteStream(join(logsDirOf(settings), 'quickstart.log')),
     }),
     deadlineMs: settings.shutdownDeadlineMs + OTHERS_STOP_MS,
     control: launcherControl(settings.env['npm_lifecycle_event'] !== undefined),
@@ -31,11 +29,25 @@ export async function quickstart(launch: Launch): Promise<void> {
 
 function settingsOrExit(launch: Launch): Settings {
   try {
-    return readSettings(launch);
+    const settings = readSettings(launch);
+    makeLogsDir(settings);
+    return settings;
   } catch (error) {
     if (!(error instanceof StartError) && !(error instanceof ConfigurationError)) throw error;
     const line = error.message.startsWith('postrider ') ? error.message : `postrider: ${error.message}`;
     process.stderr.write(`${line}\n`);
     process.exit(1);
+  }
+}
+
+/** @throws StartError when the data directory is closed to this user, or is no directory. */
+function makeLogsDir(settings: Settings): void {
+  const logsDir = logsDirOf(settings);
+  try {
+    mkdirSync(logsDir, { recursive: true });
+    accessSync(logsDir, constants.W_OK);
+  } catch (error) {
+    const fault = `cannot write below ${settings.dataDir}: ${messageOf(error)}`;
+    throw new StartError(`${fault}; set POSTRIDER_DATA_DIR to another folder`, { cause: error });
   }
 }
