@@ -6,7 +6,12 @@ import { during, exitOnSetupError, npmTool, run, say } from './setup-command.mjs
 import { fingerprint, isMain, packageFolders, ROOT } from './workspace.mjs';
 
 const STATE_FILE = join(ROOT, 'node_modules', '.setup.json');
+/** npm leaves it where it installed. */
+const NPM_FILE = join(ROOT, 'node_modules', '.package-lock.json');
 const GENERATED = join(ROOT, 'packages', 'store', 'src', 'generated');
+
+/** pnpm's program is an optional package. The user's .npmrc may omit those. */
+const NPX_FLAGS = ['-y', '--include=optional'];
 
 /**
  * Makes the repository ready to run with nothing but Node and npm: a recent Node, the packages of the lockfile, and the
@@ -32,6 +37,7 @@ function isCurrent() {
 
 function isInstalled() {
   const folders = packageFolders();
+  if (existsSync(NPM_FILE)) return false;
   if (readState().install !== installFingerprint(folders)) return false;
   return ['.', ...folders.filter(hasDependencies)].every((folder) =>
     existsSync(join(ROOT, folder, 'node_modules')),
@@ -48,11 +54,12 @@ async function install() {
   rmSync(STATE_FILE, { force: true }); // a broken-off install is not the one that the file names
   await during(`installing packages with ${packageManager}; the first time takes about 20 seconds`, () =>
     // stdout goes to stderr; without stdin nothing can ask a question.
-    run(...npmTool('npx', ['-y', packageManager, 'install', '--frozen-lockfile']), {
+    run(...npmTool('npx', [...NPX_FLAGS, packageManager, 'install', '--frozen-lockfile']), {
       stdio: ['ignore', 2, 2],
       env: { npm_config_update_notifier: 'false' },
     }),
   );
+  rmSync(NPM_FILE, { force: true });
   writeState({ install: installFingerprint(packageFolders()) });
   say(`packages installed in ${seconds(startedAt)}`);
 }

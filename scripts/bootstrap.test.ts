@@ -21,6 +21,7 @@ const { mkdirSync, writeFileSync } = require('node:fs');
 const step = (name) => \`
   require('node:fs').appendFileSync('steps', '\${name}\\\\n');
   if (process.env.BREAKS === '\${name}') process.kill(process.ppid, 'SIGKILL');\`;
+writeFileSync('arguments', process.argv.slice(2).join(' '));
 mkdirSync('node_modules/prisma/build', { recursive: true });
 writeFileSync(
   'node_modules/prisma/build/index.js',
@@ -76,6 +77,19 @@ function bootstrap({ breaks = '', node = [] as string[] } = {}): string[] {
 }
 
 test('a second run does nothing', () => {
+  expect(bootstrap()).toEqual(['install', 'generate']);
+  expect(bootstrap()).toEqual([]);
+});
+
+test('npx fetches pnpm with its program, which is optional, also where .npmrc omits those', () => {
+  bootstrap();
+  const given = readFileSync(join(root, 'arguments'), 'utf8');
+  expect(given).toBe('-y --include=optional pnpm@1 install --frozen-lockfile');
+});
+
+test('an install by npm is repeated by pnpm', () => {
+  bootstrap();
+  write('node_modules/.package-lock.json', '{}');
   expect(bootstrap()).toEqual(['install', 'generate']);
   expect(bootstrap()).toEqual([]);
 });
