@@ -100,7 +100,7 @@ describe('while other statements run, so that old versions of rows stay for some
         const event = { type, recipients: ['ada@a.example'], occurredAt, detail: notificationDetailOf({}) };
         const messageId = newId('event', store.clock);
         const named = { messageId, emailId, providerMessageId: null, writtenEmailId: null };
-        await reports.record({ ...named, suppress: [], event } as never);
+        await reports.record({ ...named, suppress: [], event });
       }
     }
   }
@@ -109,7 +109,7 @@ describe('while other statements run, so that old versions of rows stay for some
     const accountId = await createRows(single.database).account();
     const ids: EmailId[] = [];
     for (let n = 0; n < MAILS; n += 1) {
-      ids.push(await sendMail({ ...store, db: single.db }, accountId, { html: 'x'.repeat(100) + n }));
+      ids.push(await sendMail({ ...store, db: single.db }, accountId, { html: `${'x'.repeat(100)}${n}` }));
     }
     let steps = 0;
     await reportAll(ids, async () => {
