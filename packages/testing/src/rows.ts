@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { newId } from '@postrider/domain';
+import { inboundSubject, newId } from '@postrider/domain';
 import type {
   AccountId,
   AttachmentId,
@@ -10,6 +10,7 @@ import type {
   InboxId,
   KeyKind,
   MessageId,
+  RoutingRuleId,
   WebhookId,
 } from '@postrider/domain';
 import { systemClock } from './clock.ts';
@@ -90,6 +91,8 @@ export interface Rows {
   /** @param status unset: verified */
   domain(accountId: AccountId, name: string, status?: string): Promise<DomainId>;
   inbox(wish?: InboxWish): Promise<InboxId>;
+  /** A routing rule, with its webhook. */
+  routingRule(accountId: AccountId, match: string): Promise<RoutingRuleId>;
   /** A message that was received now. */
   message(wish?: MessageWish): Promise<MessageId>;
   /** Removes all rows of all tables. */
@@ -195,6 +198,15 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
         [inboxId, accountId ?? (await rows.account()), kind, address ?? `${inboxId}@a.example`, isPostmaster],
       );
       return inboxId;
+    },
+    async routingRule(accountId, match) {
+      const id = newId('routingRule', systemClock);
+      const webhookId = await rows.webhook({ accountId, subject: inboundSubject(accountId, id) });
+      await database.query(
+        `insert into inbound_routes (id, account_id, match, webhook_id, created_at) values ($1, $2, $3, $4, now())`,
+        [id, accountId, match, webhookId],
+      );
+      return id;
     },
     async message(wish = {}) {
       return insertMessage(database, wish, wish.accountId ?? (await rows.account()));

@@ -232,11 +232,7 @@ describe('received mail', () => {
 
   const addInbox = (address: string, isPostmaster = false, accountId = acme) =>
     rows().inbox({ accountId, address, isPostmaster });
-  const addRule = (match: string) =>
-    store.outside.query(
-      `insert into inbound_routes (id, account_id, match, webhook_id, created_at) values ($1, $2, $3, 'wh_1', now())`,
-      [newId('routingRule', store.clock), acme, match],
-    );
+  const addRule = (match: string) => rows().routingRule(acme, match);
 
   test.each<[string, string, () => Promise<unknown>]>([
     ['an inbox, also with a tag', 'agent+x@in.example', () => addInbox('agent@in.example')],

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { newId } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
@@ -21,12 +20,7 @@ async function addInbox(address: string, more: { kind?: 'test'; isPostmaster?: t
   return rows().inbox({ accountId, address, ...more });
 }
 
-async function addRule(match: string, of = accountId) {
-  await store.outside.query(
-    `insert into inbound_routes (id, account_id, match, webhook_id, created_at) values ($1, $2, $3, 'wh_1', now())`,
-    [newId('routingRule', store.clock), of, match],
-  );
-}
+const addRule = async (match: string, of = accountId) => rows().routingRule(of, match);
 
 /** @returns the ids of what was stored, one for each inbox or rule. */
 async function receive(recipients: string[], from = 'Ann <ann@news.shop.example>'): Promise<string[]> {

@@ -52,11 +52,7 @@ const held = (message: Partial<IncomingMessage> = {}) => received({ heldReason: 
 
 /** A message of a deleted rule. It has no inbox and no thread. */
 async function heldWithoutInbox(): Promise<MessageId> {
-  const ruleId = newId('routingRule', store.clock);
-  const webhookId = await rows.webhook({ ...reader, subject: `${reader.accountId}/inbound/${ruleId}` });
-  await store.outside.query('insert into inbound_routes values ($1, $2, $3, null, $4, now())', [
-    ...[ruleId, reader.accountId, `rule@${SHARED_DOMAIN}`, webhookId],
-  ]);
+  await rows.routingRule(reader.accountId, `rule@${SHARED_DOMAIN}`);
   const id = await held({ recipients: [`rule@${SHARED_DOMAIN}`] });
   await store.outside.query('delete from inbound_routes');
   return id;

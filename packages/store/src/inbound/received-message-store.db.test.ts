@@ -38,14 +38,7 @@ async function inbox(local: string, kind: KeyKind = 'live', owner = accountId): 
   return creation.id;
 }
 
-async function rule(match: string, owner = accountId): Promise<string> {
-  const id = newId('routingRule', store.clock);
-  const webhookId = await rows.webhook({ accountId: owner, subject: `${owner}/inbound/${id}` });
-  await store.outside.query('insert into inbound_routes values ($1, $2, $3, null, $4, now())', [
-    ...[id, owner, match, webhookId],
-  ]);
-  return id;
-}
+const rule = async (match: string, owner = accountId) => rows.routingRule(owner, match);
 
 const ownDomain = async (name: string, owner = accountId) => rows.domain(owner, name);
 
