@@ -213,6 +213,7 @@ describe('the overview', () => {
 
   test('shows the host of an endpoint, and not its path, which may hold a token of the customer', async () => {
     const words = textOf(await show('/'));
+    expect(words).toContain('hooks.shop.example.com');
     for (const path of ['/postrider', '/in/mail']) expect(words).not.toContain(path);
   });
 

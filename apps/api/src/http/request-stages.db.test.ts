@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { newApiKey, grants, SCOPES } from '@postrider/domain';
 import request from 'supertest';
+import type { Response } from 'supertest';
 import { everythingStored } from '../../test/everything-stored.ts';
 import { KEYED_ROUTES, requestOf, requestTo, titled } from '../../test/every-route.ts';
 import type { KnownRoute } from '../../test/every-route.ts';
@@ -185,9 +186,15 @@ test('no query string changes the answer', async () => {
 
 test('HEAD is answered as GET is, without the body', async () => {
   const { authorization } = await api.newCaller();
-  const response = await request(api.url).head('/v1/webhooks').set('authorization', authorization);
-  expect(response.status).toBe(200);
-  expect(Number(response.headers['content-length'])).toBeGreaterThan(0);
+  const get = await request(api.url).get('/v1/webhooks').set('authorization', authorization);
+  const head = await request(api.url).head('/v1/webhooks').set('authorization', authorization);
+  const shown = ({ status, headers }: Response) => [
+    status,
+    headers['content-type'],
+    headers['content-length'],
+  ];
+  expect(shown(head)).toEqual(shown(get));
+  expect([head.status, head.text ?? '']).toEqual([200, '']);
   const bare = await request(api.url).head('/v1/webhooks');
   expect(bare.status).toBe(401);
   expect((await request(api.url).head('/v1/webhooks/x/y')).status).toBe(404);

@@ -104,12 +104,10 @@ describe('a forward', () => {
     const response = await post(path, body);
     expect(response.status).toBe(202);
     const { id } = response.body as { id: string };
-    const email = await storedEmail(api.database, id);
     const [row] = await api.database.query(
       `select from_address, to_addresses, cc_addresses, bcc_addresses, subject, text, html, headers from emails where id = $1`,
       [id],
     );
-    expect(email).toBeDefined();
     expect(row).toMatchObject({
       from_address: `"The agent" <${ADDRESS}>`,
       to_addresses: ['boss@corp.example'],

@@ -367,7 +367,7 @@ describe('a subscription', () => {
     expect(lines().at(-1)).toMatchObject({ result: 'confirmation_refused' });
   });
 
-  test('that SNS cannot confirm now gets 503, and SNS sends it again', async () => {
+  test('that SNS cannot confirm now gets 503, so that SNS sends it again', async () => {
     sns.answerWith({ kind: 'failed', error: 'timeout after 5000 ms' });
     expectProblem(await post(sns.confirmation()), 'not-ready');
   });

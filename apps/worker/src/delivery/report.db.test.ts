@@ -109,6 +109,7 @@ describe('the line of an attempt', () => {
 
   test('contains no secret, no body and no endpoint address', () => {
     for (const outcome of [DONE, RETRY, DEAD]) report(delivery(), attempt(), outcome, true);
+    expect(attempted()).toHaveLength(3);
     expect(log.text()).not.toMatch(/the-|hooks\.example/);
   });
 });

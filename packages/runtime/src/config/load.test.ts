@@ -335,8 +335,10 @@ describe('rules between variables', () => {
   test('the prefix webhook would name a header of Standard Webhooks twice', () => {
     const standard = { STANDARD_WEBHOOKS_HEADERS: 'true' };
     expect(worker(standard)).toMatchObject({ standardWebhooksHeaders: true });
-    expect(worker({ ...standard, SIGNATURE_HEADER_PREFIX: 'Webhooks' })).toBeDefined();
-    expect(worker({ SIGNATURE_HEADER_PREFIX: 'Webhook' })).toBeDefined();
+    expect(worker({ ...standard, SIGNATURE_HEADER_PREFIX: 'Webhooks' }).signatureHeaderPrefix).toBe(
+      'Webhooks',
+    );
+    expect(worker({ SIGNATURE_HEADER_PREFIX: 'Webhook' }).signatureHeaderPrefix).toBe('Webhook');
     expect(workerProblems({ ...standard, SIGNATURE_HEADER_PREFIX: 'Webhook' })).toEqual([
       expect.stringContaining('SIGNATURE_HEADER_PREFIX must not be webhook'),
     ]);
