@@ -14,14 +14,8 @@ function violationsOf(changes: Partial<History>, inStore: Partial<StoreState> = 
 
 function killedAt(atMs: number, key: FaultEntry['inFlight'][number]): FaultEntry {
   const at = 1_000_000 + atMs;
-  return {
-    name: 'kill -9 worker',
-    atMs: at,
-    endedAtMs: at + 1,
-    mayRepeat: true,
-    inFlight: [key],
-    mailInFlight: [],
-  };
+  const times = { atMs: at, endedAtMs: at + 1 };
+  return { name: 'kill -9 worker', ...times, mayRepeat: true, inFlight: [key], mailInFlight: [] };
 }
 
 const without = <T>(items: readonly T[], index: number): T[] => items.filter((_, at) => at !== index);
