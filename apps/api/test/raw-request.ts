@@ -17,9 +17,9 @@ export interface RawConnection {
 /** The connections of a test. */
 export interface RawConnections {
   readonly open: RawConnection[];
-  connect(port: number): Promise<RawConnection>;
+  readonly connect: (port: number) => Promise<RawConnection>;
   /** Reads no more than the head of the answer. Resolves when the status line is there. */
-  askUnread(port: number, path: string, authorization?: string): Promise<RawConnection>;
+  readonly askUnread: (port: number, path: string, authorization?: string) => Promise<RawConnection>;
 }
 
 /** @param options with `allowHalfOpen` the connection is not ended when the server ends its side. */
