@@ -73,7 +73,7 @@ test.each<[string, ProviderResult, number, object]>([
 
 test.each([1, 3, 100])('a throttled attempt does not count, also as attempt %i', (attempt) => {
   const rest = { attempt, isRest: true, recipients: ['b@b.example'], unconfirmed: 2 };
-  const next = { delayMs: 30_000, attempts: attempt - 1 };
+  const next = { delayMs: 4_000, attempts: attempt - 1 };
   expect(decide(throttled, { attempt })).toMatchObject({ kind: 'retry', next, notifications: [] });
   expect(decide(throttled, rest)).toMatchObject({
     kind: 'retry',

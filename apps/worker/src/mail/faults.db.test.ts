@@ -75,6 +75,7 @@ function stagesOn(by: Database): MailStages {
     ),
     providerSlots: new Semaphore(10),
     send: async (email) => provider.send(outgoingMessage(email, null)),
+    restThrottledSlot: async () => undefined,
     schedule: retrySchedule([30, 60]),
     leaseSeconds: 30,
     logger: log.logger,

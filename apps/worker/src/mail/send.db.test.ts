@@ -73,6 +73,7 @@ function stagesOn(by: Database): MailStages {
     }),
     providerSlots: new Semaphore(10),
     send: async (email) => provider.send(outgoingMessage(email, unsubscribeUrlOf(email))),
+    restThrottledSlot: async () => undefined,
     schedule: retrySchedule(DELAYS_SECONDS),
     leaseSeconds: 30,
     logger: log.logger,

@@ -19,6 +19,8 @@ export interface MailStages {
    */
   readonly providerSlots: Semaphore;
   readonly send: (email: TakenEmail) => Promise<ProviderResult>;
+  /** A slot rests before its next message when the provider throttled its last one. */
+  readonly restThrottledSlot: () => Promise<void>;
   readonly schedule: RetrySchedule;
   readonly leaseSeconds: number;
   readonly logger: Logger;
@@ -76,14 +78,21 @@ export async function sendMail(job: SendJob, stages: MailStages): Promise<void> 
 async function sendOnce(job: SendJob, stages: MailStages): Promise<void> {
   let renewal: NodeJS.Timeout | undefined;
   try {
-    const answered = await stages.providerSlots.run(
-      () => takeAndSend(job, stages, (email) => (renewal = renewing(email, stages))),
+    const unrecorded = await stages.providerSlots.run(
+      async () => {
+        const answered = await takeAndSend(job, stages, (email) => (renewal = renewing(email, stages)));
+        if (answered?.answer.kind !== 'throttled') return answered;
+        // Recorded before the rest: the next attempt takes the message anew, and sees what has changed.
+        await recordAnswer(answered, stages);
+        await stages.restThrottledSlot();
+        return null;
+      },
       async () => {
         await stages.batches.release(job);
         return null;
       },
     );
-    if (answered !== null) await recordAnswer(answered, stages);
+    if (unrecorded !== null) await recordAnswer(unrecorded, stages);
   } finally {
     clearInterval(renewal);
   }
@@ -105,7 +114,8 @@ async function recordAnswer({ email, answer }: Answered, stages: MailStages): Pr
     'record',
     untilPostgresAnswers(() => stages.batches.record(email, outcome)),
   );
-  if (!('notAsked' in answer)) stages.metrics.mailSends.inc({ result: outcome.kind });
+  if (answer.kind === 'throttled') stages.metrics.mailThrottled.inc();
+  else if (!('notAsked' in answer)) stages.metrics.mailSends.inc({ result: outcome.kind });
   if (answer.kind === 'unconfirmed') stages.metrics.mailUnconfirmed.inc();
   report(email, outcome, recorded, stages);
 }

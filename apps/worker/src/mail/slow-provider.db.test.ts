@@ -40,6 +40,7 @@ function stagesWith(send: MailStages['send'], delaysSeconds = DELAYS_SECONDS, le
     batches: new MailBatches(work, { leaseSeconds, logger: log.logger }),
     providerSlots: new Semaphore(10),
     send,
+    restThrottledSlot: async () => undefined,
     schedule: retrySchedule(delaysSeconds),
     leaseSeconds,
     logger: log.logger,
@@ -243,6 +244,32 @@ test('a refused message bounces the recipients that the provider named', async (
   expect(await types()).toEqual(['email.failed', 'email.bounced']);
   expect(await email()).toMatchObject({ status: 'failed', last_event: 'bounced', error: '550 no' });
   expect(await database.query('select address from suppressions')).toEqual([{ address: 'b@b.example' }]);
+});
+
+test('a slot whose message was throttled rests before its next message', async () => {
+  const slots = new Semaphore(1);
+  const rest = Promise.withResolvers<void>();
+  const sent: string[] = [];
+  const stages: MailStages = {
+    ...stagesWith(async ({ emailId }) => {
+      sent.push(emailId);
+      return sent.length === 1
+        ? { kind: 'throttled', error: 'Maximum sending rate exceeded.' }
+        : { kind: 'accepted', providerMessageId: null, notifications: [] };
+    }),
+    providerSlots: slots,
+    restThrottledSlot: () => rest.promise,
+  };
+  await rows.email(0, accountId);
+  const jobs = await createMailOutbox(db.pool).claim(ALL);
+  const sending = Promise.all(jobs.map((job) => sendMail(job, stages)));
+  const freed = () => database.query('select from email_sends where claim = 2 and leased_until is null');
+  await waitFor(async () => (await freed()).length > 0, { what: 'the throttled message to be freed' });
+  expect(sent).toHaveLength(1);
+  rest.resolve();
+  await sending;
+  expect(sent).toEqual(jobs.map(({ emailId }) => emailId));
+  expect(await metrics.registry.metrics()).toContain('postrider_mail_throttled_total{service="worker"} 1');
 });
 
 test('a message that the provider throttles for longer than the schedule lasts is sent', async () => {

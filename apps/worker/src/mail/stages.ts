@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createUnsubscribeTokens, retrySchedule } from '@postrider/domain';
 import { Semaphore } from '@postrider/limits';
 import { createMailProvider } from '@postrider/mail';
@@ -5,26 +6,24 @@ import type { MailProviderOptions } from '@postrider/mail';
 import { systemClock } from '@postrider/runtime';
 import type { Shell } from '@postrider/runtime';
 import { createMailWork } from '@postrider/store';
-import type { Database, TakenEmail } from '@postrider/store';
+import type { Database } from '@postrider/store';
 import { MailBatches } from './batches.ts';
 import { outgoingMessage } from './send.ts';
 import type { MailStages } from './send.ts';
-import { whileThrottled } from './throttled.ts';
 import { createUnsubscribeUrls } from './unsubscribe-url.ts';
 
 export interface MailParts extends Shell<'worker'> {
   readonly database: Database;
   /** The one of the installation. */
   readonly mailProvider: MailProviderOptions['provider'];
-  /**
-   * Aborted when the worker stops. A message that waits for a slot is released. One that the provider
-   * throttles is not tried again.
-   */
+  /** Aborted when the worker stops: a message that waits for a slot is released, and no slot rests. */
   readonly stopped: AbortSignal;
 }
 
 /** Time to record the outcome, after the provider's own time limit. */
 const LEASE_MARGIN_SECONDS = 15;
+/** With 16 slots, a throttled worker asks the provider four times a second. */
+const THROTTLED_REST_MS = 4_000;
 
 /** Builds the stages of mail, and adds the provider to the stop list. */
 export async function addMailStages(parts: MailParts): Promise<MailStages> {
@@ -53,14 +52,16 @@ export async function addMailStages(parts: MailParts): Promise<MailStages> {
   return {
     batches: new MailBatches(store, { leaseSeconds, logger }),
     providerSlots: new Semaphore(config.mailConcurrency, stopped),
-    send: whileThrottled<TakenEmail>({
-      send: (email) => provider.send(outgoingMessage(email, unsubscribeUrlOf(email))),
-      stopped,
-      onThrottled: () => metrics.mailThrottled.inc(),
-    }),
+    send: (email) => provider.send(outgoingMessage(email, unsubscribeUrlOf(email))),
+    restThrottledSlot: () => restOf(THROTTLED_REST_MS, stopped),
     schedule: retrySchedule(config.mailRetryDelaysSeconds),
     leaseSeconds,
     logger,
     metrics,
   };
+}
+
+/** Waits about this long, by chance. Slots that were throttled together must not ask together again. */
+async function restOf(ms: number, stopped: AbortSignal): Promise<void> {
+  await delay(ms * (0.5 + Math.random()), null, { signal: stopped }).catch(() => undefined);
 }

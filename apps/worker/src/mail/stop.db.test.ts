@@ -42,6 +42,7 @@ function workerOn(by: Database, answers: PromiseWithResolvers<void>) {
       await answers.promise;
       return { kind: 'accepted', providerMessageId: null, notifications: [] } as const;
     },
+    restThrottledSlot: async () => undefined,
     schedule: retrySchedule([30]),
     leaseSeconds: 30,
     logger: log.logger,

@@ -33,6 +33,7 @@ beforeEach(async () => {
       given.push(email.emailId);
       return { kind: 'accepted', providerMessageId: null, notifications: [] };
     },
+    restThrottledSlot: async () => undefined,
     schedule: retrySchedule([30, 60]),
     leaseSeconds: 30,
     logger: log.logger,

@@ -43,9 +43,6 @@ const CREDENTIALS =
 /** Their messages name the action that our user or role lacks. */
 const DENIED = /^(AccessDenied|NotAuthorized)/;
 
-/** The SDK's name for JSON without an error name, or the number that a proxy puts into `code`. Not of AWS. */
-const NAMELESS = /^(Unknown|\d+)$/;
-
 /** The SDK throws this for network faults, for its own faults, and for an answer that it cannot parse. */
 interface SdkFault extends NodeJS.ErrnoException {
   readonly $metadata: { readonly httpStatusCode?: number };
@@ -57,7 +54,8 @@ export function unreadable({ $metadata }: Pick<SdkFault, '$metadata'>): Error {
 }
 
 export function readFault(error: unknown): SesFault {
-  if (error instanceof SESv2ServiceException && !NAMELESS.test(error.name))
+  // AWS gives each answer a request id. The SDK also reads the JSON of a proxy as an exception of AWS.
+  if (error instanceof SESv2ServiceException && error.$metadata.requestId !== undefined)
     return readServiceException(error);
   if (error instanceof SesNoAnswerError) return { kind: 'passing', name: null, sentence: error.message };
   const { name = '', code, message = '', $metadata } = error as Partial<SdkFault>;

@@ -181,6 +181,7 @@ describe('what SES says about the message is final, and asked once', () => {
 test.each<[string, ServiceReaction, string]>([
   ['429', sesThrottle, 'TooManyRequestsException: Maximum sending rate exceeded.'],
   ['400', sesError(400, 'ThrottlingException', 'Daily quota'), 'ThrottlingException: Daily quota'],
+  ['a quota', sesError(400, 'LimitExceededException', 'Daily'), 'LimitExceededException: Daily'],
 ])('throttling by %s is told from a deferral, and asked once', async (_status, reaction, error) => {
   ses.script('SendEmail', [reaction]);
   expect(await provide().send(outgoingMessage())).toEqual({ kind: 'throttled', error });
@@ -192,11 +193,11 @@ describe('what may be different next time is deferred, and asked once', () => {
     ['a request too slow for them', sesError(400, 'RequestTimeout', 'slow'), 'RequestTimeout: slow'],
     ['500', sesError(500, 'InternalFailure', 'oops'), 'InternalFailure: oops'],
     ['503', sesError(503, 'ServiceUnavailable', 'later'), 'ServiceUnavailable: later'],
-    ['an account over its quota', sesError(400, 'LimitExceededException', 'quota'), /quota$/],
     ['a paused account', sesError(400, 'SendingPausedException', 'paused'), /paused$/],
     ['an account that may not send', sesError(400, 'AccountSuspendedException', 'no'), /no$/],
     ['no such configuration set', sesError(404, 'NotFoundException', 'no set'), /no set$/],
     ['a dropped connection', serviceDrop, 'no answer from the mail provider'],
+    ['JSON of a proxy', servicePage(403, '{"code":"FORBIDDEN"}'), /cannot be read \(status 403\)$/],
     ['a page of a proxy', servicePage(403), /cannot be read \(status 403\)$/],
     ['JSON of a proxy', servicePage(403, '{"message":"Forbidden"}'), /cannot be read \(status 403\)$/],
     ['JSON of a proxy with a number', servicePage(403, '{"code":403}'), /cannot be read \(status 403\)$/],

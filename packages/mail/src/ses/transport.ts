@@ -12,6 +12,8 @@ import { readFault, unreadable } from './fault.ts';
 const EMAIL_ID = 'email_id';
 /** https://docs.aws.amazon.com/ses/latest/APIReference-V2/API_MessageTag.html */
 const TAG_PART = /^[A-Za-z0-9_-]{1,256}$/;
+/** SES may answer so above the messages of a day. */
+const DAILY_QUOTA = 'LimitExceededException';
 /** SES limits other kinds of tags to 50. It states no limit for these. */
 const TAGS_MAX = 50;
 
@@ -41,9 +43,10 @@ export function createSesTransport(options: SesOptions): MailTransport {
 }
 
 function resultOfFault(error: unknown): ProviderResult {
-  const { kind, sentence, code } = readFault(error);
+  const { kind, name, sentence, code } = readFault(error);
   if (kind === 'final') return { kind: 'refused', error: sentence };
-  return { kind: kind === 'throttled' ? 'throttled' : 'deferred', error: sentence, code };
+  const isThrottled = kind === 'throttled' || name === DAILY_QUOTA;
+  return { kind: isThrottled ? 'throttled' : 'deferred', error: sentence, code };
 }
 
 /**

@@ -3,7 +3,11 @@ import type { ServiceReaction } from '../fake-service.ts';
 /** An error in the format of AWS's REST-JSON protocol. */
 export function sesError(status: number, name: string, message: string): ServiceReaction {
   return (response) => {
-    response.writeHead(status, { 'content-type': 'application/json', 'x-amzn-errortype': name });
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      'x-amzn-errortype': name,
+      'x-amzn-requestid': 'fake',
+    });
     response.end(JSON.stringify({ message }));
   };
 }
