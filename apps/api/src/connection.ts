@@ -59,6 +59,8 @@ export class Connection {
   #unfinished: IncomingMessage | null = null;
   /** The connection ends after the answer in flight. */
   #isEnding = false;
+  /** A proxy may have opened it in advance: it stayed silent at first, and no request has come since. */
+  #isUnused = false;
   /** `socket.bytesRead` at the last answer. */
   #bytesAnswered: number;
   /** Node's own. They let a long answer continue. */
@@ -79,14 +81,18 @@ export class Connection {
     socket.once('close', () => this.#waiting.splice(0));
   }
 
-  /** True while no byte has arrived since the last answer. */
+  /**
+   * True while no byte has arrived since the last answer. Node gives an unused connection no more time limit
+   * for its head, so bytes do not make it busy.
+   */
   get isIdle(): boolean {
-    return this.#current === null && this.#socket.bytesRead === this.#bytesAnswered;
+    return this.#isUnused || (this.#current === null && this.#socket.bytesRead === this.#bytesAnswered);
   }
 
   add(exchange: Exchange): void {
     const { stalledTimeout } = this.#timeouts;
-    if (this.#socket.timeout !== stalledTimeout) this.#socket.setTimeout(stalledTimeout);
+    if (this.#isUnused) this.#socket.setTimeout(stalledTimeout);
+    this.#isUnused = false;
     this.#waiting.push(exchange);
     if (this.#current === null) this.#next();
     else if (this.#waiting.length > WAITING_MAX) {
@@ -136,9 +142,10 @@ export class Connection {
   fail({ code = '' }: NodeJS.ErrnoException): void {
     if (this.#socket.writableEnded) return; // the last answer is sent, and later bytes are dropped
     // Node's time for a first head begins with the connection. Proxies open connections in advance.
-    if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && this.#socket.bytesRead === 0)
+    if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && this.#socket.bytesRead === 0) {
+      this.#isUnused = true;
       this.#socket.setTimeout(this.#timeouts.keepAliveTimeout);
-    else if (code === 'ECONNRESET' || !this.#socket.writable) this.#socket.destroy();
+    } else if (code === 'ECONNRESET' || !this.#socket.writable) this.#socket.destroy();
     // The bytes may be the rest of a request that already has its answer.
     else if (this.#current === null && this.#unfinished?.complete === false) this.#socket.destroySoon();
     else if (!this.#endAfterAnswer(BODY_FAULTS[code])) this.#refuse(STATUS_LINES[code] ?? '400 Bad Request');

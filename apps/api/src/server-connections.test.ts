@@ -89,6 +89,32 @@ describe('at the total limit', () => {
     expect(await isServed(busy)).toBe(true);
   });
 
+  test('a connection that was silent at first stays idle when only line breaks follow', async () => {
+    const never = 600_000;
+    const open = await listening({
+      connectionsMax: 2,
+      timeouts: {
+        requestTimeout: never,
+        headersTimeout: 20,
+        connectionsCheckingInterval: 10,
+        keepAliveTimeout: never,
+        stalledTimeout: never,
+        unreadTimeoutMs: never,
+        lingerTimeoutMs: never,
+      },
+    });
+    const silent = await open();
+    const half = await open();
+    half.send('GET / HT');
+    expect(await half.closed()).toContain(' 408 '); // a later connection than the silent one
+    silent.send('\r\n');
+    await waitFor(() => accepted[0]?.bytesRead === 2, { what: 'the line break to be read' });
+    (await open()).send(HANG);
+    await isServing(1);
+    expect(await isServed(await open())).toBe(true);
+    await silent.closed();
+  });
+
   test.each([
     ['whose request is being served', HANG, 1],
     ['that has begun with a request', 'GET / HT', 0],

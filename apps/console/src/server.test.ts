@@ -96,6 +96,23 @@ describe('with little time for a head', () => {
     expect(await text(silent)).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*the page/);
   });
 
+  test('a stop does not wait for such a connection, also when line breaks follow', async () => {
+    const port = await listening();
+    const silent = connect(port, HOST);
+    await once(silent, 'connect');
+    const closed = new Promise((resolve) => silent.on('error', () => undefined).once('close', resolve));
+    const halfHead = () => {
+      const half = connect(port, HOST);
+      half.write('GET / HT');
+      return text(half);
+    };
+    expect(await halfHead()).toContain(' 408 ');
+    silent.write('\r\n');
+    expect(await halfHead()).toContain(' 408 '); // the server has read the line break before
+    await server.stop(NEVER_MS);
+    await closed;
+  });
+
   test('such a connection is closed without an answer when it stays idle', async () => {
     const port = await listening({ ...HASTY_HEAD, keepAliveTimeout: 20 });
     expect(await text(connect(port, HOST))).toBe('');

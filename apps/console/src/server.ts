@@ -31,12 +31,15 @@ export class ConsoleServer {
   readonly #timeouts: typeof TIMEOUTS;
   readonly #sockets = new Set<Socket>();
   readonly #inFlight = new Set<ServerResponse>();
+  /** Connections that stayed silent at first, and have sent no request since. */
+  readonly #unused = new Set<Socket>();
 
   /** @param timeouts tests set shorter ones */
   constructor(app: RequestListener, timeouts = TIMEOUTS) {
     this.#timeouts = timeouts;
     this.#server = createServer({ ...timeouts, maxHeaderSize: HEADERS_MAX }, (request, response) => {
       this.#inFlight.add(response);
+      this.#unused.delete(request.socket);
       if (!this.#server.listening) response.setHeader('connection', 'close');
       response.once('close', () => {
         this.#inFlight.delete(response);
@@ -47,7 +50,10 @@ export class ConsoleServer {
     this.#server.maxConnections = CONNECTIONS_MAX;
     this.#server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
+      socket.once('close', () => {
+        this.#sockets.delete(socket);
+        this.#unused.delete(socket);
+      });
     });
     this.#server.on('clientError', (error, socket: Socket) => this.#fail(error, socket));
   }
@@ -67,7 +73,8 @@ export class ConsoleServer {
     for (const response of this.#inFlight)
       if (!response.headersSent) response.setHeader('connection', 'close');
     // Node does not count a connection as idle that has sent no byte yet. Browsers open some in advance.
-    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of this.#sockets)
+      if (socket.bytesRead === 0 || this.#unused.has(socket)) socket.destroy();
     await within<unknown>(
       () => closed,
       deadlineMs,
@@ -80,6 +87,7 @@ export class ConsoleServer {
   #fail({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
     // Node's time for a first head begins with the connection. Proxies open connections in advance.
     if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0) {
+      this.#unused.add(socket);
       socket.setTimeout(this.#timeouts.keepAliveTimeout);
       return;
     }
