@@ -96,13 +96,14 @@ function migrationsInWords(pending: readonly string[] | null): string {
 }
 
 function backlogRows(backlog: Backlog | null, deadLetters: DeadLetterCounts | null): string[][] {
-  if (backlog === null) return [];
+  const letters = ['dead letters', deadLettersInWords(deadLetters)];
+  if (backlog === null) return deadLetters === null ? [] : [letters];
   return [
     ['deliveries outstanding', `${backlog.outstanding}, due now ${backlog.dueNow}`],
     ['oldest without a lease', `due for ${backlog.oldestDueSeconds.toFixed(1)} s`],
     ['oldest without an attempt', `due for ${backlog.oldestFirstAttemptSeconds.toFixed(1)} s`],
     ['mail not sent yet', String(backlog.unsentEmails)],
-    ['dead letters', deadLettersInWords(deadLetters)],
+    letters,
     ['failing webhooks', String(backlog.failingWebhooks)],
   ];
 }
