@@ -197,7 +197,7 @@ describe('suppressed is', () => {
     });
   });
 
-  test('nobody by a complaint of before, for which SES did not send the mail: it is reported', () => {
+  test('an address on the suppression list of SES, to which SES sent nothing', () => {
     const notification = complaint();
     Object.assign(notification['complaint'] ?? {}, {
       complaintFeedbackType: undefined,
@@ -207,7 +207,7 @@ describe('suppressed is', () => {
       type: 'email.complained',
       recipients: ['richard@example.org'],
       detail: { complaint_type: 'OnAccountSuppressionList' },
-      suppress: [],
+      suppress: [{ address: 'richard@example.org', reason: 'complaint' }],
     });
   });
 

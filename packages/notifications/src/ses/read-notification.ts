@@ -156,10 +156,7 @@ function readBounce({ bounce }: SesNotification): Findings {
     : { ...common, type: 'email.soft_bounced' };
 }
 
-/**
- * Two kinds are reported and suppress no address. `not-spam` withdraws a complaint (RFC 6430).
- * `OnAccountSuppressionList` is about earlier mail, perhaps of another account: SES did not send this one.
- */
+/** `not-spam` withdraws a complaint (RFC 6430). It is reported and suppresses no address. */
 function readComplaint({ complaint }: SesNotification): Findings {
   const common: Findings = {
     type: 'email.complained',
@@ -168,8 +165,7 @@ function readComplaint({ complaint }: SesNotification): Findings {
     detail: { complaint_type: complaint.complaintFeedbackType ?? complaint.complaintSubType },
   };
   const isWithdrawn = complaint.complaintFeedbackType?.toLowerCase() === 'not-spam';
-  const isUnsent = complaint.complaintSubType === 'OnAccountSuppressionList';
-  return isWithdrawn || isUnsent ? common : { ...common, suppressAs: 'complaint' };
+  return isWithdrawn ? common : { ...common, suppressAs: 'complaint' };
 }
 
 function readOpen({ open }: SesNotification): Findings {
