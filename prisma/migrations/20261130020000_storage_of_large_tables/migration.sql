@@ -18,8 +18,8 @@ alter table event_recipients set (
   autovacuum_vacuum_insert_threshold = 50000,
   vacuum_index_cleanup = on
 );
--- Each report of the provider updates a row, which may have its body inline. With space left in its page, the update touches none of
--- the six indexes. Pages that exist are filled as before.
+-- Each report of the provider updates a row, which may have its body inline. With space left in its page, the update touches no
+-- index. Pages that exist are filled as before.
 alter table emails set (
   fillfactor = 70,
   autovacuum_vacuum_scale_factor = 0.005,

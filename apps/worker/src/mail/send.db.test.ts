@@ -104,8 +104,7 @@ async function aboutTopic(id: string): Promise<void> {
 /** The job of the next claim. A retry becomes due first; a lease runs out first. */
 async function nextJob(): Promise<MailClaim> {
   await database.query('update email_sends set due_at = least(due_at, now()), leased_until = null');
-  const limits = { lookAheadSeconds: 0, rowsMax: 1, leaseSeconds: 30 };
-  const [job] = await createMailOutbox(db.pool).claim(limits);
+  const [job] = await createMailOutbox(db.pool).claim({ ...ALL, rowsMax: 1 });
   if (job === undefined) throw new Error('no mail is outstanding');
   return job;
 }
