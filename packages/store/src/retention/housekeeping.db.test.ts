@@ -95,6 +95,20 @@ test('what a transaction holds stays, and everything else goes without waiting f
   });
 });
 
+test('a table that cannot be cleaned keeps no other from being cleaned', async () => {
+  await database.query(
+    `insert into operator_events (id, type, body, created_at)
+     values ('evt_1', 'webhook.failing', '{}', now() - interval '3 days')`,
+  );
+  await database.query('alter table idempotency_keys rename to elsewhere');
+  try {
+    await expect(dropExpired(pool)).rejects.toThrow('idempotency_keys');
+    expect(await database.query('select id from operator_events')).toEqual([]);
+  } finally {
+    await database.query('alter table elsewhere rename to idempotency_keys');
+  }
+});
+
 test('a Postgres that is away is said to be', async () => {
   const away = openPool('postgres://nobody@127.0.0.1:9/none');
   await expect(dropExpired(away)).rejects.toThrow(StoreUnavailableError);

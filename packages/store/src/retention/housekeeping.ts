@@ -2,6 +2,7 @@ import { NOTIFICATION_ID_HOURS, UNCLAIMED_NOTIFICATION_HOURS } from '@postrider/
 import type { Pool } from 'pg';
 import { CONSOLE_FORM_HOURS } from '../console/console-forms.ts';
 import { dropAged, forRetention } from '../db/bounded-step.ts';
+import { isOutage } from '../db/errors.ts';
 import { ADDRESS_RESERVED_DAYS } from '../inbound/sql/inboxes.ts';
 
 /** Recoveries are kept as long as dead letters are by default. */
@@ -28,13 +29,25 @@ const LIFETIMES = [
   { table: 'released_addresses', age: 'released_at', hours: ADDRESS_RESERVED_DAYS * 24 },
 ] as const;
 
-/** Deletes rows whose lifetime in `LIFETIMES` is over. @returns how many. */
+/**
+ * Deletes rows whose lifetime in `LIFETIMES` is over, also after the step of one table fails. @returns how
+ * many.
+ *
+ * @throws the error of an outage at once, that of the first table that failed at the end
+ */
 export async function dropExpired(pool: Pool): Promise<number> {
   let dropped = 0;
+  const faults: unknown[] = [];
   for (const { table, age, hours } of LIFETIMES) {
     const kept = `make_interval(hours => ${hours})`;
-    dropped += await dropAged(pool, { table, age, kept });
+    try {
+      dropped += await dropAged(pool, { table, age, kept });
+    } catch (error) {
+      if (isOutage(error)) throw error;
+      faults.push(error);
+    }
   }
+  if (faults.length > 0) throw faults[0];
   return dropped;
 }
 
