@@ -20,10 +20,17 @@ test.each([
   },
 );
 
-test.each(['', '"', '"\\', '[', ']]]]', '\0\xff'])(
-  'text that is not JSON is counted without an error: %j',
-  (text) => {
-    expect(() => countJsonValues(Buffer.from(text))).not.toThrow();
+test.each([
+  ['', 1, 0],
+  ['"', 1, 0],
+  ['"\\', 1, 0],
+  ['[', 2, 1],
+  [']]]]', 1, 0],
+  ['\0\xff', 1, 0],
+])(
+  'text that is not JSON is counted, too: %j holds %d values; its array has %d entries',
+  (text, values, entries) => {
+    expect(countJsonValues(Buffer.from(text))).toEqual({ values, numbers: 0, entries });
   },
 );
 

@@ -85,7 +85,9 @@ async function readWithDeletion<T>(statement: number, read: () => Promise<T>): P
     return query(...given);
   }) as typeof pool.query;
   try {
-    return await read();
+    const found = await read();
+    expect(asked).toBeGreaterThan(statement);
+    return found;
   } finally {
     pool.query = query as typeof pool.query;
   }
@@ -127,7 +129,7 @@ describe('a message', () => {
     expect(await messages.bodies(newId('message', store.clock))).toBeNull();
   });
 
-  describe.each([0, 1, 2, 3])('that is deleted in front of statement %i of a read', (statement) => {
+  describe.each([0, 1, 2])('that is deleted in front of statement %i of a read', (statement) => {
     test('is read whole, or is missing', async () => {
       const id = await received(attached);
       const before = await messages.find(reader, id);
