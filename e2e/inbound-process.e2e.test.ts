@@ -40,6 +40,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   for (const client of clients) client.destroy();
+  await system.db.query('rollback'); // a test may fail before its commit
   await Promise.all(system.processes.filter(({ running }) => running).map((each) => each.kill()));
   await system.reset();
   rmSync(folder, { recursive: true });
@@ -167,9 +168,9 @@ test('with bytes in S3: a due sweep at the start removes those of no message; wh
 test('/readyz is 200 only while the process takes mail: neither before it listens nor while it stops', async () => {
   const readiness = async (inbound: SystemProcess) => {
     const answer = await fetch(`http://127.0.0.1:${await inbound.port()}/readyz`);
-    return (await answer.json()) as { status: string; reason?: string };
+    return { code: answer.status, ...((await answer.json()) as { status: string; reason?: string }) };
   };
-  const NOT_YET = { status: 'not-ready', reason: 'starting, or stopping' };
+  const NOT_YET = { code: 503, status: 'not-ready', reason: 'starting, or stopping' };
   await makeInbox();
   await system.db.query('begin');
   await system.db.query('lock table installation'); // which the server's start waits for
@@ -177,7 +178,7 @@ test('/readyz is 200 only while the process takes mail: neither before it listen
   expect(await readiness(inbound)).toEqual(NOT_YET);
   await system.db.query('commit');
   await says(inbound, 'started');
-  expect(await readiness(inbound)).toMatchObject({ status: 'ready', parts: { postgres: 'ok' } });
+  expect(await readiness(inbound)).toMatchObject({ code: 200, status: 'ready', parts: { postgres: 'ok' } });
   const client = await greet(inbound);
   await beginMessage(client);
   inbound.signal('SIGTERM');
