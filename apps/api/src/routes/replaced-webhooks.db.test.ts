@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { SCOPES } from '@postrider/domain';
+import type { EventId, WebhookId } from '@postrider/domain';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
 import { setupApi, SHARED_DOMAIN } from '../../test/start-api.ts';
@@ -87,12 +88,18 @@ async function suppress(name: string): Promise<string> {
   return newestEvent();
 }
 
+/** Removes the delivery of the event, and its dead letter. */
+async function clear(event: string, webhook: string): Promise<void> {
+  for (const table of ['deliveries', 'dead_letters'])
+    await api.database.query(`delete from ${table} where event_id = $1 and webhook_id = $2`, [
+      event,
+      webhook,
+    ]);
+}
+
 /** Ends a delivery, with one logged attempt. */
 async function end(event: string, webhook: string, status: number): Promise<void> {
-  await api.database.query('delete from deliveries where event_id = $1 and webhook_id = $2', [
-    event,
-    webhook,
-  ]);
+  await clear(event, webhook);
   await api.database.query(
     `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer, type)
      values (now(), 1, $1, $2, 1, 12, $3::int, case when $3::int >= 300 then 'HTTP ' || $3 end, 'ok', 'email.unsubscribed')`,
@@ -101,30 +108,39 @@ async function end(event: string, webhook: string, status: number): Promise<void
 }
 
 describe('a webhook that another one replaces', () => {
-  test('has left what it has not delivered from before the other one, in every state, until all is delivered', async () => {
+  test('lists each event from before the second webhook until it is delivered', async () => {
     const old = await newWebhook();
-    const [fresh, retried, given, done] = [
+    const [fresh, running, retried, dropped, dead, done] = [
       await suppress('fresh'),
+      await suppress('running'),
       await suppress('retried'),
-      await suppress('given-up'),
+      await suppress('dropped'),
+      await suppress('dead'),
       await suppress('done'),
     ];
+    await api.database.query(
+      `update deliveries set taken_at = now(), leased_until = now() + interval '1 hour' where event_id = $1`,
+      [running],
+    );
     await api.database.query(
       `update deliveries set attempts = 7, due_at = now() + interval '32 min' where event_id = $1`,
       [retried],
     );
-    await end(given, old, 400);
+    await end(dropped, old, 400);
+    await clear(dead, old);
+    await api.rows.deadLetter(old as WebhookId, dead as EventId);
     await end(done, old, 204);
     const until = await untilOf(await newWebhook());
     const later = await suppress('later');
     await api.database.query('update events set created_at = $2 where id = $1', [later, until]);
     expect(STATUSES).toHaveLength(3);
-    expect(await left(old, until)).toEqual([fresh, retried, given].sort());
-    for (const event of [fresh, retried, given]) await end(event, old, 204);
+    const undelivered = [fresh, running, retried, dropped, dead];
+    expect(await left(old, until)).toEqual(undelivered.sort());
+    for (const event of undelivered) await end(event, old, 204);
     expect(await left(old, until)).toEqual([]);
   });
 
-  test('is the last that could send the events from before; the API has them for whoever lost its secret', async () => {
+  test('only the first webhook can send earlier events; the API lists them', async () => {
     await newWebhook();
     const event = await suppress('between');
     const replacing = await newWebhook();
@@ -205,7 +221,7 @@ describe('a rule that another one replaces', () => {
     expect(await getters(await mail())).toEqual([beside, replacing.webhook].sort());
   });
 
-  test('without them is 409 beside the first, and after its deletion mail gets 550 in between', async () => {
+  test('a second rule is 409, and mail gets 550 between deletion and creation', async () => {
     const { id } = await made('/v1/inbound/routes', rule);
     expectProblem(await ask('post', '/v1/inbound/routes', rule), 'route-exists');
     await ask('delete', `/v1/inbound/routes/${id}`);
