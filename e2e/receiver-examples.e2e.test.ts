@@ -82,7 +82,7 @@ describe('the examples', () => {
     return answer.statusCode ?? 0;
   }
 
-  test.each(PROGRAMS)('%s takes 1 MiB, and refuses a larger body with 413', async (example) => {
+  test.each(PROGRAMS)('%s reads 1 MiB, and refuses a larger body with 413', async (example) => {
     const { url, stop } = await startExample(installed, example, SECRET);
     try {
       for (const isChunked of [false, true]) {

@@ -41,8 +41,8 @@ test('a worker with ses and without PUBLIC_URL warns of links to unsubscribe tha
 
 test.each([
   ['warns once of links that are not https', {}, ['warn']],
-  ['and with PUBLIC_URL does not', { PUBLIC_URL: 'https://mail.example.com' }, []],
-  ['for development does not', { NODE_ENV: 'development' }, []],
+  ['with PUBLIC_URL gives no warning', { PUBLIC_URL: 'https://mail.example.com' }, []],
+  ['for development gives no warning', { NODE_ENV: 'development' }, []],
 ])('an API without Postgres %s', async (_, env, levels) => {
   const started = startProcess('api', { ...GOOD, ...env });
   expect(await started.exited()).toBe(1);

@@ -100,9 +100,9 @@ describe('a delivery', () => {
 });
 
 test.each([
-  [{}, 1],
-  [{ SES_CONFIGURATION_SET: 'events' }, 0],
-])('the start warns of SES without a configuration set: %j', async (settings, warnings) => {
+  [1, {}],
+  [0, { SES_CONFIGURATION_SET: 'events' }],
+])('the start warns %d times about SES_CONFIGURATION_SET with %j', async (warnings, settings) => {
   const replaceProvider = () => database.query('delete from installation');
   await replaceProvider();
   atEnd(replaceProvider);

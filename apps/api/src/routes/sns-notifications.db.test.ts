@@ -310,7 +310,7 @@ describe('a body', () => {
   });
 });
 
-test('while the certificate cannot be fetched the answer is 503; six days later the same body makes its event', async () => {
+test('while the certificate cannot be fetched the answer is 503; the same body, six days old, then makes its event', async () => {
   let answers = 0;
   const get: typeof sns.access.get = async () => {
     answers += 1;

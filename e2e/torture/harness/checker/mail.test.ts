@@ -25,9 +25,9 @@ test('a message that failed is lost, although its event says so', () => {
   expect(figures.lost).toBe(1);
 });
 
-test('a message that is sent by the store, and that the provider never got, is lost', () => {
+test('a message is lost when the store says that it was sent, but the provider never got it', () => {
   expect(violationsOf({ handOvers: [] })).toEqual([
-    { invariant: 'I1', text: 'email em_1 is sent by the store, but the provider never got it' },
+    { invariant: 'I1', text: 'the store says that email em_1 was sent, but the provider never got it' },
   ]);
 });
 

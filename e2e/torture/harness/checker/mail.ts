@@ -6,7 +6,9 @@ export function findLostMail({ store, handOvers }: History): Violation[] {
   return store.emails.flatMap(({ id, status }): Violation[] => {
     if (status === 'failed') return [{ invariant: 'I1', text: `email ${id} was given up` }];
     if (status !== 'sent' || handedOver.has(id)) return [];
-    return [{ invariant: 'I1', text: `email ${id} is sent by the store, but the provider never got it` }];
+    return [
+      { invariant: 'I1', text: `the store says that email ${id} was sent, but the provider never got it` },
+    ];
   });
 }
 

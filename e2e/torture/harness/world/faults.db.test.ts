@@ -58,7 +58,7 @@ test('in flight at a fault is what began before or during it, not what began aft
   expect(fault?.mailInFlight).toEqual([mailBefore]);
 });
 
-test('a fault that heals later lasts until then: what was in flight may arrive meanwhile', async () => {
+test('healed() moves the end of the last fault only', async () => {
   const healed: string[] = [];
   const recovery = { healed: () => void healed.push('healed') };
   const faults = createFaults({ store, receipts: [], recovery });

@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { watchSandbox } from './sandbox.ts';
 
-test('a message that the sandbox accepts twice is there twice, one that it drops half-way is not', async () => {
+test('a message that the sandbox accepts twice is listed twice; one that it drops half-way is not listed', async () => {
   const root = mkdtempSync(join(tmpdir(), 'sandbox-log-'));
   const folder = join(root, 'sandbox');
   const log = watchSandbox(folder);
