@@ -120,20 +120,22 @@ describe('with little time for a head', () => {
 });
 
 describe('bytes that are no request', () => {
+  let server: ConsoleServer;
+  afterEach(() => server.stop(0));
+
   test.each([
     ['no HTTP', 'hello\r\n\r\n', '400 Bad Request'],
     ['an unknown method', 'BREW / HTTP/1.1\r\nHost: a\r\n\r\n', '400 Bad Request'],
   ])('%s: a bare answer, and the connection is closed', async (_, bytes, statusLine) => {
-    const server = new ConsoleServer((_, response) => void response.end('the page'));
+    server = new ConsoleServer((_, response) => void response.end('the page'));
     const socket = connect(await server.listen(0, HOST), HOST);
     socket.write(bytes);
     expect(await text(socket)).toBe(`HTTP/1.1 ${statusLine}\r\nConnection: close\r\n\r\n`);
-    await server.stop(NEVER_MS);
   });
 
   test('headers over 64 KiB: a bare 431', async () => {
     const asked = Promise.withResolvers<IncomingMessage>();
-    const server = new ConsoleServer((request, response) => {
+    server = new ConsoleServer((request, response) => {
       asked.resolve(request);
       response.end();
     });
@@ -148,12 +150,11 @@ describe('bytes that are no request', () => {
     expect(await text(socket)).toMatch(
       /HTTP\/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n$/,
     );
-    await server.stop(NEVER_MS);
   });
 
   test('after a page that has begun: no second answer', async () => {
     const asked = Promise.withResolvers<ServerResponse>();
-    const server = new ConsoleServer((_, response) => asked.resolve(response));
+    server = new ConsoleServer((_, response) => asked.resolve(response));
     const socket = connect(await server.listen(0, HOST), HOST);
     socket.write(GET);
     (await asked.promise).write('begun');
@@ -161,6 +162,5 @@ describe('bytes that are no request', () => {
     const answer = await text(socket);
     expect(answer).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*begun/);
     expect(answer).not.toContain('400');
-    await server.stop(NEVER_MS);
   });
 });

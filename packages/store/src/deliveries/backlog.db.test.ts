@@ -1,7 +1,8 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
+import type { Pool } from 'pg';
 import { setupStore } from '../../test/open-store.ts';
 import { rowsRead } from '../../test/rows-read.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
@@ -22,14 +23,23 @@ beforeAll(async () => {
 });
 beforeEach(() => rows.clear());
 
-const poolOfOne = (databaseUrl: string) =>
-  createPool({
+const pools: Pool[] = [];
+afterEach(async () => {
+  for (const pool of pools.splice(0)) await pool.end();
+});
+
+/** The end of the test ends it. */
+function poolOfOne(databaseUrl: string): Pool {
+  const pool = createPool({
     databaseUrl,
     size: 1,
     applicationName: 'backlog-test',
     durableCommits: false,
     onError: () => undefined,
   });
+  pools.push(pool);
+  return pool;
+}
 
 const EMPTY = {
   outstanding: 0,
@@ -88,7 +98,6 @@ test('a count of an account asks about the webhooks that have deliveries, howeve
   const before = await rowsRead(pool);
   expect(await outstandingOf(pool, accountId)).toBe(3);
   expect((await rowsRead(pool)) - before).toBeLessThan(100);
-  await pool.end();
 });
 
 test('the oldest due is told of what nobody has in hand: a lease that runs counts as a hand, one that ran out does not', async () => {
@@ -206,7 +215,6 @@ describe('of a table beyond what is read whole', () => {
     const before = await read();
     await readOutstanding(pool, 10);
     expect((await read()) - before).toBeLessThan(ROWS / 4);
-    await pool.end();
   });
 
   test('that nothing is in any more all is zero', async () => {
@@ -220,5 +228,4 @@ describe('of a table beyond what is read whole', () => {
 test('a Postgres that is away is said to be', async () => {
   const away = poolOfOne('postgres://nobody@127.0.0.1:9/none');
   await expect(readBacklog(away)).rejects.toThrow(StoreUnavailableError);
-  await away.end();
 });
