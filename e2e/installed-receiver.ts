@@ -74,7 +74,11 @@ export function write(folder: string, name: string, content: string): string {
 }
 
 /** Runs a program that is written into the customer's folder. @returns what it prints, as JSON */
-export async function printed({ app }: InstalledReceiver, name: string, content: string): Promise<unknown> {
+export async function runProgram(
+  { app }: InstalledReceiver,
+  name: string,
+  content: string,
+): Promise<unknown> {
   const { code, stdout, stderr } = await runNode([write(app, name, content)], { cwd: app });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout);

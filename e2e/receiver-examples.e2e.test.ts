@@ -5,7 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import { envelopeBytes, signatureHeader } from '@postrider/domain';
 import type { EventId } from '@postrider/domain';
 import { waitFor } from '@postrider/testing';
-import { printed, setupInstalledReceiver, startExample, write } from './installed-receiver.ts';
+import { runProgram, setupInstalledReceiver, startExample, write } from './installed-receiver.ts';
 
 /* The examples of the package for customers, installed as a customer has them. */
 
@@ -155,6 +155,6 @@ describe('the examples', () => {
       const { default: handler } = await import('./fetch.mjs');
       const request = new Request('http://localhost/hooks', ${JSON.stringify(asked)});
       log((await handler.fetch(request, ${second})).status);`;
-    expect(await printed(installed, 'call-fetch.mjs', program)).toBe(204);
+    expect(await runProgram(installed, 'call-fetch.mjs', program)).toBe(204);
   });
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { listen, runNode, waitFor } from '@postrider/testing';
-import { npx, printed, setupInstalledReceiver, start, startExample, write } from './installed-receiver.ts';
+import { npx, runProgram, setupInstalledReceiver, start, startExample, write } from './installed-receiver.ts';
 
 /* The package for customers, as they get it: packed by npm, installed from the file, without a registry. */
 
@@ -163,7 +163,7 @@ describe.each(['@postrider/receiver', '@postrider/receiver/web'])('%s agrees wit
       import { SignatureVerificationError, verifySignature } from '${entry}';
       import vectors from '@postrider/receiver/vectors.json' with { type: 'json' };
       ${VERIFY_ALL}`;
-    expect(await printed(installed, 'verify.mjs', program)).toEqual(expectedResults());
+    expect(await runProgram(installed, 'verify.mjs', program)).toEqual(expectedResults());
   });
 
   test('by require', async () => {
@@ -171,7 +171,7 @@ describe.each(['@postrider/receiver', '@postrider/receiver/web'])('%s agrees wit
       const { SignatureVerificationError, verifySignature } = require('${entry}');
       const vectors = require('@postrider/receiver/vectors.json');
       (async () => { ${VERIFY_ALL} })();`;
-    expect(await printed(installed, 'verify.cjs', program)).toEqual(expectedResults());
+    expect(await runProgram(installed, 'verify.cjs', program)).toEqual(expectedResults());
   });
 });
 
@@ -189,7 +189,7 @@ test('the entry for Web Crypto runs where neither Buffer, process nor require ex
       }
     };
     ${VERIFY_ALL}`;
-  expect(await printed(installed, 'browser.mjs', program)).toEqual(expectedResults());
+  expect(await runProgram(installed, 'browser.mjs', program)).toEqual(expectedResults());
 });
 
 describe('the types', () => {

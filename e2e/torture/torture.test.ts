@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Experiment } from './harness/experiment.ts';
-import { notRun } from './torture.ts';
+import { experimentsNotRun } from './torture.ts';
 
 const experiments = [1, 2, 3, 32].map((number): Experiment => ({
   number,
@@ -15,7 +15,10 @@ test('each experiment that did not run is named with the reason', () => {
   const chosen = experiments.filter(({ number }) => number === 1 || number === 3);
   const results = [{ number: 1 }];
   const reasons = (only: readonly number[] | null, ran: typeof results): (string | number)[][] =>
-    notRun({ only }, experiments, { chosen, skipped, results: ran }).map(({ number, why }) => [number, why]);
+    experimentsNotRun({ only }, experiments, { chosen, skipped, results: ran }).map(({ number, why }) => [
+      number,
+      why,
+    ]);
   expect(reasons(null, results)).toEqual([
     [2, 'there is no such tool'],
     [3, 'the time was over'],

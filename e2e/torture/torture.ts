@@ -39,7 +39,7 @@ export async function torture(
     minutes: (performance.now() - beganAtMs) / 60_000,
     machine: { ...describeMachine(), finishedAt: new Date().toISOString() },
     experiments: results,
-    notRun: notRun(wanted, experiments, { chosen, skipped, results }),
+    notRun: experimentsNotRun(wanted, experiments, { chosen, skipped, results }),
   };
   mkdirSync(wanted.outFolder, { recursive: true });
   const file = join(wanted.outFolder, 'result.json');
@@ -69,7 +69,7 @@ function able(wanted: readonly Experiment[]): {
 }
 
 /** All experiments that did not run, each with the reason. */
-export function notRun(
+export function experimentsNotRun(
   { only }: Pick<TortureArguments, 'only'>,
   experiments: readonly Experiment[],
   run: {

@@ -47,7 +47,7 @@ async function throwAwayPostgres(): Promise<string> {
     dataDir,
     durable: false,
     throwAway: true,
-    instead: 'set TEST_DATABASE_URL: with it, tests that start no Postgres of their own run',
+    otherRemedy: 'set TEST_DATABASE_URL: with it, tests that start no Postgres of their own run',
     settings: { ...HOSTILE_SETTINGS, scram_iterations: '1' },
   });
   keepRunning(postgres);

@@ -103,9 +103,9 @@ test.each([
   [1, {}],
   [0, { SES_CONFIGURATION_SET: 'events' }],
 ])('the start warns %d times about SES_CONFIGURATION_SET with %j', async (warnings, settings) => {
-  const replaceProvider = () => database.query('delete from installation');
-  await replaceProvider();
-  atEnd(replaceProvider);
+  const forgetProvider = () => database.query('delete from installation');
+  await forgetProvider();
+  atEnd(forgetProvider);
   await startWorker({ MAIL_PROVIDER: 'ses', AWS_REGION: 'eu-central-1', ...settings });
   const lines = log
     .text()

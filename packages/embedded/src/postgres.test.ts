@@ -200,7 +200,7 @@ describe('a private Postgres', () => {
       const dataDir = join(folder, 'nameless');
       mkdirSync(dataDir);
       chownSync(dataDir, 54_321, 54_321);
-      await expect(start({ dataDir, instead: 'set DATABASE_URL' })).rejects.toThrow(
+      await expect(start({ dataDir, otherRemedy: 'set DATABASE_URL' })).rejects.toThrow(
         /^initdb needs an entry in \/etc\/passwd for the user 54321; add one, or set DATABASE_URL$/,
       );
     },
@@ -209,11 +209,11 @@ describe('a private Postgres', () => {
   test.each([
     ['Postgres 99', undefined],
     ['Postgres 99, or set DATABASE_URL', 'set DATABASE_URL'],
-  ])('without programs of its version says what to do: Install %s', async (remedy, instead) => {
+  ])('without programs of its version says what to do: Install %s', async (remedy, otherRemedy) => {
     const dataDir = join(folder, 'later');
     mkdirSync(dataDir, { recursive: true });
     writeFileSync(join(dataDir, 'PG_VERSION'), '99');
-    await expect(start({ dataDir, instead })).rejects.toThrow(new RegExp(`\\. Install ${remedy}$`));
+    await expect(start({ dataDir, otherRemedy })).rejects.toThrow(new RegExp(`\\. Install ${remedy}$`));
   });
 
   test('names the lost password file instead of making a new cluster', async () => {

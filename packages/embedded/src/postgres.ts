@@ -17,7 +17,7 @@ export interface PostgresOptions extends LaunchOptions {
   /** True: when this process ends, even by SIGKILL, the server ends and its files are removed. */
   throwAway?: boolean;
   /** What else the user can do if no private Postgres can run here, such as `set DATABASE_URL`. */
-  instead?: string | undefined;
+  otherRemedy?: string | undefined;
   /** Receives one line per step. */
   log?: (line: string) => void;
 }
@@ -70,8 +70,8 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   try {
     return await startOrAdopt(options);
   } catch (error) {
-    if (!(error instanceof NoPrivatePostgresError) || options.instead === undefined) throw error;
-    throw new Error(`${error.message}, or ${options.instead}`, { cause: error });
+    if (!(error instanceof NoPrivatePostgresError) || options.otherRemedy === undefined) throw error;
+    throw new Error(`${error.message}, or ${options.otherRemedy}`, { cause: error });
   }
 }
 

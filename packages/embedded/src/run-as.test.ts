@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { unprivileged } from './run-as.ts';
+import { unprivilegedUser } from './run-as.ts';
 
 const MACOS = `
 ##
@@ -19,5 +19,5 @@ test.each([
   ['daemon on macOS, where nobody has the negative number -2', MACOS, { uid: 1, gid: 1 }],
   ['65534 without entries', '', { uid: 65_534, gid: 65_534 }],
 ])('root starts Postgres as %s', (_who, passwd, user) => {
-  expect(unprivileged(passwd)).toEqual(user);
+  expect(unprivilegedUser(passwd)).toEqual(user);
 });

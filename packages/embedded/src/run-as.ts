@@ -18,7 +18,7 @@ export function runAsFor(dataDir: string): RunAs | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const existing = statOrNull(dataDir);
   if (existing !== null && existing.uid !== 0) return { uid: existing.uid, gid: existing.gid };
-  return unprivileged(readOrNull('/etc/passwd') ?? '');
+  return unprivilegedUser(readOrNull('/etc/passwd') ?? '');
 }
 
 /** Checks that `user` can enter every existing folder above `path`. */
@@ -42,7 +42,7 @@ function canEnter(stats: Stats, user: RunAs): boolean {
  *
  * @param passwd the text of /etc/passwd
  */
-export function unprivileged(passwd: string): RunAs {
+export function unprivilegedUser(passwd: string): RunAs {
   const entryOf = (name: string) => new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm').exec(passwd);
   const entry = entryOf('nobody') ?? entryOf('daemon');
   return entry === null ? NOBODY : { uid: Number(entry[1]), gid: Number(entry[2]) };

@@ -20,7 +20,7 @@ export async function supplyPostgres(
     startPostgres({
       dataDir: join(settings.dataDir, 'postgres'),
       durable: true,
-      instead: 'set DATABASE_URL=postgres://user:password@host:5432/database',
+      otherRemedy: 'set DATABASE_URL=postgres://user:password@host:5432/database',
       // The demonstration shows the time since the commit. Postgres must store commit times for that.
       settings: { track_commit_timestamp: 'on' },
       log: (line) => terminal.say('start', line),
