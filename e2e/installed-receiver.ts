@@ -90,7 +90,7 @@ export interface Started {
   readonly stop: () => Promise<void>;
 }
 
-/** A program in the customer's folder. It stops with the test. */
+/** A program in the customer's folder. The test must stop it. At the latest it ends with Jest. */
 export function start(
   { app }: InstalledReceiver,
   args: readonly string[],

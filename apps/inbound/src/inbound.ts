@@ -50,7 +50,7 @@ interface IntakeParts extends InboundParts {
 }
 
 interface Intake {
-  /** From its start to the begin of its stop. */
+  /** True from its start until its stop begins. */
   isRunning: boolean;
 }
 

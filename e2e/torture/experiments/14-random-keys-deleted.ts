@@ -15,7 +15,7 @@ export const randomKeysDeleted: Experiment = {
   shows: 'no process crashes over a damaged queue, and nothing is lost or made twice',
   runs: 'ci',
   async run(world) {
-    // So delayed jobs lie about.
+    // Retries leave delayed jobs in Redis.
     const load = await underLoad(world, { reaction: failingFirst(1, 20), perSecond: PER_SECOND });
     let deleted = 0;
     for (let deletion = 1; deletion <= world.scaled(DELETIONS); deletion += 1) {

@@ -13,7 +13,7 @@ const store = {
   query: async (sql: string, params: readonly unknown[] = []) => database.query(sql, [...params]) as never,
 };
 
-/** @returns the event. A worker took its delivery so long ago. Negative: it will. */
+/** @returns the key of the delivery: event and webhook. A worker took it so long ago. Negative: it will. */
 async function taken(minutesAgo: number): Promise<string> {
   const [id] = await rows.deliveries(await rows.webhook());
   const [row] = await database.query<{ event: string }>(

@@ -11,7 +11,7 @@ interface Row {
   readonly attempts: number;
 }
 
-/** True for a row that a worker took before $1 milliseconds ago. By age, because Postgres' clock may be off. */
+/** True for a row that a worker took at least $1 milliseconds ago. By age, because Postgres' clock may be off. */
 const TAKEN = `taken_at <= now() - $1 * interval '1 ms' and leased_until > now()`;
 
 /**

@@ -7,7 +7,7 @@ export interface FakeIdentity {
   VerifiedForSendingStatus: boolean;
   VerificationStatus: Status;
   DkimAttributes: { Status: Status; Tokens: string[]; SigningHostedZone?: string };
-  /** Whether SES mails bounces and complaints to the sender. */
+  /** True when SES mails bounces and complaints to the sender. */
   FeedbackForwardingStatus: boolean;
   MailFromAttributes?: { MailFromDomain: string; MailFromDomainStatus: Status; BehaviorOnMxFailure: string };
   Tags: { Key: string; Value: string }[];
