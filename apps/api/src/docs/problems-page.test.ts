@@ -14,9 +14,10 @@ function creationsWithSecret(): string[] {
   );
 }
 
-test('the page says of each creation that only its answer has a secret what to do without the answer', () => {
+test('the paragraph about a lost answer names every creation that shows a signing secret', () => {
   const creations = creationsWithSecret();
   expect(creations).toEqual(expect.arrayContaining(['POST /v1/webhooks', 'POST /v1/inbound/routes']));
-  const [, paragraph = ''] = /\n(After a 5xx, or without an answer, .*?)\n\n/s.exec(problemsPage()) ?? [];
+  const [, paragraph = ''] =
+    /\n(After `internal` or `not-ready`, or without an answer, .*?)\n\n/s.exec(problemsPage()) ?? [];
   for (const each of creations) expect(paragraph).toContain(`\`${each}\``);
 });

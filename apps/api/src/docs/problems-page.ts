@@ -26,9 +26,10 @@ than an hourly limit. Some more answers may change although the request does not
 
 The operator may raise the limits of webhooks and domains.
 
-After a 5xx, or without an answer, what you asked to create may exist. So list before you create again. \`POST /v1/webhooks\` makes a second
-webhook when it is sent again. \`POST /v1/inbound/routes\` is then 409 \`route-exists\`. Only the answer to a creation has the secret. If
-you did not get it, delete the webhook or the rule that is newer than your request, and create it again.
+After \`internal\` or \`not-ready\`, or without an answer, a webhook, a rule or an inbox may exist. List before you create it again. Repeat a
+send with its \`Idempotency-Key\`. \`POST /v1/webhooks\` makes a second webhook when it is sent again. \`POST /v1/inbound/routes\` is then 409
+\`route-exists\`. Only the answer to a creation has the secret. A webhook with your \`endpoint\`, or a rule with your \`match\`, that is newer
+than your request may be yours. If nobody else made it, its secret is lost: delete it, and create it again.
 `;
 
 /** The page `docs/problems.md`, in Markdown. */
