@@ -106,7 +106,7 @@ ${markdownTable(FIGURE_COLUMNS, experiments.map(figureRow), [0, 2, 3, 4, 5, 6, 7
 
 ## The faults, and the attempts in flight
 
-Attempts that had begun and were not recorded when the act of the fault was over: the fewest and the most.
+Attempts that had begun and were not recorded, right before or right after the act: the fewest and the most.
 
 ${markdownTable(['#', 'fault', 'times', 'in flight'], experiments.flatMap(faultRows), [0, 2, 3])}
 
@@ -172,7 +172,7 @@ function faultRows({ number, faults }: ExperimentResult): string[][] {
 
 function unfinished({ chosen, experiments }: TortureResult): string {
   const missing = chosen - experiments.length;
-  return missing === 0 ? '' : ` **${missing} did not run, for the time was over.**`;
+  return missing === 0 ? '' : ` **${missing} did not run, because the time was over.**`;
 }
 
 function comparing(experiments: readonly ExperimentResult[]): string {

@@ -108,7 +108,7 @@ describe('published', () => {
     };
     publish(result, folder);
     const page = readFileSync(join(folder, 'torture.md'), 'utf8');
-    expect(page).toContain('1 of 3 chosen experiments held.** **1 did not run, for the time was over.**');
+    expect(page).toContain('1 of 3 chosen experiments held.** **1 did not run, because the time was over.**');
     expect(page).toContain('with 5 % of every count');
     expect(page).toContain('The command: `npm run torture -- --minutes 12 --percent 5 --publish`');
     expect(page).toMatch(

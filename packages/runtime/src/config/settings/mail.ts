@@ -110,7 +110,8 @@ export const mailSettings = {
     description:
       'Configuration set of every message to SES. Its event destinations report deliveries, bounces and complaints. ' +
       'Set it alike on APIs and workers: for a new domain, the API then ends the mail of SES about bounces and complaints ' +
-      'to the sender. Not set: SES sends this mail, and reports nothing to Postrider.',
+      'to the sender. Not set: SES sends this mail, and reports to Postrider only about domains with a configuration ' +
+      'set or notifications of their own.',
     schema: sesConfigurationSet,
     processes: ['api', 'worker'],
   }),
@@ -119,8 +120,8 @@ export const mailSettings = {
     description: 'Time limit of one operation on a sending domain at the provider, at most 15,000.',
     unit: 'ms',
     // A request takes up to three turns at a domain: two pass while it waits. A turn is 5 s longer than this.
-    // The API closes a connection that is silent for 60 s. Only the wait behind another domain call of the
-    // account, up to 30 s, comes on top.
+    // The wait behind another domain call of the account, up to 30 s, comes on top: 90 s in all.
+    // The API closes a connection that is silent for 120 s.
     schema: wholeNumber(1, 15_000),
     default: '10000',
     processes: ['api'],
