@@ -7,7 +7,7 @@ import { answerSchema } from './named-schemas.ts';
 import type { JsonObject } from './named-schemas.ts';
 import { DELIVERY_TAG } from './tags.ts';
 
-const UNSIGNED = 'Not covered by the signature: use that of the verified body.';
+const UNSIGNED = 'Not covered by the signature: use';
 
 /** The operation that posts an event of this type to a customer's webhook. */
 export function delivery(type: EventType): JsonObject {
@@ -31,8 +31,8 @@ export function delivery(type: EventType): JsonObject {
         '`t=<unix seconds>,v1=<hex>`: see docs/verify-signatures.md.',
         `t=1795244772,v1=${'5f2b'.repeat(16)}`,
       ),
-      header('Service-Event-Id', `The event’s id. ${UNSIGNED}`, sample?.id),
-      header('Service-Event-Type', `The event’s type. ${UNSIGNED}`, type),
+      header('Service-Event-Id', `The event’s id. ${UNSIGNED} \`id\` of the verified body.`, sample?.id),
+      header('Service-Event-Type', `The event’s type. ${UNSIGNED} \`type\` of the verified body.`, type),
     ],
     requestBody: {
       required: true,
