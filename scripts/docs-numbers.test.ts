@@ -156,7 +156,7 @@ const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[
     /`description` at most (\d+) or null/,
     valueIn('domain', 'topicDescriptionLength'),
   ],
-  ['docs/console.md', /takes (\d+) KiB of headers/, valueIn('console', 'HEADERS_MAX') / KIB],
+  ['docs/console.md', /takes (\d+) KiB of headers/, valueIn('console', 'HEADER_BYTES_MAX') / KIB],
   ['docs/configuration.md', /Up to (\d+) more may run/, valueIn('batches', 'BATCH_MAX') - 1],
   ['bench/notes/drain.md', /carries up to (\d+) deliveries/, valueIn('batches', 'BATCH_MAX')],
   [

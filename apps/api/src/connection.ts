@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { BlockList, isIPv6 } from 'node:net';
 import type { Socket } from 'node:net';
 import { networkOf } from '@postrider/limits';
+import { parserStatusLine } from '@postrider/runtime';
 import { breakBody } from './http/body-fault.ts';
 import type { BodyFault } from './http/body-fault.ts';
 import { newRequestId } from './http/request-context.ts';
@@ -29,12 +30,6 @@ const WAITING_MAX = 32;
 /** How often we look for progress within `unreadTimeoutMs`. */
 const UNREAD_CHECKS = 6;
 
-/** The status for each error code of Node's HTTP parser. Other codes answer 400. */
-const STATUS_LINES: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-};
 /** Why a body breaks off, for other codes than a malformed one. */
 const BODY_FAULTS: Readonly<Record<string, BodyFault>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'did not arrive in time',
@@ -148,7 +143,7 @@ export class Connection {
     } else if (code === 'ECONNRESET' || !this.#socket.writable) this.#socket.destroy();
     // The bytes may be the rest of a request that already has its answer.
     else if (this.#current === null && this.#unfinished?.complete === false) this.#socket.destroySoon();
-    else if (!this.#endAfterAnswer(BODY_FAULTS[code])) this.#refuse(STATUS_LINES[code] ?? '400 Bad Request');
+    else if (!this.#endAfterAnswer(BODY_FAULTS[code])) this.#refuse(parserStatusLine(code));
   }
 
   /** The client has closed its side. Node reports a half request, unless that request asks to upgrade. */

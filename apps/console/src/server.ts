@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { within } from '@postrider/limits';
+import { parserStatusLine } from '@postrider/runtime';
 
 /** In milliseconds. */
 const TIMEOUTS = {
@@ -15,15 +16,8 @@ const TIMEOUTS = {
 };
 /** Users are few. Further connections are refused. */
 const CONNECTIONS_MAX = 512;
-/** In bytes. Node's 16 KiB are too few for the cookies of some proxies that sign people in. */
-const HEADERS_MAX = 65_536;
-
-/** The status for each error code of Node's HTTP parser, as Node answers it. Other codes answer 400. */
-const STATUS_LINES: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-};
+/** Node's 16 KiB are too few for the cookies of some proxies that sign people in. */
+const HEADER_BYTES_MAX = 65_536;
 
 /** The HTTP server of the console. */
 export class ConsoleServer {
@@ -37,7 +31,7 @@ export class ConsoleServer {
   /** @param timeouts tests set shorter ones */
   constructor(app: RequestListener, timeouts = TIMEOUTS) {
     this.#timeouts = timeouts;
-    this.#server = createServer({ ...timeouts, maxHeaderSize: HEADERS_MAX }, (request, response) => {
+    this.#server = createServer({ ...timeouts, maxHeaderSize: HEADER_BYTES_MAX }, (request, response) => {
       this.#inFlight.add(response);
       this.#unused.delete(request.socket);
       if (!this.#server.listening) response.setHeader('connection', 'close');
@@ -93,7 +87,7 @@ export class ConsoleServer {
     }
     const begun = [...this.#inFlight].some((response) => response.socket === socket && response.headersSent);
     if (socket.writable && !begun)
-      socket.write(`HTTP/1.1 ${STATUS_LINES[code] ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`);
+      socket.write(`HTTP/1.1 ${parserStatusLine(code)}\r\nConnection: close\r\n\r\n`);
     socket.destroy();
   }
 }

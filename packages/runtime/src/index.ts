@@ -30,6 +30,7 @@ export { maskSecrets } from './logging/redact.ts';
 export { RELAY_PASSES, type RelayPass } from './metrics/catalogue.ts';
 export { createMetrics, type Metrics } from './metrics/create-metrics.ts';
 export { errorCode } from './metrics/error-code.ts';
+export { parserStatusLine } from './parser-faults.ts';
 export { type NoWork, periodicTask, type PeriodicTask } from './periodic-task.ts';
 export { keepToDatabase, reconnectOnError, watchRedis } from './redis-watch.ts';
 export {
