@@ -61,7 +61,7 @@ export { inWords, LIMITS } from './limits.ts';
 export { createLinkTokens } from './link-token.ts';
 export type { LinkTarget, LinkTokens, ReceivedBytes, SentAttachment } from './link-token.ts';
 export { isMediaType } from './media-type.ts';
-export { decideMailOutcome } from './mail-outcome.ts';
+export { decideMailOutcome, THROTTLED_DELAY_MS } from './mail-outcome.ts';
 export type { MailOutcome, NextAttempt, ProviderNotification, ProviderResult } from './mail-outcome.ts';
 export type { MailReader } from './mail-reader.ts';
 export { namesAddress } from './names-address.ts';

@@ -103,8 +103,11 @@ export type MailOutcome =
  * loses no message.
  */
 const UNCONFIRMED_MAX = 3;
-/** The pause after a throttled attempt. The slot rests for as long. */
-const THROTTLED_DELAY_MS = 4_000;
+/**
+ * The pause after a throttled attempt. The slot rests for as long: with 16 slots, a worker asks four times a
+ * second.
+ */
+export const THROTTLED_DELAY_MS = 4_000;
 
 /** Decides what happens to the message, or to the recipients that are left. */
 export function decideMailOutcome(

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createUnsubscribeTokens, retrySchedule } from '@postrider/domain';
+import { createUnsubscribeTokens, retrySchedule, THROTTLED_DELAY_MS } from '@postrider/domain';
 import { Semaphore } from '@postrider/limits';
 import { createMailProvider } from '@postrider/mail';
 import type { MailProviderOptions } from '@postrider/mail';
@@ -22,8 +22,6 @@ export interface MailParts extends Shell<'worker'> {
 
 /** Time to record the outcome, after the provider's own time limit. */
 const LEASE_MARGIN_SECONDS = 15;
-/** With 16 slots, a throttled worker asks the provider four times a second. */
-const THROTTLED_REST_MS = 4_000;
 
 /** Builds the stages of mail, and adds the provider to the stop list. */
 export async function addMailStages(parts: MailParts): Promise<MailStages> {
@@ -53,7 +51,7 @@ export async function addMailStages(parts: MailParts): Promise<MailStages> {
     batches: new MailBatches(store, { leaseSeconds, logger }),
     providerSlots: new Semaphore(config.mailConcurrency, stopped),
     send: (email) => provider.send(outgoingMessage(email, unsubscribeUrlOf(email))),
-    restThrottledSlot: () => restOf(THROTTLED_REST_MS, stopped),
+    restThrottledSlot: () => restOf(THROTTLED_DELAY_MS, stopped),
     schedule: retrySchedule(config.mailRetryDelaysSeconds),
     leaseSeconds,
     logger,
@@ -61,7 +59,10 @@ export async function addMailStages(parts: MailParts): Promise<MailStages> {
   };
 }
 
-/** Waits about this long, by chance. Slots that were throttled together must not ask together again. */
-async function restOf(ms: number, stopped: AbortSignal): Promise<void> {
+/**
+ * Waits about this long, by chance, or until the stop. Slots that were throttled together must not ask
+ * together again.
+ */
+export async function restOf(ms: number, stopped: AbortSignal): Promise<void> {
   await delay(ms * (0.5 + Math.random()), null, { signal: stopped }).catch(() => undefined);
 }
