@@ -86,7 +86,7 @@ export interface TestApiOptions {
   /** How the stores behind the routes do, if not as those of the keys and of the limiter. */
   readonly storesThrough?: (databaseUrl: string) => string;
   /** The stores behind the routes, where a test does something between their calls. */
-  readonly watched?: (stores: RouteStores) => RouteStores;
+  readonly wrapStores?: (stores: RouteStores) => RouteStores;
   /** Instead of the limiter in Postgres. */
   readonly limiter?: RateLimiter;
   readonly keyRateLimitPerMinute?: number;
@@ -240,7 +240,7 @@ function storesOf(database: Database, options: TestApiOptions): RouteStores {
     inboxesPerAccountMax: MANY,
     webhooksPerAccountMax: webhooksMax(options),
   });
-  return options.watched?.(stores) ?? stores;
+  return options.wrapStores?.(stores) ?? stores;
 }
 
 function sendingDomainsOf(database: Database, options: TestApiOptions, logger: Logger) {

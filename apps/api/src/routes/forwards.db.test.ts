@@ -16,7 +16,7 @@ const TO = { to: 'boss@corp.example' };
 let meanwhile: (() => Promise<unknown>) | null;
 
 const api = setupApi({
-  watched: (stores) => ({
+  wrapStores: (stores) => ({
     ...stores,
     threads: {
       ...stores.threads,

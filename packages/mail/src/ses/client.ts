@@ -6,7 +6,7 @@ export interface SesOptions {
   readonly region: string;
   /** Limits one operation. It includes the credentials, the connection and every request. */
   readonly timeoutMs: number;
-  /** What it reports goes to its event destinations. */
+  /** Its event destinations get the reports of SES. */
   readonly configurationSet?: string | undefined;
   readonly connectionsMax?: number | undefined;
 }
