@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { READ_OFF_BYTES_MAX } from '../apps/api/src/http/unread-body.ts';
-import { quickLimit } from '../apps/relay/src/fair-shares.ts';
-import { FIRST_LIMIT } from '../apps/relay/src/webhook-state.ts';
+import { quickLimit } from '../apps/relay/src/delivery/fair-shares.ts';
+import { FIRST_LIMIT } from '../apps/relay/src/delivery/webhook-state.ts';
 import { CONTRACT_RETRY_DELAYS_SECONDS } from '../packages/domain/src/index.ts';
 import { announcedSlots } from '../packages/runtime/src/config/settings/delivery.ts';
 import { metricCatalogue } from '../packages/runtime/src/metrics/catalogue.ts';
@@ -15,12 +15,12 @@ const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
 const SOURCES = {
   console: 'apps/console/src/server.ts',
   batches: 'packages/queue/src/batches.ts',
-  depths: 'apps/relay/src/queue-depths.ts',
+  depths: 'apps/relay/src/delivery/queue-depths.ts',
   waiting: 'packages/queue/src/waiting-max.ts',
-  pass: 'apps/relay/src/delivery-pass.ts',
-  webhookState: 'apps/relay/src/webhook-state.ts',
+  pass: 'apps/relay/src/delivery/delivery-pass.ts',
+  webhookState: 'apps/relay/src/delivery/webhook-state.ts',
   webhookEvents: 'packages/store/src/events/webhook-events.ts',
-  flightTime: 'apps/relay/src/flight-time.ts',
+  flightTime: 'apps/relay/src/delivery/flight-time.ts',
   delivery: 'packages/runtime/src/config/settings/delivery.ts',
   domain: 'packages/domain/src/limits.ts',
   http: 'packages/runtime/src/config/settings/http.ts',

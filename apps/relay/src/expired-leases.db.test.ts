@@ -14,10 +14,10 @@ import {
 import type { MailClaim } from '@postrider/store';
 import { describeWithRedis, waitFor } from '@postrider/testing';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
-import { DeliveryPass } from './delivery-pass.ts';
+import { DeliveryPass } from './delivery/delivery-pass.ts';
 import { MAIL_DELAYED_MAX, mailPass } from './mail-pass.ts';
-import { createQueueDepths } from './queue-depths.ts';
-import type { QueueDepths } from './queue-depths.ts';
+import { createQueueDepths } from './delivery/queue-depths.ts';
+import type { QueueDepths } from './delivery/queue-depths.ts';
 
 const HOUR_MS = 3_600_000;
 const LEASE_SECONDS = 30;

@@ -7,8 +7,8 @@ import { inMemoryQueue } from '../test/in-memory-queue.ts';
 import type { InMemoryQueue } from '../test/in-memory-queue.ts';
 import { setupRelayStore } from '../test/setup-relay-store.ts';
 import { MAIL_DELAYED_MAX, mailPass } from './mail-pass.ts';
-import { createQueueDepths } from './queue-depths.ts';
-import type { QueueDepths } from './queue-depths.ts';
+import { createQueueDepths } from './delivery/queue-depths.ts';
+import type { QueueDepths } from './delivery/queue-depths.ts';
 
 const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 20;

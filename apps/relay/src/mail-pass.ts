@@ -1,6 +1,6 @@
 import type { MailJob, JobToAdd, Producer } from '@postrider/queue';
 import type { ClaimedEmail, MailOutbox } from '@postrider/store';
-import type { QueueDepths } from './queue-depths.ts';
+import type { QueueDepths } from './delivery/queue-depths.ts';
 
 export interface MailPassParts {
   readonly store: MailOutbox;

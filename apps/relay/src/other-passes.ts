@@ -32,7 +32,7 @@ import { MAIL_DELAYED_MAX, mailPass } from './mail-pass.ts';
 import { operatorEndpoint, operatorEventsPass } from './operator-events.ts';
 import { PAUSE_AFTER_ERROR_MS } from './pass.ts';
 import type { PassParts } from './pass.ts';
-import { createQueueDepths } from './queue-depths.ts';
+import { createQueueDepths } from './delivery/queue-depths.ts';
 import { RecoveriesPass } from './recoveries-pass.ts';
 import { retentionSteps, retentionPass } from './retention.ts';
 

@@ -11,13 +11,13 @@ import {
   readiness,
 } from '@postrider/store';
 import type { ParsedWakeUp } from '@postrider/store';
-import { DeliveryPass } from './delivery-pass.ts';
-import { createFleetWatch } from './fleet-watch.ts';
-import type { FleetWatch } from './fleet-watch.ts';
+import { DeliveryPass } from './delivery/delivery-pass.ts';
+import { createFleetWatch } from './delivery/fleet-watch.ts';
+import type { FleetWatch } from './delivery/fleet-watch.ts';
 import { createGaugesPass, createOtherPasses } from './other-passes.ts';
 import { PAUSE_AFTER_ERROR_MS, passMaker } from './pass.ts';
 import type { PassParts, RelayConnections } from './pass.ts';
-import { SweepPass } from './sweep-pass.ts';
+import { SweepPass } from './delivery/sweep-pass.ts';
 
 export interface RelayParts extends RelayConnections {
   readonly queueWatch: QueueWatch;

@@ -2,8 +2,8 @@ import type { WebhookId } from '@postrider/domain';
 import type { DeliveryJob, Lane, JobToAdd } from '@postrider/queue';
 import { createDeliveryOutbox, createDeliveryWork } from '@postrider/store';
 import type { ClaimRequest, DeadWorker, LeasedDelivery } from '@postrider/store';
-import { DeliveryPass } from '../src/delivery-pass.ts';
-import { SweepPass } from '../src/sweep-pass.ts';
+import { DeliveryPass } from '../src/delivery/delivery-pass.ts';
+import { SweepPass } from '../src/delivery/sweep-pass.ts';
 import { inMemoryQueue } from './in-memory-queue.ts';
 import type { RelayStore } from './setup-relay-store.ts';
 

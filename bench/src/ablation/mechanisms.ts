@@ -14,11 +14,11 @@ export interface SourceChange {
   readonly to: string;
 }
 
-const RELAY = 'apps/relay/src';
-const FAIR_SHARES = `${RELAY}/fair-shares.ts`;
-const FLIGHT_TIME = `${RELAY}/flight-time.ts`;
-const DELIVERY_PASS = `${RELAY}/delivery-pass.ts`;
-const WEBHOOK_STATE = `${RELAY}/webhook-state.ts`;
+const DELIVERY = 'apps/relay/src/delivery';
+const FAIR_SHARES = `${DELIVERY}/fair-shares.ts`;
+const FLIGHT_TIME = `${DELIVERY}/flight-time.ts`;
+const DELIVERY_PASS = `${DELIVERY}/delivery-pass.ts`;
+const WEBHOOK_STATE = `${DELIVERY}/webhook-state.ts`;
 const CLAIM = 'packages/store/src/deliveries/sql/claim-deliveries.ts';
 const SETTINGS = 'packages/runtime/src/config/settings/delivery.ts';
 

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import { QueueUnavailableError } from '@postrider/queue';
 import type { Lane } from '@postrider/queue';
-import { DeliveryFixture } from '../test/delivery-fixture.ts';
-import { setupRelayStore } from '../test/setup-relay-store.ts';
+import { DeliveryFixture } from '../../test/delivery-fixture.ts';
+import { setupRelayStore } from '../../test/setup-relay-store.ts';
 
 /** A lane with this many waiting jobs takes none: the fast one a sixth of the fixture's 1,024 slots. */
 const WAITING_MAX = { fast: 170, slow: 128 };

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { LANES } from '@postrider/queue';
 import type { QueueKey } from '@postrider/queue';
-import { inMemoryQueue } from '../test/in-memory-queue.ts';
-import type { InMemoryQueue } from '../test/in-memory-queue.ts';
+import { inMemoryQueue } from '../../test/in-memory-queue.ts';
+import type { InMemoryQueue } from '../../test/in-memory-queue.ts';
 import { createQueueDepths, DELAYED_MAX } from './queue-depths.ts';
 import type { QueueDepths } from './queue-depths.ts';
 

@@ -3,7 +3,7 @@ import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Lane } from '@postrider/queue';
 import type { WebhookReport } from '@postrider/store';
 import TinyQueue from 'tinyqueue';
-import { claimOf, leased } from '../test/claims.ts';
+import { claimOf, leased } from '../../test/claims.ts';
 import { WebhookRegistry } from './webhook-registry.ts';
 import type { WebhookRequest } from './webhook-registry.ts';
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
-import { DeliveryFixture } from '../test/delivery-fixture.ts';
-import { setupRelayStore } from '../test/setup-relay-store.ts';
+import { DeliveryFixture } from '../../test/delivery-fixture.ts';
+import { setupRelayStore } from '../../test/setup-relay-store.ts';
 
 const FIRST_LIMIT = 8;
 const WEBHOOKS_PER_LANE = 64;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import type { WebhookReport } from '@postrider/store';
-import { claimOf, leased } from '../test/claims.ts';
+import { claimOf, leased } from '../../test/claims.ts';
 import { WebhookState } from './webhook-state.ts';
 
 let webhook: WebhookState;

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createMetrics } from '@postrider/runtime';
 import type { DeadWorker, QueueIdentity } from '@postrider/store';
-import { keepingLogger } from '../test/log-lines.ts';
-import type { LoggedLine } from '../test/log-lines.ts';
+import { keepingLogger } from '../../test/log-lines.ts';
+import type { LoggedLine } from '../../test/log-lines.ts';
 import { createFleetWatch } from './fleet-watch.ts';
 
 const OWN: QueueIdentity = { kind: 'redis', prefix: 'postrider', id: 'q1' };
