@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createTestDatabase, untilWaitingForLock, waitFor, withClient } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { createPool } from '../db/pool.ts';
+import { dropExpired } from '../retention/housekeeping.ts';
 import { createFleet, lockWorkerNumber } from './fleet.ts';
 
 let db: TestDatabase;
@@ -56,30 +57,14 @@ test('a worker that leaves counts no more, nor does one that is silent for 3 sec
 
 test('a worker that was killed is forgotten after an hour, one that was only silent counts again', async () => {
   const fleet = createFleet(pool);
-  const [killed, frozen, other] = [1, 2, 3];
+  const [killed, frozen] = [1, 2];
   for (const worker of [killed, frozen]) await fleet.announce(worker, 10, QUEUE);
   await silentFor(killed, 3_601);
-  await silentFor(frozen, 3_599);
-  await fleet.announce(other, 10, QUEUE);
-  const known = await db.query('select number from workers order by number');
-  expect(known).toEqual([{ number: frozen }, { number: other }]);
+  await silentFor(frozen, 3_500);
+  await dropExpired(pool);
+  expect(await db.query('select number from workers')).toEqual([{ number: frozen }]);
   await fleet.announce(frozen, 10, QUEUE);
-  expect(await slotsOf(fleet)).toEqual([10, 10]);
-});
-
-test('a worker announces itself without a wait for another that forgets the same killed worker', async () => {
-  const fleet = createFleet(pool);
-  const [killed, other] = [1, 2];
-  await fleet.announce(killed, 10, QUEUE);
-  await silentFor(killed, 3_601);
-  await withClient(db.url, async (session) => {
-    await session.query('begin; delete from workers');
-    const announced = fleet.announce(other, 10, QUEUE);
-    await Promise.race([announced, untilWaitingForLock(db)]);
-    expect(await slotsOf(fleet)).toEqual([10]);
-    await session.query('rollback');
-    await announced;
-  });
+  expect(await slotsOf(fleet)).toEqual([10]);
 });
 
 test('a worker announces its queue, also one that it cannot read', async () => {

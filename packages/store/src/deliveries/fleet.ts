@@ -5,16 +5,7 @@ import { keepSession } from '../db/kept-session.ts';
 import type { KeptSession, KeptSessionOptions } from '../db/kept-session.ts';
 import { statement } from '../db/statement.ts';
 
-/**
- * Also removes workers that were silent for an hour. `LEASE_SECONDS` is an hour at most, so their leases are
- * over. Several workers may do so at once, and none waits for another.
- */
 const ANNOUNCE = statement('announce-worker')`
-    with killed as (
-      delete from workers
-      where id = any (array(
-        select id from workers where heard_at < now() - interval '1 hour' and id <> $1::int::text for update skip locked))
-    )
     insert into workers (id, number, slots, queue_kind, queue_prefix, queue_id)
     values ($1::int::text, $1::int, $2, $3, $4, $5)
     on conflict (id) do update set

@@ -27,6 +27,8 @@ const LIFETIMES = [
   { table: 'recovery_outcomes', age: 'recorded_at', hours: RECOVERY_HOURS },
   // The address of a deleted inbox is reserved for this time.
   { table: 'released_addresses', age: 'released_at', hours: ADDRESS_RESERVED_DAYS * 24 },
+  // `LEASE_SECONDS` is an hour at most, so the leases of a silent worker are over.
+  { table: 'workers', age: 'heard_at', hours: 1 },
 ] as const;
 
 /**

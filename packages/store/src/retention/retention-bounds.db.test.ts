@@ -36,6 +36,9 @@ const rows = createRows(database);
 
 afterEach(() => database.query('truncate provider_notifications, unclaimed_notifications'));
 
+/** Statements may read it whole: it has one row for each worker. */
+const SMALL_TABLE = 'workers';
+
 /** Of the statements seen, those that break a bound. */
 function beyond(
   seen: readonly ExplainedStatement[],
@@ -43,7 +46,9 @@ function beyond(
 ): readonly ExplainedStatement[] {
   return seen.filter(
     ({ ms, readWhole, rowsMax }) =>
-      ms > STATEMENT_MAX_MS || readWhole.length > 0 || rowsMax > rowsPerStatementMax,
+      ms > STATEMENT_MAX_MS ||
+      readWhole.some((table) => table !== SMALL_TABLE) ||
+      rowsMax > rowsPerStatementMax,
   );
 }
 
