@@ -1,4 +1,4 @@
-import { errorCode, watchRedis } from '@postrider/runtime';
+import { reportingPostgres, watchRedis } from '@postrider/runtime';
 import type { Logger, Metrics } from '@postrider/runtime';
 import type { QueueIdentity } from '@postrider/store';
 import type { QueueLocation } from './connection.ts';
@@ -26,16 +26,13 @@ export interface QueueWatch {
   readonly stop: () => Promise<void>;
 }
 
-/** An outage of a queue in Postgres is over after this long without an error. Consumers retry each second. */
-const OUTAGE_ENDS_AFTER_MS = 60_000;
-
 export function openQueueWatch(location: QueueLocation, options: QueueWatchOptions): QueueWatch {
   const { client, logger, metrics } = options;
   if (location.kind === 'postgres') {
     return {
       location,
       identity: openQueueIdentity(location, () => undefined).last,
-      onError: reportingPostgres(options),
+      onError: reportingPostgres(logger, metrics, { client }),
       works: () => true,
       state: (postgres) => postgres,
       start: async () => undefined,
@@ -55,17 +52,5 @@ export function openQueueWatch(location: QueueLocation, options: QueueWatchOptio
       await watch.stop();
       identity.close();
     },
-  };
-}
-
-/** Counts each error of a queue in Postgres. Logs the first one of an outage, as `watchRedis` does. */
-function reportingPostgres({ client, logger, metrics }: QueueWatchOptions): (error: Error) => void {
-  let lastAtMs = -Infinity;
-  return (error) => {
-    const nowMs = performance.now();
-    const again = nowMs - lastAtMs < OUTAGE_ENDS_AFTER_MS;
-    lastAtMs = nowMs;
-    metrics.postgresErrors.inc({ code: errorCode(error) });
-    logger[again ? 'debug' : 'warn']('postgres error', { client, error });
   };
 }

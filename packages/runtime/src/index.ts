@@ -32,6 +32,7 @@ export { createMetrics, type Metrics } from './metrics/create-metrics.ts';
 export { errorCode } from './metrics/error-code.ts';
 export { parserStatusLine } from './parser-faults.ts';
 export { type NoWork, periodicTask, type PeriodicTask } from './periodic-task.ts';
+export { reportingPostgres } from './postgres-errors.ts';
 export { keepToDatabase, reconnectOnError, watchRedis } from './redis-watch.ts';
 export {
   logMailProvider,

@@ -3,14 +3,14 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { buildSync } from 'esbuild';
 
-/** Begins a worker in a process of its own, as `main.ts` does, and prints its metrics port. */
-function startProcess(env: Record<string, string>) {
+/** Begins a worker in a process of its own, as `main.ts` does. By default it prints its metrics port. */
+function startProcess(env: Record<string, string>, script = 'console.log(shell.config.metricsPort);') {
   const { outputFiles } = buildSync({
     stdin: {
       contents: `
         import { processShell } from './process-shell.ts';
-        const { config } = processShell('worker', ({ leaseSeconds }) => ({ also: leaseSeconds }));
-        console.log(config.metricsPort);`,
+        const shell = processShell('worker', ({ leaseSeconds }) => ({ also: leaseSeconds }));
+        ${script}`,
       resolveDir: fileURLToPath(new URL('.', import.meta.url)),
     },
     bundle: true,
@@ -19,8 +19,8 @@ function startProcess(env: Record<string, string>) {
     write: false,
     banner: { js: "import{createRequire}from'node:module';const require=createRequire(process.execPath);" },
   });
-  const script = outputFiles[0]?.text ?? '';
-  return spawnSync(process.execPath, ['--input-type=module'], { input: script, env, encoding: 'utf8' });
+  const input = outputFiles[0]?.text ?? '';
+  return spawnSync(process.execPath, ['--input-type=module'], { input, env, encoding: 'utf8' });
 }
 
 test('a bad value stops the process with one line on stderr and exit code 1', () => {
@@ -34,14 +34,15 @@ test('a bad value stops the process with one line on stderr and exit code 1', ()
   );
 });
 
+const GOOD = {
+  DATABASE_URL: 'postgres://db/x',
+  SECRETS_KEY: Buffer.alloc(32).toString('base64'),
+  METRICS_PORT: '0',
+  LEASE_SECONDS: '50',
+};
+
 test('a good configuration is logged without secrets, and the process goes on', () => {
-  const SECRETS_KEY = Buffer.alloc(32).toString('base64');
-  const { status, stdout } = startProcess({
-    DATABASE_URL: 'postgres://db/x',
-    SECRETS_KEY,
-    METRICS_PORT: '0',
-    LEASE_SECONDS: '50',
-  });
+  const { status, stdout } = startProcess(GOOD);
   expect(status).toBe(0);
   const [line = '', port] = stdout.split('\n');
   expect(JSON.parse(line)).toMatchObject({
@@ -53,4 +54,13 @@ test('a good configuration is logged without secrets, and the process goes on', 
     also: 50,
   });
   expect(port).toBe('0');
+});
+
+test('an outage of Postgres is one line, whatever number of errors it causes', () => {
+  const { stdout } = startProcess(
+    GOOD,
+    `for (const reason of ['gone', 'away', 'away']) shell.onPostgresError(new Error(reason));`,
+  );
+  const lines = stdout.split('\n').filter((line) => line.includes('"postgres error"'));
+  expect(lines).toEqual([expect.stringContaining('gone')]);
 });

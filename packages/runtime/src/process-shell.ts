@@ -9,7 +9,7 @@ import { PartList } from './lifecycle/part-list.ts';
 import { createLogger } from './logging/create-logger.ts';
 import type { LogFields, Logger } from './logging/logger.ts';
 import { createMetrics, createSharedMetrics, type Metrics } from './metrics/create-metrics.ts';
-import { errorCode } from './metrics/error-code.ts';
+import { reportingPostgres } from './postgres-errors.ts';
 
 /** A role gets this from its process. */
 export interface Shell<R extends Role> {
@@ -46,7 +46,7 @@ export function processShell<const R extends Role>(
     logger,
     metrics,
     lifecycle: new Lifecycle({ logger, deadlineMs: shutdownDeadlineMs }),
-    onPostgresError: countingErrors(logger, metrics as unknown as Metrics<Role>),
+    onPostgresError: reportingPostgres(logger, metrics as unknown as Metrics<Role>),
   };
 }
 
@@ -76,7 +76,7 @@ export function sharedShell(alsoLogged: (config: ConfigurationOf<'all'>) => LogF
     logger,
     metrics,
     lifecycle: new Lifecycle({ logger, deadlineMs: config.shutdownDeadlineMs }),
-    onPostgresError: countingErrors(logger, metrics),
+    onPostgresError: reportingPostgres(logger, metrics),
     /** @throws Error for a role that `ROLES` does not name. */
     shellOf<const R extends Role>(role: R): Shell<R> {
       const own = loggerOf(role);
@@ -85,7 +85,7 @@ export function sharedShell(alsoLogged: (config: ConfigurationOf<'all'>) => LogF
         logger: own,
         metrics: metrics as unknown as Metrics<R>,
         lifecycle: new PartList(own),
-        onPostgresError: countingErrors(own, metrics),
+        onPostgresError: reportingPostgres(own, metrics),
       };
     },
   };
@@ -139,16 +139,6 @@ export function operationsServer(
     readiness,
     logger,
   });
-}
-
-function countingErrors(
-  logger: Pick<Logger, 'warn'>,
-  { postgresErrors }: Pick<Metrics<Role>, 'postgresErrors'>,
-): (error: Error) => void {
-  return (error) => {
-    postgresErrors.inc({ code: errorCode(error) });
-    logger.warn('postgres error', { error });
-  };
 }
 
 function orExit<T>(load: () => T): T {
