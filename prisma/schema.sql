@@ -451,12 +451,13 @@ CREATE TABLE messages (
   automatic boolean NOT NULL,
   notified_at timestamp(3) with time zone,
   complete boolean NOT NULL DEFAULT true,
+  sender text,
   CONSTRAINT messages_pkey PRIMARY KEY (id)
 );
 CREATE INDEX messages_by_blob ON messages USING btree (blob);
 CREATE INDEX messages_by_digest ON messages USING btree (content_digest);
 CREATE INDEX messages_by_message_id ON messages USING btree (message_id, inbox_id, created_at, id);
-CREATE INDEX messages_by_sender ON messages USING btree ("left"(lower(rtrim("substring"(from_address COLLATE "C", '[^<]*$'::text), '>'::text)), 320), created_at DESC, id DESC);
+CREATE INDEX messages_by_plain_sender ON messages USING btree ("left"(COALESCE(sender, lower(rtrim("substring"(from_address COLLATE "C", '[^<]*$'::text), '>'::text))), 320), created_at DESC, id DESC);
 CREATE INDEX messages_for_retention ON messages USING btree (GREATEST(created_at, '-infinity'::timestamp with time zone));
 CREATE INDEX messages_held ON messages USING btree (created_at DESC, id DESC) WHERE status = 'held'::message_status;
 CREATE INDEX messages_of_account_by_status ON messages USING btree (account_id, kind, status, created_at DESC, id DESC);

@@ -46,6 +46,30 @@ test('a sender leads to the mail, with and without a name, in any case', async (
   expect(await found('x@news.shop.example')).toEqual([]);
 });
 
+test.each([
+  ['Ann@m\u00fcnchen.example', ['ann@M\u00dcNCHEN.example', 'ANN@xn--mnchen-3ya.example']],
+  ['Ann <ann@xn--mnchen-3ya.example>', ['ann@m\u00fcnchen.example', 'ann@XN--mnchen-3ya.example']],
+  ['\u00dcnal@shop.example', ['\u00dcnal@shop.example', '\u00fcnal@shop.example', 'u\u0308nal@shop.example']],
+  [
+    'e\u0301ric@shop.example',
+    ['\u00e9ric@shop.example', '\u00c9ric@shop.example', 'e\u0301ric@shop.example'],
+  ],
+  ['"ann"@shop.example', ['ann@shop.example']],
+  [`${'N'.repeat(998)} <\u00dcnal@shop.example>`, ['\u00fcnal@shop.example']],
+  ['\u00dcnal@localhost', ['\u00fcnal@localhost']],
+])('the sender %s is found in each form of the address', async (from, forms) => {
+  await addInbox(`a@${SHARED_DOMAIN}`);
+  const received = await receive([`a@${SHARED_DOMAIN}`], from);
+  for (const form of forms) expect([form, await found(form)]).toEqual([form, received]);
+});
+
+test('a message that was stored before the column of senders was there is found', async () => {
+  await addInbox(`a@${SHARED_DOMAIN}`);
+  const received = await receive([`a@${SHARED_DOMAIN}`], 'Ann <Ann@News.shop.example>');
+  await store.outside.query('update messages set sender = null');
+  expect(await found('ann@news.shop.example')).toEqual(received);
+});
+
 test('an inbox leads to its mail, live or test, with any tag; an address with a tag only to that of the tag', async () => {
   await addInbox(`a@${SHARED_DOMAIN}`);
   await addInbox(`t@${SHARED_DOMAIN}`, { kind: 'test' });

@@ -1,7 +1,8 @@
-import { inboundAddress, plainAddress } from '@postrider/domain';
+import { inboundAddress } from '@postrider/domain';
 import type { AccountId, MessageId, ReceivedMessage } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
+import { senderAddress } from './sender-address.ts';
 import { findMessageById, findMessagesByAddress, findMessagesById } from './sql/read-messages.ts';
 
 /** A Message-ID without brackets, or the address of the sender or a recipient. */
@@ -44,7 +45,7 @@ export async function findMessages(
   return 'messageId' in search
     ? runOn<FoundMessage>(db.pool, findMessagesById, [search.messageId, limit, accountId ?? null])
     : runOn<FoundMessage>(db.pool, findMessagesByAddress, [
-        plainAddress(search.address) ?? search.address.toLowerCase(),
+        senderAddress(search.address),
         limit,
         accountId ?? null,
         inboundAddress(search.address),

@@ -15,6 +15,7 @@ import { runOn } from '../db/database.ts';
 import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
 import { recipientAddress } from './recipient-address.ts';
+import { senderAddress } from './sender-address.ts';
 import { endInTransaction } from './ses-mail.ts';
 import type { SesMailClaim } from './ses-mail.ts';
 import { lockInbox } from './sql/inboxes.ts';
@@ -227,6 +228,7 @@ async function store(
   const row = {
     ...record,
     ...record.auth,
+    sender: senderAddress(record.from),
     threadId: joined,
     blob,
     references,

@@ -30,14 +30,17 @@ const OF_ACCOUNT_OR_ALL = '($3::text is null or m.account_id = $3)';
 export const findMessagesById = statement('find-messages-by-id')`
     ${SEARCH} and m.message_id = $1 and ${OF_ACCOUNT_OR_ALL} ${NEWEST}`;
 
-/** The address of the sender, as the index `messages_by_sender` has it. */
-const SENDER = `left(lower(rtrim(substring(m.from_address collate "C" from '[^<]*$'), '>')), 320)`;
+/**
+ * The address of the sender, as the index `messages_by_plain_sender` has it. Mail that was stored before the
+ * column `sender` was there has its letters of ASCII in lower case.
+ */
+const SENDER = `left(coalesce(m.sender, lower(rtrim(substring(m.from_address collate "C" from '[^<]*$'), '>'))), 320)`;
 
 /**
  * Finds the newest messages that an address sent or received. Mail of an inbox is found by the inbox. Mail of
  * a rule is found by its events, in the accounts that have a rule for the address, or its domain.
  *
- * $1 the address as `plainAddress` writes it, $2 messages at most, $3 an account, or null for all, $4 the
+ * $1 the address as `senderAddress` writes it, $2 messages at most, $3 an account, or null for all, $4 the
  * address as `inboundAddress` writes it, or null, $5 at most so many messages of an inbox, or events of a
  * type in an account, are looked at, $6 with an account: at most so many messages of the sender.
  */

@@ -105,17 +105,17 @@ export const addMessage = statement('add-message')`
       select * from json_to_record($1::json) as m (
         id text, "accountId" text, kind key_kind, "inboxId" text, "threadId" text, "ruleId" text, status message_status,
         "heldReason" text, "receivedAt" timestamptz, digest text, blob text, size int, "messageId" text,
-        "inReplyTo" text, "references" text[], "from" text, "to" text[], cc text[], "replyTo" text[], "receivedFor" text[],
+        "inReplyTo" text, "references" text[], "from" text, sender text, "to" text[], cc text[], "replyTo" text[], "receivedFor" text[],
         subject text, "bodyOf" text, text text, html text, headers json, spf text, dkim text, dmarc text, automatic boolean,
         complete boolean, "notifiedAt" timestamptz)
     ),${intoThread('$3')},
     stored as (
       insert into messages (id, account_id, kind, inbox_id, thread_id, rule_id, status, held_reason, created_at,
-        content_digest, blob, size, message_id, in_reply_to, reference_ids, from_address, to_addresses, cc_addresses,
+        content_digest, blob, size, message_id, in_reply_to, reference_ids, from_address, sender, to_addresses, cc_addresses,
         reply_to_addresses, received_for, subject, text, html, headers, spf, dkim, dmarc, automatic, complete, notified_at)
       select m.id, m."accountId", m.kind, m."inboxId", coalesce(m."threadId", $3), m."ruleId", m.status, m."heldReason",
         m."receivedAt", decode(m.digest, 'hex'), m.blob, m.size, m."messageId", m."inReplyTo", m."references",
-        m."from", m."to", m.cc, m."replyTo", m."receivedFor", m.subject,
+        m."from", m.sender, m."to", m.cc, m."replyTo", m."receivedFor", m.subject,
         coalesce(b.text, m.text), coalesce(b.html, m.html), coalesce(b.headers, m.headers), m.spf, m.dkim, m.dmarc,
         m.automatic, m.complete, m."notifiedAt"
       from given m left join lateral (select * from messages where id = m."bodyOf" offset 0) b on true
