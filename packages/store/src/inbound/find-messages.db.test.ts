@@ -76,10 +76,12 @@ test('an inbox leads to its mail, live or test, with any tag; an address with a 
   const [plain] = await receive([`A@${SHARED_DOMAIN}`]);
   const [tagged] = await receive([`a+News@${SHARED_DOMAIN}`]);
   const [dotted] = await receive([`a+News@${SHARED_DOMAIN}.`]);
+  const [beyondAscii] = await receive([`a+\u00dcnal-e\u0301@${SHARED_DOMAIN}`]);
   const [ofTest] = await receive([`t@${SHARED_DOMAIN}`]);
-  expect(await found(`a@${SHARED_DOMAIN}`)).toEqual([dotted, tagged, plain]);
-  expect(await found(`a@${SHARED_DOMAIN}`, 1)).toEqual([dotted]);
+  expect(await found(`a@${SHARED_DOMAIN}`)).toEqual([beyondAscii, dotted, tagged, plain]);
+  expect(await found(`a@${SHARED_DOMAIN}`, 1)).toEqual([beyondAscii]);
   expect(await found(`a+news@${SHARED_DOMAIN}`)).toEqual([dotted, tagged]);
+  expect(await found(`a+\u00fcnal-\u00e9@${SHARED_DOMAIN}`)).toEqual([beyondAscii]);
   expect(await found(`t@${SHARED_DOMAIN}`)).toEqual([ofTest]);
 });
 

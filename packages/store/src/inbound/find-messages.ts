@@ -1,5 +1,6 @@
 import { inboundAddress } from '@postrider/domain';
 import type { AccountId, MessageId, ReceivedMessage } from '@postrider/domain';
+import { anyCase } from '../db/any-case.ts';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { senderAddress } from './sender-address.ts';
@@ -51,6 +52,7 @@ export async function findMessages(
         inboundAddress(search.address),
         LOOKED_AT_MAX,
         SENT_LOOKED_AT_MAX,
+        `^${anyCase(senderAddress(search.address))}$`,
       ]);
 }
 

@@ -42,7 +42,8 @@ const SENDER = `left(coalesce(m.sender, lower(rtrim(substring(m.from_address col
  *
  * $1 the address as `senderAddress` writes it, $2 messages at most, $3 an account, or null for all, $4 the
  * address as `inboundAddress` writes it, or null, $5 at most so many messages of an inbox, or events of a
- * type in an account, are looked at, $6 with an account: at most so many messages of the sender.
+ * type in an account, are looked at, $6 with an account: at most so many messages of the sender, $7 a regular
+ * expression for $1 in any case.
  */
 export const findMessagesByAddress = statement('find-messages-by-address')`
     with sent as materialized (
@@ -71,7 +72,7 @@ export const findMessagesByAddress = statement('find-messages-by-address')`
         order by m.created_at desc, m.id desc limit $5
       ) n
       where ($3::text is null or i.account_id = $3)
-        and (i.address = $1 or exists (select from unnest(n.received_for) r (address) where lower(r.address collate "C") = $1))
+        and (i.address = $1 or exists (select from unnest(n.received_for) r (address) where normalize(r.address) ~ $7))
       order by n.created_at desc, n.id desc limit $2
     ),
     receivers as materialized (
