@@ -11,6 +11,9 @@ test.each([
   'smtp; 550 5.1.1 <bob@xn--bcher-kva.example>: unknown user',
   'to=bob@xn--bcher-kva.example, status=bounced',
   'No mail for Bob@xn--bcher-kva.example.',
+  'smtp; 550 <bob@B\u00fccher.example>: unknown user',
+  'Write to Bob@bu\u0308cher.example.',
+  `${'N'.repeat(998)} <bob@b\u00fccher.example>`,
   { recipients: ['ada@a.example', BOB] },
   { detail: { link: null, diagnostic: `550 ${BOB}` } },
 ])('%j names the address', (value) => {
@@ -23,6 +26,8 @@ test.each([
   'bob+tag@xn--bcher-kva.example',
   '550 <x-bob@xn--bcher-kva.example>',
   '550 bob@xn--bcher-kva.example.com',
+  '550 bob@b\u00fccher.example.com',
+  '550 jim.bob@b\u00fccher.example',
   '550 bob@xn--bcher-kva.example-mail.com',
   '"bob@xn--bcher-kva.example" <ada@a.example>',
   { [BOB]: 'a key is none' },
@@ -57,6 +62,8 @@ test.each([
   // Behind a backslash no quoted local part begins. Otherwise each quote of `\\"\\"\\"` might begin one.
   ['bob@b.example', '\\"bob"@b.example'],
   ['bob@b.example', 'smtp; 550 <zo\u00ebbob@b.example>: unknown user'],
+  // Node has no Unicode form of this domain.
+  ['bob@b.0x1', 'smtp; 550 bob@ is unknown'],
 ])('%s is not the address in %j', (address, text) => {
   expect(namesAddress(text, address)).toBe(false);
 });

@@ -1,3 +1,4 @@
+import { domainToUnicode } from 'node:url';
 import { parseEmailAddress, unquotedLocalPart } from './email-address.ts';
 import { plainAddress } from './plain-address.ts';
 
@@ -24,10 +25,21 @@ function textNames(text: string, address: string): boolean {
   if (parsed !== null) return plainAddress(parsed.address) === address;
   // A longer text may write `"bob"@b.example` for `bob@b.example`.
   const words = text.toLowerCase().normalize('NFC').replaceAll(QUOTED_LOCAL_PARTS, unquotedLocalPart);
-  for (let at = words.indexOf(address); at !== -1; at = words.indexOf(address, at + 1)) {
-    if (isWord(words, at, at + address.length)) return true;
+  return hasWord(words, address) || hasWord(words, withUnicodeDomain(address));
+}
+
+function hasWord(text: string, word: string): boolean {
+  for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
+    if (isWord(text, at, at + word.length)) return true;
   }
   return false;
+}
+
+/** A longer text may write `bücher.example` for `xn--bcher-kva.example`. */
+function withUnicodeDomain(address: string): string {
+  const domainAt = address.lastIndexOf('@') + 1;
+  const domain = address.slice(domainAt);
+  return `${address.slice(0, domainAt)}${domainToUnicode(domain) || domain}`;
 }
 
 /**
