@@ -123,6 +123,20 @@ describe('who reads on after the last entry', () => {
   });
 });
 
+describe('who asked with `since`, got an empty page and reads on without it', () => {
+  test('gets the later events, and none of long before', async () => {
+    store.clock.set(new Date('2026-03-01T10:00:00.000Z'));
+    await suppress('old@b.example');
+    store.clock.set(new Date('2026-03-01T12:00:00.000Z'));
+    const events = createEventStore(store.db);
+    const since = store.clock.now();
+    const page = await events.list(accountId, { since }, { limit: 100 });
+    expect(page?.entries).toEqual([]);
+    await suppress('new@b.example');
+    expect(await listed({}, page?.position)).toEqual(['email.unsubscribed new@b.example']);
+  });
+});
+
 describe('a list', () => {
   test('holds the account’s events alone, the oldest first, in pages', async () => {
     for (const name of ['a', 'b', 'c']) await suppress(`${name}@b.example`);

@@ -45,7 +45,7 @@ export interface EventPageRequest {
   readonly limit: number;
 }
 
-/** `position`: that of the last entry, or of the cursor when there is no entry. */
+/** `position`: of the last entry. Without entries: where the page began, behind the cursor and `since`. */
 type EventPage = Page<ListedEvent> & { readonly position: bigint };
 
 /** The largest value of `bigint`. */
@@ -76,7 +76,7 @@ export function createEventStore(db: Database, settledPosition = createSettledPo
       const entries = rows.slice(0, limit).map(eventOf);
       // Each row says whether the limit of bytes cut the page.
       const hasMore = rows.length > limit || rows[0]?.isWhole === false;
-      return { entries, hasMore, position: entries.at(-1)?.position ?? from };
+      return { entries, hasMore, position: entries.at(-1)?.position ?? range.after };
     },
     /** Whether the account has the email. */
     async hasEmail(accountId: AccountId, id: EmailId): Promise<boolean> {
