@@ -36,7 +36,7 @@ const REFUSED_CONTENT: readonly RegExp[] = [
   // What is stored
   /is not the id of an entry of this list/,
   /is not the id of an event of the account|is neither a cursor of this list nor the id of an event/,
-  /is not a cursor of this list|is not the id of an attempt/,
+  /is not a cursor of this list|is not a cursor of this history|is not the id of an attempt/,
   /^The webhook has a recovery that runs/,
   /is not the id of a dead letter of the account/,
   /is not a recovery of the webhook/,

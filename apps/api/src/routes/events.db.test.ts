@@ -153,6 +153,18 @@ describe('GET /v1/events', () => {
     );
   });
 
+  test('refuses a cursor of a history that was lost, and says how to go on', async () => {
+    const emailId = await sendMail();
+    await recordSent(emailId);
+    const { next_cursor: newest } = await read('/v1/events');
+    const lost = writeEventCursor((readEventCursor(newest) as bigint) + 1_000n);
+    for (const path of ['/v1/events', `/v1/emails/${emailId}/events`]) {
+      expect(await read(`${path}?after=${newest}`)).toMatchObject({ data: [], next_cursor: newest });
+      const detail = expectProblem(await ask(`${path}?after=${lost}`), 'validation-failed');
+      expect(detail).toMatch(/^after is not a cursor of this history.* since /);
+    }
+  });
+
   test.each([
     ['recipients=a@b.example', 'the nearest one is recipient'],
     ['emailid=em_1', 'the nearest one is email_id'],

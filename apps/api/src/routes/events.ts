@@ -74,7 +74,7 @@ function listEvents(events: EventStore): Documented<KeyedRoute> {
       summary: 'List the events of the account, the oldest first',
       description:
         'Whichever webhook got them, as long as the operator keeps events. Ask again with the last `next_cursor` ' +
-        'for later events: none is left out.',
+        'for later events: none is left out. After a restore of the database a cursor may be refused: read again with `since`.',
       query: eventQuery,
       success: { status: 200, body: eventPage },
       refusals: ['validation-failed'],
@@ -128,7 +128,12 @@ async function pageAnswer(
   });
 }
 
+const LOST_HISTORY =
+  'after is not a cursor of this history. The database may have been restored to an earlier time. ' +
+  'Read again with since instead of after.';
+
 export function unknownEvent(after: EventCursor | undefined): string {
+  if (typeof after === 'bigint') return LOST_HISTORY;
   return `after ${quoted(after)} is not the id of an event of the account.`;
 }
 

@@ -123,6 +123,25 @@ describe('who reads on after the last entry', () => {
   });
 });
 
+describe('a cursor beyond the last position that the database has given', () => {
+  test('is refused: the database was restored to an earlier time, and would leave out events', async () => {
+    await suppress('a@b.example');
+    const events = createEventStore(store.db);
+    const position = (await events.list(accountId, {}, { limit: 100 }))?.position ?? 0n;
+    expect(await events.list(accountId, {}, { after: position + 1n, limit: 100 })).toBeNull();
+    await suppress('b@b.example');
+    expect(await listed({}, position)).toEqual(['email.unsubscribed b@b.example']);
+  });
+
+  test('is taken when only this process does not know the position yet', async () => {
+    await suppress('a@b.example');
+    const position = (await createEventStore(store.db).list(accountId, {}, { limit: 100 }))?.position;
+    const behind = createEventStore(store.db, async () => 0n);
+    const page = await behind.list(accountId, {}, { after: position, limit: 100 });
+    expect(page).toEqual({ entries: [], hasMore: false, position });
+  });
+});
+
 describe('who asked with `since`, got an empty page and reads on without it', () => {
   test('gets the later events, and none of long before', async () => {
     store.clock.set(new Date('2026-03-01T10:00:00.000Z'));

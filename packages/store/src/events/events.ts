@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import type { Page } from '../db/page.ts';
 import { COMMITTED_WITHIN_SECONDS } from '../retention/erasures.ts';
-import { createSettledPosition } from './settled-position.ts';
+import { createSettledPosition, readLastPosition } from './settled-position.ts';
 import {
   findPosition,
   findPositions,
@@ -60,7 +60,8 @@ export function createEventStore(db: Database, settledPosition = createSettledPo
      * Oldest first. An event that commits later always gets a later position. So a reader that continues
      * after the last entry misses none.
      *
-     * @returns null when the cursor is not an event in the account's list.
+     * @returns null when the cursor is not an event in the account's list, or is a position that the
+     * database has not given: a restore lost it. Events up to there would be left out.
      */
     async list(
       accountId: AccountId,
@@ -70,6 +71,8 @@ export function createEventStore(db: Database, settledPosition = createSettledPo
       const from = await positionOf(db, accountId, after ?? 0n);
       if (from === null) return null;
       const last = await settledPosition();
+      // `last` may be older than a position that another process listed.
+      if (from > last && from > (await readLastPosition(db.pool))) return null;
       const range = await rangeOf(db, filter, { after: from, last });
       const [statement, values] = listing(accountId, filter, range, limit + 1);
       const rows = await runOn<EventRow>(db.pool, statement, values);
