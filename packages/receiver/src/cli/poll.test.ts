@@ -100,6 +100,18 @@ test('the key is sent, and the list begins at the time of the API’s own clock'
   });
 });
 
+test('once an event has come, only the cursor is sent: it leaves out none, whatever the time of an event', async () => {
+  const { until } = await started();
+  await waitFor(() => requests.length > 3, { what: 'requests without an event' });
+  const since = '2026-11-26T10:00:00.000Z';
+  expect(requests[3]?.query).toEqual({ limit: '100', since, after: '0' });
+  events.push('a');
+  await until('evt_a: recorded');
+  const asked = requests.length;
+  const next = await waitFor(() => requests[asked], { what: 'a request after the event' });
+  expect(next.query).toEqual({ limit: '100', after: '1' });
+});
+
 test('an API that is busy or away later loses nothing, and is named once', async () => {
   const { out, until } = await started();
   nextAnswers.push(
