@@ -73,8 +73,8 @@ function listEvents(events: EventStore): Documented<KeyedRoute> {
       operationId: 'listEvents',
       summary: 'List the events of the account, the oldest first',
       description:
-        'Whichever webhook got them, as long as the operator keeps events. Ask again with the last `next_cursor` ' +
-        'for later events: none is left out. After a restore of the database a cursor may be refused: read again with `since`.',
+        'Whichever webhook got them, as long as the operator keeps events. Ask again with the last `next_cursor`, ' +
+        'without `since`, for later events: none is left out. After a restore of the database a cursor may be refused: read again with `since`.',
       query: eventQuery,
       success: { status: 200, body: eventPage },
       refusals: ['validation-failed'],

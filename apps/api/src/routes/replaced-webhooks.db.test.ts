@@ -58,8 +58,8 @@ async function listed(path: string, values: Readonly<Record<string, string>>): P
   const ids: string[] = [];
   let page: EventPage | undefined;
   do {
-    const after = page === undefined ? '' : `&after=${page.next_cursor}`;
-    const answer = await ask('get', `${filled}${after}`);
+    const next = page && `${filled.replace(/since=[^&]*&/, '')}&after=${page.next_cursor}`;
+    const answer = await ask('get', next ?? filled);
     expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
     page = answer.body as EventPage;
     ids.push(...page.data.map(({ id }) => id));
