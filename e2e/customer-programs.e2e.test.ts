@@ -117,15 +117,24 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** A program of the customer. @returns it, and the ids of events that it has printed so far. */
-function start(args: readonly string[]): { child: ChildProcess; ids: () => string[] } {
+interface Program {
+  readonly child: ChildProcess;
+  /** The ids of the events that it has printed so far. */
+  readonly ids: () => string[];
+  readonly stderr: () => string;
+}
+
+/** Starts a program of the customer. */
+function start(args: readonly string[]): Program {
   const env = { PATH: process.env['PATH'], API: url, KEY: system.apiKey };
-  const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
   endsWithUs(child);
   children.push(child);
-  let stdout = '';
+  let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
-  return { child, ids: () => [...stdout.matchAll(/^email\.sent (evt_\w{26})/gm)].map(([, id = '']) => id) };
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
+  const ids = () => [...stdout.matchAll(/^email\.sent (evt_\w{26})/gm)].map(([, id = '']) => id);
+  return { child, ids, stderr: () => stderr };
 }
 
 async function kill(child: ChildProcess): Promise<void> {
@@ -185,6 +194,13 @@ test('the loop of docs/guide.md gets every event in order, also after it was kil
   const arrived = () => new Set([...first.ids(), ...second.ids()]);
   await waitFor(() => arrived().size >= 123, { what: 'the events recorded meanwhile' });
   expect([...arrived()]).toEqual([...before, ...meanwhile]);
+});
+
+test('the loop of docs/guide.md says why its cursor is refused after a restore', async () => {
+  writeFileSync(join(folder, 'cursor.txt'), Buffer.from('1000000000').toString('base64url'));
+  const { stderr } = start(['poll.mjs']);
+  await waitFor(() => stderr().includes('HTTP 422'), { what: 'the refusal' });
+  expect(stderr()).toContain('Read again with since instead of after.');
 });
 
 test('listen with a key prints the new events of the account, and no old ones', async () => {

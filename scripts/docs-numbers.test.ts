@@ -89,6 +89,11 @@ const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[
   [GUIDE, /An account may have (\d+) webhooks/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
   [GUIDE, /webhooks of an account +\| (\d+)/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
   [GUIDE, /requests of a key +\| (\d+) a minute/, valueIn('http', 'KEY_RATE_LIMIT_PER_MINUTE')],
+  [
+    GUIDE,
+    /reads up to ([\d,]+) events a minute/,
+    valueIn('http', 'KEY_RATE_LIMIT_PER_MINUTE') * valueIn('domain', 'pageEntries'),
+  ],
   [GUIDE, /An attempt has (\d+) s/, valueIn('delivery', 'DELIVERY_TIMEOUT_DEFAULT_MS') / 1_000],
   [GUIDE, /an attempt +\| (\d+) s/, valueIn('delivery', 'DELIVERY_TIMEOUT_DEFAULT_MS') / 1_000],
   [GUIDE, /attempts +\| (\d+), in about/, CONTRACT_RETRY_DELAYS_SECONDS.length + 1],
