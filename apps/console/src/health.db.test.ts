@@ -108,6 +108,7 @@ describe('the page of an account', () => {
     const words = textOf(page);
     expect(words).toContain('failing 1 h 30 min, HTTP 503 93 %');
     expect(words).toContain('healthy 100 %');
+    expect(words).toMatch(/p95 by hour, latest .*healthy 100 % \d+ ms/);
     expect(labelsOf(page)).toHaveLength(4);
   });
 
@@ -125,7 +126,7 @@ describe('the page of an account', () => {
       'key shop deleted a webhook',
       'ada started a recovery of 28,412 events',
       'Outstanding deliveries 3 1,000,000',
-      'Deliveries per second 11 2,000',
+      'Attempts per second 11',
       'Held mail 1',
     ])
       expect(words).toContain(part);
@@ -153,13 +154,13 @@ describe('the page of an account', () => {
     await opened.rows.deliveries(outage.failing, { count: 9_997 });
     await query('update webhooks set dead_letters_dropped = 44');
     const cut = textOf(await show(`/accounts/${outage.accountId}`));
-    expect(cut).toContain('Dead letters 10,000+ Deleted by retention 88 ');
+    expect(cut).toContain('Dead letters 10,000+ Dead letters deleted by retention 88 ');
     expect(cut).toContain('Outstanding 10,000+ of 1,000,000');
     expect(cut).toContain('Outstanding deliveries 10,000+ 1,000,000');
     // 100 webhooks: 25,000 / 100 = 250 rows counted of each
     for (let n = 0; n < 98; n += 1) await opened.rows.webhook({ accountId: outage.accountId });
     const shared = textOf(await show(`/accounts/${outage.accountId}`));
-    expect(shared).toContain('Dead letters 250+ Deleted by retention 88 ');
+    expect(shared).toContain('Dead letters 250+ Dead letters deleted by retention 88 ');
     expect(shared).toContain('Outstanding 250+ of 1,000,000');
     expect(shared).toMatch(/failing 1 h 30 min, HTTP 503 93 % .*? 250\+ 250\+ /);
     await query('delete from deliveries');
@@ -173,7 +174,7 @@ describe('the page of an account', () => {
       [outage.accountId],
     );
     const words = textOf(await show(`/accounts/${outage.accountId}`));
-    expect(words).toContain('Dead letters 0+ Deleted by retention ');
+    expect(words).toContain('Dead letters 0+ Dead letters deleted by retention ');
     expect(words).toContain('Outstanding 0+ of');
     expect(words).toMatch(/Keys 100 of 1\d\d/);
   });
@@ -194,8 +195,12 @@ test('dead letters that retention deleted are counted at the webhook and at its 
   await query('update webhooks set dead_letters_dropped = case when id = $1 then 18412 else 88 end', [
     outage.failing,
   ]);
-  expect(textOf(await show(`/webhooks/${outage.failing}`))).toContain('Deleted by retention 18,412');
-  expect(textOf(await show(`/accounts/${outage.accountId}`))).toContain('Deleted by retention 18,500');
+  expect(textOf(await show(`/webhooks/${outage.failing}`))).toContain(
+    'Dead letters deleted by retention 18,412',
+  );
+  expect(textOf(await show(`/accounts/${outage.accountId}`))).toContain(
+    'Dead letters deleted by retention 18,500',
+  );
 });
 
 describe('the overview', () => {

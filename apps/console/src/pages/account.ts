@@ -2,7 +2,7 @@ import { html } from '@remix-run/html-template';
 import { LIMITS } from '@postrider/domain';
 import { HELD_OF_ACCOUNT_COUNTED_MAX } from '@postrider/store';
 import type {
-  createAccountStore,
+  AccountDetails,
   ApiKey,
   AttemptDay,
   Domain,
@@ -22,21 +22,23 @@ import { actionsSection } from './actions.ts';
 import { counter, deadLetterLink } from './counter.ts';
 import { healthState } from './health.ts';
 
-type AccountDetails = NonNullable<Awaited<ReturnType<ReturnType<typeof createAccountStore>['describe']>>>;
-
 export interface AccountParts {
   readonly account: AccountDetails;
+  /** The first 100. */
   readonly webhooks: readonly OwnedWebhook[];
+  /** By webhook id. A webhook that was deleted meanwhile is absent. */
   readonly health: ReadonlyMap<string, WebhookHealth>;
-  /** The counts in `health` stop there. */
+  /** The counts in `health` stop at this number. */
   readonly countedMax: number;
+  /** The attempts of the last 24 hours, by webhook id. */
   readonly days: ReadonlyMap<string, AttemptDay>;
-  /** At all its webhooks. */
+  /** Attempts at all webhooks of the account. */
   readonly attemptsLastMinute: number;
   readonly heldMessages: number;
   readonly keys: readonly ApiKey[];
+  /** The first 100. */
   readonly domains: readonly Domain[];
-  /** The latest. */
+  /** The latest actions only. */
   readonly actions: readonly ListedAuditEntry[];
 }
 
@@ -45,6 +47,7 @@ export function accountPage(parts: AccountParts, settings: Settings, visit: Visi
   const pill =
     account.suspendedAt === null ? state('good', 'active', 'pill') : state('bad', 'suspended', 'pill');
   const ids = html`${pill} ${wholeId(account.id, 'account id')}`;
+  // On /recover, `webhook` may be an account id. It stands for all webhooks of the account.
   const acts = html`<div class="acts">
     <a class="btn" href="/dead-letters?account=${account.id}">Dead letters</a>
     ${visit.mayAct ? html`<a class="btn" href="/recover?webhook=${account.id}">Recover…</a>` : null}
@@ -67,7 +70,7 @@ function suspension({ suspendedAt }: AccountDetails, now: Date): Html | null {
   return html`<div class="note bad">
     <p>
       <b>Suspended since ${timeAgo(suspendedAt, now)}.</b> The API refuses the keys of the account. Postrider
-      still delivers its events.
+      still delivers the account's events.
     </p>
   </div>`;
 }
@@ -89,7 +92,7 @@ function lacksWebhooks({ account, webhooks }: AccountParts): boolean {
 }
 
 function accountFacts(parts: AccountParts, settings: Settings, now: Date): Html {
-  const { account, heldMessages } = parts;
+  const { account, attemptsLastMinute, heldMessages } = parts;
   return facts([
     {
       term: 'Created',
@@ -109,7 +112,7 @@ function accountFacts(parts: AccountParts, settings: Settings, now: Date): Html 
       >`,
     },
     {
-      term: 'Deleted by retention',
+      term: 'Dead letters deleted by retention',
       value: count(
         sum(parts.webhooks.map(({ deadLettersDropped }) => deadLettersDropped)),
         lacksWebhooks(parts),
@@ -126,6 +129,7 @@ function accountFacts(parts: AccountParts, settings: Settings, now: Date): Html 
       value: html`${total(parts, ({ outstanding }) => outstanding)}
         <span class="rel">of ${count(settings.outstandingDeliveriesPerAccountMax)}</span>`,
     },
+    { term: 'Attempts per second', value: count(Math.round(attemptsLastMinute / 60)) },
   ]);
 }
 
@@ -133,14 +137,15 @@ function webhooksSection(parts: AccountParts, settings: Settings, now: Date): Ht
   const { account, webhooks, health, days, countedMax } = parts;
   const max = account.limits.webhooks ?? settings.webhooksPerAccountMax;
   const rows = webhooks.map((webhook) => {
-    const [own, dayOf] = [health.get(webhook.id), days.get(webhook.id)];
+    const ownHealth = health.get(webhook.id);
+    const attempts = days.get(webhook.id);
     return [
       webhookName(webhook),
-      healthState(webhook, own, dayOf, now),
-      dayOf === undefined ? '' : successCell(dayOf),
-      dayOf === undefined ? '' : latencyCell(dayOf),
-      counter(own?.outstanding ?? 0, countedMax),
-      deadLetterLink(webhook.id, own?.deadLetters ?? 0, countedMax),
+      healthState(webhook, ownHealth, attempts, now),
+      attempts === undefined ? '' : successCell(attempts),
+      attempts === undefined ? '' : latencyCell(attempts),
+      counter(ownHealth?.outstanding ?? 0, countedMax),
+      deadLetterLink(webhook.id, ownHealth?.deadLetters ?? 0, countedMax),
     ];
   });
   const table = stackedTable({
@@ -149,7 +154,7 @@ function webhooksSection(parts: AccountParts, settings: Settings, now: Date): Ht
       { label: 'Webhook' },
       { label: 'State' },
       { label: 'Successful attempts, 24 h' },
-      { label: 'p95, 24 h' },
+      { label: 'p95 by hour, latest' },
       { label: 'Outstanding', isNumber: true },
       { label: 'Dead letters', isNumber: true },
     ],
@@ -176,14 +181,14 @@ function webhookName({ id, endpoint, events, ruleId }: OwnedWebhook): Html {
     ><span class="sub">${types} · ${idCode(id)}</span>`;
 }
 
-function successCell(dayOf: AttemptDay): Html {
-  return html`<span class="spark"><b>${successRate(dayOf)}</b>${failurePlot(dayOf, 'spark')}</span>`;
+function successCell(attempts: AttemptDay): Html {
+  return html`<span class="spark"><b>${successRate(attempts)}</b>${failurePlot(attempts, 'spark')}</span>`;
 }
 
-function latencyCell(dayOf: AttemptDay): Html {
-  const latest = latestP95(dayOf);
+function latencyCell(attempts: AttemptDay): Html {
+  const latest = latestP95(attempts);
   if (latest === null) return html`<span class="soft">none</span>`;
-  return html`<span class="spark"><b>${latency(latest)}</b>${latencyPlot(dayOf, 'spark')}</span>`;
+  return html`<span class="spark"><b>${latency(latest)}</b>${latencyPlot(attempts, 'spark')}</span>`;
 }
 
 const KEYS_SHOWN_MAX = 100;
@@ -191,7 +196,7 @@ const KEYS_SHOWN_MAX = 100;
 function keysSection({ keys }: AccountParts, settings: Settings, now: Date): Html {
   const revoked = keys.filter((key) => key.revokedAt !== null).length;
   const shown = keys.slice(0, KEYS_SHOWN_MAX);
-  const ofAll = shown.length < keys.length ? `${count(shown.length)} of ` : '';
+  const shownOf = shown.length < keys.length ? `${count(shown.length)} of ` : '';
   const rows = shown.map((key) => [
     key.name === null ? idCode(key.id) : html`${key.name}<span class="sub">${idCode(key.id)}</span>`,
     key.kind,
@@ -218,7 +223,7 @@ function keysSection({ keys }: AccountParts, settings: Settings, now: Date): Htm
     'keys',
     {
       title: 'Keys',
-      more: `${ofAll}${count(keys.length)}${revoked === 0 ? '' : `, ${count(revoked)} revoked`}`,
+      more: `${shownOf}${count(keys.length)}${revoked === 0 ? '' : `, ${count(revoked)} revoked`}`,
       side: html`<p class="small soft">Last use is precise to the hour</p>`,
     },
     html`<div class="card">${rows.length === 0 ? nothing('This account has no API key.') : table}</div>`,
@@ -236,35 +241,54 @@ function expiry({ revokedAt, expiresAt }: ApiKey, now: Date): Html {
   return html`${day(expiresAt)} <span class="rel">in ${duration(seconds)}</span>`;
 }
 
-function limitsSection(parts: AccountParts, settings: Settings): Html {
-  const { account, domains, attemptsLastMinute } = parts;
+interface AccountLimit {
+  readonly name: string;
+  readonly used: string;
+  readonly max: number;
+  readonly source: 'this account' | 'default' | 'fixed';
+}
+
+function limitsOf(parts: AccountParts, settings: Settings): AccountLimit[] {
+  const { account, domains } = parts;
   const { limits } = account;
-  const outstanding = total(parts, (each) => each.outstanding);
-  const row = (name: string, used: number | string, own: number | null, byDefault: number, fixed = false) => [
-    name,
-    typeof used === 'string' ? used : count(used),
-    count(own ?? byDefault),
-    own === null ? html`<span class="soft term">${fixed ? 'fixed' : 'default'}</span>` : 'this account',
-  ];
   const unverified = domains.filter((domain) => domain.status !== 'verified').length;
-  const rows = [
-    row('Webhooks', account.webhooks, limits.webhooks, settings.webhooksPerAccountMax),
-    row('Sending domains', account.domains, limits.domains, settings.domainsPerAccountMax),
-    row(
-      'Unverified domains',
-      count(unverified, account.domains > domains.length),
-      limits.unverifiedDomains,
-      settings.unverifiedDomainsPerAccountMax,
-    ),
-    row('Inboxes', account.inboxes, null, LIMITS.inboxes, true),
-    row(
-      'Deliveries per second',
-      Math.round(attemptsLastMinute / 60),
-      null,
-      settings.deliveriesPerAccountPerSecond,
-    ),
-    row('Outstanding deliveries', outstanding, null, settings.outstandingDeliveriesPerAccountMax),
+  return [
+    {
+      name: 'Webhooks',
+      used: count(account.webhooks),
+      ...ownOrDefault(limits.webhooks, settings.webhooksPerAccountMax),
+    },
+    {
+      name: 'Sending domains',
+      used: count(account.domains),
+      ...ownOrDefault(limits.domains, settings.domainsPerAccountMax),
+    },
+    {
+      name: 'Unverified domains',
+      used: count(unverified, account.domains > domains.length),
+      ...ownOrDefault(limits.unverifiedDomains, settings.unverifiedDomainsPerAccountMax),
+    },
+    { name: 'Inboxes', used: count(account.inboxes), max: LIMITS.inboxes, source: 'fixed' },
+    {
+      name: 'Outstanding deliveries',
+      used: total(parts, (each) => each.outstanding),
+      max: settings.outstandingDeliveriesPerAccountMax,
+      source: 'default',
+    },
   ];
+}
+
+function ownOrDefault(own: number | null, byDefault: number): Pick<AccountLimit, 'max' | 'source'> {
+  return own === null ? { max: byDefault, source: 'default' } : { max: own, source: 'this account' };
+}
+
+function limitsSection(parts: AccountParts, settings: Settings): Html {
+  const rows = limitsOf(parts, settings).map(({ name, used, max, source }) => [
+    name,
+    used,
+    count(max),
+    source === 'this account' ? source : html`<span class="soft term">${source}</span>`,
+  ]);
   const columns = [
     { label: 'Limit' },
     { label: 'In use', isNumber: true },
@@ -284,7 +308,7 @@ function domainsSection({ account, domains }: AccountParts, now: Date): Html {
     domain.status === 'verified' ? state('good', domain.status) : state('wait', domain.status),
     timeAgo(domain.createdAt, now, 'minutes'),
   ]);
-  const columns = [{ label: 'Domain' }, { label: 'State' }, { label: 'Since' }];
+  const columns = [{ label: 'Domain' }, { label: 'State' }, { label: 'Added' }];
   const table = stackedTable({ caption: 'Sending domains of the account', columns, rows });
   return section(
     'domains',

@@ -228,17 +228,19 @@ function targetCells(
   const { webhook, day, health } = target;
   const { matched, deadLetters, oldest, newest, hasMore } = target.count;
   const more = hasMore ? '+' : '';
-  const p95 = day === undefined ? null : latestP95(day);
+  const latest = day === undefined ? null : latestP95(day);
   const isOut = leftOut(target, fields) !== null;
   const events = isOut
     ? html`<span class="soft">${count(matched)}${more}</span><span class="sub">left out</span>`
     : html`<b>${count(matched)}${more}</b>`;
-  const now95 =
-    webhook.failingSince === null && p95 !== null ? html`<span class="sub">p95 ${latency(p95)}</span>` : null;
+  const p95 =
+    webhook.failingSince === null && latest !== null
+      ? html`<span class="sub">latest p95 ${latency(latest)}</span>`
+      : null;
   return [
     html`<a href="/webhooks/${webhook.id}">${endpointText(webhook.endpoint)}</a
       ><span class="sub">${account?.name ?? ''}</span>`,
-    html`${healthState(webhook, health, day, now)}${now95}`,
+    html`${healthState(webhook, health, day, now)}${p95}`,
     events,
     count(deadLetters),
     ...(fields.only === 'undelivered' ? [`${count(matched - deadLetters)}${more}`] : []),

@@ -4,7 +4,7 @@ import type { EventId } from '@postrider/domain';
 import { EVENTS_LOOKED_AT_MAX, IN_FLIGHT_COUNTED_MAX } from '@postrider/store';
 import type {
   AttemptDay,
-  createAccountStore,
+  AccountDetails,
   EventSummary,
   OwnedWebhook,
   WebhookEvent,
@@ -48,7 +48,7 @@ export interface WebhookFilter {
 
 export interface WebhookParts {
   readonly webhook: OwnedWebhook;
-  readonly account: Awaited<ReturnType<ReturnType<typeof createAccountStore>['describe']>>;
+  readonly account: AccountDetails | null;
   readonly health: WebhookHealth | undefined;
   /** Attempts that run now. */
   readonly inFlight: number;
@@ -122,7 +122,7 @@ function webhookFacts({ webhook, health, inFlight }: WebhookParts, settings: Set
       value: html`${deadLetterLink(webhook.id, deadLetters)}
         <span class="rel">limit ${count(settings.deadLettersPerWebhookMax)}</span>`,
     },
-    { term: 'Deleted by retention', value: count(webhook.deadLettersDropped) },
+    { term: 'Dead letters deleted by retention', value: count(webhook.deadLettersDropped) },
     {
       term: 'In flight',
       value: html`${count(inFlight, inFlight >= IN_FLIGHT_COUNTED_MAX)}

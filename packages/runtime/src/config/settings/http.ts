@@ -59,7 +59,7 @@ export const httpSettings = {
     unit: 'deliveries/s',
     schema: wholeNumber(1, 1_000_000),
     default: '2000',
-    processes: ['api', 'console'],
+    processes: ['api'],
   }),
   outstandingDeliveriesPerAccountMax: defineSetting({
     key: 'OUTSTANDING_DELIVERIES_PER_ACCOUNT_MAX',
