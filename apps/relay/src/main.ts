@@ -19,6 +19,7 @@ shell.lifecycle
     },
     stop: () => Promise.all([pools.leases.end(), pools.pool.end()]),
   })
+  // This server starts before the relay's passes and stops after them. addRelay adds those below.
   .add(
     'operations server',
     operationsServer(shell, () => readiness()),

@@ -4,7 +4,10 @@ import type { Screening } from './screening.ts';
 
 /** The envelope of a message. The client chose most values, so do not trust them. */
 export interface ReceivedEnvelope {
-  /** The network of the TCP client. Over LMTP, the session. */
+  /**
+   * The sender's share of memory and worker threads belongs to this key: its address or IPv6 /64; over LMTP,
+   * its session.
+   */
   readonly client: string;
   /** Address of the TCP client. An IPv4 address over IPv6 is written as IPv4. */
   readonly remoteAddress: string;
@@ -21,8 +24,8 @@ export interface ReceivedEnvelope {
   readonly tls: boolean;
   readonly sessionId: string;
   /**
-   * Length of our `Received:` field. The rest of `raw` is what the client sent. It stays the same in a
-   * repeat.
+   * Length of our `Received:` field in `raw`. The bytes after it are the client's. A repeated message has the
+   * same bytes there.
    */
   readonly traceBytes: number;
 }
@@ -33,18 +36,19 @@ interface MessageSinkParts {
   readonly screening: Pick<Screening, 'screen'>;
 }
 
-/** The SMTP server asks it about recipients and passes it each message. Our own scanners judge these. */
+/**
+ * The SMTP server asks this object about recipients, and passes each message to it. Our own scanners judge
+ * this mail; SES judges its own.
+ */
 export type MessageSink = ReturnType<typeof createMessageSink>;
 
 export function createMessageSink({ store, pipeline, screening }: MessageSinkParts) {
   return {
-    /**
-     * Called for each RCPT. The server answers false with 550 5.1.1, an error and a timeout with 451 4.3.0.
-     */
+    /** Called for each RCPT. For false the client gets 550 5.1.1; for an error or a timeout, 451 4.3.0. */
     accepts: (recipient: string): Promise<boolean> => store.accepts(recipient),
     /**
-     * Resolves after the transaction commits. Only then does the client get 250. An error or a timeout is
-     * answered with 451 4.3.0, and the client sends the same message again.
+     * `stored` means that the transaction has committed: the client gets 250. `nobody` gets 550. `later`, an
+     * error and a timeout get 451, and the client sends the same message again.
      *
      * It settles only when nothing reads `raw` any more: until then the memory budget counts these bytes.
      * @param raw our `Received:` field, then the message byte for byte

@@ -106,7 +106,7 @@ beforeAll(async () => {
   server = await testServers((...added) => void cleanups.push(...added)).start({
     accepts: (recipient) => sink.accepts(recipient),
     receive: (raw, envelope) => sink.receive(raw, carry(envelope)),
-    limits: { messageBytesMax: MESSAGE_BYTES_MAX, bytesUnderWayMax: BYTES_IN_FLIGHT_MAX },
+    limits: { messageBytesMax: MESSAGE_BYTES_MAX, bytesInFlightMax: BYTES_IN_FLIGHT_MAX },
   });
 });
 afterAll(async () => {

@@ -68,7 +68,7 @@ export class InboundServer {
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#sessionLimits = new SessionLimits(this.#limits.sessionsMax, this.#limits.sessionsPerClientMin);
     this.#budget = new ByteBudget({
-      bytesMax: this.#limits.bytesUnderWayMax,
+      bytesMax: this.#limits.bytesInFlightMax,
       smallBytes: this.#limits.smallMessageBytes,
     });
     this.#server = this.#createServer();

@@ -197,7 +197,7 @@ describe('the size of a message', () => {
 
   test('beyond the limit is read but not kept, and the session continues', async () => {
     const server = await servers.start({
-      limits: { messageBytesMax: 2 * BLOCK, bytesUnderWayMax: 8 * BLOCK, smallMessageBytes: BLOCK },
+      limits: { messageBytesMax: 2 * BLOCK, bytesInFlightMax: 8 * BLOCK, smallMessageBytes: BLOCK },
     });
     const client = await server.greet();
     await beginMessage(client);
@@ -219,7 +219,7 @@ describe('the bytes of all messages in flight', () => {
   test('are limited: a further message gets 451, and passes later', async () => {
     const { promise: opened, resolve: open } = Promise.withResolvers<PipelineOutcome>();
     const server = await servers.start({
-      limits: { bytesUnderWayMax: 4 * BLOCK, smallMessageBytes: BLOCK },
+      limits: { bytesInFlightMax: 4 * BLOCK, smallMessageBytes: BLOCK },
       receive: () => opened,
     });
     const [first, second] = [await server.greet(), await server.greet()];
@@ -240,7 +240,7 @@ describe('the bytes of all messages in flight', () => {
 
   test('are released by an aborted message, and by one that is too long', async () => {
     const server = await servers.start({
-      limits: { messageBytesMax: BLOCK, bytesUnderWayMax: 4 * BLOCK, smallMessageBytes: BLOCK },
+      limits: { messageBytesMax: BLOCK, bytesInFlightMax: 4 * BLOCK, smallMessageBytes: BLOCK },
     });
     for (let count = 0; count < 3; count += 1) {
       const broken = await server.greet();
@@ -263,7 +263,7 @@ describe('the bytes of all messages in flight', () => {
 });
 
 describe('one client that holds many messages open', () => {
-  const limits = { messageBytesMax: 8 * BLOCK, bytesUnderWayMax: 64 * BLOCK, smallMessageBytes: BLOCK };
+  const limits = { messageBytesMax: 8 * BLOCK, bytesInFlightMax: 64 * BLOCK, smallMessageBytes: BLOCK };
   const large = `${'x'.repeat(6 * BLOCK)}\r\n.`;
 
   async function hold(server: TestServer, sessions: number): Promise<SmtpClient[]> {
@@ -304,9 +304,9 @@ describe('one client that holds many messages open', () => {
   });
 
   test('cannot fill the reserved quarter: every session of an address may send a small message', () => {
-    const { sessionsMax, smallMessageBytes, bytesUnderWayMax } = DEFAULT_LIMITS;
-    expect(sessionsMax * smallMessageBytes).toBeLessThanOrEqual(bytesUnderWayMax / 4);
-    const budget = new ByteBudget({ bytesMax: bytesUnderWayMax, smallBytes: smallMessageBytes });
+    const { sessionsMax, smallMessageBytes, bytesInFlightMax } = DEFAULT_LIMITS;
+    expect(sessionsMax * smallMessageBytes).toBeLessThanOrEqual(bytesInFlightMax / 4);
+    const budget = new ByteBudget({ bytesMax: bytesInFlightMax, smallBytes: smallMessageBytes });
     for (let n = 0; n < sessionsMax / 2; n += 1) expect(budget.open('a').take(smallMessageBytes)).toBe(true);
   });
 });

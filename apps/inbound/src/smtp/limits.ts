@@ -7,15 +7,16 @@ const MINUTE_MS = 60 * SECOND_MS;
 
 export const DEFAULT_LIMITS = {
   /**
-   * Open sessions. For a further one, the session that has waited longest for a command gets 421. When none
-   * waits, the further one gets it. This limit bounds sockets and the TLS memory of each.
-   * `bytesUnderWayMax` bounds the messages.
+   * Open sessions. When all are open, a new client takes the place of the session that has waited longest for
+   * a command: that one gets 421. If none waits, the new client gets 421. This limits sockets and their TLS
+   * memory. `bytesInFlightMax` limits the messages.
    */
   sessionsMax: 200,
   /**
-   * Open sessions that one client address, or one IPv6 /64, may always have. It may have more as long as it
-   * has fewer than are still free. A further one gets 421. One host opens at most 20 connections to another
-   * (Postfix: `smtp_destination_concurrency_limit` 20), but a large sender may have all its hosts in one /64.
+   * Below this number, the open sessions of a client address, or of an IPv6 /64, do not count against it. From
+   * this number on, it gets 421 when it has as many sessions as are still free. One host opens at most 20
+   * connections to another (Postfix: `smtp_destination_concurrency_limit` 20). But a large sender may have all
+   * its hosts in one /64.
    */
   sessionsPerClientMin: 20,
   /**
@@ -34,13 +35,13 @@ export const DEFAULT_LIMITS = {
    */
   messageBytesMax: LIMITS.receivedBytes,
   /**
-   * Bytes of all messages in flight. A quarter is reserved for the first `smallMessageBytes` of each message.
-   * In both parts, one client address, or one IPv6 /64, may hold as many as are still free. Beyond these
-   * limits, MAIL or DATA gets 451. Space for nine of the largest messages, and for 256 small ones, half
-   * of these for one client. Parsing needs about as much again.
+   * Bytes of all messages in flight. A quarter is reserved for the first `smallMessageBytes` of each message:
+   * enough for 256 small messages. The rest is enough for nine of the largest. In each part, one client may
+   * hold as many bytes as are still free. A client is an address, an IPv6 /64, or a session over LMTP. Beyond
+   * these limits, MAIL or DATA gets 451. Parsing needs about as much memory again.
    */
-  bytesUnderWayMax: 128 * MIB,
-  /** Two blocks of the message buffer. In all sessions together they fit into the reserved quarter. */
+  bytesInFlightMax: 128 * MIB,
+  /** Two blocks of the message buffer (64 KiB each). 200 sessions need 25 MiB: less than the reserved quarter. */
   smallMessageBytes: MIB / 8,
   /**
    * Bytes per command. A longer one gets 421. RFC 5321 requires 512 bytes. Its extensions DSN and SMTPUTF8
@@ -58,8 +59,8 @@ export const DEFAULT_LIMITS = {
    */
   dataTimeoutMs: 10 * MINUTE_MS,
   /**
-   * Every `dataPeriodMs` of a message must bring this many bytes. Otherwise the client gets 421. It is 1
-   * KiB/s. A slower client would hold memory and a session for ten minutes.
+   * A message must bring this many bytes in each `dataPeriodMs`: 1 KiB/s. Otherwise the client gets 421. A
+   * slower client would hold memory and a session for ten minutes.
    */
   dataPeriodBytesMin: 30 * KIB,
   dataPeriodMs: 30 * SECOND_MS,
@@ -70,17 +71,18 @@ export const DEFAULT_LIMITS = {
   acceptsTimeoutMs: 30 * SECOND_MS,
   /**
    * Time for the sink to receive a message. Then the client gets 451. A client waits 10 minutes after the
-   * final dot (4.5.3.2.6); impatient clients wait 2.
+   * final dot (RFC 5321, 4.5.3.2.6).
    */
   receiveTimeoutMs: 90 * SECOND_MS,
   /**
-   * 4xx and 5xx answers in one session, without 452. After the last one the client gets 421. One message to
-   * 50 unknown recipients passes. The next one hits the limit.
+   * 4xx and 5xx answers in one session. 452 does not count. After the last one the client gets 421. One
+   * message to 50 unknown recipients passes. The next one hits the limit.
    */
   errorsPerSessionMax: 60,
   /**
-   * Answers between two accepted messages. After the last one the client gets 421. RFC 5321, 4.5.3.1.8
-   * requires a server to accept 100 recipients. Those over 50 get 452 and must not end the session.
+   * Commands since the last accepted message, or since the start. After the last one the client gets 421. A
+   * server must accept 100 recipients (RFC 5321, 4.5.3.1.8). We answer 452 to those over 50, and that must not
+   * end the session. 1,000 is ten times that.
    */
   commandsPerMessageMax: 1_000,
 };

@@ -18,7 +18,7 @@ export class SessionLimits {
   readonly #byClient = new Map<string, number>();
   #open = 0;
 
-  /** @param perClientMin a client may hold so many, also when fewer are free */
+  /** @param perClientMin below this number, a client's own sessions are no reason to refuse it */
   constructor(sessionsMax: number, perClientMin: number) {
     this.#sessionsMax = sessionsMax;
     this.#perClientMin = perClientMin;

@@ -103,7 +103,7 @@ describe('a message', () => {
   test('counts in the memory budget until the sink settles, even after a timeout', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<PipelineOutcome>();
     const server = await servers.start({
-      limits: { receiveTimeoutMs: SHORT_MS, bytesUnderWayMax: 256 * 1024 }, // a quarter is one block
+      limits: { receiveTimeoutMs: SHORT_MS, bytesInFlightMax: 256 * 1024 }, // a quarter is one block
       receive: () => held,
     });
     const client = await server.greet();
