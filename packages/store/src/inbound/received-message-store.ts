@@ -20,13 +20,13 @@ import { endInTransaction } from './ses-mail.ts';
 import type { SesMailClaim } from './ses-mail.ts';
 import { lockInbox } from './sql/inboxes.ts';
 import { addMessage, findRecipients, judgeMessage } from './sql/receive-message.ts';
-import { forgetSwept, SweptBlobsError } from './swept-blobs.ts';
+import { forgetSwept as forgetSweptBlobs, SweptBlobsError } from './swept-blobs.ts';
 import type { SweptBlob } from './swept-blobs.ts';
 import { threadOf } from './thread-of.ts';
 
 /**
- * The block list is checked for at most this many senders. Each sender has up to 128 names, 17 KB together,
- * and one transaction checks up to 100 targets. A message has one author, seldom two.
+ * The block list is checked for at most this many senders. A well-formed address has up to 128 block list
+ * entries, 17 KB together, and one transaction checks up to 100 targets. A message has one author, seldom two.
  */
 const SENDERS_MAX = 20;
 
@@ -79,7 +79,10 @@ export interface StoredMessage {
 }
 
 export type Reception =
-  /** Committed. `messages` leaves out targets that already had the same message. */
+  /**
+   * Committed. `messages` has no entry for a target that already had the message. It is empty when the claim
+   * on mail from SES was no longer held: then nothing was stored.
+   */
   | { readonly kind: 'stored'; readonly messages: readonly StoredMessage[] }
   /** No recipient has an inbox or a rule. */
   | { readonly kind: 'nobody' };
@@ -105,18 +108,19 @@ export function createReceivedMessageStore(db: Database, clock: Clock, sharedDom
      * @throws StoreUnavailableError; the transaction may have committed. Receiving the same message again
      * stores nothing twice.
      * @throws SweptBlobsError when the sweep took blobs that the message names.
-     * @throws Error when an inbox or rule of a recipient was deleted meanwhile: a later try finds those that
-     * the recipients have then.
+     * @throws Error when an inbox or rule of a recipient was deleted meanwhile. Call again: it looks the
+     * recipients up again.
      */
     async receive(message: IncomingMessage, claim?: SesMailClaim): Promise<Reception> {
       const written = addressesOf(message.recipients);
       const targets = targetsOf(await find([...written.keys()]), written);
-      const senderNames = namesToAsk(message);
+      const blockingEntries = blockingEntriesOf(message);
       return db.transactions.run(async (tx): Promise<Reception> => {
         const messages: StoredMessage[] = [];
         const notifiedAt = claim === undefined ? null : await endInTransaction(tx, claim);
-        if (claim !== undefined && notifiedAt === null) return { kind: 'stored', messages };
-        const toStore = { ...message, notifiedAt, senderNames };
+        const isClaimLost = claim !== undefined && notifiedAt === null;
+        if (isClaimLost) return { kind: 'stored', messages };
+        const toStore = { ...message, notifiedAt, blockingEntries };
         for (const target of targets) {
           const locked = await runIn(tx.client, lockInbox, [target.inboxId, target.ruleId]);
           if (locked.length === 0) throw new Error('an inbox or rule of a recipient was deleted meanwhile');
@@ -128,7 +132,7 @@ export function createReceivedMessageStore(db: Database, clock: Clock, sharedDom
     },
     /** Call it after the bytes of swept blobs were stored again. @throws StoreUnavailableError */
     async forgetSwept(blobs: readonly SweptBlob[]): Promise<void> {
-      await forgetSwept(db.pool, blobs);
+      await forgetSweptBlobs(db.pool, blobs);
     },
   };
 }
@@ -137,6 +141,7 @@ interface Recipient {
   readonly address: string;
   readonly accountId: AccountId;
   readonly kind: KeyKind;
+  /** At least one of both is set. */
   readonly inboxId: InboxId | null;
   readonly ruleId: RoutingRuleId | null;
 }
@@ -153,7 +158,10 @@ function addressesOf(recipients: readonly string[]): Map<string, string[]> {
   return written as Map<string, string[]>;
 }
 
-/** Sorted, so that two transactions take the locks in the same order and never deadlock. */
+/**
+ * Groups the recipients by inbox, or by rule where there is no inbox. Sorted, so that two transactions take
+ * the locks in the same order and never deadlock.
+ */
 function targetsOf(found: readonly Recipient[], written: ReadonlyMap<string, readonly string[]>): Target[] {
   const targets = new Map<string, Target>();
   for (const { address, ...recipient } of found) {
@@ -173,19 +181,24 @@ function withAsciiDomain(recipient: string): string {
   return parseEmailAddress(recipient)?.address ?? recipient;
 }
 
-/** @returns null when the senders cannot be compared; an empty list when the message is held anyway. */
-function namesToAsk({ senders, heldReason }: IncomingMessage): readonly string[] | null {
+/**
+ * The block list entries that would hold this message. null: the senders are unknown or too many, so any
+ * block list holds it. Empty: it is held anyway.
+ */
+function blockingEntriesOf({ senders, heldReason }: IncomingMessage): readonly string[] | null {
   if (heldReason !== null) return [];
   return senders === null || senders.length > SENDERS_MAX ? null : senderPatterns(senders);
 }
 
 interface MessageToStore extends IncomingMessage {
+  /** When the API stored SES's notification. null: the mail came over SMTP. */
   readonly notifiedAt: Date | null;
-  readonly senderNames: readonly string[] | null;
+  /** See `blockingEntriesOf`. */
+  readonly blockingEntries: readonly string[] | null;
 }
 
 /**
- * The block list applies to live mail only. It does not hold mail to a test inbox.
+ * Stores the message for one target, and records its event. The block list holds no mail to a test inbox.
  *
  * @param bodyOf a message that this transaction stored from the same bytes: its body is copied.
  * @returns null when the target already had the same message.
@@ -202,11 +215,12 @@ async function store(
     inboxId,
     ruleId,
     message.digest,
-    kind === 'live' ? message.senderNames : [],
+    kind === 'live' ? message.blockingEntries : [],
     clock.now().toISOString(),
   ]);
   if (judged === undefined || judged.repeated) return null;
   const heldReason = message.heldReason ?? (judged.blocked ? 'blocked_sender' : null);
+  const status = heldReason === null ? 'received' : 'held';
   const isThreaded = heldReason === null && inboxId !== null;
   const joined = isThreaded ? await threadOf(tx, inboxId, message) : null;
   const newThread = isThreaded && joined === null ? newId('thread', clock) : null;
@@ -220,7 +234,7 @@ async function store(
     receivedFor,
     heldReason,
     id: newId('message', clock),
-    status: heldReason === null ? 'received' : 'held',
+    status,
     threadId: joined ?? newThread,
     receivedAt: clock.now(),
     attachments: message.attachments.map((file) => ({ ...file, id: newId('attachment', clock) })),
@@ -243,12 +257,23 @@ async function store(
   ]);
   if (swept.length > 0) throw new SweptBlobsError(swept);
   await recordReception(tx, clock, record);
-  return { id: record.id, accountId, status: heldReason === null ? 'received' : 'held', heldReason };
+  return { id: record.id, accountId, status, heldReason };
 }
 
-function recordPartOf(message: IncomingMessage): RecordPart {
-  const { messageId, inReplyTo, from, to, cc, replyTo, subject, text, size, auth } = message;
-  const { automatic, complete } = message;
+function recordPartOf({
+  messageId,
+  inReplyTo,
+  from,
+  to,
+  cc,
+  replyTo,
+  subject,
+  text,
+  size,
+  auth,
+  automatic,
+  complete,
+}: IncomingMessage): RecordPart {
   return { messageId, inReplyTo, from, to, cc, replyTo, subject, text, size, auth, automatic, complete };
 }
 

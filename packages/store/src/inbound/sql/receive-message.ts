@@ -47,10 +47,10 @@ export const findRecipients = statement('find-recipients')`
 
 /**
  * Checks a message before it is stored for an inbox, or for a rule without an inbox. `repeated`: the same
- * bytes arrived in the same envelope within the last hour. `blocked`: the account blocks one of the senders.
+ * bytes arrived in the same envelope within the last hour. `blocked`: the account's block list holds it.
  *
- * $1 account, $2 inbox or null, $3 rule or null, $4 digest, $5 senders (addresses and domains),
- * $6 now. If the senders are null, they are unknown, and an account with a block list blocks the message.
+ * $1 account, $2 inbox or null, $3 rule or null, $4 digest, $5 block list entries that would hold the
+ * message, $6 now. If $5 is null, any entry of the account holds it.
  */
 export const judgeMessage = statement('judge-message')`
     select exists (

@@ -4,8 +4,15 @@ import { statement } from '../../db/statement.ts';
 /**
  * Leases mail that is due within the look-ahead.
  *
- * Guarantees, one owner and order in a slow queue: as in claim-deliveries. There is no fairness between
- * accounts: an account's rate limit bounds the mail that it can queue.
+ * Guarantee, one owner: two relays never get the same row.
+ *
+ * Guarantee, order in a slow queue: a row that is leased again keeps its claim, so the job that waits still
+ * matches (see claim-deliveries).
+ *
+ * There is no fairness between accounts: an account's rate limit bounds the mail that it can queue.
+ *
+ * Rows are written by an array of ids, not by a join: decision 0012. `faults`: earlier attempts without a
+ * recorded outcome.
  *
  * $1 look-ahead in seconds, $2 maximum number of rows, $3 lease in seconds.
  */
@@ -28,9 +35,9 @@ export const claimEmails = statement('claim-emails')`
               greatest(0, ceil(extract(epoch from s.due_at - now()) * 1000))::int as "dueInMs"`;
 
 /**
- * Ends the leases of mail whose jobs the relay could not add, or no worker took. The relay leases it again as
- * after an expired lease: the old job may still be in the queue, which would drop a second job of the same
- * id.
+ * Frees mail whose jobs the relay could not add, or that a worker fetched and did not take. Its lease then
+ * counts as expired, so the relay's next job gets an id of its own. The old job may still be in the queue, and
+ * the queue drops a second job with the same id.
  *
  * $1 email ids, $2 claims: see `endLeases`.
  */
