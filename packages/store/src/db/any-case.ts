@@ -1,12 +1,13 @@
 /**
- * A regular expression of Postgres for the text in any case. The embedded Postgres has the locale C, and
- * knows the case of ASCII letters only. So the expression names both cases of each letter.
+ * Returns a Postgres regular expression that matches the text in upper and lower case. Lower-casing in
+ * Postgres would not do: the embedded one has the locale C, which knows the case of ASCII letters only.
  */
 export function anyCase(text: string): string {
   return Array.from(text, (character) => {
     const cases = new Set([character, character.toLowerCase(), character.toUpperCase()]);
     const single = [...cases].filter((each) => Array.from(each).length === 1);
     if (single.length > 1) return `[${single.join('')}]`;
+    // ASCII punctuation may be an operator, so it is escaped.
     return /[!-/:-@[-`{-~]/.test(character) ? `\\${character}` : character;
   }).join('');
 }

@@ -14,29 +14,33 @@ export interface EventCountRequest {
   readonly until: Date;
   /** null: not by period. Weeks begin on Monday. */
   readonly period: 'hour' | 'day' | 'week' | 'month' | null;
-  /** In which periods begin: a name of the IANA database. */
+  /** Periods begin in this time zone: a name of the IANA database. */
   readonly timeZone: string;
   readonly byDomain: boolean;
   readonly byEmail: boolean;
-  /** null: of all. */
+  /** Count only the mail of these domains. null: of all. */
   readonly domainIds: readonly DomainId[] | null;
+  /** Count only these messages. null: all. */
   readonly emailIds: readonly EmailId[] | null;
 }
 
-/** The number of events of a type, for one value of each dimension. */
+/** How many events of a type there are: in total, or for one combination of period, domain and message. */
 export interface EventCount {
   /** `any_bounce`: `email.bounced` and `email.soft_bounced` together. */
   readonly type: EventType | 'any_bounce';
-  /** True: over all dimensions. */
+  /** True: the total of this type. Period, domain and message are null then. */
   readonly isTotal: boolean;
   /** The beginning of the period as local time, `2026-03-01T00:00:00`; null without periods. */
   readonly period: string | null;
-  /** null where the message's domain is not, or no longer, the account's. */
+  /**
+   * null in totals, without `byDomain`, and when the account does not have the domain of the message (any
+   * more).
+   */
   readonly domainId: DomainId | null;
   readonly domainName: string | null;
   readonly emailId: EmailId | null;
   readonly events: number;
-  /** How many different messages they are about. */
+  /** Distinct sent messages among these events. */
   readonly emails: number;
 }
 
@@ -56,10 +60,11 @@ export function createEventCountStore(db: Database) {
   const settledPosition = createSettledPosition(db.pool);
   return {
     /**
-     * The counts have at most `LIMITS.metricEntries` values of the dimensions, or one more: then there may be
-     * others.
+     * Returns at most `LIMITS.metricEntries` + 1 combinations of period, domain and message. The caller refuses
+     * an answer that has the extra one.
      */
     async count(accountId: AccountId, request: EventCountRequest): Promise<EventCounts> {
+      // Up to the settled position, no open transaction can add an event.
       const range = await rangeOf(db, request, { after: 0n, last: await settledPosition() });
       const values = [
         ...rangeValues(accountId, request.types, request, range, LIMITS.metricEvents + 1),
@@ -74,6 +79,7 @@ export function createEventCountStore(db: Database) {
       try {
         const rows = await runOn<EventCount & { readonly isWhole: boolean }>(db.pool, countEvents, values);
         if (rows.some(({ isWhole }) => !isWhole)) return { kind: 'too-many' };
+        // The last row has no events: it only says whether the range was small enough.
         return { kind: 'counted', counts: rows.filter(({ events }) => events > 0) };
       } catch (error) {
         if ((error as { code?: unknown }).code === INVALID_PARAMETER) return { kind: 'unknown-time-zone' };
