@@ -4,24 +4,26 @@ import type { Writable } from 'node:stream';
 import { processIdentity } from './process-state.ts';
 
 /**
- * Waits for the end of its standard input. The launcher holds it open, and the kernel closes it even after
- * SIGKILL. `$1` is the pid, `$2` the result of `processIdentity`, `$3` the signal; the rest are paths to
- * remove. A process that got the pid later has another identity. It gets no signal.
+ * Waits for the end of its standard input. Only the launcher holds it open, and the kernel closes it when the
+ * launcher ends, even by SIGKILL. `$1` is the server's pid, `$2` its `processIdentity`, `$3` the signal, and
+ * the rest are paths to remove. On Linux, a later process with the same pid has another start time, so it gets
+ * no signal. macOS has no /proc: there, only the pid counts.
  */
 const SCRIPT = `
 while read -r word; do [ "$word" = release ] && exit 0; done
 pid=$1; identity=$2; signal=$3; shift 3
-runs() { # a zombie does not
+runs() { # true while the server runs; a zombie does not
   [ -n "$identity" ] && kill -0 "$pid" 2>/dev/null || return 1
   [ -r "/proc/$pid/stat" ] || return 0
   read -r stat < "/proc/$pid/stat"
   set -- \${stat##*) } # "pid (name) state …": the name may contain ") "
+  # now $1 is the state and \${20} the start time: fields 3 and 22 of proc(5)
   [ "$1" != Z ] && [ "$pid \${20}" = "$identity" ]
 }
 if runs; then
   kill -s "$signal" "$pid" 2>/dev/null
-  kill -s CONT "$pid" 2>/dev/null
-  tries=0
+  kill -s CONT "$pid" 2>/dev/null # a stopped process would not act on the signal
+  tries=0 # 5 s, then SIGKILL
   while runs && [ $tries -lt 50 ]; do sleep 0.1; tries=$((tries + 1)); done
   runs && kill -s KILL "$pid" 2>/dev/null
 fi
@@ -29,11 +31,14 @@ fi
 exit 0
 `;
 
-/** A shell (about 1 MB) that outlives this process. Then it signals `pid` and removes `files`. */
+/**
+ * A shell (about 1 MB) that outlives this process. When this process ends, it signals `pid` and removes
+ * `files`.
+ */
 export class Guard {
   readonly #shell: ChildProcessByStdio<Writable, null, null>;
 
-  /** @param identity for tests: that of a process which had the number before */
+  /** @param identity only tests pass it: an earlier process with the same pid */
   constructor(
     pid: number,
     signal: NodeJS.Signals,
