@@ -33,7 +33,7 @@ Both take --header-prefix PREFIX: the first part of the header names, Service by
 
 Event types: ${SAMPLES.map(({ type }) => type).join(', ')}
 
-Exit codes: 0 done; 1 the answer was not the right one, or none came; 2 wrong usage.`;
+Exit codes: 0 done; 1 it failed (a wrong answer, no answer, a taken port); 2 wrong usage.`;
 
 /** Runs the command that `args` names. @returns the exit code. Never rejects. */
 export async function runCli(args: readonly string[], io: Io): Promise<number> {
@@ -75,7 +75,7 @@ function parsed<O extends Options>(args: readonly string[], options: O): Argumen
     return values;
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const [sentence = ''] = messageOf(error).split(/\. |\n/); // the others are advice on dashes
+    const [sentence = ''] = messageOf(error).split(/\. |\n/); // the further sentences advise on dashes
     throw new UsageError(sentence.replace(/\.$/, ''));
   }
 }
