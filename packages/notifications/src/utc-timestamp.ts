@@ -5,7 +5,7 @@ const isoTime = z.iso.datetime({ offset: true, local: true });
 const ZONE = /(?:Z|[+-]\d\d:\d\d)$/;
 
 /** The length of `2026-11-20T10:15:30.123Z`. Years before 0 and after 9999 are longer. */
-const utcLength = 24;
+const UTC_LENGTH = 24;
 
 /** Converts a time to ISO 8601 UTC with milliseconds. Returns null for any other text. */
 export function utcTimestamp(text: string): string | null {
@@ -13,5 +13,5 @@ export function utcTimestamp(text: string): string | null {
   const time = new Date(ZONE.test(text) ? text : `${text}Z`);
   if (Number.isNaN(time.getTime())) return null;
   const utc = time.toISOString();
-  return utc.length === utcLength ? utc : null;
+  return utc.length === UTC_LENGTH ? utc : null;
 }

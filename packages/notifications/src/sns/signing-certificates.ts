@@ -18,18 +18,18 @@ const KEPT_MS = 24 * 60 * 60_000;
 /** So forged messages cause few requests, and the next attempt of SNS succeeds. */
 const FAILURE_KEPT_MS = 5_000;
 /** Each region uses one or two certificates at a time. */
-const certificatesMax = 32;
-const failuresMax = 1000;
+const CERTIFICATES_MAX = 32;
+const FAILURES_MAX = 1000;
 /** Attackers can name certificates that do not exist. This limits the requests to SNS in flight. */
-const fetchesMax = 8;
+const FETCHES_MAX = 8;
 
 /**
  * Fetches and caches certificates. Calls for the same certificate share one request. Failures have a cache of
  * their own, so invented names never evict a real certificate.
  */
 export function fetchedCertificates({ get }: { readonly get: HttpsGet }): SigningCertificates {
-  const certificates = new LRUCache<string, CertificateAnswer>({ max: certificatesMax, ttl: KEPT_MS });
-  const failures = new LRUCache<string, CertificateAnswer>({ max: failuresMax, ttl: FAILURE_KEPT_MS });
+  const certificates = new LRUCache<string, CertificateAnswer>({ max: CERTIFICATES_MAX, ttl: KEPT_MS });
+  const failures = new LRUCache<string, CertificateAnswer>({ max: FAILURES_MAX, ttl: FAILURE_KEPT_MS });
   const inFlight = new Map<string, Promise<CertificateAnswer>>();
 
   async function fetchAndKeep(url: URL): Promise<CertificateAnswer> {
@@ -45,7 +45,7 @@ export function fetchedCertificates({ get }: { readonly get: HttpsGet }): Signin
   async function find(url: URL): Promise<CertificateAnswer> {
     const known = certificates.get(url.href) ?? failures.get(url.href) ?? inFlight.get(url.href);
     if (known !== undefined) return known;
-    if (inFlight.size >= fetchesMax)
+    if (inFlight.size >= FETCHES_MAX)
       return { kind: 'unavailable', why: 'too many certificates are being fetched' };
     const answer = fetchAndKeep(url);
     inFlight.set(url.href, answer);
