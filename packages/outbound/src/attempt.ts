@@ -5,12 +5,12 @@ import { describeFailure, failed, refused } from './failure.ts';
 import { RefusedError } from './guard/address-guard.ts';
 import type { Exchange, ExchangeListener, OutgoingPost, Transport } from './transport/transport.ts';
 
-/** The connection is cut after this many bytes of the body. The log keeps the first `excerptBytesMax`. */
-const bodyBytesMax = 16_384;
-const excerptBytesMax = 1024;
+/** The connection is cut after this many bytes of the body. The log keeps the first `EXCERPT_BYTES_MAX`. */
+const BODY_BYTES_MAX = 16_384;
+const EXCERPT_BYTES_MAX = 1024;
 
 /** The limit of interim (1xx) heads. A flood would keep a CPU core busy until the deadline. */
-const interimHeadsMax = 32;
+const INTERIM_HEADS_MAX = 32;
 
 /** The values that all attempts of a client share. */
 export interface AttemptEnvironment {
@@ -79,8 +79,8 @@ export class Attempt implements ExchangeListener {
 
   onInterimHead(): void {
     this.#interimHeads += 1;
-    if (this.#interimHeads > interimHeadsMax) {
-      this.#settle(failed('protocol', `more than ${interimHeadsMax} interim responses`));
+    if (this.#interimHeads > INTERIM_HEADS_MAX) {
+      this.#settle(failed('protocol', `more than ${INTERIM_HEADS_MAX} interim responses`));
     }
   }
 
@@ -93,7 +93,7 @@ export class Attempt implements ExchangeListener {
   }
 
   onBody(chunk: Buffer): void {
-    const left = excerptBytesMax - this.#excerptBytes;
+    const left = EXCERPT_BYTES_MAX - this.#excerptBytes;
     if (left > 0) {
       // Copies the bytes: a slice would keep the whole chunk in memory.
       const part = Buffer.from(chunk.subarray(0, left));
@@ -101,7 +101,7 @@ export class Attempt implements ExchangeListener {
       this.#excerptBytes += part.length;
     }
     this.#bodyBytes += chunk.length;
-    if (this.#bodyBytes > bodyBytesMax) this.#finish();
+    if (this.#bodyBytes > BODY_BYTES_MAX) this.#finish();
   }
 
   onEnd(): void {

@@ -14,15 +14,15 @@ interface ConnectionFacts {
 type ConnectionError = NodeJS.ErrnoException & { address?: string; port?: number; errors?: unknown[] };
 
 /** The largest accepted response head, in bytes. */
-export const headBytesMax = 16_384;
+export const HEAD_BYTES_MAX = 16_384;
 
-const errorCharactersMax = 200;
+const ERROR_CHARACTERS_MAX = 200;
 
 /** This machine has no descriptors or memory left. That must not count against an endpoint. */
-const ownFaults = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'ERR_SSL_MALLOC_FAILURE']);
+const OWN_FAULTS = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'ERR_SSL_MALLOC_FAILURE']);
 
 /** The common certificate faults, by Node's names of OpenSSL's results. */
-const certificateFaults: Readonly<Record<string, string>> = {
+const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'certificate has expired',
   CERT_NOT_YET_VALID: 'certificate is not yet valid',
   CERT_REVOKED: 'certificate is revoked',
@@ -41,7 +41,7 @@ const certificateFaults: Readonly<Record<string, string>> = {
  * The reason in an OpenSSL error line: `error:<hex>:SSL routines:<function>:<reason>:<file>:<line>`. OpenSSL
  * wrote it.
  */
-const opensslReason = /:SSL routines:[^:]*:([a-z0-9 /]+):/;
+const OPENSSL_REASON = /:SSL routines:[^:]*:([a-z0-9 /]+):/;
 
 export function failed(cause: FailureCause, error: string): Failure {
   return { kind: 'failed', error: toLine(error), cause };
@@ -53,7 +53,7 @@ export function refused(error: string): Refused {
 
 /** Removes all characters except printable ASCII: the line goes to logs, the API and terminals. */
 function toLine(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, '').slice(0, errorCharactersMax);
+  return text.replace(/[^\x20-\x7e]/g, '').slice(0, ERROR_CHARACTERS_MAX);
 }
 
 /**
@@ -66,7 +66,7 @@ export function describeFailure(error: unknown, facts: ConnectionFacts): Failure
   if (errors !== undefined) return describeFailure(mostTelling(errors), facts);
   if (typeof code !== 'string' || isOwnFault(code, address)) return null;
   if (code === 'HPE_HEADER_OVERFLOW')
-    return failed('protocol', `response head larger than ${headBytesMax} bytes`);
+    return failed('protocol', `response head larger than ${HEAD_BYTES_MAX} bytes`);
   if (code.startsWith('HPE_')) return failed('protocol', 'malformed response');
   if (syscall === 'connect')
     return failed('connect', `connect ${code} ${formatAddress(address, port)}`.trimEnd());
@@ -79,9 +79,9 @@ export function describeFailure(error: unknown, facts: ConnectionFacts): Failure
 function describeTls(code: string, message: string, hostname: string): string | null {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `certificate is not valid for ${hostname}`;
   if (code.startsWith('ERR_SSL_')) return code.slice('ERR_SSL_'.length).toLowerCase().replaceAll('_', ' ');
-  if (code === 'EPROTO') return opensslReason.exec(message)?.[1] ?? 'protocol error';
+  if (code === 'EPROTO') return OPENSSL_REASON.exec(message)?.[1] ?? 'protocol error';
   if (code.startsWith('ERR_TLS_')) return code.slice('ERR_TLS_'.length).toLowerCase().replaceAll('_', ' ');
-  return certificateFaults[code] ?? null;
+  return CERTIFICATE_FAULTS[code] ?? null;
 }
 
 /**
@@ -89,7 +89,7 @@ function describeTls(code: string, message: string, hostname: string): string | 
  * IPv6. Then it counts: an endpoint with IPv6 only would be tried for ever.
  */
 function isOwnFault(code: string, address = ''): boolean {
-  return ownFaults.has(code) || (code === 'EADDRNOTAVAIL' && (isIPv4(address) || hasIpv6()));
+  return OWN_FAULTS.has(code) || (code === 'EADDRNOTAVAIL' && (isIPv4(address) || hasIpv6()));
 }
 
 /** Link-local addresses lead to no endpoint. */

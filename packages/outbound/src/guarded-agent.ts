@@ -28,21 +28,21 @@ export interface GuardedAgentOptions {
   onTripwire?: ((address: string) => void) | undefined;
 }
 
-const idleMsDefault = 12_000;
+const IDLE_MS_DEFAULT = 12_000;
 /** Older connections start no request: the name may have moved, or the address may have a new owner. */
-const connectionAgeMsMax = 300_000;
+const CONNECTION_AGE_MS_MAX = 300_000;
 /** Enough for a burst to a busy endpoint. A new connection costs as much CPU as several deliveries. */
-const idleSocketsPerHost = 128;
+const IDLE_SOCKETS_PER_HOST = 128;
 /** TLS sessions of the latest endpoints, a few kilobytes each. A resumed session needs no certificates. */
-const sessionsKept = 1_000;
+const SESSIONS_KEPT = 1_000;
 /**
  * After this time, Node tries the next address of a name. Node's default of 250 ms is too short across
  * oceans.
  */
-const addressAttemptMs = 1000;
+const ADDRESS_ATTEMPT_MS = 1000;
 
 /** Keys and session tickets of one connection. Most connections have five keys and two tickets. */
-const handshakeMessagesMax = 64;
+const HANDSHAKE_MESSAGES_MAX = 64;
 
 type CreateConnection = Parameters<Agent['createConnection']>;
 
@@ -73,10 +73,10 @@ export class GuardedAgent extends Agent {
     super({
       keepAlive: true,
       maxSockets: options.socketsPerHost,
-      maxFreeSockets: idleSocketsPerHost,
+      maxFreeSockets: IDLE_SOCKETS_PER_HOST,
       scheduling: 'lifo',
-      maxCachedSessions: sessionsKept,
-      timeout: options.idleMs ?? idleMsDefault,
+      maxCachedSessions: SESSIONS_KEPT,
+      timeout: options.idleMs ?? IDLE_MS_DEFAULT,
     });
     this.#guard = options.guard;
     this.#nowMs = options.nowMs ?? (() => performance.now());
@@ -91,7 +91,7 @@ export class GuardedAgent extends Agent {
       ...(options.ca === undefined ? {} : { ca: [...options.ca] }),
     });
     this.#onTripwire = options.onTripwire;
-    const ageMsMax = connectionAgeMsMax - (options.idleMs ?? idleMsDefault);
+    const ageMsMax = CONNECTION_AGE_MS_MAX - (options.idleMs ?? IDLE_MS_DEFAULT);
     // Runs before Node's listener, which gives the connection to a waiting request or to the pool.
     this.prependListener('free', (socket: Socket) => {
       if (this.#nowMs() - (this.#madeAtMs.get(socket) ?? 0) > ageMsMax) socket.destroy();
@@ -125,7 +125,7 @@ export class GuardedAgent extends Agent {
       lookup: this.#lookup,
       secureContext: this.#secureContext,
       rejectUnauthorized: true,
-      autoSelectFamilyAttemptTimeout: addressAttemptMs,
+      autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
       socket: undefined, // a request must not bring its own socket: the guard has not judged it
     } as RequestOptions) as TLSSocket;
     // Between two requests Node has no error listener on the socket for a moment. An error would then end the
@@ -176,7 +176,7 @@ function limitHandshakeMessages(socket: TLSSocket): void {
   let messages = 0;
   const count = (): void => {
     messages += 1;
-    if (messages <= handshakeMessagesMax) return;
+    if (messages <= HANDSHAKE_MESSAGES_MAX) return;
     const error = new Error('too many handshake messages');
     socket.destroy(Object.assign(error, { code: 'ERR_TLS_TOO_MANY_HANDSHAKE_MESSAGES' }));
   };

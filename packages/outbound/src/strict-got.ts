@@ -1,7 +1,7 @@
 import type { Agent as HttpAgent } from 'node:http';
 import type { Agent } from 'node:https';
 import got, { type Got } from 'got';
-import { headBytesMax } from './failure.ts';
+import { HEAD_BYTES_MAX } from './failure.ts';
 
 /** Names the sender and the major version of what it sends (contract section 9). */
 export const USER_AGENT = 'Postrider/1';
@@ -32,7 +32,7 @@ export function createStrictGot({ agent, httpAgent, ca }: StrictGotOptions): Got
     followRedirect: false,
     http2: false,
     https: { rejectUnauthorized: true, ...(ca === undefined ? {} : { certificateAuthority: [...ca] }) },
-    maxHeaderSize: headBytesMax,
+    maxHeaderSize: HEAD_BYTES_MAX,
     retry: { limit: 0 },
     throwHttpErrors: false,
     headers: { 'user-agent': USER_AGENT, 'accept-encoding': 'identity' },

@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { AddressGuard } from './address-guard.ts';
-import { namedIpv6, refusedIpv4, refusedIpv6 } from './ranges.ts';
+import { NAMED_IPV6, REFUSED_IPV4, REFUSED_IPV6 } from './ranges.ts';
 
 const guard = new AddressGuard({ allowedNetworks: [] });
 
@@ -64,7 +64,7 @@ describe('addresses', () => {
   );
 
   test('no refused network is missing above', () => {
-    expect(REFUSED.length).toBe(refusedIpv4.length + refusedIpv6.length + namedIpv6.length);
+    expect(REFUSED.length).toBe(REFUSED_IPV4.length + REFUSED_IPV6.length + NAMED_IPV6.length);
   });
 
   test.each([

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
 import { NetworkSet } from './cidr.ts';
 import { judgeName } from './names.ts';
-import { globalUnicastIpv6, namedIpv6, refusedIpv4, refusedIpv6, type RefusedRange } from './ranges.ts';
+import { GLOBAL_UNICAST_IPV6, NAMED_IPV6, REFUSED_IPV4, REFUSED_IPV6, type RefusedRange } from './ranges.ts';
 
-const refused4 = new NetworkSet(refusedIpv4.map((range) => range.cidr));
-const refused6 = new NetworkSet(refusedIpv6.map((range) => range.cidr));
-const unicast6 = new NetworkSet([globalUnicastIpv6]);
+const REFUSED_IPV4_NETWORKS = new NetworkSet(REFUSED_IPV4.map((range) => range.cidr));
+const REFUSED_IPV6_NETWORKS = new NetworkSet(REFUSED_IPV6.map((range) => range.cidr));
+const UNICAST_IPV6_NETWORKS = new NetworkSet([GLOBAL_UNICAST_IPV6]);
 
 export interface AddressGuardOptions {
   /**
@@ -74,12 +74,12 @@ export class AddressGuard {
 }
 
 function isRefused(address: string, family: 'ipv4' | 'ipv6'): boolean {
-  if (family === 'ipv4') return refused4.has(address, family);
-  return !unicast6.has(address, family) || refused6.has(address, family);
+  if (family === 'ipv4') return REFUSED_IPV4_NETWORKS.has(address, family);
+  return !UNICAST_IPV6_NETWORKS.has(address, family) || REFUSED_IPV6_NETWORKS.has(address, family);
 }
 
 function labelOf(address: string, family: 'ipv4' | 'ipv6'): string {
-  const ranges: readonly RefusedRange[] = family === 'ipv4' ? refusedIpv4 : [...refusedIpv6, ...namedIpv6];
+  const ranges: readonly RefusedRange[] = family === 'ipv4' ? REFUSED_IPV4 : [...REFUSED_IPV6, ...NAMED_IPV6];
   const range = ranges.find(({ cidr }) => new NetworkSet([cidr]).has(address, family));
   return range?.label ?? 'not global unicast';
 }

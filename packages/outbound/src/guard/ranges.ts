@@ -11,7 +11,7 @@ export interface RefusedRange {
  * - multicast.
  * - one public address, which is a cloud's metadata service.
  */
-export const refusedIpv4: readonly RefusedRange[] = [
+export const REFUSED_IPV4: readonly RefusedRange[] = [
   { cidr: '0.0.0.0/8', label: 'this network' },
   { cidr: '10.0.0.0/8', label: 'private' },
   { cidr: '100.64.0.0/10', label: 'carrier-grade NAT' },
@@ -34,10 +34,10 @@ export const refusedIpv4: readonly RefusedRange[] = [
 ];
 
 /** IANA assigns global unicast addresses only here. All other IPv6 addresses are refused. */
-export const globalUnicastIpv6 = '2000::/3';
+export const GLOBAL_UNICAST_IPV6 = '2000::/3';
 
-/** The refused networks inside {@link globalUnicastIpv6} (IANA IPv6 Special-Purpose Address Registry). */
-export const refusedIpv6: readonly RefusedRange[] = [
+/** The refused networks inside {@link GLOBAL_UNICAST_IPV6} (IANA IPv6 Special-Purpose Address Registry). */
+export const REFUSED_IPV6: readonly RefusedRange[] = [
   { cidr: '2001::/23', label: 'protocol assignments' },
   { cidr: '2001:db8::/32', label: 'documentation' },
   { cidr: '2002::/16', label: '6to4' },
@@ -46,10 +46,10 @@ export const refusedIpv6: readonly RefusedRange[] = [
 ];
 
 /**
- * Names of networks outside {@link globalUnicastIpv6}, narrower first. All are refused; the names are for the
+ * Names of networks outside {@link GLOBAL_UNICAST_IPV6}, narrower first. All are refused; the names are for the
  * message.
  */
-export const namedIpv6: readonly RefusedRange[] = [
+export const NAMED_IPV6: readonly RefusedRange[] = [
   { cidr: '::/128', label: 'unspecified' },
   { cidr: '::1/128', label: 'loopback' },
   { cidr: '::/96', label: 'IPv4-compatible' },

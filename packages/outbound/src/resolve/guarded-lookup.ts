@@ -8,7 +8,7 @@ import type { Nat64 } from './nat64.ts';
  * A connection tries all addresses that it gets, and a name may have hundreds. Those without an answer take
  * 1 s each, so few more fit into an attempt.
  */
-const triedOfFamilyMax = 8;
+const TRIED_OF_FAMILY_MAX = 8;
 
 /**
  * The `lookup` of a connection, called once per connection. The socket gets only addresses that were
@@ -26,8 +26,8 @@ export function createGuardedLookup(
       const refusal = judgeResolved(address, guard, nat64);
       if (refusal !== null) throw new RefusedError(`${refusal}, an address of ${hostname}`);
     }
-    const ipv4 = addresses.filter(isIPv4).slice(0, triedOfFamilyMax);
-    const ipv6 = addresses.filter(isIPv6).slice(0, triedOfFamilyMax);
+    const ipv4 = addresses.filter(isIPv4).slice(0, TRIED_OF_FAMILY_MAX);
+    const ipv6 = addresses.filter(isIPv6).slice(0, TRIED_OF_FAMILY_MAX);
     return [...ipv4, ...ipv6].map((address) => ({ address, family: isIP(address) }));
   }
 

@@ -26,23 +26,23 @@ export interface NameResolverOptions {
 }
 
 /** Two tries, the first with 1 s, limit a lookup to about 3 s. An attempt has 10 s. */
-const queryTimeoutMs = 1000;
-const queryTries = 2;
+const QUERY_TIMEOUT_MS = 1000;
+const QUERY_TRIES = 2;
 /**
  * The records' TTL applies within these limits: at most one query per second, and a moved host is found
  * within 30 s.
  */
-const cachedMsMin = 1000;
-const cachedMsMax = 30_000;
+const CACHED_MS_MIN = 1000;
+const CACHED_MS_MAX = 30_000;
 /** Long enough that a backlog for a dead name does not flood the name servers with queries. */
-const failureCachedMs = 5000;
-const namesMax = 10_000;
+const FAILURE_CACHED_MS = 5000;
+const NAMES_MAX = 10_000;
 /**
  * The most addresses of a name. Each connection judges them all, and Node gives the TTLs of only 256 records.
  */
-const addressesMax = 256;
+const ADDRESSES_MAX = 256;
 /** Of all names in the cache, about 10 MB. Most names have one to eight. */
-const addressesKeptMax = 100_000;
+const ADDRESSES_KEPT_MAX = 100_000;
 
 type Outcome = { addresses: readonly string[]; cachedMs: number } | { failure: string; cachedMs: number };
 
@@ -60,7 +60,7 @@ export class NameResolver {
 
   constructor(options: NameResolverOptions = {}) {
     const nowMs = options.nowMs ?? (() => performance.now());
-    const limits = { timeout: queryTimeoutMs, tries: queryTries };
+    const limits = { timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES };
     this.#resolver = new CurrentResolver({
       ...limits,
       nowMs,
@@ -68,10 +68,10 @@ export class NameResolver {
       ...options.systemServers,
     });
     this.#cache = new LRUCache({
-      max: namesMax,
-      maxSize: addressesKeptMax,
+      max: NAMES_MAX,
+      maxSize: ADDRESSES_KEPT_MAX,
       sizeCalculation: (outcome) => ('failure' in outcome ? 1 : outcome.addresses.length),
-      ttl: cachedMsMax,
+      ttl: CACHED_MS_MAX,
       ttlResolution: 0,
       perf: { now: nowMs },
     });
@@ -145,15 +145,15 @@ async function query(resolver: Resolver, hostname: string): Promise<Outcome> {
     const codes = answers.map((answer) => (answer.status === 'rejected' ? codeOf(answer.reason) : 'ENODATA'));
     const own = codes.find((code) => OWN_FAULTS.has(code));
     if (own !== undefined) throw unreachable(hostname, own);
-    return { failure: describe(hostname, codes), cachedMs: failureCachedMs };
+    return { failure: describe(hostname, codes), cachedMs: FAILURE_CACHED_MS };
   }
-  if (records.length > addressesMax) {
-    return { failure: `DNS: ${hostname} has too many addresses`, cachedMs: failureCachedMs };
+  if (records.length > ADDRESSES_MAX) {
+    return { failure: `DNS: ${hostname} has too many addresses`, cachedMs: FAILURE_CACHED_MS };
   }
   const ttlMs = Math.min(...records.map((record) => record.ttl)) * 1000;
   return {
     addresses: records.map((record) => record.address),
-    cachedMs: Math.min(Math.max(ttlMs, cachedMsMin), cachedMsMax),
+    cachedMs: Math.min(Math.max(ttlMs, CACHED_MS_MIN), CACHED_MS_MAX),
   };
 }
 

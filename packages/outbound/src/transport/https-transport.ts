@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type Agent, request } from 'node:https';
-import { headBytesMax } from '../failure.ts';
+import { HEAD_BYTES_MAX } from '../failure.ts';
 import { withoutBrackets } from '../guard/names.ts';
 import { headFault, LENIENT_PARSER } from './transport.ts';
 import type { Transport } from './transport.ts';
@@ -16,7 +16,7 @@ export function createHttpsTransport(agent: Agent): Transport {
         port: url.port,
         path: url.pathname + url.search,
         headers,
-        maxHeaderSize: headBytesMax,
+        maxHeaderSize: HEAD_BYTES_MAX,
         ...LENIENT_PARSER,
       });
       sent.once('error', (error) => listener.onError(error));
