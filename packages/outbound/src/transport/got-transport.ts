@@ -6,7 +6,9 @@ import { createStrictGot } from '../strict-got.ts';
 import { headFault, LENIENT_PARSER } from './transport.ts';
 import type { Transport } from './transport.ts';
 
-/** The fallback client. got also fetches SNS's certificates. */
+/**
+ * The second client: `DELIVERY_HTTP_CLIENT=got` selects it when Node's own client has a fault (decision 0018).
+ */
 export function createGotTransport(agent: Agent): Transport {
   const http = createStrictGot({ agent }).extend({
     request: (url, options, callback) => request(url, { ...options, ...LENIENT_PARSER }, callback),
@@ -15,17 +17,19 @@ export function createGotTransport(agent: Agent): Transport {
     post({ url, headers, body }, listener) {
       let native: ClientRequest | undefined;
       const stream = http.stream.post(url, { headers });
-      // got cuts the connection when the answer overtakes the write of its own `body` option.
+      // Written here, not by the option `body`: with that, got cuts the connection when the answer comes before
+      // the write has ended.
       stream.end(body);
       stream.once('error', (error: Error) => {
         const cause = causeOf(error, native);
         if (native === undefined) listener.onUnsendable(cause);
         else listener.onError(cause);
       });
+      // Node ends the process on an error without a listener, so this one stays.
       stream.on('error', () => undefined);
       stream.once('request', (made: ClientRequest) => {
         native = made;
-        // got listens for one error only. A second error would end the process.
+        // got listens for one error only, so this one stays.
         made.on('error', () => undefined);
         made.once('socket', (socket: Socket) => listener.onSocket(socket));
       });
@@ -40,17 +44,17 @@ export function createGotTransport(agent: Agent): Transport {
         listener.onHead(response.statusCode ?? 0);
         stream.on('data', (chunk: Buffer) => listener.onBody(chunk));
         stream.once('end', () => listener.onEnd());
-        // Also after a cut, and after the connection broke.
+        // The body also ends when we cut the connection, or when it breaks: then there is no `end`.
         stream.once('close', () => {
           if (!stream.readableEnded) listener.onEnd();
         });
       });
-      return { isSent: () => native?.writableFinished !== false, cut: () => void stream.destroy() };
+      return { isSent: () => native?.writableFinished === true, cut: () => void stream.destroy() };
     },
   };
 }
 
-/** Node 24 may report the write to a closed socket first. Then the socket has the error that closed it. */
+/** Node 24 may report a write to a closed socket first. The real reason is then in the socket. */
 function causeOf(error: NodeJS.ErrnoException, native: ClientRequest | undefined): unknown {
   const closedBy = error.code === 'ERR_SOCKET_CLOSED' ? native?.socket?.errored : null;
   return closedBy ?? error.cause ?? error;

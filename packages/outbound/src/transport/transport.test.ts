@@ -57,4 +57,23 @@ describe.each([
     await callsOfPost(); // a second call for the first post would come before this answer
     expect(calls.filter((call) => call !== 'error')).toEqual(['socket', 'head', 'body', 'end']);
   });
+
+  test('has sent nothing before it has a connection, and all when it has the answer', async () => {
+    receiver.always('/hook', answer(200));
+    const sent: boolean[] = [];
+    await new Promise<void>((resolve) => {
+      const post = { url: new URL(receiver.url('/hook')), headers, body };
+      const exchange = createTransport(agent).post(post, {
+        onSocket: () => void sent.push(exchange.isSent()),
+        onInterimHead: () => undefined,
+        onHead: () => void sent.push(exchange.isSent()),
+        onBody: () => undefined,
+        onEnd: resolve,
+        onError: () => resolve(),
+        onUnsendable: () => resolve(),
+      });
+      sent.push(exchange.isSent());
+    });
+    expect(sent).toEqual([false, false, true]);
+  });
 });
