@@ -2,6 +2,7 @@ import { isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Failure, FailureCause, Refused } from './endpoint-result.ts';
 import { NameLookupError } from './resolve/name-resolver.ts';
+import { HEAD_BYTES_MAX } from './transport/transport.ts';
 
 /** The state of the connection when it failed. */
 interface ConnectionFacts {
@@ -12,9 +13,6 @@ interface ConnectionFacts {
 
 /** Node's error of a failed connection. It has `errors` when Node tried several addresses. */
 type ConnectionError = NodeJS.ErrnoException & { address?: string; port?: number; errors?: unknown[] };
-
-/** The largest accepted response head, in bytes. */
-export const HEAD_BYTES_MAX = 16_384;
 
 const ERROR_CHARACTERS_MAX = 200;
 
@@ -29,7 +27,7 @@ const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
   CERT_SIGNATURE_FAILURE: 'certificate has a bad signature',
   CERT_UNTRUSTED: 'certificate is not trusted',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'self-signed certificate',
-  INVALID_CA: 'certificate is signed by one that may not sign',
+  INVALID_CA: 'issuer is not a certificate authority',
   INVALID_PURPOSE: 'certificate is not for servers',
   SELF_SIGNED_CERT_IN_CHAIN: 'self-signed certificate in the chain',
   UNABLE_TO_GET_ISSUER_CERT: 'unable to get the issuer certificate',
@@ -38,8 +36,8 @@ const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The reason in an OpenSSL error line: `error:<hex>:SSL routines:<function>:<reason>:<file>:<line>`. OpenSSL
- * wrote it.
+ * The reason in an OpenSSL error: `error:<hex>:SSL routines:<function>:<reason>:<file>:<line>`. It is no text
+ * of the endpoint, so we may show it.
  */
 const OPENSSL_REASON = /:SSL routines:[^:]*:([a-z0-9 /]+):/;
 
@@ -51,14 +49,18 @@ export function refused(error: string): Refused {
   return { kind: 'refused', error: toLine(error) };
 }
 
-/** Removes all characters except printable ASCII: the line goes to logs, the API and terminals. */
+/**
+ * Keeps printable ASCII only, and at most `ERROR_CHARACTERS_MAX` of it: the line goes to logs, the API and
+ * terminals.
+ */
 function toLine(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '').slice(0, ERROR_CHARACTERS_MAX);
 }
 
 /**
- * Describes a failed connection to an endpoint. Returns null when the fault is ours and not the endpoint's.
- * An unknown error code counts as the endpoint's fault: otherwise an endpoint could avoid failed attempts.
+ * Describes a failed connection to an endpoint. Returns null when the fault is ours: this machine has no
+ * resources left, or the error has no code, so it is a bug. An unknown code counts as the endpoint's fault.
+ * Otherwise an endpoint could fail without a failed attempt.
  */
 export function describeFailure(error: unknown, facts: ConnectionFacts): Failure | null {
   if (error instanceof NameLookupError) return failed('dns', error.message);
@@ -78,21 +80,25 @@ export function describeFailure(error: unknown, facts: ConnectionFacts): Failure
 
 function describeTls(code: string, message: string, hostname: string): string | null {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `certificate is not valid for ${hostname}`;
-  if (code.startsWith('ERR_SSL_')) return code.slice('ERR_SSL_'.length).toLowerCase().replaceAll('_', ' ');
   if (code === 'EPROTO') return OPENSSL_REASON.exec(message)?.[1] ?? 'protocol error';
-  if (code.startsWith('ERR_TLS_')) return code.slice('ERR_TLS_'.length).toLowerCase().replaceAll('_', ' ');
+  const named = /^ERR_(?:SSL|TLS)_(.+)$/.exec(code)?.[1];
+  if (named !== undefined) return named.toLowerCase().replaceAll('_', ' ');
   return CERTIFICATE_FAULTS[code] ?? null;
 }
 
 /**
- * EADDRNOTAVAIL means that no local port is left. For an IPv6 address it also means that this machine has no
- * IPv6. Then it counts: an endpoint with IPv6 only would be tried for ever.
+ * EADDRNOTAVAIL means that this machine has no free local port: our fault. For an IPv6 address it may also
+ * mean that this machine has no IPv6. That counts against the endpoint. Otherwise an endpoint with IPv6 only
+ * would be tried for ever.
  */
 function isOwnFault(code: string, address = ''): boolean {
   return OWN_FAULTS.has(code) || (code === 'EADDRNOTAVAIL' && (isIPv4(address) || hasIpv6()));
 }
 
-/** Link-local addresses lead to no endpoint. */
+/**
+ * True when this machine has an IPv6 address that may lead to the internet. Loopback and link-local ones do
+ * not.
+ */
 function hasIpv6(): boolean {
   const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   return addresses.some(
@@ -101,8 +107,8 @@ function hasIpv6(): boolean {
 }
 
 /**
- * A fault of ours, because the address was not tried then. Otherwise the first error that is not a timeout,
- * because it names a reason.
+ * Chooses one error of several tried addresses. A fault of ours comes first: that address was not really
+ * tried. Then the first error that is no timeout, because it names a reason.
  */
 function mostTelling(errors: unknown[]): unknown {
   const tried = errors as ConnectionError[];

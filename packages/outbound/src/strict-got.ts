@@ -1,7 +1,7 @@
 import type { Agent as HttpAgent } from 'node:http';
 import type { Agent } from 'node:https';
 import got, { type Got } from 'got';
-import { HEAD_BYTES_MAX } from './failure.ts';
+import { HEAD_BYTES_MAX } from './transport/transport.ts';
 
 /** Names the sender and the major version of what it sends (contract section 9). */
 export const USER_AGENT = 'Postrider/1';

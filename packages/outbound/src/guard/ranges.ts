@@ -46,8 +46,8 @@ export const REFUSED_IPV6: readonly RefusedRange[] = [
 ];
 
 /**
- * Names of networks outside {@link GLOBAL_UNICAST_IPV6}, narrower first. All are refused; the names are for the
- * message.
+ * Names of networks outside {@link GLOBAL_UNICAST_IPV6}, narrower first. All are refused; the names are for
+ * the message.
  */
 export const NAMED_IPV6: readonly RefusedRange[] = [
   { cidr: '::/128', label: 'unspecified' },

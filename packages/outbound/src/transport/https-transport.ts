@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Agent, request } from 'node:https';
-import { HEAD_BYTES_MAX } from '../failure.ts';
 import { withoutBrackets } from '../guard/names.ts';
-import { headFault, LENIENT_PARSER } from './transport.ts';
+import { HEAD_BYTES_MAX, headFault, LENIENT_PARSER } from './transport.ts';
 import type { Transport } from './transport.ts';
 
 /** Node's own client. A post costs less than half the CPU of a post through got. */

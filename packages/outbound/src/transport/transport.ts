@@ -16,6 +16,9 @@ export function headFault({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): 
   return Object.assign(new Error('malformed response head'), { code: 'HPE_INVALID_HEADER_TOKEN' });
 }
 
+/** The largest accepted head of an answer, in bytes. */
+export const HEAD_BYTES_MAX = 16_384;
+
 /** A POST that is ready to send. */
 export interface OutgoingPost {
   readonly url: URL;
@@ -54,7 +57,8 @@ export interface Exchange {
 
 /**
  * An HTTP client that sends one request and reports the answer. It follows no redirect, decodes nothing,
- * retries nothing, and accepts a head of at most 16 KiB. The caller limits the time and the body's length.
+ * retries nothing, and accepts a head of at most `HEAD_BYTES_MAX`. The caller limits the time and the body's
+ * length.
  */
 export interface Transport {
   /** @throws the error for `onUnsendable`, when it is known at once. */
