@@ -262,7 +262,7 @@ describe('events replay', () => {
     });
     expect(await replay(acme.eventId, other.webhookId)).toMatchObject({
       code: 1,
-      stderr: `postrider: ${acme.eventId} is no event of a webhook ${other.webhookId}\n`,
+      stderr: `postrider: no webhook ${other.webhookId} of ${acme.accountId} gets ${acme.eventId}\n`,
     });
     expect(await outstanding()).toEqual([]);
   });

@@ -39,12 +39,13 @@ export function diagnostics(config: ConfigurationOf<'cli'>, io: Io): Logger {
 /**
  * Runs `work` on a migrated database and closes every connection.
  *
- * @param plans by default, a statement may read a whole table. `once` is for look-ups in large tables.
+ * @param options `plans`: by default, a statement may read a whole table. `once` is for look-ups in large
+ *   tables.
  */
 export async function withDatabase(
   io: Io,
   work: (session: Session) => Promise<void>,
-  plans: 'each time' | 'once' = 'each time',
+  { plans = 'each time' }: { readonly plans?: 'each time' | 'once' } = {},
 ): Promise<void> {
   const config = configuration(io);
   const logger = diagnostics(config, io);

@@ -32,7 +32,7 @@ export function addEmailsShow(emails: Command, io: Io): void {
             ),
           ]);
         },
-        'once',
+        { plans: 'once' },
       );
     });
 }

@@ -34,14 +34,15 @@ export function addEventsReplay(events: Command, io: Io): void {
             event,
             actorOf(io, options),
           );
-          if (replay === 'missing') throw new Failure(`${event} is no event of a webhook ${webhook}`);
+          // `changed` cannot come: it needs the argument `seen`.
+          if (replay === 'missing') throw new Failure(`no webhook ${webhook} of ${account} gets ${event}`);
           if (replay === 'pending')
             throw new Failure(`nothing changed: a delivery of ${event} to ${webhook} is outstanding`);
           printAnswer(io, options.json, { event, webhook, account }, [
             `${event} is queued for ${webhook} of ${account}`,
           ]);
         },
-        'once',
+        { plans: 'once' },
       );
     });
 }

@@ -48,11 +48,9 @@ export function addRecover(program: Command, io: Io): void {
     .action(async (text: string, options: Options) => {
       const id = requireId('webhook', text);
       const act = parseAct(options, io);
-      await withDatabase(
-        io,
-        async ({ database }) => act(database, await requireWebhook(database, id)),
-        'once',
-      );
+      await withDatabase(io, async ({ database }) => act(database, await requireWebhook(database, id)), {
+        plans: 'once',
+      });
     });
 }
 

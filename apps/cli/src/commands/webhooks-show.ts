@@ -9,7 +9,6 @@ import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 import { webhookHealthObject, webhookObject } from '../webhook-object.ts';
 
-/** `webhooks show`: shows a webhook of any account and its health, without its secret. */
 export function addWebhooksShow(webhooks: Command, io: Io): void {
   webhooks
     .command('show')
@@ -17,14 +16,14 @@ export function addWebhooksShow(webhooks: Command, io: Io): void {
     .argument('<id>', "the webhook's id, wh_…")
     .action(async (text: string, { json }: { json?: true }) => {
       const id = requireId('webhook', text);
-      await withDatabase(io, async ({ database }) => show(io, database, id, json), 'once');
+      await withDatabase(io, async ({ database }) => show(io, database, id, json), { plans: 'once' });
     });
 }
 
 async function show(io: Io, database: Database, id: WebhookId, json?: true): Promise<void> {
   const webhook = webhookObject(await requireWebhook(database, id));
   const health = (await readWebhookHealth(database, [id], LOAD_COUNTED_MAX)).get(id);
-  if (health === undefined) throw new Failure(`no webhook ${id}`);
+  if (health === undefined) throw new Failure(`no webhook ${id}`); // deleted since the line above
   const shown = { ...webhook, ...webhookHealthObject(health) };
   printAnswer(io, json, shown, [
     `${id} of ${shown.account}`,
