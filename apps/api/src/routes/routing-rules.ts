@@ -34,7 +34,10 @@ import { requestedEndpoint } from './webhooks.ts';
 
 const MANAGE = { scope: 'inbound:manage', liveOnly: true, limited: true } as const;
 
-/** A routing rule takes received mail to an endpoint of its own. Customers know it as an inbound route. */
+/**
+ * A routing rule sends the events of matching mail to an endpoint of their own. Customers know it as an
+ * inbound route.
+ */
 export function routingRuleRoutes(rules: RoutingRuleStore): readonly Documented[] {
   return [createRule(rules), listRules(rules), getRule(rules), deleteRule(rules)];
 }
@@ -67,9 +70,13 @@ const ruleFields = {
   match: text.meta({ description: 'In lower case, its domain in ASCII, without a tag.' }),
   endpoint: url.meta({ format: 'uri', description: 'In normalised form.' }),
   events: z.array(eventType).min(1),
-  webhook: idOf('webhook').meta({ description: 'In dead letters. It is in no list of webhooks.' }),
+  webhook: idOf('webhook').meta({
+    description:
+      'The id of this rule in dead letters and below `/v1/webhooks/{id}/`, as in `…/events`. No list of webhooks has it.',
+  }),
   created_at: time,
 };
+/** Without `name`: the client has just sent it. */
 const createdRule = z.object({ ...ruleFields, ...secretFields }).meta({ id: 'CreatedInboundRoute' });
 
 function createRule(rules: RoutingRuleStore): Documented<KeyedRoute> {
@@ -80,8 +87,8 @@ function createRule(rules: RoutingRuleStore): Documented<KeyedRoute> {
     body: resourceBody,
     docs: {
       operationId: 'createInboundRoute',
-      summary: 'Take received mail to an endpoint of its own',
-      description: 'The one answer that carries the signing secret. `events` empty or absent means both.',
+      summary: 'Send the events of matching mail to an endpoint of their own',
+      description: 'Only this answer has the signing secret. `events` empty or absent: both types.',
       request: ruleRequest,
       success: { status: 201, body: createdRule },
       refusals: ['400 text', '422 text', 'validation-failed', 'route-exists'],
@@ -176,7 +183,7 @@ function deleteRule(rules: RoutingRuleStore): Documented<KeyedRoute> {
   };
 }
 
-/** The fields that all answers about a rule share. */
+/** The fields that all answers about a rule have. */
 function ruleObject({ id, match, endpoint, events, webhookId, createdAt }: RoutingRule) {
   return {
     object: 'inbound_route',

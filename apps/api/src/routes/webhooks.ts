@@ -147,8 +147,7 @@ function createWebhook(
     docs: {
       operationId: 'createWebhook',
       summary: 'Register an endpoint for events',
-      description:
-        'The one answer that carries the signing secret. `events` empty or absent means all types.',
+      description: 'Only this answer has the signing secret. `events` empty or absent: all types.',
       request: webhookRequest,
       success: { status: 201, body: createdWebhook },
       refusals: ['400 text', '422 text', 'validation-failed'],
