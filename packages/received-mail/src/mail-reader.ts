@@ -14,7 +14,7 @@ export interface ReadMail {
   readonly complete: boolean;
 }
 
-/** Empty texts are absent. */
+/** '' means that the part does not have this text. */
 export interface MailFile {
   readonly filename: string;
   readonly contentType: string;
@@ -32,8 +32,8 @@ const OPTIONS = {
 } as const;
 
 /**
- * Reads a message with mailparser. It never rejects: after an error, it returns what was read until then.
- * `simpleParser` would lose it.
+ * Reads a message with mailparser. It never rejects. After an error it returns what it has read.
+ * (`simpleParser` returns nothing then.)
  */
 export function readMail(bytes: Buffer): Promise<ReadMail> {
   const parser = new BoundedMailParser(OPTIONS);
@@ -51,6 +51,7 @@ export function readMail(bytes: Buffer): Promise<ReadMail> {
   return new Promise((resolve) => {
     const settle = (isWhole: boolean): void => {
       const { text = '' } = body;
+      // HTML may become text that is longer than the message. Above this limit we drop it.
       const isTextKept = text.length <= Math.max(bytes.length, LONGER_TEXT_CHARACTERS_MAX);
       resolve({
         headerLines: parser.headerLines || [],
@@ -70,16 +71,16 @@ export function readMail(bytes: Buffer): Promise<ReadMail> {
 }
 
 /** A node of mailparser's tree of parts. */
-interface Node {
+interface PartNode {
   contentType: string | false;
   readonly headerLines: HeaderLines;
   textContent?: string;
-  readonly children: readonly Node[];
+  readonly children: readonly PartNode[];
 }
 
 /** The fields that mailparser's types leave out. */
 interface Internals {
-  readonly tree: Node | false;
+  readonly tree: PartNode | false;
   /** True when HTML outside an alternative also becomes text. mailparser sets it at a plain part. */
   hasText: boolean;
   /** Converts the parts into the texts of the message, at its end. */
@@ -89,24 +90,26 @@ interface Internals {
 const Base = MailParser as unknown as new (options: MailParserOptions) => MailParser & Internals;
 
 /**
- * mailparser, which turns HTML without a plain part into text, unless this costs too much. The HTML has the
- * plain parts beside it.
+ * mailparser with two changes. It turns HTML into text where no plain part exists, but only within
+ * `HTML_STEPS_MAX`. And `html` also contains the plain parts that stand beside the HTML.
  */
 class BoundedMailParser extends Base {
   #isPlainLeftOut = false;
 
   override getTextContent(): MessageText {
-    this.hasText = true;
+    this.hasText = true; // so mailparser converts HTML also when there is no plain part
     if (this.tree !== false) mixAlternatives(this.tree);
     const parts = bodyParts(this.tree);
     const steps = parts.reduce(
       (sum, part) => sum + (isConverted(part) ? conversionSteps(part.content) : 0),
       0,
     );
+    // With -1, each HTML part is too long, so mailparser converts none.
     if (steps > HTML_STEPS_MAX) this.options = { ...this.options, maxHtmlLengthToParse: -1 };
     const body = super.getTextContent();
     const html = wholeHtml(parts);
     this.#isPlainLeftOut = html === null;
+    // null: mailparser's own HTML stays, which may lack plain parts.
     return html === null ? body : { ...body, html };
   }
 
@@ -121,7 +124,7 @@ class BoundedMailParser extends Base {
  *
  * @returns whether the node has plain text
  */
-function mixAlternatives(node: Node): boolean {
+function mixAlternatives(node: PartNode): boolean {
   const { contentType, textContent = '', children } = node;
   if (contentType === 'text/plain' && textContent.trim() !== '') return true;
   if (contentType === 'text/plain') node.textContent = '';
@@ -137,10 +140,10 @@ interface BodyPart {
 }
 
 /** The parts with content, in order. */
-function bodyParts(node: Node | false, isWithin = false): BodyPart[] {
+function bodyParts(node: PartNode | false, isInAlternative = false): BodyPart[] {
   if (node === false) return [];
   const { contentType, textContent: content = '', children } = node;
-  const isAlternative = isWithin || contentType === 'multipart/alternative';
+  const isAlternative = isInAlternative || contentType === 'multipart/alternative';
   const isHtml = contentType === 'text/html';
   const isPart = content !== '' && (isHtml || contentType === 'text/plain');
   return [
@@ -149,14 +152,17 @@ function bodyParts(node: Node | false, isWithin = false): BodyPart[] {
   ];
 }
 
-/** The HTML that mailparser may convert: not that of an alternative, which has its own text. */
+/**
+ * True when mailparser may convert this HTML. It does not convert HTML in an alternative: that has its own
+ * text.
+ */
 function isConverted({ isHtml, content, isAlternative }: BodyPart): boolean {
   return isHtml && !isAlternative && content.length <= HTML_CHARACTERS_MAX;
 }
 
 /**
- * @returns an empty text when no part is HTML; null when the plain parts become too long: `&` becomes five
- *   characters.
+ * The HTML parts, with the plain parts beside them. '' when no part is HTML. null when escaping makes it too
+ * long: `&` becomes `&amp;`, five characters.
  */
 function wholeHtml(parts: readonly BodyPart[]): string | null {
   if (!parts.some(({ isHtml }) => isHtml)) return '';
@@ -170,7 +176,7 @@ function wholeHtml(parts: readonly BodyPart[]): string | null {
  * Finds the two forms that mailparser drops without a word: text in a header that no empty line ends, and the
  * content of a multipart in which it found no part.
  */
-function losesContent({ contentType, headerLines, children }: Node): boolean {
+function losesContent({ contentType, headerLines, children }: PartNode): boolean {
   if (headerLines.some(({ key, line }) => key === '' && line.trim() !== '')) return true;
   if (children.length > 0) return children.some(losesContent);
   return contentType !== false && contentType.startsWith('multipart');

@@ -4,9 +4,11 @@ import { parseSubscribeUrl } from './pinned-urls.ts';
 
 export type Confirmation =
   | { readonly kind: 'confirmed' }
-  /** Permanent: the URL leads to another host and was not requested, or SNS rejected the token. */
+  /**
+   * Permanent: the URL does not confirm this topic and was not requested, or SNS answered 4xx (but not 429).
+   */
   | { readonly kind: 'refused'; readonly why: string }
-  /** Temporary: SNS could not be reached. After a 5xx answer it sends the request again. */
+  /** Temporary: no answer, 429, 5xx or a redirect. Answer 5xx to SNS: it then repeats its request. */
   | { readonly kind: 'unavailable'; readonly why: string };
 
 /**
