@@ -4,10 +4,10 @@ import type { Writable } from 'node:stream';
 import { processIdentity } from './process-state.ts';
 
 /**
- * Waits for the end of its standard input. Only the launcher holds it open, and the kernel closes it when the
- * launcher ends, even by SIGKILL. `$1` is the server's pid, `$2` its `processIdentity`, `$3` the signal, and
- * the rest are paths to remove. On Linux, a later process with the same pid has another start time, so it gets
- * no signal. macOS has no /proc: there, only the pid counts.
+ * Waits for the end of its standard input. Only the launcher holds it open, and the kernel closes it when
+ * the launcher ends, even by SIGKILL. `$1` is the server's pid, `$2` its `processIdentity`, `$3` the signal,
+ * and the rest are paths to remove. On Linux, a later process with the same pid has another start time, so
+ * it gets no signal. macOS has no /proc: there, only the pid counts.
  */
 const SCRIPT = `
 while read -r word; do [ "$word" = release ] && exit 0; done

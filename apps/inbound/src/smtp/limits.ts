@@ -13,10 +13,10 @@ export const DEFAULT_LIMITS = {
    */
   sessionsMax: 200,
   /**
-   * Below this number, the open sessions of a client address, or of an IPv6 /64, do not count against it. From
-   * this number on, it gets 421 when it has as many sessions as are still free. One host opens at most 20
-   * connections to another (Postfix: `smtp_destination_concurrency_limit` 20). But a large sender may have all
-   * its hosts in one /64.
+   * Below this number, the open sessions of a client address, or of an IPv6 /64, do not count against it.
+   * From this number on, it gets 421 when it has as many sessions as are still free. One host opens at most
+   * 20 connections to another (Postfix: `smtp_destination_concurrency_limit` 20). But a large sender may
+   * have all its hosts in one /64.
    */
   sessionsPerClientMin: 20,
   /**
@@ -41,7 +41,10 @@ export const DEFAULT_LIMITS = {
    * these limits, MAIL or DATA gets 451. Parsing needs about as much memory again.
    */
   bytesInFlightMax: 128 * MIB,
-  /** Two blocks of the message buffer (64 KiB each). 200 sessions need 25 MiB: less than the reserved quarter. */
+  /**
+   * Two blocks of the message buffer (64 KiB each). 200 sessions need 25 MiB: less than the reserved
+   * quarter.
+   */
   smallMessageBytes: MIB / 8,
   /**
    * Bytes per command. A longer one gets 421. RFC 5321 requires 512 bytes. Its extensions DSN and SMTPUTF8
@@ -81,8 +84,8 @@ export const DEFAULT_LIMITS = {
   errorsPerSessionMax: 60,
   /**
    * Commands since the last accepted message, or since the start. After the last one the client gets 421. A
-   * server must accept 100 recipients (RFC 5321, 4.5.3.1.8). We answer 452 to those over 50, and that must not
-   * end the session. 1,000 is ten times that.
+   * server must accept 100 recipients (RFC 5321, 4.5.3.1.8). We answer 452 to those over 50, and that must
+   * not end the session. 1,000 is ten times that.
    */
   commandsPerMessageMax: 1_000,
 };

@@ -7,7 +7,8 @@ import { headFault, LENIENT_PARSER } from './transport.ts';
 import type { Transport } from './transport.ts';
 
 /**
- * The second client: `DELIVERY_HTTP_CLIENT=got` selects it when Node's own client has a fault (decision 0018).
+ * The second client: `DELIVERY_HTTP_CLIENT=got` selects it when Node's own client has a fault (decision
+ * 0018).
  */
 export function createGotTransport(agent: Agent): Transport {
   const http = createStrictGot({ agent }).extend({
@@ -17,8 +18,8 @@ export function createGotTransport(agent: Agent): Transport {
     post({ url, headers, body }, listener) {
       let native: ClientRequest | undefined;
       const stream = http.stream.post(url, { headers });
-      // Written here, not by the option `body`: with that, got cuts the connection when the answer comes before
-      // the write has ended.
+      // Written here, not by the option `body`: with that, got cuts the connection when the answer comes
+      // before the write has ended.
       stream.end(body);
       stream.once('error', (error: Error) => {
         const cause = causeOf(error, native);

@@ -60,8 +60,8 @@ export function createEventCountStore(db: Database) {
   const settledPosition = createSettledPosition(db.pool);
   return {
     /**
-     * Returns at most `LIMITS.metricEntries` + 1 combinations of period, domain and message. The caller refuses
-     * an answer that has the extra one.
+     * Returns at most `LIMITS.metricEntries` + 1 combinations of period, domain and message. The caller
+     * refuses an answer that has the extra one.
      */
     async count(accountId: AccountId, request: EventCountRequest): Promise<EventCounts> {
       // Up to the settled position, no open transaction can add an event.

@@ -26,7 +26,8 @@ import { threadOf } from './thread-of.ts';
 
 /**
  * The block list is checked for at most this many senders. A well-formed address has up to 128 block list
- * entries, 17 KB together, and one transaction checks up to 100 targets. A message has one author, seldom two.
+ * entries, 17 KB together, and one transaction checks up to 100 targets. A message has one author, seldom
+ * two.
  */
 const SENDERS_MAX = 20;
 

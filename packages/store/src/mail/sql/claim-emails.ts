@@ -36,8 +36,8 @@ export const claimEmails = statement('claim-emails')`
 
 /**
  * Frees mail whose jobs the relay could not add, or that a worker fetched and did not take. Its lease then
- * counts as expired, so the relay's next job gets an id of its own. The old job may still be in the queue, and
- * the queue drops a second job with the same id.
+ * counts as expired, so the relay's next job gets an id of its own. The old job may still be in the queue,
+ * and the queue drops a second job with the same id.
  *
  * $1 email ids, $2 claims: see `endLeases`.
  */
