@@ -47,8 +47,8 @@ export function createMessageSink({ store, pipeline, screening }: MessageSinkPar
     /** Called for each RCPT. For false the client gets 550 5.1.1; for an error or a timeout, 451 4.3.0. */
     accepts: (recipient: string): Promise<boolean> => store.accepts(recipient),
     /**
-     * `stored` means that the transaction has committed: the client gets 250. `nobody` gets 550. `later`, an
-     * error and a timeout get 451, and the client sends the same message again.
+     * `stored` means that the transaction has committed: the client gets 250. A message without a recipient
+     * here gets 550. `later`, an error and a timeout get 451, and the client sends the same message again.
      *
      * It settles only when nothing reads `raw` any more: until then the memory budget counts these bytes.
      * @param raw our `Received:` field, then the message byte for byte

@@ -35,9 +35,9 @@ export const claimEmails = statement('claim-emails')`
               greatest(0, ceil(extract(epoch from s.due_at - now()) * 1000))::int as "dueInMs"`;
 
 /**
- * Frees mail whose jobs the relay could not add, or that a worker fetched and did not take. Its lease then
- * counts as expired, so the relay's next job gets an id of its own. The old job may still be in the queue,
- * and the queue drops a second job with the same id.
+ * Frees mail: the relay could not add its job, or a worker fetched the job and did not take the mail. The
+ * lease then counts as expired, so the relay's next job gets an id of its own. The old job may still be in
+ * the queue, and the queue drops a second job with the same id.
  *
  * $1 email ids, $2 claims: see `endLeases`.
  */
