@@ -40,9 +40,14 @@ function head({ command, startedAt, machine, versions }: Parameters<typeof profi
 
 Made by \`${command} --publish\` on ${startedAt.slice(0, 10)}, with Node ${versions['Node.js'] ?? 'unknown'} on ${machine['cores'] ?? 'unknown'}; do not edit.
 
-The CPU time of each process in figures of the [benchmark](benchmark-2-cores.md), by library, in percent of its busy time. Native code,
-events and buffers count for the library that called them. The start of a process counts, too. Node's profiler slows a process
-down: the shares are right, but the times are not, so the run publishes only this page.
+The busy time of each process in figures of the [benchmark](benchmark-2-cores.md), by library. Native code, events and buffers count
+for the library that called them. The start of a process counts, too. Node's profiler slows a process down, so the run publishes only
+this page.
+
+The profiler reads a clock, not the CPU. A write to a socket wakes the process at its other end. On a machine with few cores that process
+often takes the core, and the writer's wait counts as time of the socket. In \`request-to-arrival\`, Linux' \`perf\` counted 18 % of the API's
+CPU time in the kernel, for sockets and everything else. Find what costs CPU time with \`node --perf-basic-prof\` and
+\`perf record -e task-clock -g\`.
 `;
 }
 
