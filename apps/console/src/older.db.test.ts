@@ -57,6 +57,12 @@ const LISTS: Readonly<Record<string, List>> = {
       );
     },
   },
+  'the events of an email': {
+    path: () => `/emails/${outage.emailId}`,
+    entry: /href="\/events\/(evt_\w+)"/g,
+    entries: [50, 5],
+    add: async () => addEvents('y', 54, 'email.opened', outage.emailId), // it bounced before
+  },
   'held mail': {
     path: () => '/held?account=Meadow+Shop&reason=spam',
     entry: /href="\/messages\/(msg_\w+)"/g,
@@ -79,11 +85,11 @@ const LISTS: Readonly<Record<string, List>> = {
   },
 };
 
-async function addEvents(digit: string, count: number, type: string): Promise<void> {
+async function addEvents(digit: string, count: number, type: string, emailId?: string): Promise<void> {
   await query(
     `insert into events (id, account_id, type, created_at, data)
-     select 'evt_01jd' || $1 || lpad(n::text, 21, '0'), $2, $3, now(), '{}' from generate_series(1, $4::int) n order by n`,
-    [digit, outage.accountId, type, count],
+     select 'evt_01jd' || $1 || lpad(n::text, 21, '0'), $2, $3, now(), $5 from generate_series(1, $4::int) n order by n`,
+    [digit, outage.accountId, type, count, JSON.stringify({ email_id: emailId })],
   );
 }
 
@@ -119,6 +125,14 @@ test.each(Object.entries(LISTS))(
     expect(olderOn(second)).toBe('');
   },
 );
+
+test('a complaint after 119 opens of an email is its first event', async () => {
+  await addEvents('y', 119, 'email.opened', outage.emailId);
+  await addEvents('z', 1, 'email.complained', outage.emailId);
+  const page = await ada.show(`/emails/${outage.emailId}`);
+  expect(linkIn(page, /^\/events\//)).toMatch(/^\/events\/evt_01jdz/);
+  expect(textOf(page)).toContain('The newest 50 events Older');
+});
 
 describe('a filter that no new entry fits', () => {
   test('looks at 10,000 dead letters, and leads to the older ones', async () => {

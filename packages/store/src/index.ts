@@ -83,10 +83,15 @@ export { createEventCountStore } from './events/event-counts.ts';
 export type { EventCount, EventCountStore } from './events/event-counts.ts';
 export { createEventStore, POSITION_MAX } from './events/events.ts';
 export type { EventCursor, EventFilter, EventStore, ListedEvent } from './events/events.ts';
-export { readFates } from './events/event-fates.ts';
 export type { EventFate, Fate } from './events/event-fates.ts';
 export { readNewestEvents, searchEvents } from './events/find-events.ts';
-export type { EventSearch, EventWithFates, FoundEventFilter, NewestEvent } from './events/find-events.ts';
+export type {
+  EventSearch,
+  EventWithFates,
+  FoundEventFilter,
+  FoundEvents,
+  NewestEvent,
+} from './events/find-events.ts';
 export { lookUp } from './events/look-up.ts';
 export type { FindingCount, Findings, LookedUpText } from './events/look-up.ts';
 export { findEvent, readEventStory } from './events/event-story.ts';

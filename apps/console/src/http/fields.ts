@@ -66,6 +66,11 @@ export function positionField(noun: Noun, words: string) {
   return freeText.transform(parsedBy(positionOf, `is not the position of ${words}`));
 }
 
+/** The position of an event, as `position` of a list has it. */
+export const eventPosition = freeText
+  .regex(/^\d{1,18}$/, { error: 'is not the position of an event' })
+  .transform(BigInt);
+
 /** An address as `plainAddress` writes it. */
 export const emailAddress = freeText.transform(parsedBy(plainAddress, 'is not an email address'));
 

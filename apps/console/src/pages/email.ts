@@ -1,9 +1,9 @@
 import { html } from '@remix-run/html-template';
-import type { EventId } from '@postrider/domain';
-import type { Account, EventFate, FoundEmail, ListedEvent } from '@postrider/store';
+import type { Account, FoundEmail, FoundEvents } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
-import { addressLink } from '../html/links.ts';
+import { addressLink, queryOf } from '../html/links.ts';
+import { pager, shownOf } from '../html/list.ts';
 import { crumbs, empty, facts, head, idCode, section, state, timeAgo, wholeId } from '../html/pieces.ts';
 import type { Fact, Html, Sign } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
@@ -11,13 +11,11 @@ import { count, counted, dayAfter, gap, subjectText } from '../html/words.ts';
 import type { Settings } from '../settings.ts';
 import { deliveredOf, fatesInWords } from './fates.ts';
 
-export interface EmailParts {
+export interface EmailParts extends FoundEvents {
   readonly email: FoundEmail;
   readonly account: Account | null;
-  /** The oldest first. */
-  readonly events: readonly ListedEvent[];
-  readonly fates: ReadonlyMap<EventId, readonly EventFate[]>;
-  readonly hasMore: boolean;
+  /** False: the events are behind a cursor. */
+  readonly isFirst: boolean;
 }
 
 export function emailPage(parts: EmailParts, settings: Settings, { now }: Visit): Page {
@@ -94,18 +92,15 @@ function sentAt({ sentAt: at, createdAt, kind, status }: FoundEmail, now: Date):
   return html`${timeAgo(at, now)} <span class="rel">after ${gap(at.getTime() - createdAt.getTime())}</span>`;
 }
 
-function eventsSection({ events, fates, hasMore }: EmailParts, now: Date): Html {
-  const rows = events.map((event) => {
-    const own = fates.get(event.id) ?? [];
-    return [
-      html`<a href="/events/${event.id}">${event.type}</a> <span class="sub">${idCode(event.id)}</span>`,
-      timeAgo(event.createdAt, now),
-      fatesInWords(own),
-      deliveredOf(own),
-    ];
-  });
+function eventsSection({ email, events, olderFrom, isFirst }: EmailParts, now: Date): Html {
+  const rows = events.map(({ id, type, createdAt, fates }) => [
+    html`<a href="/events/${id}">${type}</a> <span class="sub">${idCode(id)}</span>`,
+    timeAgo(createdAt, now),
+    fatesInWords(fates),
+    deliveredOf(fates),
+  ]);
   const table = stackedTable({
-    caption: 'Events of this email, oldest first',
+    caption: 'Events of this email, newest first',
     columns: [
       { label: 'Event' },
       { label: 'Recorded' },
@@ -118,10 +113,12 @@ function eventsSection({ events, fates, hasMore }: EmailParts, now: Date): Html 
     'No event is known',
     'Mail of a test key has none. Events are deleted after their retention.',
   );
+  const shown = shownOf(isFirst, counted(events.length, 'event'));
+  const older = olderFrom === null ? null : `/emails/${email.id}${queryOf({ after: String(olderFrom) })}`;
   return section(
     'events',
-    { title: 'What happened', more: `${hasMore ? 'the first ' : ''}${counted(events.length, 'event')}` },
-    html`<div class="card">${rows.length === 0 ? nothing : table}</div>
+    { title: 'What happened' },
+    html`<div class="card">${rows.length === 0 ? nothing : html`${table} ${pager(shown, older)}`}</div>
       <p class="hint">
         The console never shows the text of an email. The customer can read it with
         <code>GET /v1/emails/{id}</code>.

@@ -13,7 +13,7 @@ import {
 } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import { z } from 'zod';
-import { emailAddress, freeText, readFields, utcTime } from '../http/fields.ts';
+import { emailAddress, eventPosition, readFields, utcTime } from '../http/fields.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { webhookPage } from '../pages/webhook.ts';
 import type { Settings } from '../settings.ts';
@@ -29,10 +29,7 @@ const filterFields = {
   recipient: emailAddress.optional(),
   since: utcTime.optional(),
   until: utcTime.optional(),
-  after: freeText
-    .regex(/^\d{1,18}$/, { error: 'is not the position of an event' })
-    .transform(BigInt)
-    .optional(),
+  after: eventPosition.optional(),
 };
 
 /** `/webhooks/:id` */

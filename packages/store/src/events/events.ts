@@ -53,8 +53,8 @@ export const POSITION_MAX = 2n ** 63n - 1n;
 
 export type EventStore = ReturnType<typeof createEventStore>;
 
-/** @param settledPosition finds the last position that a list shows. */
-export function createEventStore(db: Database, settledPosition = createSettledPosition(db.pool)) {
+export function createEventStore(db: Database) {
+  const settledPosition = createSettledPosition(db.pool);
   return {
     /**
      * Oldest first. An event that commits later always gets a later position. So a reader that continues
