@@ -42,7 +42,7 @@ describe('an outage behind more delivered events than a count looks at', () => {
     const fields = valuesOf(page, '/recoveries');
     for (const count of ['', '0']) {
       const { status, text } = await ada.post('/recoveries', { ...fields, count });
-      expect([status, textOf(text).includes('count is not 0+')]).toEqual([400, true]);
+      expect([status, textOf(text).includes('Count is not 0+')]).toEqual([400, true]);
     }
     const { location } = await ada.post('/recoveries', { ...fields, count: '0+' });
     expect(textOf(await ada.show(location ?? ''))).toContain('1 recovery runs, of 0+ events.');

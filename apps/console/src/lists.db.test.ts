@@ -44,19 +44,44 @@ describe('lists', () => {
 
   test.each([
     ['/dead-letters?statsu=503', 'statsu is unknown here'],
-    ['/dead-letters?status=5', 'status is not a status'],
-    ['/dead-letters?since=2026-02-30', 'since is not a time'],
-    ['/dead-letters?account=nobody', 'account nobody is unknown'],
-    ['/dead-letters?type=a&type=b', 'type is not a type of event'],
-    ['/dead-letters?after=x', 'after is not the position'],
-    ['/held?reason=x', 'reason is not one of'],
-    ['/audit?action=x', 'action is not an action'],
-    ['/audit?after=1', 'after 1 is no entry'],
-    ['/webhooks/wh_01kjpx1b50pb7tmnhrrahq69x0?after=x', 'after is not the position'],
+    ['/dead-letters?status=5', 'Status is not a status'],
+    ['/dead-letters?since=2026-02-30', 'Since is not a time such as 2026-11-26 or 2026-11-26 05:41, in UTC.'],
+    ['/dead-letters?account=nobody', 'Account nobody is unknown'],
+    ['/dead-letters?type=a&type=b', 'Type is not a type of event'],
+    ['/dead-letters?after=x', 'After is not the position'],
+    ['/held?reason=x', 'Reason is not one of'],
+    ['/audit?action=x', 'Action is not an action'],
+    ['/audit?after=1', 'After 1 is no entry'],
+    ['/webhooks/wh_01kjpx1b50pb7tmnhrrahq69x0?after=x', 'After is not the position'],
   ])('%s is refused by name', async (path, words) => {
     const { status, text } = await ada.get(path);
     expect(status).toBe(400);
     expect(textOf(text)).toContain(words);
+  });
+
+  test.each([
+    ['/dead-letters?webhook=Meadow+Shop&since=x', '/dead-letters?webhook=Meadow+Shop'],
+    [
+      '/dead-letters?type=email.sent&reason=spam&until=x&status=5xx',
+      '/dead-letters?type=email.sent&status=5xx',
+    ],
+    ['/dead-letters?webhook=nobody&status=503', '/dead-letters?status=503'],
+    ['/dead-letters?webhook=Meadow+Shop&account=Meadow+Shop', '/dead-letters?webhook=Meadow+Shop'],
+    ['/dead-letters?statsu=503&type=a&type=b', '/dead-letters'],
+    ['/audit?who=ada&target=evt_1&since=20.11.2026', '/audit?who=ada&target=evt_1'],
+    ['/audit?who=ada&after=1', '/audit?who=ada'],
+    ['/held?status=released&reason=spam', '/held?reason=spam'],
+    ['/recover?webhook=Meadow+Shop&rate=5&since=x', '/recover?webhook=Meadow+Shop&rate=5'],
+    ['/recover?since=2026-02-02&until=2026-02-01', '/recover?since=2026-02-02'],
+    ['/recover?webhook=nobody&rate=5', '/recover?rate=5'],
+    ['/search?q=%00&account=x', '/search'],
+    ['/search?q=', '/search'],
+    ['/?done=x', '/'],
+  ])('%s leads back to the form, with the fields that are right', async (path, back) => {
+    const { status, text } = await ada.get(path);
+    expect(status).toBe(400);
+    expect(text).toContain(`<a class="btn" href="${back.replaceAll('&', '&amp;')}">Back to the form</a>`);
+    expect((await ada.get(back)).status).toBeLessThan(400);
   });
 
   test('a name that two accounts have is refused, however many newer ones contain it', async () => {
@@ -72,7 +97,7 @@ describe('lists', () => {
     );
     const { status, text } = await ada.get(path);
     expect(status).toBe(400);
-    expect(textOf(text)).toContain('account meadow shop fits several accounts. Give an id.');
+    expect(textOf(text)).toContain('Account meadow shop fits several accounts. Give an id.');
   });
 
   test('held mail shows its reason, and not that of others', async () => {
@@ -153,6 +178,15 @@ describe('the button that recovers what the dead letters show', () => {
     },
   );
 });
+
+test.each(['/dead-letters', '/audit', '/recover', '/webhooks/:failing'])(
+  '%s says below its form how a time is written',
+  async (path) => {
+    const page = await show(path.replace(':failing', outage.failing));
+    expect(textOf(page)).toContain('Times are in UTC, such as 2026-11-26 or 2026-11-26 05:41.');
+    expect(page.match(/aria-describedby="time-hint"/g)).toHaveLength(path === '/audit' ? 1 : 2);
+  },
+);
 
 test('a time keeps its seconds in the field of the filter', async () => {
   const page = await show(`/dead-letters?since=2026-01-01+05:41:12.093`);

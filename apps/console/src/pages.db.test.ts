@@ -212,9 +212,9 @@ describe('a replay', () => {
   });
 
   test.each([
-    [{ webhook: 'wh_x' }, 'webhook is not the id of a webhook'],
+    [{ webhook: 'wh_x' }, 'Webhook is not the id of a webhook'],
     [{ weebhook: 'x' }, 'weebhook is unknown here'],
-    [{ note: 'x'.repeat(201) }, 'note has at most 200 characters'],
+    [{ note: 'x'.repeat(201) }, 'Note has at most 200 characters'],
     [{ once: '' }, 'once is not the token of a form'],
   ])('with %j is refused by name', async (fields, words) => {
     const { status, text } = await replayOf(outage, fields)(ada);

@@ -134,18 +134,18 @@ describe('a dry run', () => {
   });
 
   test.each([
-    ['/recover?webhook=nobody', 'account nobody is unknown'],
-    ['/recover?webhook=wh_01kjpx1b50pb7tmnhrrahq69x0', 'webhook wh_01kjpx1b50pb7tmnhrrahq69x0 is unknown'],
+    ['/recover?webhook=nobody', 'Account nobody is unknown'],
+    ['/recover?webhook=wh_01kjpx1b50pb7tmnhrrahq69x0', 'Webhook wh_01kjpx1b50pb7tmnhrrahq69x0 is unknown'],
     ['/recover?weebhook=x', 'weebhook is unknown here'],
-    ['/recover?rate=0', 'rate is less than 1'],
-    ['/recover?rate=2001', 'rate is more than 2000'],
-    ['/recover?rate=1e3', 'rate is not a whole number'],
-    ['/recover?only=some', 'only is not one of undelivered, all'],
-    ['/recover?types=x', 'types is not a type of event'],
-    ['/recover?failing=yes', 'failing is not include'],
-    ['/recover?since=2026-02-02&until=2026-02-01', 'until is not after since'],
-    ['/recoveries?webhook=x', 'webhook is not the id of a webhook'],
-    ['/recoveries?after=x', 'after is not the id of a recovery'],
+    ['/recover?rate=0', 'Rate is less than 1'],
+    ['/recover?rate=2001', 'Rate is more than 2000'],
+    ['/recover?rate=1e3', 'Rate is not a whole number'],
+    ['/recover?only=some', 'Only is not one of undelivered, all'],
+    ['/recover?types=x', 'Types is not a type of event'],
+    ['/recover?failing=yes', 'Failing is not include'],
+    ['/recover?since=2026-02-02&until=2026-02-01', 'Until is not after Since'],
+    ['/recoveries?webhook=x', 'Webhook is not the id of a webhook'],
+    ['/recoveries?after=x', 'After is not the id of a recovery'],
     ['/recoveries?x=1', 'x is unknown here'],
   ])('%s is refused by name', async (path, words) => {
     const { status, text } = await ada.get(path);
@@ -224,7 +224,7 @@ describe('the confirmed dry run', () => {
     await droppedEvents(1_001);
     for (const count of ['', '1000', '11']) {
       const { status, text } = await confirm(dryRun(), { count });
-      expect([status, textOf(text).includes('count is not 1001')]).toEqual([400, true]);
+      expect([status, textOf(text).includes('Count is not 1001')]).toEqual([400, true]);
     }
     expect(await started()).toEqual([]);
     expect((await confirm(dryRun(), { count: '1,001' })).status).toBe(303);
@@ -268,13 +268,13 @@ describe('the confirmed dry run', () => {
   });
 
   test.each([
-    [{ counted: 'x' }, 'counted is not the result of a dry run'],
-    [{ counted: '' }, 'counted'],
-    [{ at: '' }, 'at'],
-    [{ since: '' }, 'since'],
-    [{ count: 'many' }, 'count is not a number'],
+    [{ counted: 'x' }, 'Counted is not the result of a dry run'],
+    [{ counted: '' }, 'Counted'],
+    [{ at: '' }, 'At '],
+    [{ since: '' }, 'Since'],
+    [{ count: 'many' }, 'Count is not a number'],
     [{ everything: '1' }, 'everything is unknown here'],
-    [{ note: 'x'.repeat(201) }, 'note has at most 200 characters'],
+    [{ note: 'x'.repeat(201) }, 'Note has at most 200 characters'],
   ])('with %j is refused by name', async (changes, words) => {
     await droppedEvents(1);
     const { status, text } = await confirm(dryRun(), changes);

@@ -126,17 +126,17 @@ test('an address that is too long for a search is shown without a link', async (
 });
 
 test.each([
-  ['/audit?who=%00', 'who has a NUL character'],
-  ['/audit?target=%00', 'target has a NUL character'],
-  ['/audit?account=%00', 'account has a NUL character'],
-  ['/held?account=a%00', 'account has a NUL character'],
-  ['/dead-letters?webhook=%00', 'webhook has a NUL character'],
-  ['/recover?webhook=%00', 'webhook has a NUL character'],
-  ['/search?q=%00', 'q has a NUL character'],
+  ['/audit?who=%00', 'Who has a NUL character'],
+  ['/audit?target=%00', 'Target has a NUL character'],
+  ['/audit?account=%00', 'Account has a NUL character'],
+  ['/held?account=a%00', 'Account has a NUL character'],
+  ['/dead-letters?webhook=%00', 'Webhook has a NUL character'],
+  ['/recover?webhook=%00', 'Webhook has a NUL character'],
+  ['/search?q=%00', 'Q has a NUL character'],
   ['/?done=%00', 'done is not the token of a form'],
-  ['/dead-letters?since=0000-01-01', 'since is not a time'],
-  ['/audit?since=0000-12-31', 'since is not a time'],
-  ['/dead-letters?after=999999999999999-dl_01kjpx1b50pb7tmnhrrahq69x0', 'after is not the position'],
+  ['/dead-letters?since=0000-01-01', 'Since is not a time'],
+  ['/audit?since=0000-12-31', 'Since is not a time'],
+  ['/dead-letters?after=999999999999999-dl_01kjpx1b50pb7tmnhrrahq69x0', 'After is not the position'],
 ])('%s is refused by name', async (path, words) => {
   const { status, text } = await ada.get(path);
   expect({ status, named: text.includes(words) }).toEqual({ status: 400, named: true });
@@ -146,10 +146,10 @@ test('a note with control characters is refused, and the form may be sent again'
   const path = `/messages/${outage.messageId}/release`;
   const fields = valuesOf((await ada.get(`/messages/${outage.messageId}`)).text, path);
   for (const [note, words] of [
-    ['a\0', 'note has a NUL character'],
-    ['a\u001b[2Jb', 'note has control characters'],
-    ['a\u009bb', 'note has control characters'],
-    ['a\nb', 'note has control characters'],
+    ['a\0', 'Note has a NUL character'],
+    ['a\u001b[2Jb', 'Note has control characters'],
+    ['a\u009bb', 'Note has control characters'],
+    ['a\nb', 'Note has control characters'],
   ] as const) {
     const { status, text } = await ada.post(path, { ...fields, note });
     expect([note, status, text.includes(words)]).toEqual([note, 400, true]);

@@ -1,6 +1,6 @@
 import { html } from '@remix-run/html-template';
 import type { Html } from './pieces.ts';
-import { writtenTime } from './words.ts';
+import { WRITTEN_TIMES, writtenTime } from './words.ts';
 
 /** The field of a choice. @param any the word for no choice */
 export function choiceField(
@@ -58,9 +58,13 @@ export function timeField(
       value="${writtenTime(value)}"
       placeholder="${placeholder}"
       autocomplete="off"
+      aria-describedby="time-hint"
     />
   </div>`;
 }
+
+/** Stands below the fields of a form with times. A page has one. */
+export const timeHint = html`<p class="hint" id="time-hint">Times are in UTC, such as ${WRITTEN_TIMES}.</p>`;
 
 /** The fields of a time range. @param prefix of their ids */
 export function rangeFields(

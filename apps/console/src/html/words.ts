@@ -89,6 +89,9 @@ export function moment(
   return `${date} ${clockTime(at, precision)}`;
 }
 
+/** How a user may write a time. */
+export const WRITTEN_TIMES = '2026-11-26 or 2026-11-26 05:41';
+
 /**
  * `2026-11-26 05:41`, as a field and a link show a time. Seconds and milliseconds stay: without them, a list
  * or a recovery would cover another time.

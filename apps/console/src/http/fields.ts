@@ -1,6 +1,7 @@
 import { parsedBy, parseId, plainAddress } from '@postrider/domain';
 import type { Noun } from '@postrider/domain';
 import { z } from 'zod';
+import { WRITTEN_TIMES } from '../html/words.ts';
 import { badRequest } from './refusal.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -20,13 +21,26 @@ export function readFields<Shape extends z.ZodRawShape>(
   const result = z.strictObject(shape).safeParse(filled);
   if (result.success) return result.data;
   const known = Object.keys(shape).join(', ');
-  throw badRequest(
-    result.error.issues.flatMap((issue) =>
-      issue.code === 'unrecognized_keys'
-        ? issue.keys.map((key) => `${key} is unknown here. Known: ${known === '' ? 'none' : known}.`)
-        : [`${issue.path.join('.')} ${issue.message}.`],
-    ),
+  const faults = result.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((name) => ({
+          name,
+          words: `${name} is unknown here. Known: ${known === '' ? 'none' : known}.`,
+        }))
+      : issue.path.map((name) => ({
+          name: String(name),
+          words: `${labelOf(String(name))} ${issue.message}.`,
+        })),
   );
+  throw badRequest(
+    faults.map(({ words }) => words),
+    faults.map(({ name }) => name),
+  );
+}
+
+/** The name of a field as forms write it: `Since` for `since`. */
+function labelOf(name: string): string {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }
 
 /** A time of `writtenTime`, also with a T or a Z. */
@@ -35,7 +49,7 @@ const WRITTEN_TIME = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2})(:\d{2}(?:\.\d{1,3
 /** A time in UTC: `2026-11-26`, `2026-11-26 05:41`, or ISO 8601. */
 export const utcTime = z
   .string({ error: 'is given twice' })
-  .transform(parsedBy(parseUtcTime, 'is not a time such as 2026-11-26 05:41'));
+  .transform(parsedBy(parseUtcTime, `is not a time such as ${WRITTEN_TIMES}, in UTC`));
 
 function parseUtcTime(text: string): Date | null {
   const [, date, minutes = '00:00', seconds = ':00'] = WRITTEN_TIME.exec(text) ?? [];

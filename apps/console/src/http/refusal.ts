@@ -6,16 +6,23 @@ import type { Part } from '../html/pieces.ts';
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly page: Page;
+  /** The names of the fields that are wrong. The form keeps the others. */
+  readonly wrongFields: readonly string[];
   readonly #toForm: ((formPage: string) => Page) | undefined;
 
   /** @param toForm makes the page that leads back to a form. Absent: `page` leads on for a form, too. */
-  constructor(page: Page & { readonly status: number }, toForm?: (formPage: string) => Page) {
+  constructor(
+    page: Page & { readonly status: number },
+    toForm?: (formPage: string) => Page,
+    wrongFields: readonly string[] = [],
+  ) {
     super(page.title);
     this.page = page;
+    this.wrongFields = wrongFields;
     this.#toForm = toForm;
   }
 
-  /** The page for the sender of a form. Null: the request was for a page. */
+  /** The page for the sender of a form. Null: no form is known. */
   pageFor(formPage: string | null): Page {
     return formPage === null ? this.page : (this.#toForm?.(formPage) ?? this.page);
   }
@@ -30,8 +37,12 @@ export function notFound(...sentences: readonly Part[]): Refusal {
   return new Refusal({ status: 404, title: 'Not found', main });
 }
 
-/** A wrong filter is refused: left out, it would show or replay more than the user asked for. */
-export function badRequest(faults: readonly string[]): Refusal {
+/**
+ * A wrong filter is refused: left out, it would show or replay more than the user asked for.
+ *
+ * @param wrongFields their names
+ */
+export function badRequest(faults: readonly string[], wrongFields: readonly string[] = []): Refusal {
   const leadingTo = (href: string, name: string) => {
     const main = html`<div class="narrow-page sec">
       <h1>This request is malformed</h1>
@@ -43,7 +54,8 @@ export function badRequest(faults: readonly string[]): Refusal {
     </div>`;
     return { status: 400, title: 'Malformed request', main };
   };
-  return new Refusal(leadingTo('/', 'Overview'), (formPage) => leadingTo(formPage, 'Back to the form'));
+  const toForm = (formPage: string) => leadingTo(formPage, 'Back to the form');
+  return new Refusal(leadingTo('/', 'Overview'), toForm, wrongFields);
 }
 
 export function forbidden(title: string, text: Part, requestId: string, back: string): Refusal {

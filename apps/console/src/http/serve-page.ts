@@ -7,6 +7,7 @@ import type { ConsoleKey } from '../access/console-keys.ts';
 import { visitorOf } from '../access/sessions.ts';
 import type { Visitor } from '../access/sessions.ts';
 import type { Page } from '../html/layout.ts';
+import { queryOf } from '../html/links.ts';
 import { badRequest, Refusal } from './refusal.ts';
 import type { Respond } from './respond.ts';
 import { isOnce } from './serve-form.ts';
@@ -58,7 +59,9 @@ export function servePage(serving: PageServing, handler: PageHandler): RequestHa
         now: clock.now(),
         isConnected: () => !response.destroyed,
       };
-      const page = await orRefusal(async () => handler({ ...visit, done: await resultOf(forms, token) }));
+      const page = await orRefusal(request, async () =>
+        handler({ ...visit, done: await resultOf(forms, token) }),
+      );
       return { visitor, page };
     });
     if (answer === null && isForeignLink(request)) {
@@ -80,13 +83,21 @@ async function resultOf(forms: Pick<ConsoleFormStore, 'result'>, token: unknown)
 }
 
 /** A refusal is an answer. Thrown out of the transaction, it would cost the connection. */
-async function orRefusal<Answer>(work: () => Promise<Answer>): Promise<Answer | Page> {
+async function orRefusal<Answer>(request: Request, work: () => Promise<Answer>): Promise<Answer | Page> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Refusal) return error.page;
+    if (error instanceof Refusal) return error.pageFor(formPageOf(request, error.wrongFields));
     throw error;
   }
+}
+
+/** The same page with the fields that are right. It is not cached, so the browser's Back would lose them. */
+function formPageOf({ path, query }: Request, wrongFields: readonly string[]): string {
+  const right = Object.entries(query).flatMap(([name, value]) =>
+    typeof value === 'string' && name !== 'done' && !wrongFields.includes(name) ? [[name, value]] : [],
+  );
+  return `${path}${queryOf(Object.fromEntries(right) as Record<string, string>)}`;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { AccountId } from '@postrider/domain';
 import { AUDIT_ACTIONS } from '@postrider/store';
 import type { ListedAuditEntry, Page as ListPage } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
-import { choiceField, timeField } from '../html/form.ts';
+import { choiceField, timeField, timeHint } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { pagePath } from '../html/links.ts';
 import { olderOf, pager, shownOf } from '../html/list.ts';
@@ -71,6 +71,7 @@ function filterForm({ who, account, action, target, since }: AuditFilter): Html 
       ${timeField('a-since', { name: 'since', label: 'Since', value: since, placeholder: '2026-11-20' })}
       <div class="acts"><button class="btn">Show</button><a class="btn plain" href="/audit">Clear</a></div>
     </div>
+    ${timeHint}
   </form>`;
 }
 

@@ -4,7 +4,7 @@ import { DEAD_LETTERS_COUNTED_MAX } from '@postrider/store';
 import type { DeadLetterCount, FoundDeadLetter, FoundRecovery, ListPosition } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
-import { choiceField, ownerField, rangeFields } from '../html/form.ts';
+import { choiceField, ownerField, rangeFields, timeHint } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
 import { noneLookedAt, pager, positionText, shownOf } from '../html/list.ts';
@@ -123,6 +123,7 @@ function filterForm({ owner, type, reason, status, since, until }: ShownFilter):
         <button class="btn">Show</button><a class="btn plain" href="/dead-letters">Clear</a>
       </div>
     </div>
+    ${timeHint}
   </form>`;
 }
 

@@ -12,7 +12,7 @@ import type {
 import { formTokens } from '../http/serve-form.ts';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
-import { choiceField, ownerField, rangeFields } from '../html/form.ts';
+import { choiceField, ownerField, rangeFields, timeHint } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
 import { latestP95 } from '../html/plot.ts';
@@ -158,6 +158,7 @@ function askForm(fields: RecoverFields): Html {
       }
       <div class="acts"><button class="btn">${webhook === undefined ? 'Count' : 'Count again'}</button></div>
     </div>
+    ${timeHint}
   </form>`;
 }
 

@@ -12,7 +12,7 @@ import type {
   WebhookHealth,
 } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
-import { choiceField, rangeFields } from '../html/form.ts';
+import { choiceField, rangeFields, timeHint } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
 import { noneLookedAt, pager, tabs } from '../html/list.ts';
@@ -229,6 +229,7 @@ function filterForm(path: string, filter: WebhookFilter): Html {
         ${rangeFields('f', filter)}
         <div class="acts"><button class="btn">Show</button></div>
       </div>
+      ${timeHint}
     </form>
   </details>`;
 }

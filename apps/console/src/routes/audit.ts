@@ -31,7 +31,7 @@ export function showAudit(db: Database, clock: Clock, settings: Settings): PageH
     const accountId = written === undefined ? undefined : await accountNamed(accounts, written);
     const { who: actor, ...others } = filter;
     const page = await listAudit(db, { ...others, actor, accountId }, { after, limit: PAGE_ENTRIES });
-    if (page === null) throw badRequest([`after ${after ?? ''} is no entry.`]);
+    if (page === null) throw badRequest([`After ${after ?? ''} is no entry.`], ['after']);
     const names = await readAccountNames(
       db,
       page.entries.flatMap((entry) => entry.accountId ?? []),

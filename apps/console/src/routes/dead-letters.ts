@@ -54,7 +54,7 @@ export function showDeadLetters(db: Database, clock: Clock, settings: Settings):
   return async (visit) => {
     const { account, webhook, after: from, ...rest } = readFields(filterFields, visit.query);
     if (account !== undefined && webhook !== undefined) {
-      throw badRequest(['account and webhook are both given. Give one.']);
+      throw badRequest(['Account and webhook are both given. Give one.'], ['account']);
     }
     const filter: FoundDeadLetterFilter = {
       ...rest,

@@ -66,7 +66,7 @@ export function replayEvent(db: Database): FormHandler {
     const by = { kind: 'console', name: visitor.name, note: why } as const;
     const replay = await events.replay(story.event.accountId, webhookId, id, by, shown);
     if (replay === 'missing')
-      throw badRequest([`webhook ${webhookId} does not get this event, or it was deleted.`]);
+      throw badRequest([`Webhook ${webhookId} does not get this event, or it was deleted.`]);
     if (replay === 'pending')
       return { location, outcome: 'Nothing changed. The event is pending there already.' };
     if (replay === 'changed') {

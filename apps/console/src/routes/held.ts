@@ -33,7 +33,7 @@ export function showHeld(db: Database, clock: Clock, settings: Settings): PageHa
     const { account, reason, after, status } = readFields(filterFields, visit.query);
     const isShown = status !== undefined;
     if (isShown && (reason !== undefined || after !== undefined)) {
-      throw badRequest(['status does not go with reason or after.']);
+      throw badRequest(['Status does not go with reason or after.'], ['status']);
     }
     const accountId = account === undefined ? undefined : await accountNamed(accounts, account);
     const request = { after: after ?? null, limit: PAGE_MESSAGES };

@@ -44,7 +44,7 @@ export function releaseMessage(db: Database, clock: Clock): FormHandler {
     const found = await findMessage(db, id);
     if (found === null) throw noSuch('message', id, now);
     if (found.heldReason === 'virus' && why === undefined) {
-      throw badRequest(['note is required to release a message with a virus.']);
+      throw badRequest(['Note is required to release a message with a virus.']);
     }
     const by = { kind: 'console', name: visitor.name, note: why } as const;
     const result = await messages.release(found, id, by);

@@ -13,12 +13,15 @@ export type Owner =
   | { readonly accountId: AccountId; readonly webhook?: undefined }
   | { readonly accountId?: undefined; readonly webhook: OwnedWebhook };
 
+/** The fields that name one. A page has the one or the other. */
+const OWNER_FIELDS = ['account', 'webhook'];
+
 /** @throws Refusal when nothing, or more than one account, has the id or the name. */
 export async function ownerNamed({ accounts, webhooks }: Owners, text: string): Promise<Owner> {
   const webhookId = parseId('webhook', text);
   if (webhookId === null) return { accountId: await accountNamed(accounts, text) };
   const webhook = await webhooks.find(webhookId);
-  if (webhook === null) throw badRequest([`webhook ${text} is unknown.`]);
+  if (webhook === null) throw badRequest([`Webhook ${text} is unknown.`], OWNER_FIELDS);
   return { webhook };
 }
 
@@ -31,7 +34,8 @@ export async function accountNamed(accounts: Owners['accounts'], text: string): 
   const exact = found.filter(({ id, name }) => id === text || name.toLowerCase() === text.toLowerCase());
   const fitting = exact.length > 0 ? exact : found;
   const [only] = fitting;
-  if (only === undefined) throw badRequest([`account ${text} is unknown.`]);
-  if (fitting.length > 1) throw badRequest([`account ${text} fits several accounts. Give an id.`]);
+  if (only === undefined) throw badRequest([`Account ${text} is unknown.`], OWNER_FIELDS);
+  if (fitting.length > 1)
+    throw badRequest([`Account ${text} fits several accounts. Give an id.`], OWNER_FIELDS);
   return only.id;
 }

@@ -36,8 +36,8 @@ const rate = z
   .pipe(
     z
       .number()
-      .min(1, { error: 'is less than 1' })
-      .max(LIMITS.recoveryRateMax, { error: `is more than ${LIMITS.recoveryRateMax}` }),
+      .min(1, { error: 'is less than 1 event per second' })
+      .max(LIMITS.recoveryRateMax, { error: `is more than ${LIMITS.recoveryRateMax} events per second` }),
   );
 
 /** The fields of the dry run. */
@@ -56,8 +56,8 @@ const asked = {
 
 function requestOf({ until, types, only, reason, ...fields }: RecoverFields): RecoveryRequest {
   const { since = only === 'dead_letters' ? new Date(0) : undefined } = fields;
-  if (since === undefined) throw badRequest(['since is missing.']);
-  if (until !== undefined && until <= since) throw badRequest(['until is not after since.']);
+  if (since === undefined) throw badRequest(['Since is missing.']);
+  if (until !== undefined && until <= since) throw badRequest(['Until is not after Since.'], ['until']);
   // The form keeps the reason of dead letters when the user chooses events.
   const reasonOf = only === 'dead_letters' ? reason : undefined;
   return { since, until, types: types === undefined ? [] : [types], only, reason: reasonOf };
@@ -135,7 +135,10 @@ async function webhooksOf(
   if (webhook !== undefined) return [webhook];
   const page = await owners.webhooks.list(accountId, { limit: WEBHOOKS_MAX, cursor: null });
   if (page?.hasMore === true) {
-    throw badRequest([`webhook ${text} has more than ${WEBHOOKS_MAX} webhooks. Give the id of one.`]);
+    throw badRequest(
+      [`Account ${text} has more than ${WEBHOOKS_MAX} webhooks. Give the id of one.`],
+      ['webhook'],
+    );
   }
   return page?.entries ?? [];
 }
@@ -197,7 +200,7 @@ export function startRecoveries(
     const { at: asOf, counted: numbers, count: typed, note: why, ...fields } = readFields(startFields, given);
     const request = { ...requestOf(fields), rate: fields.rate, asOf };
     const total = typedNumber([...numbers.values()]);
-    if (total !== null && typed !== total) throw badRequest([`count is not ${total}, the number of events.`]);
+    if (total !== null && typed !== total) throw badRequest([`Count is not ${total}, the number of events.`]);
     const by = { kind: 'console', name: visitor.name, note: why } as const;
     const recoveries = createRecoveryStore(db, clock, { eventsCountedMax: countedMax(fields.webhook) });
     const startOne = async (

@@ -27,8 +27,9 @@ const fields = {
 export function search(db: Database, settings: Settings): PageHandler {
   return async (visit) => {
     const { q = '', account: accountId } = readFields(fields, visit.query);
+    if (!('q' in visit.query)) return { redirect: '/' }; // it has the form
     const read = parseSearchText(q);
-    if (read === null) throw badRequest(['q is empty or too long.']);
+    if (read === null) throw badRequest(['The search is empty or too long.'], ['q']);
     if (read.kind === 'id' && read.noun !== 'apiKey')
       return { redirect: await pageOf(db, read, settings, visit.now) };
     const text: LookedUpText = read.kind === 'id' ? { kind: 'key', keyId: read.id } : read;
