@@ -43,8 +43,10 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
 /** Expects that axe finds nothing on the page. */
 export async function expectAccessible(page: Page): Promise<void> {
   // The pages have no frames. Legacy mode then finds the same, without a second page for each analysis.
-  const { violations } = await new AxeBuilder({ page }).setLegacyMode().withTags(RULES).analyze();
-  const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`);
+  const { violations, incomplete } = await new AxeBuilder({ page }).setLegacyMode().withTags(RULES).analyze();
+  // axe is not sure of a name on an element without a role. Screen readers ignore such a name.
+  const unsure = incomplete.filter(({ id }) => id === 'aria-prohibited-attr');
+  const found = [...violations, ...unsure].map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`);
   expect({ page: page.url(), found }).toEqual({ page: page.url(), found: [] });
 }
 

@@ -75,7 +75,7 @@ export function timeAgo(
 
 /** Text of a stranger, with its line feeds. HTML drops the first line feed of a `pre`, so one is added. */
 export function preformatted(text: string, label: string): Html {
-  return html`<pre class="text" tabindex="0" aria-label="${label}">${`\n${text}`}</pre>`;
+  return html`<pre class="text" tabindex="0" role="group" aria-label="${label}">${`\n${text}`}</pre>`;
 }
 
 export interface Fact {
