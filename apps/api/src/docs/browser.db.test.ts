@@ -22,9 +22,9 @@ describeWithChromium('/docs in a browser', (executablePath) => {
     page.on('console', (message) => reported.push(message.text()));
     page.on('pageerror', (error) => reported.push(error.message));
     await page.goto(`${api.url}/docs`);
-    await page.locator('#createWebhook > summary').click();
+    await page.locator('details:has(#createWebhook) > summary').click();
     await page.locator('#createWebhook').getByText('"https://shop.example.com/hooks/mail"').first().waitFor();
-    await page.locator('#createWebhook').scrollIntoViewIfNeeded();
+    await page.locator('details:has(#createWebhook)').scrollIntoViewIfNeeded();
     // The page has no frames. Legacy mode then finds the same, without a second page.
     const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
     expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`)).toEqual([]);
@@ -37,5 +37,16 @@ describeWithChromium('/docs in a browser', (executablePath) => {
     const [content = 0, screen = 0] = widths as number[];
     expect(content).toBeLessThanOrEqual(screen);
     await context.close();
+  });
+
+  test.each(['replayDeadLetter', 'schema-DeadLetterList'])('a link to #%s opens it, with its name in view', async (id) => {
+    const page = await opened.browser.newPage();
+    await page.goto(`${api.url}/docs#${id}`);
+    const opens = page.locator('details[open]', { has: page.locator(`#${id}`) });
+    await opens.waitFor();
+    expect(await page.locator('details[open]').count()).toBe(1);
+    const box = await opens.locator('> summary').boundingBox();
+    expect(box?.y).toBeGreaterThanOrEqual(0);
+    await page.close();
   });
 });

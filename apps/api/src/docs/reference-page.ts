@@ -54,15 +54,20 @@ export function referencePage(document: ShownDocument): string {
     const members = all.filter(({ operation }) => operation.tags.includes(name));
     return markup`<section><h2>${name}</h2><p>${description}</p>${members.map(operationSection)}</section>`;
   });
-  const schemas = Object.entries(document.components.schemas).map(
-    ([name, schema]) =>
-      markup`<details id="schema-${name}"><summary>${name}</summary>${schemaText(schema)}</details>`,
+  const schemas = Object.entries(document.components.schemas).map(([name, schema]) =>
+    folded(`schema-${name}`, markup`${name}`, schemaText(schema)),
   );
   return page(
     'Postrider API',
     markup`<p>This page for programs: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
 ${groups}<section><h2>Schemas</h2>${schemas}</section>`,
   );
+}
+
+/** A link opens a `details` when its target is inside. It does not when the `details` is the target. */
+function folded(id: string, summary: Markup, content: Markup): Markup {
+  return markup`<details><summary>${summary}</summary><div id="${id}">${content}</div></details>
+`;
 }
 
 interface Section {
@@ -82,11 +87,13 @@ function operationSection({ name, operation, key }: Section): Markup {
   const answers = Object.entries(responses).map(
     ([status, answer]) => markup`<dt>${status}</dt><dd>${contentOf(answer)}</dd>`,
   );
-  return markup`<details id="${operationId}"><summary><code>${name}</code> ${summary}</summary>
-<p>${description}</p>${key === null ? null : markup`<p>${key}</p>`}${parametersList(parameters)}
+  return folded(
+    operationId,
+    markup`<code>${name}</code> ${summary}`,
+    markup`<p>${description}</p>${key === null ? null : markup`<p>${key}</p>`}${parametersList(parameters)}
 ${requestBody === undefined ? null : markup`<h3>Request</h3>${contentOf(requestBody)}`}
-<h3>Answers</h3><dl>${answers}</dl></details>
-`;
+<h3>Answers</h3><dl>${answers}</dl>`,
+  );
 }
 
 function parametersList(parameters: readonly ShownParameter[]): Markup | null {

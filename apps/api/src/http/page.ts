@@ -5,7 +5,7 @@ import type { Markup } from './markup.ts';
 const STYLE =
   'body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem}' +
   'button{font:inherit;padding:.4rem 1.2rem}pre{overflow:auto}code{overflow-wrap:anywhere}dd{margin-left:1rem}' +
-  'body:has(details){max-width:60rem;margin:2rem auto}';
+  'body:has(details){max-width:60rem;margin:2rem auto}details>div{scroll-margin-top:4rem}';
 /** Not escaped: browsers compare the hash in the header with the text as written. */
 const STYLE_ELEMENT = markup.raw`<style>${STYLE}</style>`;
 
