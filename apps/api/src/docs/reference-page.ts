@@ -52,7 +52,7 @@ export function referencePage(document: ShownDocument): string {
   const all = [...operations, ...events];
   const groups = document.tags.map(({ name, description }) => {
     const members = all.filter(({ operation }) => operation.tags.includes(name));
-    return markup`<section><h2>${name}</h2><p>${description}</p>${members.map(operationSection)}</section>`;
+    return section(name, markup`<p>${description}</p>${members.map(operationSection)}`);
   });
   const schemas = Object.entries(document.components.schemas).map(([name, schema]) =>
     folded(`schema-${name}`, markup`${name}`, schemaText(schema)),
@@ -60,17 +60,36 @@ export function referencePage(document: ShownDocument): string {
   return page(
     'Postrider API',
     markup`<p>This page for programs: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
-${groups}<section><h2>Schemas</h2>${schemas}</section>`,
+${groups}${section(SCHEMAS, markup`${schemas}`)}`,
+    contents([...document.tags.map(({ name }) => name), SCHEMAS]),
   );
+}
+
+const SCHEMAS = 'Schemas';
+
+function section(name: string, content: Markup): Markup {
+  return markup`<section><h2 id="${sectionId(name)}">${name}</h2>${content}</section>`;
+}
+
+function sectionId(name: string): string {
+  return `section-${name.toLowerCase().replaceAll(' ', '-')}`;
+}
+
+/** Links to the sections. The page has close to 200 summaries, and each takes the focus. */
+function contents(names: readonly string[]): Markup {
+  const links = names.map((name) => markup`<li><a href="#${sectionId(name)}">${name}</a></li>`);
+  return markup`<a class="skip" href="#main">Skip the contents</a>
+<nav aria-label="Contents"><ul>${links}</ul></nav>
+`;
 }
 
 /** A link opens a `details` when its target is inside. It does not when the `details` is the target. */
 function folded(id: string, summary: Markup, content: Markup): Markup {
-  return markup`<details><summary>${summary}</summary><div id="${id}">${content}</div></details>
+  return markup`<details><summary><h3>${summary}</h3></summary><div id="${id}">${content}</div></details>
 `;
 }
 
-interface Section {
+interface NamedOperation {
   readonly name: string;
   readonly operation: ShownOperation;
   /** Says which key a request needs. Null for an event, which a worker posts. */
@@ -82,7 +101,7 @@ function neededKey({ security }: ShownOperation): string {
   return scopes.length === 0 ? 'It needs no key.' : `It needs a key with the scope ${scopes.join(', ')}.`;
 }
 
-function operationSection({ name, operation, key }: Section): Markup {
+function operationSection({ name, operation, key }: NamedOperation): Markup {
   const { operationId, summary, description = '', parameters = [], requestBody, responses } = operation;
   const answers = Object.entries(responses).map(
     ([status, answer]) => markup`<dt>${status}</dt><dd>${contentOf(answer)}</dd>`,
@@ -91,8 +110,8 @@ function operationSection({ name, operation, key }: Section): Markup {
     operationId,
     markup`<code>${name}</code> ${summary}`,
     markup`<p>${description}</p>${key === null ? null : markup`<p>${key}</p>`}${parametersList(parameters)}
-${requestBody === undefined ? null : markup`<h3>Request</h3>${contentOf(requestBody)}`}
-<h3>Answers</h3><dl>${answers}</dl>`,
+${requestBody === undefined ? null : markup`<h4>Request</h4>${contentOf(requestBody)}`}
+<h4>Answers</h4><dl>${answers}</dl>`,
   );
 }
 
@@ -102,7 +121,7 @@ function parametersList(parameters: readonly ShownParameter[]): Markup | null {
     ({ name, in: place, required = false, description = '', schema, example }) =>
       markup`<dt><code>${name}</code> in ${place}${required ? ', required' : ''}</dt><dd>${description} ${schemaText(schema)}${exampleText(example)}</dd>`,
   );
-  return markup`<h3>Parameters</h3><dl>${rows}</dl>`;
+  return markup`<h4>Parameters</h4><dl>${rows}</dl>`;
 }
 
 function contentOf({ description = '', content = {} }: ShownContent): Markup {
@@ -119,16 +138,11 @@ function schemaText(schema: object): Markup {
   if (name !== undefined && Object.keys(schema).length === 1) {
     return markup`<p><a href="#schema-${name}">${name}</a></p>`;
   }
-  return block(JSON.stringify(schema, null, 2));
+  return markup`<pre>${JSON.stringify(schema, null, 2)}</pre>`;
 }
 
 function exampleText(example: unknown): Markup | null {
   if (example === undefined) return null;
   const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2);
-  return markup`<p>Example:</p>${block(text)}`;
-}
-
-/** Long lines scroll. `tabindex` lets the keyboard scroll them, too. */
-function block(text: string): Markup {
-  return markup`<pre tabindex="0">${text}</pre>`;
+  return markup`<p>Example:</p><pre>${text}</pre>`;
 }

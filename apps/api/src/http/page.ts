@@ -4,8 +4,10 @@ import type { Markup } from './markup.ts';
 
 const STYLE =
   'body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem}' +
-  'button{font:inherit;padding:.4rem 1.2rem}pre{overflow:auto}code{overflow-wrap:anywhere}dd{margin-left:1rem}' +
-  'body:has(details){max-width:60rem;margin:2rem auto}details>div{scroll-margin-top:4rem}';
+  'button{font:inherit;padding:.4rem 1.2rem}pre,code{overflow-wrap:anywhere}pre{white-space:pre-wrap}dd{margin-left:1rem}' +
+  'body:has(details){max-width:60rem;margin:2rem auto}details>div{scroll-margin-top:6rem}' +
+  'summary h3{display:inline;font:inherit}nav ul{display:flex;flex-wrap:wrap;gap:0 1.2rem;padding:0;list-style:none}' +
+  '.skip:not(:focus){position:absolute;left:-99rem}';
 /** Not escaped: browsers compare the hash in the header with the text as written. */
 const STYLE_ELEMENT = markup.raw`<style>${STYLE}</style>`;
 
@@ -25,8 +27,8 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'x-robots-tag': 'noindex',
 };
 
-/** Renders a complete HTML page. */
-export function page(title: string, body: Markup): string {
+/** Renders a complete HTML page. @param before the title, such as links into a long page */
+export function page(title: string, body: Markup, before: Markup | null = null): string {
   return String(markup`<!doctype html>
 <html lang="en">
 <head>
@@ -36,7 +38,7 @@ export function page(title: string, body: Markup): string {
 ${STYLE_ELEMENT}
 </head>
 <body>
-<main>
+${before}<main id="main">
 <h1>${title}</h1>
 ${body}
 </main>
