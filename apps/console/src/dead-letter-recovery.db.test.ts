@@ -120,6 +120,26 @@ describe('a recovery of the dead letters of a list', () => {
   });
 });
 
+describe('a dry run of events', () => {
+  const dryRun = async (more = '') => ada.show(`/recover?webhook=${webhook}${more}`);
+
+  test('says which dead letters are older than its time span, and leads to them', async () => {
+    await letters('rejected', [1, 2]);
+    const page = await dryRun();
+    expect(textOf(page)).toContain('The recovery leaves out 2 dead letters of');
+    const link = linkIn(page, /^\/recover\?.*only=dead_letters/);
+    expect(textOf(await ada.show(link))).toContain('Recover 2 events');
+    for (const covered of ['&since=2001-01-01', '&types=email.bounced', '&only=dead_letters'])
+      expect(textOf(await dryRun(covered))).not.toContain('leaves out 2');
+  });
+
+  test('says that retention deleted dead letters, whose events may be older', async () => {
+    await query('update webhooks set dead_letters_dropped = 44');
+    expect(textOf(await dryRun())).toContain('Retention has deleted 44 dead letters of');
+    expect(textOf(await dryRun('&since=2001-01-01'))).not.toContain('Retention has deleted');
+  });
+});
+
 test('the list of dead letters shows the newest recoveries of its webhook, and none of other accounts', async () => {
   await letters('rejected', [1]);
   await recoverThese(`/dead-letters?webhook=${webhook}`);

@@ -36,6 +36,7 @@ export type {
   DeadLetterStore,
 } from './deliveries/dead-letters.ts';
 export {
+  countDeadLettersBefore,
   countDeadLettersByHour,
   countFoundDeadLetters,
   DEAD_LETTERS_COUNTED_MAX,

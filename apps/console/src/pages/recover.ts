@@ -4,6 +4,7 @@ import type { DeadLetterReason, EventType, RecoveryId } from '@postrider/domain'
 import type {
   AccountDetails,
   AttemptDay,
+  DeadLetterCount,
   OwnedWebhook,
   Recovered,
   RecoveryCount,
@@ -47,6 +48,8 @@ export interface RecoverTarget {
   readonly health: WebhookHealth | undefined;
   /** The recovery that it already has. */
   readonly running: RecoveryId | undefined;
+  /** Its dead letters of events from before the time range. */
+  readonly earlier?: DeadLetterCount | undefined;
 }
 
 export interface RecoverParts {
@@ -273,7 +276,7 @@ function notesOf(target: RecoverTarget, fields: RecoverFields): Html | null {
   const { webhook, running } = target;
   const { hasMore, unknown } = target.count;
   const name = endpointName(webhook.endpoint);
-  const notes: Html[] = [];
+  const notes: Html[] = earlierNotes(target, fields);
   const reason = leftOut(target, fields);
   if (reason === 'failing' && mayMatch(target)) {
     notes.push(
@@ -307,6 +310,40 @@ function notesOf(target: RecoverTarget, fields: RecoverFields): Html | null {
   return notes.length === 0
     ? null
     : html`${notes.map((text) => html`<div class="note wait"><p>${text}</p></div>`)}`;
+}
+
+/** The range may be shorter than the outage: the form begins with one day. */
+function earlierNotes(target: RecoverTarget, fields: RecoverFields): Html[] {
+  const { webhook, earlier } = target;
+  const { id, endpoint, createdAt, deadLettersDropped } = webhook;
+  const { since, only, types } = fields;
+  if (leftOut(target, fields) !== null || only === 'dead_letters' || since === undefined) return [];
+  const notes: Html[] = [];
+  if (earlier !== undefined) {
+    const { found, isWhole } = earlier;
+    const number = `${count(found, !isWhole)} ${found === 1 ? 'dead letter' : 'dead letters'}`;
+    const all = recoverPath({
+      webhook: id,
+      types,
+      rate: fields.rate,
+      only: 'dead_letters',
+      failing: fields.failing,
+    });
+    notes.push(
+      html`<b>The recovery leaves out ${number} of ${endpointName(endpoint)}.</b> Their events were recorded
+        before Since. Set an earlier Since, or <a href="${all}">count all its dead letters</a>.`,
+    );
+  }
+  if (deadLettersDropped > 0 && since > createdAt) {
+    notes.push(
+      html`<b
+          >Retention has deleted ${counted(deadLettersDropped, 'dead letter')} of
+          ${endpointName(endpoint)}.</b
+        >
+        Their events may have been recorded before Since. To count them, set an earlier Since.`,
+    );
+  }
+  return notes;
 }
 
 function confirmSection({ targets, account }: DryRun, fields: RecoverFields, visit: Visit): Html | null {

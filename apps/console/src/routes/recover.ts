@@ -1,6 +1,7 @@
 import { DEAD_LETTER_REASONS, EVENT_TYPES, LIMITS, parseId } from '@postrider/domain';
 import type { Clock, WebhookId } from '@postrider/domain';
 import {
+  countDeadLettersBefore,
   createAccountStore,
   createRecoveryLookUps,
   createRecoveryStore,
@@ -109,12 +110,15 @@ export function showRecover(
     const days = await readAttemptDays(db.pool, ids, visit.now);
     const health = await readWebhookHealth(db, ids);
     const running = await lookUps.runningAt(ids);
+    const earlier =
+      only === 'dead_letters'
+        ? null
+        : await countDeadLettersBefore(db, ids, { before: request.since, type: given.types });
     const targets = owned.flatMap((webhook) => {
       const counted = counts.get(webhook.id);
-      const parts = { day: days.get(webhook.id), health: health.get(webhook.id) };
-      return counted === undefined
-        ? []
-        : [{ webhook, count: counted, running: running.get(webhook.id), ...parts }];
+      if (counted === undefined) return [];
+      const target = { webhook, count: counted, day: days.get(webhook.id), health: health.get(webhook.id) };
+      return [{ ...target, running: running.get(webhook.id), earlier: earlier?.get(webhook.id) }];
     });
     const account = owned[0] === undefined ? null : await accounts.describe(owned[0].accountId);
     const dryRun = { targets, account, owner };

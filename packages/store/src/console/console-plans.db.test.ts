@@ -7,6 +7,7 @@ import { readLastMinuteOf } from '../attempt-sums/read-sums.ts';
 import type { Database } from '../db/database.ts';
 import { readLateWebhooks } from '../deliveries/backlog.ts';
 import {
+  countDeadLettersBefore,
   countDeadLettersByHour,
   countFoundDeadLetters,
   findDeadLetters,
@@ -152,6 +153,13 @@ const READS: [string, () => Promise<number>, number, number][] = [
   [
     'the number of a webhook’s dead letters',
     async () => (await countFoundDeadLetters(db, { webhookId: WEBHOOK })).found,
+    50,
+    LIST_MAX,
+  ],
+  [
+    'the number of a webhook’s dead letters before a time',
+    async () =>
+      (await countDeadLettersBefore(db, [WEBHOOK], { before: new Date() })).get(WEBHOOK)?.found ?? 0,
     50,
     LIST_MAX,
   ],

@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
 import type { ListPosition } from '../db/page.ts';
 import { statement } from '../db/statement.ts';
+import { loadCountedMax } from '../webhooks/webhook-health.ts';
 import type { DeadLetter } from './dead-letters.ts';
 
 /** A dead letter of any account, with its webhook. */
@@ -138,6 +139,36 @@ export async function countFoundDeadLetters(
   const statement = countFrom(sourceOf(filter));
   const [row] = await runOn<DeadLetterCount>(pool, statement, valuesOf(filter, null));
   return row ?? { found: 0, isWhole: true };
+}
+
+/**
+ * $1 webhooks, $2 the time, $3 type or null, $4 dead letters looked at per webhook. They are those given up
+ * first.
+ */
+const COUNT_BEFORE = statement('count-dead-letters-before')`
+    select w.id as "webhookId", older.found, older."isWhole"
+    from unnest($1::text[]) w (id)
+    cross join lateral (
+      select count(*) filter (where l.event_created_at < $2::timestamptz and ($3::text is null or l.type = $3))::int as found,
+             count(*) < $4 as "isWhole"
+      from (
+        select g.event_created_at, g.type from dead_letters g
+        where g.webhook_id = w.id order by g.created_at, g.id limit $4) l
+    ) older
+    where older.found > 0`;
+
+/**
+ * @returns the number of each webhook's dead letters whose event was recorded before the time. A webhook that
+ * is missing has none.
+ */
+export async function countDeadLettersBefore(
+  { pool }: { readonly pool: Pool },
+  ids: readonly WebhookId[],
+  { before, type }: { readonly before: Date; readonly type?: EventType | undefined },
+): Promise<ReadonlyMap<WebhookId, DeadLetterCount>> {
+  const values = [ids, before.toISOString(), type ?? null, loadCountedMax(ids.length)];
+  const rows = await runOn<DeadLetterCount & { readonly webhookId: WebhookId }>(pool, COUNT_BEFORE, values);
+  return new Map(rows.map(({ webhookId, ...counted }) => [webhookId, counted]));
 }
 
 /** $1 the start of each hour, $2 dead letters counted per hour. Cost: $2 index entries and rows per hour. */
