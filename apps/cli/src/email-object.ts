@@ -32,6 +32,9 @@ export function emailLines(email: FoundEmail): string[] {
     `email: ${email.id}, ${email.kind}, ${email.lastEvent}`,
     `from: ${email.from}`,
     `to: ${recipients.join(', ')}`,
+    ...(email.suppressedAddresses.length === 0
+      ? []
+      : [`left out, suppressed: ${email.suppressedAddresses.join(', ')}`]),
     `subject: ${email.subject}`,
     `stored: ${email.createdAt.toISOString()} by ${email.apiKeyId ?? 'an unknown key'}, request ${email.requestId ?? 'unknown'}`,
     ...(email.sentAt === null ? [] : [`sent: ${email.sentAt.toISOString()}`]),

@@ -304,7 +304,11 @@ describe('emails', () => {
       request_id: 'req-1',
       events: [{ id: eventId, type: 'email.bounced', webhooks: [{ state: 'dead_letter' }] }],
     });
+    await database.query(`update emails set suppressed_addresses = '{gone@b.example}' where id = $1`, [
+      emailId,
+    ]);
     const { stdout } = await cli('emails', 'show', emailId);
+    expect(stdout).toContain('\nleft out, suppressed: gone@b.example\n');
     expect(stdout).toContain(`  ${AT}  email.bounced  ${eventId}  1 dead_letter\n`);
     const missing = newId('email', systemClock);
     expect(await cli('emails', 'show', missing)).toEqual({

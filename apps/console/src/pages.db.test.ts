@@ -273,6 +273,26 @@ describe('a replay', () => {
   });
 });
 
+test('an email and its event say which recipient a suppression left out', async () => {
+  const { emailId, eventId } = outage;
+  const cc = 'cc_addresses = array[$2, $3]';
+  await opened.database.query(
+    `update emails set ${cc}, suppressed_addresses = '{gone@d.example}' where id = $1`,
+    [emailId, 'Gone <Gone@d.example>', 'c@c.example'],
+  );
+  await opened.database.query(`update events set type = 'email.sent', data = $2 where id = $1`, [
+    eventId,
+    JSON.stringify({ email_id: emailId, from: 'a@a.example', subject: 'x', error: null }),
+  ]);
+  expect(textOf(await show(`/emails/${emailId}`))).toContain('Left out, suppressed gone@d.example');
+  expect(textOf(await show(`/events/${eventId}`))).toMatch(
+    /Recipients jane@example\.net Gone <Gone@d\.example> left out, suppressed c@c\.example Email/,
+  );
+  await opened.database.query(`update emails set suppressed_addresses = '{}'`);
+  for (const path of [`/emails/${emailId}`, `/events/${eventId}`])
+    expect(textOf(await show(path)).toLowerCase()).not.toContain('left out');
+});
+
 test('an email that failed was never sent', async () => {
   const sent = `update emails set sent_at = null, status = $2 where id = $1`;
   await opened.database.query(sent, [outage.emailId, 'failed']);

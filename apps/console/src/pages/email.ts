@@ -44,6 +44,9 @@ function emailFacts({ email, account }: EmailParts, settings: Settings, now: Dat
   const others: Fact[] = [
     ...(email.cc.length === 0 ? [] : [{ term: 'Cc', value: addresses(email.cc) }]),
     ...(email.bcc.length === 0 ? [] : [{ term: 'Bcc', value: addresses(email.bcc) }]),
+    ...(email.suppressedAddresses.length === 0
+      ? []
+      : [{ term: 'Left out, suppressed', value: addresses(email.suppressedAddresses) }]),
     ...(email.error === null
       ? []
       : [{ term: 'Error', value: html`<code>${email.error}</code>`, full: true }]),

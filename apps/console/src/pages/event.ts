@@ -1,4 +1,5 @@
 import { html } from '@remix-run/html-template';
+import { plainAddresses } from '@postrider/domain';
 import type { EventData, EventType } from '@postrider/domain';
 import type { EventStory } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
@@ -95,7 +96,7 @@ function eventFacts({ story, account }: EventParts, settings: Settings, now: Dat
       value:
         recipients.length === 0
           ? html`<span class="soft">the event names none</span>`
-          : html`${recipients.map((to) => html`${addressLink(to)} `)}`,
+          : html`${recipients.map((to) => html`${addressLink(to)} ${isLeftOut(email, to) ? leftOut : null}`)}`,
     },
     ...about,
     event.isCopy
@@ -106,6 +107,12 @@ function eventFacts({ story, account }: EventParts, settings: Settings, now: Dat
             <span class="rel">${count(settings.eventRetentionDays)} days</span>`,
         },
   ];
+}
+
+const leftOut = html`<span class="rel">left out, suppressed</span> `;
+
+function isLeftOut(email: EventStory['email'], recipient: string): boolean {
+  return plainAddresses([recipient]).some((plain) => email?.suppressedAddresses.includes(plain));
 }
 
 function recipientsIn({ event, email }: EventStory): readonly string[] {

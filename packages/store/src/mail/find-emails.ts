@@ -18,6 +18,8 @@ export interface FoundEmail extends Omit<ListedEmail, 'replyTo' | 'headers' | 't
   readonly apiKeyId: ApiKeyId | null;
   /** The `x-request-id` of the request that sent it. null: an earlier release stored it. */
   readonly requestId: string | null;
+  /** The recipients that suppressions left out when it was sent, as `plainAddress` writes them. */
+  readonly suppressedAddresses: readonly string[];
   /** The names of its files, in order. */
   readonly attachments: readonly string[];
 }
