@@ -24,12 +24,29 @@ describe('the page of a webhook', () => {
   test('says since when it fails, what succeeded and failed last, and who was notified', async () => {
     const words = textOf(await show(`/webhooks/${outage.failing}`));
     expect(words).toMatch(
-      /Failing since \d.* for 1 h 30 min\. The last success was at .*\. The last error is HTTP 503 ?\. A notice was sent at/,
+      /Failing since \d.* for 1 h 30 min\. The last attempt was at \d.*\. The last success was at .*\. The last error is HTTP 503 ?\. A notice was sent at/,
     );
+    expect(words).not.toContain('Nothing is left to try');
     for (const noticedAt of ['null', `failing_since - interval '1 minute'`]) {
       await query(`update webhooks set failing_notice_at = ${noticedAt}`);
       expect(textOf(await show(`/webhooks/${outage.failing}`))).toContain('Nobody was notified yet.');
     }
+  });
+
+  test('with nothing left to try says that a repair shows with the next event', async () => {
+    await query('delete from deliveries');
+    await query(`update webhook_health set last_failure_at = now() - interval '40 minutes'`);
+    await query('delete from attempts');
+    expect(textOf(await show(`/webhooks/${outage.failing}`))).toMatch(
+      /The last attempt was at \d.*40 min ago ?\. Nothing is left to try: the next event or a replay shows whether/,
+    );
+    expect(textOf(await show(`/accounts/${outage.accountId}`))).toMatch(
+      /failing 1 h 30 min ?(, HTTP 503)? last attempt 40 min ago/,
+    );
+    expect(textOf(await show('/'))).toContain('last attempt 40 min ago');
+    expect(textOf(await show(`/recover?webhook=${outage.failing}&since=2001-01-01`))).toContain(
+      'It may fail again: replay one event first',
+    );
   });
 
   test('plots the attempts of a day, and says the same in words', async () => {
@@ -106,7 +123,7 @@ describe('the page of an account', () => {
   test('has the health of each webhook, with plots', async () => {
     const page = await show(`/accounts/${outage.accountId}`);
     const words = textOf(page);
-    expect(words).toContain('failing 1 h 30 min, HTTP 503 93 %');
+    expect(words).toMatch(/failing 1 h 30 min, HTTP 503 last attempt \d+ s ago 93 %/);
     expect(words).toContain('healthy 100 %');
     expect(words).toMatch(/p95 by hour, latest .*healthy 100 % \d+ ms/);
     expect(labelsOf(page)).toHaveLength(4);
@@ -162,7 +179,7 @@ describe('the page of an account', () => {
     const shared = textOf(await show(`/accounts/${outage.accountId}`));
     expect(shared).toContain('Dead letters 250+ Dead letters deleted by retention 88 ');
     expect(shared).toContain('Outstanding 250+ of 1,000,000');
-    expect(shared).toMatch(/failing 1 h 30 min, HTTP 503 93 % .*? 250\+ 250\+ /);
+    expect(shared).toMatch(/failing 1 h 30 min, HTTP 503 last attempt \d+ s ago 93 % .*? 250\+ 250\+ /);
     await query('delete from deliveries');
     await query('delete from dead_letters');
     expect(textOf(await show(`/accounts/${outage.accountId}`))).toContain('Outstanding 0 of');

@@ -67,7 +67,7 @@ describe('the overview', () => {
     expect(words).toContain(
       'Postrider has a fault No relay is active: nothing is claimed. No worker is running.',
     );
-    expect(words).toContain('1 endpoint is failing Failed deliveries to these endpoints are retried later.');
+    expect(words).toContain('1 endpoint is failing Its failed deliveries are retried, or are dead letters.');
     expect(words).toContain('Meadow Shop');
     await opened.database.query('update webhooks set failing_since = null');
     const well = await wordsOfRunning();

@@ -2,7 +2,7 @@ import { html } from '@remix-run/html-template';
 import type { AttemptDay, OwnedWebhook, WebhookHealth } from '@postrider/store';
 import { state } from '../html/pieces.ts';
 import type { Html, Sign } from '../html/pieces.ts';
-import { duration } from '../html/words.ts';
+import { ago, duration } from '../html/words.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -21,7 +21,7 @@ export function healthOf(
     : { sign: 'off', word: 'quiet' };
 }
 
-/** The state in a table: `failing`, and under it `1 h 31 min, HTTP 503`. */
+/** The state in a table: `failing`, and under it `1 h 31 min, HTTP 503` and `last attempt 5 s ago`. */
 export function healthState(
   webhook: Pick<OwnedWebhook, 'failingSince'>,
   health: WebhookHealth | undefined,
@@ -42,5 +42,12 @@ function explained(
   if (failingSince === null) return null;
   const error = health?.lastError ?? null;
   const seconds = (now.getTime() - failingSince.getTime()) / 1000;
-  return html`<span class="sub">${duration(seconds)}${error === null ? '' : `, ${error}`}</span>`;
+  return html`<span class="sub">${duration(seconds)}${error === null ? '' : `, ${error}`}</span
+    >${lastAttempt(health, now)}`;
+}
+
+/** An endpoint may be repaired: it counts as failing until an attempt succeeds. */
+export function lastAttempt(health: WebhookHealth | undefined, now: Date): Html | null {
+  const at = health?.lastAttemptAt ?? null;
+  return at === null ? null : html`<span class="sub">last attempt ${ago(at, now)}</span>`;
 }

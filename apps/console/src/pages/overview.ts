@@ -25,6 +25,7 @@ import { numberTable, stackedTable } from '../html/table.ts';
 import { clockTime, count, counted, duration, latency, moment, writtenTime } from '../html/words.ts';
 import { countPlot, hourAxis } from '../html/plot.ts';
 import { counter, deadLetterLink } from './counter.ts';
+import { lastAttempt } from './health.ts';
 import { isRunning, lanesSection } from './lanes.ts';
 import type { Lanes } from './lanes.ts';
 import { isOpenEnded, matchedText, startedBy, timeLeft, webhookCell } from './recoveries.ts';
@@ -169,7 +170,9 @@ function nowSection(parts: OverviewParts, now: Date): Html {
       : html`<p>
             ${state('bad', `${number} ${failing.length === 1 ? 'endpoint is' : 'endpoints are'} failing`)}
           </p>
-          <p>Failed deliveries to these endpoints are retried later.</p>`;
+          <p>
+            ${failing.length === 1 ? 'Its' : 'Their'} failed deliveries are retried, or are dead letters.
+          </p>`;
   const side = html`<p class="small">
     <a href="${isLive ? '/?live=30' : '/'}">Refresh</a> ·
     ${isLive ? html`<a href="/">stop</a>` : html`<a href="/?live=30">every 30 s</a>`}
@@ -258,7 +261,7 @@ function failingSection({ failing, hasMoreFailing, health, names }: OverviewPart
       html`<a href="/webhooks/${webhookId}">${endpointText(hostOf(endpoint))}</a
         ><span class="sub">${names.get(accountId) ?? accountId}</span>`,
       timeAgo(failingSince, now, 'minutes'),
-      lastError === null ? '' : html`<code>${lastError}</code>`,
+      html`${lastError === null ? '' : html`<code>${lastError}</code>`}${lastAttempt(health.get(webhookId), now)}`,
       counter(outstanding),
       oldest === null ? 'none' : duration((now.getTime() - oldest.getTime()) / 1000),
       deadLetterLink(webhookId, deadLetters),

@@ -280,7 +280,7 @@ function notesOf(target: RecoverTarget, fields: RecoverFields): Html | null {
   const reason = leftOut(target, fields);
   if (reason === 'failing' && mayMatch(target)) {
     notes.push(
-      html`<b>${name} is left out because it is failing.</b> Events sent to it would fail again.
+      html`<b>${name} is left out because it is failing.</b> It may fail again: replay one event first.
         <a href="${recoverPath({ ...fields, failing: 'include' })}">Include it anyway</a>.`,
     );
   }

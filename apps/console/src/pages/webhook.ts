@@ -87,11 +87,16 @@ function recoverLink({ id, failingSince }: OwnedWebhook): string {
   return `/recover${queryOf({ webhook: id, since: writtenTime(since) })}`;
 }
 
+const NOTHING_LEFT =
+  'Nothing is left to try: the next event or a replay shows whether the endpoint answers again.';
+
 function failure({ webhook, health }: WebhookParts, now: Date): Html | null {
   const { failingSince, failingNoticeAt } = webhook;
   if (failingSince === null) return null;
   const seconds = (now.getTime() - failingSince.getTime()) / 1000;
-  const { lastSuccessAt = null, lastError = null } = health ?? {};
+  const { lastAttemptAt = null, lastSuccessAt = null, lastError = null, outstanding = 0 } = health ?? {};
+  const attempt =
+    lastAttemptAt === null ? null : html`The last attempt was at ${timeAgo(lastAttemptAt, now)}.`;
   const success =
     lastSuccessAt === null
       ? html`No success is known.`
@@ -103,8 +108,8 @@ function failure({ webhook, health }: WebhookParts, now: Date): Html | null {
     : html`Nobody was notified yet.`;
   return html`<div class="note bad">
     <p>
-      <b>Failing since ${moment(failingSince, now)}, for ${duration(seconds)}.</b> ${success} ${error}
-      ${notice}
+      <b>Failing since ${moment(failingSince, now)}, for ${duration(seconds)}.</b> ${attempt}
+      ${outstanding === 0 ? NOTHING_LEFT : null} ${success} ${error} ${notice}
     </p>
   </div>`;
 }

@@ -44,6 +44,7 @@ const health = async () => (await readWebhookHealth(store.db, [webhookId])).get(
 const NONE = {
   failingSince: null,
   lastSuccessAt: null,
+  lastAttemptAt: null,
   lastError: null,
   outstanding: 0,
   oldestDueAt: null,
@@ -97,12 +98,15 @@ describe('the health of a webhook', () => {
     const last = await attempt({ secondsAgo: 20, status: 204 });
     await attempt({ of: await rows.webhook(), secondsAgo: 1 });
     await attempt({ of: await rows.webhook(), secondsAgo: 1, status: 500, error: 'HTTP 500' });
-    expect(await health()).toMatchObject({ lastSuccessAt: last, lastError: 'timeout after 10000 ms' });
+    const error = 'timeout after 10000 ms';
+    expect(await health()).toMatchObject({ lastSuccessAt: last, lastAttemptAt: last, lastError: error });
+    const failed = await attempt({ secondsAgo: 10, status: 503, error: 'HTTP 503' });
+    expect(await health()).toMatchObject({ lastSuccessAt: last, lastAttemptAt: failed });
   });
 
   test('shows them from the sums, when many attempts came since', async () => {
     const success = await attempt({ secondsAgo: 1_500 });
-    await attempt({ secondsAgo: 1_400, status: 410, error: 'HTTP 410' });
+    const refused = await attempt({ secondsAgo: 1_400, status: 410, error: 'HTTP 410' });
     await sumAll();
     await store.outside.query(
       `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error)
@@ -112,6 +116,8 @@ describe('the health of a webhook', () => {
     expect(await health()).toMatchObject({ lastSuccessAt: success, lastError: 'HTTP 503' });
     await store.outside.query(`update attempts set status = 200, error = null where status = 503`);
     expect(await health()).toMatchObject({ lastError: 'HTTP 410' });
+    await store.outside.query(`delete from attempts where error is null`);
+    expect(await health()).toMatchObject({ lastAttemptAt: refused });
   });
 
   test('shows the error of a refused delivery, which made no attempt', async () => {

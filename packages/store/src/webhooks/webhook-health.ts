@@ -19,6 +19,8 @@ export interface WebhookHealth {
   readonly failingSince: Date | null;
   /** Start of the last attempt that a 2xx answered, up to two minutes late. Null: none is known. */
   readonly lastSuccessAt: Date | null;
+  /** Start of the last attempt, up to two minutes late. Null: none is known. */
+  readonly lastAttemptAt: Date | null;
   /** Of the last attempt that failed, or of a delivery that was refused since. Null: none is known. */
   readonly lastError: string | null;
   /** Counted up to 5,000; for more than five webhooks up to 25,000 in all. */
@@ -40,6 +42,7 @@ export interface WebhookHealth {
 const READ = statement('read-webhook-health')`
     select w.id as "webhookId", w.failing_since as "failingSince", w.dead_letters_dropped as "deadLettersDropped",
            greatest(k.last_success_at, recent.success_at) as "lastSuccessAt",
+           greatest(k.last_success_at, recent.success_at, k.last_failure_at, recent.failure_at) as "lastAttemptAt",
            (select f.error
             from (
               (select a.started_at as at, a.error from attempts a
