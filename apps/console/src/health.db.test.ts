@@ -208,6 +208,20 @@ describe('the page of an account', () => {
   });
 });
 
+test('a webhook that gets the events of some domains only says so', async () => {
+  expect(textOf(await show(`/webhooks/${outage.failing}`))).toContain('Types all Domains all');
+  await query(`update webhooks set domains = '{shop.example.com}' where id = $1`, [outage.failing]);
+  expect(textOf(await show(`/webhooks/${outage.failing}`))).toContain('Types all Domains shop.example.com');
+  const words = textOf(await show(`/accounts/${outage.accountId}`));
+  expect(words).toContain('all types, 1 domain · wh_');
+  expect(words).toContain('all types · wh_');
+  await query(`update webhooks set domains = '{other.example}', created_at = now()`);
+  for (const table of ['deliveries', 'dead_letters', 'attempts']) await query(`delete from ${table}`);
+  expect(textOf(await show(`/events/${outage.eventId}`))).toContain(
+    'no webhook of the account asked for its type and its domain.',
+  );
+});
+
 test('dead letters that retention deleted are counted at the webhook and at its account', async () => {
   await query('update webhooks set dead_letters_dropped = case when id = $1 then 18412 else 88 end', [
     outage.failing,

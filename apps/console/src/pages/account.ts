@@ -170,15 +170,16 @@ function webhooksSection(parts: AccountParts, settings: Settings, now: Date): Ht
   );
 }
 
-function webhookName({ id, endpoint, events, ruleId }: OwnedWebhook): Html {
+function webhookName({ id, endpoint, events, domains, ruleId }: OwnedWebhook): Html {
   const types =
     ruleId === null
       ? events.length === 0
         ? 'all types'
         : counted(events.length, 'type')
       : 'of a routing rule';
+  const only = domains === null ? '' : `, ${counted(domains.length, 'domain')}`;
   return html`<a href="/webhooks/${id}">${endpointText(endpoint)}</a
-    ><span class="sub">${types} · ${idCode(id)}</span>`;
+    ><span class="sub">${types}${only} · ${idCode(id)}</span>`;
 }
 
 function successCell(attempts: AttemptDay): Html {

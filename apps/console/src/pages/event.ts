@@ -49,7 +49,8 @@ function verdict({ webhooks }: EventStory): Html {
   if (webhooks.length === 0) {
     return html`<div class="note wait">
       <p>
-        <b>No webhook matched.</b> When Postrider recorded the event, no webhook of the account asked for it.
+        <b>No webhook matched.</b> When Postrider recorded the event, no webhook of the account asked for its
+        type and its domain.
       </p>
     </div>`;
   }

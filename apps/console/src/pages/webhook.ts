@@ -139,6 +139,7 @@ function webhookFacts({ webhook, health, inFlight }: WebhookParts, settings: Set
         lastSuccessAt === null ? html`<span class="soft">none known</span>` : timeAgo(lastSuccessAt, now),
     },
     { term: 'Types', value: webhook.events.length === 0 ? 'all' : webhook.events.join(', ') },
+    { term: 'Domains', value: webhook.domains?.join(', ') ?? 'all' },
   ]);
 }
 
