@@ -203,6 +203,30 @@ describe('the page of an account', () => {
     expect(words).not.toContain(' active acct_');
   });
 
+  test('says which sending domain needs a person, and lists the records of its DNS', async () => {
+    const show = async (status: string, records: object[] = []) => {
+      await query('update domains set status = $1::domain_status, records = $2', [
+        status,
+        JSON.stringify(records),
+      ]);
+      return ada.show(`/accounts/${outage.accountId}`);
+    };
+    for (const [status, sign] of [
+      ['verified', 'good'],
+      ['pending', 'wait'],
+      ['temporary_failure', 'wait'],
+      ['failed', 'bad'],
+    ] as const)
+      expect(await show(status)).toContain(`<span class="st ${sign}">${status}</span>`);
+    const mx = { type: 'MX', name: 'send.shop.example.com', priority: 10, value: 'feedback-smtp.example' };
+    const page = await show('failed', [{ record: 'SPF', ttl: 'Auto', status: 'not_started', ...mx }]);
+    expect(textOf(page)).toContain(
+      '1 DNS record send.shop.example.com MX 10 feedback-smtp.example (not_started) failed never verified',
+    );
+    await query(`update domains set first_verified_at = '2026-03-04T05:06:07Z'`);
+    expect(textOf(await show('failed'))).toContain('shop.example.com failed first verified 4 Mar 2026');
+  });
+
   test('refuses a filter', async () => {
     expect((await ada.get(`/accounts/${outage.accountId}?status=x`)).status).toBe(400);
   });

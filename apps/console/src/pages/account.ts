@@ -20,6 +20,7 @@ import { failurePlot, latencyPlot, latestP95, successRate } from '../html/plot.t
 import type { Settings } from '../settings.ts';
 import { actionsSection } from './actions.ts';
 import { counter, deadLetterLink } from './counter.ts';
+import { domainName, domainState } from './domain-cells.ts';
 import { healthState } from './health.ts';
 
 export interface AccountParts {
@@ -305,8 +306,8 @@ function limitsSection(parts: AccountParts, settings: Settings): Html {
 
 function domainsSection({ account, domains }: AccountParts, now: Date): Html {
   const rows = domains.map((domain) => [
-    domain.name,
-    domain.status === 'verified' ? state('good', domain.status) : state('wait', domain.status),
+    domainName(domain),
+    domainState(domain),
     timeAgo(domain.createdAt, now, 'minutes'),
   ]);
   const columns = [{ label: 'Domain' }, { label: 'State' }, { label: 'Added' }];

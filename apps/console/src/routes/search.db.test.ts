@@ -39,9 +39,24 @@ test('an id without a page is not found, with its time; a dead letter was replay
   );
   expect(textOf(letter.text)).toContain('Postrider keeps dead letters for 90 days.');
   expect(letter.text).toContain('<a href="/audit">the audit</a>');
-  const domain = await ada.get('/search?q=dom_01kjpx1b50pb7tmnhrrahq69x0');
-  expect(domain.status).toBe(404);
-  expect(textOf(domain.text)).toContain('No page has the id dom_01kjpx1b50pb7tmnhrrahq69x0 . The id is from');
+  const thread = await ada.get('/search?q=thr_01kjpx1b50pb7tmnhrrahq69x0');
+  expect(thread.status).toBe(404);
+  expect(textOf(thread.text)).toContain('No page has the id thr_01kjpx1b50pb7tmnhrrahq69x0 . The id is from');
+});
+
+test('the id of a sending domain leads to the domains of its account', async () => {
+  const id = 'dom_01kjpx1b50pb7tmnhrrahq69x0';
+  const missing = await ada.get(`/search?q=${id}`);
+  expect([missing.status, textOf(missing.text).includes(`No domain has the id ${id}`)]).toEqual([404, true]);
+  await opened.database.query(
+    `insert into domains (id, account_id, name, region, status, records, created_at)
+     values ($1, $2, 'shop.example.com', 'eu', 'verified', '[]', now())`,
+    [id, outage.accountId],
+  );
+  expect(await ada.get(`/search?q=${id}`)).toMatchObject({
+    status: 303,
+    location: `/accounts/${outage.accountId}#domains`,
+  });
 });
 
 test('the overview names the prefixes of the ids that lead somewhere', async () => {

@@ -76,5 +76,10 @@ async function pageOf(
         <a href="/audit">the audit</a> has it.`,
     );
   }
+  if (noun === 'domain') {
+    const domain = await prisma.domain.findUnique({ where: { id }, select: { accountId: true } });
+    if (domain !== null) return `/accounts/${domain.accountId}#domains`;
+    throw noSuch('domain', id, now);
+  }
   throw noSuch('page', id, now);
 }
