@@ -90,6 +90,15 @@ describe('the story of an event', () => {
     expect(await page()).not.toContain('never retries');
   });
 
+  test('says of a dead letter whether its endpoint fails now', async () => {
+    const page = async () => textOf(await show(`/events/${outage.eventId}`));
+    expect(await page()).toMatch(
+      /Dead letter dl_.* kept until [^.]*\. The endpoint has been failing since \d/,
+    );
+    await opened.database.query('update webhooks set failing_since = null');
+    expect(await page()).not.toContain('has been failing');
+  });
+
   test('names each recipient of its email, also those in copy', async () => {
     await opened.database.query(
       `update emails set cc_addresses = '{c@c.example}', bcc_addresses = '{d@d.example}'`,

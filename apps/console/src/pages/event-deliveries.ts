@@ -83,7 +83,7 @@ function explanation({ webhook, parts, settings, visit }: ArticleParts): Html {
     case 'retrying':
       return html`${next} ${dueAt(webhook.nextAttemptAt, now)}. ${failing(webhook, now)}`;
     case 'dead_letter':
-      return deadLetterText(webhook, settings);
+      return html`${deadLetterText(webhook, settings)} ${failing(webhook, now)}`;
     case 'dropped':
       return droppedText(webhook, parts, now);
     case 'delivered':
