@@ -94,7 +94,7 @@ export type {
   NewestEvent,
 } from './events/find-events.ts';
 export { lookUp } from './events/look-up.ts';
-export type { FindingCount, Findings, LookedUpText } from './events/look-up.ts';
+export type { FindingCount, Findings, LookedUpText, OwnedSuppression } from './events/look-up.ts';
 export { findEvent, readEventStory } from './events/event-story.ts';
 export type { StoryReplay } from './events/event-replays.ts';
 export type { EventStory, StoryAttempt, StoryWebhook } from './events/event-story.ts';

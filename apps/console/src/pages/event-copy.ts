@@ -92,6 +92,6 @@ function lengthOf(text: string): string {
 }
 
 /** A word of a shell command. A quote in it ends nothing, so a pasted command runs no text of a stranger. */
-function shellWord(text: string): string {
+export function shellWord(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

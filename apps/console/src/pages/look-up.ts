@@ -1,6 +1,6 @@
 import { html } from '@remix-run/html-template';
 import type { AccountId } from '@postrider/domain';
-import type { FindingCount, Findings, LookedUpText } from '@postrider/store';
+import type { FindingCount, Findings, LookedUpText, OwnedSuppression } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf, searchPath } from '../html/links.ts';
@@ -10,6 +10,7 @@ import type { Html } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { clipped, count, counted, subjectText } from '../html/words.ts';
 import type { Settings } from '../settings.ts';
+import { shellWord } from './event-copy.ts';
 import { newestEventCell } from './fates.ts';
 import { emailSign } from './email.ts';
 
@@ -35,7 +36,7 @@ export function lookUpPage(parts: LookUpParts, settings: Settings, { now }: Visi
   ${count(settings.mailRetentionDays)} days, received mail ${count(settings.inboundRetentionDays)} days.`;
   const main = html`${head(q, { lead })} ${accountTabs(parts)} ${suppressed(findings, now)}
   ${sentSection(findings, now)} ${receivedSection(findings, now)} ${webhookSection(findings)}
-  ${accountSection(findings, now)}`;
+  ${accountSection(findings, now)} ${howToErase(parts)}`;
   return { title: q, searched: q, main };
 }
 
@@ -136,14 +137,44 @@ function accountLink(findings: Findings, id: AccountId): Html {
   return html`<a href="/accounts/${id}">${accountName(findings, id)}</a>`;
 }
 
+/** The command keeps what the recipient said about one topic. */
+function howToLift({ id, accountId, address, topicId, origin }: OwnedSuppression): Html {
+  if (topicId !== null)
+    return html`Only the account can lift it: <code>DELETE /v1/suppressions/${id}</code>.`;
+  const reason = origin === 'complaint' ? ' --reason …' : '';
+  return html`An operator lifts it:
+    <code
+      >postrider suppressions remove --account ${accountId} --address ${shellWord(address)}${reason}</code
+    >`;
+}
+
+/** An erasure keeps the suppressions of the address. */
+function howToErase({ text, findings, accountId }: LookUpParts): Html | null {
+  if (text.kind !== 'address') return null;
+  const owners = new Set([
+    ...findings.byAccount.keys(),
+    ...findings.suppressions.map((each) => each.accountId),
+  ]);
+  const account = accountId ?? (owners.size === 1 ? [...owners][0] : undefined) ?? 'acct_…';
+  return html`<p class="hint">
+    To delete the data of this person, an operator runs
+    <code>postrider account erase ${account} --address ${shellWord(text.address)}</code> for each account.
+  </p>`;
+}
+
 function suppressed(findings: Findings, now: Date): Html | null {
   const { suppressions, counts } = findings;
   if (suppressions.length === 0) return null;
-  const lines = suppressions.map(({ accountId, topicId, origin, emailId, createdAt }) => {
+  const lines = suppressions.map((suppression) => {
+    const { accountId, topicId, origin, emailId, createdAt } = suppression;
     const cause = emailId === null ? '' : html` from <a href="/emails/${emailId}">an email</a>`;
+    const what =
+      topicId === null
+        ? 'all mail'
+        : html`topic ${findings.topics.get(topicId) ?? ''} <code>${topicId}</code>`;
     return html`<p>
-      ${accountLink(findings, accountId)}: ${topicId === null ? 'all mail' : 'one topic'}, origin
-      <code>${origin}</code>${cause}, since ${timeAgo(createdAt, now)}
+      ${accountLink(findings, accountId)}: ${what}, origin <code>${origin}</code>${cause}, since
+      ${timeAgo(createdAt, now)}. ${howToLift(suppression)}
     </p>`;
   });
   const accounts = new Set(suppressions.map(({ accountId }) => accountId)).size;

@@ -77,7 +77,7 @@ export function overviewPage(parts: OverviewParts, { now }: Visit): Page {
 }
 
 function find(): Html {
-  const prefixes = ['evt_', 'em_', 'msg_', 'wh_', 'dl_', 'rec_', 'acct_', 'key_', 'dom_'];
+  const prefixes = ['evt_', 'em_', 'msg_', 'wh_', 'dl_', 'rec_', 'acct_', 'key_', 'dom_', 'sup_'];
   return html`<section class="hero" aria-label="Find">
     <form role="search" action="/search">
       <label for="q">Find an event, an email or an account</label>

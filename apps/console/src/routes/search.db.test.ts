@@ -85,6 +85,36 @@ test.each([
   expect(note.includes('email.failed')).toBe(topicId === '');
 });
 
+test('a suppressed address has the command that lifts its suppression, and the topic by name', async () => {
+  const id = 'sup_01kjpx1b50pb7tmnhrrahq69x0';
+  const topic = 'top_01kjpx1b50pb7tmnhrrahq69x0';
+  const quoted = "o'hara@example.net";
+  await opened.database.query(
+    `insert into topics (id, account_id, name, default_subscription, created_at) values ($1, $2, 'Offers', 'opt_in', now())`,
+    [topic, outage.accountId],
+  );
+  const suppress = async (topicId: string, origin: string) => {
+    await opened.database.query('delete from suppressions');
+    await opened.database.query(
+      `insert into suppressions (id, account_id, address, topic_id, origin, created_at)
+       values ($1, $2, $3, $4, $5::suppression_origin, now())`,
+      [id, outage.accountId, quoted, topicId, origin],
+    );
+    const { location } = await ada.get(`/search?q=${id}`);
+    return textOf(await show(location?.split('#')[0] ?? ''));
+  };
+  const command = `suppressions remove --account ${outage.accountId} --address 'o'\\''hara@example.net'`;
+  const manual = await suppress('', 'manual');
+  expect(manual).toContain(`An operator lifts it: postrider ${command}`);
+  expect(manual).not.toContain('--reason');
+  expect(await suppress('', 'complaint')).toContain(`${command} --reason …`);
+  const words = await suppress(topic, 'unsubscribe');
+  expect(words).toContain(`topic Offers ${topic} , origin unsubscribe`);
+  expect(words).toContain(`Only the account can lift it: DELETE /v1/suppressions/${id}`);
+  expect(words).not.toContain('suppressions remove');
+  expect(words).toContain(`postrider account erase ${outage.accountId} --address 'o'\\''hara@example.net'`);
+});
+
 test('suppressions of all mail and of a topic, of two accounts, each say which mail they stop', async () => {
   await opened.database.query(
     `insert into suppressions (id, account_id, address, topic_id, origin, created_at)

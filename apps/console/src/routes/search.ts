@@ -6,7 +6,7 @@ import type { Database, Findings, LookedUpText } from '@postrider/store';
 import { freeText, idField, readFields } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
-import { pagePath } from '../html/links.ts';
+import { pagePath, searchPath } from '../html/links.ts';
 import { count } from '../html/words.ts';
 import { lookUpPage } from '../pages/look-up.ts';
 import type { Settings } from '../settings.ts';
@@ -80,6 +80,11 @@ async function pageOf(
     const domain = await prisma.domain.findUnique({ where: { id }, select: { accountId: true } });
     if (domain !== null) return `/accounts/${domain.accountId}#domains`;
     throw noSuch('domain', id, now);
+  }
+  if (noun === 'suppression') {
+    const suppression = await prisma.suppression.findUnique({ where: { id }, select: { address: true } });
+    if (suppression !== null) return `${searchPath(suppression.address)}#suppressed`;
+    throw noSuch('suppression', id, now, html`It may be lifted: <a href="/audit">the audit</a> has it.`);
   }
   throw noSuch('page', id, now);
 }

@@ -1,4 +1,4 @@
-import type { AccountId, ApiKeyId, SearchText } from '@postrider/domain';
+import type { AccountId, ApiKeyId, SearchText, TopicId } from '@postrider/domain';
 import { readAccountNames, searchAccounts } from '../accounts/accounts.ts';
 import type { Account } from '../accounts/accounts.ts';
 import type { Database } from '../db/database.ts';
@@ -29,6 +29,8 @@ export interface Findings {
   readonly byAccount: ReadonlyMap<AccountId, FindingCount>;
   /** The names of the accounts above. */
   readonly names: ReadonlyMap<AccountId, string>;
+  /** The names of the topics above. */
+  readonly topics: ReadonlyMap<TopicId, string>;
 }
 
 export interface FindingCount {
@@ -104,7 +106,21 @@ export async function lookUp(
     },
     byAccount,
     names: await readAccountNames(db, owners),
+    topics: await readTopicNames(db, cut(found.suppressions)),
   };
+}
+
+async function readTopicNames(
+  { prisma }: Database,
+  suppressions: readonly Suppression[],
+): Promise<ReadonlyMap<TopicId, string>> {
+  const ids = suppressions.flatMap(({ topicId }) => topicId ?? []);
+  if (ids.length === 0) return new Map();
+  const topics = await prisma.topic.findMany({
+    where: { id: { in: ids } },
+    select: { id: true, name: true },
+  });
+  return new Map(topics.map(({ id, name }) => [id as TopicId, name]));
 }
 
 async function findOf(db: Database, text: LookedUpText, accountId: AccountId): Promise<Found> {
