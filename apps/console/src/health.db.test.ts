@@ -200,6 +200,7 @@ describe('the page of an account', () => {
     await query('update accounts set suspended_at = now()');
     const words = textOf(await show(`/accounts/${outage.accountId}`));
     expect(words).toContain('Suspended since');
+    expect(words).toContain('Mail that is queued waits for account resume , about an hour. Then it fails.');
     expect(words).not.toContain(' active acct_');
   });
 

@@ -302,12 +302,15 @@ test('an email and its event say which recipient a suppression left out', async 
     expect(textOf(await show(path)).toLowerCase()).not.toContain('left out');
 });
 
-test('an email that failed was never sent', async () => {
+test('an email that failed was never sent, and that of a suspended account waits', async () => {
   const sent = `update emails set sent_at = null, status = $2 where id = $1`;
   await opened.database.query(sent, [outage.emailId, 'failed']);
   expect(textOf(await show(`/emails/${outage.emailId}`))).toContain('Sent never: it failed');
   await opened.database.query(sent, [outage.emailId, 'queued']);
-  expect(textOf(await show(`/emails/${outage.emailId}`))).toContain('Sent not yet');
+  expect(textOf(await show(`/emails/${outage.emailId}`))).toContain('Sent not yet Attachments');
+  await opened.database.query('update accounts set suspended_at = now()');
+  const words = textOf(await show(`/emails/${outage.emailId}`));
+  expect(words).toContain('Sent not yet: the account is suspended Attachments');
 });
 
 test('an email has its events, also while a transaction that records another event stays open', async () => {

@@ -70,8 +70,9 @@ function suspension({ suspendedAt }: AccountDetails, now: Date): Html | null {
   if (suspendedAt === null) return null;
   return html`<div class="note bad">
     <p>
-      <b>Suspended since ${timeAgo(suspendedAt, now)}.</b> The API refuses the keys of the account. Postrider
-      still delivers the account's events.
+      <b>Suspended since ${timeAgo(suspendedAt, now)}.</b> The API refuses the keys of the account. Mail that
+      is queued waits for <code>account resume</code>, about an hour. Then it fails. Recoveries wait, too.
+      Postrider still delivers the account's events.
     </p>
   </div>`;
 }

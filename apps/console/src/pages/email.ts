@@ -1,5 +1,5 @@
 import { html } from '@remix-run/html-template';
-import type { Account, FoundEmail, FoundEvents } from '@postrider/store';
+import type { AccountDetails, FoundEmail, FoundEvents } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
 import { addressLink, queryOf } from '../html/links.ts';
@@ -13,7 +13,7 @@ import { deliveredOf, fatesInWords } from './fates.ts';
 
 export interface EmailParts extends FoundEvents {
   readonly email: FoundEmail;
-  readonly account: Account | null;
+  readonly account: Pick<AccountDetails, 'name' | 'suspendedAt'> | null;
   /** False: the events are behind a cursor. */
   readonly isFirst: boolean;
 }
@@ -59,7 +59,7 @@ function emailFacts({ email, account }: EmailParts, settings: Settings, now: Dat
     { term: 'From', value: html`<code>${email.from}</code>` },
     { term: 'To', value: addresses(email.to) },
     { term: 'Stored', value: timeAgo(email.createdAt, now, 'milliseconds') },
-    { term: 'Sent', value: sentAt(email, now) },
+    { term: 'Sent', value: sentAt(email, account, now) },
     {
       term: 'Attachments',
       value: files.length === 0 ? 'none' : `${count(files.length)}: ${files.join(', ')}`,
@@ -87,9 +87,15 @@ function addresses(list: readonly string[]): Html {
   return html`${list.map((address) => html`${addressLink(address)} `)}`;
 }
 
-function sentAt({ sentAt: at, createdAt, kind, status }: FoundEmail, now: Date): Html {
+function sentAt(
+  { sentAt: at, createdAt, kind, status }: FoundEmail,
+  account: EmailParts['account'],
+  now: Date,
+): Html {
   if (at === null) {
-    const never = status === 'failed' ? 'never: it failed' : 'not yet';
+    const isHeld = account !== null && account.suspendedAt !== null;
+    const notYet = isHeld ? 'not yet: the account is suspended' : 'not yet';
+    const never = status === 'failed' ? 'never: it failed' : notYet;
     return html`<span class="soft">${kind === 'test' ? 'never: test key' : never}</span>`;
   }
   return html`${timeAgo(at, now)} <span class="rel">after ${gap(at.getTime() - createdAt.getTime())}</span>`;

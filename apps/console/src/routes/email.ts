@@ -26,7 +26,7 @@ export function showEmail(db: Database, clock: Clock, settings: Settings): PageH
     }
     const { accountId } = email;
     const page = await searchEvents(db, { by: 'email', id }, { accountId, after }, PAGE_EVENTS);
-    const account = await accounts.find(accountId);
+    const account = await accounts.describe(accountId);
     return emailPage({ email, account, ...page, isFirst: after === undefined }, settings, visit);
   };
 }
