@@ -108,6 +108,8 @@ describe('the story of an event', () => {
       JSON.stringify({ email_id: outage.emailId, from: 'a@a.example', subject: 'x', error: null }),
     ]);
     expect(textOf(await show(`/events/${outage.eventId}`))).toContain(`${RECIPIENT} c@c.example d@d.example`);
+    const all = `${RECIPIENT}, c@c.example, d@d.example`;
+    expect(textOf(await show(`/webhooks/${outage.healthy}`))).toContain(` ${all} delivered`);
   });
 
   test('counts no webhook whose attempts have expired', async () => {

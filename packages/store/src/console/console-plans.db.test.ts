@@ -82,6 +82,12 @@ const GROW = [
   `insert into events (id, account_id, type, created_at, data)
    select ${id('evt')}, 'acct_other', 'email.bounced', now() - n * interval '1 s', '{"recipients":["a@a.example"]}'
    from numbers order by n desc`, // positions follow the time
+  `insert into emails (id, account_id, kind, status, from_address, from_domain, to_addresses, cc_addresses, bcc_addresses,
+                       reply_to_addresses, subject, text, headers, last_event, created_at)
+   select ${id('em')}, 'acct_other', 'live', 'sent', 'a@a.example', 'a.example', '{b@b.example}', '{}', '{}', '{}', 'Hi', 'Hello', '{}',
+          'sent', now()
+   from numbers`,
+  `update events set type = 'email.sent', data = '{"email_id":"em_01jd' || right(id, 22) || '"}' where id = '${EVENTS[0]}'`,
   `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status)
    select now() - n * interval '1 s', 1, ${id('evt')}, 'wh_other', 1, 1, 503 from numbers`,
   `insert into deliveries (event_id, webhook_id, due_at, taken_at, leased_until)

@@ -6,7 +6,10 @@ import { statement } from '../db/statement.ts';
 /** What a list of events shows beside the state of each. */
 export interface EventSummary {
   readonly eventId: EventId;
-  /** The recipients that the event names. Empty for `email.sent` and `email.failed`. */
+  /**
+   * The recipients that the event names. `email.sent` and `email.failed` have those of their mail while it is
+   * stored.
+   */
   readonly recipients: readonly string[];
   /** The result of the last attempt; both null when there is none. */
   readonly lastStatus: number | null;
@@ -19,6 +22,9 @@ const SUMMARIZE = statement('summarize-events')`
            coalesce((
              select array_agg(name) from json_array_elements_text(
                case when e.type like 'message.%' then e.data::json -> 'received_for'
+                    when e.type in ('email.sent', 'email.failed') then (
+                      select to_json(m.to_addresses || m.cc_addresses || m.bcc_addresses)
+                      from emails m where m.id = e.data::json ->> 'email_id')
                     when e.type = 'email.unsubscribed' then json_build_array(e.data::json -> 'to')
                     when json_typeof(e.data::json -> 'recipients') = 'array' then e.data::json -> 'recipients'
                     else '[]' end) name), '{}') as recipients,
