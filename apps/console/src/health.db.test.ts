@@ -31,6 +31,10 @@ describe('the page of a webhook', () => {
       await query(`update webhooks set failing_notice_at = ${noticedAt}`);
       expect(textOf(await show(`/webhooks/${outage.failing}`))).toContain('Nobody was notified yet.');
     }
+    await query('update accounts set notice_email = null');
+    expect(textOf(await show(`/webhooks/${outage.failing}`))).toContain(
+      'Nobody gets a mail: the account has',
+    );
   });
 
   test('with nothing left to try says that a repair shows with the next event', async () => {
@@ -116,6 +120,9 @@ describe('the page of a webhook', () => {
       '/dead-letters?account=Meadow+Shop',
     ])
       expect((await kim.get(path)).text).not.toContain('href="/recover?');
+    const dryRun = textOf((await kim.get(href)).text);
+    expect(dryRun).toContain('Your role, reader, cannot start a recovery');
+    expect(dryRun).not.toContain('you confirm');
   });
 });
 

@@ -179,6 +179,8 @@ describe('a replay', () => {
     );
     expect(words).toMatch(/after \+\d+ (ms|s) [\d:.]+ Replayed by ada in the console Note: ticket 7\./);
     expect(words).toContain('Given up : attempts_exhausted , last error HTTP 503');
+    const none = textOf(await show('/audit?who=Ada'));
+    expect(none).toContain('No entry matches A name is compared with its case: ada is not Ada.');
     const audit = textOf(await show('/audit?who=ada'));
     for (const part of ['event.replay', 'ticket 7', 'Meadow Shop']) expect(audit).toContain(part);
   });

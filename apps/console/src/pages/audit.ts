@@ -36,7 +36,7 @@ export function auditPage(parts: AuditParts, settings: Settings, { now }: Visit)
     page.entries.length === 0
       ? empty(
           'No entry matches',
-          'Postrider records replays, recoveries, releases, erasures, and changes of keys, accounts and domains.',
+          `${filter.who === undefined ? '' : 'A name is compared with its case: ada is not Ada. '}Postrider records replays, recoveries, releases, erasures, and changes of keys, accounts and domains.`,
         )
       : entryTable(parts, now);
   const lead = html`Who did what. Postrider writes each entry in the same transaction as the action and keeps

@@ -104,7 +104,9 @@ export function recoverPath({ since, until, rate, only, ...rest }: RecoverFields
 
 /** `/recover` */
 export function recoverPage({ fields, dryRun }: RecoverParts, visit: Visit): Page {
-  const lead = 'The dry run comes first. Postrider sends nothing until you confirm the count.';
+  const lead = visit.mayAct
+    ? 'The dry run comes first. Postrider sends nothing until you confirm the count.'
+    : 'A dry run counts, and sends nothing. Your role, reader, cannot start a recovery: ask an operator.';
   const main = html`${crumbs([{ href: '/dead-letters', name: 'Dead letters' }], 'Recover')}
   ${head('Recover events', { lead })} ${doneNote(visit.done)} ${askForm(fields)}
   ${dryRun === null ? null : html`${dryRunSection(dryRun, fields, visit.now)} ${confirmSection(dryRun, fields, visit)}`}`;

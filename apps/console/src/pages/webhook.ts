@@ -90,7 +90,7 @@ function recoverLink({ id, failingSince }: OwnedWebhook): string {
 const NOTHING_LEFT =
   'Nothing is left to try: the next event or a replay shows whether the endpoint answers again.';
 
-function failure({ webhook, health }: WebhookParts, now: Date): Html | null {
+function failure({ webhook, account, health }: WebhookParts, now: Date): Html | null {
   const { failingSince, failingNoticeAt } = webhook;
   if (failingSince === null) return null;
   const seconds = (now.getTime() - failingSince.getTime()) / 1000;
@@ -105,7 +105,9 @@ function failure({ webhook, health }: WebhookParts, now: Date): Html | null {
   const isNoticed = failingNoticeAt !== null && failingNoticeAt >= failingSince;
   const notice = isNoticed
     ? html`A notice was sent at ${time(failingNoticeAt, now)}.`
-    : html`Nobody was notified yet.`;
+    : account?.noticeEmail === null
+      ? html`Nobody gets a mail: the account has no address for notices.`
+      : html`Nobody was notified yet.`;
   return html`<div class="note bad">
     <p>
       <b>Failing since ${moment(failingSince, now)}, for ${duration(seconds)}.</b> ${attempt}
