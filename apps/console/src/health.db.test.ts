@@ -92,6 +92,18 @@ describe('the page of a webhook', () => {
     expect(textOf(await show(path))).toContain('no attempt next 1 Jan 2100 07:17:42');
   });
 
+  test('is not called healthy while most attempts fail', async () => {
+    const path = `/webhooks/${outage.healthy}`;
+    expect(await show(path)).toContain('<span class="st good pill">healthy</span>');
+    await query(`update attempts_by_hour set successes = 90 where begins_at = date_trunc('hour', now())`);
+    expect(await show(path)).toContain('<span class="st wait pill">most attempts fail</span>');
+    // an hour ago it was repaired
+    await query(
+      `update attempts_by_hour set successes = case when begins_at = date_trunc('hour', now()) then attempts else 0 end`,
+    );
+    expect(await show(path)).toContain('<span class="st good pill">healthy</span>');
+  });
+
   test('without an attempt in a day says quiet', async () => {
     await query('delete from attempts_by_hour');
     await query('delete from attempts');

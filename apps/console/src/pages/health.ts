@@ -6,14 +6,20 @@ import { ago, duration } from '../html/words.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Healthy, failing, or quiet: no attempt in 24 h. The sums may be two minutes late, so a success counts. */
+/**
+ * Failing: several attempts in a row failed. Quiet: no attempt in 24 h. The sums may be two minutes late, so
+ * a success counts. One success ends a failure, so the newest hour with attempts says whether most fail.
+ */
 export function healthOf(
   { failingSince }: Pick<OwnedWebhook, 'failingSince'>,
   health: Pick<WebhookHealth, 'lastSuccessAt'> | undefined,
-  day: Pick<AttemptDay, 'attempts'> | undefined,
+  day: Pick<AttemptDay, 'attempts' | 'hours'> | undefined,
   now: Date,
-): { readonly sign: Sign; readonly word: 'failing' | 'healthy' | 'quiet' } {
+): { readonly sign: Sign; readonly word: 'failing' | 'healthy' | 'most attempts fail' | 'quiet' } {
   if (failingSince !== null) return { sign: 'bad', word: 'failing' };
+  const newest = day?.hours.findLast(({ attempts }) => attempts > 0);
+  if (newest !== undefined && newest.successes < newest.attempts / 2)
+    return { sign: 'wait', word: 'most attempts fail' };
   const lastSuccessAt = health?.lastSuccessAt ?? null;
   const isRecent = lastSuccessAt !== null && now.getTime() - lastSuccessAt.getTime() < DAY_MS;
   return (day?.attempts ?? 0) > 0 || isRecent
@@ -39,6 +45,7 @@ function explained(
   now: Date,
 ): Html | null {
   if (word === 'quiet') return html`<span class="sub">no attempt in 24 h</span>`;
+  if (word === 'most attempts fail') return html`<span class="sub">in the newest hour</span>`;
   if (failingSince === null) return null;
   const error = health?.lastError ?? null;
   const seconds = (now.getTime() - failingSince.getTime()) / 1000;
