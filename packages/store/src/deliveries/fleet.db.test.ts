@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createTestDatabase, untilWaitingForLock, waitFor, withClient } from '@postrider/testing';
+import { createTestDatabase, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { createPool } from '../db/pool.ts';
 import { dropExpired } from '../retention/housekeeping.ts';
