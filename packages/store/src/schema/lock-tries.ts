@@ -66,16 +66,39 @@ export async function interruptVacuum(client: Client): Promise<void> {
   });
 }
 
-/** The oldest transaction, which most likely holds the lock. */
+/**
+ * The oldest transaction, which most likely holds the lock. `pg_stat_activity` shows the age of transactions
+ * of other roles only to members of `pg_read_all_stats`. `pg_locks` shows every role who is in a transaction:
+ * each holds the lock of its own virtual id.
+ */
 async function oldestTransaction(client: Client): Promise<string> {
-  const { rows } = await client.query<{ pid: number; application: string; seconds: number }>(
-    `select pid, application_name as application, extract(epoch from now() - xact_start)::int as seconds
+  const { rows } = await client.query<OpenTransaction>(
+    `select pid, application_name as application, extract(epoch from now() - xact_start)::int as seconds,
+            current_user as role
      from pg_stat_activity
-     where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()
-     order by xact_start limit 1`,
+     where datname = current_database() and pid <> pg_backend_pid()
+       and pid in (select pid from pg_locks where locktype = 'virtualxid' and mode = 'ExclusiveLock' and granted)
+     order by xact_start, pid`,
   );
-  const oldest = rows[0];
+  const hidden = rows.filter(({ seconds }) => seconds === null);
+  if (hidden[0] !== undefined) {
+    const names = hidden.map(nameOf).join(', ');
+    return `in a transaction: ${names}; ${hidden[0].role} cannot see since when: grant it pg_read_all_stats`;
+  }
+  const [oldest] = rows;
   if (oldest === undefined) return 'no transaction is open now';
-  const { pid, application, seconds } = oldest;
-  return `the oldest transaction is that of process ${pid} (${application || 'no name'}), ${seconds} s old`;
+  return `the oldest transaction is that of ${nameOf(oldest)}, ${oldest.seconds} s old`;
+}
+
+interface OpenTransaction {
+  readonly pid: number;
+  readonly application: string;
+  /** Null: the role may not see it. */
+  readonly seconds: number | null;
+  /** The role of this session. */
+  readonly role: string;
+}
+
+function nameOf({ pid, application }: OpenTransaction): string {
+  return `process ${pid} (${application || 'no name'})`;
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { waitFor } from '@postrider/testing';
+import { createTestRoles, waitFor } from '@postrider/testing';
+import type { TestRoles } from '@postrider/testing';
 import type { Client } from 'pg';
 import { openMigrationFixture } from '../../test/migration-fixture.ts';
 import type { MigrationFixture } from '../../test/migration-fixture.ts';
@@ -11,13 +12,18 @@ const QUICK = { ...MIGRATE_LIMITS, ...QUICK_TABLE, concurrentLockMs: 100 };
 
 let fixture: MigrationFixture;
 let said: string[];
+let roles: TestRoles;
 beforeEach(async () => {
+  roles = createTestRoles();
   fixture = await openMigrationFixture();
   said = [];
   await fixture.client.query('create table busy (n integer)');
   await fixture.client.query('insert into busy select generate_series(1, 100)');
 });
-afterEach(() => fixture.close());
+afterEach(async () => {
+  await fixture.close();
+  await roles.drop();
+});
 
 const migrated = (limits = QUICK) =>
   migrate(fixture.url, { directory: fixture.directory, limits, say: (line) => void said.push(line) });
@@ -58,6 +64,22 @@ describe('a lock on a table', () => {
     ]);
     await holder.query('rollback');
     expect(await migrated()).toEqual(['1_wider']);
+  });
+
+  test('that a transaction of another role holds is not called free: the message names its process, and a missing right', async () => {
+    const login = await roles.login();
+    await ask(`grant create on schema public to ${login}; alter table busy owner to ${login}`);
+    const holder = await holding('select from busy');
+    const { rows } = await holder.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const asLogin = () =>
+      migrate(roles.url(fixture.url, login), { directory: fixture.directory, limits: QUICK });
+    await expect(asLogin()).rejects.toThrow(
+      `(in a transaction: process ${rows[0]?.pid} (no name); ${login} cannot see since when: grant it pg_read_all_stats), in 3 tries`,
+    );
+    await ask(`grant pg_read_all_stats to ${login}`);
+    await expect(asLogin()).rejects.toThrow(`the oldest transaction is that of process ${rows[0]?.pid} `);
+    await holder.query('rollback');
+    expect(await asLogin()).toEqual(['1_wider']);
   });
 
   test('keeps statements of others waiting for one try only, and is had as soon as it is free', async () => {
