@@ -21,6 +21,21 @@ describe('migrate', () => {
     expect(await json('status', '--stopped')).toMatchObject({ ok: true, migrations: { pending: [] } });
   });
 
+  test('that fails has named what it applied before', async () => {
+    await database.query('drop schema public cascade');
+    await database.query('create schema public create table topics ()');
+    const { code, stdout, stderr } = await cli('migrate');
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^postrider: migration \d+_\w+ failed: relation "topics" already exists/),
+    });
+    const applied = await database.query<{ line: string }>(
+      `select 'applied ' || migration_name as line from _prisma_migrations order by migration_name`,
+    );
+    expect(applied).not.toEqual([]);
+    expect(stdout).toBe(applied.map(({ line }) => `${line}\n`).join(''));
+  });
+
   test('every other command refuses a database that lacks migrations, and status names them', async () => {
     await database.query('delete from _prisma_migrations');
     const refused = await cli('account', 'create', '--name', 'x', '--json');

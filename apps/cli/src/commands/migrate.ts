@@ -36,7 +36,9 @@ export function addMigrate(program: Command, io: Io): void {
     .action(async ({ json, roles: prefix }: MigrateOptions) => {
       const { databaseUrl } = configuration(io);
       const say = (line: string) => note(io, `postrider: ${line}`);
-      const applied = await migrate(databaseUrl, { say });
+      // At once: a later migration may take long, or fail.
+      const onApplied = (name: string) => void (json === true || io.stdout.write(`applied ${name}\n`));
+      const applied = await migrate(databaseUrl, { say, onApplied });
       const queueMigrated = !(await queueSchemaIsCurrent(databaseUrl));
       if (queueMigrated) await migrateQueueSchema(databaseUrl, { say });
       const roles =
@@ -45,7 +47,7 @@ export function addMigrate(program: Command, io: Io): void {
           : await makeRoles(databaseUrl, { prefix, schemas: ['public', QUEUE_SCHEMA], say });
       const made = roles === undefined ? {} : { roles: rolesObject(roles) };
       const answer = { applied, queue_migrated: queueMigrated, ...made };
-      printAnswer(io, json, answer, inWords(applied, queueMigrated, roles));
+      printAnswer(io, json, answer, inWords(applied.length > 0, queueMigrated, roles));
     });
 }
 
@@ -58,10 +60,11 @@ function rolesObject({ owner, readWrite, readOnly }: Roles) {
   return { owner, readwrite: readWrite, readonly: readOnly };
 }
 
-function inWords(applied: readonly string[], queueMigrated: boolean, roles: Roles | undefined): string[] {
-  const lines = applied.map((name) => `applied ${name}`);
+/** The names of the applied migrations stand before these lines. */
+function inWords(applied: boolean, queueMigrated: boolean, roles: Roles | undefined): string[] {
+  const lines: string[] = [];
   if (queueMigrated) lines.push("applied the queue's tables");
-  if (lines.length === 0) lines.push('the database is up to date');
+  else if (!applied) lines.push('the database is up to date');
   if (roles !== undefined) {
     lines.push(`the roles ${roles.owner}, ${roles.readWrite} and ${roles.readOnly} have their rights`);
   }

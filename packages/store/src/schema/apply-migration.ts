@@ -5,6 +5,7 @@ import { inTries } from './lock-tries.ts';
 import type { Tries } from './lock-tries.ts';
 import { locksBusyTable, runsInTransaction } from './migration-files.ts';
 import type { Migration } from './migration-files.ts';
+import { sayAfterMs } from './migration-limits.ts';
 import type { MigrateLimits, Say } from './migration-limits.ts';
 import { concurrentIndexOf, isConcurrent, statementsOf } from './migration-statements.ts';
 
@@ -55,10 +56,19 @@ function triesOf(migration: Migration, limits: MigrateLimits, say: Say): TriesBy
  */
 async function applyStatement(client: Client, statement: string, tries: TriesByKind): Promise<void> {
   let next: readonly string[] = [];
-  await inTries(client, isConcurrent(statement) ? tries.concurrent : tries.locking, async () => {
+  const concurrent = isConcurrent(statement);
+  const kind = concurrent ? tries.concurrent : tries.locking;
+  const noted = concurrent
+    ? setTimeout(sayWhatRuns, sayAfterMs(kind.lockMs), statement, kind.say)
+    : undefined;
+  await inTries(client, kind, async () => {
     next = await runRepeatably(client, statement);
-  });
+  }).finally(() => clearTimeout(noted));
   for (const each of next) await applyStatement(client, each, tries);
+}
+
+function sayWhatRuns(statement: string, say: Say): void {
+  say(`runs or waits for older transactions: ${statement.split('\n')[0]}`);
 }
 
 /**

@@ -19,6 +19,8 @@ const MIGRATIONS_TABLE = `
 export interface MigrateOptions extends MigratorOptions {
   /** Default: `prisma/migrations`. */
   readonly directory?: string;
+  /** Called with the name of each migration when it has been applied. */
+  readonly onApplied?: (name: string) => void;
 }
 
 /**
@@ -34,7 +36,12 @@ export interface MigrateOptions extends MigratorOptions {
  */
 export async function migrate(
   databaseUrl: string,
-  { say = () => undefined, directory, limits = MIGRATE_LIMITS }: MigrateOptions = {},
+  {
+    say = () => undefined,
+    directory,
+    limits = MIGRATE_LIMITS,
+    onApplied = () => undefined,
+  }: MigrateOptions = {},
 ): Promise<string[]> {
   return underMigrationLock(databaseUrl, { say, limits }, async (client) => {
     await requireUtf8(client);
@@ -51,6 +58,7 @@ export async function migrate(
       await applyMigration(client, migration, limits, say).catch((error: unknown) => {
         throw failureOf(migration, error);
       });
+      onApplied(migration.name);
     }
     return pending.map((migration) => migration.name);
   });

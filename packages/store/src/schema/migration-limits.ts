@@ -24,5 +24,11 @@ export const MIGRATE_LIMITS: MigrateLimits = {
   busyTable: { tableLockMs: 250, tries: 80, pauseMs: 1_000 },
 };
 
+/** Processes that migrate at start wait for each other for a short time. That is not worth a line. */
+const SAY_AFTER_MS = 2_000;
+
+/** When to say what the migrator does, if that may take `limitMs`. */
+export const sayAfterMs = (limitMs: number): number => Math.min(SAY_AFTER_MS, limitMs / 2);
+
 /** Writes a line for the operator while migrations run. */
 export type Say = (line: string) => void;

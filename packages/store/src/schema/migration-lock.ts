@@ -5,15 +5,13 @@ import { mappingUnavailable } from '../db/errors.ts';
 import { openSession } from '../db/session.ts';
 import { refuseTransactionPooler } from '../db/transaction-pooler.ts';
 import { MigrationLockError } from './lock-tries.ts';
-import { MIGRATE_LIMITS } from './migration-limits.ts';
+import { MIGRATE_LIMITS, sayAfterMs } from './migration-limits.ts';
 import type { MigrateLimits, Say } from './migration-limits.ts';
 
 const ASK_EVERY_MS = 200;
-/** Processes that migrate at start wait for each other for a short time. That is not worth a line. */
-const SAY_AFTER_MS = 2_000;
 
 export interface MigratorOptions {
-  /** Called when the migrator waits for another one, or for a table's lock. */
+  /** Called when the migrator waits for another one, or for a table's lock, or runs a long statement. */
   readonly say?: Say;
   readonly limits?: MigrateLimits;
 }
@@ -60,7 +58,7 @@ async function takeMigrationLock(client: Client, limits: MigrateLimits, say: Say
         `${await holder(client)} has been migrating for over ${limits.migrationLockMs / 1000} s; run it again later`,
       );
     }
-    if (!said && waitedMs >= Math.min(SAY_AFTER_MS, limits.migrationLockMs / 2)) {
+    if (!said && waitedMs >= sayAfterMs(limits.migrationLockMs)) {
       say(`${await holder(client)} is migrating: waiting for it, ${limits.migrationLockMs / 1000} s at most`);
       said = true;
     }

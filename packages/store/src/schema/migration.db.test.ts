@@ -218,6 +218,24 @@ describe('a file that begins with `-- no transaction`', () => {
     expect(await migrating).toEqual(['1_index']);
   });
 
+  test('says what it builds when that takes long, and which migrations are applied by then', async () => {
+    fixture.write('1_first', 'create table first ()');
+    fixture.write('2_index', `-- no transaction\n${INDEX}`);
+    const holder = await holding('update busy set n = 0');
+    const applied: string[] = [];
+    const migrating = migrate(fixture.url, {
+      directory: fixture.directory,
+      say: (line) => void said.push(line),
+      onApplied: (name) => void applied.push(name),
+    });
+    await waitFor(() => said.length > 0, { what: 'the long statement to be said' });
+    expect(said).toEqual([`migration 2_index runs or waits for older transactions: ${INDEX}`]);
+    expect(applied).toEqual(['1_first']);
+    await holder.query('commit');
+    expect(await migrating).toEqual(applied);
+    expect(applied).toEqual(['1_first', '2_index']);
+  });
+
   test.each(['create index concurrently if not exists', 'create unique index concurrently'])(
     'can be repeated after a failure: an invalid index is dropped first (%s)',
     async (create) => {
