@@ -46,7 +46,8 @@ const INBOUND_RULES = /^\/v1\/inbound\/(routes|blocked-senders)(\/|$)/;
 export const EVERY_ROUTE: readonly KnownRoute[] = describedRoutes().map(({ method, path }) => {
   const name = routeName({ method, path });
   const contract = ROUTE_CONTRACTS[name];
-  if (contract === undefined) throw new Error(`${name} has no contract`);
+  if (contract === undefined)
+    throw new Error(`${name} needs an entry in ROUTE_CONTRACTS of test/fuzz/route-contracts.ts`);
   const scope = scopeOf(method, path);
   const body = contract.body?.valid.at(-1);
   return {
@@ -81,7 +82,7 @@ function scopeOf(method: Route['method'], path: string): Scope | null {
     return /\/(?:reply|forward)$/.test(path) ? 'inbound:send' : 'inbound:manage';
   }
   const scope = SCOPES_OF.get(family);
-  if (scope === undefined) throw new Error(`nobody knows the scope of ${path}`);
+  if (scope === undefined) throw new Error(`${path} needs a scope in SCOPES_OF`);
   return scope;
 }
 

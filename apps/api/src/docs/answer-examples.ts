@@ -232,7 +232,7 @@ const PART_IDS: Readonly<Record<string, string>> = {
 export function exampleOfPath(path: string, name: string): string {
   const start = Object.keys(PATH_IDS).find((each) => path.startsWith(each)) ?? '';
   const id = name === 'id' ? PATH_IDS[start] : PART_IDS[name];
-  if (id === undefined) throw new Error(`:${name} of ${path} needs an example`);
+  if (id === undefined) throw new Error(`:${name} of ${path} needs an example in PATH_IDS or PART_IDS`);
   return path.startsWith('/v1/emails/:id/attachments') && name === 'attachment' ? `em_${ULID}.0` : id;
 }
 

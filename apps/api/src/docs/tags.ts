@@ -46,6 +46,6 @@ export function tagOf(path: string): string {
     ({ start }) => path.startsWith(start),
   );
   const [longest] = fitting.sort((one, other) => other.start.length - one.start.length);
-  if (longest === undefined) throw new Error(`${path} has no tag`);
+  if (longest === undefined) throw new Error(`${path} needs a tag in BY_PATH`);
   return longest.name;
 }
