@@ -129,7 +129,7 @@ test('the small compose file differs from the large one in processes alone: the 
     '- postgres:/var/lib/postgresql',
     '- sandbox:/app/.data',
     '- blobs:/app/.data/blobs',
-    'stop_grace_period: 30s',
+    'stop_grace_period: 35s',
     "MALLOC_MMAP_THRESHOLD_: '131072'",
   ];
   const large = new Set(compose.split('\n').map((line) => line.trim()));
