@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SetupError } from './setup-command.mjs';
 import { ROOT } from './workspace.mjs';
 
-/** The result line when Jest gave no count. */
+/** The result line when Jest gave no count, or ran no test. */
 const NO_RESULT = '0 passed, 1 failed, 0 skipped';
 const CHECKS_AT_ONCE = 2;
 const CHECKS_NICENESS = 10; // the tests go first: they decide when the run ends
@@ -56,8 +56,13 @@ class TestRun {
         env: { TEST_SUMMARY_FILE: summaryFile, TEST_COMPILE_CACHE: join(folder, 'compiled') },
       });
       if (code !== 0) process.exitCode = 1;
-      if (existsSync(summaryFile)) return readFileSync(summaryFile, 'utf8');
-      if (!this.#stopped) process.stdout.write(`[test] jest … FAILED without a result (exit code ${code})\n`);
+      const summary = existsSync(summaryFile) ? readFileSync(summaryFile, 'utf8') : null;
+      if (summary !== null && !summary.startsWith('0 passed, 0 failed,')) return summary;
+      const fault =
+        summary === null
+          ? `jest … FAILED without a result (exit code ${code})`
+          : `no test ran (${summary}): does a file fit the pattern, a title fit -t, and is Redis there if they need it?`;
+      if (!this.#stopped) process.stdout.write(`[test] ${fault}\n`);
       return NO_RESULT;
     } finally {
       rmSync(folder, { recursive: true, force: true });

@@ -134,6 +134,25 @@ test('what Jest leaves behind at its own end has time to end its processes, and 
   await untilGone(started);
 });
 
+/** Writes this result, as Jest's reporter does. */
+const resulting = (line: string) =>
+  node(`
+  import { writeFileSync } from 'node:fs';
+  writeFileSync(process.env.TEST_SUMMARY_FILE, ${JSON.stringify(line)});`);
+
+test('a run in which no test ran is an error, as after a typo in a pattern or a title', async () => {
+  expect(await start(resulting('1 passed, 0 failed, 7 skipped'), []).ended).toEqual({
+    lines: ['1 passed, 0 failed, 7 skipped'],
+    exitCode: 0,
+  });
+  for (const line of ['0 passed, 0 failed, 8 skipped', '0 passed, 0 failed, 0 skipped']) {
+    expect(await start(resulting(line), []).ended).toEqual({
+      lines: [expect.stringContaining(`[test] no test ran (${line})`), NO_RESULT],
+      exitCode: 1,
+    });
+  }
+});
+
 test('lowering the priority of a process that has ended is no error', async () => {
   const child = spawn(process.execPath, ['--eval', '']);
   await once(child, 'exit');
