@@ -69,11 +69,15 @@ const failing = () =>
   process.stdout.write('a.ts(1,1): error\\n');
   process.exitCode = 2;`);
 
-/** Runs node with these arguments as `npm test` runs Jest and the static checks. */
-function start(jest: readonly string[], checks: readonly (readonly string[])[]) {
+/** Runs node with these arguments as `npm test` runs Jest and the static checks. @param jest null: only the checks */
+function start(jest: readonly string[] | null, checks: readonly (readonly string[])[]) {
+  const work =
+    jest === null
+      ? `run.check(${JSON.stringify(checks)})`
+      : `run.testAndCheck(${JSON.stringify(jest)}, ${JSON.stringify(checks)})`;
   const code = `
     import { printResultOf } from ${JSON.stringify(script)};
-    await printResultOf((run) => run.testAndCheck(${JSON.stringify(jest)}, ${JSON.stringify(checks)}));`;
+    await printResultOf((run) => ${work});`;
   const child = spawn(process.execPath, node(code), {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -151,6 +155,16 @@ test('a run in which no test ran is an error, as after a typo in a pattern or a 
       exitCode: 1,
     });
   }
+});
+
+test('the static checks run alone, too, and are counted', async () => {
+  const passing = ['types', ...node('')];
+  expect(await start(null, [passing, passing, passing]).ended).toMatchObject({
+    lines: expect.arrayContaining(['3 passed, 0 failed, 0 skipped']),
+    exitCode: 0,
+  });
+  const { lines, exitCode } = await start(null, [['lint', ...node('process.exitCode = 1')]]).ended;
+  expect({ last: lines.at(-1), exitCode }).toEqual({ last: NO_RESULT, exitCode: 1 });
 });
 
 test('lowering the priority of a process that has ended is no error', async () => {

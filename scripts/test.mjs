@@ -30,14 +30,16 @@ const LONG_TESTS = [
 
 /**
  * `npm test`: the build, then every test and beside them every static check. `npm test -- ARGS` runs Jest alone, with
- * these arguments. `--long` as the first argument runs the long versions of the tests that have one.
+ * these arguments. `--long` as the first argument runs the long versions of the tests that have one, and `--check` runs
+ * the static checks alone.
  */
 await printResultOf(async (run) => {
   const [first, ...rest] = process.argv.slice(2);
   await bootstrap();
-  if (first === undefined) trackedFiles(); // the checks need git: a missing clone is said before the build
+  if (first === undefined || first === '--check') trackedFiles(); // the checks need git: a missing clone is said before the build
   await buildIfStale();
   if (first === undefined) return run.testAndCheck(jest([]), STATIC_CHECKS);
+  if (first === '--check') return run.check(STATIC_CHECKS);
   if (first !== '--long') return run.test(jest([first, ...rest]));
   process.env.TEST_LONG = '1';
   return run.test(jest(rest.length > 0 ? rest : LONG_TESTS));
