@@ -11,6 +11,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const ACCOUNT = 'acct_01jd0000000000000000000001';
 const WEBHOOK = 'wh_01jd0000000000000000000001';
 const DEAD = 'dl_01jd0000000000000000000001';
+const TIME = '2026-01-02T00:00:00Z';
+const STOP = ['dead-letters', 'replay', '--stop', '--webhook', WEBHOOK];
 /** Under Jest, Node's socket errors come from another realm, so they are printed with their name. */
 const REFUSED = /^postrider: Postgres is not available: (Error: )?connect ECONNREFUSED 127\.0\.0\.1:1\n$/;
 /** A command finds wrong usage before it needs a database. */
@@ -88,27 +90,34 @@ describe('wrong usage ends with 2, nothing on stdout and one line on stderr', ()
     [['dead-letters', 'replay', DEAD, '--account', ACCOUNT, '--all', '--webhook', WEBHOOK], 'not both'],
     [['dead-letters', 'replay', 'x', '--account', ACCOUNT], '"x" is not the id of a dead letter'],
     [['dead-letters', 'replay', DEAD, '--rate', '1'], '--rate goes with --all'],
+    [['dead-letters', 'replay', DEAD, '--reason', 'rejected'], '--reason goes with --all'],
+    [['dead-letters', 'replay', DEAD, '--since', TIME], '--since goes with --all'],
+    [['dead-letters', 'replay', DEAD, '--until', TIME], '--until goes with --all'],
     [['dead-letters', 'replay', '--all', '--account', ACCOUNT, '--rate', '1'], '--all needs --webhook'],
     [['dead-letters', 'replay', '--all', '--dry-run'], '--all needs --webhook'],
     [['dead-letters', 'replay', '--stop'], '--stop needs --webhook'],
     [['dead-letters', 'replay', '--stop', DEAD], '--stop goes with --webhook alone'],
-    [['dead-letters', 'replay', '--stop', '--all', '--webhook', WEBHOOK], '--stop goes with --webhook alone'],
+    [[...STOP, '--all'], '--stop goes with --webhook alone'],
+    [[...STOP, '--type', 'email.sent'], '--stop goes with --webhook alone'],
+    [[...STOP, '--reason', 'rejected'], '--stop goes with --webhook alone'],
+    [[...STOP, '--since', TIME], '--stop goes with --webhook alone'],
+    [[...STOP, '--until', TIME], '--stop goes with --webhook alone'],
+    [[...STOP, '--rate', '1'], '--stop goes with --webhook alone'],
+    [[...STOP, '--dry-run'], '--stop goes with --webhook alone'],
     [['dead-letters', 'replay', '--all', '--webhook', WEBHOOK, '--rate', '0'], 'whole number from 1 to 2000'],
     [['recover'], 'webhook'],
     [['recover', ACCOUNT], 'is not the id of a webhook'],
     [['recover', WEBHOOK, '--dry-run'], '--since is missing'],
+    [['recover', WEBHOOK, '--rate', '5'], '--since is missing'],
+    [['recover', WEBHOOK, '--only', 'all'], '--since is missing'],
+    [['recover', WEBHOOK, '--types', 'email.sent'], '--since is missing'],
+    [['recover', WEBHOOK, '--until', TIME], '--since is missing'],
     [['recover', WEBHOOK, '--since', 'yesterday'], 'not a time such as 2026-11-20T10:00:00Z'],
-    [
-      ['recover', WEBHOOK, '--since', '2026-01-02T00:00:00Z', '--until', '2026-01-02T00:00:00Z'],
-      '--until is not after --since',
-    ],
-    [['recover', WEBHOOK, '--since', '2026-01-02T00:00:00Z', '--only', 'some'], 'undelivered, all'],
-    [['recover', WEBHOOK, '--since', '2026-01-02T00:00:00Z', '--types', 'email.sent,moon'], 'Unknown: moon.'],
-    [
-      ['recover', WEBHOOK, '--since', '2026-01-02T00:00:00Z', '--rate', '2001'],
-      'whole number from 1 to 2000',
-    ],
-    [['recover', WEBHOOK, '--since', '2026-01-02T00:00:00Z', '--stop'], '--stop goes alone'],
+    [['recover', WEBHOOK, '--since', TIME, '--until', TIME], '--until is not after --since'],
+    [['recover', WEBHOOK, '--since', TIME, '--only', 'some'], 'undelivered, all'],
+    [['recover', WEBHOOK, '--since', TIME, '--types', 'email.sent,moon'], 'Unknown: moon.'],
+    [['recover', WEBHOOK, '--since', TIME, '--rate', '2001'], 'whole number from 1 to 2000'],
+    [['recover', WEBHOOK, '--since', TIME, '--stop'], '--stop goes alone'],
   ])('%j', async (args, words) => {
     const { code, stdout, stderr } = await runInProcess(args, nowhere);
     expect(stderr).toContain(words);
