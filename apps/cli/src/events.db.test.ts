@@ -1,63 +1,34 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
-import type { AccountId, EmailId, EventId, WebhookId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
+import { AT, makeParty } from '../test/make-party.ts';
+import type { Party } from '../test/make-party.ts';
 import { setupCli } from '../test/run-in-process.ts';
 
 const { cli, json, database, rows } = setupCli();
-
-const AT = '2026-03-01T12:00:00.000Z';
 
 /** An account whose event each test looks for, and one whose event it must not find. */
 let acme: Party;
 let other: Party;
 
-interface Party {
-  readonly accountId: AccountId;
-  readonly webhookId: WebhookId;
-  readonly emailId: EmailId;
-  readonly eventId: EventId;
-}
-
 beforeEach(async () => {
-  acme = await makeParty('bob@b.example', 'req-1');
-  other = await makeParty('eve@b.example', 'req-2');
+  acme = await makeParty(database, rows, 'bob@b.example', 'req-1');
+  other = await makeParty(database, rows, 'eve@b.example', 'req-2');
 });
-
-/** An account with a message to the address, and a report about it that its webhook gave up. */
-async function makeParty(address: string, requestId: string): Promise<Party> {
-  const accountId = await rows.account();
-  const webhookId = await rows.webhook({ accountId });
-  await database.query(`update webhooks set created_at = '2001-01-01'`);
-  const emailId = await rows.email(-1000, accountId);
-  await database.query(
-    `update emails set to_addresses = array[$2], request_id = $3, api_key_id = 'key_1', provider_message_id = 'ses-' || $3,
-                       subject = E'Hi\\u001b[31m' where id = $1`,
-    [emailId, address, requestId],
-  );
-  await rows.recipient(emailId, address);
-  const eventId = await rows.event({ accountId, recipient: address });
-  await database.query(
-    `update events set type = 'email.bounced', created_at = $3, data = '{"email_id":"' || $2 || '","recipients":["' || $4 || '"]}'
-     where id = $1`,
-    [eventId, emailId, AT, address],
-  );
-  await database.query(
-    `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer)
-     values ($3::timestamptz + interval '1 s', 1, $1, $2, 1, 41, 503, 'HTTP 503', $4)`,
-    [eventId, webhookId, AT, Buffer.from(`<b>\u001b[31m</b>\n${'x'.repeat(2_000)}`)],
-  );
-  const letter = await rows.deadLetter(webhookId, eventId);
-  await database.query('update dead_letters set created_at = $2 where id = $1', [
-    letter,
-    '2026-03-01T12:00:02Z',
-  ]);
-  return { accountId, webhookId, emailId, eventId };
-}
 
 async function idsOf(...args: string[]): Promise<string[]> {
   const { data } = await json<{ data: { id: string }[] }>(...args);
   return data.map(({ id }) => id);
+}
+
+/** Copies the event of `acme`, with the same time. */
+async function copyEvent(copies: number): Promise<void> {
+  await database.query(
+    `insert into events (id, account_id, type, created_at, data)
+     select 'evt_01jd' || lpad(n::text, 22, '0'), account_id, type, created_at, data
+     from events, generate_series(1, $2::int) n where id = $1`,
+    [acme.eventId, copies],
+  );
 }
 
 describe('events find', () => {
@@ -128,12 +99,7 @@ describe('events find', () => {
   });
 
   test('shows the newest 100 and says where the older ones begin, also those of the same millisecond', async () => {
-    await database.query(
-      `insert into events (id, account_id, type, created_at, data)
-       select 'evt_01jd' || lpad(n::text, 22, '0'), account_id, type, created_at, data
-       from events, generate_series(1, 100) n where id = $1`,
-      [acme.eventId],
-    );
+    await copyEvent(100);
     for (const by of [
       ['--email', acme.emailId],
       ['--webhook', acme.webhookId],
@@ -149,6 +115,13 @@ describe('events find', () => {
       stderr: expect.stringContaining('A position is the number in the note under the list.'),
     });
     expect((await cli('events', 'find', '--email', other.emailId)).stderr).toBe('');
+  });
+
+  test('says that there may be older ones when it looked at 500 events and none fits', async () => {
+    await copyEvent(500);
+    const { stdout, stderr } = await cli('events', 'find', '--email', acme.emailId, '--status', 'pending');
+    expect(stdout).toBe('no events\n');
+    expect(stderr).toMatch(/^postrider: there may be older ones: --after \d+\n$/);
   });
 });
 
@@ -221,6 +194,39 @@ describe('events show', () => {
     expect(stdout + JSON.stringify(story)).not.toContain('confidential');
   });
 
+  test('tells which recipients were suppressed because of the message', async () => {
+    const { eventId, emailId, accountId } = acme;
+    await database.query(
+      `insert into suppressions (id, account_id, address, topic_id, origin, email_id, created_at)
+       values ('sup_1', $1, 'bob@b.example', 'top_1', 'bounce', $2, $3)`,
+      [accountId, emailId, AT],
+    );
+    expect(await json('events', 'show', eventId)).toMatchObject({
+      is_copy: false,
+      lacks_attempts: false,
+      suppressions: [
+        { id: 'sup_1', address: 'bob@b.example', topic_id: 'top_1', origin: 'bounce', created_at: AT },
+      ],
+    });
+    const { stdout } = await cli('events', 'show', eventId);
+    expect(stdout).toContain(`\nsuppressed: bob@b.example since ${AT} (bounce)\n`);
+    expect(stdout).not.toMatch(/is gone|more attempts/);
+  });
+
+  test('says when the event is a copy, and when the log has more attempts', async () => {
+    const { eventId, webhookId } = acme;
+    await database.query('delete from events where id = $1', [eventId]);
+    await database.query(
+      `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status)
+       select $3::timestamptz + n * interval '1 s', 1, $1, $2, n, 41, 503 from generate_series(2, 1001) n`,
+      [eventId, webhookId, AT],
+    );
+    expect(await json('events', 'show', eventId)).toMatchObject({ is_copy: true, lacks_attempts: true });
+    const { stdout } = await cli('events', 'show', eventId);
+    expect(stdout).toContain('\nthe event is gone: this is the copy in its dead letter\n');
+    expect(stdout).toMatch(/\nthe log has more attempts than these\n$/);
+  });
+
   test('of a missing event fails with one line', async () => {
     const missing = newId('event', systemClock);
     expect(await cli('events', 'show', missing, '--json')).toEqual({
@@ -265,56 +271,5 @@ describe('events replay', () => {
       stderr: `postrider: no webhook ${other.webhookId} of ${acme.accountId} gets ${acme.eventId}\n`,
     });
     expect(await outstanding()).toEqual([]);
-  });
-});
-
-describe('emails', () => {
-  test('find finds by each option, in every account, and shows no text', async () => {
-    const { emailId, accountId } = acme;
-    const keyId = newId('apiKey', systemClock);
-    await database.query(
-      `insert into api_keys (id, account_id, kind, scopes, digest) values ($1, $2, 'live', '{}', '\\x01')`,
-      [keyId, accountId],
-    );
-    await database.query('update emails set api_key_id = $2 where id = $1', [emailId, keyId]);
-    for (const by of [
-      ['--address', 'bob@b.example'],
-      ['--message-id', 'ses-req-1'],
-      ['--key', keyId],
-      ['--request', 'req-1'],
-    ]) {
-      expect(await idsOf('emails', 'find', ...by)).toEqual([emailId]);
-      expect(await idsOf('emails', 'find', ...by, '--account', other.accountId)).toEqual([]);
-    }
-    expect(await idsOf('emails', 'find', '--domain', 'B.example')).toEqual([other.emailId, emailId]);
-    const { stdout } = await cli('emails', 'find', '--request', 'req-1');
-    expect(stdout.split('\n')[1]).toMatch(
-      new RegExp(`^${emailId} .*Z {2}queued {2}${accountId} {2}bob@b.example {2}Hi\\\\u\\{1b\\}\\[31m$`),
-    );
-    expect(JSON.stringify(await json('emails', 'find', '--request', 'req-1'))).not.toContain('Hello');
-    expect((await cli('emails', 'find', '--request', 'req-3')).stdout).toBe('no emails\n');
-    for (const args of [[], ['--domain', 'no domain'], ['--key', 'no key']])
-      expect(await cli('emails', 'find', ...args)).toMatchObject({ code: 2 });
-  });
-
-  test('show shows a message with its events', async () => {
-    const { emailId, eventId } = acme;
-    expect(await json('emails', 'show', emailId)).toMatchObject({
-      id: emailId,
-      request_id: 'req-1',
-      events: [{ id: eventId, type: 'email.bounced', webhooks: [{ state: 'dead_letter' }] }],
-    });
-    await database.query(`update emails set suppressed_addresses = '{gone@b.example}' where id = $1`, [
-      emailId,
-    ]);
-    const { stdout } = await cli('emails', 'show', emailId);
-    expect(stdout).toContain('\nleft out, suppressed: gone@b.example\n');
-    expect(stdout).toContain(`  ${AT}  email.bounced  ${eventId}  1 dead_letter\n`);
-    const missing = newId('email', systemClock);
-    expect(await cli('emails', 'show', missing)).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `postrider: no email ${missing}\n`,
-    });
   });
 });
