@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
+import { openClient } from '@postrider/testing';
 import { AT, makeParty } from '../test/make-party.ts';
 import type { Party } from '../test/make-party.ts';
 import { setupCli } from '../test/run-in-process.ts';
@@ -258,6 +259,17 @@ describe('events replay', () => {
     expect(await database.query('select actor, action, target from audit')).toEqual([
       { actor: 'ada', action: 'event.replay', target: eventId },
     ]);
+  });
+
+  test('ends only when the wake-up of the relay is sent', async () => {
+    const relay = await openClient(database.url);
+    const heard: (string | undefined)[] = [];
+    relay.on('notification', ({ payload }) => heard.push(payload));
+    await relay.query('listen postrider_wake');
+    await replay(acme.eventId, acme.webhookId);
+    await relay.query('select 1'); // Postgres sends what was notified before it
+    await relay.end();
+    expect(heard).toEqual([acme.webhookId]);
   });
 
   test('of a missing event, or to a webhook of another account, sends nothing', async () => {
