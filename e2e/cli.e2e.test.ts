@@ -4,7 +4,16 @@ import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { createTestDatabase, DIST, endsWithUs, runNode, setup } from '@postrider/testing';
+import {
+  createRows,
+  createTestDatabase,
+  DIST,
+  endsWithUs,
+  runNode,
+  setup,
+  startFaultProxy,
+  waitFor,
+} from '@postrider/testing';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -67,6 +76,22 @@ test.each([
   ['postrider-receiver', 'receiver/esm/cli/main.js'],
 ])('%s goes on when the reader of its errors is gone', async (_program, file) => {
   expect(await runInto('pipe', [join(DIST, file), 'frobnicate'], 'stderr')).toEqual({ code: 2, stderr: '' });
+});
+
+test('a second Ctrl+C ends a recover whose database does not answer', async () => {
+  const proxy = await startFaultProxy(database.url);
+  const trap = proxy.trap({ sees: 'find-recovery', in: 'toServer', holds: 'toClient' });
+  const args = ['recover', await createRows(database).webhook(), '--since', '2026-01-01T00:00:00Z'];
+  const env = { PATH: process.env['PATH'], DATABASE_URL: proxy.url(database.url) };
+  const child = spawn(process.execPath, [join(DIST, 'cli.js'), ...args], { env, stdio: 'ignore' });
+  endsWithUs(child);
+  const ended = once(child, 'exit');
+  await trap.caught();
+  // The command leaves out a SIGINT within a second of the one before.
+  await waitFor(() => !child.kill('SIGINT'), { what: 'the end of the command' });
+  const codeAndSignal = await ended;
+  await proxy.close();
+  expect(codeAndSignal).toEqual([130, null]);
 });
 
 describe.each([
