@@ -148,6 +148,38 @@ describe('dead letters', () => {
     expect(await counted('deliveries')).toBe(1_100);
   });
 
+  test('--all says how many it replayed when a later batch fails', async () => {
+    const account = await makeAccount();
+    await bury(account, WEBHOOK, 1, 1_100);
+    await database.query(
+      `alter table audit add constraint no_second_batch check (action <> 'dead-letters.replay' or count = 1000)`,
+    );
+    const failed = await cli('dead-letters', 'replay', '--all', '--webhook', WEBHOOK, '--account', account);
+    await database.query('alter table audit drop constraint no_second_batch');
+    expect(failed).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^postrider: replayed 1000 so far\npostrider: replayed 1000, then stopped\npostrider: .*no_second_batch.*\n$/,
+      ),
+    });
+    expect(await counted('dead_letters')).toBe(100);
+  });
+
+  test('--all --dry-run counts those of every webhook of an account, more than one page of webhooks', async () => {
+    const account = await makeAccount();
+    await bury(account, WEBHOOK, 1, 1);
+    await database.query(`update webhooks set created_at = '2026-01-01'`);
+    await database.query(
+      `insert into webhooks (id, account_id, endpoint, secret_key_id, secret_sealed)
+       select 'wh_01jd' || lpad(n::text, 22, '0'), $1, 'https://customer.example/', 'k', '\\x00'
+       from generate_series(2, 101) n`,
+      [account],
+    );
+    const all = ['dead-letters', 'replay', '--all', '--account', account, '--dry-run'];
+    expect(await json(...all)).toMatchObject({ matched: 1, webhooks: [{ webhook: WEBHOOK, matched: 1 }] });
+  });
+
   test('--all leaves what another command has locked, and ends', async () => {
     const account = await makeAccount();
     await bury(account, WEBHOOK, 1, 3);
