@@ -342,6 +342,16 @@ describe('webhooks', () => {
     );
   });
 
+  test('show counts up to 10,000 deliveries', async () => {
+    const id = await rows.webhook({ accountId: acme });
+    const outstanding = async () =>
+      /outstanding deliveries: (.*)/.exec((await cli('webhooks', 'show', id)).stdout)?.[1];
+    await rows.deliveries(id, { count: 9_999 });
+    expect(await outstanding()).toBe('9999');
+    await rows.deliveries(id, { count: 2 });
+    expect(await outstanding()).toBe('10000 or more');
+  });
+
   test('show of a missing or removed webhook fails with one line', async () => {
     const removed = await makeRemovedWebhook(acme);
     for (const id of ['wh_01jd0000000000000000000009', removed]) {
