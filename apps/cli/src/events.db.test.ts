@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
-import { openClient } from '@postrider/testing';
+import { openClient, startFaultProxy } from '@postrider/testing';
 import { AT, makeParty } from '../test/make-party.ts';
 import type { Party } from '../test/make-party.ts';
-import { setupCli } from '../test/run-in-process.ts';
+import { runInProcess, setupCli } from '../test/run-in-process.ts';
 
 const { cli, json, database, rows } = setupCli();
 
@@ -270,6 +270,17 @@ describe('events replay', () => {
     await relay.query('select 1'); // Postgres sends what was notified before it
     await relay.end();
     expect(heard).toEqual([acme.webhookId]);
+  });
+
+  test('ends before the wake-up fails when Postgres does not answer it', async () => {
+    const proxy = await startFaultProxy(database.url);
+    proxy.trap({ sees: 'postrider_wake', in: 'toServer', holds: 'toClient' });
+    const env = { DATABASE_URL: proxy.url(database.url), LOG_LEVEL: 'debug' };
+    const args = ['events', 'replay', acme.eventId, '--webhook', acme.webhookId];
+    const { code, stderr } = await runInProcess(args, env);
+    await proxy.close();
+    expect(code).toBe(0);
+    expect(stderr).not.toContain('postgres error'); // logged when the answer is given up, after 20 s
   });
 
   test('of a missing event, or to a webhook of another account, sends nothing', async () => {
