@@ -111,9 +111,11 @@ describe('inbound show', () => {
       html: 'confidential',
       attachments: [{}],
     });
-    await database.query(`update messages set subject = E'red \\x1b[31m \\u009b \\u202e' where id = $1`, [
-      id,
-    ]);
+    await database.query(
+      `update messages set subject = E'red \\x1b[31m \\u009b \\u202e', to_addresses = '{b@in.example}',
+                           cc_addresses = '{c@in.example}', dkim = 'fail' where id = $1`,
+      [id],
+    );
     const [row] = await database.query<{ account: string }>(
       'select account_id as account from messages where id = $1',
       [id],
@@ -130,11 +132,11 @@ describe('inbound show', () => {
       received_at: expect.stringMatching(/Z$/),
       released_at: null,
       spf: 'pass',
-      dkim: 'none',
+      dkim: 'fail',
       dmarc: 'none',
       from: 'Ann <ann@shop.example>',
-      to: ['a@in.example'],
-      cc: [],
+      to: ['b@in.example'],
+      cc: ['c@in.example'],
       received_for: ['a@in.example'],
       message_id: `${id}@mail.example`,
       subject: 'red \u001b[31m \u009b \u202e',
@@ -145,7 +147,7 @@ describe('inbound show', () => {
     expect(document).toContain(String.raw`"subject":"red \u001b[31m \u009b \u202e"`);
     const { stdout } = await cli('inbound', 'show', id);
     expect(stdout).toContain('status: held (spam)\n');
-    expect(stdout).toContain('checks: spf pass, dkim none, dmarc none\n');
+    expect(stdout).toContain('checks: spf pass, dkim fail, dmarc none\n');
     expect(stdout).toContain('subject: red \\u{1b}[31m \\u{9b} \\u{202e}\n');
     expect(stdout).not.toMatch(/confidential|\u001b|\u202e/);
   });
@@ -164,6 +166,27 @@ describe('inbound show', () => {
     }
     expect((await cli('inbound', 'show', 'evt_1')).code).toBe(2);
   });
+});
+
+test('inbound find and inbound show name the inbox of a message, or its rule, and its release', async () => {
+  const accountId = await rows.account();
+  const inboxId = await rows.inbox({ accountId, address: 'a@in.example' });
+  const ruleId = await rows.routingRule(accountId, '*@in.example');
+  const ofInbox = await rows.message({ accountId, inboxId, held: true });
+  const ofRule = await rows.message({ accountId });
+  await database.query('update messages set rule_id = $2 where id = $1', [ofRule, ruleId]);
+  await json('inbound', 'release', ofInbox);
+  for (const [id, wanted] of [
+    [ofInbox, { inbox_id: inboxId, rule_id: null, status: 'released' }],
+    [ofRule, { inbox_id: null, rule_id: ruleId, status: 'received' }],
+  ] as const) {
+    const list = await json<{ data: object[] }>('inbound', 'find', '--message-id', `${id}@mail.example`);
+    expect(list.data).toMatchObject([{ id, account: accountId, ...wanted }]);
+    expect(await json('inbound', 'show', id)).toMatchObject({ id, account: accountId, ...wanted });
+  }
+  const { released_at: releasedAt } = await json('inbound', 'show', ofInbox);
+  expect(releasedAt).toEqual(expect.stringMatching(/Z$/));
+  expect((await cli('inbound', 'show', ofInbox)).stdout).toContain(`\nreleased: ${String(releasedAt)}\n`);
 });
 
 describe('inbound release', () => {
