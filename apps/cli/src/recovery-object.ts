@@ -54,6 +54,17 @@ export function countObject(
   };
 }
 
+/** A dry run for a person. */
+export function dryRunInWords({ rate }: NewRecovery, counted: RecoveryCount): string[] {
+  const { matched, deadLetters, unknown, hasMore, oldest, newest } = counted;
+  const times = oldest && newest ? `, recorded ${oldest.toISOString()} to ${newest.toISOString()}` : '';
+  return [
+    `${hasMore ? 'more than ' : ''}${matched} events match${times}; ${deadLetters} have a dead letter`,
+    `at ${rate} a second it takes ${Math.ceil(matched / rate)} s or longer`,
+    ...(unknown === 0 ? [] : [`${unknown} are left out, because nobody knows how they ended: --only all`]),
+  ];
+}
+
 /** `3`, or `500000+` when the count was cut. */
 export function countInWords(matched: number, hasMore: boolean): string {
   return `${matched}${hasMore ? '+' : ''}`;

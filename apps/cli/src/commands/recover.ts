@@ -1,7 +1,7 @@
 import { LIMITS } from '@postrider/domain';
 import type { EventType } from '@postrider/domain';
 import { createRecoveryStore, RECOVERED_EVENTS } from '@postrider/store';
-import type { Database, NewRecovery, OwnedWebhook, RecoveryCount } from '@postrider/store';
+import type { Database, NewRecovery, OwnedWebhook } from '@postrider/store';
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { actorOf, withActor } from '../actor.ts';
@@ -11,7 +11,7 @@ import { Failure, UsageError } from '../failure.ts';
 import { requireId, requireWebhook } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { printAnswer } from '../print.ts';
-import { countObject } from '../recovery-object.ts';
+import { countObject, dryRunInWords } from '../recovery-object.ts';
 import { recoveryOptions } from '../recovery-options.ts';
 import { runRecovery, showRecovery, stopRecovery } from '../run-recovery.ts';
 import { withDatabase } from '../session.ts';
@@ -86,14 +86,4 @@ async function count(
   const counted = await createRecoveryStore(database, io.clock).count(accountId, id, request);
   if (counted === null) throw new Failure(`no webhook ${id}`);
   printAnswer(io, json, countObject(webhook, request, counted), dryRunInWords(request, counted));
-}
-
-function dryRunInWords({ rate }: NewRecovery, counted: RecoveryCount): string[] {
-  const { matched, deadLetters, unknown, hasMore, oldest, newest } = counted;
-  const times = oldest && newest ? `, recorded ${oldest.toISOString()} to ${newest.toISOString()}` : '';
-  return [
-    `${hasMore ? 'more than ' : ''}${matched} events match${times}; ${deadLetters} have a dead letter`,
-    `at ${rate} a second it takes ${Math.ceil(matched / rate)} s or longer`,
-    ...(unknown === 0 ? [] : [`${unknown} are left out, because nobody knows how they ended: --only all`]),
-  ];
 }
