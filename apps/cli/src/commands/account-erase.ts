@@ -42,12 +42,13 @@ export function addAccountErase(account: Command, io: Io): void {
         const erasures = createErasureStore(database.pool);
         const say = (step: ErasureStep) => note(io, `postrider: ${STEPS[step]}`);
         const result = await erasures.erase(accountId, address, actorOf(io, options), say);
-        printAnswer(io, json, resultObject(address, result), inWords(address, result));
+        printAnswer(io, json, resultObject(address, result), resultInWords(address, result));
       });
     });
 }
 
-function resultObject(address: string, result: Erased) {
+/** The result of an erasure as one document. */
+export function resultObject(address: string, result: Erased) {
   const { accountId, requestedAt, erased, pending, pendingIds } = result;
   return {
     account: accountId,
@@ -71,7 +72,11 @@ function resultObject(address: string, result: Erased) {
   };
 }
 
-function inWords(address: string, { requestedAt, erased, pending, pendingIds }: Erased): string[] {
+/** The result of an erasure for a person. */
+export function resultInWords(
+  address: string,
+  { requestedAt, erased, pending, pendingIds }: Erased,
+): string[] {
   const { emails, messages, events, attempts, deadLetters } = erased;
   return [
     `${address}: erased ${emails} emails, ${messages} received messages, ${events} events, ${attempts} attempts, ` +

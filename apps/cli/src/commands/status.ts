@@ -18,12 +18,13 @@ export function addStatus(program: Command, io: Io): void {
     .action(async ({ json, stopped = false }: { json?: true; stopped?: boolean }) => {
       const config = configuration(io);
       const status = await readStatus(config, diagnostics(config, io), stopped);
-      printAnswer(io, json, statusObject(status), inWords(status));
+      printAnswer(io, json, statusObject(status), statusInWords(status));
       if (status.faults.length > 0) throw new Failure(status.faults.join('; '));
     });
 }
 
-function statusObject(status: Status) {
+/** The status as one document. */
+export function statusObject(status: Status) {
   return {
     ok: status.faults.length === 0,
     postgres: { reachable: status.postgres },
@@ -62,7 +63,8 @@ function backlogObject(backlog: Backlog, deadLetters: DeadLetterCounts | null) {
   };
 }
 
-function inWords(status: Status): string[] {
+/** The status for a person. */
+export function statusInWords(status: Status): string[] {
   const redis = status.depths === null ? 'not reachable' : 'reachable';
   const rows = [
     ['Postgres', status.postgres ? 'reachable' : 'not reachable'],
