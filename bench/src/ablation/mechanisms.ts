@@ -47,13 +47,13 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   'slow-lane': {
     without: 'failing and hanging endpoints share the fast lane with all others',
     changes: [
-      change(WEBHOOK_STATE, 'this.#isFailing || this.#hungAtMs !== null', 'false'),
+      change(WEBHOOK_STATE, 'this.#isFailing || this.#hangs', 'false'),
       change(CLAIM, 'a.slow or w.failing_since is not null as slow', 'a.slow'),
     ],
   },
   hanging: {
     without: 'only a failing endpoint uses the slow lane, not one that hangs',
-    changes: [change(WEBHOOK_STATE, 'stuck > 0 && hangs', 'false && stuck > 0 && hangs')],
+    changes: [change(WEBHOOK_STATE, 'stuck >= Math.min(HANGS_AT_STUCK, limit / 2)', 'false')],
   },
   'failing-limit': {
     without: 'a failing endpoint keeps the limit that it had',

@@ -35,8 +35,8 @@ export class DeliveryPass {
   readonly #depths: QueueDepths;
   readonly #nowMs: () => number;
   /**
-   * Wake-ups wait here for the next run. The report of a claim sets the next check, and would overwrite a
-   * wake-up that came during the claim.
+   * These webhooks wait for the next run, whose claim then is for them. Noted at once, the report of the
+   * claim under way would overwrite their check.
    */
   readonly #woken = new Set<WebhookId>();
   readonly #found: SweptWebhook[] = [];
@@ -93,7 +93,7 @@ export class DeliveryPass {
     try {
       const reports = await store.claim(requests, {
         lookAheadSeconds: LOOK_AHEAD_MS / 1000,
-        // Otherwise one claim could give all slots to each of two accounts that needed no share before.
+        // With few slots, a queue takes more than a share. An account could get all of it in one claim.
         fastRowsMax: Math.min(this.#depths.rowsMax('fast'), accountShare(fleet.slots())),
         slowRowsMax: this.#depths.rowsMax('slow'),
         delayedRowsMax: this.#depths.delayedRowsMax(),

@@ -23,7 +23,7 @@ export interface Capacity {
 
 /**
  * Returns the concurrency limit of each webhook. An attempt that waits costs a socket, not a processor. So
- * the limits do not protect the workers: they keep slots free for others.
+ * the limits do not protect the workers: they leave attempts for others.
  *
  * limit = min(own, max(fair, in flight + spare))
  *
@@ -50,8 +50,8 @@ export function webhookLimits(asking: readonly AskingWebhook[], capacity: Capaci
 }
 
 /**
- * The share limits an account only while another one needs its share, too. A slow attempt may hold its slot
- * for ten seconds, so in the slow lane the share always applies.
+ * The share limits an account only while another one needs its own. A slow attempt may last ten seconds, so
+ * in the slow lane the share always applies.
  */
 function accountLimit({ account, lane }: AskingWebhook, { slots, needingShare }: Capacity): number {
   const others = needingShare.size - Number(needingShare.has(account));

@@ -11,7 +11,8 @@ export interface SweepPassParts {
 
 const WEBHOOKS_PER_STEP = 1_000;
 /** After a sweep the pass rests 50 times as long as the sweep worked, at least 2 s. */
-const REST_MS = { perMsOfWork: 50, min: 2_000 } as const;
+const REST_PER_WORK = 50;
+const REST_MS_MIN = 2_000;
 /** A sweep begins at the latest a minute after the last one began: the contract's pass runs every minute. */
 const EVERY_MS = 60_000;
 /** The next sweep may begin a minute later and take a minute. With 200,000 webhooks it takes ten seconds. */
@@ -33,7 +34,7 @@ export class SweepPass {
   #sweepBeganAtMs = 0;
   #tookMs = 0;
   #dueAtMs = 0;
-  /** `sweepAgain` was called during a sweep. That sweep may have passed the missed delivery. */
+  /** `sweepAgain` was called. A sweep under way may be past the webhook whose wake-up was missed. */
   #again = false;
 
   constructor(parts: SweepPassParts) {
@@ -95,11 +96,11 @@ export class SweepPass {
    */
   #rest(beganMs: number): number {
     const nowMs = this.#nowMs();
-    const { perMsOfWork, min } = REST_MS;
     const tookMs = this.#tookMs + nowMs - beganMs;
     const isAtStart = this.#cursor === '';
     const maxMs = isAtStart ? Math.max(0, this.#sweepBeganAtMs + EVERY_MS - nowMs) : EVERY_MS;
-    const restMs = this.#again && isAtStart ? 0 : Math.min(maxMs, Math.max(min, tookMs * perMsOfWork));
+    const restMs =
+      this.#again && isAtStart ? 0 : Math.min(maxMs, Math.max(REST_MS_MIN, tookMs * REST_PER_WORK));
     this.#tookMs = 0;
     this.#dueAtMs = nowMs + restMs;
     return restMs;

@@ -50,10 +50,9 @@ export class WebhookRegistry {
   addFound({ webhookId, dueInMs, lowWaterMark }: SweptWebhook, nowMs: number): void {
     const webhook = this.#stateOrNew(webhookId, nowMs);
     webhook.lowWaterMark = lowWaterMark;
-    // The sweep also finds leased deliveries. The relay checks their webhook soon, or when they are due.
-    const expectedByMs = nowMs + Math.max(CHECK_MS_MAX, dueInMs);
-    if (webhook.checkAtMs <= expectedByMs) return;
-    this.#setCheck(webhook, nowMs + Math.max(0, dueInMs - LOOK_AHEAD_MS), nowMs);
+    // The sweep also finds leased deliveries. Their webhook has a check by then.
+    const hasCheck = webhook.checkAtMs <= nowMs + Math.max(CHECK_MS_MAX, dueInMs);
+    if (!hasCheck) this.#setCheck(webhook, nowMs + Math.max(0, dueInMs - LOOK_AHEAD_MS), nowMs);
   }
 
   /** Makes due what was scheduled until now. @returns the lanes with webhooks that are due for a check */
@@ -79,6 +78,7 @@ export class WebhookRegistry {
     return limits.map((limit, index) => {
       const webhook = webhooks[index] as WebhookState;
       const { webhookId, account, inFlight, lane, lowWaterMark } = webhook;
+      // More than the limit when that has shrunk: the report must see all that is in flight.
       const rowsToRead = Math.max(limit.limit, inFlight);
       const slow = lane === 'slow';
       return {
@@ -114,7 +114,7 @@ export class WebhookRegistry {
     }
   }
 
-  /** Time until the next check is due, at most a minute. */
+  /** Time until the next check is due, at most a minute: a timer cannot wait for ever. */
   nextCheckMs(nowMs: number): number {
     if (this.#due.fast.size > 0 || this.#due.slow.size > 0) return 0;
     return Math.min(FORGET_AFTER_MS, Math.max(0, this.#nextScheduledMs() - nowMs));
@@ -143,7 +143,7 @@ export class WebhookRegistry {
       if (webhook === undefined) continue;
       removed.push(webhook);
       webhooks.delete(webhook);
-      if (webhooks.size > 0) accounts.set(account, webhooks); // behind the other accounts
+      if (webhooks.size > 0) accounts.set(account, webhooks); // behind the other accounts: this loop meets it again
     }
     return removed;
   }

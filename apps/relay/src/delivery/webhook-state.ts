@@ -3,7 +3,7 @@ import type { Lane } from '@postrider/queue';
 import type { DeliveryPosition, WebhookReport } from '@postrider/store';
 import { FlightTime } from './flight-time.ts';
 
-/** The limit of a webhook that is new to the relay, or failing. If it hangs, it holds 8 slots for 10 s. */
+/** The limit of a webhook that is new to the relay, or failing. If it hangs, 8 attempts wait for 10 s. */
 export const FIRST_LIMIT = 8;
 /** Growth of the limit per ended attempt: an endpoint that takes 2 s has 72 in flight after 4 s. */
 const GROWTH = 2;
@@ -56,16 +56,15 @@ export class WebhookState {
   /** When it claims again. */
   checkAtMs = Infinity;
   /**
-   * Times of its entries in the registry's `#scheduled`, the earliest last. Only an earlier time adds an
-   * entry. At each time, the registry reads `checkAtMs` again.
+   * Times at which the registry looks at it, the earliest last. It then reads `checkAtMs`: the check may have
+   * moved.
    */
   readonly scheduledAtMs: number[] = [];
   #isCut = false;
   #isFailing = false;
-  /** When the relay last leased a due delivery. */
-  #leasedAtMs = -Infinity;
-  /** When the hanging webhook was last seen with a stuck attempt. Null: it does not hang. */
-  #hungAtMs: number | null = null;
+  #hangs = false;
+  /** The relay has leased a due delivery since it last saw a stuck attempt. */
+  #leasedSinceStuck = false;
   readonly #flightTime = new FlightTime();
 
   constructor(webhookId: WebhookId, nowMs: number) {
@@ -74,7 +73,7 @@ export class WebhookState {
   }
 
   get lane(): Lane {
-    return this.#isFailing || this.#hungAtMs !== null ? 'slow' : 'fast';
+    return this.#isFailing || this.#hangs ? 'slow' : 'fast';
   }
 
   get isQuick(): boolean {
@@ -93,12 +92,11 @@ export class WebhookState {
     this.#flightTime.add({ inFlight: this.inFlight, ended, elapsedMs, quickLimit });
     this.isAtLimit = report.due >= limit;
     const isCut = this.lane === 'fast' && this.isAtLimit && isCutByAccount;
-    this.#noteHanging(report, limit, ended, nowMs);
+    this.#noteHanging(report.stuck, limit, ended, leased);
     this.#isFailing = report.failing;
     this.grownLimit = report.failing ? FIRST_LIMIT : this.grownLimit + GROWTH * ended;
     this.lowWaterMark = report.lowWaterMark;
     this.checkedAtMs = nowMs;
-    if (leased > 0) this.#leasedAtMs = nowMs;
     this.setInFlight(report.inFlight + leased, isCut);
     const isLeftOut = Math.min(report.due, limit) > this.inFlight;
     this.checkAtMs = nowMs + (isLeftOut ? CHECK_MS_MIN : this.#nextCheckMs(report));
@@ -117,10 +115,14 @@ export class WebhookState {
    * A time-out also ends an attempt. So a hang is over only when the relay has leased a delivery after the
    * last stuck attempt, and one has ended.
    */
-  #noteHanging({ stuck }: WebhookReport, limit: number, ended: number, nowMs: number): void {
-    const hangs = this.#hungAtMs !== null || stuck >= Math.min(HANGS_AT_STUCK, limit / 2);
-    if (stuck > 0 && hangs) this.#hungAtMs = nowMs;
-    else if (this.#hungAtMs !== null && ended > 0 && this.#leasedAtMs > this.#hungAtMs) this.#hungAtMs = null;
+  #noteHanging(stuck: number, limit: number, ended: number, leased: number): void {
+    if (stuck > 0) {
+      this.#hangs ||= stuck >= Math.min(HANGS_AT_STUCK, limit / 2);
+      this.#leasedSinceStuck = false;
+    } else {
+      if (this.#leasedSinceStuck && ended > 0) this.#hangs = false;
+      this.#leasedSinceStuck ||= leased > 0;
+    }
   }
 
   #nextCheckMs({ nextDueInMs }: WebhookReport): number {

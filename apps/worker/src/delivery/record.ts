@@ -6,10 +6,13 @@ import { untilPostgresAnswers } from '../until-postgres-answers.ts';
 import type { Attempt } from './attempt.ts';
 import type { LoadedDelivery } from './load.ts';
 
+type Kind = DeliveryOutcome['kind'];
+
 /** One attempt to record. */
-interface Entry {
+interface Entry<K extends Kind = Kind> {
   readonly delivery: LoadedDelivery;
   readonly attempt: Attempt;
+  readonly outcome: DeliveryOutcome & { readonly kind: K };
 }
 
 /**
@@ -25,10 +28,10 @@ export type Recorder = (
 ) => Promise<boolean>;
 
 export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dead'>, clock: Clock): Recorder {
-  const done = groupedFor<Entry>((entries, nowMs) =>
+  const done = groupedFor<'done'>((entries, nowMs) =>
     store.done(entries.map((entry) => finishedAttempt(entry, nowMs))),
   );
-  const retry = groupedFor<Entry & { outcome: DeliveryOutcome & { kind: 'retry' } }>((entries, nowMs) =>
+  const retry = groupedFor<'retry'>((entries, nowMs) =>
     store.retry(
       entries.map((entry): RetriedAttempt => ({
         ...finishedAttempt(entry, nowMs),
@@ -37,7 +40,7 @@ export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dea
       })),
     ),
   );
-  const dead = groupedFor<Entry & { outcome: DeliveryOutcome & { kind: 'dead' } }>((entries, nowMs) =>
+  const dead = groupedFor<'dead'>((entries, nowMs) =>
     store.dead(
       entries.map((entry): DeadAttempt => ({
         ...finishedAttempt(entry, nowMs),
@@ -53,7 +56,7 @@ export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dea
     untilPostgresAnswers(() => {
       switch (outcome.kind) {
         case 'done':
-          return done({ delivery, attempt });
+          return done({ delivery, attempt, outcome });
         case 'retry':
           return retry({ delivery, attempt, outcome });
         case 'dead':
@@ -65,10 +68,10 @@ export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dea
 /**
  * `finish` gets the time of its statement. An entry resolves to true if its row was still this worker's.
  */
-function groupedFor<E extends Entry>(
-  finish: (entries: readonly E[], nowMs: number) => Promise<string[]>,
-): (entry: E) => Promise<boolean> {
-  return grouped<E, boolean>(async (entries) => {
+function groupedFor<K extends Kind>(
+  finish: (entries: readonly Entry<K>[], nowMs: number) => Promise<string[]>,
+): (entry: Entry<K>) => Promise<boolean> {
+  return grouped<Entry<K>, boolean>(async (entries) => {
     const ended = new Set(await finish(entries, performance.now()));
     const latest = latestClaims(entries);
     return entries.map(

@@ -7,6 +7,7 @@ import { grouped } from '../grouped.ts';
 import type { Attempt } from './attempt.ts';
 import type { LoadedDelivery } from './load.ts';
 
+/** Webhooks whose last attempt failed. Beyond it, the least recent one is forgotten. */
 const RUNS_MAX = 50_000;
 
 export interface ReporterParts {
