@@ -31,7 +31,6 @@ export interface NewEvent {
 export interface EventBatch {
   readonly accountId: AccountId;
   readonly type: EventType;
-  readonly createdAt: Date;
   /** Endpoints with this subject match too, beside the account's own endpoints. */
   readonly inboundSubject: string | null;
   /** Every attempt sends the JSON text in `data`. */
@@ -77,13 +76,13 @@ export function newEvents<T extends EventType>(
   data: readonly EventData<T>[],
   clock: Clock,
   recipients?: readonly (readonly string[])[],
-): Pick<EventBatch, 'type' | 'createdAt' | 'events'> {
+): Pick<EventBatch, 'type' | 'events'> {
   const events = data.map((each, index) => ({
     id: newId('event', clock),
     data: JSON.stringify(EVENT_DATA[type].parse(each)),
     recipients: recipients?.[index] ?? plainAddresses(recipientsOf(each)),
   }));
-  return { type, createdAt: clock.now(), events };
+  return { type, events };
 }
 
 /** The subject of a routing rule's own endpoint (contract 2.2). */

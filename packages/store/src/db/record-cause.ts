@@ -17,7 +17,7 @@ type WakingDatabase = Pick<Database, 'pool' | 'wakeUps'>;
  * Runs a cause that is one statement and includes `eventCtes`. Cause, events and deliveries are written
  * together, or not at all. After the commit, the relay is woken for the webhooks that got deliveries.
  *
- * @param values the values of the cause itself, from $8 on.
+ * @param values the values of the cause itself, from $7 on.
  * @returns the row of the statement, if it returns one.
  * @throws StoreUnavailableError when Postgres cannot be reached; the statement may have committed.
  */

@@ -22,7 +22,7 @@ beforeEach(async () => void (accountId = await rows.account()));
 /** The values of the statement, and the id of the event they make. */
 function valuesOf(type: EventType = 'email.sent', subject: string | null = null): [EventId, unknown[]] {
   const id = newId('event', store.clock);
-  return [id, [[id], accountId, type, store.clock.now().toISOString(), ['{}'], subject, ['[]']]];
+  return [id, [[id], accountId, type, ['{}'], subject, ['[]']]];
 }
 
 /** Records in a transaction of its own. @returns the webhooks that got a delivery, in order. */
@@ -93,7 +93,7 @@ describe('webhooks with domains', () => {
   const receivedFor = (...domains: string[]): unknown[] => {
     const data = domains.map((domain) => JSON.stringify({ received_for: [`a@${domain}`] }));
     const [ids, recipients] = [domains.map(() => newId('event', store.clock)), domains.map(() => '[]')];
-    return [ids, accountId, 'message.received', store.clock.now().toISOString(), data, null, recipients];
+    return [ids, accountId, 'message.received', data, null, recipients];
   };
 
   async function webhookOf(...domains: string[]): Promise<WebhookId> {

@@ -41,7 +41,7 @@ describe('an event', () => {
       id: expect.stringMatching(/^evt_/),
       account_id: accountId,
       type: 'email.sent',
-      created_at: store.clock.now(),
+      created_at: expect.any(Date),
       data: '{"email_id":"em_1","from":"a@a.example","subject":"Hi ☃","error":null}',
       position: expect.any(String),
       recipients: null,

@@ -147,10 +147,10 @@ describe('an event at a webhook', () => {
     await store.outside.query('delete from deliveries');
     expect(await partOf(id, webhookId)).toMatchObject({ fate: 'dropped', status: 'failed' });
     await store.outside.query(
-      `create table attempts_20260302 partition of attempts for values from ('2026-03-02Z') to ('2026-03-03Z')`,
+      `create table attempts_29990302 partition of attempts for values from ('2999-03-02Z') to ('2999-03-03Z')`,
     );
     expect(await partOf(id, webhookId)).toMatchObject({ fate: 'attempts_expired', status: 'success' });
-    await store.outside.query('drop table attempts_20260302');
+    await store.outside.query('drop table attempts_29990302');
   });
 });
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, notificationDetailOf, recordEvent } from '@postrider/domain';
-import type { AccountId, EmailId } from '@postrider/domain';
+import type { AccountId, Clock, EmailId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { sendMail, sendToProvider } from '../../test/ended-mail.ts';
 import { setupStore } from '../../test/open-store.ts';
@@ -28,8 +28,17 @@ async function listed(filter: EventFilter = {}, after?: EventCursor, of = accoun
   });
 }
 
-const suppress = (address: string, of = accountId) =>
-  createSuppressionStore(store.db, store.clock).add(of, [address]);
+const suppress = (address: string, of = accountId, clock: Clock = store.clock) =>
+  createSuppressionStore(store.db, clock).add(of, [address]);
+
+/** Suppresses the address with an event of this time. */
+async function suppressAt(address: string, time: string): Promise<void> {
+  await suppress(address);
+  await store.outside.query(
+    'update events set created_at = $1 where position = (select max(position) from events)',
+    [time],
+  );
+}
 
 /** An event of `address` in a transaction that stays open. @returns what commits it */
 async function openEvent(address: string): Promise<() => Promise<void>> {
@@ -192,8 +201,7 @@ describe('a list', () => {
   test('is narrowed by type and by time', async () => {
     const times = ['2026-03-01T10:00:00.000Z', '2026-03-01T12:00:00.000Z', '2026-03-01T14:00:00.000Z'];
     for (const [n, time] of times.entries()) {
-      store.clock.set(new Date(time));
-      await suppress(`${n}@b.example`);
+      await suppressAt(`${n}@b.example`, time);
     }
     const at = (time = '') => new Date(time);
     const names = async (filter: EventFilter) =>
@@ -209,8 +217,7 @@ describe('a list', () => {
   /* An event is committed, and gets its position, up to ten minutes after its date. */
   test('holds an event of the time that was committed after later ones', async () => {
     for (const time of ['2026-03-01T12:09:59.000Z', '2026-03-01T12:00:00.000Z']) {
-      store.clock.set(new Date(time));
-      await suppress(`at-${time.slice(11, 19)}@b.example`);
+      await suppressAt(`at-${time.slice(11, 19)}@b.example`, time);
     }
     expect(await listed({ since: new Date('2026-03-01T12:09:59.000Z') })).toEqual([
       'email.unsubscribed at-12:09:59@b.example',
@@ -220,6 +227,26 @@ describe('a list', () => {
     ]);
   });
 });
+
+const HOUR_MS = 60 * 60 * 1000;
+
+/* A process cannot set the time of an event: one wrong time would hide the events of other accounts. */
+test.each([-2 * HOUR_MS, 365 * 24 * HOUR_MS])(
+  'a process whose clock is %i ms off hides no event from a list by time',
+  async (offMs) => {
+    const clockOff = { now: () => new Date(Date.now() + offMs) };
+    await suppress('before@b.example');
+    await suppress('elsewhere@b.example', await store.newAccount(), clockOff);
+    await suppress('own@b.example', accountId, clockOff);
+    await suppress('after@b.example');
+    const now = Date.now();
+    expect(await listed({ since: new Date(now - HOUR_MS), until: new Date(now + HOUR_MS) })).toEqual([
+      'email.unsubscribed before@b.example',
+      'email.unsubscribed own@b.example',
+      'email.unsubscribed after@b.example',
+    ]);
+  },
+);
 
 describe('a recipient, however the address is written,', () => {
   const BOB = 'bob@xn--bcher-kva.example';

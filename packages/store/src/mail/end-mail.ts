@@ -184,7 +184,7 @@ function endValues(
     failure === undefined ? status : 'failed',
     lastEvent,
     lastEventsAtLeast(`email.${lastEvent}` as EventType),
-    status === 'sent' ? events.createdAt.toISOString() : null,
+    status === 'sent',
   ];
 }
 

@@ -134,7 +134,7 @@ function eventOf(
   return { accountId: null, inboundSubject: null, ...events };
 }
 
-/** The values of `take-report` from $8 on. */
+/** The values of `take-report` from $7 on. */
 function reportValues({ messageId, event, suppress }: ProviderReport, emailId: string, clock: Clock) {
   return [
     emailId,

@@ -29,6 +29,6 @@ export async function suppressBlamed(
 ): Promise<void> {
   const [ids, ...wishes] = suppressionValues(blamed, clock);
   if (ids.length === 0) return;
-  const values = [ids, ...wishes, email.accountId, email.id, clock.now().toISOString()];
+  const values = [ids, ...wishes, email.accountId, email.id];
   await runIn(tx.client, suppressReported, values);
 }

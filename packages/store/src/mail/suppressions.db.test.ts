@@ -58,7 +58,7 @@ describe('add', () => {
       topicId: null,
       origin: 'manual',
       emailId: null,
-      createdAt: store.clock.now(),
+      createdAt: expect.any(Date),
     });
     expect(store.wakeUps.at(-1)).toEqual({ webhooks: [webhookId], mail: false });
     const data = await store.outside.query<{ data: string }>(
@@ -195,7 +195,7 @@ describe('remove', () => {
         account_id: accountId,
         address: BOB,
         reason: 'asked to come back',
-        removed_at: store.clock.now(),
+        removed_at: expect.any(Date),
       },
     ]);
   });

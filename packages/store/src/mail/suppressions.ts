@@ -103,7 +103,7 @@ export function createSuppressionStore(db: Database, clock: Clock) {
     ): Promise<Removal> {
       const ids = keys.flatMap((key) => key.id ?? []);
       const addresses = keys.flatMap((key) => key.address ?? []);
-      const values = [accountId, ids, addresses, reason, clock.now()];
+      const values = [accountId, ids, addresses, reason];
       return inTransaction(db.pool, (client) => remove(client, accountId, values, by));
     },
   };
@@ -164,11 +164,7 @@ async function add(
     addresses: readonly string[];
     ids: readonly SuppressionId[];
     webhooks: readonly string[];
-  }>(db, addSuppressions, { accountId, inboundSubject: null, ...batch }, [
-    addresses,
-    given,
-    now.toISOString(),
-  ]);
+  }>(db, addSuppressions, { accountId, inboundSubject: null, ...batch }, [addresses, given]);
   const ids = new Map(row?.addresses.map((address, index) => [address, row.ids[index]]));
   const added = addresses.map((address, index): AddedSuppression => {
     const id = ids.get(address);

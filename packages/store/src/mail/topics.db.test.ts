@@ -62,9 +62,8 @@ describe('deleting a topic', () => {
   test('leaves no suppression of a concurrent unsubscribe', async () => {
     const id = await topics.create(accountId, NEWS);
     const deleting = await inUndoneTransaction(store.db.pool, async (session) => {
-      const now = store.clock.now();
-      const event = [['evt_1'], accountId, 'email.unsubscribed', now, ['{}'], null, ['[]']];
-      await session.query(unsubscribe.text, [...event, ADDRESS, 'sup_1', now, id]);
+      const event = [['evt_1'], accountId, 'email.unsubscribed', ['{}'], null, ['[]']];
+      await session.query(unsubscribe.text, [...event, ADDRESS, 'sup_1', id]);
       const deleted = topics.delete(accountId, id);
       await untilWaitingForLock(store.outside);
       await session.query('commit');

@@ -20,21 +20,19 @@ export function createUnsubscribeStore(db: Database, clock: Clock) {
       { accountId, topicId, address }: UnsubscribeTarget,
       source: UnsubscribeSource,
     ): Promise<void> {
-      const occurredAt = clock.now().toISOString();
       const data = {
         email_id: null,
         to: address,
         topic: topicId,
         scope: 'topic',
         source,
-        occurred_at: occurredAt,
+        occurred_at: clock.now().toISOString(),
       } as const;
       const events = newEvents('email.unsubscribed', [data], clock);
       const id = newId('suppression', clock);
       await recordCause(db, unsubscribe, { accountId, inboundSubject: null, ...events }, [
         address,
         id,
-        occurredAt,
         topicId,
       ]);
     },

@@ -33,12 +33,15 @@ export function textKey(text: string): string {
  * removed with it. A DELETE waits for the cause of a webhook that is locked here, and then finds the
  * deliveries.
  *
- * A webhook is locked only if one of the events in $5 belongs to its domains, which never change: an account
- * may have 10,000 webhooks with one domain each. With one event in $5, the webhook gets it. Without webhooks
+ * A webhook is locked only if one of the events in $4 belongs to its domains, which never change: an account
+ * may have 10,000 webhooks with one domain each. With one event in $4, the webhook gets it. Without webhooks
  * with domains, Postgres does not read the domains of the events.
  *
- * $1 event ids, $2 account, $3 type, $4 created at, $5 data (JSON text) of each event, $6 subject of a
- * routing rule, or null, $7 recipients of each event (a JSON list). `eventValues` makes these values.
+ * Guarantee, time: Postgres dates the events, because their times are compared across hosts. The time is that
+ * of the statement. So an event is dated after every webhook that gets it, and before its position is given.
+ *
+ * $1 event ids, $2 account, $3 type, $4 data (JSON text) of each event, $5 subject of a routing rule, or
+ * null, $6 recipients of each event (a JSON list). `eventValues` makes these values.
  * `WOKEN_WEBHOOKS` has the webhooks to wake.
  *
  * @param source a CTE with `id`, `account_id`, `data` and `recipients` of the events to write. Without a row,
@@ -48,7 +51,7 @@ export function eventCtes(source: string): string {
   return `
     written as (
       insert into events (id, account_id, type, created_at, data, recipients)
-      select e.id, e.account_id, $3::text, $4::timestamptz, e.data,
+      select e.id, e.account_id, $3::text, statement_timestamp(), e.data,
              (select array_agg(${recipientKey('e.account_id', 'r.address')})
               from json_array_elements_text(e.recipients) r (address))
       from ${source} e
@@ -65,15 +68,15 @@ export function eventCtes(source: string): string {
       where w.account_id = any (array(select account_id from ${source}))
         and w.removed_at is null
         and (w.events = '{}' or $3::text = any (w.events))
-        and (w.subject is null or w.subject = $6::text)
-        and (w.domains is null or w.domains && (select domains_of_events($5::text[])))
+        and (w.subject is null or w.subject = $5::text)
+        and (w.domains is null or w.domains && (select domains_of_events($4::text[])))
       for key share of w
     ),
     event_deliveries as (
       insert into deliveries (event_id, webhook_id)
       select e.id, m.id
       from ${source} e join matching m using (account_id)
-      where cardinality($5::text[]) = 1 or ${isOfDomains('e.data', 'm.domains')}
+      where cardinality($4::text[]) = 1 or ${isOfDomains('e.data', 'm.domains')}
     )`;
 }
 
@@ -83,19 +86,12 @@ export function eventCtes(source: string): string {
  */
 export const WOKEN_WEBHOOKS = 'select m.id from matching m';
 
-/** The values $1 to $7 of `eventCtes`. */
-export function eventValues({
-  accountId,
-  type,
-  createdAt,
-  inboundSubject,
-  events,
-}: EventsOfCause): unknown[] {
+/** The values $1 to $6 of `eventCtes`. */
+export function eventValues({ accountId, type, inboundSubject, events }: EventsOfCause): unknown[] {
   return [
     events.map(({ id }) => id),
     accountId,
     type,
-    createdAt.toISOString(),
     events.map(({ data }) => data),
     inboundSubject,
     events.map(({ recipients }) => JSON.stringify(recipients)),

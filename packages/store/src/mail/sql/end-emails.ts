@@ -57,15 +57,15 @@ export const awaitEmail = statement('await-email')`${holding('')}`;
  * report is left as it is, because the report's event must be written with its end. A message that the
  * provider has reported as failed stays failed.
  *
- * $1 to $7 as in `eventCtes`, with one event for each message and no account; for each message $8 id, $9 the
- * provider's id or null, $10 error or null, $11 suppressed addresses (a JSON list); $12 status, $13 new last
- * event, $14 last events that are not replaced, $15 when the messages were sent, or null. Returns one row:
- * the event id of each message that ended (a JSON object), and the webhooks to wake.
+ * $1 to $6 as in `eventCtes`, with one event for each message and no account; for each message $7 id, $8 the
+ * provider's id or null, $9 error or null, $10 suppressed addresses (a JSON list); $11 status, $12 new last
+ * event, $13 last events that are not replaced, $14 whether the messages were sent. Returns one row: the
+ * event id of each message that ended (a JSON object), and the webhooks to wake.
  */
 export const endEmails = statement('end-emails')`
     with outcomes as materialized (
       select *
-      from unnest($1::text[], $5::text[], $7::json[], $8::text[], $9::text[], $10::text[], $11::json[])
+      from unnest($1::text[], $4::text[], $6::json[], $7::text[], $8::text[], $9::text[], $10::json[])
         u (event_id, data, recipients, email_id, provider_message_id, error, suppressed)
     ),
     gone as (
@@ -77,10 +77,10 @@ export const endEmails = statement('end-emails')`
     ),
     ended_emails as (
       update emails e
-      set status = case when e.status = 'failed' then e.status else $12::email_status end,
-          last_event = case when e.last_event = any ($14::text[]) then e.last_event else $13::text end,
+      set status = case when e.status = 'failed' then e.status else $11::email_status end,
+          last_event = case when e.last_event = any ($13::text[]) then e.last_event else $12::text end,
           error = coalesce(o.error, e.error),
-          sent_at = $15::timestamptz,
+          sent_at = case when $14::boolean then statement_timestamp() end,
           provider_message_id = o.provider_message_id,
           suppressed_addresses = array(select json_array_elements_text(o.suppressed))
       from outcomes o

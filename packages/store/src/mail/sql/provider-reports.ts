@@ -32,15 +32,15 @@ type Parameter = `$${number}`;
  * only with a reason.
  *
  * @param email a FROM item with `account_id` and `email_id`; without a row, nothing is suppressed.
- * @param parameters suppression ids, addresses (each once), origins, created at.
+ * @param parameters suppression ids, addresses (each once), origins.
  */
 function insertReported(
   email: string,
-  [ids, addresses, origins, createdAt]: readonly [Parameter, Parameter, Parameter, Parameter],
+  [ids, addresses, origins]: readonly [Parameter, Parameter, Parameter],
 ): string {
   return `
       insert into suppressions (id, account_id, address, origin, email_id, created_at)
-      select r.id, e.account_id, r.address, r.origin, e.email_id, ${createdAt}::timestamptz
+      select r.id, e.account_id, r.address, r.origin, e.email_id, now()
       from ${email} e,
            unnest(${ids}::text[], ${addresses}::text[], ${origins}::suppression_origin[]) as r (id, address, origin)
       order by ${lockOrder('r.address')}
@@ -52,10 +52,10 @@ function insertReported(
 /**
  * Suppresses the addresses that notifications blame. Guarantee: see `insertReported`.
  *
- * $1 suppression ids, $2 addresses, each once, $3 origins, $4 account, $5 email, $6 created at.
+ * $1 suppression ids, $2 addresses, each once, $3 origins, $4 account, $5 email.
  */
 export const suppressReported = statement('suppress-reported')`
-    ${insertReported('(select $4::text as account_id, $5::text as email_id)', ['$1', '$2', '$3', '$6'])}`;
+    ${insertReported('(select $4::text as account_id, $5::text as email_id)', ['$1', '$2', '$3'])}`;
 
 /**
  * Records a report about the message with this id: the id of the notification, the last event of the message,
@@ -67,18 +67,18 @@ export const suppressReported = statement('suppress-reported')`
  * A locked message is skipped: after waiting for the lock, the statement's snapshot of the webhooks would be
  * too old. The caller then runs it after `lock-notified-email`, in one transaction.
  *
- * $1 to $7 as in `eventCtes`, with one event and no account; $8 our id, $9 id of the notification, $10 new
- * last event, $11 last events that are not replaced, $12 error of a message that was never sent, or null; $13
- * suppression ids, $14 addresses, each once, $15 origins. Returns no row when no message has the id, or the
+ * $1 to $6 as in `eventCtes`, with one event and no account; $7 our id, $8 id of the notification, $9 new
+ * last event, $10 last events that are not replaced, $11 error of a message that was never sent, or null; $12
+ * suppression ids, $13 addresses, each once, $14 origins. Returns no row when no message has the id, or the
  * message is locked.
  */
 export const takeReport = statement('take-report')`
     with email as materialized (
-      select id, account_id, kind, last_event from emails where id = $8::text for no key update skip locked
+      select id, account_id, kind, last_event from emails where id = $7::text for no key update skip locked
     ),
     first_report as (
       insert into provider_notifications (message_id)
-      select $9::text from email
+      select $8::text from email
       on conflict (message_id) do nothing
       returning message_id
     ),
@@ -87,17 +87,17 @@ export const takeReport = statement('take-report')`
     ),
     moved as (
       update emails
-      set last_event = case when last_event = any ($11::text[]) then last_event else $10::text end,
-          status = case when $12::text is null then status else 'failed' end,
-          error = coalesce($12::text, error)
-      where id = $8 and (select $12::text is not null or l.last_event <> all ($11::text[]) from live l)
+      set last_event = case when last_event = any ($10::text[]) then last_event else $9::text end,
+          status = case when $11::text is null then status else 'failed' end,
+          error = coalesce($11::text, error)
+      where id = $7 and (select $11::text is not null or l.last_event <> all ($10::text[]) from live l)
     ),
-    suppressed as (${insertReported('live', ['$13', '$14', '$15', '$4'])}
+    suppressed as (${insertReported('live', ['$12', '$13', '$14'])}
       returning id
     ),
     fresh as materialized (
       select t.id, coalesce($2::text, l.account_id) as account_id, t.data, t.recipients
-      from live l, unnest($1::text[], $5::text[], $7::json[]) as t (id, data, recipients)
+      from live l, unnest($1::text[], $4::text[], $6::json[]) as t (id, data, recipients)
       where (select count(*) from suppressed) >= 0 -- locks all suppressions before the webhooks
     ),
     ${eventCtes('fresh')}

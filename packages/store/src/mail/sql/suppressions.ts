@@ -25,19 +25,19 @@ export function lockOrder(...columns: readonly [address: string, topic?: string]
  * The no-op update on conflict returns a row that another transaction has committed meanwhile. A row is new
  * when it has the given id.
  *
- * $1 to $7 as in `eventCtes`, with the events in the order of the addresses; $8 addresses, each once, $9 ids
- * for new suppressions, $10 created at. Returns one row: the addresses in any order, the id of each, and the
- * webhooks to wake.
+ * $1 to $6 as in `eventCtes`, with the events in the order of the addresses; $7 addresses, each once, $8 ids
+ * for new suppressions. Returns one row: the addresses in any order, the id of each, and the webhooks to
+ * wake.
  */
 export const addSuppressions = statement('add-suppressions')`
     with wished as materialized (
       select w.event_id, w.data, w.recipients, w.address, w.id
-      from unnest($1::text[], $5::text[], $7::json[], $8::text[], $9::text[])
+      from unnest($1::text[], $4::text[], $6::json[], $7::text[], $8::text[])
         as w (event_id, data, recipients, address, id)
     ),
     added as (
       insert into suppressions as s (id, account_id, address, origin, created_at)
-      select w.id, $2::text, w.address, 'manual'::suppression_origin, $10::timestamptz
+      select w.id, $2::text, w.address, 'manual'::suppression_origin, now()
       from wished w
       order by ${lockOrder('w.address')}
       on conflict (account_id, address, topic_id) do update set address = s.address
@@ -83,8 +83,8 @@ export const suppressionsOfOriginBefore = pageOfOrigin('suppressions-of-origin-b
  * Ids and addresses have a branch each: for `or` Postgres reads all suppressions of the account. The account
  * beside the ids is in a form that no index has.
  *
- * $1 account, $2 ids, $3 addresses, $4 reason or null, $5 removed at. Returns the suppressions that it found;
- * `removed` is true for those that it removed.
+ * $1 account, $2 ids, $3 addresses, $4 reason or null. Returns the suppressions that it found; `removed` is
+ * true for those that it removed.
  */
 export const removeSuppressions = statement('remove-suppressions')`
     with found as materialized (
@@ -105,7 +105,7 @@ export const removeSuppressions = statement('remove-suppressions')`
     ),
     reasons as (
       insert into removed_complaints (suppression_id, account_id, address, reason, removed_at)
-      select found.id, $1, found.address, $4, $5::timestamptz
+      select found.id, $1, found.address, $4, now()
       from found join gone using (id)
       where found.origin = 'complaint'
     )
@@ -139,17 +139,17 @@ export const removeSuppressionsOfTopic = statement('remove-suppressions-of-topic
  *
  * A repetition locks and writes nothing, so its commit does not wait for the disk.
  *
- * $1 to $7 as in `eventCtes`, with one event; $8 address, $9 id, $10 created at, $11 topic. Returns a row if
- * the suppression is new: the webhooks to wake.
+ * $1 to $6 as in `eventCtes`, with one event; $7 address, $8 id, $9 topic. Returns a row if the
+ * suppression is new: the webhooks to wake.
  */
 export const unsubscribe = statement('unsubscribe')`
     with added as (
       insert into suppressions (id, account_id, address, topic_id, origin, created_at)
-      select $9::text, t.account_id, $8::text, t.id, 'unsubscribe', $10::timestamptz
+      select $8::text, t.account_id, $7::text, t.id, 'unsubscribe', now()
       from topics t
-      where t.id = $11::text and t.account_id = $2::text
+      where t.id = $9::text and t.account_id = $2::text
         and not exists (
-          select from suppressions s where s.account_id = $2::text and s.address = $8::text and s.topic_id = $11::text
+          select from suppressions s where s.account_id = $2::text and s.address = $7::text and s.topic_id = $9::text
         )
       for key share of t
       on conflict (account_id, address, topic_id) do nothing
@@ -157,7 +157,7 @@ export const unsubscribe = statement('unsubscribe')`
     ),
     fresh as materialized (
       select e.id, $2::text as account_id, e.data, e.recipients
-      from added, unnest($1::text[], $5::text[], $7::json[]) as e (id, data, recipients)
+      from added, unnest($1::text[], $4::text[], $6::json[]) as e (id, data, recipients)
     ),
     ${eventCtes('fresh')}
     select array(${WOKEN_WEBHOOKS}) as webhooks from added`;
