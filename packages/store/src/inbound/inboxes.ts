@@ -117,7 +117,6 @@ export function createInboxStore(db: Database, clock: Clock, rules: InboxRules) 
         parseId('inbox', idOrAddress),
         inboundAddress(idOrAddress),
         rules.sharedDomains,
-        clock.now(),
       ]);
       return gone?.id ?? null;
     },
@@ -141,7 +140,7 @@ async function create(
     }
     if ((await countOf(client, accountId)) >= perAccountMax) return { kind: 'limit-reached' };
     if (isShared) await run(client, lockInboundAddress, [address]);
-    const values = [id, accountId, kind, address, name, fromName, clock.now(), isShared];
+    const values = [id, accountId, kind, address, name, fromName, isShared];
     const added = await run(client, addInbox, values);
     return added.length === 0 ? { kind: 'exists' } : { kind: 'created', id };
   });

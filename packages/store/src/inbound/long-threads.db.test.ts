@@ -156,7 +156,7 @@ test('that gets an answer while it is deleted leaves the answer, in a new thread
   expect(await threads({ ...store.db, pool }).remove(inbox, thread)).toBe('removed');
   await removeInboxes(store.db.pool);
   const left = await store.outside.query<{ thread_id: ThreadId; created_at: Date }>(
-    'select thread_id, created_at from messages',
+    'select thread_id, created_at from messages order by created_at desc',
   );
   expect(left).toHaveLength(2);
   expect(await threads().find(inbox, thread)).toBeNull();

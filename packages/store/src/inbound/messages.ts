@@ -237,7 +237,7 @@ async function release(tx: Transaction, clock: Clock, { reader, id, by }: Releas
   if (inboxId !== null && locked.length === 0) return 'missing';
   const joined = inboxId === null ? null : await threadOf(tx, inboxId, held);
   const newThread = inboxId === null || joined !== null ? null : newId('thread', clock);
-  const released = await runIn(tx.client, releaseMessage, [id, joined, newThread, clock.now().toISOString()]);
+  const released = await runIn(tx.client, releaseMessage, [id, joined, newThread]);
   if (released.length === 0) return (await exists(tx, id)) ? 'not-held' : 'missing';
   const [record] = await runIn<ReceivedMessage>(tx.client, readRecords, [[id], ...RECORD]);
   if (record === undefined) throw new Error(`${id} was released and is gone`);

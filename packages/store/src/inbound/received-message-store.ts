@@ -211,13 +211,12 @@ async function store(
   { accountId, kind, inboxId, ruleId, receivedFor }: Target,
   bodyOf: MessageId | undefined,
 ): Promise<StoredMessage | null> {
-  const [judged] = await runIn<{ repeated: boolean; blocked: boolean }>(tx.client, judgeMessage, [
+  const [judged] = await runIn<{ repeated: boolean; blocked: boolean; now: Date }>(tx.client, judgeMessage, [
     accountId,
     inboxId,
     ruleId,
     message.digest,
     kind === 'live' ? message.blockingEntries : [],
-    clock.now().toISOString(),
   ]);
   if (judged === undefined || judged.repeated) return null;
   const heldReason = message.heldReason ?? (judged.blocked ? 'blocked_sender' : null);
@@ -237,7 +236,7 @@ async function store(
     id: newId('message', clock),
     status,
     threadId: joined ?? newThread,
-    receivedAt: clock.now(),
+    receivedAt: judged.now,
     attachments: message.attachments.map((file) => ({ ...file, id: newId('attachment', clock) })),
   };
   const row = {

@@ -99,7 +99,7 @@ export function createRoutingRuleStore(
      * @returns false when the rule does not exist.
      */
     async delete(accountId: AccountId, id: RoutingRuleId, by: Actor): Promise<boolean> {
-      const values = [accountId, id, clock.now(), limits.sharedDomains];
+      const values = [accountId, id, limits.sharedDomains];
       const gone = await db.transactions.run(async (tx) => {
         const [marked] = await runIn<MarkedWebhook>(tx.client, deleteRoutingRule, values);
         if (marked !== undefined) await recordDeletion(tx, accountId, marked, by);
@@ -134,20 +134,20 @@ async function create(
   const max = await reachedWebhookLimit(client, accountId, webhooksPerAccountMax);
   if (max !== null) return { kind: 'limit-reached', max };
   if (isShared) await runIn(client, lockInboundAddress, [match]);
-  const [id, webhookId, createdAt] = [newId('routingRule', clock), newId('webhook', clock), clock.now()];
-  const values = [id, accountId, match, name, webhookId, createdAt.toISOString(), isShared];
-  if ((await runIn(client, addRoutingRule, values)).length === 0) return { kind: 'exists' };
+  const [id, webhookId] = [newId('routingRule', clock), newId('webhook', clock)];
+  const values = [id, accountId, match, name, webhookId, isShared];
+  const [added] = await runIn<{ createdAt: Date }>(client, addRoutingRule, values);
+  if (added === undefined) return { kind: 'exists' };
   const { signingSecret } = await insertWebhook(client, secrets, {
     id: webhookId,
     accountId,
     endpoint,
     events,
-    createdAt,
     subject: inboundSubject(accountId, id),
   });
   return {
     kind: 'created',
-    rule: { id, match, name, endpoint, events, webhookId, createdAt },
+    rule: { id, match, name, endpoint, events, webhookId, createdAt: added.createdAt },
     signingSecret,
   };
 }

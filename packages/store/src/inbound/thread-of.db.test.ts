@@ -95,8 +95,8 @@ describe('a thread', () => {
     const emailId = await rows.email();
     const thread = await threadOf(await received(incoming()));
     await store.outside.query(
-      `insert into inbox_sends select $1, inbox_id, $2, $3::timestamptz - interval '3 hours' from messages limit 1`,
-      [emailId, thread, store.clock.now()],
+      `insert into inbox_sends select $1, inbox_id, $2, now() - interval '3 hours' from messages limit 1`,
+      [emailId, thread],
     );
     await store.outside.query(`update messages set message_id = $1 where message_id = 'twin@x'`, [
       `${emailId}@in.example`,

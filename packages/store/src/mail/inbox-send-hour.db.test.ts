@@ -2,16 +2,16 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, InboxId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { draftOf } from '../../test/draft.ts';
+import { ageSends } from '../../test/age-sends.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { createInboxStore } from '../inbound/inboxes.ts';
 import { removeInboxes } from '../retention/remove-inboxes.ts';
 import { storeMail } from './send-emails.ts';
 import type { SendRequest } from './send-request.ts';
 
-/* How long a message counts in the limits of inboxes and threads: an hour, to the millisecond. */
+/* How long a message counts in the limits of inboxes and threads: an hour of Postgres's clock. */
 
 const ADDRESS = 'agent@in.example';
-const MINUTE_MS = 60_000;
 
 const store = setupStore();
 let accountId: AccountId;
@@ -44,9 +44,9 @@ async function send(count: number, reply?: SendRequest['reply']): Promise<string
 
 /** What a send gets when the hour is not over yet, and when it is. */
 async function aroundTheHour(sendMore: () => Promise<string>): Promise<string[]> {
-  store.clock.advance(59 * MINUTE_MS + 59_000);
+  await ageSends(store, '59 minutes');
   const before = await sendMore();
-  store.clock.advance(1_001);
+  await ageSends(store, '1 minute');
   return [before, await sendMore()];
 }
 

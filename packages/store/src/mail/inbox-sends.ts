@@ -53,13 +53,11 @@ async function send(
   values: readonly unknown[],
 ): Promise<SendOutcome | null> {
   const { accountId, kind, drafts, reply } = request;
-  const now = clock.now().toISOString();
   const addresses = drafts.map(({ from }) => inboxAddressOf(from));
   const idOf = await lockSenders(
     tx,
     request,
     addresses.filter((address) => address !== null),
-    now,
   );
   if (reply !== undefined && !(await threadExists(tx, reply, [...idOf.values()]))) return { kind: 'missing' };
   const [sent] = await runIn<Sent>(tx.client, sendEmails, [...values, true]);
@@ -80,8 +78,8 @@ async function send(
     const threadId = joined ?? newId('thread', clock);
     notes.push({ ...counted, inboxId, threadId, isNew: joined === null, subject: draft.subject });
   }
-  await runIn(tx.client, addInboxSends, [accountId, kind, JSON.stringify(notes), now]);
-  if (kind === 'live') await refuseOverLimit(tx, accountId, notes, now);
+  await runIn(tx.client, addInboxSends, [accountId, kind, JSON.stringify(notes)]);
+  if (kind === 'live') await refuseOverLimit(tx, accountId, notes);
   return outcome;
 }
 
@@ -90,7 +88,6 @@ async function lockSenders(
   { client }: Transaction,
   { accountId, kind }: SendRequest,
   addresses: readonly string[],
-  now: string,
 ): Promise<Map<string, InboxId | null>> {
   const inboxes = await runIn<{ id: InboxId; address: string }>(client, lockInboxSenders, [
     accountId,
@@ -99,7 +96,7 @@ async function lockSenders(
   ]);
   const former =
     kind === 'live'
-      ? await runIn<{ address: string }>(client, lockFormerSenders, [accountId, addresses, now])
+      ? await runIn<{ address: string }>(client, lockFormerSenders, [accountId, addresses])
       : [];
   return new Map<string, InboxId | null>([
     ...former.map(({ address }) => [address, null] as const),
@@ -124,7 +121,6 @@ async function refuseOverLimit(
   tx: Transaction,
   accountId: AccountId,
   notes: readonly { readonly address: string; readonly threadId: ThreadId | null }[],
-  now: string,
 ): Promise<void> {
   const [judged] = await runIn<{ inboxIsOver: boolean; threadIsOver: boolean }>(tx.client, judgeInboxSends, [
     accountId,
@@ -132,7 +128,6 @@ async function refuseOverLimit(
     LIMITS.inboxSendsPerHour,
     [...new Set(notes.flatMap(({ threadId }) => threadId ?? []))],
     LIMITS.threadSendsPerHour,
-    now,
   ]);
   if (judged?.inboxIsOver === true) throw new OverLimit('inbox-over-limit');
   if (judged?.threadIsOver === true) throw new OverLimit('thread-over-limit');

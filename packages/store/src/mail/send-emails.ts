@@ -28,7 +28,7 @@ export async function storeMail(db: Database, clock: Clock, request: SendRequest
   // Sorted ids: messages created in the same millisecond are listed and sent in the order of the request.
   const ids = request.drafts.map(() => newId('email', clock)).sort();
   const answer = { ids, skipped: request.reply?.skipped ?? [] };
-  const values = valuesOf(request, answer, clock.now());
+  const values = valuesOf(request, answer);
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const outcome =
       request.reply === undefined
@@ -71,7 +71,7 @@ export async function storeNotices(
     domains: [],
     idempotency: null,
   } as const;
-  const values = valuesOf(request, { ids, skipped: [] }, clock.now());
+  const values = valuesOf(request, { ids, skipped: [] });
   const { stored } = await runForRow<Sent>(client, sendEmails, [...values, true]);
   if (!stored) throw new Error('a notice was not stored');
   return ids;
@@ -101,7 +101,7 @@ async function sendAtOnce(
   return outcome === null && sent.fromInbox ? sendFromInboxes(db, clock, request, answer, values) : outcome;
 }
 
-function valuesOf(request: SendRequest, answer: SendAnswer, at: Date): unknown[] {
+function valuesOf(request: SendRequest, answer: SendAnswer): unknown[] {
   const { ids } = answer;
   const { accountId, kind, drafts, domains, idempotency, sentBy } = request;
   const messages = drafts.map((draft, index) => ({
@@ -123,7 +123,6 @@ function valuesOf(request: SendRequest, answer: SendAnswer, at: Date): unknown[]
     contents,
     [...new Set(domains)],
     [...new Set(topics)],
-    at.toISOString(),
     idempotency?.route ?? null,
     idempotency?.key ?? null,
     idempotency?.digest ?? null,

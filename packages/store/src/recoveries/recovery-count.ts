@@ -92,8 +92,7 @@ export async function planRecovery(
 
 /**
  * The times that limit the events of a recovery. A span up to the count has no end here: its last position
- * ends it. A process with a clock ahead of Postgres dates its newest events after the count. With an `asOf`
- * of an earlier count, newer events are looked at, and left out by their state.
+ * ends it. With an `asOf` of an earlier count, newer events are looked at, and left out by their state.
  */
 export function eventTimes(
   { since, until }: RecoveryPlan['span'],

@@ -201,13 +201,12 @@ test('and waits once in a pass for an inbox that is busy for long, and keeps no 
   expect(await left()).toEqual(NOTHING_LEFT);
 });
 
-/* Waits for an inbox: dated before the request, and committed after the pass. */
+/* Waits to begin its thread: dated before the request, and committed after the pass. */
 test.each(['received', 'sent'] as const)(
   'with mail that was being stored at the request, and that the first pass could not see (%s)',
   async (how) => {
-    store.clock.set(new Date());
     const storing = await inUndoneTransaction(store.db.pool, async (other) => {
-      await other.query('select from inboxes for no key update');
+      await other.query('lock table inbox_threads in share mode');
       const waiting =
         how === 'received' ? received({ from: BOB }) : sendMail(store, accountId, { from: INBOX, to: [BOB] });
       await untilWaitingForLock(store.outside);
@@ -242,7 +241,6 @@ test('with mail that SES told of before the request, however late it is taken in
   expect(await erasures.erase(accountId, BOB, ACTOR)).toEqual(result({}, { sesMail: 1 }));
   await createSesMailStore(store.db).add('sns-2', mail);
   expect(await lookLater()).toEqual([result({}, { sesMail: 1 })]);
-  store.clock.set(new Date(Date.now() + 3_600_000));
   for (const claim of await createSesMailWork(store.db).claim({ rowsMax: 2, leaseSeconds: 60 })) {
     await createReceivedMessageStore(store.db, store.clock, [SHARED_DOMAIN]).receive(
       incoming({ from: BOB }),

@@ -35,10 +35,8 @@ const REST_PER_PASS = 20;
 /** The next pass waits at least this part of the request's age: after a day, about an hour. */
 const REST_PER_AGE = 0.05;
 /**
- * The longest time from the date of a row to its commit. A send gets its date first. Then it may wait for a
- * connection (5 s) and its statement (15 s). From an inbox, it may also wait for a connection (5 s), its
- * transaction (15 s) and the commit (15 s). With three tries, that is 165 s. The rest allows for clocks that
- * differ.
+ * The longest time from the date of a row to its commit. Postgres dates a row when the statement or the
+ * transaction begins. A transaction may take 15 s, and its commit 15 s. The rest is a reserve.
  */
 export const COMMITTED_WITHIN_SECONDS = 600;
 const COMMITTED_WITHIN = `interval '${COMMITTED_WITHIN_SECONDS} seconds'`;

@@ -16,7 +16,7 @@ const LIFETIMES = [
   { table: 'provider_notifications', age: 'received_at', hours: NOTIFICATION_ID_HOURS },
   // The mail becomes known when its worker reaches Postgres again.
   { table: 'unclaimed_notifications', age: 'received_at', hours: UNCLAIMED_NOTIFICATION_HOURS },
-  // An inbox's mail counts for an hour, by the API's clock.
+  // An inbox's mail counts for an hour.
   { table: 'counted_sends', age: forRetention('counted_at'), hours: 2 },
   { table: 'console_sessions', age: 'expires_at', hours: 0 },
   // A form that arrives again within a day gets its first result.

@@ -47,12 +47,27 @@ beforeEach(async () => {
   inboxId = created.id;
 });
 
+/** Dates a row so many days ago. The time of its thread follows. */
+async function age(table: string, column: string, id: string | undefined, days: number): Promise<void> {
+  await store.outside.query(
+    `with aged as (
+       update ${table} set created_at = now() - make_interval(days => $2) where ${column} = $1
+       returning thread_id, created_at
+     )
+     update inbox_threads t
+     set last_at = greatest(aged.created_at, (select max(m.created_at) from messages m where m.thread_id = t.id and m.id <> $1),
+                            (select max(s.created_at) from inbox_sends s where s.thread_id = t.id and s.email_id <> $1))
+     from aged where t.id = aged.thread_id`,
+    [id, days],
+  );
+}
+
 /** A message that came so many days ago. */
 async function received(ageDays: number, more: Partial<IncomingMessage> = {}): Promise<MessageId> {
-  store.clock.set(new Date(Date.now() - ageDays * 86_400_000));
   const reception = await intake.receive(incoming(more));
   const [message] = reception.kind === 'stored' ? reception.messages : [];
   if (message === undefined) throw new Error('not stored');
+  await age('messages', 'id', message.id, ageDays);
   return message.id;
 }
 
@@ -67,7 +82,6 @@ async function threadOf(id: MessageId): Promise<ThreadId> {
 
 /** Mail that the inbox sends, in answer to a message, so many days ago. */
 async function answered(messageId: string, ageDays: number): Promise<void> {
-  store.clock.set(new Date(Date.now() - ageDays * 86_400_000));
   const sent = await createEmailStore(store.db, store.clock).send({
     accountId,
     kind: 'live',
@@ -75,7 +89,8 @@ async function answered(messageId: string, ageDays: number): Promise<void> {
     idempotency: null,
     drafts: [draftOf({ from: ADDRESS, headers: { 'In-Reply-To': `<${messageId}>` } })],
   });
-  expect(sent.kind).toBe('stored');
+  if (sent.kind !== 'stored') throw new Error(sent.kind);
+  await age('inbox_sends', 'email_id', sent.ids[0], ageDays);
 }
 
 const idsOf = async (table: string) =>
@@ -107,7 +122,9 @@ describe('received mail', () => {
     await dropReceivedMail(store.db.pool, 30);
     const inbox = await inboxes.find({ accountId, kind: 'live' }, inboxId);
     expect(inbox?.unread).toBe(1);
-    expect(inbox?.lastReceived).toEqual(store.clock.now());
+    expect(inbox?.lastReceived).toEqual(
+      (await createMessageStore(store.db, store.clock).find({ accountId, kind: 'live' }, kept))?.receivedAt,
+    );
     await store.outside.query('delete from messages where id = $1', [kept]);
     expect(await inboxes.find({ accountId, kind: 'live' }, inboxId)).toMatchObject({
       unread: 0,

@@ -122,15 +122,15 @@ async function notify(
   { afterSeconds, rowsMax }: NoticeLimits,
   write: (due: NoticeDue) => WrittenNotice,
 ): Promise<SentNotice[]> {
-  // An erasure covers mail up to its request. So the mail has a time before the address is read.
-  const at = clock.now();
   const values = [afterSeconds, rowsMax, NOTICES_ACCOUNT, DEAD_LETTERS_IN_NOTICE_MAX];
   const changes = await run<NoticeDue>(client, CLAIM, values);
   if (changes.length === 0) return [];
   const notices = changes.map((due) => ({ due, ...write(due) }));
   const mails = notices.flatMap(({ due: { webhookId }, mail }) => (mail === null ? [] : { webhookId, mail }));
   const drafts = mails.map(({ mail }) => mail);
-  const ids = await storeNotices(client, { now: () => at }, drafts);
+  // An erasure covers mail up to its request. The mail has the time of the transaction's begin, so it is older
+  // than an erasure after the address was read.
+  const ids = await storeNotices(client, clock, drafts);
   const idOf = new Map(mails.map(({ webhookId }, index) => [webhookId, ids[index] ?? null]));
   await keepOperatorEvents(
     client,

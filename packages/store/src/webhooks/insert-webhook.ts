@@ -18,7 +18,6 @@ export interface WebhookValues {
   readonly domains?: readonly string[] | null;
   /** Every attempt carries them. Checked by `webhookHeaderFault`. No answer shows them. */
   readonly headers?: WebhookHeaders | null;
-  readonly createdAt: Date;
 }
 
 /**

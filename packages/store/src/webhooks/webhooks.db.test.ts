@@ -42,7 +42,7 @@ describe('create', () => {
       events: [],
       description: null,
       domains: null,
-      createdAt: store.clock.now(),
+      createdAt: expect.any(Date),
     });
   });
 
@@ -138,6 +138,7 @@ describe('list', () => {
 
   test('those made in one millisecond come in the order of their ids, so that the list is always the same', async () => {
     for (let n = 0; n < 5; n += 1) await created();
+    await store.outside.query('update webhooks set created_at = now()');
     const ids = (await webhooks.list(accountId)).map(({ id }) => id);
     expect(ids).toHaveLength(5);
     expect(ids).toEqual([...ids].sort().reverse());

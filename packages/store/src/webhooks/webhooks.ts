@@ -2,6 +2,7 @@ import { isEventType, newId } from '@postrider/domain';
 import type { AccountId, Clock, EventType, SecretBox, WebhookId } from '@postrider/domain';
 import type { Actor } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
+import { runIn, statement } from '../db/statement.ts';
 import type { Webhook as WebhookRow } from '../generated/client.ts';
 import { insertWebhook, reachedWebhookLimit } from './insert-webhook.ts';
 import type { WebhookValues } from './insert-webhook.ts';
@@ -20,7 +21,7 @@ export interface Webhook {
   readonly createdAt: Date;
 }
 
-export interface NewWebhook extends Omit<WebhookValues, 'id' | 'subject' | 'createdAt'> {
+export interface NewWebhook extends Omit<WebhookValues, 'id' | 'subject'> {
   /** Applies to an account without a limit of its own. */
   readonly perAccountMax: number;
 }
@@ -33,6 +34,12 @@ export type WebhookCreation =
 
 /** No answer shows them. */
 export const SECRETS = { secretSealed: true, headersSealed: true } as const;
+
+/** Marks a webhook as removed. $1 account, $2 webhook. Returns no row when it is missing. */
+const MARK = statement('mark-webhook')`
+    update webhooks set removed_at = now()
+    where id = $2 and account_id = $1 and subject is null and removed_at is null
+    returning endpoint`;
 
 export type WebhookStore = ReturnType<typeof createWebhookStore>;
 
@@ -73,11 +80,7 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
      */
     async delete(accountId: AccountId, id: WebhookId, by: Actor): Promise<boolean> {
       const isMarked = await db.transactions.run(async (tx) => {
-        const [row] = await tx.client.webhook.updateManyAndReturn({
-          where: { id, accountId, subject: null, removedAt: null },
-          data: { removedAt: clock.now() },
-          select: { endpoint: true },
-        });
+        const [row] = await runIn<{ endpoint: string }>(tx.client, MARK, [accountId, id]);
         if (row !== undefined) await recordDeletion(tx, accountId, { id, ...row }, by);
         return row !== undefined;
       });
@@ -101,7 +104,6 @@ async function createWebhook(
       ...wish,
       id: newId('webhook', clock),
       subject: null,
-      createdAt: clock.now(),
     });
     return { kind: 'created', webhook: webhookOf(row), signingSecret };
   });

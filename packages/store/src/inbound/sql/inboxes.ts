@@ -28,17 +28,13 @@ export const lockInbox = statement('lock-inbox')`
 export const ADDRESS_RESERVED_DAYS = 30;
 
 /** A condition on an address of a shared domain: it belongs to no other account, and is reserved for none. */
-export function isFreeForAccount({
-  address,
-  account,
-  now,
-}: Record<'address' | 'account' | 'now', `$${number}`>): string {
+export function isFreeForAccount({ address, account }: Record<'address' | 'account', `$${number}`>): string {
   return `not exists (select from inboxes i where i.address = ${address} and i.account_id <> ${account})
       and not exists (select from inbound_routes r where r.match = ${address} and r.account_id <> ${account})
       and not exists (
         select from released_addresses a
         where a.address = ${address} and a.account_id <> ${account}
-          and a.released_at > ${now}::timestamptz - interval '${ADDRESS_RESERVED_DAYS} days')`;
+          and a.released_at > now() - interval '${ADDRESS_RESERVED_DAYS} days')`;
 }
 
 /**
@@ -49,14 +45,14 @@ export function isFreeForAccount({
  * Guarantee: an address belongs to one inbox. Run it under the account's lock and, on a shared domain, under
  * the address's lock.
  *
- * $1 id, $2 account, $3 kind, $4 address, $5 name, $6 from name or null, $7 created at, $8 true for a shared
- * domain. Returns the id, or no row when the address is taken.
+ * $1 id, $2 account, $3 kind, $4 address, $5 name, $6 from name or null, $7 true for a shared domain.
+ * Returns the id, or no row when the address is taken.
  */
 export const addInbox = statement('add-inbox')`
     insert into inboxes (id, account_id, kind, address, name, from_name, created_at, updated_at)
-    select $1, $2, $3::key_kind, $4, $5, $6, $7::timestamptz, $7::timestamptz
-    where not $8::bool
-       or ${isFreeForAccount({ address: '$4', account: '$2', now: '$7' })}
+    select $1, $2, $3::key_kind, $4, $5, $6, now(), now()
+    where not $7::bool
+       or ${isFreeForAccount({ address: '$4', account: '$2' })}
     on conflict (address, account_id) do nothing
     returning id`;
 
@@ -86,15 +82,11 @@ export const readInboxMail = statement('read-inbox-mail')`
  *
  * @param from a query of the deleted addresses.
  */
-export function reserveAddress(given: {
-  from: string;
-  sharedDomains: `$${number}`;
-  now: `$${number}`;
-}): string {
+export function reserveAddress(given: { from: string; sharedDomains: `$${number}` }): string {
   return `
     reserved as (
       insert into released_addresses (address, account_id, released_at)
-      select f.address, $1, ${given.now}::timestamptz from (${given.from}) f (address)
+      select f.address, $1, now() from (${given.from}) f (address)
       where split_part(f.address, '@', 2) = any (${given.sharedDomains}::text[])
       on conflict (address) do update set account_id = excluded.account_id, released_at = excluded.released_at
     )`;
@@ -107,8 +99,8 @@ export function reserveAddress(given: {
  *
  * Guarantee: the statement waits for the lock of the inbox, so no row is added to the inbox afterwards.
  *
- * $1 account, $2 kind, $3 id or null, $4 address or null, $5 shared domains, $6 now. Returns the id, or no
- * row when the inbox is missing.
+ * $1 account, $2 kind, $3 id or null, $4 address or null, $5 shared domains. Returns the id, or no row
+ * when the inbox is missing.
  */
 export const deleteInbox = statement('delete-inbox')`
     with gone as (
@@ -116,6 +108,6 @@ export const deleteInbox = statement('delete-inbox')`
     ),
     counting as (
       insert into counted_sends (id, account_id, address, messages, counted_at)
-      select id, $1, address, 0, $6::timestamptz from gone where $2::key_kind = 'live'
-    ),${reserveAddress({ from: 'select address from gone', sharedDomains: '$5', now: '$6' })}
+      select id, $1, address, 0, now() from gone where $2::key_kind = 'live'
+    ),${reserveAddress({ from: 'select address from gone', sharedDomains: '$5' })}
     insert into removed_inboxes (id) select id from gone returning id`;

@@ -49,20 +49,24 @@ export const findRecipients = statement('find-recipients')`
  * Checks a message before it is stored for an inbox, or for a rule without an inbox. `repeated`: the same
  * bytes arrived in the same envelope within the last hour. `blocked`: the account's block list holds it.
  *
+ * Also returns the time: after a wait for the lock of the inbox, so its messages have times in the order of
+ * their commits.
+ *
  * $1 account, $2 inbox or null, $3 rule or null, $4 digest, $5 block list entries that would hold the
- * message, $6 now. If $5 is null, any entry of the account holds it.
+ * message. If $5 is null, any entry of the account holds it.
  */
 export const judgeMessage = statement('judge-message')`
     select exists (
              select from messages m
-             where m.content_digest = $4::bytea and m.created_at > $6::timestamptz - interval '1 hour'
+             where m.content_digest = $4::bytea and m.created_at > now() - interval '1 hour'
                and (m.inbox_id = $2::text or $2::text is null and m.inbox_id is null and m.rule_id = $3::text)
            ) as repeated,
            exists (
              select from blocked_senders b where b.account_id = $1 and b.sender = any ($5::text[])
            ) or $5::text[] is null and exists (
              select from blocked_senders b where b.account_id = $1
-           ) as blocked`;
+           ) as blocked,
+           date_trunc('milliseconds', statement_timestamp()) as now`;
 
 /**
  * CTEs that start the thread `newThread`, or update the time of the thread that the message joins. The
@@ -140,8 +144,8 @@ export const addMessage = statement('add-message')`
  * Guarantee: of concurrent calls, exactly one releases it. Run it under the lock of the inbox, if there is
  * one.
  *
- * $1 message, $2 the thread that it joins or null, $3 id of a new thread or null, $4 now. Returns no row when
- * the message is not held.
+ * $1 message, $2 the thread that it joins or null, $3 id of a new thread or null. Returns no row when the
+ * message is not held.
  */
 export const releaseMessage = statement('release-message')`
     with given as materialized (
@@ -151,6 +155,6 @@ export const releaseMessage = statement('release-message')`
       for no key update
     ),${intoThread('$3')}
     update messages m
-    set status = 'released', thread_id = coalesce($2::text, $3::text), released_at = $4::timestamptz
+    set status = 'released', thread_id = coalesce($2::text, $3::text), released_at = now()
     where m.id = (select g.id from given g)
     returning m.id`;

@@ -9,30 +9,30 @@ import { isFreeForAccount, reserveAddress } from './inboxes.ts';
  * Guarantee: an address belongs to one account. Run it under the account's lock and, on a shared domain,
  * under the address's lock.
  *
- * $1 id, $2 account, $3 match, $4 name or null, $5 webhook, $6 created at, $7 true for a shared domain.
- * Returns the id, or no row when the match is taken.
+ * $1 id, $2 account, $3 match, $4 name or null, $5 webhook, $6 true for a shared domain. Returns when it
+ * was created, or no row when the match is taken.
  */
 export const addRoutingRule = statement('add-routing-rule')`
     insert into inbound_routes (id, account_id, match, name, webhook_id, created_at)
-    select $1, $2, $3, $4, $5, $6::timestamptz
-    where not $7::bool
-       or ${isFreeForAccount({ address: '$3', account: '$2', now: '$6' })}
+    select $1, $2, $3, $4, $5, now()
+    where not $6::bool
+       or ${isFreeForAccount({ address: '$3', account: '$2' })}
     on conflict (match, account_id) do nothing
-    returning id`;
+    returning created_at as "createdAt"`;
 
 /**
  * Deletes a rule and marks its webhook as removed. The webhook gets nothing from then on. The messages that
  * the rule received stay.
  *
- * $1 account, $2 id, $3 removed at, $4 shared domains. Returns the webhook and its endpoint, or no
- * row when the rule is missing.
+ * $1 account, $2 id, $3 shared domains. Returns the webhook and its endpoint, or no row when the
+ * rule is missing.
  */
 export const deleteRoutingRule = statement('delete-routing-rule')`
     with gone as (
       delete from inbound_routes where account_id = $1 and id = $2 returning webhook_id, match
-    ),${reserveAddress({ from: 'select match from gone', sharedDomains: '$4', now: '$3' })},
+    ),${reserveAddress({ from: 'select match from gone', sharedDomains: '$3' })},
     marked as (
-      update webhooks w set removed_at = $3::timestamptz where w.id = (select webhook_id from gone)
+      update webhooks w set removed_at = now() where w.id = (select webhook_id from gone)
       returning w.id, w.endpoint
     )
     select id, endpoint from marked`;

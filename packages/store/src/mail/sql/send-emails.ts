@@ -23,14 +23,14 @@ export const readKnownAnswer = statement('read-known-answer')`${knownAnswer('$1'
 /**
  * Selects the addresses whose live inbox was deleted in the last hour. Live mail from them still counts.
  *
- * @param parameters account, addresses and now.
+ * @param parameters account and addresses.
  */
 function formerInboxes(...parameters: readonly `$${number}`[]): string {
-  const [account, addresses, now] = parameters;
+  const [account, addresses] = parameters;
   return `
             select c.address from counted_sends c
             where c.account_id = ${account} and c.address = any (${addresses}::text[]) and c.messages = 0
-              and c.counted_at > ${now}::timestamptz - interval '1 hour'`;
+              and c.counted_at > now() - interval '1 hour'`;
 }
 
 /**
@@ -48,13 +48,13 @@ function formerInboxes(...parameters: readonly `$${number}`[]): string {
  *
  * $1 account, $2 key kind, $3 messages, $4 attachments without their content (JSON arrays of the records
  * below), $5 the contents of all attachments, concatenated, $6 domains that must be verified, $7 topics that
- * must belong to the account, $8 created at, $9 HTTP route, $10 idempotency key or null, $11 digest of the
- * request, $12 answer (JSON), $13 addresses in From. If an inbox has one of these, or had it in the last
- * hour, nothing is stored, unless $18 says that the inboxes are locked. $14 API key or null, $15 id of the
- * HTTP request or null, $16 and $17 message and address of each recipient. Returns one row.
+ * must belong to the account, $8 HTTP route, $9 idempotency key or null, $10 digest of the
+ * request, $11 answer (JSON), $12 addresses in From. If an inbox has one of these, or had it in the last
+ * hour, nothing is stored, unless $17 says that the inboxes are locked. $13 API key or null, $14 id of the
+ * HTTP request or null, $15 and $16 message and address of each recipient. Returns one row.
  */
 export const sendEmails = statement('send-emails')`
-    with known as materialized (${knownAnswer('$1', '$2', '$9', '$10', '$11')}
+    with known as materialized (${knownAnswer('$1', '$2', '$8', '$9', '$10')}
     ),
     judged as materialized (
       select
@@ -63,21 +63,21 @@ export const sendEmails = statement('send-emails')`
         array(select n.name from unnest($6::text[]) n (name)
               where (select d.id from domains d
                      where d.name = n.name and d.account_id = $1 and d.status = 'verified') is null) as unverified,
-        not $18::bool and (
+        not $17::bool and (
           exists (
-            select from inboxes i where i.account_id = $1 and i.kind = $2::key_kind and i.address = any ($13::text[])
+            select from inboxes i where i.account_id = $1 and i.kind = $2::key_kind and i.address = any ($12::text[])
           )
-          or $2::key_kind = 'live' and exists (${formerInboxes('$1', '$13', '$8')})
+          or $2::key_kind = 'live' and exists (${formerInboxes('$1', '$12')})
         ) as from_inbox,
-        case when $10 is null then true
-             else pg_try_advisory_xact_lock(hashtextextended(concat_ws('/', $1, $2::text, $10, $9), 0))
+        case when $9 is null then true
+             else pg_try_advisory_xact_lock(hashtextextended(concat_ws('/', $1, $2::text, $9, $8), 0))
         end as mine
     ),
     remembered as (
       insert into idempotency_keys as i (account_id, kind, route, key, request_digest, answer)
-      select $1, $2::key_kind, $9, $10, $11, $12::json
+      select $1, $2::key_kind, $8, $9, $10, $11::json
       from judged j
-      where $10 is not null and j.mine and j.unknown_topics = '{}' and j.unverified = '{}' and not j.from_inbox
+      where $9 is not null and j.mine and j.unknown_topics = '{}' and j.unverified = '{}' and not j.from_inbox
       on conflict (account_id, kind, route, key) do update
         set request_digest = excluded.request_digest, answer = excluded.answer, created_at = excluded.created_at
         where i.created_at <= now() - interval '24 hours'
@@ -86,7 +86,7 @@ export const sendEmails = statement('send-emails')`
     agreed as materialized (
       select true as yes
       from judged j
-      where j.unknown_topics = '{}' and j.unverified = '{}' and not j.from_inbox and ($10 is null or exists (select from remembered))
+      where j.unknown_topics = '{}' and j.unverified = '{}' and not j.from_inbox and ($9 is null or exists (select from remembered))
     ),
     stored_emails as (
       insert into emails (id, account_id, kind, status, last_event, from_address, from_domain, to_addresses,
@@ -96,7 +96,7 @@ export const sendEmails = statement('send-emails')`
              case when $2::key_kind = 'live' then 'queued'::email_status else 'stored'::email_status end,
              case when $2::key_kind = 'live' then 'queued' else 'stored' end,
              m."from", m."fromDomain", m."to", m.cc, m.bcc, m."replyTo", m.subject, m.html, m.text, m.headers, m.tags,
-             m."topicId", $8::timestamptz, $14::text, $15::text
+             m."topicId", now(), $13::text, $14::text
       from agreed, json_to_recordset($3::json) as m (
         id text, "from" text, "fromDomain" text, "to" text[], cc text[], bcc text[], "replyTo" text[], subject text, html text, text text,
         headers json, tags json, "topicId" text)
@@ -112,7 +112,7 @@ export const sendEmails = statement('send-emails')`
     recipients as (
       insert into email_recipients (email_id, address_key, domain_key)
       select r.email_id, ${textKey('r.address')}, ${textKey(domainOf('r.address'))}
-      from agreed, unnest($16::text[], $17::text[]) r (email_id, address)
+      from agreed, unnest($15::text[], $16::text[]) r (email_id, address)
     ),
     queued as (
       insert into email_sends (email_id) select id from stored_emails where $2::key_kind = 'live'
@@ -147,11 +147,11 @@ export const lockInboxSenders = statement('lock-inbox-senders')`
  *
  * Guarantee: a later statement of the same transaction sees the mail that the last holder of the lock sent.
  *
- * $1 account, $2 addresses, $3 now. Returns each locked address.
+ * $1 account, $2 addresses. Returns each locked address.
  */
 export const lockFormerSenders = statement('lock-former-senders')`
     select f.address
-    from (select distinct c.address from (${formerInboxes('$1', '$2', '$3')}) c order by c.address) f
+    from (select distinct c.address from (${formerInboxes('$1', '$2')}) c order by c.address) f
     cross join lateral pg_advisory_xact_lock(hashtextextended(concat_ws('/', 'inbox sends', $1, f.address), 0))`;
 
 /**
@@ -159,7 +159,7 @@ export const lockFormerSenders = statement('lock-former-senders')`
  * the locks of the inboxes and of the addresses.
  *
  * $1 account, $2 kind, $3 records (JSON array: email, address, the messages that it counts as; inbox, thread
- * and the subject of a new thread, or nulls), $4 now.
+ * and the subject of a new thread, or nulls).
  */
 export const addInboxSends = statement('add-inbox-sends')`
     with given as materialized (
@@ -168,33 +168,33 @@ export const addInboxSends = statement('add-inbox-sends')`
     ),
     begun as (
       insert into inbox_threads (id, inbox_id, subject, created_at, last_at)
-      select g."threadId", g."inboxId", g.subject, $4::timestamptz, $4::timestamptz from given g where g."isNew"
+      select g."threadId", g."inboxId", g.subject, now(), now() from given g where g."isNew"
     ),
     joined as (
-      update inbox_threads t set last_at = greatest(t.last_at, $4::timestamptz)
+      update inbox_threads t set last_at = greatest(t.last_at, now())
       where t.id = any (array(select g."threadId" from given g where not g."isNew"))
     ),
     counted as (
       insert into counted_sends (id, account_id, address, messages, counted_at)
-      select g."emailId", $1, g.address, g.messages, $4::timestamptz from given g where $2::key_kind = 'live'
+      select g."emailId", $1, g.address, g.messages, now() from given g where $2::key_kind = 'live'
     )
     insert into inbox_sends (email_id, inbox_id, thread_id, created_at)
-    select g."emailId", g."inboxId", g."threadId", $4::timestamptz from given g where g."inboxId" is not null`;
+    select g."emailId", g."inboxId", g."threadId", now() from given g where g."inboxId" is not null`;
 
 /**
  * Checks if addresses or threads sent more in the last hour than their limits.
  *
  * $1 account, $2 addresses, $3 limit of an address in messages per hour, $4 threads, $5 limit of a thread in
- * emails per hour, $6 now.
+ * emails per hour.
  */
 export const judgeInboxSends = statement('judge-inbox-sends')`
     select exists (
              select from unnest($2::text[]) a (address)
              where (select sum(c.messages) from counted_sends c
-                    where c.account_id = $1 and c.address = a.address and c.counted_at > $6::timestamptz - interval '1 hour') > $3
+                    where c.account_id = $1 and c.address = a.address and c.counted_at > now() - interval '1 hour') > $3
            ) as "inboxIsOver",
            exists (
              select from unnest($4::text[]) t (id)
              where (select count(*) from inbox_sends s
-                    where s.thread_id = t.id and s.created_at > $6::timestamptz - interval '1 hour') > $5
+                    where s.thread_id = t.id and s.created_at > now() - interval '1 hour') > $5
            ) as "threadIsOver"`;
