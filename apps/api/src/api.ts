@@ -150,7 +150,6 @@ async function openSendingDomains(parts: ApiParts, domains: DomainStore, provide
     store: domains,
     domains: sendingDomains,
     claimDays: config.domainClaimDays,
-    clock: systemClock,
     logger,
   });
   const domainWork = {

@@ -14,7 +14,6 @@ import {
   publishKeys,
   serviceDrop,
   sesError,
-  systemClock,
   waitFor,
 } from '@postrider/testing';
 import type { FakeIdentity, ServiceReaction, TestDatabase } from '@postrider/testing';
@@ -90,7 +89,6 @@ function startClaims(intervalMs = INTERVAL_MS, using: DomainClaimsOptions['domai
     store,
     domains: using,
     claimDays: DAYS,
-    clock: systemClock,
     logger,
     intervalMs,
   });

@@ -1,4 +1,3 @@
-import type { Clock } from '@postrider/domain';
 import { withCode } from '@postrider/mail';
 import { periodicTask } from '@postrider/runtime';
 import type { Logger, PeriodicTask } from '@postrider/runtime';
@@ -10,7 +9,6 @@ export interface DomainClaimsOptions {
   readonly domains: Pick<SendingDomains, 'expire' | 'finishRelease'>;
   /** A domain that was never verified keeps its name for this many days. */
   readonly claimDays: number;
-  readonly clock: Clock;
   readonly logger: Logger;
   /** The pause between two passes. Only tests set it. */
   readonly intervalMs?: number;
@@ -20,14 +18,13 @@ export interface DomainClaimsOptions {
 const INTERVAL_MS = 10_000;
 /** Domains of an older release have no claim yet. One statement begins this many claims. */
 const CLAIMS_BEGUN_PER_PASS = 100;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Removes domains that their accounts never verified, and completes the releases of operators. Every API
  * process runs this. If two processes pick one name, the second waits and finds it done.
  */
 export function domainClaimsTask(options: DomainClaimsOptions): PeriodicTask {
-  const { store, domains, claimDays, clock, logger, intervalMs = INTERVAL_MS } = options;
+  const { store, domains, claimDays, logger, intervalMs = INTERVAL_MS } = options;
   const onError = (error: unknown) => logger.warn('names of domains not looked through', { error });
   const task = periodicTask({
     async run() {
@@ -40,7 +37,7 @@ export function domainClaimsTask(options: DomainClaimsOptions): PeriodicTask {
 
   async function expireClaim(): Promise<void> {
     await store.beginClaims(CLAIMS_BEGUN_PER_PASS);
-    const claim = await store.expiredClaim(new Date(clock.now().getTime() - claimDays * DAY_MS));
+    const claim = await store.expiredClaim(claimDays);
     if (claim === null || task.stopping.aborted) return;
     const outcome = await domains.expire(claim);
     const fields = { domain_id: claim.id, account_id: claim.accountId };

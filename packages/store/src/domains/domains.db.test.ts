@@ -120,14 +120,13 @@ describe('the time of the first verification is kept', () => {
         `select status, claimed_at is not null as claimed, first_verified_at is not null as marked
          from domains order by claimed, marked`,
       );
-    const later = new Date('2100-01-01');
     await domains.beginClaims(3);
     expect((await states()).filter(({ claimed }) => claimed)).toHaveLength(3);
     await domains.beginClaims(3);
     expect((await states()).filter(({ marked }) => !marked)).toEqual([
       { status: 'pending', claimed: true, marked: false },
     ]);
-    expect(await domains.expiredClaim(later)).toMatchObject({ name: 'pending.example' });
+    expect(await domains.expiredClaim(0)).toMatchObject({ name: 'pending.example' });
   });
 });
 

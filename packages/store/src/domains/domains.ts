@@ -105,9 +105,9 @@ export function createDomainStore(db: Database, clock: Clock) {
     async beginClaims(max: number): Promise<void> {
       await runOn(db.pool, beginDomainClaims, [max]);
     },
-    /** @returns a random domain that was never verified and was claimed before the given time; or null. */
-    async expiredClaim(claimedBefore: Date): Promise<DomainClaim | null> {
-      const [claim] = await runOn<DomainClaim>(db.pool, expiredDomainClaim, [claimedBefore]);
+    /** @returns a random domain that was never verified and was claimed over `days` ago; or null. */
+    async expiredClaim(days: number): Promise<DomainClaim | null> {
+      const [claim] = await runOn<DomainClaim>(db.pool, expiredDomainClaim, [days]);
       return claim ?? null;
     },
     /**

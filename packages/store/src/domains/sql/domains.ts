@@ -157,11 +157,11 @@ export const beginDomainClaims = statement('begin-domain-claims')`
  * `verified` is not found: a process of the previous release verifies domains without the time of first
  * verification.
  *
- * $1 latest start of the claim. Returns account, id and name, or no row.
+ * $1 the days. Returns account, id and name, or no row.
  */
 export const expiredDomainClaim = statement('expired-domain-claim')`
     select account_id as "accountId", id, name
     from domains
-    where first_verified_at is null and status <> 'verified' and claimed_at < $1::timestamptz
+    where first_verified_at is null and status <> 'verified' and claimed_at < now() - make_interval(days => $1)
     order by random()
     limit 1`;
