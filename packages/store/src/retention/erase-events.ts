@@ -29,8 +29,8 @@ interface Page {
 
 /**
  * Finds where a pass begins. An event gets its time, then its position. The day in between allows for the
- * time until the commit, and for clocks that differ. Types are read from the index, as an older or newer
- * release may have others.
+ * time until the commit, and for events that a process of an earlier release dated. Types are read from the
+ * index, as an older or newer release may have others.
  */
 const START = `
   with recursive kinds as (

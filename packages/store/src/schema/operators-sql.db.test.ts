@@ -10,6 +10,7 @@ import { createOutage } from '../../test/outage.ts';
 import { startRecovery } from '../../test/start-recovery.ts';
 import { createDeliveryOutbox } from '../deliveries/delivery-outbox.ts';
 import { createFleet } from '../deliveries/fleet.ts';
+import { createEventStore } from '../events/events.ts';
 import { createSesMailStore, createSesMailWork } from '../inbound/ses-mail.ts';
 import { createMailOutbox } from '../mail/mail-outbox.ts';
 import { createSuppressionStore } from '../mail/suppressions.ts';
@@ -111,6 +112,25 @@ describe('after a clock of Postgres that was a day ahead', () => {
     await store.outside.query(sqlOf('egress.md', 'After a step forward that was an error'));
     expect(await store.outside.query('select key from rate_limits')).toEqual([{ key: 'now' }]);
     expect(await fleet.known()).toMatchObject([{ number: 2 }]);
+  });
+
+  test('events that are dated ahead get the time of those before them, and hide no newer event', async () => {
+    const accountId = await rows.account();
+    const ids = [];
+    for (let n = 0; n < 3; n += 1) ids.push(await rows.event({ accountId }));
+    await store.outside.query(
+      `update events set created_at = now() + interval '1 minute' * case when id = $1 then 1500 else -1 end`,
+      [ids[1]],
+    );
+    const times = { since: new Date(Date.now() - AHEAD_MS), until: new Date() };
+    const listed = async () => {
+      const page = await createEventStore(store.db).list(accountId, times, { limit: 9 });
+      return page?.entries.map(({ id }) => id);
+    };
+    expect(await listed()).toEqual([ids[0]]);
+    await store.outside.query(sqlOf('egress.md', '**Events that are dated ahead**'));
+    expect(await listed()).toEqual(ids);
+    expect(await store.outside.query('select distinct created_at from events')).toHaveLength(1);
   });
 });
 
