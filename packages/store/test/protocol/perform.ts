@@ -6,7 +6,7 @@ import {
   retrySchedule,
 } from '@postrider/domain';
 import type { AccountId, AttemptResult, EventDraft, WebhookId } from '@postrider/domain';
-import { ACTOR, createRows } from '@postrider/testing';
+import { ACTOR, createRows, systemClock } from '@postrider/testing';
 import type { DeliveryClaim, FinishedAttempt } from '../../src/deliveries/delivery-work.ts';
 import { dropOldEvents } from '../../src/retention/old-events.ts';
 import { CLAIM_LIMITS, leasedBy, requestFor } from '../claim-fixture.ts';
@@ -15,7 +15,7 @@ import type { Plan, Way } from './plans.ts';
 import { unitsOf } from './snapshot.ts';
 import { LEASE_UNITS, LOOK_AHEAD_UNITS, UNIT_SECONDS, UNITS_PER_TICK } from './state.ts';
 import type { State } from './state.ts';
-import { clockAgo, newLetterId } from './world.ts';
+import { newLetterId } from './world.ts';
 import type { World } from './world.ts';
 
 /** The contract's schedule, stretched so that its shortest delay is one tick. */
@@ -24,7 +24,8 @@ const SCHEDULE = retrySchedule(
 );
 const RULE = 'r1';
 const EVENT_DAYS = 30;
-const OLD_DAYS = 100;
+/** Its time is long past its days. */
+const DATE_BACK = `update events set created_at = now() - interval '100 days' where id = $1`;
 /** Causes stay open while somebody holds this advisory lock. */
 export const CAUSES_LOCK = 43;
 
@@ -104,9 +105,9 @@ async function record(plan: PlanOf<'record'>, world: World): Promise<Act[]> {
     type === 'email.failed'
       ? { type, accountId, data: { ...about, error: 'no' } }
       : { type: 'email.sent', accountId, data: { ...about, error: null } };
-  const clock = clockAgo(old ? OLD_DAYS : 0);
   const eventId = await world.db.transactions.run(async (tx) => {
-    const id = await recordEvent(tx, plan.rule ? { ...draft, inboundRule: RULE } : draft, clock);
+    const id = await recordEvent(tx, plan.rule ? { ...draft, inboundRule: RULE } : draft, systemClock);
+    if (old) await tx.client.$executeRawUnsafe(DATE_BACK, id);
     // The rest of the cause, which may take its time.
     await tx.client.$queryRawUnsafe(`select 1 from pg_advisory_xact_lock_shared(${CAUSES_LOCK})`);
     return id;

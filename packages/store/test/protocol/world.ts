@@ -1,6 +1,6 @@
 import { createSecretBox, newId } from '@postrider/domain';
 import type { AccountId, DeadLetterId, WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase } from '@postrider/testing';
+import { createRows, createTestDatabase, systemClock } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { openDatabase } from '../../src/db/database.ts';
@@ -53,9 +53,6 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** Events of that time are long past their days. */
-export const clockAgo = (days: number) => ({ now: () => new Date(Date.now() - days * 24 * 60 * 60 * 1000) });
-
 /** Of few rows this is much quicker than to truncate. */
 const CLEAR = `
   with d as (delete from deliveries), m as (delete from deliveries_made), l as (delete from dead_letters),
@@ -85,7 +82,7 @@ export async function openWorld(): Promise<World> {
     accounts: [await rows.account(), await rows.account()],
     outbox: createDeliveryOutbox(leases),
     work: createDeliveryWork(leases, outcomes),
-    webhooks: createWebhookStore(db, secrets, clockAgo(0)),
+    webhooks: createWebhookStore(db, secrets, systemClock),
     deadLetters: createDeadLetterStore(db),
     retention: outcomes,
     tally: emptyTally(),
@@ -111,5 +108,5 @@ async function closeAll(database: TestDatabase, db: Database, pools: readonly Po
 }
 
 export function newLetterId(): DeadLetterId {
-  return newId('deadLetter', clockAgo(0));
+  return newId('deadLetter', systemClock);
 }
