@@ -128,8 +128,8 @@ async function notify(
   const notices = changes.map((due) => ({ due, ...write(due) }));
   const mails = notices.flatMap(({ due: { webhookId }, mail }) => (mail === null ? [] : { webhookId, mail }));
   const drafts = mails.map(({ mail }) => mail);
-  // An erasure covers mail up to its request. The mail has the time of the transaction's begin, so it is older
-  // than an erasure after the address was read.
+  // An erasure covers mail up to its request. The mail has the time at which this transaction began: before
+  // the address was read.
   const ids = await storeNotices(client, clock, drafts);
   const idOf = new Map(mails.map(({ webhookId }, index) => [webhookId, ids[index] ?? null]));
   await keepOperatorEvents(
