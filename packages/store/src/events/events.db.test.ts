@@ -156,11 +156,10 @@ describe('a cursor beyond the last position that the database has given', () => 
 
 describe('who asked with `since`, got an empty page and reads on without it', () => {
   test('gets the later events, and none of long before', async () => {
-    store.clock.set(new Date('2026-03-01T10:00:00.000Z'));
     await suppress('old@b.example');
-    store.clock.set(new Date('2026-03-01T12:00:00.000Z'));
+    await store.outside.query(`update events set created_at = created_at - interval '2 hours'`);
     const events = createEventStore(store.db);
-    const since = store.clock.now();
+    const since = new Date();
     const page = await events.list(accountId, { since }, { limit: 100 });
     expect(page?.entries).toEqual([]);
     await suppress('new@b.example');
