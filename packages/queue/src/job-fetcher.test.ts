@@ -196,6 +196,15 @@ describe('a job fetcher', () => {
     expect(errors.map(({ message }) => message)).toEqual(['connection lost']);
   });
 
+  test('pauses after a failed fetch', async () => {
+    queue.getNextJob = async () => {
+      throw new Error('connection lost');
+    };
+    start(4);
+    await new Promise((resolve) => setImmediate(resolve)); // without a pause, several fetches have failed
+    expect(errors).toHaveLength(1);
+  });
+
   test('reports a job that it cannot complete, and goes on', async () => {
     const fault = Object.assign(new Error('terminating connection'), { code: '57P01' });
     queue.end = async () => {
