@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { describeWithRedis, startFaultProxy, startRedisFailover, waitFor } from '@postrider/testing';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import {
+  CLOSED_PORT,
+  describeWithRedis,
+  startFaultProxy,
+  startRedisFailover,
+  waitFor,
+} from '@postrider/testing';
 import { Redis } from 'ioredis';
 import { blockEventLoop } from '../test/block-event-loop.ts';
 import { rateLimiterConformance } from '../test/conformance.ts';
@@ -177,6 +183,31 @@ describeWithRedis('the rate limiter on Redis', (url) => {
       what: 'the key to expire',
     });
     limiter.close();
+  });
+
+  test('fails its check while the server accepts no writes', async () => {
+    const user = `${prefix}-reader`;
+    await redis.acl('SETUSER', user, 'on', '>secret', `~${prefix}:*`, '+@all', '-@write');
+    const limiter = createRedisRateLimiter({
+      redisUrl: Object.assign(new URL(url), { username: user, password: 'secret' }).href,
+      prefix,
+      onUnavailable: () => undefined,
+      timeoutMs: 10_000,
+    });
+    expect((await limiter.charge('refused', 1, 60)).allowed).toBe(false); // it waits for the connection
+    await expect(limiter.check()).rejects.toThrow(/can't run|NOPERM/);
+    limiter.close();
+    await redis.acl('DELUSER', user);
+  });
+
+  test('tries to connect often enough for the watch of Redis, however long Redis is away', () => {
+    const connect = jest.spyOn(Redis.prototype, 'connect');
+    const redisUrl = `redis://127.0.0.1:${CLOSED_PORT}`;
+    createRedisRateLimiter({ redisUrl, prefix, onUnavailable: () => undefined }).close();
+    const [client] = connect.mock.contexts as Redis[];
+    connect.mockRestore();
+    // `watchRedis` counts an error for 5 s. With longer pauses, an outage would seem to end between two.
+    expect(client?.options.retryStrategy?.(1_000)).toBeLessThan(5_000);
   });
 
   test('refuses once it is closed', async () => {
