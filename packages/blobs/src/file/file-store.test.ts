@@ -18,6 +18,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { waitFor } from '@postrider/testing';
 import { blobStoreConformance } from '../../test/conformance.ts';
 import { blobIdOf, BlobStoreUnavailableError, createBlobStore } from '../index.ts';
 import type { BlobId, BlobStore } from '../index.ts';
@@ -167,6 +168,43 @@ describe('a folder of blobs', () => {
     await mkdir(root);
     await chmod(root, 0o500);
     await expect(store.put(Buffer.from('x'))).rejects.toMatchObject({ cause: { code: 'EACCES' } });
+  });
+});
+
+(process.platform === 'linux' ? describe : describe.skip)('no file stays open', () => {
+  const OPERATIONS = 50;
+  const bytes = randomBytes(1000);
+  let store: BlobStore;
+  let id: BlobId;
+  beforeEach(async () => {
+    store = createBlobStore(`file:${join(await newFolder(), 'blobs')}`);
+    id = await store.put(bytes);
+  });
+
+  const openFiles = async (): Promise<number> => (await readdir('/proc/self/fd')).length;
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['a refused range', () => expect(store.open(id, { start: 1000, end: 1000 })).rejects.toThrow(RangeError)],
+    ['a read', () => store.read(id)],
+    ['a put of new bytes', () => store.put(randomBytes(1000))],
+    ['a put of existing bytes', () => store.put(bytes)],
+  ])('after %s', async (_what, operate) => {
+    const before = await openFiles();
+    for (let n = 0; n < OPERATIONS; n += 1) await operate();
+    expect(await openFiles()).toBeLessThan(before + OPERATIONS / 2);
+  });
+
+  test('after a stream that is dropped unread', async () => {
+    const before = await openFiles();
+    const dropped: unknown[] = []; // keeps them from the garbage collection, which closes files
+    for (let n = 0; n < OPERATIONS; n += 1) {
+      const opened = await store.open(id);
+      opened?.stream.destroy();
+      dropped.push(opened);
+    }
+    const areClosed = async () => (await openFiles()) < before + OPERATIONS / 2;
+    await waitFor(areClosed, { what: 'the files to be closed', timeoutMs: 10_000 });
+    expect(dropped).toHaveLength(OPERATIONS);
   });
 });
 

@@ -95,6 +95,14 @@ describe('a bucket of blobs', () => {
     expect(s3.objects.get(BLOB_KEY)?.bytes).toEqual(BLOB);
   });
 
+  test('gets one blob after another over one connection', async () => {
+    const store = connect();
+    await store.put(BLOB);
+    await store.put(randomBytes(3 * 1024 * 1024));
+    expect(s3.requests.map(({ headers }) => headers.expect)).toEqual([undefined, undefined]);
+    expect(s3.openSockets).toBe(1);
+  });
+
   test('refuses bytes that changed on their way', async () => {
     await connect().put(BLOB);
     expect(s3.requests[0]?.headers['x-amz-checksum-sha256']).toBe(
