@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { BlockBuffer } from './block-buffer.ts';
 import { ByteBudget } from './byte-budget.ts';
 
@@ -32,6 +32,24 @@ describe('the bytes of a message', () => {
     for (const size of sizes) buffer.append(sent.subarray(at, (at += size)));
     expect(buffer.length).toBe(sent.length);
     expect(buffer.join().equals(sent)).toBe(true);
+  });
+
+  test('in chunks of one byte take few blocks', () => {
+    const allocated = jest.spyOn(Buffer, 'allocUnsafe');
+    const buffer = new BlockBuffer();
+    const byte = Buffer.from('x');
+    for (let n = 0; n < 10_000; n += 1) buffer.append(byte);
+    const blocks = allocated.mock.calls.length;
+    allocated.mockRestore();
+    expect(buffer.length).toBe(10_000);
+    expect(blocks).toBeLessThan(30);
+  });
+
+  test('are held once: joined, the blocks are dropped', () => {
+    const buffer = new BlockBuffer();
+    buffer.append(Buffer.from('abc'));
+    expect(buffer.join().toString()).toBe('abc');
+    expect(buffer.join()).toHaveLength(0);
   });
 
   test('are copied, so the caller may reuse its buffer', () => {
