@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import { describe, expect, test } from '@jest/globals';
 import { describeFailure, failed, refused } from './failure.ts';
 
@@ -81,6 +82,19 @@ test('a machine without a local port left is at fault, also beside an address th
   expect(describeFailure(noPort, facts)).toBeNull();
   const both = Object.assign(new Error(''), { code: 'ENETUNREACH', errors: [noRoute, noPort] });
   expect(describeFailure(both, facts)).toBeNull();
+});
+
+const hasIpv6 = Object.values(networkInterfaces())
+  .flatMap((addresses) => addresses ?? [])
+  .some(({ family, internal, address }) => family === 'IPv6' && !internal && !address.startsWith('fe80:'));
+
+(hasIpv6 ? test.skip : test)('an endpoint with IPv6 only fails on a machine without IPv6', () => {
+  const error = nodeError('EADDRNOTAVAIL', { syscall: 'connect', address: '2606::1', port: 443 });
+  expect(describeFailure(error, facts)).toEqual({
+    kind: 'failed',
+    cause: 'connect',
+    error: 'connect EADDRNOTAVAIL [2606::1]:443',
+  });
 });
 
 test('an error without a code is a fault of our own', () => {

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { request, type RequestOptions } from 'node:https';
-import { connect, type Socket } from 'node:net';
+import { Agent, request, type RequestOptions } from 'node:https';
+import { connect, type Socket, type TcpNetConnectOpts } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import {
   cleanUpAfterEach,
   CLOSED_PORT,
@@ -111,6 +111,16 @@ describe('a request through the agent itself', () => {
     await expect(get(agent, options)).rejects.toThrow(/unable to verify/);
     expect(receiver.requests).toHaveLength(0);
   });
+});
+
+test('an attempt of 10 s has time for eight addresses that do not answer', async () => {
+  const receiver = await startReceiver();
+  const connecting = jest.spyOn(Agent.prototype, 'createConnection');
+  atEnd(() => connecting.mockRestore());
+  await get(createAgent(['127.0.0.1/32']), { host: '127.0.0.1', port: receiver.port });
+  const { autoSelectFamilyAttemptTimeout = Infinity } = (connecting.mock.calls[0]?.[0] ??
+    {}) as Partial<TcpNetConnectOpts>;
+  expect(8 * autoSelectFamilyAttemptTimeout).toBeLessThan(10_000);
 });
 
 test('of a hundred addresses of each family, a connection tries eight', async () => {

@@ -6,6 +6,9 @@ import type { EndpointResult } from '../endpoint-result.ts';
 import { AddressGuard } from '../guard/address-guard.ts';
 import { NameResolver } from '../resolve/name-resolver.ts';
 
+/** The time limit of an attempt in production. An owner must learn that the name servers are silent. */
+const ATTEMPT_MS = 10_000;
+
 forEachHttpClient((fixture) => {
   describe('names', () => {
     test('a name keeps its SNI, its Host and its certificate', async () => {
@@ -41,7 +44,7 @@ forEachHttpClient((fixture) => {
       ['is not served', 'servfail', `DNS: no answer for ${NAME} (SERVFAIL)`],
       ['is met with silence', 'silence', `DNS: no answer for ${NAME} (TIMEOUT)`],
     ])('a name that %s is a failed attempt', async (_, reply, error) => {
-      const { client } = await fixture.createClientWithNames(() => reply);
+      const { client } = await fixture.createClientWithNames(() => reply, { timeoutMs: ATTEMPT_MS });
       expect(await post(client, `https://${NAME}/`)).toEqual({ kind: 'failed', cause: 'dns', error });
     });
 

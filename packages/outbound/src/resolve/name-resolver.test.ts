@@ -41,6 +41,17 @@ describe('resolve', () => {
     expect(await resolver.resolve('hooks.example.com')).toEqual(['192.0.2.1']);
   });
 
+  test('asks again when a question gets no answer', async () => {
+    const asked = new Set<string>();
+    const { resolver, queries } = await start((_name, type) => {
+      if (asked.has(type)) return { addresses: ['192.0.2.1'] };
+      asked.add(type);
+      return 'silence';
+    });
+    expect(await resolver.resolve('hooks.example.com')).toEqual(['192.0.2.1']);
+    expect(queries).toHaveLength(4);
+  });
+
   test('gives every address of a long answer', async () => {
     const many = Array.from({ length: 100 }, (_, index) => `192.0.2.${index}`);
     const { resolver } = await start(() => ({ addresses: many }));
