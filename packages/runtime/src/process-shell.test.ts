@@ -8,7 +8,7 @@ function startProcess(env: Record<string, string>, script = 'console.log(shell.c
   const { outputFiles } = buildSync({
     stdin: {
       contents: `
-        import { processShell } from './process-shell.ts';
+        import { processShell, sharedShell } from './process-shell.ts';
         const shell = processShell('worker', ({ leaseSeconds }) => ({ also: leaseSeconds }));
         ${script}`,
       resolveDir: fileURLToPath(new URL('.', import.meta.url)),
@@ -63,4 +63,23 @@ test('an outage of Postgres is one line, whatever number of errors it causes', (
   );
   const lines = stdout.split('\n').filter((line) => line.includes('"postgres error"'));
   expect(lines).toEqual([expect.stringContaining('gone')]);
+});
+
+test('roles that share a process have one log line each for Postgres, and one counter', () => {
+  const { stdout } = startProcess(
+    { ...GOOD, ROLES: 'relay,worker' },
+    `const { shellOf, metrics } = sharedShell(() => ({}));
+    for (const role of ['relay', 'worker'])
+      shellOf(role).onPostgresError(Object.assign(new Error('gone'), { code: '57P01' }));
+    console.log(await metrics.registry.metrics());`,
+  );
+  const lines = stdout.split('\n');
+  const errors = lines.filter((line) => line.includes('"postgres error"'));
+  expect(errors.map((line) => (JSON.parse(line) as { service: string }).service)).toEqual([
+    'relay',
+    'worker',
+  ]);
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^postrider_postgres_errors_total\{code="57P01".*\} 2$/),
+  );
 });

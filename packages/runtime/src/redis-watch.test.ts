@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { watchRedis } from './redis-watch.ts';
+import { reconnectOnError, watchRedis } from './redis-watch.ts';
 
 const NOT_CONNECTED = new Error("Stream isn't writeable and enableOfflineQueue options is false");
 
@@ -61,11 +61,16 @@ test('an error of the client is one line with its words, and each error is count
   refusal = NOT_CONNECTED;
   for (let n = 0; n < 10; n += 1) {
     watch.onError(new Error('WRONGPASS'));
-    watch.onError(new Error('Connection is closed.'));
+    for (const saysNoReason of [
+      'Connection is closed.',
+      'Reached the max retries per request limit',
+      NOT_CONNECTED.message,
+    ])
+      watch.onError(new Error(saysNoReason));
     await elapse(2_000);
   }
   expect(lines).toEqual([['redis error', 'WRONGPASS']]);
-  expect(counted).toBe(20);
+  expect(counted).toBe(40);
 });
 
 test('a Redis that answers and refuses is one line with its words, and each check counts after 5 s', async () => {
@@ -102,4 +107,19 @@ test('it asks every 5 s while all is well, and every second during an outage', a
   expect(checks).toBe(6);
   await elapse(4_000);
   expect(checks).toBe(10);
+});
+
+test.each([
+  "READONLY You can't write against a read only replica.",
+  'LOADING Redis is loading the dataset in memory',
+  "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+  'NOREPLICAS Not enough good replicas to write.',
+  'MISCONF Redis is configured to save RDB snapshots',
+  'ERR Error running script: READONLY You can',
+])('a client connects again after %s', (message) => {
+  expect(reconnectOnError(new Error(message))).toBe(true);
+});
+
+test('a client keeps its connection after another refusal', () => {
+  expect(reconnectOnError(new Error("OOM command not allowed when used memory > 'maxmemory'."))).toBe(false);
 });

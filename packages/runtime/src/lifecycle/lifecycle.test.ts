@@ -297,6 +297,13 @@ describe('a signal while the process already stops for another reason', () => {
   });
 });
 
+test('a start settles the heap', async () => {
+  const garbage = letGo();
+  await new Promise(setImmediate); // as below
+  await lifecycle().run();
+  expect(garbage.deref()).toBeUndefined();
+});
+
 /** A separate function, so that no reference stays on the stack. */
 function letGo(): WeakRef<object> {
   return new WeakRef({ garbage: true });

@@ -38,6 +38,10 @@ describe('keys of the console', () => {
     expect(problems.join()).not.toContain(digest.slice(0, 8));
   });
 
+  test('without an address of its own, the console listens on loopback alone', () => {
+    expect(load(`ada:operator:${digest}`).consoleHost).toBe('127.0.0.1');
+  });
+
   test('without them there is no console', () => {
     expect(problemsOf('')).toEqual(['CONSOLE_KEYS is required']);
   });
