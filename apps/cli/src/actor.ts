@@ -30,7 +30,7 @@ export function actorOf(io: Io, { as, note }: ActorOptions): Actor {
   return { kind: 'cli', name: as ?? login(io), note };
 }
 
-/** The user behind `sudo`, else of this process. A container may run as a user without a name. */
+/** The user behind `sudo`, otherwise that of this process. A container may run as a user without a name. */
 function login({ env }: Io): string {
   const sudoer = env['SUDO_USER']?.trim() ?? '';
   if (sudoer !== '') return sudoer;

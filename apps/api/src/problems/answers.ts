@@ -233,7 +233,7 @@ export const noSlotInTime = problem(
   'Too many such requests are in flight at the moment, of this account or of others. Send it again later.',
 );
 
-/** The count of a recovery ended by time, so nobody knows whether the expected number matches. */
+/** The count of a recovery did not end in time, so it is unknown whether the expected number matches. */
 export const countTakesLong = problem(
   'not-ready',
   'The events could not be counted in time. Send the request again later, or without expected.',

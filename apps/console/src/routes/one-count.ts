@@ -5,7 +5,7 @@ import { Refusal } from '../http/refusal.ts';
 export interface CountOptions {
   /** The page that counts again. Default: the one that was asked for. */
   readonly again?: string;
-  /** False: nobody waits for the result, so the count ends soon. Default: it is wanted. */
+  /** False: no client waits for the result, so the count ends soon. Default: it is wanted. */
   readonly isWanted?: () => boolean;
 }
 

@@ -147,7 +147,7 @@ async function webhooksOf(
   return page?.entries ?? [];
 }
 
-/** Counts for all webhooks as of one moment. */
+/** Counts for all webhooks, each up to the same time. */
 async function countAll(
   recoveries: Pick<ReturnType<typeof createRecoveryStore>, 'count'>,
   webhooks: readonly OwnedWebhook[],

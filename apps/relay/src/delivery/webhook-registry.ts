@@ -143,7 +143,8 @@ export class WebhookRegistry {
       if (webhook === undefined) continue;
       removed.push(webhook);
       webhooks.delete(webhook);
-      if (webhooks.size > 0) accounts.set(account, webhooks); // behind the other accounts: this loop meets it again
+      // Behind the other accounts: this loop meets it again.
+      if (webhooks.size > 0) accounts.set(account, webhooks);
     }
     return removed;
   }

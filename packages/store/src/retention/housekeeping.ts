@@ -32,8 +32,8 @@ const LIFETIMES = [
 ] as const;
 
 /**
- * Deletes rows whose lifetime in `LIFETIMES` is over, also after the step of one table fails. @returns how
- * many.
+ * Deletes the rows that are older than `LIFETIMES` says. A table that fails does not stop the others.
+ * @returns how many rows.
  *
  * @throws the error of an outage at once, that of the first table that failed at the end
  */
