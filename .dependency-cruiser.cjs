@@ -40,7 +40,8 @@ module.exports = {
     },
     {
       name: 'domain-is-pure',
-      comment: 'The domain needs zod, ulid, node:crypto and node:url. Whatever touches the world is passed in.',
+      comment:
+        'The domain needs zod, ulid, node:crypto and node:url. Whatever touches the world is passed in.',
       severity: 'error',
       from: { path: '^packages/domain/', pathNot: TEST_CODE },
       to: { pathNot: ['^packages/domain/', npm('zod', 'ulid'), '^(node:)?(crypto|url)$'] },
