@@ -78,6 +78,10 @@ export function refused(): void {
   void client.POST('/v1/webhooks', { body: {} });
   // @ts-expect-error: no event has such a type
   void client.POST('/v1/webhooks', { body: { endpoint: 'https://a.example', events: ['email.lost'] } });
+  // @ts-expect-error: an email needs a sender and recipients
+  void client.POST('/v1/emails', { body: { subject: 'Hello', text: 'Hello' } });
+  // @ts-expect-error: a topic has no such field
+  void client.PATCH('/v1/topics/{id}', { params: { path: { id: 'top_1' } }, body: { nmae: 'News' } });
   // @ts-expect-error: there is no such route
   void client.GET('/v1/webhook');
   // @ts-expect-error: an email has no such field

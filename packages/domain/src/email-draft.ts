@@ -127,17 +127,19 @@ export const emailFields = z.object(
 );
 
 /** The rule in a JSON Schema that one of the two has a value. */
-export const HTML_OR_TEXT = ['html', 'text'].map((field) => ({
-  required: [field],
-  properties: { [field]: { type: 'string' } },
-}));
+export const HTML_OR_TEXT = {
+  anyOf: ['html', 'text'].map((field) => ({
+    required: [field],
+    properties: { [field]: { type: 'string' } },
+  })),
+};
 
 /** The body of a send as the OpenAPI document describes it. */
 export const emailRequest = emailFields.extend(UNSUPPORTED).meta({
   id: 'EmailRequest',
   description: `One of \`html\` and \`text\` is required. At most ${LIMITS.recipients} recipients in \`to\`, \`cc\` and \`bcc\` together.`,
   required: ['from', 'to', 'subject'],
-  anyOf: HTML_OR_TEXT,
+  allOf: [HTML_OR_TEXT],
 });
 
 /**

@@ -72,7 +72,7 @@ export const replyRequest = emailFields
     headers: shape.headers.optional().meta(threadHeadersSchema),
     reply_all: replyAll,
   })
-  .meta({ id: 'ReplyRequest', anyOf: HTML_OR_TEXT });
+  .meta({ id: 'ReplyRequest', allOf: [HTML_OR_TEXT] });
 
 /**
  * The ids that a header can hold. A line has 998 octets (RFC 5322 2.1.1): a space, the brackets and the id.

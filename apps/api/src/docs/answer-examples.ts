@@ -199,6 +199,7 @@ export interface ExampleSchema {
   readonly pattern?: string;
   readonly required?: readonly string[];
   readonly anyOf?: readonly ExampleSchema[];
+  readonly allOf?: readonly ExampleSchema[];
   readonly items?: ExampleSchema;
   readonly properties?: Readonly<Record<string, ExampleSchema>>;
 }

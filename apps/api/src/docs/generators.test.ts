@@ -51,6 +51,25 @@ describe('a class of a pattern', () => {
   });
 });
 
+test('no pattern escapes a slash: a generator that writes it between slashes escapes it again', () => {
+  expect(PATTERNS.filter((pattern) => pattern.includes('\\/'))).toEqual([]);
+});
+
+test('an object is no choice of objects as well: clients read that as a choice of types', () => {
+  const both = OBJECTS.filter(({ object }) => 'anyOf' in object && 'properties' in object);
+  expect(both.map(({ place }) => place)).toEqual([]);
+});
+
+test('each choice has a type: clients take one without a type as any value', () => {
+  const choices = OBJECTS.flatMap(({ place, object: { anyOf = [] } }) =>
+    (anyOf as readonly Json[]).map((choice) => ({ place, choice })),
+  );
+  const untyped = choices.filter(
+    ({ choice }) => !['type', '$ref', 'properties', 'const', 'allOf', 'anyOf'].some((word) => word in choice),
+  );
+  expect(untyped).toEqual([]);
+});
+
 test('a text has a format or a pattern: clients make a value of another type from a format', () => {
   const both = OBJECTS.filter(({ object }) => 'format' in object && 'pattern' in object);
   expect(both.map(({ place }) => place)).toEqual([]);

@@ -80,8 +80,9 @@ export function refusalResponse(
 }
 
 /** The fields that a body must have, or those of its first form. `a or b`: one of two is enough. */
-function requiredFields({ required, anyOf = [], properties }: ExampleSchema = {}): readonly string[] {
+function requiredFields({ required, allOf, anyOf }: ExampleSchema = {}): readonly string[] {
   if (required !== undefined) return required;
-  if (properties !== undefined) return anyOf.length === 0 ? [] : [anyOf.flatMap(requiredFields).join(' or ')];
-  return anyOf[0] === undefined ? [] : requiredFields(anyOf[0]);
+  if (allOf !== undefined)
+    return allOf.map((part) => (part.anyOf ?? []).flatMap(requiredFields).join(' or '));
+  return anyOf?.[0] === undefined ? [] : requiredFields(anyOf[0]);
 }

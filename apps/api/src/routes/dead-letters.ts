@@ -102,7 +102,7 @@ function listDeadLetters(deadLetters: DeadLetterStore): Documented<KeyedRoute> {
 const cut = parsedText(
   (written): DeadLetterCut | null => parseId('deadLetter', written) ?? parseIsoTime(written),
   'is neither a time such as 2026-11-20T10:00:00Z nor the id of a dead letter',
-  { anyOf: [PATTERNS.isoTime, idPattern('deadLetter')].map((pattern) => ({ pattern })) },
+  { anyOf: [PATTERNS.isoTime, idPattern('deadLetter')].map((pattern) => ({ type: 'string', pattern })) },
 );
 
 const replayRequest = strictFields({

@@ -94,7 +94,7 @@ const idsOf = <N extends Noun>(noun: N) =>
   );
 
 /** A name of the tz database. Intl also takes offsets. */
-const ZONE_NAME = /^[A-Za-z][\w+-]*(?:\/[A-Za-z][\w+-]*){0,2}$/;
+const ZONE_NAME = /^[A-Za-z][\w+-]*(?:[/][A-Za-z][\w+-]*){0,2}$/;
 /**
  * The tz database's names of three letters, and the zones to which it links them. Postgres reads such a name
  * as an abbreviation, and its CET has no summer time. Intl also takes other names: its AST is Alaska's time.

@@ -18,7 +18,7 @@ import { listAnswer } from '../http/list-answer.ts';
 import { parsedText } from '../http/parsed-text.ts';
 import { foreignInboundDomain, inboxExists, inboxLimit, noSuch, reservedName } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
-import { count, deleted, idOf, named, nullableText, pageOf, text, time } from './schemas.ts';
+import { count, deleted, idOf, named, nullableText, oneRequired, pageOf, text, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 
 const READ = { scope: 'inbound:read', limited: true } as const;
@@ -204,7 +204,7 @@ const inboxUpdate = z
   .object({ name: requestedName.exactOptional(), from_name: requestedFromName.exactOptional() })
   .meta({
     id: 'InboxUpdate',
-    anyOf: CHANGEABLE.map((field) => ({ required: [field] })),
+    ...oneRequired(CHANGEABLE),
   });
 const updatedInbox = named('inbox', 'inbox').meta({ id: 'UpdatedInbox' });
 

@@ -53,6 +53,14 @@ export function shownSecret(signingSecret: string) {
   return { signing_secret: signingSecret, standard_secret: standardSecret(signingSecret) };
 }
 
+/**
+ * A part of a request's schema: one of these fields is required. It is in `allOf`, because generators of
+ * clients read `anyOf` beside `properties` as a choice of types, and one without a type as any value.
+ */
+export function oneRequired(fields: readonly string[]) {
+  return { allOf: [{ anyOf: fields.map((field) => ({ required: [field], properties: { [field]: {} } })) }] };
+}
+
 export function idOf(noun: Noun) {
   return z.string().regex(new RegExp(idPattern(noun)));
 }

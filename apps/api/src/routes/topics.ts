@@ -8,7 +8,7 @@ import { listAnswer } from '../http/list-answer.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute } from './route.ts';
-import { deleted, idOf, named, nullableText, pageOf, text, time } from './schemas.ts';
+import { deleted, idOf, named, nullableText, oneRequired, pageOf, text, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 
 /** Topic routes have no rate limit (contract 8, rule 3). */
@@ -125,7 +125,7 @@ const topicUpdate = z
   .object({ name: topicName.exactOptional(), description: topicDescription.exactOptional() })
   .meta({
     id: 'TopicUpdate',
-    anyOf: CHANGEABLE.map((field) => ({ required: [field] })),
+    ...oneRequired(CHANGEABLE),
     not: { required: ['default_subscription'] },
   });
 const updatedTopic = named('topic', 'topic').meta({ id: 'UpdatedTopic' });
