@@ -11,6 +11,8 @@ export function emailObject(email: FoundEmail) {
     to: email.to,
     cc: email.cc,
     bcc: email.bcc,
+    /** Those that a suppression left out. */
+    suppressed: email.suppressedAddresses,
     subject: email.subject,
     tags: email.tags,
     attachments: email.attachments,

@@ -84,6 +84,7 @@ test('emails show names the recipients of each kind, the send and the fault', as
     to: ['bob@b.example'],
     cc: ['c@b.example'],
     bcc: ['d@b.example'],
+    suppressed: ['d@b.example'],
     subject: 'Hi\u001b[31m',
     tags: [{ name: 'n', value: 'v' }],
     attachments: [],

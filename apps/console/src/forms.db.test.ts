@@ -149,7 +149,7 @@ describe.each(Object.entries(FORMS))('%s', (_, form) => {
     const { status, text } = await ada.post(form.action(), fields);
     expect(status).toBe(400);
     expect(text).toMatch(
-      /<a class="btn" href="\/(?:events|messages|recover|recoveries)[/?][^"]+">Back to the form</,
+      /<a class="btn" href="\/(?:events|messages|recover|recoveries)[/?][^"]+">Back to the page</,
     );
     expect(await actedOf(form)).toBe(0);
   });

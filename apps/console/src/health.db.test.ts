@@ -26,7 +26,7 @@ describe('the page of a webhook', () => {
     expect(words).toMatch(
       /Failing since \d.* for 1 h 30 min\. The last attempt was at \d.*\. The last success was at .*\. The last error is HTTP 503 ?\. A notice was sent at/,
     );
-    expect(words).not.toContain('Nothing is left to try');
+    expect(words).not.toContain('No delivery waits');
     for (const noticedAt of ['null', `failing_since - interval '1 minute'`]) {
       await query(`update webhooks set failing_notice_at = ${noticedAt}`);
       expect(textOf(await show(`/webhooks/${outage.failing}`))).toContain('Nobody was notified yet.');
@@ -37,12 +37,12 @@ describe('the page of a webhook', () => {
     );
   });
 
-  test('with nothing left to try says that a repair shows with the next event', async () => {
+  test('without a waiting delivery says that a repair shows with the next event', async () => {
     await query('delete from deliveries');
     await query(`update webhook_health set last_failure_at = now() - interval '40 minutes'`);
     await query('delete from attempts');
     expect(textOf(await show(`/webhooks/${outage.failing}`))).toMatch(
-      /The last attempt was at \d.*40 min ago ?\. Nothing is left to try: the next event or a replay shows whether/,
+      /The last attempt was at \d.*40 min ago ?\. No delivery waits: the next event or a replay shows whether/,
     );
     expect(textOf(await show(`/accounts/${outage.accountId}`))).toMatch(
       /failing 1 h 30 min ?(, HTTP 503)? last attempt 40 min ago/,

@@ -80,7 +80,7 @@ describe('lists', () => {
   ])('%s leads back to the form, with the fields that are right', async (path, back) => {
     const { status, text } = await ada.get(path);
     expect(status).toBe(400);
-    expect(text).toContain(`<a class="btn" href="${back.replaceAll('&', '&amp;')}">Back to the form</a>`);
+    expect(text).toContain(`<a class="btn" href="${back.replaceAll('&', '&amp;')}">Back to the page</a>`);
     expect((await ada.get(back)).status).toBeLessThan(400);
   });
 

@@ -45,8 +45,7 @@ for the library that called them. The start of a process counts, too. Node's pro
 this page.
 
 The profiler reads a clock, not the CPU. A write to a socket wakes the process at its other end. On a machine with few cores that process
-often takes the core, and the writer's wait counts as time of the socket. In \`request-to-arrival\`, Linux' \`perf\` counted 18 % of the API's
-CPU time in the kernel, for sockets and everything else. Find what costs CPU time with \`node --perf-basic-prof\` and
+often takes the core, and the writer's wait counts as time of the socket. Find what costs CPU time with \`node --perf-basic-prof\` and
 \`perf record -e task-clock -g\`.
 `;
 }

@@ -7,7 +7,8 @@ import { errorCode } from './metrics/error-code.ts';
 const OUTAGE_ENDS_AFTER_MS = 60_000;
 
 /**
- * Returns a function that counts each error of Postgres, and logs the first one of an outage as a warning.
+ * Returns a function that counts each error of Postgres. It logs the first one of each code in an outage as a
+ * warning.
  * @param fields of each log line
  */
 export function reportingPostgres(
@@ -16,11 +17,15 @@ export function reportingPostgres(
   fields: LogFields = {},
 ): (error: Error) => void {
   let lastAtMs = -Infinity;
+  const warned = new Set<string>();
   return (error) => {
     const nowMs = performance.now();
-    const again = nowMs - lastAtMs < OUTAGE_ENDS_AFTER_MS;
+    const code = errorCode(error);
+    if (nowMs - lastAtMs >= OUTAGE_ENDS_AFTER_MS) warned.clear();
     lastAtMs = nowMs;
-    postgresErrors.inc({ code: errorCode(error) });
+    const again = warned.has(code);
+    warned.add(code);
+    postgresErrors.inc({ code });
     logger[again ? 'debug' : 'warn']('postgres error', { ...fields, error });
   };
 }

@@ -56,13 +56,14 @@ test('a good configuration is logged without secrets, and the process goes on', 
   expect(port).toBe('0');
 });
 
-test('an outage of Postgres is one line, whatever number of errors it causes', () => {
+test('an outage of Postgres is one line for each code, whatever number of errors it causes', () => {
   const { stdout } = startProcess(
     GOOD,
-    `for (const reason of ['gone', 'away', 'away']) shell.onPostgresError(new Error(reason));`,
+    `for (const code of ['57P01', '28P01', '57P01', '28P01'])
+       shell.onPostgresError(Object.assign(new Error('gone ' + code), { code }));`,
   );
   const lines = stdout.split('\n').filter((line) => line.includes('"postgres error"'));
-  expect(lines).toEqual([expect.stringContaining('gone')]);
+  expect(lines).toEqual([expect.stringContaining('gone 57P01'), expect.stringContaining('gone 28P01')]);
 });
 
 test('roles that share a process have one log line each for Postgres, and one counter', () => {

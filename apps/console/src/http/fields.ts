@@ -38,7 +38,7 @@ export function readFields<Shape extends z.ZodRawShape>(
   );
 }
 
-/** The name of a field as forms write it: `Since` for `since`. */
+/** The name of a field with a capital, as most forms write it: `Since` for `since`. */
 function labelOf(name: string): string {
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }

@@ -54,7 +54,7 @@ export function badRequest(faults: readonly string[], wrongFields: readonly stri
     </div>`;
     return { status: 400, title: 'Malformed request', main };
   };
-  const toForm = (formPage: string) => leadingTo(formPage, 'Back to the form');
+  const toForm = (formPage: string) => leadingTo(formPage, 'Back to the page');
   return new Refusal(leadingTo('/', 'Overview'), toForm, wrongFields);
 }
 

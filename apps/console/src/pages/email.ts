@@ -118,10 +118,9 @@ function eventsSection({ email, events, olderFrom, isFirst }: EmailParts, now: D
     ],
     rows,
   });
-  const nothing = empty(
-    'No event is known',
-    'Mail of a test key has none. Events are deleted after their retention.',
-  );
+  const nothing = isFirst
+    ? empty('No event is known', 'Mail of a test key has none. Events are deleted after their retention.')
+    : empty('No older event is known', html`<a href="/emails/${email.id}">The newest events</a>`);
   const shown = shownOf(isFirst, counted(events.length, 'event'));
   const older = olderFrom === null ? null : `/emails/${email.id}${queryOf({ after: String(olderFrom) })}`;
   return section(

@@ -45,7 +45,7 @@ function explained(
   now: Date,
 ): Html | null {
   if (word === 'quiet') return html`<span class="sub">no attempt in 24 h</span>`;
-  if (word === 'most attempts fail') return html`<span class="sub">in the newest hour</span>`;
+  if (word === 'most attempts fail') return html`<span class="sub">in the newest hour with attempts</span>`;
   if (failingSince === null) return null;
   const error = health?.lastError ?? null;
   const seconds = (now.getTime() - failingSince.getTime()) / 1000;

@@ -324,6 +324,7 @@ function earlierNotes(target: RecoverTarget, fields: RecoverFields): Html[] {
   if (earlier !== undefined) {
     const { found, isWhole } = earlier;
     const number = `${count(found, !isWhole)} ${found === 1 ? 'dead letter' : 'dead letters'}`;
+    const leavesOut = found === 0 ? 'may leave out dead letters' : `leaves out ${number}`;
     const all = recoverPath({
       webhook: id,
       types,
@@ -332,8 +333,8 @@ function earlierNotes(target: RecoverTarget, fields: RecoverFields): Html[] {
       failing: fields.failing,
     });
     notes.push(
-      html`<b>The recovery leaves out ${number} of ${endpointName(endpoint)}.</b> Their events were recorded
-        before Since. Set an earlier Since, or <a href="${all}">count all its dead letters</a>.`,
+      html`<b>The recovery ${leavesOut} of ${endpointName(endpoint)}.</b> Their events were recorded before
+        Since. Set an earlier Since, or <a href="${all}">count all its dead letters</a>.`,
     );
   }
   if (deadLettersDropped > 0 && since > createdAt) {

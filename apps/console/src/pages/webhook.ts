@@ -88,7 +88,7 @@ function recoverLink({ id, failingSince }: OwnedWebhook): string {
 }
 
 const NOTHING_LEFT =
-  'Nothing is left to try: the next event or a replay shows whether the endpoint answers again.';
+  'No delivery waits: the next event or a replay shows whether the endpoint answers again.';
 
 function failure({ webhook, account, health }: WebhookParts, now: Date): Html | null {
   const { failingSince, failingNoticeAt } = webhook;

@@ -6,7 +6,7 @@ import type { Database, Findings, LookedUpText } from '@postrider/store';
 import { freeText, idField, readFields } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
-import { pagePath, searchPath } from '../html/links.ts';
+import { pagePath, queryOf } from '../html/links.ts';
 import { count } from '../html/words.ts';
 import { lookUpPage } from '../pages/look-up.ts';
 import type { Settings } from '../settings.ts';
@@ -82,8 +82,14 @@ async function pageOf(
     throw noSuch('domain', id, now);
   }
   if (noun === 'suppression') {
-    const suppression = await prisma.suppression.findUnique({ where: { id }, select: { address: true } });
-    if (suppression !== null) return `${searchPath(suppression.address)}#suppressed`;
+    const suppression = await prisma.suppression.findUnique({
+      where: { id },
+      select: { address: true, accountId: true },
+    });
+    if (suppression !== null) {
+      const { address, accountId } = suppression;
+      return `/search${queryOf({ q: address, account: accountId })}#suppressed`;
+    }
     throw noSuch('suppression', id, now, html`It may be lifted: <a href="/audit">the audit</a> has it.`);
   }
   throw noSuch('page', id, now);

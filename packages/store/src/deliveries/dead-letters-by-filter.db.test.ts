@@ -6,6 +6,7 @@ import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createWebhookStore } from '../webhooks/webhooks.ts';
 import { createDeadLetterStore } from './dead-letters.ts';
+import { countDeadLettersBefore } from './find-dead-letters.ts';
 import type { DeadLetterFilter, DeadLetterStore, ReplayRequest } from './dead-letters.ts';
 
 const BEGAN = Date.parse('2026-02-01T00:00:00.000Z');
@@ -267,4 +268,16 @@ describe('replay of what matches', () => {
     expect(await queued()).toEqual([]);
     expect(await listed()).toHaveLength(1);
   });
+});
+
+test('a count by type that is cut before it finds one is not whole', async () => {
+  await bury(noisy, 101, 'email.opened');
+  await bury(noisy, 1);
+  // With so many webhooks, it looks at the 100 letters of each that were given up first.
+  const webhooks = [noisy, quiet, ...Array.from({ length: 248 }, () => newId('webhook', store.clock))];
+  const found = await countDeadLettersBefore(store.db, webhooks, {
+    before: new Date(Date.now() + 60_000),
+    type: 'email.sent',
+  });
+  expect([...found]).toEqual([[noisy, { found: 0, isWhole: false }]]);
 });

@@ -155,11 +155,11 @@ const COUNT_BEFORE = statement('count-dead-letters-before')`
         select g.event_created_at, g.type from dead_letters g
         where g.webhook_id = w.id order by g.created_at, g.id limit $4) l
     ) older
-    where older.found > 0`;
+    where older.found > 0 or not older."isWhole"`;
 
 /**
  * @returns the number of each webhook's dead letters whose event was recorded before the time. A webhook that
- * is missing has none.
+ * is missing has none. 0 and not whole: it may have some.
  */
 export async function countDeadLettersBefore(
   { pool }: { readonly pool: Pool },

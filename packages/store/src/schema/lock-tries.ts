@@ -67,9 +67,9 @@ export async function interruptVacuum(client: Client): Promise<void> {
 }
 
 /**
- * The oldest transaction, which most likely holds the lock. `pg_stat_activity` shows the age of transactions
- * of other roles only to members of `pg_read_all_stats`. `pg_locks` shows every role who is in a transaction:
- * each holds the lock of its own virtual id.
+ * The oldest transaction, which most likely holds the lock, and those whose age is hidden. `pg_stat_activity`
+ * shows the age of transactions of other roles only to members of `pg_read_all_stats`. `pg_locks` shows every
+ * role who is in a transaction: each holds the lock of its own virtual id.
  */
 async function oldestTransaction(client: Client): Promise<string> {
   const { rows } = await client.query<OpenTransaction>(
@@ -80,14 +80,13 @@ async function oldestTransaction(client: Client): Promise<string> {
        and pid in (select pid from pg_locks where locktype = 'virtualxid' and mode = 'ExclusiveLock' and granted)
      order by xact_start, pid`,
   );
+  const [oldest] = rows.filter(({ seconds }) => seconds !== null);
   const hidden = rows.filter(({ seconds }) => seconds === null);
-  if (hidden[0] !== undefined) {
-    const names = hidden.map(nameOf).join(', ');
-    return `in a transaction: ${names}; ${hidden[0].role} cannot see since when: grant it pg_read_all_stats`;
-  }
-  const [oldest] = rows;
-  if (oldest === undefined) return 'no transaction is open now';
-  return `the oldest transaction is that of ${nameOf(oldest)}, ${oldest.seconds} s old`;
+  const known = oldest && `the oldest transaction is that of ${nameOf(oldest)}, ${oldest.seconds} s old`;
+  if (hidden[0] === undefined) return known ?? 'no transaction is open now';
+  const names = `in a transaction: ${hidden.map(nameOf).join(', ')}`;
+  const grant = `${hidden[0].role} cannot see since when: grant it pg_read_all_stats`;
+  return [known, names, grant].filter((part) => part !== undefined).join('; ');
 }
 
 interface OpenTransaction {
