@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, notificationDetailOf } from '@postrider/domain';
 import type { EmailId } from '@postrider/domain';
-import { createRows } from '@postrider/testing';
+import { createRows, waitFor } from '@postrider/testing';
 import { sendMail } from '../../test/ended-mail.ts';
 import { accepted } from '../../test/mail-outcomes.ts';
 import { setupStore } from '../../test/open-store.ts';
@@ -84,6 +84,27 @@ describe('while other statements run, so that old versions of rows stay for some
   /** The reports that are recorded while one of these statements runs. */
   const REPORTS_MEANWHILE = 20;
 
+  let snapshotEnd = 0n;
+  /**
+   * Ends the statement that runs, and begins the next one. A transaction in another database of the server holds
+   * up this snapshot, too. So it waits until none is older than the snapshot before.
+   */
+  async function renewSnapshot(): Promise<void> {
+    await waitFor(
+      async () => {
+        await single.database.query('commit; begin isolation level repeatable read');
+        const [snapshot] = await single.database.query<{ begin: string; end: string }>(
+          `select pg_snapshot_xmin(s)::text as begin, pg_snapshot_xmax(s)::text as end from pg_current_snapshot() s`,
+        );
+        const { begin, end } = snapshot ?? { begin: '0', end: '0' };
+        if (BigInt(begin) < snapshotEnd) return false;
+        snapshotEnd = BigInt(end);
+        return true;
+      },
+      { what: 'transactions of other databases to end' },
+    );
+  }
+
   /** Hands over all mail, then records that it was delivered, then that it was opened. */
   async function reportAll(ids: readonly EmailId[], beforeEachStep: () => Promise<void>): Promise<void> {
     const work = createMailWork(single.db, store.clock, { verifiedDomainsOnly: false });
@@ -113,9 +134,7 @@ describe('while other statements run, so that old versions of rows stay for some
     }
     let steps = 0;
     await reportAll(ids, async () => {
-      if (steps % REPORTS_MEANWHILE === 0) {
-        await single.database.query('commit; begin isolation level repeatable read; select from accounts');
-      }
+      if (steps % REPORTS_MEANWHILE === 0) await renewSnapshot();
       steps += 1;
     });
     await single.database.query('commit');
