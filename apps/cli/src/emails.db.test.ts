@@ -5,7 +5,7 @@ import { AT, makeParty } from '../test/make-party.ts';
 import type { Party } from '../test/make-party.ts';
 import { setupCli } from '../test/run-in-process.ts';
 
-const { cli, json, database, rows } = setupCli();
+const { cli, json, idsOf, database, rows } = setupCli();
 
 /** An account whose message each test looks for, and one whose message it must not find. */
 let acme: Party;
@@ -15,11 +15,6 @@ beforeEach(async () => {
   acme = await makeParty(database, rows, 'bob@b.example', 'req-1');
   other = await makeParty(database, rows, 'eve@b.example', 'req-2');
 });
-
-async function idsOf(...args: string[]): Promise<string[]> {
-  const { data } = await json<{ data: { id: string }[] }>(...args);
-  return data.map(({ id }) => id);
-}
 
 test('emails find finds by each option, in every account, and shows no text', async () => {
   const { emailId, accountId } = acme;

@@ -6,7 +6,7 @@ import { AT, makeParty } from '../test/make-party.ts';
 import type { Party } from '../test/make-party.ts';
 import { runInProcess, setupCli } from '../test/run-in-process.ts';
 
-const { cli, json, database, rows } = setupCli();
+const { cli, json, idsOf, database, rows } = setupCli();
 
 /** An account whose event each test looks for, and one whose event it must not find. */
 let acme: Party;
@@ -16,11 +16,6 @@ beforeEach(async () => {
   acme = await makeParty(database, rows, 'bob@b.example', 'req-1');
   other = await makeParty(database, rows, 'eve@b.example', 'req-2');
 });
-
-async function idsOf(...args: string[]): Promise<string[]> {
-  const { data } = await json<{ data: { id: string }[] }>(...args);
-  return data.map(({ id }) => id);
-}
 
 /** Copies the event of `acme`, with the same time. */
 async function copyEvent(copies: number): Promise<void> {

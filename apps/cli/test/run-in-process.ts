@@ -15,6 +15,8 @@ export interface TestCli {
   readonly cli: (...args: string[]) => Promise<CliResult>;
   /** Runs a command that succeeds, with `--json`. @returns the document that it prints */
   readonly json: <Document = Record<string, unknown>>(...args: string[]) => Promise<Document>;
+  /** Runs a command that lists, with `--json`. @returns the ids that it prints */
+  readonly idsOf: (...args: string[]) => Promise<string[]>;
 }
 
 /** Registers hooks: one database for the test file, whose tables are empty before each test, and the command line on it. */
@@ -25,15 +27,17 @@ export function setupCli(): TestCli & { readonly database: TestDatabase; readonl
 
 export function cliOn(databaseUrl: () => string): TestCli {
   const cli = (...args: string[]) => runInProcess(args, { DATABASE_URL: databaseUrl() });
-  return {
-    cli,
-    async json(...args) {
-      const { code, stdout, stderr } = await cli(...args, '--json');
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toMatch(/^[^\n]+\n$/);
-      return JSON.parse(stdout) as never;
-    },
-  };
+  async function json<Document>(...args: string[]): Promise<Document> {
+    const { code, stdout, stderr } = await cli(...args, '--json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^[^\n]+\n$/);
+    return JSON.parse(stdout) as Document;
+  }
+  async function idsOf(...args: string[]): Promise<string[]> {
+    const { data } = await json<{ data: { id: string }[] }>(...args);
+    return data.map(({ id }) => id);
+  }
+  return { cli, json, idsOf };
 }
 
 /** Runs the real command line in this process, without this process's environment. */

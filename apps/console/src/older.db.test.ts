@@ -134,6 +134,12 @@ test('a complaint after 119 opens of an email is its first event', async () => {
   expect(textOf(page)).toContain('The newest 50 events Older');
 });
 
+test('an older page of an email whose events are gone leads to the newest', async () => {
+  const page = await ada.show(`/emails/${outage.emailId}?after=1`);
+  expect(textOf(page)).toContain('No older event is known');
+  expect(page).toContain(`<a href="/emails/${outage.emailId}">The newest events</a>`);
+});
+
 describe('a filter that no new entry fits', () => {
   test('looks at 10,000 dead letters, and leads to the older ones', async () => {
     await query(

@@ -115,3 +115,8 @@ export function percent(part: number, whole: number): string {
 export function latency(milliseconds: number): string {
   return milliseconds < 10_000 ? `${count(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
 }
+
+/** A word of a shell command. A quote in it ends nothing, so a pasted command runs no text of a stranger. */
+export function shellWord(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -3,7 +3,7 @@ import { inboundSubject, terminalJson } from '@postrider/domain';
 import type { EventStory } from '@postrider/store';
 import { preformatted, section } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
-import { bytes } from '../html/words.ts';
+import { bytes, shellWord } from '../html/words.ts';
 import type { Settings } from '../settings.ts';
 import type { FoundEvent } from './event-parts.ts';
 
@@ -89,9 +89,4 @@ function shownBody(event: FoundEvent, subject: string): { readonly pretty: strin
 
 function lengthOf(text: string): string {
   return `(${Buffer.byteLength(text)} bytes, not shown)`;
-}
-
-/** A word of a shell command. A quote in it ends nothing, so a pasted command runs no text of a stranger. */
-export function shellWord(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -8,9 +8,8 @@ import { tabs } from '../html/list.ts';
 import { endpointText, head, idCode, section, state, timeAgo } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
-import { clipped, count, counted, subjectText } from '../html/words.ts';
+import { clipped, count, counted, shellWord, subjectText } from '../html/words.ts';
 import type { Settings } from '../settings.ts';
-import { shellWord } from './event-copy.ts';
 import { newestEventCell } from './fates.ts';
 import { emailSign } from './email.ts';
 

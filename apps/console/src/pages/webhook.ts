@@ -94,7 +94,7 @@ function failure({ webhook, account, health }: WebhookParts, now: Date): Html | 
   const { failingSince, failingNoticeAt } = webhook;
   if (failingSince === null) return null;
   const seconds = (now.getTime() - failingSince.getTime()) / 1000;
-  const { lastAttemptAt = null, lastSuccessAt = null, lastError = null, outstanding = 0 } = health ?? {};
+  const { lastAttemptAt = null, lastSuccessAt = null, lastError = null, outstanding } = health ?? {};
   const attempt =
     lastAttemptAt === null ? null : html`The last attempt was at ${timeAgo(lastAttemptAt, now)}.`;
   const success =

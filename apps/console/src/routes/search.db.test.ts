@@ -115,6 +115,18 @@ test('a suppressed address has the command that lifts its suppression, and the t
   expect(words).toContain(`postrider account erase ${outage.accountId} --address 'o'\\''hara@example.net'`);
 });
 
+test('the id of a suppression leads to the address in its account alone', async () => {
+  const ids = ['sup_01kjpx1b50pb7tmnhrrahq69x0', 'sup_01kjpx1b50pb7tmnhrrahq69x1'];
+  await opened.database.query(
+    `insert into suppressions (id, account_id, address, topic_id, origin, created_at)
+     values ($1, $3, $5, '', 'manual', now()), ($2, $4, $5, '', 'manual', now())`,
+    [...ids, outage.accountId, await opened.rows.account(), RECIPIENT],
+  );
+  const { location } = await ada.get(`/search?q=${ids[0]}`);
+  const found = textOf(await show(location?.split('#')[0] ?? ''));
+  expect(found.match(/--account acct_\w+/g)).toEqual([`--account ${outage.accountId}`]);
+});
+
 test('suppressions of all mail and of a topic, of two accounts, each say which mail they stop', async () => {
   await opened.database.query(
     `insert into suppressions (id, account_id, address, topic_id, origin, created_at)

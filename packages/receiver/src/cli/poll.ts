@@ -55,8 +55,7 @@ async function* newEvents(source: EventSource, since: Date, io: Io): AsyncGenera
     isAway = page === null;
     if (page !== null) {
       yield* page.data;
-      // While a clock of Postrider is off, `since` hides events. The cursor of an event replaces it.
-      // That of an empty page does not: it may be minutes older.
+      // The cursor of an event replaces `since`. That of an empty page may be minutes older.
       if (page.data.length > 0) delete query['since'];
       query['after'] = page.next_cursor;
     }
