@@ -57,9 +57,9 @@ const NO_CAPACITY =
   'Too many bodies are in flight at the moment, of this key or of others: there was no space for this one. Send it again later.';
 
 /**
- * The API had no space for the body, or for the rest, in time.
+ * The API had no space in time for the body, or for the part that was still to come.
  *
- * @param cost what was charged before the body; null when the unread body holds it: nothing was charged.
+ * @param cost what the key was charged before the body was read; null: nothing, as the body decides the cost.
  */
 export function noCapacity(cost: number | null, limitPerMinute: number): ProblemAnswer {
   const counted = `${cost === null ? 'could not be' : 'was'} counted against ${limit(limitPerMinute)}`;
@@ -212,7 +212,7 @@ export const comeAgain = problem(
   'The message cannot be judged at the moment. Send it again later.',
 );
 
-/** The same for requests without a rate limit. */
+/** `noCapacity`, for requests without a rate limit. */
 export const noCapacityNow = problem('not-ready', NO_CAPACITY);
 
 /** Too many answers to the key are still on their way. The client asks for more than it reads. */
@@ -227,7 +227,7 @@ export const tooManyInFlight = problem(
   'Too many requests of the account are in flight at the moment. Send it again later.',
 );
 
-/** The API does costly work for few requests at a time. The account may have no other in flight. */
+/** The API does costly work for few requests at a time. Other accounts may have all the slots. */
 export const noSlotInTime = problem(
   'not-ready',
   'Too many such requests are in flight at the moment, of this account or of others. Send it again later.',
@@ -245,7 +245,7 @@ export const tooManyFromClient = problem(
   'Too many requests from this address are in flight at the moment. Send it again later.',
 );
 
-/** A part of the thread is changed or deleted. */
+/** The request changed or deleted only a part of the mail thread. */
 export const threadIsLarge = problem(
   'not-ready',
   'The thread has more messages than one request changes. Send the request again.',
