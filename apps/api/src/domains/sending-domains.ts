@@ -23,7 +23,7 @@ export type DomainOutcome<Value> =
   | { readonly kind: 'missing' }
   | { readonly kind: 'taken' }
   | DomainLimitReached
-  /** The key was revoked or changed while the request waited. Nothing was asked. */
+  /** The key was revoked or changed while the request waited. The provider was not asked. */
   | { readonly kind: 'key-refused'; readonly answer: Answer }
   /**
    * The provider refused, did not answer, or could not be asked in time. The domain was neither
@@ -124,7 +124,7 @@ export class SendingDomains {
   async finishRelease(name: string): Promise<DomainOutcome<null>> {
     const { store, provider } = this.#parts;
     return inTurn(this.#parts, name, async (turn) => {
-      // Keep a name that an account has added since the operator freed it. A process of the last release
+      // Keep a name that an account has added since the operator freed it. A process of the previous release
       // adds a name without deleting its row in `released_domains`.
       const mayDelete = (await store.isReleased(name)) && !(await store.isTaken(name));
       if (!turn.hasTimeLeft()) return { ...TOO_LATE, duringDeletion: true };
@@ -223,7 +223,7 @@ async function expire(
 ): Promise<DomainOutcome<'expired' | 'kept'>> {
   const before = await parts.store.find(accountId, id);
   if (before === null) return MISSING;
-  // A process of the last release verifies without setting `firstVerifiedAt`.
+  // A process of the previous release verifies without setting `firstVerifiedAt`.
   if (before.firstVerifiedAt !== null || before.status === 'verified') return { kind: 'ok', value: 'kept' };
   const answer = await ask(parts, turn, accountId, id);
   if (answer.kind !== 'ok') return answer;
