@@ -86,10 +86,10 @@ function attemptObject(logged: LoggedAttempt): AnswerOf<typeof attempt> {
   };
 }
 
-/** The largest values of the three columns of a cursor: `bigint`, `bigint` and `smallint`. */
+/** The largest values of the columns that a cursor names: a delivery's id and the number of an attempt. */
 const BIGINT_MAX = 2n ** 63n - 1n;
 const SMALLINT_MAX = 2 ** 15 - 1;
-/** The last microsecond of JavaScript's dates. Those of Postgres go further. */
+/** The last microsecond that a JavaScript date can have. Postgres has later ones. */
 const STARTED_US_MAX = 8_640_000_000_000_000_000n;
 
 /** Writes a cursor as customers get it. To them it is opaque. */

@@ -138,8 +138,8 @@ function replayDeadLetters(deadLetters: DeadLetterStore): Documented<KeyedRoute>
       if (!parsed.ok) return parsed.refusal;
       const { webhook: webhookId, ...filter } = parsed.fields;
       if (webhookId === null) return noSuch('webhook');
-      const wish = { ...filter, webhookId };
-      const outcome = await deadLetters.replayMatching(key.accountId, wish, actorOf(key));
+      const selection = { ...filter, webhookId };
+      const outcome = await deadLetters.replayMatching(key.accountId, selection, actorOf(key));
       if (outcome.kind === 'no webhook') return noSuch('webhook');
       if (outcome.kind === 'no such cut') {
         return invalid(`before ${quoted(filter.before)} is not the id of a dead letter of the account.`);

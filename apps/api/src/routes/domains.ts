@@ -26,13 +26,13 @@ const PROVIDER_REFUSALS: readonly Refusal[] = ['ses-refused', 'ses-unavailable',
 
 /** @param domains null: the mail provider has no domains, and every route answers 503 */
 export function domainRoutes(store: DomainStore, domains: SendingDomains | null): readonly Documented[] {
-  const stored = domains === null ? null : store;
+  const storeOrNull = domains === null ? null : store;
   return [
     createDomain(domains),
-    listDomains(stored),
-    getDomain(stored),
+    listDomains(storeOrNull),
+    getDomain(storeOrNull),
     verifyDomain(domains),
-    updateDomain(stored),
+    updateDomain(storeOrNull),
     deleteDomain(domains),
   ];
 }
@@ -204,7 +204,6 @@ const domainUpdate = strictFields({
     .object(
       {
         sending: fixed('enabled'),
-        // The exception: a domain receives once it was verified.
         receiving: fixed('enabled', 'a domain receives once it was verified'),
       },
       { error: 'is not an object' },

@@ -116,8 +116,9 @@ async function attachmentsOf(
   written: string,
 ): Promise<SentFile[] | null> {
   const emailId = parseId('email', written);
-  const files = emailId === null ? null : await emails.attachments(reader, emailId);
-  if (emailId === null || files === null) return null;
+  if (emailId === null) return null;
+  const files = await emails.attachments(reader, emailId);
+  if (files === null) return null;
   return files.map((file) => ({ ...file, emailId, id: `${emailId}.${file.position}` }));
 }
 

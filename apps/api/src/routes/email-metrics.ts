@@ -181,7 +181,6 @@ const emailMetrics = z
   })
   .meta({ id: 'EmailMetrics' });
 
-/** Must come before `/v1/emails/:id`. */
 export function getEmailMetrics(store: EventCountStore, clock: Clock): Documented<KeyedRoute> {
   const slots = new AccountSlots(COUNT_SLOTS, null);
   return {
@@ -309,7 +308,10 @@ function valueOf(name: MetricName, counts: readonly EventCount[]): number {
   return whole === 0 ? 0 : Math.min(1, messagesOf(metric.part, counts) / whole);
 }
 
-/** The number of different messages, for a rate. An unsubscribe names no message, so each one counts. */
+/**
+ * The number of different messages, for a rate. An unsubscribe names no message, so each one counts. A
+ * message may have bounces of both kinds: `any_bounce` counts it once.
+ */
 function messagesOf(name: MetricName, counts: readonly EventCount[]): number {
   if (name === 'unsubscribed') return valueOf(name, counts);
   return sumOf(name === 'bounced' ? ['any_bounce'] : typesOf(name), 'emails', counts);

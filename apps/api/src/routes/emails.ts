@@ -196,14 +196,14 @@ function emailObject(email: ListedEmail): AnswerOf<typeof emailEntry> {
     subject: email.subject,
     created_at: email.createdAt.toISOString(),
     scheduled_at: null,
-    message_id: messageIdAfter(email),
+    message_id: shownMessageId(email),
     last_event: email.lastEvent,
     topic_id: email.topicId,
   };
 }
 
 /** The provider's id, or our Message-ID if it gave none. Null before the provider took the message. */
-function messageIdAfter(email: ListedEmail): string | null {
+function shownMessageId(email: ListedEmail): string | null {
   if (email.status !== 'sent') return null;
   return email.providerMessageId ?? messageIdOf({ emailId: email.id, from: email.from });
 }

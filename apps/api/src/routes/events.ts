@@ -33,7 +33,7 @@ const pageParameters = {
   limit: limitParameter,
 };
 
-/** The parameters of the lists that span messages. */
+/** The parameters of lists with the events of many messages. */
 export const eventFilterParameters = {
   recipient: parsedText(recipientOf, 'is not an email address').optional().meta({
     pattern: PATTERNS.address,

@@ -91,7 +91,7 @@ async function forwardNow(
     thread,
     draft,
     skipped: [],
-    messages: 1, // the customer names the recipients
+    messages: 1, // it counts once: the customer names the recipients, not a stranger
     route: ROUTE,
   });
 }

@@ -75,7 +75,8 @@ const inboxRequest = z.union([byAddress, byParts]).meta({ id: 'InboxRequest' });
 
 /** An `email_address` wins over `username` and `domain`: their values are then not checked. */
 function parseInboxRequest(body: unknown) {
-  return !lacksAll(body, ['username']) && lacksAll(body, ['email_address'])
+  const usesParts = lacksAll(body, ['email_address']) && !lacksAll(body, ['username']);
+  return usesParts
     ? parseFields(body, byParts, ['username', 'domain'], resourceFields)
     : parseFields(body, byAddress, ['email_address'], resourceFields);
 }

@@ -38,7 +38,7 @@ export function linkTo(
   return { download_url: `${publicUrl ?? origin}/links/${token}`, expires_at: expiresAt.toISOString() };
 }
 
-/** The store of the bytes. */
+/** Reads the bytes of received mail. Attachments of sent mail are in Postgres. */
 export type BlobReader = Pick<BlobStore, 'open' | 'sizeOf' | 'read'>;
 
 /** RFC 6838 4.2: a type and a subtype. A parameter could give the bytes another meaning, so it is refused. */
@@ -105,11 +105,11 @@ async function receivedBytes(
   const blob = linked.blob as BlobId;
   const size = await blobs.sizeOf(blob);
   if (size === null) return null;
+  const isRawMessage = contentType === null;
   return {
-    file: describe(
-      contentType === null ? `${target.messageId}.eml` : (filename ?? ''),
-      contentType ?? 'message/rfc822',
-    ),
+    file: isRawMessage
+      ? describe(`${target.messageId}.eml`, 'message/rfc822')
+      : describe(filename ?? '', contentType),
     size,
     owner: linked.accountId,
     queue,
@@ -154,7 +154,10 @@ function bytesAnswer(
   // 13.1.5).
   const range = byteRange(headers['if-range'] === undefined ? headers.range : undefined, size);
   if (range === null) return { ...file, status: 200, ...streamInSlots(linked, { start: 0, end: size - 1 }) };
-  const of = (part: string) => ({ headers: { ...file.headers, 'content-range': `bytes ${part}/${size}` } });
-  if (range === 'unsatisfiable') return { ...file, ...of('*'), status: 416, length: 0, stream: null };
-  return { ...file, ...of(`${range.start}-${range.end}`), status: 206, ...streamInSlots(linked, range) };
+  const fileWithRange = (part: string): Description => ({
+    ...file,
+    headers: { ...file.headers, 'content-range': `bytes ${part}/${size}` },
+  });
+  if (range === 'unsatisfiable') return { ...fileWithRange('*'), status: 416, length: 0, stream: null };
+  return { ...fileWithRange(`${range.start}-${range.end}`), status: 206, ...streamInSlots(linked, range) };
 }

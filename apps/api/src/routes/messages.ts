@@ -47,7 +47,7 @@ const messageQuery = z.object({
   inbox_id: idField('inbox', 'an inbox').optional().meta({ description: 'Of the inbox with this id.' }),
 });
 
-/** The record that the event of a message has. */
+/** A message has the same record here as in its `message.received` event. */
 const messageEntry = EVENT_DATA['message.received'];
 const messagePage = pageOf(messageEntry).meta({ id: 'MessagePage' });
 

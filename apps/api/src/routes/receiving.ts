@@ -22,14 +22,14 @@ import type { Documented, KeyedRoute } from './route.ts';
 import { complete, count, idOf, nullableText, pageOf, text, texts, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 
-/** What the routes need to show the bytes of a message. */
-interface Bytes {
+/** Makes links to the bytes of a message, and reads them. */
+interface ByteAccess {
   readonly links: LinkMaker;
   readonly blobs: BlobReader;
 }
 
-/** Received mail in the shapes of Resend's SDK (`emails.receiving`). Put these before `/v1/emails/:id`. */
-export function receivingRoutes(messages: MessageStore, bytes: Bytes): readonly Documented[] {
+/** Received mail in the shapes of Resend's SDK (`emails.receiving`). */
+export function receivingRoutes(messages: MessageStore, bytes: ByteAccess): readonly Documented[] {
   return [
     listReceived(messages),
     getReceived(messages, bytes),
@@ -111,7 +111,7 @@ const receivedQuery = z.object({
     }),
 });
 
-function getReceived(messages: MessageStore, { links, blobs }: Bytes): Documented<KeyedRoute> {
+function getReceived(messages: MessageStore, { links, blobs }: ByteAccess): Documented<KeyedRoute> {
   return {
     ...READ,
     method: 'get',
@@ -131,11 +131,11 @@ function getReceived(messages: MessageStore, { links, blobs }: Bytes): Documente
         if (bodies === null) return noSuch('message');
         const record = wholeMessageRecord({ ...message, text: bodies.text }, bodies.html);
         const { html, html_truncated, text_truncated } = record;
-        const isWhole = html === null || parsed.fields.html_format === 'cid';
+        const keepsReferences = html === null || parsed.fields.html_format === 'cid';
         return json<AnswerOf<typeof receivedEmail>>(200, {
           object: 'email',
           ...receivedObject(record),
-          html: isWhole ? html : await withInlineImages(html, message.attachments, blobs),
+          html: keepsReferences ? html : await withInlineImages(html, message.attachments, blobs),
           html_truncated,
           text: record.text,
           text_truncated,

@@ -148,18 +148,20 @@ async function countOrStart(
   const { accountId } = key;
   if (request.dry_run) {
     const counted = await recoveries.count(accountId, webhookId, request);
-    return counted === null ? noSuch('webhook') : started(null, webhookId, request, counted);
+    return counted === null ? noSuch('webhook') : startedAnswer(null, webhookId, request, counted);
   }
   const start = await recoveries.start(accountId, webhookId, request, actorOf(key));
   if (start.kind === 'no webhook') return noSuch('webhook');
   if (start.kind === 'running') return invalid(`The webhook has a recovery that runs: ${start.id}.`);
-  if (start.kind === 'changed' && start.count.hasMore && request.mayGoOn?.() === false) return countTakesLong;
-  if (start.kind === 'changed')
+  if (start.kind === 'changed') {
+    const wasCutShort = start.count.hasMore && request.mayGoOn?.() === false;
+    if (wasCutShort) return countTakesLong;
     return invalid(`expected is ${request.expected}, and ${start.count.matched} events match.`);
-  return started(start.id, webhookId, request, start.count);
+  }
+  return startedAnswer(start.id, webhookId, request, start.count);
 }
 
-function started(
+function startedAnswer(
   id: RecoveryId | null,
   webhookId: WebhookId,
   { types, only, rate }: z.output<typeof recoveryRequest>,
@@ -252,13 +254,13 @@ function listRecoveries(recoveries: RecoveryStore): Documented<KeyedRoute> {
   };
 }
 
-const ONE = { path: '/v1/webhooks/:id/recoveries/:recovery' } as const;
+const RECOVERY_PATH = '/v1/webhooks/:id/recoveries/:recovery';
 
 function getRecovery(recoveries: RecoveryStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
-    ...ONE,
     method: 'get',
+    path: RECOVERY_PATH,
     docs: {
       operationId: 'getRecovery',
       summary: 'Read the progress of a recovery',
@@ -272,8 +274,8 @@ function getRecovery(recoveries: RecoveryStore): Documented<KeyedRoute> {
 function stopRecovery(recoveries: RecoveryStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,
-    ...ONE,
     method: 'delete',
+    path: RECOVERY_PATH,
     docs: {
       operationId: 'stopRecovery',
       summary: 'Stop a recovery',

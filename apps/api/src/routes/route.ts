@@ -16,7 +16,7 @@ export interface RouteRules {
   readonly awsRegion: string | undefined;
   /** The number of webhooks that an account without a limit of its own may have. */
   readonly webhooksPerAccountMax: number;
-  /** Start of the headers on a delivery. No customer may have headers with their names. */
+  /** Start of the names of the headers on a delivery. A webhook's own headers cannot have these names. */
   readonly signatureHeaderPrefix: string;
 }
 

@@ -54,8 +54,9 @@ export function shownSecret(signingSecret: string) {
 }
 
 /**
- * A part of a request's schema: one of these fields is required. It is in `allOf`, because generators of
- * clients read `anyOf` beside `properties` as a choice of types, and one without a type as any value.
+ * A part of a request's schema: one of these fields is required. Client generators read an `anyOf` beside
+ * `properties` as a choice of types, so `allOf` wraps it. They take an entry without `properties` for any
+ * value.
  */
 export function oneRequired(fields: readonly string[]) {
   return { allOf: [{ anyOf: fields.map((field) => ({ required: [field], properties: { [field]: {} } })) }] };

@@ -26,10 +26,11 @@ export interface SnsRouteParts {
   readonly metrics: Pick<Metrics<'api'>, 'providerNotifications'>;
 }
 
-/** SNS sends a message again only after a 5xx. */
+/** The outcome of one request from SNS. */
 interface Taken {
   /** The label of the metric. */
   readonly result: string;
+  /** SNS sends the message again only after a 5xx. */
   readonly answer: Answer;
   /** More fields of the log line. They hold no content of the message. */
   readonly fields: Readonly<Record<string, unknown>>;

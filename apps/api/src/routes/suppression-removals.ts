@@ -26,8 +26,8 @@ const reason = oneLineText(LIMITS.suppressionReasonLength)
   .nullish()
   .meta({ description: 'Needed to remove what a complaint has made.' })
   .transform((written) => {
-    const said = (written ?? '').trim();
-    return said === '' ? null : said;
+    const trimmed = (written ?? '').trim();
+    return trimmed === '' ? null : trimmed;
   });
 const removalRequest = z.object({ reason }).meta({ id: 'SuppressionRemoval' });
 const reasonQuery = z.object({

@@ -120,7 +120,7 @@ function addSuppressions(suppressions: SuppressionStore): Documented<KeyedRoute>
   };
 }
 
-/** Each new suppression counts as at least one delivery: it and its event stay. */
+/** A new suppression counts as at least one delivery, because the suppression and its event stay stored. */
 function writtenBy({ added, deliveries }: Additions): number {
   return Math.max(deliveries, added.filter(({ isNew }) => isNew).length);
 }

@@ -89,7 +89,8 @@ function getThreadEmail(stores: RouteStores, awsRegion: string | undefined): Doc
 /** A message of a mail thread, in the shape of Resend's. */
 function threadEmailObject(email: ThreadEmail, awsRegion: string | undefined): AnswerOf<typeof threadEmail> {
   const messageId = messageIdsOf(email, awsRegion).at(-1);
-  const [html, body] = [cutBody(email.html), cutBody(email.text)];
+  const html = cutBody(email.html);
+  const plainText = cutBody(email.text);
   return {
     id: email.id,
     direction: email.direction,
@@ -102,8 +103,8 @@ function threadEmailObject(email: ThreadEmail, awsRegion: string | undefined): A
     message_id: messageId === undefined ? null : `<${messageId}>`,
     html,
     html_truncated: html !== email.html,
-    text: body,
-    text_truncated: body !== email.text,
+    text: plainText,
+    text_truncated: plainText !== email.text,
     complete: email.complete,
     attachments: email.attachments,
     read: email.read,

@@ -11,7 +11,15 @@ import type { RouteStores } from '../stores.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { pageOf, text } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
-import { findInbox, isTrue, listIn, selectedIn, threadEntry, threadObject, threadQuery } from './threads.ts';
+import {
+  booleanParameter,
+  findInbox,
+  listIn,
+  selectedIn,
+  threadEntry,
+  threadObject,
+  threadQuery,
+} from './threads.ts';
 
 const LISTS = ['from', 'to', 'cc', 'bcc'] as const;
 
@@ -20,8 +28,8 @@ const searchQuery = z.object({
   query: oneLineText(LIMITS.searchLength)
     .optional()
     .meta({ description: 'In the subject, in an address, or in the first 16 KiB of the text.' }),
-  has_attachment: isTrue,
-  read: isTrue,
+  has_attachment: booleanParameter,
+  read: booleanParameter,
   start_date: requestedMoment.optional().meta({
     description: 'Received or sent at this time or later. A date: from its start, UTC.',
   }),

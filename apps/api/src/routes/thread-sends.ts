@@ -12,7 +12,7 @@ import { parseIdempotencyKey, sendOf, sendRefusal } from './send-emails.ts';
 import { findThreadEmail } from './threads.ts';
 import type { Found, InThread } from './threads.ts';
 
-/* What replies and forwards share: mail that an inbox sends into a mail thread. */
+/* Replies and forwards share this: an inbox sends mail into a mail thread. */
 
 export const THREAD_SEND_REFUSALS = [
   '400 text',
@@ -33,15 +33,16 @@ export interface ThreadSendRequest extends InThread {
 
 /**
  * Finds the message that the request names, and checks what all such requests have: a body that is an object
- * with the required fields, and a valid idempotency key or none. A repetition gets its first answer instead.
+ * with the required fields, and a valid idempotency key or none. A repetition gets its first answer, as
+ * `refusal`.
  */
 export async function findThreadSend(
   stores: RouteStores,
   request: RouteRequest,
   { route, required }: { readonly route: string; readonly required: readonly string[] },
 ): Promise<Found<ThreadSendRequest>> {
-  const before = await answerBefore(stores, request, route);
-  if (before !== null) return { ok: false, refusal: before };
+  const earlier = await earlierAnswer(stores, request, route);
+  if (earlier !== null) return { ok: false, refusal: earlier };
   const found = await findThreadEmail(stores, request);
   if (!found.ok) return found;
   const { body } = request;
@@ -59,7 +60,7 @@ export async function findThreadSend(
  * Finds the answer to an earlier request with the same idempotency key. A repetition gets it even when the
  * message or its files were deleted meanwhile. @returns null when the store remembers none
  */
-async function answerBefore(
+async function earlierAnswer(
   stores: RouteStores,
   request: RouteRequest,
   route: string,

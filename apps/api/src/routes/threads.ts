@@ -22,18 +22,19 @@ const READ = { scope: 'inbound:read', limited: true } as const;
 /** Mail threads: the conversations of an inbox. */
 export function threadRoutes(stores: RouteStores): readonly Documented[] {
   // A list may read 100 whole threads. A change may write a whole thread. So the API does few at a time.
-  const [lists, changes] = [new AccountSlots(COSTLY, null), new AccountSlots(COSTLY, null)];
+  const listSlots = new AccountSlots(COSTLY, null);
+  const changeSlots = new AccountSlots(COSTLY, null);
   return [
-    listThreads(stores, lists),
+    listThreads(stores, listSlots),
     getThread(stores),
-    updateThread(stores, changes),
-    deleteThread(stores, changes),
+    updateThread(stores, changeSlots),
+    deleteThread(stores, changeSlots),
   ];
 }
 
 /**
- * Only for the document. `folders` and `labels` are lists. Resend's SDK joins a list with commas; others
- * repeat the name.
+ * Only for the OpenAPI document. `folders` and `labels` are lists. Resend's SDK joins a list with commas;
+ * others repeat the name.
  */
 export const threadQuery = z.object({
   read: z.boolean().optional().meta({ description: 'Whether all that they received is read.' }),
@@ -41,7 +42,7 @@ export const threadQuery = z.object({
   labels: z.string().optional().meta({ description: 'Comma-separated. No thread has one.' }),
 });
 
-export const isTrue = z
+export const booleanParameter = z
   .enum(['true', 'false'], { error: 'is not true or false' })
   .transform((written) => written === 'true')
   .optional();
@@ -83,7 +84,7 @@ function listThreads(stores: RouteStores, slots: AccountSlots): Documented<Keyed
       const { query } = request;
       const inbox = await findInbox(stores, request);
       if (!inbox.ok) return inbox.refusal;
-      const parsed = parseQuery(query, z.object({ read: isTrue }));
+      const parsed = parseQuery(query, z.object({ read: booleanParameter }));
       if (!parsed.ok) return parsed.refusal;
       const { read = null } = parsed.fields;
       return inSlot(slots, request, () =>

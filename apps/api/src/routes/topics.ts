@@ -130,7 +130,7 @@ const topicUpdate = z
   });
 const updatedTopic = named('topic', 'topic').meta({ id: 'UpdatedTopic' });
 
-/** Resend's SDK also sends the `id`. */
+/** Ignores unknown fields: Resend's SDK also sends the `id`. */
 function updateTopic(topics: TopicStore): Documented<KeyedRoute> {
   return {
     ...MANAGE,

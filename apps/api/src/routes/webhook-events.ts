@@ -200,12 +200,12 @@ function replayEvent(events: WebhookEventStore): Documented<KeyedRoute> {
       const { accountId, webhookId, eventId } = ids;
       const replay = await events.replay(accountId, webhookId, eventId, actorOf(request.key));
       if (replay === 'missing') return noSuch('event of this webhook');
-      return json<AnswerOf<typeof replayedEvent>>(200, { object: 'webhook_event', id: ids.eventId });
+      return json<AnswerOf<typeof replayedEvent>>(200, { object: 'webhook_event', id: eventId });
     },
   };
 }
 
-/** The ids in the path; null when one cannot be an id. */
+/** Returns the ids in the path, or null when one is malformed. */
 function webhookEventIds({ key, params }: RouteRequest) {
   const webhookId = parseId('webhook', params['id'] ?? '');
   const eventId = parseId('event', params['event'] ?? '');

@@ -77,7 +77,7 @@ const requestedDomain = parsedText(
   },
 );
 
-/** An empty list is refused: it may come of a fault in the caller, and would mean no event or every event. */
+/** An empty list is refused: it may be a mistake of the caller, and could mean no event or every event. */
 const requestedDomains = z
   .array(requestedDomain, { error: 'is not an array of domains' })
   .min(1, { error: 'is empty' })
@@ -158,8 +158,15 @@ function createWebhook(
       const { endpoint, events, description = null, domains = null } = parsed.fields;
       const headers = parseHeaders(parsed.fields.headers, signatureHeaderPrefix);
       if (!headers.ok) return headers.refusal;
-      const wish = { endpoint, events, description, domains, headers: headers.fields };
-      const created = await webhooks.create({ accountId, perAccountMax, ...wish });
+      const created = await webhooks.create({
+        accountId,
+        perAccountMax,
+        endpoint,
+        events,
+        description,
+        domains,
+        headers: headers.fields,
+      });
       if (created.kind === 'limit-reached') return tooManyWebhooks(created.max);
       return json<AnswerOf<typeof createdWebhook>>(201, {
         ...webhookObject(created.webhook),
