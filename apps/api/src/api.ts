@@ -49,7 +49,7 @@ export interface ApiConnections {
 
 type ApiParts = Shell<'api'> & ApiConnections;
 
-/** Builds the API and adds it to its start list. @returns a check that tells whether it can work now. */
+/** Builds the API and adds its parts to the start list. @returns the check behind `/readyz`. */
 export function addApi(parts: ApiParts): ReadinessCheck {
   const { config, database, lifecycle, limiterConnection, logger, metrics } = parts;
   const blobs = createBlobStore(config.blobStore);

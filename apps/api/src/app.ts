@@ -67,7 +67,7 @@ export function createApp(options: AppOptions): RequestListener {
     // A target has no fragment (RFC 9112 3.2). Express would serve `/metrics#x` as `/metrics`. A proxy's rule
     // for `/metrics` may not know that.
     if (request.url?.includes('#') === true) refuse(request, response);
-    // A target that is not a URL passes no middleware, so Express calls this function.
+    // For a target that is not a URL, Express runs no middleware and calls this function.
     else dispatch(request, response, () => refuse(request, response));
   };
 }

@@ -30,7 +30,7 @@ const WAITING_MAX = 32;
 /** How often we look for progress within `unreadTimeoutMs`. */
 const UNREAD_CHECKS = 6;
 
-/** Why a body breaks off, for other codes than a malformed one. */
+/** Why a body breaks off, by the code of Node's error. Every other code stands for malformed HTTP. */
 const BODY_FAULTS: Readonly<Record<string, BodyFault>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'did not arrive in time',
 };
@@ -49,12 +49,13 @@ export class Connection {
   /** The request in flight. */
   #current: Exchange | null = null;
   /**
-   * The answered request, while its body still arrives. A complete request would hold its body in memory.
+   * The answered request, if its body still arrives. A complete request is not kept: it would hold its body
+   * in memory.
    */
   #unfinished: IncomingMessage | null = null;
   /** The connection ends after the answer in flight. */
   #isEnding = false;
-  /** A proxy may have opened it in advance: it stayed silent at first, and no request has come since. */
+  /** No byte arrived within Node's time limit for headers, and no request has arrived since. */
   #isUnused = false;
   /** `socket.bytesRead` at the last answer. */
   #bytesAnswered: number;
@@ -77,8 +78,8 @@ export class Connection {
   }
 
   /**
-   * True while no byte has arrived since the last answer. Node gives an unused connection no more time limit
-   * for its head, so bytes do not make it busy.
+   * True while no byte has arrived since the last answer. Node sets no further time limit for the headers of
+   * an unused connection. So its bytes do not make it busy.
    */
   get isIdle(): boolean {
     return this.#isUnused || (this.#current === null && this.#socket.bytesRead === this.#bytesAnswered);
@@ -103,7 +104,7 @@ export class Connection {
   }
 
   /**
-   * Ends the connection after a CONNECT. A request in flight keeps its own answer. Node has taken its
+   * Ends the connection after a CONNECT. A request in flight keeps its own answer. Node has removed its
    * listeners from the socket. A long answer needs those for `drain`.
    */
   refuseTunnel(): void {
@@ -146,7 +147,7 @@ export class Connection {
     else if (!this.#endAfterAnswer(BODY_FAULTS[code])) this.#refuse(parserStatusLine(code));
   }
 
-  /** The client has closed its side. Node reports a half request, unless that request asks to upgrade. */
+  /** The client has closed its side. Node reports an incomplete request, unless it asks to upgrade. */
   #breakUnfinished(): void {
     const last = this.#waiting.at(-1) ?? this.#current;
     if (last?.request.complete === false) this.#endAfterAnswer();
@@ -179,8 +180,8 @@ export class Connection {
 }
 
 /**
- * One read of 64 KiB may hold 3,600 requests, which take 9 MB. Node parses them all at once. To pause the
- * socket changes nothing, because Node resumes it after each request. Its parser asks `onIncoming` about each
+ * One read of 64 KiB may hold 3,600 requests, which take 9 MB. Node parses them all at once. Pausing the
+ * socket does not help, because Node resumes it after each request. Its parser asks `onIncoming` about each
  * head. The answer 2 stands for another protocol: the parser skips the rest of the read.
  */
 function parseNoMore(socket: Socket): void {

@@ -77,10 +77,7 @@ export function createOutageLog(
   };
 }
 
-function inPostgres(
-  options: Omit<PoolOptions, 'durableCommits'>,
-  onUnavailable: (error: Error) => void,
-): LimiterPart {
+function inPostgres(options: LimiterOptions['postgres'], onUnavailable: (error: Error) => void): LimiterPart {
   const pool = createPool({ ...options, durableCommits: false });
   const limiter = createPostgresRateLimiter({
     query: async (sql, params) => (await pool.query<object>(sql, [...params])).rows,

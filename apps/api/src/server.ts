@@ -82,7 +82,7 @@ export class ApiServer {
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping = true;
     for (const [socket, connection] of this.#connections) {
-      // Node does not count a connection as idle that has sent no byte yet.
+      // Node does not count a connection as idle before its first byte.
       if (connection.isIdle) socket.destroy();
       else connection.closeAfterAnswer();
     }
@@ -101,14 +101,14 @@ export class ApiServer {
   #addListeners(): void {
     const server = this.#server;
     // A connection that we have closed at a limit is not in the map, and gets no answer.
-    const take: RequestListener = (request, response) =>
+    const onRequest: RequestListener = (request, response) =>
       this.#connections.get(request.socket)?.add({ request, response });
     server.on('connection', (socket) => this.#accept(socket));
-    server.on('request', take);
+    server.on('request', onRequest);
     // The app sends `100 Continue` when it reads the body. It may ignore other expectations (RFC 9110
     // 10.1.1).
-    server.on('checkContinue', take);
-    server.on('checkExpectation', take);
+    server.on('checkContinue', onRequest);
+    server.on('checkExpectation', onRequest);
     server.on('connect', (_request, socket) => this.#connections.get(socket)?.refuseTunnel());
     server.on('clientError', (error, socket) => this.#connections.get(socket)?.fail(error));
   }
@@ -146,7 +146,7 @@ export class ApiServer {
     return true;
   }
 
-  /** Puts the connection last: of all, its last answer is the newest. */
+  /** Moves the connection to the end of the order: its answer is the newest. */
   #answered(socket: Socket): void {
     const connection = this.#connections.get(socket);
     if (connection !== undefined) {
