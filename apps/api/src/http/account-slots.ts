@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { AccountId } from '@postrider/domain';
 import { KeyedQueue, Semaphore } from '@postrider/limits';
 
-/** Limits the deliveries that an account's unmetered requests write. */
+/** Limits the deliveries that an account writes through routes without a rate limit. */
 export interface DeliveryLimits {
   /** On average. */
   readonly perSecond: number;
@@ -50,7 +50,7 @@ interface Use {
   pacedUntilMs: number;
   /** Written since the outstanding deliveries were counted. */
   written: number;
-  /** Resolves when the account has few enough outstanding deliveries. Null: nobody counts. */
+  /** Resolves when the account has few enough outstanding deliveries. Null: no count runs. */
   counting: Promise<void> | null;
 }
 
@@ -79,7 +79,7 @@ export class AccountSlots {
    * proportion. It also stays held while the account has too many outstanding deliveries.
    *
    * @param owner an account, or the address of a client without a key.
-   * @param client whoever waits for the answer. The wait ends when the client disconnects.
+   * @param client waits for the answer. The wait ends when the client disconnects.
    * @param writtenBy the number of deliveries that the work has written. A suppression or topic without a
    * delivery counts as 1.
    * @returns null when too much work waits already, the wait takes too long, or the client disconnects first.

@@ -54,7 +54,7 @@ export interface ProblemAnswer {
   readonly errors?: readonly FieldFault[];
 }
 
-/** Longer answers are written in pieces. When the socket has taken a piece, the client reads. */
+/** Longer answers are written in pieces. Each piece that the socket takes shows that the client reads. */
 export const PIECE_BYTES = 64 * 1024;
 
 export function* inPieces(bytes: Buffer): Generator<Buffer> {

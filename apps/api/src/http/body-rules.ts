@@ -115,17 +115,19 @@ export function countJsonValues(text: Uint8Array): JsonCounts {
   let numbers = 0;
   let entries = 0;
   let depth = 0;
-  let quoted = false;
+  let isInString = false;
   for (let at = 0; at < text.length; at += 1) {
     const byte = text[at] ?? 0;
-    if (byte === QUOTE) quoted = !quoted;
-    else if (quoted) at += byte === BACKSLASH ? 1 : 0;
-    else if (byte === OPENING_BRACE) {
+    if (byte === QUOTE) isInString = !isInString;
+    else if (isInString) {
+      if (byte === BACKSLASH) at += 1;
+    } else if (byte === OPENING_BRACE) {
       values += 1;
       depth += 1;
     } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) depth -= 1;
     else if (byte === COMMA || byte === OPENING_BRACKET) {
       if (byte === OPENING_BRACKET) depth += 1;
+      // Without an entry, a comma at depth 1 belongs to an object.
       if (depth === 1 && (byte === OPENING_BRACKET || entries > 0)) entries += 1;
       // A digit behind a comma or an opening bracket begins an entry of an array. A member of an object would
       // begin with a quote.

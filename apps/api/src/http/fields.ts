@@ -20,7 +20,7 @@ export interface FieldRule {
 const lackingInPlainText = (field: string): Answer =>
   plainText(422, `The request body lacks the required field ${field}.`);
 
-/** Replies and forwards. All fields of a reply are optional. */
+/** For replies and forwards: a reply has no required field that a refusal could name. */
 export const notAnObject = plainText(422, 'The request body is not an object.');
 
 /** Webhook and domain routes (contract 7.1 and 7.2). */
@@ -30,7 +30,8 @@ export const resourceFields: FieldRule = {
 };
 
 /**
- * Suppression routes refuse a missing field as above. They answer every other fault with 400 (contract 7.2).
+ * Suppression routes refuse a missing field as webhook routes do. They answer every other fault with 400
+ * (contract 7.2).
  */
 export const suppressionFields: FieldRule = {
   lacking: lackingInPlainText,
@@ -43,7 +44,7 @@ export const topicFields: FieldRule = {
   breaking: (detail) => invalid(detail, 400),
 };
 
-/** No known name is longer. The comparison of two names takes their lengths multiplied. */
+/** No known name is longer. The time to compare two names grows with the product of their lengths. */
 const NAME_LENGTH_MAX = 100;
 
 /**

@@ -70,7 +70,7 @@ export function listAnswerFrom<Entry extends { readonly id: string }>(
   return json(200, { object: 'list', has_more: hasMore, data: entries.slice(start, end).map(show) });
 }
 
-/** @returns a fault in words when the query asks for no page. */
+/** @returns the fault in words when the query is invalid. */
 function parsePage<Cursor extends string>(
   query: URLSearchParams,
   readId: (written: string) => Cursor | null,

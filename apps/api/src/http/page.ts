@@ -27,7 +27,7 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'x-robots-tag': 'noindex',
 };
 
-/** Renders a complete HTML page. @param before the title, such as links into a long page */
+/** Renders a complete HTML page. @param before stands before the title, such as links into a long page. */
 export function page(title: string, body: Markup, before: Markup | null = null): string {
   return String(markup`<!doctype html>
 <html lang="en">

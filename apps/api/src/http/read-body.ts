@@ -23,7 +23,7 @@ const SETTINGS = {
    * 183 MiB, half for numbers in arrays. One body at a time may exceed the budget.
    */
   parsedBytesMax: 4 * LIMITS.batchBodyBytes,
-  /** A body waits at most this long for memory to be parsed: as long as a body may take to arrive. */
+  /** A received body waits at most this long for the memory to parse it. It may take as long to arrive. */
   parseWaitMs: 30_000,
 };
 
@@ -87,7 +87,7 @@ export class Body {
   constructor(parts: BodyParts) {
     const { request, response } = parts;
     this.#parts = parts;
-    // Both may be over already, and then emit no further event.
+    // The request and the response may have ended already. Then they emit no further event.
     this.#end = bodyFault(request) ?? (response.destroyed ? 'client gone' : null);
     this.#ended = new Promise((resolve) => {
       if (this.#end !== null) resolve();
@@ -112,7 +112,8 @@ export class Body {
     } catch {
       return { ok: false, why: rule.unreadable('is not valid JSON') };
     }
-    return (Array.isArray(body) ? refusalOfEntries(body.length, rule) : null) ?? { ok: true, body };
+    const tooMany = Array.isArray(body) ? refusalOfEntries(body.length, rule) : null;
+    return tooMany ?? { ok: true, body };
   }
 
   /** Reads the bytes of a body. A refused body stays unread from that point on. */
@@ -183,7 +184,9 @@ export class Body {
         const granted = budget.take(chunk.length);
         if (granted === null) return;
         request.pause();
-        void this.#wait(granted).then(() => (this.#end === null ? request.resume() : undefined));
+        void this.#wait(granted).then(() => {
+          if (this.#end === null) request.resume();
+        });
       };
       request.on('data', onData).once('end', () => resolve('whole'));
       void this.#ended.then(() => {
@@ -193,7 +196,7 @@ export class Body {
     });
   }
 
-  /** Waits until the API has memory for the parsed body. @returns null: it has. */
+  /** Waits until the API has memory for the parsed body. @returns null when it has. */
   async #waitToParse(bytes: number, { values, numbers }: JsonCounts): Promise<NoBody | null> {
     const { parsed, settings } = this.#parts.limits;
     const size = bytes + values * VALUE_BYTES + numbers * NUMBER_BYTES;
@@ -204,16 +207,16 @@ export class Body {
   }
 }
 
-/** Refuses an array with more entries than the route takes. This is free. */
+/** Refuses an array with more entries than the route takes. The refusal is free. */
 function refusalOfEntries(count: number, { entries }: BodyRule) {
   if (entries === undefined || count <= entries.max) return null;
   return { ok: false, why: entries.refusal, isFree: true } as const;
 }
 
 /**
- * Checks the body of a request to a route without one. Returns null when it is within the limit. A
- * chunked body declares no length, so its bytes are counted and dropped. If it breaks off or is no HTTP, the
- * connection ends. A GET changes nothing and does not wait for the bytes.
+ * Checks the body of a request to a route that reads none. Returns null when it is within the limit. A
+ * chunked body declares no length, so its bytes are counted and dropped. If it breaks off or is malformed,
+ * the connection ends. A GET changes nothing and does not wait for the bytes.
  */
 export async function refuseIgnored(
   request: IncomingMessage,
@@ -239,7 +242,7 @@ export async function refuseIgnored(
   });
 }
 
-/** Refuses what the head of the request tells about its body. */
+/** Refuses a body by the head of its request: too long, compressed, or with an unknown coding. */
 function refusalOfHead(request: IncomingMessage, rule: BodyRule): Answer | null {
   const declared = declaredBytes(request);
   if (declared !== null && declared > rule.bytesMax) return rule.tooLarge(declared);

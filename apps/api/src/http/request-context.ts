@@ -70,7 +70,7 @@ export function clientOf({ socket: { remoteAddress = '' } }: IncomingMessage): s
   return `address ${networkOf(remoteAddress) ?? remoteAddress}`;
 }
 
-/** A name or address, with an optional port (RFC 9110 7.2). No character ends the host part of a URL. */
+/** A name or address, with an optional port (RFC 9110 7.2). No character in it ends the host of a URL. */
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
 /**

@@ -17,7 +17,7 @@ export type Send = (request: IncomingMessage, response: ServerResponse, answer: 
 
 /** The memory budget for answers in progress. It counts what each holds beyond its first `bytesFree`. */
 const BUDGET = { bytesMax: 128 * 1024 * 1024, bytesFree: LIMITS.bodyBytes };
-/** The owner in a budget of what belongs to no API key. No key has this id. */
+/** The budget owner of requests and answers without an API key. No key has this id. */
 export const KEYLESS = 'keyless';
 
 export function createSend(

@@ -86,12 +86,15 @@ async function keyedAnswer(call: KeyedCall): Promise<Answer | null> {
   const cost = isBatch ? UNREAD : COST;
   const refusal = route.limited ? await charge(call, key, cost) : null;
   if (refusal !== null) return refusal;
-  const limits = { limits: services.bodies, owner: key.id, isBatch };
-  const body = route.body === undefined ? null : new Body({ request, response, rule: route.body, ...limits });
+  const body =
+    route.body === undefined
+      ? null
+      : new Body({ request, response, rule: route.body, limits: services.bodies, owner: key.id, isBatch });
   try {
     const read = await readBody(call, key, body);
-    if (!read.ok)
+    if (!read.ok) {
       return await withoutBody(call, key, { cost: read.isFree === true ? FREE : cost, why: read.why });
+    }
     const handle = async (): Promise<Answer> => handled(call, read.body);
     if (route.limited) return (await chargeBody(call, read.body)) ?? (await handle());
     const { accountSlots } = services;
@@ -151,7 +154,7 @@ async function readBody(
   return body === null ? { ok: true, body: undefined } : body.json();
 }
 
-/** A body with an unread cost costs 1, unless the API had no capacity for it. */
+/** The answer when `readBody` fails. An unread cost is charged as 1, unless the API had no capacity. */
 async function withoutBody(
   call: KeyedCall,
   key: ApiKey,
@@ -237,8 +240,14 @@ async function keylessAnswer({
     const refusal = await refuseIgnored(request, response);
     return refusal === 'client gone' ? null : (refusal ?? handle(NO_BODY));
   }
-  const limits = { limits: services.bodies, owner: KEYLESS, isBatch: false };
-  const body = new Body({ request, response, rule: route.body, ...limits });
+  const body = new Body({
+    request,
+    response,
+    rule: route.body,
+    limits: services.bodies,
+    owner: KEYLESS,
+    isBatch: false,
+  });
   try {
     const read = await body.bytes();
     if (read.ok) return await handle(read.body);
