@@ -204,7 +204,7 @@ export interface ExampleSchema {
   readonly properties?: Readonly<Record<string, ExampleSchema>>;
 }
 
-/** The noun that the `:id` of a path names, by the beginning of the path. The first that fits counts. */
+/** The value for the `:id` of a path, by the beginning of the path. The first that fits counts. */
 const PATH_IDS: Readonly<Record<string, string>> = {
   '/v1/webhooks/dead-letters/': `dl_${ULID}`,
   '/v1/webhooks/': `wh_${ULID}`,
@@ -220,7 +220,7 @@ const PATH_IDS: Readonly<Record<string, string>> = {
   '/u/': 'sealed-token',
   '/links/': 'sealed-token',
 };
-/** The other names in paths. */
+/** The values for the other names in paths. */
 const PART_IDS: Readonly<Record<string, string>> = {
   event: `evt_${ULID}`,
   recovery: `rec_${ULID}`,
@@ -255,7 +255,9 @@ export function exampleOf(path: readonly string[], schema: ExampleSchema, schema
   if (schema.const !== undefined) return schema.const;
   const [, prefix] = /^\^([a-z]+_)\[0-7\]/.exec(schema.pattern ?? '') ?? [];
   if (prefix !== undefined) return `${prefix}${ULID}`;
-  const name = [path.join('.'), ...path.slice(1).slice(-1)].find((each) => Object.hasOwn(VALUES, each));
+  const fullName = path.join('.');
+  const fieldName = path.slice(1).at(-1) ?? fullName;
+  const name = [fullName, fieldName].find((each) => Object.hasOwn(VALUES, each));
   if (name !== undefined) return VALUES[name];
   if (schema.$ref !== undefined) return exampleOfSchema(schema.$ref.split('/').at(-1) ?? '', schemas);
   if (schema.enum !== undefined) return schema.enum[0];
@@ -264,10 +266,9 @@ export function exampleOf(path: readonly string[], schema: ExampleSchema, schema
   if (schema.type === 'null') return null;
   if (schema.type === 'boolean') return false;
   if (schema.items !== undefined) return [exampleOf(path, schema.items, schemas)];
-  if (schema.properties === undefined) throw new Error(`${path.join('.')} needs an example in VALUES`);
+  if (schema.properties === undefined) throw new Error(`${fullName} needs an example in VALUES`);
   const fields = Object.entries(schema.properties).map(([field, each]) => {
-    const isPage =
-      field === 'data' && each.items !== undefined && !Object.hasOwn(VALUES, `${path.join('.')}.data`);
+    const isPage = field === 'data' && each.items !== undefined && !Object.hasOwn(VALUES, `${fullName}.data`);
     return [field, exampleOf(isPage ? path : [...path, field], each, schemas)] as const;
   });
   return Object.fromEntries(fields);

@@ -42,15 +42,15 @@ function namedSchemas(io: 'input' | 'output') {
   return z.toJSONSchema(z.globalRegistry, { io, uri, unrepresentable: 'any', ...ofAnswers }).schemas;
 }
 
-/** The JSON Schema of a body that we send, written out in its place. */
+/** The JSON Schema of a body that we send, in full instead of as a reference. */
 export function answerSchema(schema: z.ZodType): JsonObject {
   return plain(z.toJSONSchema(schema, { override: loosen }));
 }
 
 /**
- * Answers and deliveries may gain fields in any release: their objects forbid none. Client generators make a
- * date of a `date-time`, and cannot match a pattern with it. Zod writes the bounds of a safe integer, which a
- * compiler refuses as an integer of 32 bits.
+ * Answers and deliveries may gain fields in any release, so their objects forbid none. Client generators
+ * turn a `date-time` into a date, which they cannot match with a pattern. Zod writes the bounds of a safe
+ * integer. A generated client with integers of 32 bits does not compile with them.
  */
 function loosen({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;

@@ -78,7 +78,8 @@ function operation(route: Documented, schemas: ExampleSchemas): JsonObject {
   const parameters = parametersOf(route, schemas);
   const { operationId, summary } = docs;
   const isForLive = route.scope !== null && (route.liveOnly === true || !canHave('test', route.scope));
-  const description = [docs.description ?? [], isForLive ? FOR_LIVE_KEYS : []].flat().join(' ');
+  const sentences = [docs.description, isForLive ? FOR_LIVE_KEYS : undefined];
+  const description = sentences.filter((sentence) => sentence !== undefined).join(' ');
   return {
     operationId,
     summary,
@@ -168,9 +169,9 @@ function responses(route: Documented, schemas: ExampleSchemas): JsonObject {
     const beyond = { ...headers, ...contentRange('bytes */12210') };
     entries.set('416', { description: 'There is no such range.', headers: beyond });
   }
-  for (const [refused, refusals] of Map.groupBy(refusalsOf(route), (refusal) => refusal.status)) {
+  for (const [refusalStatus, refusals] of Map.groupBy(refusalsOf(route), (refusal) => refusal.status)) {
     const names = refusals.map(({ name }) => name);
-    entries.set(String(refused), { ...refusalResponse(route, refused, names, schemas), headers });
+    entries.set(String(refusalStatus), { ...refusalResponse(route, refusalStatus, names, schemas), headers });
   }
   return Object.fromEntries(entries);
 }

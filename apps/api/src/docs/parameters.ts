@@ -77,10 +77,9 @@ function pageParameters(id: Parameter['schema']): Parameter[] {
 /** The schema of the ids of a page's entries, which are its cursors. */
 function entryId(page: Documented['docs']['success']['body'], schemas: ExampleSchemas): Parameter['schema'] {
   const name = typeof page === 'string' ? undefined : page.meta()?.id;
-  const entry = schemas[name ?? '']?.properties?.['data']?.items;
-  const { properties } =
-    (entry?.$ref === undefined ? entry : schemas[entry.$ref.split('/').at(-1) ?? '']) ?? {};
-  const id = properties?.['id'];
+  const items = schemas[name ?? '']?.properties?.['data']?.items;
+  const entry = items?.$ref === undefined ? items : schemas[items.$ref.split('/').at(-1) ?? ''];
+  const id = entry?.properties?.['id'];
   if (id === undefined) throw new Error(`the entries of ${name ?? 'a list'} have no id`);
   const { type, pattern } = id;
   return pattern === undefined ? { type } : { type, pattern };

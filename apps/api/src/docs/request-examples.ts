@@ -1,5 +1,5 @@
 /**
- * An example of each request body, by the name of its schema. A test sends each one to the API but two: only
+ * An example of each request body, by the name of its schema. A test sends all but two to the API: only
  * SNS can sign a `SnsMessage`, and an `UnsubscribeRequest` is not sent as JSON.
  */
 export const REQUEST_EXAMPLES: Readonly<Record<string, unknown>> = {
