@@ -2,7 +2,7 @@
 interface ConnectionShares {
   /** Durable commits: requests, outcomes, received mail, actions in the console. */
   readonly stores: number;
-  /** How many of `stores` requests may use at once. The rest stays free for the other work. */
+  /** The part of `stores` that requests may use at once. The rest stays free for the other work. */
   readonly requests: number;
   /** Look-ups of API keys. */
   readonly keys: number;

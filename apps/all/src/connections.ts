@@ -19,7 +19,7 @@ export function openConnections(config: ConfigurationOf<'all'>, onError: (error:
     limiterConnection: { ...postgres, size: shares.limiter },
     /** The relay claims deliveries with it. The worker takes them with it. */
     leases: createPool({ ...postgres, size: shares.leases, durableCommits: false }),
-    /** Postgres plans its counts and housekeeping each time. */
+    /** The relay counts and cleans up with it. Postgres plans these statements each time. */
     counts: createPool({ ...postgres, size: shares.counts, durableCommits: false, plans: 'each time' }),
     reads: openReadDatabase({ ...postgres, size: shares.reads }),
   };

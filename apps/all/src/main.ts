@@ -39,7 +39,7 @@ function shellOf<const R extends Role>(role: R): Shell<R> {
   return shell;
 }
 
-/** Relay and worker share it. The other roles do without. */
+/** Relay and worker share one queue watch. The other roles need none. */
 function queueWatch(): QueueWatch {
   if (openedQueueWatch !== null) return openedQueueWatch;
   openedQueueWatch = openQueueWatch(location, { client: 'queue', logger, metrics });

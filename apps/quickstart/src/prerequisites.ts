@@ -21,7 +21,6 @@ export function createPrerequisites(settings: Settings, terminal: Terminal) {
     async (taken) => taken.remove(),
   );
   const port = new Resource(() => requirePort(settings.host, settings.port, 'PORT'));
-  /** The port of the SMTP server. */
   const smtpPort = new Resource(() =>
     choosePort(settings, settings.smtpHost, settings.smtpPort, 'INBOUND_SMTP_PORT'),
   );

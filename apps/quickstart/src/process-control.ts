@@ -3,7 +3,7 @@ import { nodeProcess } from '@postrider/runtime';
 import type { ProcessControl } from '@postrider/runtime';
 
 const WATCH_INTERVAL_MS = 500;
-/** Between npm and this process there may be a shell, and the older Node that runs the script again. */
+/** Between npm and this process there may be a shell, and an older Node (`scripts/bootstrap.mjs`). */
 const ANCESTORS_MAX = 3;
 
 /**

@@ -7,7 +7,7 @@ import type { Launch, Settings } from './settings.ts';
 import { addStack } from './stack.ts';
 import { Terminal } from './terminal.ts';
 
-/** The system has its own deadline. All others stop within this time. */
+/** The system has its own deadline. All other parts stop within this time. */
 const OTHERS_STOP_MS = 40_000;
 
 /** `npm start`: runs the whole system on this machine until Ctrl-C, and demonstrates it. */

@@ -76,11 +76,11 @@ const LATER = {
  */
 export function readSettings({ args, env, distDir, rootDir }: Launch): Settings {
   const { redis: ownRedis, forward } = readArguments(args);
-  const set = Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== '');
+  const nonEmpty = Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== '');
   const given: Environment = {
     NODE_ENV: OWN_ENVIRONMENT,
     SHUTDOWN_DEADLINE_MS,
-    ...Object.fromEntries(set),
+    ...Object.fromEntries(nonEmpty),
   };
   const nodeEnv = given['NODE_ENV']?.trim() ?? '';
   if (!ENVIRONMENTS.includes(nodeEnv)) {

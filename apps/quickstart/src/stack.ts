@@ -36,7 +36,7 @@ export function addStack(lifecycle: Lifecycle, settings: Settings, terminal: Ter
     .add('the demonstration', demonstration.show);
 }
 
-/** Prints the first and the last line of a stop. Prints nothing when the start fails. */
+/** Prints a line after the start, and the first and last line of a stop. A failed start prints neither. */
 function farewell(terminal: Terminal, kept: () => string): { first: Part; last: Part } {
   let begun = false;
   return {

@@ -4,7 +4,7 @@ import { type Certificate, issueCertificate } from '@postrider/embedded';
 
 const VALID_MS = 365 * 86_400_000;
 
-/** Makes a self-signed server certificate for 127.0.0.1: who trusts it trusts no other. */
+/** Makes a self-signed server certificate for 127.0.0.1. It cannot sign other certificates. */
 export function makeLoopbackCertificate(now: Date): Promise<Certificate> {
   return issueCertificate({ addresses: ['127.0.0.1'], notAfter: new Date(now.getTime() + VALID_MS) });
 }
@@ -13,13 +13,13 @@ export function makeLoopbackCertificate(now: Date): Promise<Certificate> {
  * Writes the certificates that the worker trusts besides the public ones: ours, and those in the user's
  * NODE_EXTRA_CA_CERTS. Node reads only one such file.
  */
-export function writeTrustFile(dataDir: string, certPem: string, own: string | undefined): string {
+export function writeTrustFile(dataDir: string, certPem: string, userFile: string | undefined): string {
   const file = join(dataDir, 'quickstart-ca.pem');
-  writeFileSync(file, [certPem, own === undefined ? '' : readOwn(own)].join('\n'));
+  writeFileSync(file, [certPem, userFile === undefined ? '' : readUserFile(userFile)].join('\n'));
   return file;
 }
 
-function readOwn(file: string): string {
+function readUserFile(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {

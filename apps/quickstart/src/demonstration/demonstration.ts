@@ -79,10 +79,15 @@ async function openReceiver(
 }
 
 function inWords({ event, receivedAtMs, again }: Arrival): string {
-  const { data } = event;
-  const subject = 'email_id' in data ? data.email_id : 'object' in data ? data.id : null;
-  const about = subject === null ? '' : ` of ${subject}`;
+  const mailId = mailIdOf(event);
+  const about = mailId === null ? '' : ` of ${mailId}`;
   const age = receivedAtMs - Date.parse(event.created_at);
   const when = again ? 'came before' : `${age} ms after its created_at`;
   return `${event.type} ${event.id}${about}, signature verified, ${when}`;
+}
+
+/** The id of the sent or received mail. Null for an event without one. */
+function mailIdOf({ data }: Arrival['event']): string | null {
+  if ('email_id' in data) return data.email_id;
+  return 'object' in data ? data.id : null;
 }

@@ -24,7 +24,7 @@ export interface ReceiverOptions {
   readonly onArrival: (arrival: Arrival) => void;
   /** Passes each event with a valid signature on to this address. Null: the receiver answers 204 itself. */
   readonly forward: URL | null;
-  /** Gets a request without a valid signature, or one that could not be forwarded. */
+  /** Gets a sentence about each request without a valid signature, or that could not be forwarded. */
   readonly onRefusal: (words: string) => void;
 }
 

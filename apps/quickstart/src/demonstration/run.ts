@@ -19,7 +19,7 @@ export interface RunParts {
   readonly databaseUrl: string;
   /** The API's URL without a trailing slash. */
   readonly baseUrl: string;
-  /** The SMTP server. The host is no URL's: `::1` has no brackets. */
+  /** The SMTP server. The host is not in URL form: `::1` has no brackets. */
   readonly smtp: { readonly host: string; readonly port: number };
   readonly console: { readonly url: string; readonly key: string | null };
   readonly receiver: Receiver;
@@ -38,7 +38,7 @@ export async function runDemonstration(parts: RunParts): Promise<void> {
       'demo',
       fresh ? `made account ${accountId} and a key` : `account ${accountId} and its key are kept`,
     );
-    // The running processes have stored the provider. A real provider gets no mail that the user did not ask
+    // The running system has stored the provider. A real provider gets no mail that the user did not ask
     // for.
     const sandbox = (await agreeOnMailProvider(database, undefined)).name === 'sandbox';
     const api = new ApiClient(baseUrl, key);

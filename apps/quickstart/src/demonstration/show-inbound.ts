@@ -2,6 +2,7 @@ import { createTransport } from 'nodemailer';
 import { StartError } from '../settings.ts';
 import { urlHost } from '../system/ports.ts';
 import type { ApiClient } from './api-client.ts';
+import { ARRIVAL_TIMEOUT_MS } from './show.ts';
 import type { Stage } from './show.ts';
 
 const INBOX = 'support@inbound.postrider.example';
@@ -11,7 +12,6 @@ const MAIL = {
   subject: 'Where is my order?',
   text: 'It should have come yesterday.',
 };
-const ARRIVAL_TIMEOUT_MS = 20_000;
 
 /** Sends one message over SMTP, shows the signed `message.received` event, and replies in the thread. */
 export async function showInboundMail(

@@ -19,7 +19,7 @@ const MAIL = {
   subject: 'The first mail',
   text: 'Accepted by the sandbox provider, which sends nothing.',
 };
-const ARRIVAL_TIMEOUT_MS = 20_000;
+export const ARRIVAL_TIMEOUT_MS = 20_000;
 const COMMITTED = 'the commit that recorded the event (commit time as Postgres keeps it)';
 const WRITTEN = 'the event was written (its created_at: this Postgres keeps no commit times)';
 

@@ -21,11 +21,11 @@ export async function ensureWebhook(
 ): Promise<KeptWebhook & { readonly fresh: boolean }> {
   const { data } = await api.request<{ data: readonly WebhookObject[] }>('GET', '/v1/webhooks');
   const kept = file.read().webhook;
-  const there = data.find((webhook) => webhook.id === kept?.id);
-  if (kept !== undefined && there?.endpoint === wanted.endpoint && kept.sealedWith === wanted.sealedWith) {
+  const existing = data.find((webhook) => webhook.id === kept?.id);
+  if (kept !== undefined && existing?.endpoint === wanted.endpoint && kept.sealedWith === wanted.sealedWith) {
     return { ...kept, fresh: false };
   }
-  if (there !== undefined) await api.request('DELETE', `/v1/webhooks/${there.id}`);
+  if (existing !== undefined) await api.request('DELETE', `/v1/webhooks/${existing.id}`);
   const made = await api.request<WebhookObject>('POST', '/v1/webhooks', { endpoint: wanted.endpoint });
   const webhook: KeptWebhook = {
     id: made.id,

@@ -37,7 +37,7 @@ export class DemonstrationFile {
     }
   }
 
-  keep(news: Kept): void {
-    replaceFile(this.#file, `${JSON.stringify({ ...this.read(), ...news }, null, 2)}\n`, 0o600);
+  keep(changes: Kept): void {
+    replaceFile(this.#file, `${JSON.stringify({ ...this.read(), ...changes }, null, 2)}\n`, 0o600);
   }
 }

@@ -7,7 +7,7 @@ import { StartError } from '../settings.ts';
 import { endMarked, markOf, stillRuns } from './process-identity.ts';
 import type { ProcessMark } from './process-identity.ts';
 
-/** The running system. The command line reads the servers from it. */
+/** The content of the file. The command line reads the servers from it. */
 interface Running extends LocalServers {
   readonly launcher: ProcessMark;
   readonly children: Readonly<Record<string, ProcessMark>>;
@@ -15,10 +15,10 @@ interface Running extends LocalServers {
 
 const LEFTOVER_GRACE_MS = 8_000;
 const TRIES = 3;
-/** It has the password of Postgres. */
+/** Only this user may read the file: it has the password of Postgres. */
 const MODE = 0o600;
 
-/** The file that lists the running system. It also holds the data directory for this process. */
+/** The file that lists the running processes. It also keeps other starts out of the data directory. */
 export class RunningFile {
   readonly #file: string;
   #running: Running;
@@ -45,8 +45,8 @@ export class RunningFile {
     return new RunningFile(file, running);
   }
 
-  note(news: Partial<Running>): void {
-    this.#running = { ...this.#running, ...news };
+  note(changes: Partial<Running>): void {
+    this.#running = { ...this.#running, ...changes };
     replaceFile(this.#file, textOf(this.#running), MODE);
   }
 
@@ -75,7 +75,7 @@ async function clearLeftovers(file: string, dataDir: string): Promise<void> {
   rmSync(file, { force: true });
 }
 
-/** Returns nothing for a damaged file, which is then replaced. */
+/** Returns null for a damaged file, which is then replaced. */
 function parse(text: string): Running | null {
   try {
     return JSON.parse(text) as Running;

@@ -53,7 +53,7 @@ export class ChildLog {
     this.#showOnce(line, null);
   }
 
-  /** The last line of stderr that `show` got, or null. Stack traces and Node's version do not count. */
+  /** The last line that `noteError` got, or null. */
   lastErrorLine(): string | null {
     return this.#lastErrorLine;
   }
@@ -64,9 +64,7 @@ export class ChildLog {
 
   /** Does nothing after an error, such as a full disk, and after `close`. */
   #write(line: string): void {
-    if (this.#output.writable)
-      this.#output.write(`${line}
-`);
+    if (this.#output.writable) this.#output.write(`${line}\n`);
   }
 
   #showOnce(words: string, role: string | null): void {

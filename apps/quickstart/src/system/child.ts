@@ -24,6 +24,7 @@ export interface ChildOptions {
 
 const READY_TIMEOUT_MS = 30_000;
 const READY_POLL_MS = 25;
+const READY_ANSWER_TIMEOUT_MS = 2_000;
 const RESTART_DELAY_MS = 500;
 const RESTART_DELAY_MS_MAX = 10_000;
 /** After a run of this length the restart delay begins anew. */
@@ -42,8 +43,8 @@ const FOLLOW_PARENT = `data:text/javascript,${encodeURIComponent(
 /**
  * Starts a process of the system, and restarts it when it ends by itself. Resolves when it is ready.
  *
- * @throws StartError with the last error on stderr when it ends first, or AbortError after `signal`. In both
- * cases the process has ended.
+ * @throws StartError with the last error on stderr when it ends first or is not ready in time, or AbortError
+ * after `signal`. In each case the process has ended.
  */
 export async function startChild(
   options: ChildOptions,
@@ -126,7 +127,7 @@ async function untilReady({ child }: Run, url: string, signal: AbortSignal): Pro
 
 async function answers(url: string): Promise<boolean> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(READY_ANSWER_TIMEOUT_MS) });
     await response.arrayBuffer();
     return response.ok;
   } catch {

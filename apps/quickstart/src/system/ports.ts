@@ -30,8 +30,8 @@ export async function requirePort(host: string, port: number, variable: PortVari
 }
 
 /**
- * Returns the port that the user set, or throws if it is taken. Without a setting: the default `port`, or any
- * free port when the default is taken, or another setting names it.
+ * Returns the port that the user set, or throws if it is taken. Without a setting, returns the default
+ * `port`, or any free port when the default is taken or another setting names it.
  */
 export async function choosePort(
   settings: Settings,

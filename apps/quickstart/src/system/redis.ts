@@ -54,7 +54,7 @@ export async function checkRedis(settings: Settings, env: Environment, terminal:
   );
 }
 
-/** @param status the document of `postrider status`, or what a broken one printed. */
+/** @param status the document of `postrider status`, or other text that a failed command printed. */
 function redisAnswers(status: string): boolean {
   try {
     const document = JSON.parse(status) as { readonly redis?: { readonly reachable: boolean } | null } | null;
