@@ -33,7 +33,7 @@ export interface AppOptions extends RouteParts {
   readonly readiness: ReadinessCheck;
 }
 
-/** An Express application. It calls `noRoute` when none of its routes matches. */
+/** An Express application. It calls `noRoute` for a request that no middleware gets. */
 type RoutingListener = (request: IncomingMessage, response: ServerResponse, noRoute: () => void) => void;
 
 /** Builds the API and does not listen. A `HEAD` gets the answer of the `GET`, without the body. */
@@ -67,7 +67,7 @@ export function createApp(options: AppOptions): RequestListener {
     // A target has no fragment (RFC 9112 3.2). Express would serve `/metrics#x` as `/metrics`. A proxy's rule
     // for `/metrics` may not know that.
     if (request.url?.includes('#') === true) refuse(request, response);
-    // For a target that is not a URL, Express runs no middleware and calls this function.
+    // Express runs no middleware for a target that is not a URL. It calls this function.
     else dispatch(request, response, () => refuse(request, response));
   };
 }

@@ -127,7 +127,7 @@ export function countJsonValues(text: Uint8Array): JsonCounts {
     } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) depth -= 1;
     else if (byte === COMMA || byte === OPENING_BRACKET) {
       if (byte === OPENING_BRACKET) depth += 1;
-      // Without an entry, a comma at depth 1 belongs to an object.
+      // A comma at depth 1 before any entry belongs to an object.
       if (depth === 1 && (byte === OPENING_BRACKET || entries > 0)) entries += 1;
       // A digit behind a comma or an opening bracket begins an entry of an array. A member of an object would
       // begin with a quote.

@@ -20,7 +20,7 @@ export interface FieldRule {
 const lackingInPlainText = (field: string): Answer =>
   plainText(422, `The request body lacks the required field ${field}.`);
 
-/** For replies and forwards: a reply has no required field that a refusal could name. */
+/** Replies and forwards use it: a reply has no required field that a refusal could name. */
 export const notAnObject = plainText(422, 'The request body is not an object.');
 
 /** Webhook and domain routes (contract 7.1 and 7.2). */
